@@ -2,7 +2,8 @@
 # Tests that are too slow for every change: each file compiled alone (to check its includes), thread
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
 # tokenizer, the commands of the documentation, exported models in llama.cpp, points in
-# TransformerLens, the Python package and its notebooks. Continues after a failure; ends with 1 if anything failed.
+# TransformerLens, the Python package and its notebooks, and with Emscripten the pages of one file (five minutes of
+# compiling). Continues after a failure; ends with 1 if anything failed.
 # `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
@@ -28,6 +29,12 @@ step ./tools/transformer_lens.sh
 step ./tools/test_python.sh
 step ./tools/wheel.sh
 step ./tools/test_notebooks.sh
+pages_of_one_file() {
+  command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return; }
+  cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm &&
+    tests/web/page_engine.sh build/release/headlight && tests/web/file_page.sh build/release/headlight
+}
+step pages_of_one_file
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'failed: %s\n' "${failed[@]}" >&2
   exit 1

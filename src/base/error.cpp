@@ -66,7 +66,7 @@ void append_text(std::string& out, double number) {
   char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number,
                             std::chars_format::general, kDigits)
                   .ptr;
-  out.append(std::string_view(digits.data(), end));
+  out.append(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
 }
 
 std::string joined_text(const MessagePart* parts, std::size_t count) {

@@ -8,6 +8,7 @@
 #include "base/split.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/gguf_file.h"
 #include "cli/tensor_list.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -17,11 +18,9 @@
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/formats/nanogpt_checkpoint.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizer_directory.h"
-#include "headlight/heads/prune.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
@@ -148,20 +147,6 @@ void require_fitting(const NamedTensors& tensors, const Options& options) {
   }
 }
 
-// Adds missing heads and MLPs with zero weights. The model computes the same function.
-std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model) {
-  const GptConfig& config = model->config();
-  // Formats with RMS norms store the head width, so they need no other number of heads.
-  const bool has_odd_width = config.head_width > 0 && (config.norm_type != NormKind::rms ||
-                                                       config.n_embd % config.n_head != 0);
-  const bool pruned = !config.heads_per_layer.empty() || !config.head_numbers.empty() ||
-                      !config.key_groups.empty() || has_odd_width;
-  if (pruned) {
-    model = fill_up_heads(*model, config.n_embd / model->heads().head_width);
-  }
-  return model->config().mlp ? std::move(model) : with_zero_mlps(*model);
-}
-
 // Gives the model the template of --chat_template, if there is one.
 void apply_chat_template(const Options& options, LoadedModel& loaded) {
   if (!options.given("chat_template")) {
@@ -258,36 +243,15 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   return report;
 }
 
-// Metadata of a GGUF model to copy unchanged into the exported file. Empty for a model folder.
-GgufMetadata kept_keys(const fs::path& model, bool (*is_kept)(std::string_view key)) {
-  if (!is_gguf_file(model)) {
-    return {};
-  }
-  GgufMetadata keys = GgufFile(model).metadata();
-  std::erase_if(keys, [&](const auto& entry) { return !is_kept(entry.first); });
-  return keys;
-}
-
-bool is_of_tokenizer(std::string_view gguf_key) { return gguf_key.starts_with("tokenizer."); }
-
 Exported export_gguf(const fs::path& model, const Options& options) {
   const fs::path out = options.text("out");
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
   LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
   apply_chat_template(options, loaded);
-  loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
-  const bool keeps_tokenizer = !options.given("chat_template");
   Exported report{.files = {out.string()}};
-  report.warnings = write_gguf_model(
-      out, *loaded.model, *loaded.tokenizer,
-      {.type = kGgufTypes.at(type_of(options)),
-       .name = out.stem().string(),
-       .tokenizer = keeps_tokenizer ? kept_keys(loaded.directory, is_of_tokenizer) : GgufMetadata(),
-       .general = kept_keys(loaded.directory, describes_model)});
-  if (!is_gguf_file(loaded.directory)) {
-    add_line(dropped_settings(loaded.directory, *loaded.tokenizer), report.warnings);
-  }
+  report.warnings = write_gguf_file(out, loaded, kGgufTypes.at(type_of(options)),
+                                    !options.given("chat_template"));
   report.tensors = std::ssize(GgufFile(out).tensors());
   return report;
 }

@@ -31,6 +31,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"Use it", "generate", "Continue a text", run_generate},
     {"Use it", "chat", "Talk with a model in the terminal", run_chat},
     {"Use it", "serve", "Serve models over HTTP, with OpenAI's API and a web page", run_serve},
+    {"Use it", "page",
+     "Write the web page with a model as one file, for browsers without Headlight", run_page},
     {"Use it", "eval", "Measure loss, perplexity and bits per byte on a text", run_eval},
     {"Look inside", "attention", "Write and draw the attention patterns of a text", run_attention},
     {"Look inside", "heads", "Score and classify every attention head", run_heads},

@@ -113,7 +113,7 @@ void keep_top_p(double wanted, Candidates& candidates, Candidates& order) {
   while (end - begin > 1) {
     const auto middle = begin + (end - begin) / 2;
     std::nth_element(begin, middle, end, likelier);
-    const double sum = before + total_weight({begin, middle});
+    const double sum = before + total_weight({&*begin, static_cast<std::size_t>(middle - begin)});
     if (sum >= wanted) {
       end = middle;
     } else {

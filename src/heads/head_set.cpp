@@ -124,7 +124,9 @@ HeadLayout heads_of(const LanguageModel& model) {
 
 std::span<const HeadId> HeadSet::of_layer(Index layer) const {
   const auto begin = std::lower_bound(heads_.begin(), heads_.end(), HeadId{layer, 0});
-  return {begin, std::lower_bound(begin, heads_.end(), HeadId{layer + 1, 0})};
+  const auto end = std::lower_bound(begin, heads_.end(), HeadId{layer + 1, 0});
+  return std::span(heads_).subspan(static_cast<std::size_t>(begin - heads_.begin()),
+                                   static_cast<std::size_t>(end - begin));
 }
 
 }  // namespace headlight

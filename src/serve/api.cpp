@@ -2,26 +2,18 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 
+#include "base/json.h"
 #include "base/lower_case.h"
 #include "base/split.h"
-#include "base/stopwatch.h"
-#include "headlight/base/nearest_name.h"
-#include "headlight/heads/head_set.h"
 #include "serve/api_error.h"
-#include "serve/completions/completion_answer.h"
-#include "serve/inspections.h"
+#include "serve/json_answer.h"
 #include "serve/page_files.h"
-#include "views/report/json_output.h"
 
 namespace headlight::serve {
 namespace {
 
-constexpr std::size_t kShownCharacters = 100;  // shown of an unknown model name
-constexpr Index kMostUnread = 64;              // bodies; at 1 MiB each, HttpLimits::all_body_bytes
-constexpr std::string_view kChats = "/v1/chat/completions";
-constexpr std::string_view kOneModel = "/v1/models/";  // and its name
+constexpr Index kMostUnread = 64;  // bodies; at 1 MiB each, HttpLimits::all_body_bytes
 
 HttpResponse response_of(const Json& json) { return json_response(json.dump()); }
 
@@ -37,7 +29,9 @@ const std::map<std::string, EmbeddedFile, std::less<>>& served_files() {
   static const auto all = [] {
     std::map<std::string, EmbeddedFile, std::less<>> files;
     for (const EmbeddedFile& file : serve_page_files()) {
-      files["/" + std::string(file.name)] = file;
+      if (!file.name.starts_with("file/")) {  // of the page of one file
+        files["/" + std::string(file.name)] = file;
+      }
     }
     for (const EmbeddedFile& file : page_files()) {
       if (!file.name.ends_with(".html")) {
@@ -74,18 +68,12 @@ Api::Api(const ServeOptions& options, const HttpServer& http)
     : options_(options),
       http_(http),
       access_(options, http.port(), open_paths()),
-      created_(seconds_since_1970()),
-      seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()),
       runs_(options.runs),
       reader_(kMostUnread) {}
 
 void Api::start(const std::vector<ServedModel>& models) {
-  for (const ServedModel& model : models) {
-    const Tokenizer& tokenizer = *model.loaded.tokenizer;
-    models_.push_back(
-        {model, ChatFormat(model.chat_template, tokenizer), SpecialNameCount(tokenizer)});
-  }
-  compute_.emplace(models, options_);
+  questions_.emplace(models, options_);
+  questions_->compute().start();
   started_ = true;
 }
 
@@ -93,12 +81,6 @@ Api::Route Api::route_of(std::string_view path) {
   static constexpr Route kRoutes[] = {
       {"GET", "/health", &Api::get_health},
       {"GET", "/metrics", &Api::get_metrics},
-      {"GET", "/v1/models", &Api::get_models},
-      {"POST", "/v1/completions", &Api::post_completion, true},
-      {"POST", kChats, &Api::post_completion, true},
-      {"GET", "/tokenizer_info", &Api::get_tokenizer_info},
-      {"POST", "/tokenize", &Api::post_tokenize, true},
-      {"POST", "/detokenize", &Api::post_detokenize, true},
       {"POST", "/api/login", &Api::post_login, false, false},
       {"GET", "/api/runs", &Api::get_runs, false, false},
       {"POST", "/api/watch", &Api::post_watch, false, false},
@@ -106,11 +88,8 @@ Api::Route Api::route_of(std::string_view path) {
   if (served_files().contains(path)) {
     return {"GET", path, &Api::get_file, false, false};
   }
-  if (path.starts_with(kOneModel)) {
-    return {"GET", path, &Api::get_models};
-  }
-  if (find_inspection(path) != nullptr) {
-    return {"POST", path, &Api::post_inspection, true};
+  if (const std::optional<Questions::Route> route = Questions::find(path)) {
+    return {route->method, path, &Api::ask, route->has_texts};
   }
   const auto* route = std::ranges::find(kRoutes, path, &Route::path);
   if (route == std::end(kRoutes)) {
@@ -140,7 +119,8 @@ void Api::handle(const HttpRequest& request, const Exchange& exchange) {
       throw ApiError(405, "", "expected the method " + method, "",
                      {{"Allow", method == "GET" ? "GET, HEAD" : method}});
     }
-    metrics_.count_request(request.path.starts_with(kOneModel) ? "/v1/models" : request.path);
+    metrics_.count_request(request.path.starts_with(Questions::kOneModel) ? "/v1/models"
+                                                                          : request.path);
     if (method == "POST") {
       require_json(request);
     }
@@ -169,6 +149,10 @@ void Api::answer_or_refuse(const Exchange& exchange, const std::function<void()>
   }
 }
 
+void Api::ask(const HttpRequest& request, const Exchange& exchange) {
+  questions_->answer(request, exchange);
+}
+
 void Api::get_file(const HttpRequest& request, const Exchange& exchange) {
   const EmbeddedFile& file = served_files().at(request.path);
   exchange->send({.status = 200,
@@ -186,55 +170,7 @@ void Api::get_health(const HttpRequest&, const Exchange& exchange) {
 void Api::get_metrics(const HttpRequest&, const Exchange& exchange) {
   exchange->send({.status = 200,
                   .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-                  .body = metrics_.text(compute_->status(), http_.connections())});
-}
-
-Json Api::model_json(const Model& model) const {
-  const Gpt& gpt = *model.served.loaded.model;
-  Index heads = 0;  // largest number of heads in a layer
-  for (const HeadId& id : HeadSet::all(gpt.heads())) {
-    heads = std::max(heads, id.head + 1);
-  }
-  return {{"id", model.served.name},
-          {"object", "model"},
-          {"created", created_},
-          {"owned_by", "headlight"},
-          {"root", model.served.source.empty() ? model.served.name : model.served.source},
-          {"layers", gpt.config().n_layer},
-          {"heads", heads},
-          {"max_model_len", gpt.block_size()},
-          {"chat", model.chat.problem().empty()}};
-}
-
-void Api::get_models(const HttpRequest& request, const Exchange& exchange) {
-  Json list = Json::array();
-  for (const Model& model : models_) {
-    if (request.path == std::string(kOneModel) + model.served.name) {
-      exchange->send(response_of(model_json(model)));
-      return;
-    }
-    list.push_back(model_json(model));
-  }
-  if (request.path.starts_with(kOneModel)) {
-    throw ApiError(404, "model_not_found", "there is no model of this name", "model");
-  }
-  exchange->send(response_of({{"object", "list"}, {"data", std::move(list)}}));
-}
-
-std::size_t Api::model_of(Fields& fields) const {
-  const std::string name = fields.text("model", models_.front().served.name);
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < models_.size(); ++i) {
-    if (models_[i].served.name == name) {
-      return i;
-    }
-    names.push_back(models_[i].served.name);
-  }
-  const std::string near = nearest_name(name, names);
-  throw ApiError(404, "model_not_found",
-                 "there is no model '" + escaped(name.substr(0, kShownCharacters)) + "'" +
-                     (near.empty() ? "; see /v1/models" : "; did you mean '" + near + "'?"),
-                 "model");
+                  .body = metrics_.text(questions_->compute().status(), http_.connections())});
 }
 
 void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
@@ -251,109 +187,6 @@ void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
   exchange->send(std::move(response));
 }
 
-// Describes the tokenizer of the first model: requests of this kind have no body.
-void Api::get_tokenizer_info(const HttpRequest&, const Exchange& exchange) {
-  const Model& model = models_.front();
-  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
-  Json info{{"tokenizer_class", tokenizer.kind()},
-            {"vocab_size", tokenizer.vocab_size()},
-            {"add_bos_token", tokenizer.prepends_begin_token()},
-            {"chat_template",
-             model.served.chat_template.empty() ? Json() : Json(model.served.chat_template)}};
-  const auto add = [&](const char* key, std::optional<std::int32_t> id) {
-    info.add(key, id ? Json(tokenizer.special_name(*id)) : Json());
-  };
-  add("bos_token", tokenizer.begin_token());
-  add("eos_token", tokenizer.end_token());
-  add("pad_token", tokenizer.padding());
-  exchange->send(response_of(info));
-}
-
-void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
-  Fields fields(request.body);
-  const Model& model = models_[model_of(fields)];
-  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
-  RequestTexts texts(fields, tokenizer, model.names);
-  const Json& content = fields.get("content");
-  require_value(content.is_string(), "content", "expected a text, got ", content.type_name());
-  const bool add_special = fields.boolean("add_special", false);
-  const bool with_pieces = fields.boolean("with_pieces", false);
-  fields.refuse_others();
-  const std::vector<std::int32_t> ids = add_special ? texts.encode_prompt(content.text(), "content")
-                                                    : texts.encode(content.text(), "content");
-  const auto token = [&](std::int32_t id) {
-    return with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}} : Json(id);
-  };
-  Json answer{{"tokens", json_list(ids, token)}};
-  if (!texts.warnings().empty()) {
-    answer["warnings"] = texts.warnings();
-  }
-  exchange->send(response_of(answer));
-}
-
-void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) {
-  Fields fields(request.body);
-  const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
-  const std::vector<std::int32_t> ids =
-      token_list(fields.get("tokens"), "tokens", tokenizer.vocab_size());
-  fields.refuse_others();
-  exchange->send(response_of({{"content", tokenizer.decode(ids)}}));
-}
-
-Work::Options Api::work_of(Urgency urgency, const Exchange& exchange) {
-  return {.most = options_.max_work,
-          .give_way =
-              [this, urgency, exchange] {
-                require(!exchange->gone(), "the client has gone");
-                compute_->serve_others(urgency);
-              },
-          .on_end = [this](double tokens) { compute_->count_job_tokens(tokens); }};
-}
-
-void Api::post_completion(const HttpRequest& request, const Exchange& exchange) {
-  const bool is_chat = request.path == kChats;
-  Fields fields(request.body);
-  const std::size_t place = model_of(fields);
-  const Model& model = models_[place];
-  Gpt& gpt = *model.served.loaded.model;
-  RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
-  const CompletionModel described{.texts = texts,
-                                  .chat = model.chat,
-                                  .vocabulary = gpt.vocab_size(),
-                                  .block_size = gpt.block_size(),
-                                  .default_tokens = options_.default_tokens};
-  CompletionRequest wanted =
-      is_chat ? read_chat(described, ++seeds_) : read_completion(described, ++seeds_);
-  const bool scores_prompts = wanted.scores_prompts();
-  const bool needs_preparation = scores_prompts || !wanted.changes.changes.empty();
-  require_work(wanted.changes.work + (scores_prompts ? 2 : 1) * wanted.prompt_tokens(),
-               options_.max_work);
-  const std::string id = concat_text(is_chat ? "chatcmpl-" : "cmpl-", created_, "-", ++answers_);
-  const auto answer =
-      std::make_shared<CompletionAnswer>(std::move(wanted), id, model.served, exchange);
-  if (!needs_preparation) {
-    begin(place, answer, exchange);
-    return;
-  }
-  const Urgency urgency = scores_prompts ? Urgency::asked : Urgency::live;
-  const auto prepare = [this, place, answer, urgency, &gpt, exchange] {
-    try {
-      Work work(gpt, work_of(urgency, exchange));
-      answer->prepare([&] { work.give_way(); });
-      begin(place, answer, exchange);
-    } catch (...) {
-      answer->fail();
-    }
-  };
-  compute_->run(urgency, {prepare, [exchange] { return !exchange->gone(); }});
-}
-
-void Api::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
-                const Exchange& exchange) {
-  const Compute::Ticket ticket = compute_->begin(model, answer->requests());
-  exchange->on_gone([this, ticket] { compute_->cancel(ticket); });
-}
-
 void Api::get_runs(const HttpRequest&, const Exchange& exchange) {
   exchange->send(response_of({{"runs", runs_.names()}}));
 }
@@ -363,30 +196,6 @@ void Api::post_watch(const HttpRequest& request, const Exchange& exchange) {
   const std::vector<std::string> names = fields.texts("runs", RunFeed::kMostRuns);
   fields.refuse_others();
   runs_.watch(names, exchange);
-}
-
-void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) {
-  const Inspection* inspection = find_inspection(request.path);
-  Fields fields(request.body);
-  const Model& model = models_[model_of(fields)];
-  const bool stream = fields.boolean("stream", false);
-  const auto answer_it = [this, inspection, fields, stream, &model, exchange]() mutable {
-    InspectionAnswer answer(exchange, stream);
-    try {
-      Work::Options options = work_of(inspection->urgency, exchange);
-      options.tell = [&](double share) { answer.progress(share); };
-      RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
-      std::string json;
-      {
-        Work work(*model.served.loaded.model, std::move(options));
-        json = inspection->run(model.served, texts, work);
-      }
-      answer.finish(std::move(json), texts.warnings());
-    } catch (...) {
-      answer.fail();
-    }
-  };
-  compute_->run(inspection->urgency, {answer_it, [exchange] { return !exchange->gone(); }});
 }
 
 }  // namespace headlight::serve

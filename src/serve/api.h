@@ -6,17 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/serve/server.h"
 #include "serve/body_reader.h"
-#include "serve/completions/completion_answer.h"
-#include "serve/compute.h"
 #include "serve/http/access.h"
 #include "serve/http/http.h"
 #include "serve/metrics.h"
-#include "serve/request/fields.h"
+#include "serve/questions.h"
 #include "serve/run_feed.h"
-#include "serve/work.h"
 
 namespace headlight::serve {
 
@@ -45,17 +41,12 @@ class Api {
   // Ends the threads for bodies and models.
   void stop() {
     reader_.stop();
-    if (compute_) {
-      compute_->stop();
+    if (questions_) {
+      questions_->compute().stop();
     }
   }
 
  private:
-  struct Model {
-    const ServedModel& served;
-    ChatFormat chat;
-    SpecialNameCount names;  // counts special-token names in plain text
-  };
   using Exchange = std::shared_ptr<HttpExchange>;
   using Handler = void (Api::*)(const HttpRequest&, const Exchange&);
   struct Route {
@@ -71,41 +62,23 @@ class Api {
   // Sends the error response if answer() throws.
   void answer_or_refuse(const Exchange& exchange, const std::function<void()>& answer);
 
+  void ask(const HttpRequest& request, const Exchange& exchange);
   void get_file(const HttpRequest& request, const Exchange& exchange);
   void get_health(const HttpRequest& request, const Exchange& exchange);
   void get_metrics(const HttpRequest& request, const Exchange& exchange);
-  void get_models(const HttpRequest& request, const Exchange& exchange);
   void post_login(const HttpRequest& request, const Exchange& exchange);
-  void get_tokenizer_info(const HttpRequest& request, const Exchange& exchange);
-  void post_tokenize(const HttpRequest& request, const Exchange& exchange);
-  void post_detokenize(const HttpRequest& request, const Exchange& exchange);
-  void post_completion(const HttpRequest& request, const Exchange& exchange);
   void get_runs(const HttpRequest& request, const Exchange& exchange);
   void post_watch(const HttpRequest& request, const Exchange& exchange);
-  void post_inspection(const HttpRequest& request, const Exchange& exchange);
-
-  // Returns the work limit and the callbacks of a job.
-  Work::Options work_of(Urgency urgency, const Exchange& exchange);
-  void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
-             const Exchange& exchange);
-  // Returns the index of the requested model, or 0 without "model". Throws ApiError (404).
-  std::size_t model_of(Fields& fields) const;
-  Json model_json(const Model& model) const;
 
   const ServeOptions& options_;
   const HttpServer& http_;
-  std::vector<Model> models_;
   Access access_;
   Metrics metrics_;
-  Index created_;  // seconds since 1970
-  // Number of accepted completions. Like seeds_, used by the reader's thread alone.
-  Index answers_ = 0;
-  std::uint64_t seeds_;  // last default seed
   std::atomic<bool> closing_{false};
   std::atomic<bool> started_{false};
   // Members are destroyed in reverse order: the reader hands requests to the others.
   RunFeed runs_;
-  std::optional<Compute> compute_;  // empty before start()
+  std::optional<Questions> questions_;  // empty before start()
   BodyReader reader_;
 };
 

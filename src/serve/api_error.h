@@ -1,7 +1,7 @@
 #pragma once
 
 #include "headlight/base/error.h"
-#include "serve/http/http.h"
+#include "serve/http/exchange.h"
 
 namespace headlight::serve {
 

@@ -34,10 +34,13 @@ Compute::Compute(const std::vector<ServedModel>& models, const ServeOptions& opt
     make_engine(models_.size() - 1);
   }
   status_.context_tokens = options.context_tokens * std::ssize(models);
-  thread_ = std::thread([this] { work(); });
 }
 
 Compute::~Compute() { stop(); }
+
+void Compute::start() {
+  thread_ = std::thread([this] { work(); });
+}
 
 void Compute::make_engine(std::size_t model) {
   models_[model].engine =
@@ -212,9 +215,7 @@ bool Compute::wait_for_work(bool is_busy) {
 void Compute::work() {
   bool is_busy = false;
   while (wait_for_work(is_busy)) {
-    follow_orders();
-    run_next_jobs(kUrgencies);
-    is_busy = step_all();
+    is_busy = step();
   }
   // Destroys pending answers on the thread that owns them.
   models_.clear();
@@ -222,6 +223,14 @@ void Compute::work() {
   const std::lock_guard lock(mutex_);
   inbox_.clear();
   jobs_ = {};
+}
+
+bool Compute::step() {
+  follow_orders();
+  run_next_jobs(kUrgencies);
+  const bool is_busy = step_all();
+  const std::lock_guard lock(mutex_);
+  return is_busy || !inbox_.empty() || has_jobs(kUrgencies);
 }
 
 void Compute::follow_orders() {

@@ -37,9 +37,9 @@ enum class Urgency {
   background,  // nobody waits for the result
 };
 
-// Thread that runs all models. Each step samples one token for every sequence. Between two steps at
-// most one job of each urgency runs. begin(), cancel(), run() and status() are thread-safe and
-// return at once.
+// Runs all models. Each step samples one token for every sequence. Between two steps at most one
+// job of each urgency runs. start() does this on a thread of its own, step() on the caller's.
+// begin(), cancel(), run() and status() are thread-safe and return at once.
 class Compute {
  public:
   using Ticket = std::uint64_t;
@@ -51,6 +51,12 @@ class Compute {
   // `models` must outlive this. `options.context_tokens` must not be 0.
   Compute(const std::vector<ServedModel>& models, const ServeOptions& options);
   ~Compute();
+
+  // Starts the thread that runs the models.
+  void start();
+  // Without start(): follows new orders, runs one job of each urgency and one step of every engine.
+  // Returns false when nothing is left to do.
+  bool step();
 
   // Queues requests that are cancelled together. The computing thread calls their callbacks; each
   // ends with on_end or on_error, except after cancel() or an engine failure. Throws ApiError: 400

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "serve/http/http.h"
+#include "serve/http/exchange.h"
 
 namespace headlight::serve {
 

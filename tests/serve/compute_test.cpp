@@ -19,6 +19,7 @@ TEST_CASE("a job whose client has left is not started and takes no place in the 
   std::vector<ServedModel> models;
   models.push_back(lively_served());
   Compute compute(models, {.slots = 1, .queue = 2, .context_tokens = 256});
+  compute.start();
   const auto always = [] { return true; };
   std::promise<void> has_begun;
   std::promise<void> may_end;
@@ -49,6 +50,7 @@ TEST_CASE("a completion of one token waits for at most one slice of a job", "[se
   std::vector<ServedModel> models;
   models.push_back(lively_served());
   Compute compute(models, {.slots = 2, .queue = 2, .context_tokens = 256});
+  compute.start();
   const Urgency urgency = GENERATE(Urgency::live, Urgency::asked, Urgency::background);
   bool has_ended = false;
   std::promise<void> is_over;
@@ -76,6 +78,7 @@ TEST_CASE("memory of jobs is returned to the system when the server is idle", "[
   std::vector<ServedModel> models;
   models.push_back(lively_served());
   Compute compute(models, {.context_tokens = 256});
+  compute.start();
   compute.run(Urgency::live, {[] { const Storage taken(kBytes); }, [] { return true; }});
   while (compute.status().jobs > 0 || storage_statistics().cached_bytes >= kBytes) {
     std::this_thread::yield();

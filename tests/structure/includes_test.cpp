@@ -23,7 +23,7 @@ const std::map<std::string, int> kRank{
     {"ops", 4},      {"nn", 5},     {"optim", 6},  {"text", 6},     {"data", 6},
     {"cluster", 6},  {"io", 7},     {"train", 8},  {"generate", 8}, {"headlight.h", 9},
     {"formats", 10}, {"runs", 11},  {"heads", 12}, {"views", 13},   {"serve", 14},
-    {"cli", 15},     {"python", 15}};
+    {"cli", 15},     {"python", 15}, {"wasm", 16}};
 
 struct Include {
   std::string file;    // including file, relative to the project's root

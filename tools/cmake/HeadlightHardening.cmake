@@ -5,6 +5,9 @@ include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 
 function(headlight_harden target)
+  if(EMSCRIPTEN)  # WebAssembly has a sandbox of its own
+    return()
+  endif()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")
     target_link_options(${target} PRIVATE LINKER:-z,relro,-z,now,-z,noexecstack)

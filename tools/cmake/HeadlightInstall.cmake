@@ -10,6 +10,10 @@ endif()
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT runtime)
 install(FILES data/README.md data/toy.txt data/toy.annotations.jsonl
         DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/data COMPONENT runtime)
+# The WebAssembly build beside this one, for `headlight page`. It is the same for every machine.
+set(page_engine ${CMAKE_CURRENT_BINARY_DIR}/../wasm)
+install(FILES ${page_engine}/headlight.js ${page_engine}/headlight.wasm.gz
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/page COMPONENT runtime OPTIONAL)
 # Pages keep their folders, so that their relative links hold.
 file(GLOB_RECURSE pages RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md docs/*.ipynb docs/*.svg
      docs/examples/*.cpp docs/examples/*.txt

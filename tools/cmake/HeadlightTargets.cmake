@@ -4,9 +4,15 @@ include(HeadlightHardening)
 
 function(headlight_defaults target)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  if(NOT EMSCRIPTEN)  # would only add indirections there
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow
                                            $<$<BOOL:${HEADLIGHT_WERROR}>:-Werror>)
+  if(NOT EMSCRIPTEN)  # sizes and Index have the same width, so a conversion is a mistake
+    target_compile_options(${target} PRIVATE -Wconversion)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC bug 105651: -Wrestrict misfires on std::string concatenation.
     target_compile_options(${target} PRIVATE -Wno-restrict)
@@ -70,16 +76,17 @@ endfunction()
 
 # Compiles the given sources once per instruction set; HEADLIGHT_VARIANT is the namespace. Always
 # optimised: without inlining, weak copies of inline functions could leak between instruction sets.
-# On CPUs other than x86-64, all copies are plain.
+# On CPUs other than x86-64, one plain copy serves for all (kernels/variants/tables.h).
 function(headlight_add_variants target)
   headlight_add_variant(${target} baseline "" ${ARGN})
   target_compile_definitions(${target}_baseline PRIVATE HEADLIGHT_DOUBLE_LOOPS)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set(v2_flags -march=x86-64-v2)
-    set(v3_flags -march=x86-64-v3)
-    set(v4_flags -march=x86-64-v4 -mprefer-vector-width=512)
-    set(vnni_flags ${v4_flags} -mavx512vnni)
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    return()
   endif()
+  set(v2_flags -march=x86-64-v2)
+  set(v3_flags -march=x86-64-v3)
+  set(v4_flags -march=x86-64-v4 -mprefer-vector-width=512)
+  set(vnni_flags ${v4_flags} -mavx512vnni)
   foreach(variant v2 v3 v4)
     headlight_add_variant(${target} ${variant} "${${variant}_flags}" ${ARGN})
   endforeach()

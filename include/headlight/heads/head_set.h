@@ -38,6 +38,7 @@ class HeadSet {
   std::size_t size() const { return heads_.size(); }
   const HeadId& operator[](std::size_t place) const { return heads_[place]; }
   auto begin() const { return heads_.begin(); }
+  const HeadId* data() const { return heads_.data(); }
   auto end() const { return heads_.end(); }
 
   bool operator==(const HeadSet&) const = default;

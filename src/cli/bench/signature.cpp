@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "cli/bench/bench.h"
-#include "cli/bench/tools.h"
+#include "cli/bench/random_data.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/generator.h"
 #include "headlight/kernels/machine.h"

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kRateSeconds = 0.05;              // for each product
 constexpr Index kStreamElements = Index{1} << 26;  // 256 MiB: more than any cache holds
-constexpr std::uint64_t kTokenSeed = 2718;
+constexpr std::uint64_t kMatrixSeed = 2718;
 
 }  // namespace
 
@@ -58,8 +58,8 @@ GemmRates measure_gemm_rates() {
       {{1024, 1024, 1024}, {2048, 1024, 512}, {768, 3072, 768}}};
   GemmRates rates;
   for (const auto& [m, n, k] : kShapes) {
-    const Tensor a = random_uniform({m, k}, {kTokenSeed, 1}, -1, 1);
-    const Tensor b = random_uniform({k, n}, {kTokenSeed, 2}, -1, 1);
+    const Tensor a = random_uniform({m, k}, {kMatrixSeed, 1}, -1, 1);
+    const Tensor b = random_uniform({k, n}, {kMatrixSeed, 2}, -1, 1);
     Tensor c = Tensor::empty({m, n});
     const kernels::Gemm<float> product =
         product_of<float>(matrix_of<float>(a), matrix_of<float>(b), matrix_of<float>(c));
@@ -94,27 +94,6 @@ std::string model_text(const GptConfig& config) {
   return concat_text(config.n_layer, " layers, ", config.n_head, " heads, width ", config.n_embd,
                      ", vocabulary ", config.vocab_size, ": ",
                      grouped(count_parameters(config).total()), " parameters");
-}
-
-TokenDataset random_documents(Index count, Index longest, Index vocab_size,
-                              const RandomStream& lengths) {
-  TokenDataset dataset{.sequences = {}, .token_count = 0, .documents = true};
-  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
-    const auto inputs =
-        static_cast<Index>(1 + lengths.below(i, static_cast<std::uint64_t>(longest)));
-    dataset.sequences.push_back(random_tokens(inputs + 1, vocab_size, i));
-    dataset.token_count += inputs + 1;
-  }
-  return dataset;
-}
-
-std::vector<std::int32_t> random_tokens(Index count, Index vocab_size, std::uint64_t stream) {
-  const RandomStream random{kTokenSeed, stream};
-  std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    tokens[i] = static_cast<std::int32_t>(random.below(i, static_cast<std::uint64_t>(vocab_size)));
-  }
-  return tokens;
 }
 
 }  // namespace headlight::cli

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/stopwatch.h"
+#include "cli/bench/random_data.h"
 #include "headlight/data/dataset.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/tensor/random.h"
@@ -82,12 +83,5 @@ void require_free_memory(double bytes, const std::string& what);
 
 // "4 layers, 4 heads, width 128, vocabulary 65".
 std::string model_text(const GptConfig& config);
-
-// Documents of random tokens with 1 to `longest` inputs, uniformly distributed.
-TokenDataset random_documents(Index count, Index longest, Index vocab_size,
-                              const RandomStream& lengths);
-
-// Random ids below `vocab_size`, equal at every call with the same `stream`.
-std::vector<std::int32_t> random_tokens(Index count, Index vocab_size, std::uint64_t stream);
 
 }  // namespace headlight::cli

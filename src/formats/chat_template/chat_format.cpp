@@ -359,7 +359,7 @@ std::vector<std::int32_t> ChatFormat::plain_tokens(std::string_view text, std::s
     const std::vector<std::int32_t> part =
         tokenizer_.encode(without_marks(std::string(text.substr(0, end))));
     const auto same = std::ranges::mismatch(part, ids);
-    return std::pair(same.in2 - ids.begin(), same.in1 != part.end());
+    return std::pair<Index, bool>(same.in2 - ids.begin(), same.in1 != part.end());
   };
   for (const Span& span : learned) {
     const std::size_t first = std::max(span.begin, begin) - begin;
@@ -369,7 +369,7 @@ std::vector<std::int32_t> ChatFormat::plain_tokens(std::string_view text, std::s
     }
     const auto from = first == 0 ? 0 : ids_before(first).first;
     const auto [count, crosses] =
-        last == text.size() ? std::pair(std::ssize(ids), false) : ids_before(last);
+        last == text.size() ? std::pair<Index, bool>(std::ssize(ids), false) : ids_before(last);
     std::copy(ids.begin() + from, ids.begin() + count + (crosses ? 1 : 0), tokens.begin() + from);
   }
   return tokens;

@@ -135,7 +135,8 @@ double rounded_decimal(double number, int digits) {
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
                                  std::chars_format::fixed, digits)
                        .ptr;
-  return *read_number<double>(std::string_view(text.data(), end));
+  return *read_number<double>(
+      std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
 }
 
 Value round_filter(const Call& call) {

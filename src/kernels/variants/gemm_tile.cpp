@@ -20,7 +20,7 @@ constexpr int kRows = 14;
 constexpr int kVectorBytes = 16;
 constexpr int kRows = 6;
 #endif
-#if defined(__AVX__) || defined(__aarch64__)
+#if defined(__AVX__) || defined(__aarch64__) || defined(__wasm__)
 constexpr bool kFast = true;
 #else
 constexpr bool kFast = false;

@@ -27,6 +27,7 @@ extern const AttentionSteps kAttentionSteps;
 extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace baseline
+#if defined(__x86_64__)
 namespace v2 {
 extern const Loops<float> kFloatLoops;
 extern const Activations<float> kFloatActivations;
@@ -60,4 +61,10 @@ extern const WeightRowLoops kWeightRowLoops;
 namespace vnni {
 extern const IntegerPanels kIntegerPanels;
 }  // namespace vnni
+#else  // one instruction set
+namespace v2 = baseline;
+namespace v3 = baseline;
+namespace v4 = baseline;
+namespace vnni = baseline;
+#endif
 }  // namespace headlight::kernels

@@ -1,73 +1,19 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "headlight/base/index.h"
+#include "serve/http/exchange.h"
 
 // HTTP/1.1 server. It hides Boost.Beast from the rest of the project.
 namespace headlight::serve {
 
 struct HttpListener;
 class HttpSession;
-
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
-
-struct HttpRequest {
-  std::string method = {};  // "GET" also for HEAD, whose answers have no body
-  std::string path = {};    // as sent, without host and query
-  // Names in lower case. "host" is the target's host, else the Host header, else (HTTP/1.0) the
-  // address that the client connected to.
-  HttpHeaders headers = {};
-  std::string body = {};
-
-  // Returns the header of that name (lower case); null if it is missing or repeated.
-  const std::string* header(std::string_view name) const;
-};
-
-struct HttpResponse {
-  int status = 200;
-  HttpHeaders headers = {};
-  std::string body = {};
-  int seconds_held_back = 0;  // delay of send(), against guessing
-};
-
-// Request that waits for its answer: send(), or begin(), write() for each piece and end(). Any
-// thread may call these, one after the other; they never block. Calls after the client has gone
-// have no effect. Destruction without an answer sends a 500; a stream without end() closes the
-// connection.
-class HttpExchange {
- public:
-  HttpExchange(std::shared_ptr<HttpSession> session, std::uint64_t number,
-               std::shared_ptr<std::atomic<bool>> gone)
-      : session_(std::move(session)), number_(number), gone_(std::move(gone)) {}
-  ~HttpExchange();
-  HttpExchange(const HttpExchange&) = delete;
-  HttpExchange& operator=(const HttpExchange&) = delete;
-
-  void send(HttpResponse response);
-  // Starts an answer in pieces; the body of `head` is the first.
-  void begin(HttpResponse head);
-  void write(std::string piece);
-  void end();
-
-  // True once the client has closed the connection, or reads too slowly.
-  bool gone() const { return gone_->load(); }
-  // Adds a function to call on the server's thread when the client goes; at once if it has gone.
-  void on_gone(std::function<void()> call);
-
- private:
-  std::shared_ptr<HttpSession> session_;
-  std::uint64_t number_;  // of the request on its connection
-  std::shared_ptr<std::atomic<bool>> gone_;
-};
 
 struct HttpLimits {
   Index connections = 1000;         // more are closed at once

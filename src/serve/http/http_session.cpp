@@ -101,27 +101,38 @@ void hand(const std::shared_ptr<HttpSession>& session, std::uint64_t number,
   });
 }
 
+// Exchange over a connection. Destruction without an answer sends a 500; a stream without end()
+// closes the connection. The functions of on_gone() run on the server's thread.
+class SessionExchange final : public HttpExchange {
+ public:
+  SessionExchange(std::shared_ptr<HttpSession> session, std::uint64_t number,
+                  std::shared_ptr<std::atomic<bool>> gone)
+      : session_(std::move(session)), number_(number), gone_(std::move(gone)) {}
+  ~SessionExchange() override { hand(session_, number_, &HttpSession::abandon); }
+
+  void send(HttpResponse response) override {
+    hand(session_, number_, &HttpSession::send, std::move(response));
+  }
+  void begin(HttpResponse head) override {
+    hand(session_, number_, &HttpSession::begin, std::move(head));
+  }
+  void write(std::string piece) override {
+    hand(session_, number_, &HttpSession::write, std::move(piece));
+  }
+  void end() override { hand(session_, number_, &HttpSession::end); }
+  // Also true for a client that reads too slowly.
+  bool gone() const override { return gone_->load(); }
+  void on_gone(std::function<void()> call) override {
+    hand(session_, number_, &HttpSession::on_gone, std::move(call));
+  }
+
+ private:
+  std::shared_ptr<HttpSession> session_;
+  std::uint64_t number_;  // of the request on its connection
+  std::shared_ptr<std::atomic<bool>> gone_;
+};
+
 }  // namespace
-
-HttpExchange::~HttpExchange() { hand(session_, number_, &HttpSession::abandon); }
-
-void HttpExchange::send(HttpResponse response) {
-  hand(session_, number_, &HttpSession::send, std::move(response));
-}
-
-void HttpExchange::begin(HttpResponse head) {
-  hand(session_, number_, &HttpSession::begin, std::move(head));
-}
-
-void HttpExchange::write(std::string piece) {
-  hand(session_, number_, &HttpSession::write, std::move(piece));
-}
-
-void HttpExchange::end() { hand(session_, number_, &HttpSession::end); }
-
-void HttpExchange::on_gone(std::function<void()> call) {
-  hand(session_, number_, &HttpSession::on_gone, std::move(call));
-}
 
 void HttpSession::read_head() {
   phase_ = Phase::reading;
@@ -230,7 +241,7 @@ void HttpSession::take_body(const ErrorCode& error) {
   HttpRequest request = request_;  // without trailers
   request.body = std::move(parser_->get().body());
   gone_ = std::make_shared<std::atomic<bool>>(false);
-  const auto exchange = std::make_shared<HttpExchange>(shared_from_this(), number_, gone_);
+  const auto exchange = std::make_shared<SessionExchange>(shared_from_this(), number_, gone_);
   watch();
   server_.options.handler(std::move(request), exchange);
 }

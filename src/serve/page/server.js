@@ -1,8 +1,10 @@
 // Requests to the server.
 import {say} from './words.js';
 
-// Actions of the page on answers; set by main.js.
+// Source of the answers, and actions of the page on them; set by open.js and main.js.
 export const page = {
+  fetch: (...request) => fetch(...request),  // the page of one file asks a worker instead
+  text: '',                // opening text; '': the usual one
   login: null,             // asks for the server's key; resolves when the server accepts it
   showWarnings: () => {},  // shows the warnings of the last answer of every path
 };
@@ -41,7 +43,7 @@ async function reached(answer) {
 
 async function post(path, body, signal) {
   for (;;) {
-    const answer = await reached(fetch(path, body === undefined ? {signal} : {
+    const answer = await reached(page.fetch(path, body === undefined ? {signal} : {
       method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body), signal}));
     if (answer.status === 401 && page.login !== null && path !== '/api/login') {
       pending ??= page.login().finally(() => { pending = null; });

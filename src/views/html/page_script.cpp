@@ -7,25 +7,36 @@
 #include <sstream>
 
 #include "headlight/base/error.h"
+#include "headlight/base/index.h"
 
 namespace headlight {
 namespace {
 
 // Returns an import path relative to the page's folder: "views/head.js", "../dom.js" -> "dom.js".
+// A server's path such as "/views/dom.js" begins at that folder.
 std::string resolved(const std::string& importer, const std::string& path) {
+  if (path.starts_with('/')) {
+    return path.substr(1);
+  }
   return (std::filesystem::path(importer).parent_path() / path).lexically_normal().generic_string();
 }
 
-// Joins a module and its imports into one script. Each module follows its imports.
+// Joins a module and its imports into one script. Each module follows its imports, in a scope of
+// its own: a function that returns its exports. Exported variables (`export let`) live outside of
+// the scopes, because their importers must see every change.
 class Bundle {
  public:
   Bundle(const PageReader& read, const std::string& main) : read_(read) { add(main); }
 
-  std::string script() && { return std::move(script_); }
+  std::string script() && { return variables_ + script_; }
 
  private:
   struct Module {
-    std::set<std::string> exported;
+    std::string scope;               // variable that holds the exports
+    std::set<std::string> exported;  // without variables
+    std::set<std::string> variables;
+    std::set<std::string> declared;
+    std::string text = {};
     bool is_complete = false;  // false while its imports are added
   };
 
@@ -36,6 +47,13 @@ class Bundle {
     if (is_new) {
       add_lines(name, module);
       module.is_complete = true;
+      module.scope = concat_text("scope", ++scopes_);
+      std::string exports;
+      for (const std::string& exported : module.exported) {
+        exports += (exports.empty() ? "" : ", ") + exported;
+      }
+      script_ += concat_text("const ", module.scope, " = (() => {\n", module.text, "return {",
+                             exports, "};\n})();\n");
     }
     return module;
   }
@@ -43,27 +61,21 @@ class Bundle {
   // Adds the lines without the word `export` and without unindented comments, which would be an
   // eighth of every page.
   void add_lines(const std::string& name, Module& module) {
-    constexpr std::string_view kExport = "export ";
     std::istringstream lines(read_(name));
-    std::string own;
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("import ")) {
         for (std::string more; line.back() != ';' && std::getline(lines, more);) {
           line += "\n" + more;
         }
-        add_import(name, line);
+        add_import(name, line, module);
       } else if (!line.starts_with("//")) {
-        const bool is_exported = line.starts_with(kExport);
-        line.erase(0, is_exported ? kExport.size() : 0);
-        add_declaration(name, line, is_exported, module);
-        own += line + "\n";
+        module.text += without_export(name, line, module) + "\n";
       }
     }
-    script_ += own;
   }
 
-  void add_import(const std::string& importer, const std::string& statement) {
-    static const std::regex kImport(R"(import \{(\w+(?:,\s+\w+)*)\} from '(\.[\w./]+)';\s*)");
+  void add_import(const std::string& importer, const std::string& statement, Module& to) {
+    static const std::regex kImport(R"(import \{(\w+(?:,\s+\w+)*)\} from '([./][\w./]+)';\s*)");
     static const std::regex kName(R"(\w+)");
     std::smatch match;
     require(std::regex_match(statement, match, kImport), importer,
@@ -71,35 +83,57 @@ class Bundle {
     const std::string names = match[1];
     const std::string path = resolved(importer, match[2]);
     const Module& module = add(path);
+    std::string taken;
     for (std::sregex_iterator name(names.begin(), names.end(), kName), end; name != end; ++name) {
-      require(module.exported.count(name->str()) > 0, importer, ": imports ", name->str(),
-              ", which ", path, " does not export");
+      const std::string imported = name->str();
+      if (module.variables.count(imported) == 0) {
+        require(module.exported.count(imported) > 0, importer, ": imports ", imported, ", which ",
+                path, " does not export");
+        taken += (taken.empty() ? "" : ", ") + imported;
+      }
+    }
+    if (!taken.empty()) {
+      to.text += concat_text("const {", taken, "} = ", module.scope, ";\n");
     }
   }
 
-  // Records the declaration in a line. An unindented line is at the top level.
-  void add_declaration(const std::string& name, const std::string& line, bool is_exported,
-                       Module& module) {
+  // Records the declaration in a line; an unindented line is at the top level. Returns the line
+  // without `export`, and without `let` for an exported variable.
+  std::string without_export(const std::string& name, std::string line, Module& module) {
     static const std::regex kDeclaration(
         R"((?:(?:async )?function\*? ?|class |const |let |var )(\w*))");
+    constexpr std::string_view kExport = "export ";
+    const bool is_exported = line.starts_with(kExport);
+    line.erase(0, is_exported ? kExport.size() : 0);
     std::smatch match;
     const bool declares =
         std::regex_search(line, match, kDeclaration, std::regex_constants::match_continuous);
     require(declares ? match.length(1) > 0 : !is_exported, name,
             ": expected a function, a class, or one name of const or let, got ", line);
-    if (declares) {
-      const auto [owner, is_new] = owners_.emplace(match[1], name);
-      require(is_new || owner->second != name, name, ": declares ", owner->first, " twice");
-      require(is_new, name, ": ", owner->second, " declares ", owner->first, ", too");
+    if (!declares) {
+      return line;
     }
-    if (is_exported) {
-      module.exported.insert(match[1]);
+    const std::string declared = match[1];
+    require(module.declared.insert(declared).second, name, ": declares ", declared, " twice");
+    constexpr std::string_view kLet = "let ";
+    if (!is_exported || !line.starts_with(kLet)) {
+      if (is_exported) {
+        module.exported.insert(declared);
+      }
+      return line;
     }
+    const auto [owner, is_new] = owners_.emplace(declared, name);
+    require(is_new, name, ": ", owner->second, " exports a variable ", declared, ", too");
+    module.variables.insert(declared);
+    variables_ += "let " + declared + ";\n";
+    return line.substr(kLet.size());
   }
 
   const PageReader& read_;
   std::map<std::string, Module> modules_;
-  std::map<std::string, std::string> owners_;  // name -> module that declares it
+  std::map<std::string, std::string> owners_;  // exported variable -> module that declares it
+  Index scopes_ = 0;
+  std::string variables_;
   std::string script_;
 };
 

@@ -156,7 +156,7 @@ double mean_distance_within(const HeadDistances& distances, const HeadSet& clust
 // Returns "0.1 0.2": up to 12 names, then the number of other heads.
 std::string names_of(const HeadSet& heads, Language language) {
   const std::size_t named = std::min<std::size_t>(heads.size(), 12);
-  const std::string names = joined(head_names(std::span(heads).first(named)), " ");
+  const std::string names = joined(head_names(std::span<const HeadId>(heads).first(named)), " ");
   return named == heads.size()
              ? names
              : concat_text(names, in_language(language, " and ", " 외 "), heads.size() - named,

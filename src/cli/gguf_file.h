@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/formats/gguf/gguf.h"
+#include "headlight/formats/model_directory.h"
+
+namespace headlight::cli {
+
+// Adds missing heads and MLPs with zero weights. The model computes the same function.
+std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model);
+
+// Writes a model, to which it adds missing heads and MLPs, with its tokenizer. A model that was
+// read from a GGUF file keeps its metadata, and with `keeps_tokenizer` its tokenizer's keys.
+// Returns the warnings of write_gguf_model() and a line about settings that the file does not keep.
+// Throws Error as write_gguf_model() does.
+std::vector<std::string> write_gguf_file(const std::filesystem::path& out, LoadedModel& loaded,
+                                         GgufType type, bool keeps_tokenizer);
+
+}  // namespace headlight::cli

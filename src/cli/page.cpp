@@ -1,0 +1,147 @@
+#include <array>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/gguf_file.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
+#include "files/input_file.h"
+#include "serve/file_page.h"
+#include "views/report/json_output.h"
+
+namespace headlight::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPageScript = "headlight.js";
+constexpr const char* kPageProgram = "headlight.wasm.gz";
+constexpr Index kLargestProgram = Index{64} << 20;  // bytes
+
+constexpr const char* kPageDetails =
+    "Writes one HTML file that holds a model, Headlight as WebAssembly, and the page of headlight "
+    "serve. It opens from a disk, without a network, in Chrome, Edge, Firefox and Safari: write "
+    "text, watch every attention head, switch heads off, patch, read the logit lens.\n\n"
+    "The model is embedded as a GGUF file, so it must be one that headlight export --to gguf can "
+    "write. --weights int8 stores matrices in about 1 byte per weight (Q8_0) instead of 4. A "
+    "GGUF file is embedded as it is unless --weights is given.\n\n"
+    "headlight.js and headlight.wasm.gz come from the folder of --engine, else from "
+    "share/headlight/page of the installation, else from the WebAssembly build beside this one "
+    "(cmake --preset wasm).\n\n"
+    "JSON keys: file, bytes, model_bytes, warnings.";
+
+constexpr std::array<std::string_view, 2> kPageWeights{"float32", "int8"};
+
+Options page_options() {
+  Options options({.name = "page",
+                   .summary = "Write the web page with a model as one file.",
+                   .positional = "MODEL",
+                   .details = kPageDetails,
+                   .examples = {"headlight page runs/toy --out toy.html",
+                                "headlight page runs/toy --weights int8 --text \"One day\" --out "
+                                "toy.html"}});
+  options.value("out", "Write to this file")
+      .value("text", "Opening text of the page")
+      .choice("weights",
+              "Store matrices in this precision (default: float32, or that of the GGUF file)",
+              kPageWeights)
+      .value("engine", "Folder with headlight.js and headlight.wasm.gz");
+  options.paths({"out", "engine"});
+  return options;
+}
+
+// Returns the folder with the WebAssembly build. Throws Error with all folders searched.
+fs::path engine_folder(const Options& options) {
+  std::vector<fs::path> folders;
+  if (options.given("engine")) {
+    folders.emplace_back(options.text("engine"));
+  } else {
+    std::error_code ignored;
+    const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    folders = {(program / "../share/headlight/page").lexically_normal(),
+               (program / "../wasm").lexically_normal()};
+  }
+  std::string names;
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / kPageProgram) && fs::exists(folder / kPageScript)) {
+      return folder;
+    }
+    names += (names.empty() ? "" : " or ") + shown(folder);
+  }
+  fail("--engine: found no ", kPageScript, " and ", kPageProgram, " in ", names,
+       "; build them with: cmake --preset wasm && cmake --build --preset wasm");
+}
+
+// GGUF file to embed: the user's, or one that is removed at the end.
+class PageModel {
+ public:
+  PageModel(const fs::path& model, const Options& options) : file_(find_model_directory(model)) {
+    if (is_gguf_file(file_) && !options.given("weights")) {
+      return;
+    }
+    LoadedModel loaded = load_model_with_warnings(file_, {.adjust = simplify_heads});
+    temporary_ = fs::path(options.text("out") + ".gguf.tmp");
+    const GgufType type = options.text("weights") == "int8" ? GgufType::q8_0 : GgufType::f32;
+    warnings_ = write_gguf_file(*temporary_, loaded, type, true);
+  }
+  ~PageModel() {
+    if (temporary_) {
+      std::error_code ignored;
+      fs::remove(*temporary_, ignored);
+    }
+  }
+  PageModel(const PageModel&) = delete;
+  PageModel& operator=(const PageModel&) = delete;
+
+  const fs::path& path() const { return temporary_ ? *temporary_ : file_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  fs::path file_;
+  std::optional<fs::path> temporary_;
+  std::vector<std::string> warnings_;
+};
+
+// Returns the name of a model: that of its folder or file.
+std::string name_of_model(const fs::path& path) {
+  const fs::path plain = path.lexically_normal();
+  const fs::path last = plain.has_filename() ? plain : plain.parent_path();
+  return (last.extension() == ".gguf" ? last.stem() : last.filename()).string();
+}
+
+void page_command(const Options& options) {
+  const std::string& model = options.positional();
+  require(options.given("out") && !options.text("out").empty(),
+          "--out: expected the name of the page, such as demo.html");
+  const fs::path out = options.text("out");
+  require(!out.has_parent_path() || fs::is_directory(out.parent_path()),
+          "--out: expected a file in an existing folder, got ", shown(out));
+  const fs::path engine = engine_folder(options);
+  const PageModel file(model, options);
+  serve::write_file_page(out,
+                         {.script = read_whole_file(engine / kPageScript, kLargestProgram),
+                          .program = read_whole_file(engine / kPageProgram, kLargestProgram),
+                          .name = name_of_model(model),
+                          .source = model,
+                          .text = options.given("text") ? options.text("text") : ""},
+                         file.path());
+  log_warnings(file.warnings());
+  if (options.json()) {
+    print_json({{"file", out.string()},
+                {"bytes", fs::file_size(out)},
+                {"model_bytes", fs::file_size(file.path())},
+                {"warnings", file.warnings()}});
+    return;
+  }
+  std::cout << escaped(out.string()) << "\n";
+}
+
+}  // namespace
+
+int run_page(const Words& words) { return run(page_options(), words, page_command); }
+
+}  // namespace headlight::cli

@@ -1,0 +1,100 @@
+#include "serve/file_page.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
+#include "serve/page_files.h"
+#include "views/html/filled_page.h"
+#include "views/html/page_script.h"
+
+namespace headlight::serve {
+namespace {
+
+// Bytes of the model in one element; a multiple of 3, so that only the last text is padded.
+constexpr Index kPartBytes = Index{6} << 20;
+
+constexpr std::string_view kPolicy =
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+    "'nonce-headlight' 'wasm-unsafe-eval'; worker-src blob:; style-src 'nonce-headlight'; img-src "
+    "data:; base-uri 'none'; form-action 'none'\">\n";
+constexpr std::string_view kViews = "views/";
+
+// Returns a file by the path that the server gives it.
+std::string page_file(const std::string& name) {
+  return std::string(name.starts_with(kViews)
+                         ? contents_of(page_files(), name.substr(kViews.size()))
+                         : contents_of(serve_page_files(), name));
+}
+
+// Returns the value of an attribute in a line of HTML.
+std::string attribute_of(std::string_view line, std::string_view name) {
+  const std::size_t begin = line.find(concat_text(name, "=\"")) + name.size() + 2;
+  return std::string(line.substr(begin, line.find('"', begin) - begin));
+}
+
+std::string settings_json(const FilePage& page, Index bytes) {
+  const std::string worker(contents_of(serve_page_files(), "file/worker.js"));
+  return embedded_json({{"name", page.name},
+                        {"source", page.source},
+                        {"text", page.text},
+                        {"bytes", bytes},
+                        {"script", page.script + "\n" + worker}});
+}
+
+std::string element_of(std::string_view attributes, std::string_view text) {
+  return concat_text("<script type=\"text/plain\" ", attributes, ">", text, "</script>\n");
+}
+
+// Returns the page up to the model: index.html with its styles and scripts in place of the links.
+std::string page_head(const FilePage& page, Index bytes) {
+  std::string html;
+  std::string_view rest = contents_of(serve_page_files(), "index.html");
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end);
+    if (line.starts_with("<link rel=\"stylesheet\"")) {
+      const std::string file = attribute_of(line, "href").substr(1);
+      html += concat_text("<style nonce=\"headlight\">\n", page_file(file), "</style>\n");
+    } else if (line.starts_with("<script type=\"module\"")) {
+      html += element_of("id=\"page-settings\"", settings_json(page, bytes));
+      html += concat_text("<script nonce=\"headlight\">\n'use strict';\n{\n",
+                          page_script(page_file, "file/main.js"), "}\n</script>\n");
+      break;  // </body> and </html> follow the model
+    } else {
+      html += line;
+      html += line.starts_with("<meta charset") ? kPolicy : "";
+    }
+  }
+  return html;
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+}  // namespace
+
+void write_file_page(const std::filesystem::path& out, const FilePage& page,
+                     const std::filesystem::path& model) {
+  const InputFile file(model);
+  replace_file(out, [&](FileWriter& writer) {
+    writer.write(page_head(page, file.size()));
+    writer.write(element_of("id=\"page-program\"", base64_of(bytes_of(page.program))));
+    for (Index begin = 0; begin < file.size(); begin += kPartBytes) {
+      std::vector<std::byte> part(
+          static_cast<std::size_t>(std::min(kPartBytes, file.size() - begin)));
+      file.read(begin, part);
+      writer.write(element_of("class=\"page-model\"", base64_of(part)));
+    }
+    writer.write("<i id=\"end-of-file\" hidden></i>\n</body>\n</html>\n");
+  });
+}
+
+}  // namespace headlight::serve

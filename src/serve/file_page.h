@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace headlight::serve {
+
+// Contents of a page of one file, besides its model.
+struct FilePage {
+  std::string script;       // headlight.js of the WebAssembly build
+  std::string program;      // its headlight.wasm.gz
+  std::string name = {};    // of the model, as the page shows it
+  std::string source = {};  // path of the model for commands that readers copy
+  std::string text = {};    // opening text; empty: the page's own
+};
+
+// Writes the page of `headlight serve` as one HTML file, which asks the embedded program instead of
+// a server. `model` is a GGUF file. The page sends no request: its policy forbids all. Replaces the
+// file in one step. Throws Error if the model cannot be read or the page not be written.
+void write_file_page(const std::filesystem::path& out, const FilePage& page,
+                     const std::filesystem::path& model);
+
+}  // namespace headlight::serve

@@ -1,0 +1,168 @@
+// Opens the page: models, text, parts, and the form for the key.
+import {byId, element, option} from '/views/dom.js';
+import {korean} from '/views/words/korean.js';
+import {setWords} from '/views/words/words.js';
+import {release} from './board.js';
+import {chatCommand, openChat} from './chat.js';
+import {openClasses} from './classes.js';
+import {headsCommand, openHeads} from './heads.js';
+import {layersCommand, openLayers} from './layers.js';
+import {kPair, kText, openingFor} from './opening.js';
+import {openPair, pairCommand} from './pair.js';
+import {openRuns} from './runs.js';
+import {ask, clearWarnings, page} from './server.js';
+import {changed, kParts, readAddress, session} from './session.js';
+import {openSettings, showSettings} from './settings.js';
+import {fillWords, language, say} from './words.js';
+import {openWriting, writeCommand} from './write.js';
+
+const kCommands = {write: writeCommand, chat: chatCommand, heads: headsCommand, layers: layersCommand, pair: pairCommand};
+
+function showPart() {
+  for (const part of kParts) {
+    byId(`part-${part}`).hidden = part !== session.part;
+    const tab = byId(`open-${part}`);
+    tab.ariaSelected = String(part === session.part);
+    tab.tabIndex = part === session.part ? 0 : -1;
+  }
+  byId('text-box').hidden = ['chat', 'pair', 'train'].includes(session.part);
+  showSettings(session.part);
+  byId('copy').hidden = !(session.part in kCommands);
+}
+
+function openPart(part) {
+  session.part = part;
+  showPart();
+  changed('part');
+}
+
+function listenToParts() {
+  addEventListener('popstate', ({state}) => {  // texts and switches stay
+    if (state?.part !== undefined && state.part !== session.part) {
+      openPart(state.part);
+    }
+  });
+  kParts.forEach((part) => byId(`open-${part}`).addEventListener('click', () => openPart(part)));
+  byId('parts').addEventListener('keydown', ({key}) => {
+    const step = {ArrowLeft: -1, ArrowRight: 1}[key];
+    if (step) {
+      openPart(kParts[(kParts.indexOf(session.part) + step + kParts.length) % kParts.length]);
+      byId(`open-${session.part}`).focus();
+    }
+  });
+}
+
+function useText(text) {
+  session.text = text;
+  byId('text').value = text;
+  changed('text');
+}
+
+function listenToText() {
+  byId('text').value = session.text;
+  byId('text').addEventListener('input', () => {
+    session.text = byId('text').value;
+    clearWarnings();
+    changed('text');
+  });
+}
+
+function listenToCopies() {
+  const copy = async (button, text) => {
+    await navigator.clipboard.writeText(text).catch(() => prompt('', text));
+    button.textContent = say('copied');
+    setTimeout(() => { button.textContent = say(button.id); }, 1200);
+  };
+  byId('copy').addEventListener('click', () => {
+    const command = kCommands[session.part]();
+    if (command !== null) {
+      copy(byId('copy'), command);
+    }
+  });
+  byId('link').addEventListener('click', () => copy(byId('link'), location.href));
+}
+
+// Shows the form for the key until the server accepts it.
+function askForKey() {
+  const form = byId('login');
+  form.hidden = false;
+  byId('key').focus();
+  return new Promise((resolve) => {
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      ask('/api/login', {key: byId('key').value}).then(() => {
+        form.hidden = true;
+        resolve();
+      }, () => { byId('login-problem').textContent = say('wrong_key'); });
+    };
+  });
+}
+
+async function openModels() {
+  session.models = (await ask('/v1/models')).data;
+  if (!session.models.some(({id}) => id === session.model)) {
+    session.model = session.models[0].id;
+  }
+  byId('model').append(...session.models.map(({id}) => option(id, id, id === session.model)));
+  byId('model').addEventListener('change', () => {
+    session.model = byId('model').value;
+    session.changes.clear();
+    session.carry = null;
+    changed('model');
+  });
+}
+
+// Replaces untouched opening texts by ones that fit into the model's block.
+async function fitOpening() {
+  const opening = await openingFor(session.models.find(({id}) => id === session.model));
+  for (const [name, usual] of Object.entries({text: kText, answer: kPair.answer, wrong: kPair.wrong})) {
+    if (session[name] === usual) {
+      session[name] = opening[name];
+      byId(name).value = opening[name];
+    }
+  }
+}
+
+async function open() {
+  fillWords(document);
+  if (language === 'ko') {
+    setWords(korean);
+  }
+  const other = new URL(location.href);
+  other.searchParams.set('lang', language === 'ko' ? 'en' : 'ko');
+  byId('language').href = other.href;
+  readAddress();
+  session.text = session.text || page.text || kText;
+  if (session.clean === '' && session.corrupt === '') {
+    Object.assign(session, kPair);
+  }
+  page.login = askForKey;
+  page.showWarnings = (warnings) => {
+    byId('warnings').textContent = warnings.join(' · ');
+    byId('warnings').hidden = warnings.length === 0;
+  };
+  listenToText();
+  listenToParts();
+  listenToCopies();
+  openSettings();
+  openWriting(useText, release);
+  openChat();
+  openHeads();
+  openLayers();
+  openPair();
+  openRuns();
+  showPart();
+  document.documentElement.dataset.painted = Math.round(performance.now());
+  await openModels();
+  await fitOpening();
+  openClasses();
+  changed('part');
+  document.documentElement.dataset.ready = Math.round(performance.now());
+}
+
+export function openPage() {
+  open().catch((error) => {
+    byId('parts').after(element('p', {className: 'problem', role: 'alert',
+                                      textContent: `${say('failed')} ${error.message}`}));
+  });
+}

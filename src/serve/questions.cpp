@@ -1,0 +1,239 @@
+#include "serve/questions.h"
+
+#include <algorithm>
+#include <random>
+
+#include "base/stopwatch.h"
+#include "headlight/base/nearest_name.h"
+#include "headlight/heads/head_set.h"
+#include "serve/api_error.h"
+#include "serve/completions/completion_answer.h"
+#include "serve/inspections.h"
+#include "serve/json_answer.h"
+#include "views/report/json_output.h"
+
+namespace headlight::serve {
+namespace {
+
+constexpr std::size_t kShownCharacters = 100;  // shown of an unknown model name
+constexpr std::string_view kChats = "/v1/chat/completions";
+
+HttpResponse response_with(const Json& json) { return json_response(json.dump()); }
+
+}  // namespace
+
+Questions::Questions(const std::vector<ServedModel>& models, const ServeOptions& options)
+    : options_(options),
+      created_(seconds_since_1970()),
+      seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()),
+      compute_(models, options) {
+  for (const ServedModel& model : models) {
+    const Tokenizer& tokenizer = *model.loaded.tokenizer;
+    models_.push_back(
+        {model, ChatFormat(model.chat_template, tokenizer), SpecialNameCount(tokenizer)});
+  }
+}
+
+std::optional<Questions::Route> Questions::find(std::string_view path) {
+  static constexpr Route kRoutes[] = {
+      {"GET", "/v1/models", &Questions::get_models},
+      {"POST", "/v1/completions", &Questions::post_completion, true},
+      {"POST", kChats, &Questions::post_completion, true},
+      {"GET", "/tokenizer_info", &Questions::get_tokenizer_info},
+      {"POST", "/tokenize", &Questions::post_tokenize, true},
+      {"POST", "/detokenize", &Questions::post_detokenize, true},
+  };
+  if (path.starts_with(kOneModel)) {
+    return Route{"GET", path, &Questions::get_models};
+  }
+  if (find_inspection(path) != nullptr) {
+    return Route{"POST", path, &Questions::post_inspection, true};
+  }
+  const auto* route = std::ranges::find(kRoutes, path, &Route::path);
+  return route == std::end(kRoutes) ? std::nullopt : std::optional(*route);
+}
+
+void Questions::answer(const HttpRequest& request, const Exchange& exchange) {
+  const std::optional<Route> route = find(request.path);
+  if (!route || request.method != route->method) {
+    throw ApiError(404, "", "there is nothing at this path");
+  }
+  (this->*route->handler)(request, exchange);
+}
+
+Json Questions::model_json(const Model& model) const {
+  const Gpt& gpt = *model.served.loaded.model;
+  Index heads = 0;  // largest number of heads in a layer
+  for (const HeadId& id : HeadSet::all(gpt.heads())) {
+    heads = std::max(heads, id.head + 1);
+  }
+  return {{"id", model.served.name},
+          {"object", "model"},
+          {"created", created_},
+          {"owned_by", "headlight"},
+          {"root", model.served.source.empty() ? model.served.name : model.served.source},
+          {"layers", gpt.config().n_layer},
+          {"heads", heads},
+          {"max_model_len", gpt.block_size()},
+          {"chat", model.chat.problem().empty()}};
+}
+
+void Questions::get_models(const HttpRequest& request, const Exchange& exchange) {
+  Json list = Json::array();
+  for (const Model& model : models_) {
+    if (request.path == std::string(kOneModel) + model.served.name) {
+      exchange->send(response_with(model_json(model)));
+      return;
+    }
+    list.push_back(model_json(model));
+  }
+  if (request.path.starts_with(kOneModel)) {
+    throw ApiError(404, "model_not_found", "there is no model of this name", "model");
+  }
+  exchange->send(response_with({{"object", "list"}, {"data", std::move(list)}}));
+}
+
+std::size_t Questions::model_of(Fields& fields) const {
+  const std::string name = fields.text("model", models_.front().served.name);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (models_[i].served.name == name) {
+      return i;
+    }
+    names.push_back(models_[i].served.name);
+  }
+  const std::string near = nearest_name(name, names);
+  throw ApiError(404, "model_not_found",
+                 "there is no model '" + escaped(name.substr(0, kShownCharacters)) + "'" +
+                     (near.empty() ? "; see /v1/models" : "; did you mean '" + near + "'?"),
+                 "model");
+}
+
+// Describes the tokenizer of the first model: requests of this kind have no body.
+void Questions::get_tokenizer_info(const HttpRequest&, const Exchange& exchange) {
+  const Model& model = models_.front();
+  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
+  Json info{{"tokenizer_class", tokenizer.kind()},
+            {"vocab_size", tokenizer.vocab_size()},
+            {"add_bos_token", tokenizer.prepends_begin_token()},
+            {"chat_template",
+             model.served.chat_template.empty() ? Json() : Json(model.served.chat_template)}};
+  const auto add = [&](const char* key, std::optional<std::int32_t> id) {
+    info.add(key, id ? Json(tokenizer.special_name(*id)) : Json());
+  };
+  add("bos_token", tokenizer.begin_token());
+  add("eos_token", tokenizer.end_token());
+  add("pad_token", tokenizer.padding());
+  exchange->send(response_with(info));
+}
+
+void Questions::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
+  Fields fields(request.body);
+  const Model& model = models_[model_of(fields)];
+  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
+  RequestTexts texts(fields, tokenizer, model.names);
+  const Json& content = fields.get("content");
+  require_value(content.is_string(), "content", "expected a text, got ", content.type_name());
+  const bool add_special = fields.boolean("add_special", false);
+  const bool with_pieces = fields.boolean("with_pieces", false);
+  fields.refuse_others();
+  const std::vector<std::int32_t> ids = add_special ? texts.encode_prompt(content.text(), "content")
+                                                    : texts.encode(content.text(), "content");
+  const auto token = [&](std::int32_t id) {
+    return with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}} : Json(id);
+  };
+  Json answer{{"tokens", json_list(ids, token)}};
+  if (!texts.warnings().empty()) {
+    answer["warnings"] = texts.warnings();
+  }
+  exchange->send(response_with(answer));
+}
+
+void Questions::post_detokenize(const HttpRequest& request, const Exchange& exchange) {
+  Fields fields(request.body);
+  const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
+  const std::vector<std::int32_t> ids =
+      token_list(fields.get("tokens"), "tokens", tokenizer.vocab_size());
+  fields.refuse_others();
+  exchange->send(response_with({{"content", tokenizer.decode(ids)}}));
+}
+
+Work::Options Questions::work_of(Urgency urgency, const Exchange& exchange) {
+  return {.most = options_.max_work,
+          .give_way =
+              [this, urgency, exchange] {
+                require(!exchange->gone(), "the client has gone");
+                compute_.serve_others(urgency);
+              },
+          .on_end = [this](double tokens) { compute_.count_job_tokens(tokens); }};
+}
+
+void Questions::post_completion(const HttpRequest& request, const Exchange& exchange) {
+  const bool is_chat = request.path == kChats;
+  Fields fields(request.body);
+  const std::size_t place = model_of(fields);
+  const Model& model = models_[place];
+  Gpt& gpt = *model.served.loaded.model;
+  RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
+  const CompletionModel described{.texts = texts,
+                                  .chat = model.chat,
+                                  .vocabulary = gpt.vocab_size(),
+                                  .block_size = gpt.block_size(),
+                                  .default_tokens = options_.default_tokens};
+  CompletionRequest wanted =
+      is_chat ? read_chat(described, ++seeds_) : read_completion(described, ++seeds_);
+  const bool scores_prompts = wanted.scores_prompts();
+  const bool needs_preparation = scores_prompts || !wanted.changes.changes.empty();
+  require_work(wanted.changes.work + (scores_prompts ? 2 : 1) * wanted.prompt_tokens(),
+               options_.max_work);
+  const std::string id = concat_text(is_chat ? "chatcmpl-" : "cmpl-", created_, "-", ++answers_);
+  const auto answer =
+      std::make_shared<CompletionAnswer>(std::move(wanted), id, model.served, exchange);
+  if (!needs_preparation) {
+    begin(place, answer, exchange);
+    return;
+  }
+  const Urgency urgency = scores_prompts ? Urgency::asked : Urgency::live;
+  const auto prepare = [this, place, answer, urgency, &gpt, exchange] {
+    try {
+      Work work(gpt, work_of(urgency, exchange));
+      answer->prepare([&] { work.give_way(); });
+      begin(place, answer, exchange);
+    } catch (...) {
+      answer->fail();
+    }
+  };
+  compute_.run(urgency, {prepare, [exchange] { return !exchange->gone(); }});
+}
+
+void Questions::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
+                      const Exchange& exchange) {
+  const Compute::Ticket ticket = compute_.begin(model, answer->requests());
+  exchange->on_gone([this, ticket] { compute_.cancel(ticket); });
+}
+
+void Questions::post_inspection(const HttpRequest& request, const Exchange& exchange) {
+  const Inspection* inspection = find_inspection(request.path);
+  Fields fields(request.body);
+  const Model& model = models_[model_of(fields)];
+  const bool stream = fields.boolean("stream", false);
+  const auto answer_it = [this, inspection, fields, stream, &model, exchange]() mutable {
+    InspectionAnswer answer(exchange, stream);
+    try {
+      Work::Options options = work_of(inspection->urgency, exchange);
+      options.tell = [&](double share) { answer.progress(share); };
+      RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
+      std::string json;
+      {
+        Work work(*model.served.loaded.model, std::move(options));
+        json = inspection->run(model.served, texts, work);
+      }
+      answer.finish(std::move(json), texts.warnings());
+    } catch (...) {
+      answer.fail();
+    }
+  };
+  compute_.run(inspection->urgency, {answer_it, [exchange] { return !exchange->gone(); }});
+}
+
+}  // namespace headlight::serve

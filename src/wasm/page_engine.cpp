@@ -1,0 +1,150 @@
+#include <emscripten.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/base/error.h"
+#include "headlight/kernels/machine.h"
+#include "serve/api_error.h"
+#include "serve/questions.h"
+#include "wasm/page_model.h"
+
+// The functions that a page's worker calls (src/serve/page/file/worker.js). Texts are UTF-8.
+
+// Module.answer(question, status, text, is_last): a piece of an answer; status 0: a further piece.
+EM_JS(void, headlight_answer, (int question, int status, const char* text, int bytes, int is_last),
+      { Module["answer"](question, status, UTF8ToString(text, bytes), Boolean(is_last)); });
+
+namespace headlight::wasm {
+namespace {
+
+// Question of the page that waits for its answer.
+class PageExchange final : public serve::HttpExchange {
+ public:
+  explicit PageExchange(int question) : question_(question) {}
+  ~PageExchange() override {
+    if (!is_over_) {
+      send(serve::error_response(500, "the question was not answered"));
+    }
+  }
+
+  void send(serve::HttpResponse response) override { tell(response.status, response.body, true); }
+  void begin(serve::HttpResponse head) override { tell(head.status, head.body, false); }
+  void write(std::string piece) override { tell(0, piece, false); }
+  void end() override { tell(0, "", true); }
+  bool gone() const override { return is_gone_; }
+  void on_gone(std::function<void()> call) override {
+    if (is_gone_) {
+      call();
+    } else {
+      calls_.push_back(std::move(call));
+    }
+  }
+
+  // The page does not wait for the answer any more.
+  void leave() {
+    is_gone_ = true;
+    for (const std::function<void()>& call : std::exchange(calls_, {})) {
+      call();
+    }
+  }
+
+ private:
+  void tell(int status, const std::string& text, bool is_last) {
+    if (is_over_) {
+      return;
+    }
+    is_over_ = is_last;
+    if (!is_gone_) {
+      headlight_answer(question_, status, text.data(), static_cast<int>(text.size()),
+                       is_last ? 1 : 0);
+    }
+  }
+
+  int question_;
+  bool is_over_ = false;
+  bool is_gone_ = false;
+  std::vector<std::function<void()>> calls_;
+};
+
+// The model of the page and its questions. A page has one, which lives as long as its worker.
+struct PageEngine {
+  serve::Questions& questions() { return *all; }
+
+  ServeOptions options;
+  std::vector<ServedModel> models;
+  std::unique_ptr<serve::Questions> all;
+  std::map<int, std::weak_ptr<PageExchange>> waiting;
+};
+
+PageEngine& engine() {
+  static PageEngine engine;
+  return engine;
+}
+
+void load(const char* path, const char* name, const char* source) {
+  PageEngine& page = engine();
+  LoadedModel loaded = load_page_model(path);
+  const std::string chat_template = loaded.tokenizer->chat_template();
+  const Index block = rounded_up(loaded.model->block_size(), KeyValueCache::kBlock);
+  page.options = {.slots = 4, .context_tokens = std::max(block, std::min<Index>(4 * block, 4096))};
+  page.models.push_back({.name = name,
+                         .loaded = std::move(loaded),
+                         .chat_template = chat_template,
+                         .source = source});
+  page.all = std::make_unique<serve::Questions>(page.models, page.options);
+}
+
+}  // namespace
+}  // namespace headlight::wasm
+
+using namespace headlight;
+using namespace headlight::wasm;
+
+extern "C" {
+
+// Loads a model file of the virtual file system. Returns "", or the reason why not; the text is
+// valid until the next call.
+EMSCRIPTEN_KEEPALIVE const char* headlight_load(const char* path, const char* name,
+                                                const char* source) {
+  static std::string problem;
+  problem.clear();
+  try {
+    load(path, name, source);
+  } catch (const std::bad_alloc&) {
+    problem = "out of memory";
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  return problem.c_str();
+}
+
+// Asks a question; `question` is its number. Answers come from here or from headlight_step().
+EMSCRIPTEN_KEEPALIVE void headlight_ask(int question, const char* method, const char* path,
+                                        const char* body) {
+  const auto exchange = std::make_shared<PageExchange>(question);
+  engine().waiting[question] = exchange;
+  try {
+    engine().questions().answer({.method = method, .path = path, .body = body}, exchange);
+  } catch (...) {
+    exchange->send(serve::current_error_response());
+  }
+}
+
+// Computes for a while. Returns 0 when no question is left.
+EMSCRIPTEN_KEEPALIVE int headlight_step() {
+  std::erase_if(engine().waiting, [](const auto& entry) { return entry.second.expired(); });
+  return engine().questions().compute().step() ? 1 : 0;
+}
+
+// Drops a question that the page does not wait for any more.
+EMSCRIPTEN_KEEPALIVE void headlight_leave(int question) {
+  if (const std::shared_ptr<PageExchange> exchange = engine().waiting[question].lock()) {
+    exchange->leave();
+  }
+}
+
+}  // extern "C"

@@ -1,0 +1,221 @@
+#!/usr/bin/env bash
+# Tests a page of `headlight page` in headless Chromium, from the disk and without a network: types,
+# switches a head off, patches, generates; then in Firefox, if it and node are installed. Exits with 77 (skipped) if chromium, chromedriver, curl, jq or
+# the WebAssembly build is missing.
+# usage: file_page.sh HEADLIGHT [PICTURES [MODEL]]
+#   PICTURES   directory for screenshots
+#   MODEL      model of the page; default: a small one trained here
+set -euo pipefail
+for program in chromium chromedriver curl jq; do
+  command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
+done
+here=$(cd "$(dirname "$0")" && pwd)
+headlight=$1
+engine=${HEADLIGHT_ENGINE:-$(dirname "$headlight")/../wasm}
+[ -e "$engine/headlight.wasm.gz" ] || { echo "skipped: no WebAssembly build in $engine"; exit 77; }
+pictures=${2:-}
+model=${3:-}
+work=$(mktemp -d)
+. "$here/webdriver.sh"
+trap 'stop_browser; rm -rf "$work"' EXIT
+
+checks=0
+failures=0
+# expect DESCRIPTION EXPRESSION VALUE: checks the value of a JavaScript expression in the page.
+expect() {
+  local value
+  value=$(js "$2")
+  checks=$((checks + 1))
+  if [ "$value" != "$3" ]; then
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n  %s\n  expected %s\n  got      %s\n' "$1" "$2" "$3" "$value"
+  fi
+}
+count_of() { echo "document.querySelectorAll('$1').length"; }
+text_of() { echo "document.querySelector('$1')?.textContent"; }
+set_text() { js "(() => { const box = document.getElementById('$1'); box.value = '$2'; box.dispatchEvent(new Event('input')); })()" >/dev/null; }
+picture() { [ -z "$pictures" ] || { mkdir -p "$pictures"; sleep 1; screenshot "$pictures/$1.png"; }; }
+
+make_page() {
+  if [ -z "$model" ]; then
+    head -c 20000 "$here/../../data/toy.txt" >"$work/text.txt"
+    "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 \
+      --block_size 64 --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
+    model=$work/runs/small
+  fi
+  "$headlight" page "$model" --text 'The cat sat on the mat' --weights int8 --engine "$engine" --log_level error --out "$work/demo.html" >/dev/null
+}
+
+opens() {
+  open_page "$work/demo.html"
+  expect 'the opening text is that of --text' "document.getElementById('text').value" 'The cat sat on the mat'
+  expect 'the model has the name of its folder' "document.getElementById('model').value" "$(basename "$model")"
+  expect 'training has no tab' "document.getElementById('open-train').hidden" true
+}
+
+writes() {
+  click '#go'
+  wait_for "$(count_of .piece) > 25 && document.getElementById('go').hidden === false"
+  expect 'every token shows its probability' \
+    "[...document.querySelectorAll('.piece')].slice(1).every((node) => /^[0-9<.]+/.test(node.dataset.probability))" true
+  expect 'there is no error' "$(text_of '#write-problem')" ''
+  picture write
+}
+
+switches_heads() {
+  open_page "$work/demo.html?part=heads"
+  wait_for "$(count_of '.thumbnails button') >= 4 && $(count_of '#next .likely') === 10"
+  wait_for "/^Found: [0-9]/.test($(text_of '#scoring-state'))"
+  set_text text 'The dog sat on the mat and ran'
+  wait_for "document.querySelectorAll('#surprise [tabindex]').length > 10"
+  click '.cell[aria-label="head 0.1"]'
+  wait_for "$(count_of '.thumbnails') === 2"
+  expect 'the loss changes' "/→/.test($(text_of '#loss'))" true
+  expect 'a switch is in the address' "new URLSearchParams(location.search).get('changes')" '0.1:off'
+  expect 'there is no error' "$(text_of '#heads-problem')" ''
+  picture heads
+}
+
+patches() {
+  open_page "$work/demo.html?part=pair&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d"
+  wait_for "$(count_of '#pair-grid td') >= 4"
+  click '#pair-grid [data-place="1"]'
+  wait_for "$(count_of '#carried-result .likely') === 12"
+  expect 'the result of the patch equals the value in the map' \
+    "Number($(text_of '#carried-result .recovered b')) === Number($(text_of '#pair-grid [data-place="1"]'))" true
+  expect 'there is no error' "$(text_of '#pair-problem')" ''
+  picture pair
+}
+
+reads_layers() {
+  open_page "$work/demo.html?part=layers"
+  wait_for "$(count_of '#lens tbody tr') >= 3"
+  picture layers
+}
+
+sends_nothing() {
+  expect 'the page loads nothing from elsewhere' \
+    "performance.getEntriesByType('resource').filter(({name}) => !name.startsWith('blob:')).length" 0
+  js "(() => { window.refused = ''; addEventListener('securitypolicyviolation', ({violatedDirective}) => { window.refused = violatedDirective; });
+    fetch('http://127.0.0.1/').catch(() => {}); })()" >/dev/null
+  wait_for "window.refused === 'connect-src'"
+}
+
+# opens_with_problem FILE TEXT: opens a page that cannot work, and checks its line.
+opens_with_problem() {
+  load "file://$1"
+  wait_for "document.querySelector('p.problem[role=status]')?.textContent"
+  expect "a page with a fault says so" "document.querySelector('p.problem[role=status]').textContent.includes('$2')" true
+}
+
+names_faults() {
+  head -c -200 "$work/demo.html" >"$work/cut.html"
+  opens_with_problem "$work/cut.html" 'This file is incomplete'
+  sed "s/^'use strict';$/&WebAssembly.validate = () => false;/" "$work/demo.html" >"$work/old.html"
+  opens_with_problem "$work/old.html" 'This browser is too old'
+  sed 's/"bytes":[0-9]*/"bytes":1e15/' "$work/demo.html" >"$work/large.html"
+  opens_with_problem "$work/large.html" 'more memory'
+}
+
+make_page() {
+  if [ -z "$model" ]; then
+    head -c 20000 "$here/../../data/toy.txt" >"$work/text.txt"
+    "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 \
+      --block_size 64 --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
+    model=$work/runs/small
+  fi
+  "$headlight" page "$model" --text 'The cat sat on the mat' --weights int8 --engine "$engine" --log_level error --out "$work/demo.html" >/dev/null
+}
+
+opens() {
+  open_page "$work/demo.html"
+  expect 'the opening text is that of --text' "document.getElementById('text').value" 'The cat sat on the mat'
+  expect 'the model has the name of its folder' "document.getElementById('model').value" "$(basename "$model")"
+  expect 'training has no tab' "document.getElementById('open-train').hidden" true
+}
+
+writes() {
+  click '#go'
+  wait_for "$(count_of .piece) > 25 && document.getElementById('go').hidden === false"
+  expect 'every token shows its probability' \
+    "[...document.querySelectorAll('.piece')].slice(1).every((node) => /^[0-9<.]+/.test(node.dataset.probability))" true
+  expect 'there is no error' "$(text_of '#write-problem')" ''
+  picture write
+}
+
+switches_heads() {
+  open_page "$work/demo.html?part=heads"
+  wait_for "$(count_of '.thumbnails button') >= 4 && $(count_of '#next .likely') === 10"
+  wait_for "/^Found: [0-9]/.test($(text_of '#scoring-state'))"
+  set_text text 'The dog sat on the mat and ran'
+  wait_for "document.querySelectorAll('#surprise [tabindex]').length > 10"
+  click '.cell[aria-label="head 0.1"]'
+  wait_for "$(count_of '.thumbnails') === 2"
+  expect 'the loss changes' "/→/.test($(text_of '#loss'))" true
+  expect 'a switch is in the address' "new URLSearchParams(location.search).get('changes')" '0.1:off'
+  expect 'there is no error' "$(text_of '#heads-problem')" ''
+  picture heads
+}
+
+patches() {
+  open_page "$work/demo.html?part=pair&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d"
+  wait_for "$(count_of '#pair-grid td') >= 4"
+  click '#pair-grid [data-place="1"]'
+  wait_for "$(count_of '#carried-result .likely') === 12"
+  expect 'the result of the patch equals the value in the map' \
+    "Number($(text_of '#carried-result .recovered b')) === Number($(text_of '#pair-grid [data-place="1"]'))" true
+  expect 'there is no error' "$(text_of '#pair-problem')" ''
+  picture pair
+}
+
+reads_layers() {
+  open_page "$work/demo.html?part=layers"
+  wait_for "$(count_of '#lens tbody tr') >= 3"
+  picture layers
+}
+
+sends_nothing() {
+  expect 'the page loads nothing from elsewhere' \
+    "performance.getEntriesByType('resource').filter(({name}) => !name.startsWith('blob:')).length" 0
+  js "(() => { window.refused = ''; addEventListener('securitypolicyviolation', ({violatedDirective}) => { window.refused = violatedDirective; });
+    fetch('http://127.0.0.1/').catch(() => {}); })()" >/dev/null
+  wait_for "window.refused === 'connect-src'"
+}
+
+# opens_with_problem FILE TEXT: opens a page that cannot work, and checks its line.
+opens_with_problem() {
+  load "file://$1"
+  wait_for "document.querySelector('p.problem[role=status]')?.textContent"
+  expect "a page with a fault says so" "document.querySelector('p.problem[role=status]').textContent.includes('$2')" true
+}
+
+names_faults() {
+  head -c -200 "$work/demo.html" >"$work/cut.html"
+  opens_with_problem "$work/cut.html" 'This file is incomplete'
+  sed "s/^'use strict';$/&WebAssembly.validate = () => false;/" "$work/demo.html" >"$work/old.html"
+  opens_with_problem "$work/old.html" 'This browser is too old'
+  sed 's/"bytes":[0-9]*/"bytes":1e15/' "$work/demo.html" >"$work/large.html"
+  opens_with_problem "$work/large.html" 'more memory'
+  sed "s/^'use strict';$/&Worker = class extends Worker { constructor(address) { super(address); this.postMessage({name: 1}); } };/" \
+    "$work/demo.html" >"$work/broken.html"
+}
+
+make_page
+start_browser 1280 900 light
+opens
+writes
+switches_heads
+patches
+reads_layers
+complaints=$(console || true)
+if [ -n "$complaints" ]; then
+  failures=$((failures + 1))
+  printf 'FAILED: the browser logs errors\n%s\n' "$complaints"
+fi
+sends_nothing
+names_faults
+if command -v firefox-esr >/dev/null && command -v node >/dev/null; then
+  node "$here/file_page_firefox.mjs" firefox-esr "$work/demo.html" || failures=$((failures + 1))
+fi
+echo "$checks checks, $failures failures"
+[ "$failures" = 0 ]
