@@ -25,7 +25,7 @@
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/runs/checkpoint.h"
-#include "io/float16.h"
+#include "tensor/float16.h"
 #include "views/report/json_output.h"
 #include "views/result/result.h"
 
