@@ -64,7 +64,7 @@ def test_differences_and_weights_by_values(model: hl.Model) -> None:
     with pytest.raises(ValueError, match="other: expected"):
         hl.plot.attention_difference(cache, longer, 1)
     weighted = hl.plot.value_weighted(model, TEXT, 1, 2)
-    assert "tiny · value-weighted" in words(weighted)
+    assert "Value-weighted" in words(weighted)
     assert weighted.source != hl.plot.attention(longer, 1, 2).source
     assert "tiny · value-weighted" in hl.plot.model_view(model, TEXT, value_weighted=True).source
     with pytest.raises(ValueError, match="lang: expected en or ko"):

@@ -61,7 +61,7 @@ Figure value_weighted_figure(Model& model, const Inputs& text, Index layer,
   const std::vector<std::vector<std::int32_t>> ids{task_ids(model, text.value, "text", false)};
   const Model::Use use(model);
   const AttentionMaps maps = record_attention_of_ids(model.gpt(), *model.tokenizer(), ids, options)
-                                 .maps(0, model.name() + " · value-weighted");
+                                 .maps(0, "Value-weighted");
   return {attention_svg(maps, maps.layers.front())};
 }
 
