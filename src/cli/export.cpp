@@ -37,8 +37,11 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 5> kExportFormats{"hf", "nanogpt", "gguf", "npz",
                                                          "safetensors"};
 // The types of --type. Files of other formats than GGUF have the first three.
-constexpr std::array<std::string_view, 4> kTypeNames{"f32", "f16", "bf16", "q8_0"};
-constexpr std::array kGgufTypes{GgufType::f32, GgufType::f16, GgufType::bf16, GgufType::q8_0};
+// The first three are floats, which other formats have as well.
+constexpr std::array<std::string_view, 8> kTypeNames{"f32",  "f16",  "bf16", "q8_0",
+                                                     "q6_k", "q5_k", "q4_k", "q4_0"};
+constexpr std::array kGgufTypes{GgufType::f32,  GgufType::f16,  GgufType::bf16, GgufType::q8_0,
+                                GgufType::q6_k, GgufType::q5_k, GgufType::q4_k, GgufType::q4_0};
 constexpr std::array kFileTypes{StoredFloats::float32, StoredFloats::float16,
                                 StoredFloats::bfloat16};
 
@@ -50,7 +53,7 @@ constexpr const char* kExportDetails =
     "               model of characters also meta.pkl, the vocabulary: copy it to\n"
     "               data/NAME, where NAME is the last part of OUT. The optimizer's state\n"
     "               is not written.\n"
-    "  gguf         FILE.gguf for llama.cpp, with the tokenizer. --type f16, bf16 or q8_0\n"
+    "  gguf         FILE.gguf for llama.cpp, with the tokenizer. --type f16, bf16, q8_0, q4_k ...\n"
     "               stores matrices in 2 bytes or about 1 byte per weight.\n"
     "  npz          tensors for numpy.load, with the names and layout of\n"
     "               model.safetensors (\"transformer.wte.weight\"). bfloat16 becomes\n"
@@ -341,7 +344,8 @@ void export_command(const Options& options) {
   const std::string format = options.text("to");
   const bool has_types = format == "gguf" || format == "hf" || format == "safetensors";
   require(has_types || !options.given("type"), "--type: only for --to hf, gguf and safetensors");
-  require(format == "gguf" || options.text("type") != "q8_0", "--type: q8_0 is only for --to gguf");
+  require(format == "gguf" || !options.text("type").starts_with("q"),
+          "--type: ", options.text("type"), " is only for --to gguf");
   require(format == "gguf" || format == "hf" || !options.given("chat_template"),
           "--chat_template: only for --to hf and gguf");
   require(options.given("out") && !options.text("out").empty(),

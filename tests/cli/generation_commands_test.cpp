@@ -164,7 +164,7 @@ TEST_CASE("generate refuses options out of range by name", "[cli]") {
   CHECK(error("--stop", "") == "error: --stop: expected a text, got an empty one");
   CHECK(error("--seed", "-3") == "error: --seed: expected at least 0, got -3");
   CHECK(error("--weights", "int4") ==
-        "error: --weights: expected float32, bfloat16 or int8, got 'int4'");
+        "error: --weights: expected stored, float32, bfloat16 or int8, got 'int4'");
   CHECK(error("--num_samples", "0") == "error: --num_samples: expected at least 1, got 0");
   CHECK(refusal({"generate", model, "--prompt", "a\xFF"}) ==
         "error: --prompt: invalid UTF-8 at byte 1");
