@@ -36,8 +36,8 @@ class Questions {
 
   // Returns the route of a path, or nothing.
   static std::optional<Route> find(std::string_view path);
-  // Answers at once, or from compute(). Throws Error; see current_error_response(). Questions with a
-  // body must come from one thread.
+  // Answers at once, or from compute(). Throws Error; see current_error_response(). Questions with
+  // a body must come from one thread.
   void answer(const HttpRequest& request, const Exchange& exchange);
   Compute& compute() { return compute_; }
 

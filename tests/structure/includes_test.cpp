@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 // Rank of each folder, and of the header that includes all others of the core. A folder may include
 // only folders of a smaller rank.
 const std::map<std::string, int> kRank{
-    {"base", 0},     {"files", 1},  {"tensor", 1}, {"kernels", 2},  {"autograd", 3},
-    {"ops", 4},      {"nn", 5},     {"optim", 6},  {"text", 6},     {"data", 6},
-    {"cluster", 6},  {"io", 7},     {"train", 8},  {"generate", 8}, {"headlight.h", 9},
-    {"formats", 10}, {"runs", 11},  {"heads", 12}, {"views", 13},   {"serve", 14},
+    {"base", 0},     {"files", 1},   {"tensor", 1}, {"kernels", 2},  {"autograd", 3},
+    {"ops", 4},      {"nn", 5},      {"optim", 6},  {"text", 6},     {"data", 6},
+    {"cluster", 6},  {"io", 7},      {"train", 8},  {"generate", 8}, {"headlight.h", 9},
+    {"formats", 10}, {"runs", 11},   {"heads", 12}, {"views", 13},   {"serve", 14},
     {"cli", 15},     {"python", 15}, {"wasm", 16}};
 
 struct Include {

@@ -64,13 +64,13 @@ function(headlight_add_page_engine)
     COMMAND gzip -9nkf headlight.wasm
     WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
     VERBATIM)
-  # `headlight bench --signature` under Node: node --no-experimental-fetch build/wasm/headlight_signature.js
+  # `headlight bench --signature` under Node: node build/wasm/headlight_signature.js
   file(GLOB stand_ins CONFIGURE_DEPENDS src/wasm/no_*.cpp)
   add_executable(headlight_signature EXCLUDE_FROM_ALL src/wasm/signature/main.cpp ${stand_ins}
                                      src/cli/bench/signature.cpp src/cli/bench/random_data.cpp)
   headlight_defaults(headlight_signature)
   target_include_directories(headlight_signature PRIVATE src)
   target_link_libraries(headlight_signature PRIVATE headlight_formats)
-  target_link_options(headlight_signature PRIVATE -fwasm-exceptions -sENVIRONMENT=node -sALLOW_MEMORY_GROWTH
+  target_link_options(headlight_signature PRIVATE -fwasm-exceptions -sENVIRONMENT=node -sSINGLE_FILE -sALLOW_MEMORY_GROWTH
                       -sEXIT_RUNTIME)
 endfunction()

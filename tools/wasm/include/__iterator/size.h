@@ -1,7 +1,7 @@
 #pragma once
 
-// std::ssize of libc++ returns ptrdiff_t, which has 32 bits in WebAssembly. Headlight compares it with
-// its Index of 64 bits, as on every other machine.
+// std::ssize of libc++ returns ptrdiff_t, which has 32 bits in WebAssembly. Headlight compares it
+// with its Index of 64 bits, as on every other machine.
 #define ssize ssize_of_32_bits
 #include_next <__iterator/size.h>
 #undef ssize
