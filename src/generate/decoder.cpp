@@ -96,6 +96,13 @@ struct Decoder::State {
                                               : kernels::products_are_own() && tokens <= kFewTokens;
     return is_fast ? products.get() : nullptr;
   }
+  // Returns the precision of a prompt's products. Those with bfloat16 weights round the
+  // activations, too, where that is faster.
+  Precision precision_for(Index tokens) const {
+    const bool rounds = steps().head.has_bfloat16() && tokens > kFewTokens &&
+                        supports_precision(Precision::bfloat16);
+    return rounds ? Precision::bfloat16 : Precision::float32;
+  }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
     if (!workspace.has_value() || !workspace->fits(batch, threads)) {
@@ -173,9 +180,12 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
     return;
   }
   KeyValueCache* const caches[] = {&cache};
-  state_->run_model(
-      continue_sequences({tokens}, {cache.length()}),
-      {.hook = hook, .products = state_->products_for(std::ssize(tokens)), .caches = caches});
+  const Index count = std::ssize(tokens);
+  state_->run_model(continue_sequences({tokens}, {cache.length()}),
+                    {.hook = hook,
+                     .precision = state_->precision_for(count),
+                     .products = state_->products_for(count),
+                     .caches = caches});
 }
 
 void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {

@@ -81,6 +81,11 @@ std::string products_description() {
   return kernels::products_are_own() ? "Headlight" : kernels::blas_description();
 }
 
+bool supports_precision(Precision precision) {
+  return precision == Precision::float32 ||
+         (!kernels::bfloat16_instructions().empty() && products_name() != "blas");
+}
+
 void require_precision(Precision precision) {
   require_value(precision == Precision::float32 || !kernels::bfloat16_instructions().empty(),
                 "dtype", "bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; ",

@@ -127,10 +127,13 @@ Index PackedMatrix::bytes() const {
   return bytes;
 }
 
-bool PackedMatrix::has_integers() const {
-  return std::all_of(sections_.begin(), sections_.end(), [](const Section& section) {
-    return section.layout.format == WeightFormat::int8;
-  });
+bool PackedMatrix::has_integers() const { return has_only(WeightFormat::int8); }
+
+bool PackedMatrix::has_bfloat16() const { return has_only(WeightFormat::bfloat16); }
+
+bool PackedMatrix::has_only(WeightFormat format) const {
+  return std::all_of(sections_.begin(), sections_.end(),
+                     [format](const Section& section) { return section.layout.format == format; });
 }
 
 void PackedMatrix::multiply(Index begin, Index end, Index batch, const StepVectors& x,

@@ -57,6 +57,8 @@ class PackedMatrix {
   Index bytes() const;
   // Returns true if all panels hold integers; see kernels::multiplies_int8_fast().
   bool has_integers() const;
+  // Returns true if all panels hold bfloat16.
+  bool has_bfloat16() const;
 
  private:
   // Consecutive panels of one layout.
@@ -71,6 +73,7 @@ class PackedMatrix {
     void* panel(Index number) const { return start + (number - begin) * panel_bytes; }
   };
 
+  bool has_only(WeightFormat format) const;
   void add_section(const kernels::PanelLayout& layout, Index end);
   const Section& section_of(Index panel) const;
 

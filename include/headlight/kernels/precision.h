@@ -45,7 +45,9 @@ template <>
 inline constexpr auto kChoices<CacheType> = std::to_array<Choice<CacheType>>(
     {{"float32", CacheType::float32}, {"bfloat16", CacheType::bfloat16}});
 
-// Throws Error if the machine, or the selected CPU variant or products, do not support `precision`.
+// Returns whether the machine, and the selected CPU variant and products, support `precision`.
+bool supports_precision(Precision precision);
+// Throws Error if they do not.
 void require_precision(Precision precision);
 
 }  // namespace headlight

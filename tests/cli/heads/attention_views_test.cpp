@@ -78,7 +78,7 @@ TEST_CASE("attention takes the page's files from a folder when one is given", "[
   std::ofstream(files / "main.js", std::ios::app) << "const ofMyOwn = 1;\n";
   REQUIRE(given.run(arguments).exit_code == 0);
   CHECK(contains(given.page(), ".of-my-own {}\n</style>"));
-  CHECK(contains(given.page(), "const ofMyOwn = 1;\n</script>"));
+  CHECK(contains(given.page(), "const ofMyOwn = 1;\n"));
 
   std::ofstream(files / "main.js", std::ios::app) << "import {none} from './dom.js';\n";
   CHECK(contains(given.refusal(arguments), "main.js: imports none, which dom.js does not export"));
