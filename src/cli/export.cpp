@@ -54,7 +54,7 @@ constexpr const char* kExportDetails =
     "               data/NAME, where NAME is the last part of OUT. The optimizer's state\n"
     "               is not written.\n"
     "  gguf         FILE.gguf for llama.cpp, with the tokenizer. --type f16, bf16, q8_0, q4_k ...\n"
-    "               stores matrices in 2 bytes or about 1 byte per weight.\n"
+    "               stores matrices in 2 bytes, 1 byte or about half a byte per weight.\n"
     "  npz          tensors for numpy.load, with the names and layout of\n"
     "               model.safetensors (\"transformer.wte.weight\"). bfloat16 becomes\n"
     "               float32. config.json lists the heads of a pruned model\n"

@@ -120,6 +120,9 @@ void page_command(const Options& options) {
   const fs::path out = options.text("out");
   require(!out.has_parent_path() || fs::is_directory(out.parent_path()),
           "--out: expected a file in an existing folder, got ", shown(out));
+  std::error_code not_there;
+  require(!fs::equivalent(out, model, not_there),
+          "--out: expected another file than the model, got ", shown(out));
   const fs::path engine = engine_folder(options);
   const PageModel file(model, options);
   serve::write_file_page(out,

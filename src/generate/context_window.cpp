@@ -23,9 +23,9 @@ bool ContextWindow::can_step() const {
          count <= decoder_->model().block_size() && cache_.layers() > 0 && !has_other_rotations();
 }
 
-Index ContextWindow::step_room() const {
+Index ContextWindow::step_room(Index most) const {
   const auto count = static_cast<Index>(tokens_.size());
-  const Index most = decoder_->model().block_size() - count;
+  most = std::min(most, decoder_->model().block_size() - count);
   return decoder_->changes_keys(cache_.length(), count + most) ? 0 : most;
 }
 

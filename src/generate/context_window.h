@@ -26,8 +26,9 @@ class ContextWindow {
   void append(std::int32_t id) { tokens_.push_back(id); }
   // Returns true when a step with the last token gives the next logits; otherwise call read().
   bool can_step() const;
-  // Returns the number of further tokens that a step may read together with the last one.
-  Index step_room() const;
+  const LanguageModel& model() const { return decoder_->model(); }
+  // Returns how many of `most` further tokens a step may read together with the last one.
+  Index step_room(Index most) const;
   // Appends the last token and the guesses after it to the items of a step.
   void add_step_items(std::span<const std::int32_t> guesses, std::vector<DecodeItem>& items);
   // Drops the keys and values of guesses that have not been appended.

@@ -193,6 +193,9 @@ void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
   require(!items.empty(), "[Decoder] expected at least one sequence");
   check_items(model, items);
   if (hook != nullptr || model.gpt->attached() != nullptr) {
+    for (const DecodeItem& item : items) {
+      require(item.ahead == 0, "[Decoder] with a hook, expected one token of each sequence");
+    }
     state_->step_with_hook(items, hook);
     return;
   }

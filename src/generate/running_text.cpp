@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "headlight/base/error.h"
+
 namespace headlight {
 std::vector<std::int32_t> ending_tokens(const Tokenizer& tokenizer,
                                         const GenerateOptions& options) {
@@ -61,12 +63,20 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
 // Guesses at most as many tokens as the text may still get after the one that is chosen anyway.
 std::vector<std::int32_t> RunningText::guess(Index most) {
   const Index wanted = options().max_new_tokens - std::ssize(result_.tokens) - 1;
-  most = std::min({most, wanted, window_.step_room()});
-  if (!drafter_ || most < 1) {
+  most = std::min(most, wanted);
+  if (!drafter_ || most < 1 || window_.model().is_changed()) {
     return {};
   }
-  most = std::min(most, draft_length_.next());
-  return most < 1 ? std::vector<std::int32_t>() : drafter_->draft(history_, most, sampler_);
+  most = window_.step_room(std::min(most, draft_length_.next()));
+  if (most < 1) {
+    return {};
+  }
+  try {
+    return drafter_->draft(history_, most, sampler_);
+  } catch (const Error&) {  // of a smaller model; the text does not depend on it
+    drafter_.reset();
+    return {};
+  }
 }
 
 void RunningText::add_step_items(Index most, std::vector<DecodeItem>& items) {

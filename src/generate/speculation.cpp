@@ -50,21 +50,27 @@ class NgramDrafter final : public Drafter {
 
 class ModelDrafter final : public Drafter {
  public:
-  explicit ModelDrafter(Decoder& decoder) : decoder_(decoder), cache_(decoder.make_cache()) {}
+  // Guesses only ids below `vocabulary`: V of a model may be rounded up.
+  ModelDrafter(Decoder& decoder, Index vocabulary)
+      : decoder_(decoder), vocabulary_(vocabulary), cache_(decoder.make_cache()) {}
 
   std::vector<std::int32_t> draft(Tokens text, Index most, const Sampler& sampler) override {
     const Index count = std::ssize(text);
     const Index room = decoder_.model().block_size() - count;
     most = std::min(most, room);
-    if (most < 1 || decoder_.changes_keys(cache_.length(), count + most)) {
+    if (most < 1) {
       return {};
+    }
+    if (decoder_.changes_keys(cache_.length(), count + most)) {
+      cache_ = decoder_.make_cache();
+      read_.clear();
     }
     forget_wrong_guesses(text);
     Sampler guesses = sampler.fork();
     std::vector<std::int32_t> known(text.begin(), text.end());
     read({known.begin() + cache_.length(), known.end()});
     while (true) {
-      known.push_back(guesses.next(decoder_.logits(0), known));
+      known.push_back(guesses.next(likely(), known));
       if (std::ssize(known) == count + most) {
         return {known.begin() + count, known.end()};
       }
@@ -82,12 +88,17 @@ class ModelDrafter final : public Drafter {
     read_.erase(wrong.first, read_.end());
   }
 
+  std::span<const float> likely() const {
+    return decoder_.logits(0).first(static_cast<std::size_t>(vocabulary_));
+  }
+
   void read(const std::vector<std::int32_t>& tokens) {
     decoder_.read(tokens, cache_);
     read_.insert(read_.end(), tokens.begin(), tokens.end());
   }
 
   Decoder& decoder_;
+  Index vocabulary_;
   KeyValueCache cache_;
   std::vector<std::int32_t> read_;  // the tokens whose keys are in cache_
 };
@@ -125,7 +136,7 @@ MakeDrafter model_drafter(Decoder& decoder, const Tokenizer& own, const Tokenize
     require_value(own.token_bytes(id) == tokenizer.token_bytes(id), "speculate",
                   "expected a model with the same tokenizer, got one with another token ", id);
   }
-  return [&decoder] { return std::make_unique<ModelDrafter>(decoder); };
+  return [&decoder, count] { return std::make_unique<ModelDrafter>(decoder, count); };
 }
 
 }  // namespace headlight

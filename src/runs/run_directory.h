@@ -59,10 +59,11 @@ class RunDirectory {
   // Allocates the copy once, if there is one. Call before the first save(). With an adapter, which
   // must outlive this object, checkpoints hold the adapter instead of the model.
   void prepare(const Gpt& model, const Optimizer& optimizer, const Adapter* adapter = nullptr);
-  // Waits for the previous checkpoint, copies the parts and starts writing them. The model must be
-  // the one given to prepare(); the tokenizer must outlive the writing. The writing thread first
-  // calls `first`; its Error counts as a failure to save. Throws SaveError when saving fails and
-  // the policy is to stop.
+  // Waits for the previous checkpoint, copies the parts and starts writing them; without
+  // in_background and adapter, writes them before it returns. The model must be the one given to
+  // prepare(); the tokenizer must outlive the writing. The writing thread first calls `first`; its
+  // Error counts as a failure to save. Throws SaveError when saving fails and the policy is to
+  // stop.
   void save(const CheckpointParts& parts, bool best, std::function<void()> first);
   // Returns the results of saving since the last call. Includes the checkpoint in progress if it is
   // complete; `wait` waits for it. Throws as save() does.

@@ -84,7 +84,9 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
           .weights = weights_of_model(config, model),
           .gradients = trained * (1 + waiting_sums),
           .moments = moments / static_cast<double>(processes) + average,
-          .snapshot = has_copy ? trained + moments + average : 0,
+          .snapshot = has_copy        ? trained + moments + average
+                      : processes > 1 ? moments  // gathered in process 0
+                                      : 0,
           .activations = kBytes * tokens * activations_of(model, config.recompute),
           .data = 0,
           .available = available_memory()};

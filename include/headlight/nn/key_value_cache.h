@@ -35,7 +35,8 @@ class KeyValueCache {
   // advance() makes them count.
   void write(Index layer, const Tensor& keys, const Tensor& values);
   void advance(Index count) { length_ += count; }
-  // Drops all positions from `length` on; their memory is kept for later positions.
+  // Drops all positions from `length` on; their memory is kept for later positions. Forks share
+  // full blocks: `length` must not be below the length of a fork that is in use.
   void truncate(Index length);
   // Empties the cache and frees its memory.
   void clear();

@@ -50,7 +50,8 @@ constexpr const char* kAblateDetails =
     "[R, K] with the names layer and head, or of parts [R] with the names part; with --pairs "
     "also pair_rise and pair_beyond with _low and _high and the names first and second.\n\n"
     "--metric measures another number than the loss: rises and the key loss are then of that "
-    "number. logit_difference is a metric of headlight patch only.\n\n"
+    "number, and a fall of the probability or log_probability means that the model needs the "
+    "head. logit_difference is a metric of headlight patch only.\n\n"
     "JSON keys: caution (null: none), metric, loss{mean, low, high}, mode, sequences, tokens, "
     "heads[{head, layer, index, rise{mean, low, high}}], pairs[{heads, rise, beyond}]; with "
     "--off and --each also parts[{name, targets, rise{mean, low, high}}].";
@@ -132,8 +133,9 @@ Json json_of(const AblationResult& result, const AblationOptions& options) {
 }
 
 std::string text_of(AblationResult result, MetricKind metric) {
+  const double sign = rises_when_needed(metric) ? 1 : -1;
   std::ranges::stable_sort(result.heads, std::ranges::greater(),
-                           [](const HeadEffect& effect) { return effect.rise.mean; });
+                           [&](const HeadEffect& effect) { return sign * effect.rise.mean; });
   const std::string rise = rise_column(metric);
   Table heads({{"head", true}, {rise, true}});
   for (const HeadEffect& effect : result.heads) {
@@ -183,8 +185,9 @@ ResultPage page_of(const AblationResult& result, MetricKind metric, std::vector<
   return {.title = concat_text("Rise of the ", metric_noun(metric), " without each part"),
           .note = concat_text("The ", metric_noun(metric), " of the whole model is ",
                               fixed_number(result.loss.mean, 4), metric_unit(metric),
-                              " a token over ", counted(result.sequences, "sequence"),
-                              "; a rise means that the model needs the part."),
+                              " a token over ", counted(result.sequences, "sequence"), "; a ",
+                              rises_when_needed(metric) ? "rise" : "fall",
+                              " means that the model needs the part."),
           .grids = std::move(grids)};
 }
 
@@ -217,6 +220,9 @@ void show_heads(const Options& options, const LoadedModel& loaded, const TokenDa
   std::map<HeadId, double> scores;  // read before the long work
   if (options.given("scatter")) {
     scores = read_head_score(options.text("scores"), *loaded.model, options.text("score"));
+    const auto heads = ablation.heads.or_all(heads_of(*loaded.model));
+    require(std::ranges::any_of(heads, [&](const HeadId& id) { return scores.contains(id); }),
+            "--scores: expected the score ", options.text("score"), " of a head of --heads");
   }
   AblationOptions shown = ablation;
   shown.progress = progress_bar("ablating heads");
@@ -226,14 +232,14 @@ void show_heads(const Options& options, const LoadedModel& loaded, const TokenDa
     return;
   }
   const std::vector<ResultGrid> grids = ablation_grids(result, ablation.metric);
+  files.write(grids, [&] { return page_of(result, ablation.metric, grids); });
+  std::cout << (options.json() ? json_line(json_of(result, ablation))
+                               : text_of(result, ablation.metric));
   if (options.given("scatter")) {
     write_file(output_file(options, "scatter", ".svg"),
                scatter_plot_svg(
                    score_scatter(scores, options.text("score"), result.heads, ablation.metric)));
   }
-  files.write(grids, [&] { return page_of(result, ablation.metric, grids); });
-  std::cout << (options.json() ? json_line(json_of(result, ablation))
-                               : text_of(result, ablation.metric));
 }
 
 void ablate_command(const Options& options) {

@@ -88,12 +88,14 @@ class Ablation {
   std::vector<Tensor> of_batch_;
 };
 
-// Indices of the `count` single-head experiments with the largest rise, ascending.
-std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, Index count) {
+// Indices of the `count` single-head experiments with the largest harm, ascending.
+std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, MetricKind metric,
+                                        Index count) {
+  const double sign = rises_when_needed(metric) ? 1 : -1;
   std::vector<std::size_t> order(effects.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return effects[a].rise.mean > effects[b].rise.mean;
+    return sign * effects[a].rise.mean > sign * effects[b].rise.mean;
   });
   order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
   std::sort(order.begin(), order.end());
@@ -151,7 +153,8 @@ AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data
     heads.push_back({id});
   }
   Ablation ablation(model, data, options);
-  const auto pairs = static_cast<double>(options.pair_heads * (options.pair_heads - 1)) / 2;
+  const auto paired = static_cast<double>(std::min(options.pair_heads, std::ssize(heads)));
+  const double pairs = paired * (paired - 1) / 2;
   const double share =
       static_cast<double>(heads.size()) / (static_cast<double>(heads.size()) + pairs);
   const std::vector<AblationExperiment> singles =
@@ -167,9 +170,9 @@ AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data
     result.heads.push_back({heads[i][0], rises[i]});
   }
   if (options.pair_heads > 0) {
-    result.pairs =
-        ablate_pairs(ablation, heads, singles, most_important(result.heads, options.pair_heads),
-                     [&](double done) { options.progress(share + (1 - share) * done); });
+    result.pairs = ablate_pairs(ablation, heads, singles,
+                                most_important(result.heads, options.metric, options.pair_heads),
+                                [&](double done) { options.progress(share + (1 - share) * done); });
   }
   return result;
 }

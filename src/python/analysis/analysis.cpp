@@ -46,7 +46,9 @@ Result ablate(Model& model, const TextData& input, const std::string& mode,
     return ablate_heads(model.gpt(), data, options);
   }();
   nb::dict summary;
-  summary["loss"] = result.loss.mean;
+  const std::string metric_name(name_of(options.metric));
+  summary["metric"] = metric_name;
+  summary[metric_name.c_str()] = result.loss.mean;
   summary["sequences"] = result.sequences;
   summary["tokens"] = result.tokens;
   return result_of(

@@ -100,8 +100,10 @@ def attribution(result: Result) -> Figure:
 def scores_and_ablation(
     scores: NDArray[Any], ablation: Result, score: str = "induction"
 ) -> Figure:
-    """Draws a score of `Model.head_scores()` against the rise of the loss of `Model.ablate()`."""
+    """Draws a score of `Model.head_scores()` against the rise of `Model.ablate()`."""
     rises = ablation["rise"]
+    noun = str(ablation.summary["metric"]).replace("_", " ")
+    unit = "" if noun == "probability" else ", nats a token"
     chosen = [row for row in scores if row["layer"] < len(rises) and row["index"] < rises.shape[1]]
     return scatter(
         numpy.array([row[score] for row in chosen]),
@@ -109,7 +111,7 @@ def scores_and_ablation(
         [str(row["head"]) for row in chosen],
         title="Score and ablation of each head",
         x_label=score,
-        y_label="rise of the loss without the head, nats a token",
+        y_label=f"rise of the {noun} without the head{unit}",
     )
 
 

@@ -35,8 +35,10 @@ double tick_width(const Axis& axis) {
 
 Axis axis_for(Bounds range) {
   constexpr double kTicks = 6;
-  if (range.low == range.high) {
-    const double room = range.low == 0 ? 1 : std::abs(range.low) / 2;
+  // Ticks between values that differ only in their last bits would have equal numbers.
+  const double largest = std::max(std::abs(range.low), std::abs(range.high));
+  if (range.high - range.low <= 1e-12 * largest) {
+    const double room = largest == 0 ? 1 : largest / 2;
     range = {range.low - room, range.high + room};
   }
   const double rough = (range.high - range.low) / kTicks;

@@ -43,6 +43,12 @@ inline constexpr auto kChoices<MetricKind> =
                                        {"loss", MetricKind::loss},
                                        {"kl", MetricKind::kl}});
 
+// Returns whether the metric rises without a head that the model needs: true for the loss and the
+// divergence. Logit differences and probabilities fall.
+constexpr bool rises_when_needed(MetricKind kind) {
+  return kind == MetricKind::loss || kind == MetricKind::kl;
+}
+
 // Returns the name in texts, such as "log-probability".
 const char* metric_noun(MetricKind kind);
 // Returns " nats", or "" for a probability.
