@@ -181,7 +181,7 @@ void chat_command(const Options& options) {
       options.positional(), {.matrices = options.chosen<MatrixForm>("weights")});
   settings.scores = scores_option(options, *loaded.model);
   Decoder decoder(*loaded.model, WeightFormat::float32, options.chosen<CacheType>("cache_type"));
-  Speculation speculation(options, options.chosen<MatrixForm>("weights"));
+  Speculation speculation(options);
   settings.generation.make_drafter = speculation.drafter(*loaded.tokenizer);
   ChatSession session(decoder, *loaded.tokenizer, chat_template_option(options, *loaded.tokenizer));
   TerminalChat chat(loaded, session, settings);

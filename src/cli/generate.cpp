@@ -292,7 +292,7 @@ void generate_command(const Options& options) {
   warn_about_prompt(loaded, prompt, !options.given("ids"));
   intervene(options, loaded);
   Decoder decoder(*loaded.model, WeightFormat::float32, options.chosen<CacheType>("cache_type"));
-  Speculation speculation(options, options.chosen<MatrixForm>("weights"));
+  Speculation speculation(options);
   generation.make_drafter = speculation.drafter(*loaded.tokenizer);
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const Stopwatch watch;

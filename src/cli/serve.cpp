@@ -134,7 +134,7 @@ void serve_command(const Options& options) {
   Json names = Json::array();
   std::optional<Speculation> speculation;
   const auto load = [&] {
-    speculation.emplace(options, options.chosen<MatrixForm>("weights"));
+    speculation.emplace(options);
     std::vector<ServedModel> models;
     for (const std::string& argument : options.positionals()) {
       models.push_back(open_model(argument, options));

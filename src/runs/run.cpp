@@ -416,7 +416,7 @@ void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bo
   directory.emplace(config.out_dir,
                     SavePolicy{.keep = config.keep_checkpoints,
                                .stops_on_error = is_named(config.on_save_error, OnSaveError::stop),
-                               .in_background = !config.recompute});
+                               .in_background = config.saves_in_background()});
   require(resume || !holds_run(config.out_dir), shown(config.out_dir),
           ": contains a run already; continue it with --resume, or choose another --out_dir");
   if (!resume) {

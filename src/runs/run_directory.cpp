@@ -191,7 +191,9 @@ std::string RunDirectory::remove_old(Index iteration, const std::vector<Index>& 
 }
 
 void RunDirectory::prepare(const Gpt& model, const Optimizer& optimizer, const Adapter* adapter) {
-  if (copy_ == nullptr && (policy_.in_background || adapter != nullptr)) {
+  require(policy_.in_background || adapter == nullptr,
+          "[RunDirectory] expected in_background with an adapter");
+  if (copy_ == nullptr && policy_.in_background) {
     copy_ = std::make_unique<Copy>(model, optimizer, adapter);
   }
 }
@@ -210,22 +212,21 @@ void RunDirectory::save(const CheckpointParts& parts, bool best, std::function<v
 
 void RunDirectory::start_writing(const CheckpointParts& parts, const CheckpointOptions& options,
                                  std::function<void()> first) {
-  if (copy_ == nullptr) {
-    written_ = std::async(std::launch::deferred, [&] {
-      first();
-      save_checkpoint(path_, parts, options);
-      return remove_old(parts.state.iteration, passed_over_);
-    });
+  const auto write = [this, options, first = std::move(first)](const CheckpointParts& written) {
+    first();
+    save_checkpoint(path_, written, options);
+    return remove_old(written.state.iteration, passed_over_);
+  };
+  if (!policy_.in_background) {
+    written_ = std::async(std::launch::deferred, write, std::cref(parts));
     written_.wait();
     return;
   }
+  require(copy_ != nullptr, "[RunDirectory] expected prepare() before save()");
   copy_->take(parts);
-  const auto work = [this, options, first = std::move(first), &tokenizer = parts.tokenizer] {
+  const auto work = [this, write, &tokenizer = parts.tokenizer] {
     const kernels::SingleThreadScope processors_are_for_training;
-    first();
-    const CheckpointParts copied = copy_->parts(tokenizer);
-    save_checkpoint(path_, copied, options);
-    return remove_old(copied.state.iteration, passed_over_);
+    return write(copy_->parts(tokenizer));
   };
   written_ = as_error([&] { return std::async(std::launch::async, work); });
 }

@@ -18,7 +18,8 @@ namespace headlight {
 struct SavePolicy {
   Index keep = 2;              // checkpoints besides the best
   bool stops_on_error = true;  // false: warn about an error and try again at the next checkpoint
-  bool in_background = true;   // false: training waits for the disk, and needs no memory for a copy
+  // false: training waits for the disk, and needs no memory for a copy; not with an adapter
+  bool in_background = true;
 };
 
 // Result of saving: a complete checkpoint or a warning.
@@ -30,8 +31,8 @@ struct SaveEvent {
 // Directory of a run in progress: creates and locks it, removes leftovers, finds and saves
 // checkpoints. Only this class writes checkpoints, links and config.toml.
 //
-// A separate thread writes one checkpoint at a time from a copy of weights and moments, or of an
-// adapter. Training waits only for the copy, not for the disk.
+// With in_background, a separate thread writes one checkpoint at a time from a copy of weights and
+// moments, or of an adapter. Training waits only for the copy, not for the disk.
 class RunDirectory {
  public:
   // Throws LockedError when another process trains in the directory, SaveError when it cannot be
@@ -60,7 +61,7 @@ class RunDirectory {
   // must outlive this object, checkpoints hold the adapter instead of the model.
   void prepare(const Gpt& model, const Optimizer& optimizer, const Adapter* adapter = nullptr);
   // Waits for the previous checkpoint, copies the parts and starts writing them; without
-  // in_background and adapter, writes them before it returns. The model must be the one given to
+  // in_background, writes them before it returns. The model must be the one given to
   // prepare(); the tokenizer must outlive the writing. The writing thread first calls `first`; its
   // Error counts as a failure to save. Throws SaveError when saving fails and the policy is to
   // stop.

@@ -77,16 +77,15 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
   const double trained = kBytes * trained_parameters(config, model);
   const double moments = moments_of(config, model);
   const double average = config.ema_decay > 0 ? trained : 0;
-  const bool has_copy = !config.recompute || config.lora_rank > 0;
   const auto own_shards = static_cast<std::uint64_t>(config.shard_count(processes) / processes);
   const auto waiting_sums = static_cast<double>(std::bit_width(own_shards) - 1);
   return {.parameters = count_parameters(model).total(),
           .weights = weights_of_model(config, model),
           .gradients = trained * (1 + waiting_sums),
           .moments = moments / static_cast<double>(processes) + average,
-          .snapshot = has_copy        ? trained + moments + average
-                      : processes > 1 ? moments  // gathered in process 0
-                                      : 0,
+          .snapshot = config.saves_in_background() ? trained + moments + average
+                      : processes > 1              ? moments  // gathered in process 0
+                                                   : 0,
           .activations = kBytes * tokens * activations_of(model, config.recompute),
           .data = 0,
           .available = available_memory()};

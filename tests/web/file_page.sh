@@ -19,21 +19,6 @@ work=$(mktemp -d)
 . "$here/webdriver.sh"
 trap 'stop_browser; rm -rf "$work"' EXIT
 
-checks=0
-failures=0
-# expect DESCRIPTION EXPRESSION VALUE: checks the value of a JavaScript expression in the page.
-expect() {
-  local value
-  value=$(js "$2")
-  checks=$((checks + 1))
-  if [ "$value" != "$3" ]; then
-    failures=$((failures + 1))
-    printf 'FAILED: %s\n  %s\n  expected %s\n  got      %s\n' "$1" "$2" "$3" "$value"
-  fi
-}
-count_of() { echo "document.querySelectorAll('$1').length"; }
-text_of() { echo "document.querySelector('$1')?.textContent"; }
-set_text() { js "(() => { const box = document.getElementById('$1'); box.value = '$2'; box.dispatchEvent(new Event('input')); })()" >/dev/null; }
 picture() { [ -z "$pictures" ] || { mkdir -p "$pictures"; sleep 1; screenshot "$pictures/$1.png"; }; }
 
 make_page() {

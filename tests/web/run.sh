@@ -15,20 +15,6 @@ work=$(mktemp -d)
 . "$here/webdriver.sh"
 trap 'stop_browser; rm -rf "$work"' EXIT
 
-checks=0
-failures=0
-# expect DESCRIPTION EXPRESSION VALUE: checks the value of a JavaScript expression in the page.
-expect() {
-  local value
-  value=$(js "$2")
-  checks=$((checks + 1))
-  if [ "$value" != "$3" ]; then
-    failures=$((failures + 1))
-    printf 'FAILED: %s\n  %s\n  expected %s\n  got      %s\n' "$1" "$2" "$3" "$value"
-  fi
-}
-count_of() { echo "document.querySelectorAll('$1').length"; }
-text_of() { echo "document.querySelector('$1')?.textContent"; }
 # colours_of SELECTOR: prints JavaScript that counts the colours on a canvas; 1 if it is blank.
 colours_of() {
   echo "new Set(new Uint32Array(document.querySelector('$1').getContext('2d').getImageData(0, 0,

@@ -22,22 +22,7 @@ server_pid=
 stop_server() { [ -z "$server_pid" ] || kill "$server_pid" 2>/dev/null || true; }
 trap 'stop_browser; stop_server; rm -rf "$work"' EXIT
 
-checks=0
-failures=0
-# expect DESCRIPTION EXPRESSION VALUE: checks the value of a JavaScript expression in the page.
-expect() {
-  local value
-  value=$(js "$2")
-  checks=$((checks + 1))
-  if [ "$value" != "$3" ]; then
-    failures=$((failures + 1))
-    printf 'FAILED: %s\n  %s\n  expected %s\n  got      %s\n' "$1" "$2" "$3" "$value"
-  fi
-}
-count_of() { echo "document.querySelectorAll('$1').length"; }
 hidden() { echo "String(document.querySelector('$1').hidden)"; }
-text_of() { echo "document.querySelector('$1')?.textContent"; }
-set_text() { js "(() => { const box = document.getElementById('$1'); box.value = '$2'; box.dispatchEvent(new Event('input')); })()" >/dev/null; }
 open_part() {
   click "#open-$1"
   wait_for "!document.getElementById('part-$1').hidden"

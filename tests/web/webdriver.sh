@@ -1,6 +1,6 @@
 # Drives headless Chromium through its driver's HTTP interface (W3C WebDriver) with curl and jq.
-# Source it, then call start_browser, open_page, js, click, press, screenshot. stop_browser ends the
-# browser and the driver.
+# Source it, then call start_browser, open_page, js, expect, click, press, screenshot. stop_browser ends
+# the browser and the driver.
 
 driver_pid=
 driver_url=
@@ -145,3 +145,21 @@ screenshot() {
 
 # Prints the messages of the browser's console, one a line.
 console() { post "/session/$session/se/log" '{"type": "browser"}' | jq -r '.[].message'; }
+
+checks=0
+failures=0
+# expect DESCRIPTION EXPRESSION VALUE: checks the value of a JavaScript expression in the page.
+expect() {
+  local value
+  value=$(js "$2")
+  checks=$((checks + 1))
+  if [ "$value" != "$3" ]; then
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n  %s\n  expected %s\n  got      %s\n' "$1" "$2" "$3" "$value"
+  fi
+}
+# Print JavaScript for the number of elements of a selector, and for the text of the first one.
+count_of() { echo "document.querySelectorAll('$1').length"; }
+text_of() { echo "document.querySelector('$1')?.textContent"; }
+# set_text ID TEXT: types into a text box.
+set_text() { js "(() => { const box = document.getElementById('$1'); box.value = '$2'; box.dispatchEvent(new Event('input')); })()" >/dev/null; }

@@ -29,7 +29,7 @@ struct ForwardContext {
   // Keeps only the inputs of layers and the outputs of attention for backward, which computes the
   // rest again. Has no effect with a recorder or a hook.
   bool recompute = false;
-  // Of the layer that is being computed: see RaggedAttentionOptions::kept.
+  // The results of the current layer's attention: see RaggedAttentionOptions::kept.
   KeptAttention* kept_attention = nullptr;
   // Terms of LanguageModel::loss() in training: see CrossEntropyOptions.
   double label_smoothing = 0;

@@ -198,6 +198,9 @@ struct TrainConfig {
   std::vector<LoraTarget> adapted() const;
   // Returns the shards of a step. Throws Error when there are more processes than shards.
   Index shard_count(Index processes) const;
+  // Returns whether a thread writes checkpoints from a copy of weights and moments. `recompute`
+  // saves the memory of a whole model's copy; that of an adapter is small.
+  bool saves_in_background() const { return !recompute || lora_rank > 0; }
 };
 
 // Effect of a key on a resumed run.

@@ -3,9 +3,10 @@
 #include <filesystem>
 
 #include "cli/terminal/text_data.h"
-#include "headlight/base/error.h"
+#include "headlight/generate/weights.h"
 
 namespace headlight::cli {
+
 void add_speculate_option(Options& options) {
   options.value(
       "speculate",
@@ -13,7 +14,7 @@ void add_speculate_option(Options& options) {
       "the last N tokens before; MODEL is a smaller model with the same tokenizer");
 }
 
-Speculation::Speculation(const Options& options, MatrixForm form) {
+Speculation::Speculation(const Options& options) {
   const std::string value = options.text("speculate");
   if (value.empty()) {
     return;
@@ -21,7 +22,7 @@ Speculation::Speculation(const Options& options, MatrixForm form) {
   if (value.starts_with("ngram") && !std::filesystem::exists(value)) {
     ngrams_ = named_drafter(value);
   } else {
-    model_ = load_model_with_warnings(value, {.matrices = form});
+    model_ = load_model_with_warnings(value, {.matrices = options.chosen<MatrixForm>("weights")});
     decoder_.emplace(*model_->model);
   }
 }

@@ -5,17 +5,17 @@
 #include "cli/terminal/options.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/generate/speculation.h"
-#include "headlight/generate/weights.h"
 
 namespace headlight::cli {
 
 // Adds --speculate.
 void add_speculate_option(Options& options);
 
-// The value of --speculate, with the smaller model if it names one. Must outlive the texts.
+// The value of --speculate, with the smaller model if it names one, in the form of --weights. Must
+// outlive the texts.
 class Speculation {
  public:
-  Speculation(const Options& options, MatrixForm form);
+  explicit Speculation(const Options& options);
 
   // Returns the drafter for texts of this tokenizer; empty without --speculate.
   MakeDrafter drafter(const Tokenizer& tokenizer);
