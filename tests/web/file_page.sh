@@ -5,6 +5,7 @@
 # usage: file_page.sh HEADLIGHT [PICTURES [MODEL]]
 #   PICTURES   directory for screenshots
 #   MODEL      model of the page; default: a small one trained here
+# Environment variable AXE: path of axe-core's axe.min.js, which must find no problem in any part.
 set -euo pipefail
 for program in chromium chromedriver curl jq; do
   command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
@@ -59,6 +60,7 @@ writes() {
   expect 'every token shows its probability' \
     "[...document.querySelectorAll('.piece')].slice(1).every((node) => /^[0-9<.]+/.test(node.dataset.probability))" true
   expect 'there is no error' "$(text_of '#write-problem')" ''
+  check_access 'writing'
   picture write
 }
 
@@ -73,6 +75,7 @@ switches_heads() {
   expect 'the loss changes' "/→/.test($(text_of '#loss'))" true
   expect 'a switch is in the address' "new URLSearchParams(location.search).get('changes')" '0.1:off'
   expect 'there is no error' "$(text_of '#heads-problem')" ''
+  check_access 'heads'
   picture heads
 }
 
@@ -84,12 +87,14 @@ patches() {
   expect 'the result of the patch equals the value in the map' \
     "Number($(text_of '#carried-result .recovered b')) === Number($(text_of '#pair-grid [data-place="1"]'))" true
   expect 'there is no error' "$(text_of '#pair-problem')" ''
+  check_access 'two texts'
   picture pair
 }
 
 reads_layers() {
   open_page "$work/demo.html?part=layers"
   wait_for "$(count_of '#lens tbody tr') >= 3"
+  check_access 'layers'
   picture layers
 }
 
@@ -117,87 +122,60 @@ names_faults() {
   opens_with_problem "$work/large.html" 'more memory'
 }
 
-make_page() {
-  if [ -z "$model" ]; then
-    head -c 20000 "$here/../../data/toy.txt" >"$work/text.txt"
-    "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 \
-      --block_size 64 --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
-    model=$work/runs/small
-  fi
-  "$headlight" page "$model" --text 'The cat sat on the mat' --weights int8 --engine "$engine" --log_level error --out "$work/demo.html" >/dev/null
-}
+# A presentation: keys and buttons move, the address holds the step, and views change with it.
+presents() {
+  cat >"$work/story.md" <<'END'
+# A test
 
-opens() {
-  open_page "$work/demo.html"
-  expect 'the opening text is that of --text' "document.getElementById('text').value" 'The cat sat on the mat'
-  expect 'the model has the name of its folder' "document.getElementById('model').value" "$(basename "$model")"
-  expect 'training has no tab' "document.getElementById('open-train').hidden" true
-}
+`?text=The+cat+sat`
 
-writes() {
-  click '#go'
-  wait_for "$(count_of .piece) > 25 && document.getElementById('go').hidden === false"
-  expect 'every token shows its probability' \
-    "[...document.querySelectorAll('.piece')].slice(1).every((node) => /^[0-9<.]+/.test(node.dataset.probability))" true
-  expect 'there is no error' "$(text_of '#write-problem')" ''
-  picture write
-}
+## First
 
-switches_heads() {
-  open_page "$work/demo.html?part=heads"
-  wait_for "$(count_of '.thumbnails button') >= 4 && $(count_of '#next .likely') === 10"
-  wait_for "/^Found: [0-9]/.test($(text_of '#scoring-state'))"
-  set_text text 'The dog sat on the mat and ran'
-  wait_for "document.querySelectorAll('#surprise [tabindex]').length > 10"
-  click '.cell[aria-label="head 0.1"]'
-  wait_for "$(count_of '.thumbnails') === 2"
-  expect 'the loss changes' "/→/.test($(text_of '#loss'))" true
-  expect 'a switch is in the address' "new URLSearchParams(location.search).get('changes')" '0.1:off'
-  expect 'there is no error' "$(text_of '#heads-problem')" ''
-  picture heads
-}
+`?part=heads#grid/0.1`
 
-patches() {
-  open_page "$work/demo.html?part=pair&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d"
-  wait_for "$(count_of '#pair-grid td') >= 4"
-  click '#pair-grid [data-place="1"]'
-  wait_for "$(count_of '#carried-result .likely') === 12"
-  expect 'the result of the patch equals the value in the map' \
-    "Number($(text_of '#carried-result .recovered b')) === Number($(text_of '#pair-grid [data-place="1"]'))" true
-  expect 'there is no error' "$(text_of '#pair-problem')" ''
-  picture pair
-}
+One.
 
-reads_layers() {
-  open_page "$work/demo.html?part=layers"
-  wait_for "$(count_of '#lens tbody tr') >= 3"
-  picture layers
-}
+## Second
 
-sends_nothing() {
-  expect 'the page loads nothing from elsewhere' \
-    "performance.getEntriesByType('resource').filter(({name}) => !name.startsWith('blob:')).length" 0
-  js "(() => { window.refused = ''; addEventListener('securitypolicyviolation', ({violatedDirective}) => { window.refused = violatedDirective; });
-    fetch('http://127.0.0.1/').catch(() => {}); })()" >/dev/null
-  wait_for "window.refused === 'connect-src'"
-}
+`?part=heads&text=The+dog&changes=1.0:off#model/1.1/3`
 
-# opens_with_problem FILE TEXT: opens a page that cannot work, and checks its line.
-opens_with_problem() {
-  load "file://$1"
-  wait_for "document.querySelector('p.problem[role=status]')?.textContent"
-  expect "a page with a fault says so" "document.querySelector('p.problem[role=status]').textContent.includes('$2')" true
-}
+Two.
 
-names_faults() {
-  head -c -200 "$work/demo.html" >"$work/cut.html"
-  opens_with_problem "$work/cut.html" 'This file is incomplete'
-  sed "s/^'use strict';$/&WebAssembly.validate = () => false;/" "$work/demo.html" >"$work/old.html"
-  opens_with_problem "$work/old.html" 'This browser is too old'
-  sed 's/"bytes":[0-9]*/"bytes":1e15/' "$work/demo.html" >"$work/large.html"
-  opens_with_problem "$work/large.html" 'more memory'
-  sed "s/^'use strict';$/&Worker = class extends Worker { constructor(address) { super(address); this.postMessage({name: 1}); } };/" \
-    "$work/demo.html" >"$work/broken.html"
+## Third
+
+`?part=layers`
+
+Three.
+END
+  "$headlight" page "$model" --story "$work/story.md" --views layers,heads --engine "$engine" --log_level error --out "$work/story.html" >/dev/null
+  open_page "$work/story.html"
+  local place="$(text_of '#story-place')"
+  wait_for "$place === '1 / 3' && $(count_of '.view-grid') === 1"
+  expect 'a step shows its heading and sentences' "$(text_of '#story-title') + $(text_of '#story-text')" FirstOne.
+  expect 'a step shows its text' "document.getElementById('text').value" 'The cat sat'
+  expect 'the first step has no step before it' "document.getElementById('story_previous').disabled" true
+  expect 'the tabs are hidden' "document.getElementById('parts').checkVisibility()" false
+  check_access 'a step'
+  press right
+  wait_for "$place === '2 / 3' && $(count_of '#stage.view-model') === 1 && /→/.test($(text_of '#next .amount'))"
+  expect 'the address holds the step' "location.search + location.hash" '?step=2#model/1.1/3'
+  expect 'a step switches its heads off' "document.querySelector('.cell[aria-label=\"head 1.0\"]').ariaPressed" true
+  picture story
+  click '#story_next'
+  wait_for "$place === '3 / 3' && $(count_of '#lens tbody tr') >= 3"
+  expect 'a step without its own text has that of all steps' "document.getElementById('text').value" 'The cat sat'
+  js 'history.back()' >/dev/null
+  wait_for "$place === '2 / 3' && location.search === '?step=2'"
+  press left
+  wait_for "$place === '1 / 3'"
+  open_page "$work/story.html?step=3&lang=ko"
+  wait_for "$place === '3 / 3' && $(count_of '#lens tbody tr') >= 3"
+  expect 'the language of the address stays' "document.getElementById('story_next').textContent + location.search" '다음?step=3&lang=ko'
+  click '#story_leave'
+  wait_for "document.getElementById('parts').checkVisibility() && document.getElementById('story').hidden"
+  expect 'only parts of --views have tabs' "[...document.querySelectorAll('#parts [role=tab]')].filter((tab) => !tab.hidden).map(({id}) => id).join()" open-heads,open-layers
+  check_access 'the page after a story'
+  expect 'there is no error' "$(text_of '#heads-problem') + $(text_of '#layers-problem')" ''
 }
 
 make_page
@@ -207,6 +185,7 @@ writes
 switches_heads
 patches
 reads_layers
+presents
 complaints=$(console || true)
 if [ -n "$complaints" ]; then
   failures=$((failures + 1))
