@@ -70,7 +70,7 @@ const button = (id, className, step) =>
 
 function buildBox() {
   nodes = {
-    title: element('h2', {id: 'story-title'}),
+    title: element('h1', {id: 'story-title'}),
     text: element('p', {id: 'story-text'}),
     place: element('span', {id: 'story-place', className: 'muted'}),
     previous: button('story_previous', 'primary', () => session.step - 1),
