@@ -1,15 +1,19 @@
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 
 #include "base/printable.h"
+#include "base/split.h"
 #include "cli/commands.h"
 #include "cli/gguf_file.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
 #include "files/input_file.h"
+#include "formats/gguf/gguf_config.h"
+#include "headlight/base/choices.h"
 #include "serve/file_page.h"
 #include "views/report/json_output.h"
 
@@ -32,6 +36,9 @@ constexpr const char* kPageDetails =
     "headlight.js and headlight.wasm.gz come from the folder of --engine, else from "
     "share/headlight/page of the installation, else from the WebAssembly build beside this one "
     "(cmake --preset wasm).\n\n"
+    "--story FILE.md makes the page a presentation: it shows one step at a time, with a heading, a "
+    "few sentences and one view of the model. docs/page.md describes the file, and "
+    "data/stories has one about the toy model.\n\n"
     "JSON keys: file, bytes, model_bytes, warnings.";
 
 constexpr std::array<std::string_view, 2> kPageWeights{"float32", "int8"};
@@ -43,14 +50,20 @@ Options page_options() {
                    .details = kPageDetails,
                    .examples = {"headlight page runs/toy --out toy.html",
                                 "headlight page runs/toy --weights int8 --text \"One day\" --out "
-                                "toy.html"}});
+                                "toy.html",
+                                "headlight page runs/toy --story data/stories/heads.md --out "
+                                "story.html"}});
   options.value("out", "Write to this file")
       .value("text", "Opening text of the page")
+      .value("views",
+             "Tabs of the page, the first of which opens: write, chat, heads, layers, pair "
+             "(default: all)")
+      .value("story", "Markdown file with the steps of a presentation")
       .choice("weights",
               "Store matrices in this precision (default: float32, or that of the GGUF file)",
               kPageWeights)
       .value("engine", "Folder with headlight.js and headlight.wasm.gz");
-  options.paths({"out", "engine"});
+  options.paths({"out", "engine", "story"});
   return options;
 }
 
@@ -74,6 +87,33 @@ fs::path engine_folder(const Options& options) {
   }
   fail("--engine: found no ", kPageScript, " and ", kPageProgram, " in ", names,
        "; build them with: cmake --preset wasm && cmake --build --preset wasm");
+}
+
+// Returns the parts of the page that get tabs. Throws Error for other names and repeated ones.
+std::vector<std::string> views_of(const Options& options) {
+  if (!options.given("views")) {
+    return {serve::kFilePageViews.begin(), serve::kFilePageViews.end()};
+  }
+  std::vector<std::string> views = split_at_commas(options.text("views"));
+  const std::string names = listed(serve::kFilePageViews);
+  require(!views.empty(), "--views: expected ", names, ", got ''");
+  for (auto view = views.begin(); view != views.end(); ++view) {
+    require(std::ranges::find(serve::kFilePageViews, *view) != serve::kFilePageViews.end(),
+            "--views: expected ", names, ", got ", in_quotes(*view));
+    require(std::find(views.begin(), view, *view) == view, "--views: names ", *view, " twice");
+  }
+  return views;
+}
+
+// Returns the presentation of --story. Throws Error as serve::read_story() does.
+serve::Story story_of(const Options& options, const std::vector<std::string>& views,
+                      const fs::path& model) {
+  if (!options.given("story")) {
+    return {};
+  }
+  const GptConfig config = read_gguf_model(GgufFile(model)).config;
+  return serve::read_story(options.text("story"),
+                           {.views = views, .layers = config.n_layer, .heads = config.n_head});
 }
 
 // GGUF file to embed: the user's, or one that is removed at the end.
@@ -124,13 +164,16 @@ void page_command(const Options& options) {
   require(!fs::equivalent(out, model, not_there),
           "--out: expected another file than the model, got ", shown(out));
   const fs::path engine = engine_folder(options);
+  const std::vector<std::string> views = views_of(options);
   const PageModel file(model, options);
   serve::write_file_page(out,
                          {.script = read_whole_file(engine / kPageScript, kLargestProgram),
                           .program = read_whole_file(engine / kPageProgram, kLargestProgram),
                           .name = name_of_model(model),
                           .source = model,
-                          .text = options.given("text") ? options.text("text") : ""},
+                          .text = options.given("text") ? options.text("text") : "",
+                          .views = views,
+                          .story = story_of(options, views, file.path())},
                          file.path());
   log_warnings(file.warnings());
   if (options.json()) {

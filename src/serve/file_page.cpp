@@ -38,11 +38,24 @@ std::string attribute_of(std::string_view line, std::string_view name) {
   return std::string(line.substr(begin, line.find('"', begin) - begin));
 }
 
+Json story_json(const Story& story) {
+  if (story.empty()) {
+    return nullptr;
+  }
+  Json steps = Json::array();
+  for (const StoryStep& step : story.steps) {
+    steps.push_back({{"title", step.title}, {"address", step.address}, {"text", step.text}});
+  }
+  return {{"title", story.title}, {"steps", steps}};
+}
+
 std::string settings_json(const FilePage& page, Index bytes) {
   const std::string worker(contents_of(serve_page_files(), "file/worker.js"));
   return embedded_json({{"name", page.name},
                         {"source", page.source},
                         {"text", page.text},
+                        {"views", page.views},
+                        {"story", story_json(page.story)},
                         {"bytes", bytes},
                         {"script", page.script + "\n" + worker}});
 }
@@ -67,6 +80,8 @@ std::string page_head(const FilePage& page, Index bytes) {
       html += concat_text("<script nonce=\"headlight\">\n'use strict';\n{\n",
                           page_script(page_file, "file/main.js"), "}\n</script>\n");
       break;  // </body> and </html> follow the model
+    } else if (line.starts_with("<html")) {
+      html += concat_text("<html lang=\"", page.story.language, "\">\n");
     } else {
       html += line;
       html += line.starts_with("<meta charset") ? kPolicy : "";

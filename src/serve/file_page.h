@@ -1,9 +1,18 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/story.h"
 
 namespace headlight::serve {
+
+// Parts of the page of one file. There is no tab for training, because there are no runs.
+inline constexpr std::array<std::string_view, 5> kFilePageViews{"write", "chat", "heads", "layers",
+                                                                "pair"};
 
 // Contents of a page of one file, besides its model.
 struct FilePage {
@@ -12,6 +21,9 @@ struct FilePage {
   std::string name = {};    // of the model, as the page shows it
   std::string source = {};  // path of the model for commands that readers copy
   std::string text = {};    // opening text; empty: the page's own
+  // Parts of the page that have tabs, of kFilePageViews. The first one opens.
+  std::vector<std::string> views = {};
+  Story story = {};  // steps to show first; empty: none
 };
 
 // Writes the page of `headlight serve` as one HTML file, which asks the embedded program instead of

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <regex>
 
@@ -113,6 +114,75 @@ TEST_CASE("page names what is missing", "[cli]") {
   CHECK(contains(error({"page", model, "--out", out, "--engine", folder.at("model")}),
                  "build them with: cmake --preset wasm"));
   CHECK(!fs::exists(out));
+}
+
+TEST_CASE("page embeds the steps of a story", "[cli]") {
+  const ScratchFolder folder;
+  write_file(
+      folder.at("story.md"),
+      "# Title\n\n`?lang=ko&text=a+%25`\n\n## One\n`?part=heads#grid/0.1`\nA line\nand <b>.\n"
+      "## Two\n`?part=write&text=b&changes=0.1:off,mlp.0:scale0.5`\nB.\n");
+  const std::string out = folder.at("demo.html");
+  const ProgramResult result =
+      run_headlight({"page", model_of_bytes(folder), "--out", out, "--engine", engine(folder),
+                     "--story", folder.at("story.md"), "--views", "write,heads"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const std::string html = file_contents(out);
+  CHECK(contains(html, "<html lang=\"ko\">"));
+  CHECK(contains(html, "\"views\":[\"write\",\"heads\"]"));
+  CHECK(contains(html,
+                 "{\"title\":\"One\",\"address\":\"?part=heads\\u0026text=a%20%25#grid/0.1\","
+                 "\"text\":\"A line and \\u003cb\\u003e.\"}"));
+  CHECK(contains(html, "?changes=0.1:off,mlp.0:scale0.5\\u0026part=write\\u0026text=b\""));
+}
+
+TEST_CASE("page names the line of a story that it cannot show", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_of_bytes(folder);
+  const std::string page_engine = engine(folder);
+  const auto refused = [&](const std::string& story, const std::string& message) {
+    write_file(folder.at("story.md"), story);
+    const ProgramResult result =
+        run_headlight({"page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
+                       "--story", folder.at("story.md"), "--views", "heads,pair"});
+    INFO(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(contains(result.err, "story.md: " + message));
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  };
+  refused("", "line 1: expected steps");
+  refused("# A\n\ntext\n", "line 3: expected a title (#)");
+  refused("## A\n", "line 1: expected the title");
+  refused("# A\n## B\nx\n## C\n", "line 2: step 'B' has no address");
+  refused("# A\n## B\n`?part=heads`\n", "line 2: step 'B' has no text");
+  refused("# A\n## B\n`?part=layers`\nx\n", "line 3: part: expected heads or pair, got 'layers'");
+  refused("# A\n## B\n`?changes=0.2:off`\nx\n", "line 3: expected a head from 0.0 to 0.1, got 0.2");
+  refused("# A\n## B\n`?changes=0:off`\nx\n", "line 3: changes: expected changes such as");
+  refused("# A\n## B\n`#grid/1.0`\nx\n", "line 3: expected a layer from 0 to 0, got 1");
+  refused("# A\n## B\n`#lens`\nx\n", "line 3: expected #model, #head");
+  refused("# A\n## B\n`?text=50%`\nx\n", "line 3: expected two hexadecimal digits");
+  refused("# A\n## B\n`?text=%FF`\nx\n", "line 3: text: invalid UTF-8");
+  refused("# A\n## B\n`?part=pair`\nx\n", "line 3: part=pair: expected the texts");
+  refused("# A\n## B\n`?text=a&text=b`\nx\n", "line 3: text: given twice");
+  refused("# A\n## B\n`?colour=1`\nx\n", "line 3: expected an entry of the page's address");
+  refused("# A\n## B\n`?carry=0.1:x`\nx\n", "line 3: carry: expected a part");
+  CHECK(!fs::exists(folder.at("demo.html")));
+}
+
+TEST_CASE("page has the tabs of --views", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_of_bytes(folder);
+  const std::string page_engine = engine(folder);
+  const auto error = [&](const std::string& views) {
+    const ProgramResult result = run_headlight({"page", model, "--out", folder.at("demo.html"),
+                                                "--engine", page_engine, "--views", views});
+    CHECK(result.exit_code == 2);
+    return result.err;
+  };
+  CHECK(contains(error("heads,lens"),
+                 "--views: expected write, chat, heads, layers or pair, got 'lens'"));
+  CHECK(contains(error("heads,heads"), "--views: names heads twice"));
 }
 
 }  // namespace page_test

@@ -5,6 +5,7 @@
 # usage: file_page.sh HEADLIGHT [PICTURES [MODEL]]
 #   PICTURES   directory for screenshots
 #   MODEL      model of the page; default: a small one trained here
+# Environment variable AXE: path of axe-core's axe.min.js, which must find no problem in any part.
 set -euo pipefail
 for program in chromium chromedriver curl jq; do
   command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
@@ -44,6 +45,7 @@ writes() {
   expect 'every token shows its probability' \
     "[...document.querySelectorAll('.piece')].slice(1).every((node) => /^[0-9<.]+/.test(node.dataset.probability))" true
   expect 'there is no error' "$(text_of '#write-problem')" ''
+  check_access 'writing'
   picture write
 }
 
@@ -58,6 +60,7 @@ switches_heads() {
   expect 'the loss changes' "/→/.test($(text_of '#loss'))" true
   expect 'a switch is in the address' "new URLSearchParams(location.search).get('changes')" '0.1:off'
   expect 'there is no error' "$(text_of '#heads-problem')" ''
+  check_access 'heads'
   picture heads
 }
 
@@ -69,12 +72,14 @@ patches() {
   expect 'the result of the patch equals the value in the map' \
     "Number($(text_of '#carried-result .recovered b')) === Number($(text_of '#pair-grid [data-place="1"]'))" true
   expect 'there is no error' "$(text_of '#pair-problem')" ''
+  check_access 'two texts'
   picture pair
 }
 
 reads_layers() {
   open_page "$work/demo.html?part=layers"
   wait_for "$(count_of '#lens tbody tr') >= 3"
+  check_access 'layers'
   picture layers
 }
 
@@ -102,6 +107,62 @@ names_faults() {
   opens_with_problem "$work/large.html" 'more memory'
 }
 
+# A presentation: keys and buttons move, the address holds the step, and views change with it.
+presents() {
+  cat >"$work/story.md" <<'END'
+# A test
+
+`?text=The+cat+sat`
+
+## First
+
+`?part=heads#grid/0.1`
+
+One.
+
+## Second
+
+`?part=heads&text=The+dog&changes=1.0:off#model/1.1/3`
+
+Two.
+
+## Third
+
+`?part=layers`
+
+Three.
+END
+  "$headlight" page "$model" --story "$work/story.md" --views layers,heads --engine "$engine" --log_level error --out "$work/story.html" >/dev/null
+  open_page "$work/story.html"
+  local place="$(text_of '#story-place')"
+  wait_for "$place === '1 / 3' && $(count_of '.view-grid') === 1"
+  expect 'a step shows its heading and sentences' "$(text_of '#story-title') + $(text_of '#story-text')" FirstOne.
+  expect 'a step shows its text' "document.getElementById('text').value" 'The cat sat'
+  expect 'the first step has no step before it' "document.getElementById('story_previous').disabled" true
+  expect 'the tabs are hidden' "document.getElementById('parts').checkVisibility()" false
+  check_access 'a step'
+  press right
+  wait_for "$place === '2 / 3' && $(count_of '#stage.view-model') === 1 && /→/.test($(text_of '#next .amount'))"
+  expect 'the address holds the step' "location.search + location.hash" '?step=2#model/1.1/3'
+  expect 'a step switches its heads off' "document.querySelector('.cell[aria-label=\"head 1.0\"]').ariaPressed" true
+  picture story
+  click '#story_next'
+  wait_for "$place === '3 / 3' && $(count_of '#lens tbody tr') >= 3"
+  expect 'a step without its own text has that of all steps' "document.getElementById('text').value" 'The cat sat'
+  js 'history.back()' >/dev/null
+  wait_for "$place === '2 / 3' && location.search === '?step=2'"
+  press left
+  wait_for "$place === '1 / 3'"
+  open_page "$work/story.html?step=3&lang=ko"
+  wait_for "$place === '3 / 3' && $(count_of '#lens tbody tr') >= 3"
+  expect 'the language of the address stays' "document.getElementById('story_next').textContent + location.search" '다음?step=3&lang=ko'
+  click '#story_leave'
+  wait_for "document.getElementById('parts').checkVisibility() && document.getElementById('story').hidden"
+  expect 'only parts of --views have tabs' "[...document.querySelectorAll('#parts [role=tab]')].filter((tab) => !tab.hidden).map(({id}) => id).join()" open-heads,open-layers
+  check_access 'the page after a story'
+  expect 'there is no error' "$(text_of '#heads-problem') + $(text_of '#layers-problem')" ''
+}
+
 make_page
 start_browser 1280 900 light
 opens
@@ -109,6 +170,7 @@ writes
 switches_heads
 patches
 reads_layers
+presents
 complaints=$(console || true)
 if [ -n "$complaints" ]; then
   failures=$((failures + 1))

@@ -49,21 +49,6 @@ open_site() { # QUERY
   wait_for 'document.documentElement.dataset.ready'
 }
 
-check_access() { # PART
-  [ -n "${AXE:-}" ] || return 0
-  post "/session/$session/timeouts" '{"script": 120000}' >/dev/null
-  post "/session/$session/execute/sync" "$(jq -n --rawfile s "$AXE" '{script: $s, args: []}')" >/dev/null
-  local found
-  found=$(post "/session/$session/execute/async" "$(jq -n '{script:
-    "axe.run().then((r) => arguments[0](r.violations.flatMap((v) => v.nodes.filter((n) => !n.any.some((a) => /NaN/.test(a.message)))
-      .map((n) => v.id + \": \" + n.html)).join(\"\\n\")))", args: []}')")
-  checks=$((checks + 1))
-  if [ -n "$found" ]; then
-    failures=$((failures + 1))
-    printf 'FAILED: axe-core about %s\n%s\n' "$1" "$found"
-  fi
-}
-
 opens() {
   open_site ''
   expect 'the opening text leaves room in the block' "document.getElementById('text').value" 'One day, Nora lost her red'

@@ -163,3 +163,19 @@ count_of() { echo "document.querySelectorAll('$1').length"; }
 text_of() { echo "document.querySelector('$1')?.textContent"; }
 # set_text ID TEXT: types into a text box.
 set_text() { js "(() => { const box = document.getElementById('$1'); box.value = '$2'; box.dispatchEvent(new Event('input')); })()" >/dev/null; }
+# check_access PART: if AXE is the path of axe-core's axe.min.js, axe must find no problem in the page, except
+# contrasts with colours that it cannot read (NaN: oklab).
+check_access() {
+  [ -n "${AXE:-}" ] || return 0
+  post "/session/$session/timeouts" '{"script": 120000}' >/dev/null
+  post "/session/$session/execute/sync" "$(jq -n --rawfile s "$AXE" '{script: $s, args: []}')" >/dev/null
+  local found
+  found=$(post "/session/$session/execute/async" "$(jq -n '{script:
+    "axe.run().then((r) => arguments[0](r.violations.flatMap((v) => v.nodes.filter((n) => !n.any.some((a) => /NaN/.test(a.message)))
+      .map((n) => v.id + \": \" + n.html)).join(\"\\n\")))", args: []}')")
+  checks=$((checks + 1))
+  if [ -n "$found" ]; then
+    failures=$((failures + 1))
+    printf 'FAILED: axe-core about %s\n%s\n' "$1" "$found"
+  fi
+}

@@ -15,6 +15,7 @@ const kMost = 6;  // nats for the full colour of a token; half of it for changes
 
 let isOpen = false;
 let shape = '';   // layers and heads of the board's model
+let isTurned = false;  // the fragment of the address names another head, for the next answers
 let shown = null;  // the current answers, and whether they have vectors
 
 function withClasses(doc) {
@@ -101,6 +102,10 @@ async function follow(signal) {
     ask('/api/ablate', {...question, intervene, top_k: 10}, signal)]);
   shown = {plain, changed, vectors};
   showViews(plain, changed);
+  if (isTurned) {
+    isTurned = false;
+    dispatchEvent(new Event('hashchange'));  // the views read the fragment
+  }
   showNext(scores, intervene !== '');
   showSurprise(scores, intervene !== '');
 }
@@ -121,6 +126,7 @@ export function openHeads() {
   };
   listen(['text', 'model', 'changes', 'part'], follows);
   listen(['model'], () => { shown = null; });
+  listen(['selection'], () => { isTurned = true; });
   byId('by').addEventListener('change', follows);
   listen(['classes'], () => {
     showClasses();

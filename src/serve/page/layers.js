@@ -32,6 +32,9 @@ function show({positions, rows}) {
     element('tr', {}, element('th', {scope: 'row', textContent: rowName(row)}),
       ...row.readings.map((reading, i) => cellOf(reading, positions[i]))))));
   byId('lens').querySelector('tbody td').tabIndex = 0;
+  if (session.step > 0) {
+    byId('lens').parentNode.scrollLeft = byId('lens').scrollWidth;  // stories are about the last token
+  }
 }
 
 export const layersCommand = () => commandOf('lens', {text: session.text});

@@ -11,7 +11,7 @@ import {kPair, kText, openingFor} from './opening.js';
 import {openPair, pairCommand} from './pair.js';
 import {openRuns} from './runs.js';
 import {ask, clearWarnings, page} from './server.js';
-import {changed, kParts, readAddress, session} from './session.js';
+import {changed, kParts, kSettings, newSession, readAddress, readQuery, session} from './session.js';
 import {openSettings, showSettings} from './settings.js';
 import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
@@ -24,6 +24,7 @@ function showPart() {
     const tab = byId(`open-${part}`);
     tab.ariaSelected = String(part === session.part);
     tab.tabIndex = part === session.part ? 0 : -1;
+    tab.hidden = !session.parts.includes(part);
   }
   byId('text-box').hidden = ['chat', 'pair', 'train'].includes(session.part);
   showSettings(session.part);
@@ -46,7 +47,8 @@ function listenToParts() {
   byId('parts').addEventListener('keydown', ({key}) => {
     const step = {ArrowLeft: -1, ArrowRight: 1}[key];
     if (step) {
-      openPart(kParts[(kParts.indexOf(session.part) + step + kParts.length) % kParts.length]);
+      const tabs = kParts.filter((part) => session.parts.includes(part));
+      openPart(tabs[(tabs.indexOf(session.part) + step + tabs.length) % tabs.length]);
       byId(`open-${session.part}`).focus();
     }
   });
@@ -56,6 +58,24 @@ function useText(text) {
   session.text = text;
   byId('text').value = text;
   changed('text');
+}
+
+// Shows the state in the query of an address.
+export function openState(query) {
+  const wanted = newSession();
+  readQuery(query, Object.assign(wanted, {parts: session.parts, text: page.text || kText}));
+  const fill = (id, value, event) => {
+    byId(id).value = value;
+    byId(id).dispatchEvent(new Event(event));
+  };
+  const texts = wanted.part === 'pair' ? ['text', 'system', 'clean', 'corrupt', 'answer', 'wrong'] : ['text', 'system'];
+  texts.forEach((name) => fill(name, wanted[name], 'input'));
+  kSettings.forEach(([name]) => fill(name, wanted.settings[name], 'input'));
+  fill('carried', wanted.carried, 'change');
+  fill('chat-changes', wanted.chat_changes, 'change');
+  Object.assign(session, {changes: wanted.changes, frozen: wanted.frozen, carry: wanted.carry});
+  changed('changes');
+  openPart(wanted.part);
 }
 
 function listenToText() {

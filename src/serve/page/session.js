@@ -10,7 +10,9 @@ export const kSettings = [  // sampling options: name, default, minimum, maximum
 export const newSession = () => ({
   models: [],
   model: '',
+  parts: kParts,           // those that have tabs; the first one opens
   part: 'write',
+  step: null,              // of the story of a page of one file, from 1; 0: the page without it; null: there is none
   text: '',
   system: '',              // first message of a chat
   chat_changes: '',        // changes of a chat, in the language of --intervene
@@ -64,21 +66,32 @@ export function readQuery(query, into) {
     const value = Number(given.get(name) ?? NaN);
     into.settings[name] = value >= least && value <= most ? value : into.settings[name];
   }
-  into.part = kParts.includes(given.get('part')) ? given.get('part') : 'write';
+  into.part = into.parts.includes(given.get('part')) ? given.get('part') : into.parts[0];
   into.model = given.get('model') ?? '';
   into.carried = given.get('carried') ?? 'head';
   into.carry = readCarry(given.get('carry') ?? '');
   into.changes = readChanges(given.get('changes') ?? '');
 }
 
+// Returns the query of a step of a story: its state is in the story.
+export function stepQuery(step, query) {
+  const given = new URLSearchParams({step});
+  const lang = new URLSearchParams(query).get('lang');
+  return `${given}${lang === null ? '' : `&lang=${lang}`}`;
+}
+
 // Returns the query of a session. Other entries of `query` stay.
 export function queryOf(from, query = '') {
+  if (from.step > 0) {
+    return stepQuery(from.step, query);
+  }
   const given = new URLSearchParams(query);
   const put = (name, value, usual) =>
     value === usual ? given.delete(name) : given.set(name, value);
   kTexts.forEach((name) => put(name, from[name], ''));
   kSettings.forEach(([name, usual]) => put(name, from.settings[name], usual));
-  put('part', from.part, 'write');
+  put('step', from.step, null);
+  put('part', from.part, from.parts[0]);
   put('model', from.model, from.models[0]?.id ?? '');
   put('carried', from.carried, 'head');
   put('carry', writeCarry(from.carry), '');
@@ -88,19 +101,21 @@ export function queryOf(from, query = '') {
 
 export const readAddress = () => readQuery(location.search, session);
 
-// Writes the address. An opened part becomes a history entry, to which Back returns.
+// Writes the address. An opened part or step becomes a history entry, to which Back returns.
 export function writeAddress() {
   const query = queryOf(session, location.search);
   const address = `${location.pathname}${query ? `?${query}` : ''}${location.hash}`;
-  const opened = (history.state?.part ?? session.part) !== session.part;
+  const {part, step} = session;
+  const opened = (history.state?.part ?? part) !== part || (history.state?.step ?? step) !== step;
   try {
-    history[opened ? 'pushState' : 'replaceState']({part: session.part}, '', address);
+    history[opened ? 'pushState' : 'replaceState']({part, step}, '', address);
   } catch {
     // Browsers refuse frequent changes. The next change writes the whole address.
   }
 }
 
-// Functions to call on changes: 'text', 'model', 'changes', 'chat', 'classes', 'scored', 'pair' or 'part'.
+// Functions to call on changes: 'text', 'model', 'changes', 'chat', 'classes', 'scored', 'pair', 'part', or
+// 'selection' (of the attention views, after '#').
 const listeners = [];
 
 export function listen(names, call) {

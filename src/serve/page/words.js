@@ -55,6 +55,7 @@ export const kWords = {
     no_wasm: 'This browser is too old for this page. It needs Chrome or Edge 95, Firefox 113 or Safari 16.4, or newer.',
     no_memory: 'The model needs more memory than this browser gives. Close other pages, or use a computer with more memory.',
     file_cut: 'This file is incomplete: its end is missing. Download or copy it again.',
+    story_previous: 'Back', story_next: 'Next', story_leave: 'Explore the whole page', story_back: 'Presentation',
     no_server: 'The server does not answer: this page shows old data.',
     too_long: 'The text is empty.', failed: 'Failed:',
     views: 'Views', parts: 'Parts of the page', layer: 'layer', head: 'head', token: 'token',
@@ -114,6 +115,7 @@ export const kWords = {
     no_wasm: '브라우저가 오래되어 이 페이지를 열 수 없습니다. Chrome이나 Edge 95, Firefox 113, Safari 16.4 이상이 필요합니다.',
     no_memory: '모델에 필요한 메모리를 브라우저가 내주지 않습니다. 다른 페이지를 닫거나 메모리가 더 많은 컴퓨터를 쓰세요.',
     file_cut: '파일의 끝이 없습니다. 다시 내려받거나 복사하세요.',
+    story_previous: '이전', story_next: '다음', story_leave: '페이지 전체 보기', story_back: '발표로 돌아가기',
     no_server: '서버가 대답하지 않습니다. 여기 보이는 것은 예전 것입니다.',
     too_long: '글이 비어 있습니다.', failed: '실패했습니다:',
     views: '보기', parts: '페이지의 부분', layer: '층', head: '헤드', token: '토큰',
@@ -124,7 +126,8 @@ export const kWords = {
   },
 };
 
-export const language = new URLSearchParams(location.search).get('lang') === 'ko' ? 'ko' : 'en';
+// The language of the address, else that of the file.
+export const language = (new URLSearchParams(location.search).get('lang') ?? document.documentElement.lang) === 'ko' ? 'ko' : 'en';
 
 export const say = (key) => kWords[language][key];
 

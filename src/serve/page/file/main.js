@@ -3,7 +3,9 @@ import {byId, element} from '/views/dom.js';
 import {openPage} from '../open.js';
 import {page} from '../server.js';
 import {say} from '../words.js';
+import {session} from '../session.js';
 import {readSettings, startWorker, wholeFile} from './model_file.js';
+import {openStory} from './story.js';
 import {workerFetch} from './worker_fetch.js';
 
 // Models up to this size get a second worker, so that long questions do not delay the others.
@@ -74,7 +76,10 @@ async function workerFor(path) {
 }
 
 byId('parts').after(line);
-byId('open-train').hidden = true;  // there are no runs here
+session.parts = settings.views;
 page.fetch = workerFetch(workerFor);
 page.text = settings.text;
+if (settings.story !== null) {
+  openStory(settings.story);
+}
 openPage();
