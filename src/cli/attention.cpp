@@ -218,9 +218,9 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
     return {};
   }
   HeadScoreFile file = read_head_scores(files[place], model);
-  if (!file.fingerprint_matches) {
-    log_warning(escaped(files[place]) +
-                ": contains no model_fingerprint, so its scores may come from another model");
+  const bool has_warned = place == 0 && options.given("intervene");  // intervene() reads the file
+  if (!file.doubt.empty() && !has_warned) {
+    log_warning(file.doubt);
   }
   return std::move(file.scores);
 }

@@ -4,9 +4,11 @@
 #include <functional>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/io/text_source.h"
 #include "io/fingerprint.h"
+#include "nn/packed_weight.h"
 
 namespace headlight {
 namespace {
@@ -47,20 +49,41 @@ std::string read_entries(const std::filesystem::path& path,
   }
 }
 
+bool is_rounded(const Module& model) {
+  const NamedTensors parameters = model.parameters();
+  return std::any_of(parameters.begin(), parameters.end(), [&](const auto& item) {
+    const StoredWeight* stored = stored_form(model, item.first);
+    return stored != nullptr && stored->is_rounded();
+  });
+}
+
+// Compares the fingerprint of a file, `own`, with the model's. Returns HeadScoreFile::doubt.
+std::string doubt_about(const std::filesystem::path& path, const std::string& own,
+                        const LanguageModel& model) {
+  if (own.empty()) {
+    return escaped(path.string()) +
+           ": contains no model_fingerprint, so its scores may come from another model";
+  }
+  const std::string expected = fingerprint(model);
+  if (own != expected && is_rounded(model)) {
+    return escaped(path.string()) +
+           ": its scores may come from another model: the fingerprint is that of exact weights, "
+           "and "
+           "the weights of this model are rounded";
+  }
+  require(own == expected, path.string(),
+          ": expected the scores of this model, with the fingerprint ", expected,
+          ", got those of another one, ", own, "; run headlight heads again");
+  return "";
+}
+
 }  // namespace
 
 HeadScoreFile read_head_scores(const std::filesystem::path& path, const LanguageModel& model) {
   HeadScoreFile result;
   const std::string own =
       read_entries(path, [&](const Json& file) { result.scores = scores_in(file); });
-  // Packed weights, such as int8, are rounded: they have another fingerprint.
-  result.fingerprint_matches = !own.empty() && have_elements(model.parameters());
-  if (result.fingerprint_matches) {
-    const std::string expected = fingerprint(model.parameters());
-    require(own == expected, path.string(),
-            ": expected the scores of this model, with the fingerprint ", expected,
-            ", got those of another one, ", own, "; run headlight heads again");
-  }
+  result.doubt = doubt_about(path, own, model);
   for (const auto& [id, score] : result.scores) {
     require(model.heads().place(id.layer, id.head).has_value(), path.string(), ": contains head ",
             head_name(id), ", which the model does not have; expected the scores of this model");
@@ -68,20 +91,19 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Language
   return result;
 }
 
-std::map<HeadId, double> read_head_score(const std::filesystem::path& path,
-                                         const LanguageModel& model, const std::string& score) {
-  read_head_scores(path, model);  // checks the fingerprint and the heads
-  std::map<HeadId, double> scores;
+HeadScoreColumn read_head_score(const std::filesystem::path& path, const LanguageModel& model,
+                                const std::string& score) {
+  HeadScoreColumn column{.scores = {}, .doubt = read_head_scores(path, model).doubt};
   read_entries(path, [&](const Json& file) {
     for (const Json& entry : file["heads"]) {
       if (const Json value = entry.value(score, Json()); value.is_number()) {
-        scores[head_of(entry)] = value.number();
+        column.scores[head_of(entry)] = value.number();
       }
     }
   });
-  require_value(!scores.empty(), "score", "expected a score of ", path.string(),
+  require_value(!column.scores.empty(), "score", "expected a score of ", path.string(),
                 ", such as induction, got '", score, "'");
-  return scores;
+  return column;
 }
 
 }  // namespace headlight

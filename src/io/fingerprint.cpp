@@ -9,6 +9,7 @@
 #include "headlight/base/error.h"
 #include "headlight/tensor/dtype.h"
 #include "io/tensor_file.h"
+#include "nn/packed_weight.h"
 
 namespace headlight {
 namespace {
@@ -31,6 +32,16 @@ class Hash {
     XXH3_128bits_update(state_.get(), bytes, count);
   }
 
+  void add(const std::string& name, const Tensor& tensor) {
+    const std::string_view type = name_of(tensor.dtype());
+    const Tensor elements = to_contiguous(tensor);
+    const std::span<const std::byte> bytes = bytes_of(elements);
+    add(name.data(), name.size());
+    add(type.data(), type.size());
+    add(tensor.shape().begin(), static_cast<std::size_t>(tensor.rank()) * sizeof(Index));
+    add(bytes.data(), bytes.size());
+  }
+
   std::string text() const {
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
@@ -49,13 +60,15 @@ class Hash {
 std::string fingerprint(const NamedTensors& tensors) {
   Hash hash;
   for (const auto& [name, tensor] : tensors) {
-    const std::string_view type = name_of(tensor.dtype());
-    const Tensor elements = to_contiguous(tensor);
-    const std::span<const std::byte> bytes = bytes_of(elements);
-    hash.add(name.data(), name.size());
-    hash.add(type.data(), type.size());
-    hash.add(tensor.shape().begin(), static_cast<std::size_t>(tensor.rank()) * sizeof(Index));
-    hash.add(bytes.data(), bytes.size());
+    hash.add(name, tensor);
+  }
+  return hash.text();
+}
+
+std::string fingerprint(const Module& model) {
+  Hash hash;
+  for (const auto& [name, tensor] : model.parameters()) {
+    hash.add(name, tensor.has_elements() ? tensor : stored_form(model, name)->weight());
   }
   return hash.text();
 }

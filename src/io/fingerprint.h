@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "headlight/data/dataset.h"
+#include "headlight/nn/module.h"
 #include "headlight/tensor/named_tensors.h"
 #include "headlight/text/tokenizer.h"
 
@@ -12,6 +13,10 @@ namespace headlight {
 // Returns XXH3-128 (https://github.com/Cyan4973/xxHash) of the names, types, shapes and elements in
 // order, as 32 hexadecimal digits. Changes with any bit, but does not resist forgery.
 std::string fingerprint(const NamedTensors& tensors);
+
+// Returns the fingerprint of a model's parameters. Packed ones count as the float32 weights that
+// they represent, unpacked one after the other.
+std::string fingerprint(const Module& model);
 
 // Returns the fingerprint of a file's bytes.
 std::string fingerprint_of_bytes(std::string_view bytes);

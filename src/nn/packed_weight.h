@@ -19,6 +19,7 @@ class PackedWeight final : public StoredWeight {
   }
   Tensor rows(const Tensor& ids) const override;
   Tensor weight() const override { return matrix_->unpacked(0, matrix_->rows()); }
+  bool is_rounded() const override { return matrix_->is_rounded(); }
   const PackedMatrix& matrix() const { return *matrix_; }
 
  private:
@@ -39,6 +40,9 @@ void store_packed(Gpt& model, const Weight& weight, PackedMatrix matrix);
 // Packs the matrices, the head and the token embedding, and freezes the model. An embedding that is
 // not the head stays float32.
 void pack_all_matrices(Gpt& model, WeightFormat format);
+
+// Returns the other form of a parameter of a model, by its name; null if it has none.
+const StoredWeight* stored_form(const Module& model, std::string_view parameter);
 
 // Returns the panels of a weight, or of the head, if the model stores it as such, without low-rank
 // updates; else null.

@@ -8,9 +8,9 @@
 namespace headlight {
 namespace {
 
-// Returns the name of the module that has a weight.
-std::string_view module_of(const Weight& weight) {
-  return std::string_view(weight.name).substr(0, weight.name.rfind('.'));
+// Returns the name of the module that has a parameter.
+std::string_view module_of(std::string_view parameter) {
+  return parameter.substr(0, parameter.rfind('.'));
 }
 
 const PackedMatrix* panels_of(const StoredWeight* stored) {
@@ -50,7 +50,7 @@ bool is_packable(const Weight& weight) {
 
 void store_packed(Gpt& model, const Weight& weight, PackedMatrix matrix) {
   auto stored = std::make_shared<const PackedWeight>(std::move(matrix));
-  Module& part = *model.find_part(module_of(weight));
+  Module& part = *model.find_part(module_of(weight.name));
   if (auto* embedding = dynamic_cast<Embedding*>(&part)) {
     embedding->store(std::move(stored));
   } else {
@@ -58,15 +58,19 @@ void store_packed(Gpt& model, const Weight& weight, PackedMatrix matrix) {
   }
 }
 
-const PackedMatrix* packed_matrix(const Gpt& model, const Weight& weight) {
-  const Module* part = model.find_part(module_of(weight));  // null for the bias of a tied head
-  const StoredWeight* stored = nullptr;
+const StoredWeight* stored_form(const Module& model, std::string_view parameter) {
+  const Module* part = model.find_part(module_of(parameter));  // null for the bias of a tied head
   if (const auto* embedding = dynamic_cast<const Embedding*>(part)) {
-    stored = embedding->stored();
-  } else if (const auto* linear = dynamic_cast<const Linear*>(part)) {
-    stored = linear->updates().empty() ? linear->stored() : nullptr;
+    return embedding->stored();
   }
-  return panels_of(stored);
+  const auto* linear = dynamic_cast<const Linear*>(part);
+  return linear == nullptr ? nullptr : linear->stored();
+}
+
+const PackedMatrix* packed_matrix(const Gpt& model, const Weight& weight) {
+  const auto* linear = dynamic_cast<const Linear*>(model.find_part(module_of(weight.name)));
+  const bool is_updated = linear != nullptr && !linear->updates().empty();
+  return is_updated ? nullptr : panels_of(stored_form(model, weight.name));
 }
 
 const PackedMatrix* packed_head(const Gpt& model) { return panels_of(model.stored_head()); }
@@ -88,7 +92,7 @@ void pack_all_matrices(Gpt& model, WeightFormat format) {
 void pack_matrices(Gpt& model, WeightFormat format) {
   for (const auto& [weight, tensor] : model.weights()) {
     if (is_hidden_matrix(weight)) {
-      const auto& linear = dynamic_cast<const Linear&>(*model.find_part(module_of(weight)));
+      const auto& linear = dynamic_cast<const Linear&>(*model.find_part(module_of(weight.name)));
       store_packed(model, weight, PackedMatrix(linear.weight, linear.bias, format));
     }
   }

@@ -35,6 +35,7 @@ PackedMatrix::PackedMatrix(const Tensor& weight, const Tensor& bias, WeightForma
                                                    panel);
                              }}},
                        bias);
+  is_rounded_ = format != WeightFormat::float32;
 }
 
 namespace {

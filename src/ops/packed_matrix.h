@@ -59,6 +59,8 @@ class PackedMatrix {
   bool has_integers() const;
   // Returns true if all panels hold bfloat16.
   bool has_bfloat16() const;
+  // Returns true if the panels were rounded from float32 weights.
+  bool is_rounded() const { return is_rounded_; }
 
  private:
   // Consecutive panels of one layout.
@@ -79,6 +81,7 @@ class PackedMatrix {
 
   Index rows_ = 0;
   Index columns_ = 0;
+  bool is_rounded_ = false;
   std::vector<Section> sections_;
   Tensor bias_;  // [16 panels] or undefined
 };

@@ -2,6 +2,7 @@
 
 #include "heads/head_experiments_support.h"
 #include "io/fingerprint.h"
+#include "nn/packed_weight.h"
 #include "support/program.h"
 
 namespace head_score_file_test {
@@ -26,14 +27,14 @@ TEST_CASE("scores of heads are read with head names and whether each verdict is 
   const ScratchFolder folder;
   const HeadScoreFile file =
       read_head_scores(folder.write("heads.json", file_of(fingerprint(gpt->parameters()))), *gpt);
-  CHECK(file.fingerprint_matches);
+  CHECK(file.doubt.empty());
   REQUIRE(file.scores.size() == 2);
   CHECK(file.scores.at({0, 1}).name == "first token");
   CHECK_FALSE(file.scores.at({0, 1}).settled);
   CHECK(file.scores.at({2, 0}).score == 0.25);
   CHECK(file.scores.at({2, 0}).settled);
-  CHECK_FALSE(
-      read_head_scores(folder.write("old.json", R"({"heads": []})"), *gpt).fingerprint_matches);
+  CHECK(mentions(read_head_scores(folder.write("old.json", R"({"heads": []})"), *gpt).doubt,
+                 {"old.json: contains no model_fingerprint"}));
 }
 
 TEST_CASE("scores of another model and files without scores are refused in one line", "[heads]") {
@@ -54,14 +55,35 @@ TEST_CASE("scores of another model and files without scores are refused in one l
                  {"heads.json", "7.0"}));
 }
 
+TEST_CASE("scores are compared with a packed model unless its weights were rounded", "[heads]") {
+  const ScratchFolder folder;
+  const auto gpt = random_gpt(three_layers(), DType::float32);
+  const std::string own = folder.write("heads.json", file_of(fingerprint(*gpt)));
+  const auto packed = [](WeightFormat format, Index silenced) {
+    auto model = random_gpt(three_layers(), DType::float32);
+    if (silenced >= 0) {
+      silence(*model, silenced, 0);
+    }
+    pack_all_matrices(*model, format);
+    return model;
+  };
+  CHECK(read_head_scores(own, *packed(WeightFormat::float32, -1)).doubt.empty());
+  CHECK(mentions(error_of([&] { read_head_scores(own, *packed(WeightFormat::float32, 0)); }),
+                 {"expected the scores of this model"}));
+  const auto rounded = packed(WeightFormat::int8, -1);
+  CHECK(mentions(read_head_scores(own, *rounded).doubt, {"heads.json", "are rounded"}));
+  const std::string same = folder.write("same.json", file_of(fingerprint(*rounded)));
+  CHECK(read_head_scores(same, *rounded).doubt.empty());
+}
+
 TEST_CASE("one score of each head is read by its name", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const ScratchFolder folder;
   const std::string path = folder.write(
       "heads.json",
       R"({"heads": [{"head": "0.1", "induction": 0.5}, {"head": "2.0", "induction": null}]})");
-  const std::map<HeadId, double> scores = read_head_score(path, *gpt, "induction");
-  CHECK(scores == std::map<HeadId, double>{{{0, 1}, 0.5}});
+  const HeadScoreColumn column = read_head_score(path, *gpt, "induction");
+  CHECK(column.scores == std::map<HeadId, double>{{{0, 1}, 0.5}});
   CHECK(mentions(error_of([&] { read_head_score(path, *gpt, "copying"); }),
                  {"score: expected a score of ", "heads.json", "got 'copying'"}));
 }

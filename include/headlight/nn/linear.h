@@ -46,6 +46,8 @@ class StoredWeight {
   virtual Tensor rows(const Tensor& ids) const = 0;
   // Returns the elements that the other form represents.
   virtual Tensor weight() const = 0;
+  // Returns whether they differ from the elements that the other form was made from.
+  virtual bool is_rounded() const = 0;
 };
 
 // Maps x [..., inputs] to [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs], and

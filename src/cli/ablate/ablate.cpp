@@ -7,6 +7,7 @@
 #include "cli/ablate/parts.h"
 #include "cli/commands.h"
 #include "cli/terminal/launched.h"
+#include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -219,7 +220,12 @@ void show_heads(const Options& options, const LoadedModel& loaded, const TokenDa
                 const AblationOptions& ablation, const ResultFiles& files) {
   std::map<HeadId, double> scores;  // read before the long work
   if (options.given("scatter")) {
-    scores = read_head_score(options.text("scores"), *loaded.model, options.text("score"));
+    HeadScoreColumn column =
+        read_head_score(options.text("scores"), *loaded.model, options.text("score"));
+    if (!column.doubt.empty()) {
+      log_warning(column.doubt);
+    }
+    scores = std::move(column.scores);
     const auto heads = ablation.heads.or_all(heads_of(*loaded.model));
     require(std::ranges::any_of(heads, [&](const HeadId& id) { return scores.contains(id); }),
             "--scores: expected the score ", options.text("score"), " of a head of --heads");

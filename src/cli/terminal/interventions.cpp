@@ -1,5 +1,6 @@
 #include "cli/terminal/interventions.h"
 
+#include "cli/terminal/log.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "headlight/heads/head_score_file.h"
 #include "headlight/heads/interventions/interventions.h"
@@ -21,7 +22,11 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, const Language
     return {};
   }
   const std::string scores = options.text("scores");
-  return read_head_scores(scores.substr(0, scores.find(',')), model).scores;
+  HeadScoreFile file = read_head_scores(scores.substr(0, scores.find(',')), model);
+  if (!file.doubt.empty()) {
+    log_warning(file.doubt);
+  }
+  return std::move(file.scores);
 }
 
 void intervene(const Options& options, const LoadedModel& loaded) {

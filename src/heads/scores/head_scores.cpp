@@ -249,8 +249,8 @@ class HeadScoring {
     for (ScoredHead& head : result.heads) {
       head.verdict = judge_head(head);
     }
-    if (options_.fingerprint && have_elements(model_.parameters())) {
-      result.model_fingerprint = fingerprint(model_.parameters());
+    if (options_.fingerprint) {
+      result.model_fingerprint = fingerprint(model_);
     }
     return result;
   }
