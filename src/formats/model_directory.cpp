@@ -83,15 +83,21 @@ void require_memory_for(const fs::path& path, const GptConfig& config, double by
           " parameters do not fit in memory: they take ", missing);
 }
 
-// Reads the weights of a model that only generates.
-std::unique_ptr<Gpt> load_packed(const fs::path& path, const StoredModel& stored, MatrixForm form) {
+// Reads the weights of a model with packed matrices.
+std::unique_ptr<Gpt> load_packed(const fs::path& path, const StoredModel& stored,
+                                 const LoadOptions& options) {
+  const MatrixForm form = *options.matrices;
+  const bool layers_only = options.layers_only;
   if (form == MatrixForm::stored) {
-    require_memory_for(path, stored.config, stored.weights.stored_bytes(stored.config));
+    require_memory_for(path, stored.config,
+                       stored.weights.stored_bytes(stored.config, layers_only));
   } else {
     require_decoder_memory(stored.config, format_of(form));
   }
-  auto model = std::make_unique<Gpt>(stored.config, Filling::none, DType::float32);
-  stored.weights.pack_into(*model, form);
+  const Gpt::Fillings fillings{.head = layers_only ? Filling::zeros : Filling::none,
+                               .layers = Filling::none};
+  auto model = std::make_unique<Gpt>(stored.config, fillings, DType::float32);
+  stored.weights.pack_into(*model, form, layers_only);
   return model;
 }
 
@@ -250,12 +256,13 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   verify_model_files(directory);
   if (is_adapter(directory)) {
     const fs::path base = base_model(directory);
+    if (!options.adapter) {
+      return load_weights(base, options);
+    }
     LoadOptions of_base = options;
     of_base.matrices = options.matrices ? std::optional(MatrixForm::float32) : std::nullopt;
     std::unique_ptr<Gpt> model = load_weights(base, of_base);
-    if (options.adapter) {
-      merge_adapter(directory, base, *model);
-    }
+    merge_adapter(directory, base, *model);
     if (options.matrices && format_of(*options.matrices) != WeightFormat::float32) {
       pack_all_matrices(*model, format_of(*options.matrices));
     }
@@ -272,10 +279,20 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
     options.adjust(config);
   }
   std::unique_ptr<Gpt> model = is_packed(stored.weights, options.matrices)
-                                   ? load_packed(directory, stored, *options.matrices)
+                                   ? load_packed(directory, stored, options)
                                    : load_plain(directory, stored, options);
   release_unused_storage();  // temporary memory of single tensors
   return model;
+}
+
+std::optional<double> stored_weight_bytes(const fs::path& path) {
+  const fs::path directory = find_model_directory(path);
+  StoredModel stored = open_model(is_adapter(directory) ? base_model(directory) : directory);
+  stored.weights.settle(stored.config);
+  check(stored, {});
+  return stored.weights.has_integers()
+             ? std::optional(stored.weights.stored_bytes(stored.config, true))
+             : std::nullopt;
 }
 
 NamedTensors model_tensors(const Gpt& model) {

@@ -29,14 +29,14 @@ void require_layer(Index layer, const GptConfig& config) {
 }  // namespace
 
 Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype)
-    : Gpt(config, Filling::zeros, dtype) {
+    : Gpt(config, Fillings{}, dtype) {
   initialize(seed);
 }
 
-Gpt::Gpt(const GptConfig& config, Filling filling, DType dtype)
+Gpt::Gpt(const GptConfig& config, const Fillings& fillings, DType dtype)
     : config_(validated(config)),
       dtype_(dtype),
-      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, filling}),
+      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, fillings.head}),
       dropout_(config.embedding_dropout, 0) {
   register_module("wte", wte_);
   if (config.position == PositionKind::learned) {
@@ -57,7 +57,8 @@ Gpt::Gpt(const GptConfig& config, Filling filling, DType dtype)
     register_module("ln_e", ln_e_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}, filling));
+    blocks_.push_back(
+        std::make_unique<Block>(config, layer, dtype, RandomStream{}, fillings.layers));
     register_module("h." + std::to_string(layer), *blocks_.back());
   }
   if (config.has_final_norm()) {
@@ -70,7 +71,7 @@ Gpt::Gpt(const GptConfig& config, Filling filling, DType dtype)
   }
   if (!config.tie_weights) {
     const LinearOptions options{config.n_embd, config.vocab_size, config.has_head_bias(), dtype,
-                                filling};
+                                fillings.head};
     register_module("lm_head", lm_head_.emplace(options));
   } else if (config.has_head_bias()) {
     head_bias_ = register_parameter("lm_head.bias", Tensor::zeros({config.vocab_size}, dtype));

@@ -12,6 +12,7 @@
 #include "headlight/base/build.h"
 #include "headlight/data/batcher.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/model_directory.h"
@@ -125,21 +126,22 @@ TrainConfig go_on(RunStart& start) {
 // Gives the starting model the chat template of the settings.
 void use_chat_template(RunStart& start, LoadedModel& loaded) {
   const std::string& name = start.config.chat_template;
-  const std::vector<std::string> added = set_chat_template(loaded, read_chat_template(name));
-  if (added.empty()) {
-    return;
-  }
-  const std::string names = joined(added, ", ");
-  require_value(start.config.lora_rank == 0, "chat_template", "adds the tokens ", names,
+  const std::string source = read_chat_template(name);
+  const std::string names = joined(ChatFormat(source, *loaded.tokenizer).missing_names(), ", ");
+  require_value(start.config.lora_rank == 0 || names.empty(), "chat_template", "adds the tokens ",
+                names,
                 " to the model, which an adapter cannot hold; first write a model with them "
                 "(headlight export ",
                 shown(start.config.init_from), " --to hf --chat_template ", shown(name),
                 " --out DIR) and start from it");
-  start.notes.push_back("added the tokens of the chat template: " + names);
+  set_chat_template(loaded, source);
+  if (!names.empty()) {
+    start.notes.push_back("added the tokens of the chat template: " + names);
+  }
 }
 
 // Freezes the parameters that the run does not train, and adds the adapter that it trains.
-void choose_trained(RunStart& start, LoadedModel& loaded, Index processes) {
+void choose_trained(RunStart& start, LoadedModel& loaded) {
   const TrainConfig& config = start.config;
   Gpt& model = *loaded.model;
   if (config.lora_rank == 0) {
@@ -160,11 +162,22 @@ void choose_trained(RunStart& start, LoadedModel& loaded, Index processes) {
   if (resumes) {
     read_adapter(start.checkpoint, *start.adapter, model);
   }
-  if (const auto format = parse_name<WeightFormat>("base_weights", config.base_weights);
+  if (const WeightFormat format = format_of(config.matrix_form());
       format != WeightFormat::float32) {
-    start.packed_weights = processes > 1 ? fingerprint(model.parameters()) : "";
     pack_matrices(model, format);
   }
+}
+
+// Returns the bytes of the weights with base_weights = stored, else 0.
+double stored_bytes(const TrainConfig& config, const fs::path& from) {
+  if (config.matrix_form() != MatrixForm::stored) {
+    return 0;
+  }
+  const std::optional<double> bytes = stored_weight_bytes(from);
+  require_value(bytes.has_value(), "base_weights",
+                "stored needs the blocks of a GGUF file, such as ", "Q4_K, which ", shown(from),
+                " does not have; choose float32, bfloat16 or int8");
+  return *bytes;
 }
 
 // Loads the model to resume or to start from; returns an empty LoadedModel for a new run.
@@ -175,21 +188,24 @@ LoadedModel initial_model(RunStart& start, Index processes) {
   }
   const fs::path from = start.checkpoint.empty() ? fs::path(config.init_from) : start.checkpoint;
   const bool resumes_adapter = config.lora_rank > 0 && !start.checkpoint.empty();
+  const double stored = stored_bytes(config, from);
   LoadedModel loaded =
       load_model(from, {.adjust =
                             [&](GptConfig& model) {
                               if (std::string note = fit_to_run(model, config); !note.empty()) {
                                 start.notes.push_back(std::move(note));
                               }
-                              start.memory = plan_memory(config, model, processes);
+                              start.memory = plan_memory(config, model, processes, stored);
                               require_memory(start.memory);
                             },
                         .adapter = !resumes_adapter,
+                        .matrices = stored > 0 ? std::optional(MatrixForm::stored) : std::nullopt,
+                        .layers_only = true,
                         .warn = [&](const std::string& line) { start.warnings.push_back(line); }});
   if (start.checkpoint.empty() && !config.chat_template.empty()) {
     use_chat_template(start, loaded);
   }
-  choose_trained(start, loaded, processes);
+  choose_trained(start, loaded);
   return loaded;
 }
 
@@ -274,8 +290,7 @@ std::vector<std::pair<std::string, std::string>> identity_of(const RunStart& sta
           {"data", start.content},
           {"validation data", start.validation_content},
           {"update", std::to_string(start.state.iteration)},
-          {"weights", start.packed_weights.empty() ? fingerprint(start.model->parameters())
-                                                   : start.packed_weights}};
+          {"weights", fingerprint(*start.model)}};
 }
 
 // Sets max_iters from epochs, and an eval_interval that was not given.

@@ -28,7 +28,6 @@ struct RunStart {
   NamedTensors reference;
   std::string content;             // fingerprint of the training ids
   std::string validation_content;  // fingerprint of the validation ids
-  std::string packed_weights;  // fingerprint of the weights before packing, with several processes
   TrainingState state;
   std::filesystem::path checkpoint;  // checkpoint to resume from; empty: none
   MemoryPlan memory;

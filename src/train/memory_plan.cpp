@@ -29,7 +29,7 @@ double trained_parameters(const TrainConfig& config, const GptConfig& model) {
 // Returns the bytes of the weights. Packed ones are read as float32 first, before there are
 // activations.
 double weights_of_model(const TrainConfig& config, const GptConfig& model) {
-  const auto format = parse_name<WeightFormat>("base_weights", config.base_weights);
+  const WeightFormat format = format_of(config.matrix_form());
   double bytes = kBytes * static_cast<double>(count_parameters(model).total());
   for (const Weight& weight : weights_of(model)) {
     const auto count = static_cast<double>(numel(weight.shape));
@@ -71,7 +71,8 @@ std::string megabytes(double bytes) {
 
 }  // namespace
 
-MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes) {
+MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes,
+                       double stored) {
   const double tokens =
       static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
   const double trained = kBytes * trained_parameters(config, model);
@@ -80,7 +81,7 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
   const auto own_shards = static_cast<std::uint64_t>(config.shard_count(processes) / processes);
   const auto waiting_sums = static_cast<double>(std::bit_width(own_shards) - 1);
   return {.parameters = count_parameters(model).total(),
-          .weights = weights_of_model(config, model),
+          .weights = stored > 0 ? stored : weights_of_model(config, model),
           .gradients = trained * (1 + waiting_sums),
           .moments = moments / static_cast<double>(processes) + average,
           .snapshot = config.saves_in_background() ? trained + moments + average

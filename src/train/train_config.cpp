@@ -298,10 +298,10 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"lora_targets", &C::lora_targets,
      "Matrices to adapt: of q, k, v, o, gate, up and down; empty: all", start},
     {"rslora", &C::rslora, "Divide lora_alpha by the square root of lora_rank (rsLoRA)", start},
-    choice<WeightFormat>({"base_weights", &C::base_weights,
-                          "Format of the frozen matrices under an adapter: bfloat16 takes half the "
-                          "memory, int8 a quarter",
-                          start}),
+    choice<MatrixForm>({"base_weights", &C::base_weights,
+                        "Format of the frozen matrices under an adapter: bfloat16 takes half the "
+                        "memory, int8 a quarter; stored keeps the blocks of a GGUF file",
+                        start}),
     {"dpo_beta", &C::dpo_beta,
      "Pairs of answers: how strongly direct preference optimization holds the model to its start",
      start, kPositive},
@@ -527,8 +527,8 @@ void require_fine_tuning(const TrainConfig& config) {
                 "muon cannot train a LoRA adapter; choose adamw or sgd");
   require_value(has_lora || config.lora_targets.empty(), "lora_targets",
                 "needs lora_rank, the rank of the adapter");
-  require_value(has_lora || is_named(config.base_weights, WeightFormat::float32), "base_weights",
-                "needs lora_rank: only frozen matrices can be stored in ", config.base_weights);
+  require_value(has_lora || config.matrix_form() == MatrixForm::float32, "base_weights",
+                "needs lora_rank: only frozen matrices can have the form ", config.base_weights);
 }
 
 void require_layer_decay(const TrainConfig& config) {
@@ -674,6 +674,10 @@ TrainConfig TrainConfig::resolved() const {
 LoraOptions TrainConfig::lora() const {
   return {
       .rank = lora_rank, .alpha = resolved().lora_alpha, .dropout = lora_dropout, .rslora = rslora};
+}
+
+MatrixForm TrainConfig::matrix_form() const {
+  return parse_name<MatrixForm>("base_weights", base_weights);
 }
 
 std::vector<LoraTarget> TrainConfig::adapted() const {

@@ -38,6 +38,9 @@ struct LoadOptions {
   // needs as well. Matrices in another form than float32 have no elements in parameters(), and are
   // frozen.
   std::optional<MatrixForm> matrices = {};
+  // The token embedding and the head are parameters of float32 whatever `matrices` is, as to train
+  // an adapter.
+  bool layers_only = false;
   WarningSink warn = {};
   WarningSink inform = {};  // gets a line if integers of the file are expanded to `dtype`
 };
@@ -62,6 +65,10 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
 // Returns the tensors of model.safetensors. For GPT-2: names with the prefix "transformer.",
 // attention and MLP matrices as [inputs, outputs], zero biases for a model without biases.
 NamedTensors model_tensors(const Gpt& model);
+
+// Returns the bytes of the weights that MatrixForm::stored takes with layers_only; nothing if no
+// matrix of the file is stored in blocks. Reads the base model of an adapter.
+std::optional<double> stored_weight_bytes(const std::filesystem::path& path);
 
 // True for a path with the name of a GGUF file or a PyTorch file (NAME.pt), unless it is a folder,
 // and for a NAME.bin that begins as checkpoints of llm.c do.

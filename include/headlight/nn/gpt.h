@@ -71,13 +71,18 @@ class Gpt : public LanguageModel {
   // Initialises weights like GPT-2: N(0, 0.02), projections onto the residual stream N(0, 0.02 /
   // sqrt(2 L)), biases 0. Throws Error for an invalid configuration.
   explicit Gpt(const GptConfig& config, std::uint64_t seed = 1337, DType dtype = DType::float32);
-  // Starts from zeros, or without elements in the matrices: see Filling. Not for Filling::random.
-  Gpt(const GptConfig& config, Filling filling, DType dtype);
+  // Starts from zeros, or without elements in the token embedding and the head, or in the matrices
+  // of the layers: see Filling. Not for Filling::random.
+  struct Fillings {
+    Filling head = Filling::zeros;
+    Filling layers = Filling::zeros;
+  };
+  Gpt(const GptConfig& config, const Fillings& fillings, DType dtype);
 
   // Returns a model with zero matrices, to be filled from a file: random initialisation takes
   // longer than reading.
   static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32) {
-    return std::make_unique<Gpt>(config, Filling::zeros, dtype);
+    return std::make_unique<Gpt>(config, Fillings{}, dtype);
   }
 
   // Returns the vectors that the head multiplies, [N, C]: the residual stream after the final norm

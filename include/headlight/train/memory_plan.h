@@ -20,8 +20,10 @@ struct MemoryPlan {
 };
 
 // Plans one process of `processes`; where processes differ, process 0. Leaves `data` at 0: it is
-// only known once the data is read.
-MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes = 1);
+// only known once the data is read. `stored` is the bytes of the weights with base_weights =
+// stored; 0 counts them as float32.
+MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes = 1,
+                       double stored = 0);
 
 // Throws Error when the plan exceeds the available memory. The message has both numbers and the
 // option to change.

@@ -12,6 +12,7 @@
 #include "headlight/data/learned_tokens.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/nn/lora.h"
+#include "headlight/nn/packed_weights.h"
 #include "headlight/optim/schedule.h"
 
 namespace headlight {
@@ -196,6 +197,7 @@ struct TrainConfig {
   LoraOptions lora() const;
   // Returns the matrices that LoRA adapts; empty: all. Throws Error for an unknown name.
   std::vector<LoraTarget> adapted() const;
+  MatrixForm matrix_form() const;  // of base_weights
   // Returns the shards of a step. Throws Error when there are more processes than shards.
   Index shard_count(Index processes) const;
   // Returns whether a thread writes checkpoints from a copy of weights and moments. `recompute`

@@ -282,13 +282,21 @@ bool ModelWeights::has_integers() const {
                      [](const auto& item) { return item.second->panels.has_value(); });
 }
 
-double ModelWeights::stored_bytes(const GptConfig& config) const {
+namespace {
+
+bool is_packed(const Weight& weight, bool layers_only) {
+  return layers_only ? is_hidden_matrix(weight) : is_packable(weight);
+}
+
+}  // namespace
+
+double ModelWeights::stored_bytes(const GptConfig& config, bool layers_only) const {
   double bytes = 0;
   for (const Weight& weight : weights_of(config)) {
     for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
       const FileTensor& file = *tensors_.at(stored.name);
       const double columns = static_cast<double>(numel(weight.shape) / weight.shape[0]);
-      const bool keeps = is_packable(weight) && file.panels;
+      const bool keeps = is_packed(weight, layers_only) && file.panels;
       bytes += static_cast<double>(stored.rows) * columns *
                (keeps ? bytes_of_number(file.panels->layout) : sizeof(float));
     }
@@ -342,16 +350,16 @@ PackedMatrix ModelWeights::packed(const Weight& weight, const Gpt& model, Matrix
   return {values, bias, weight.multiplied ? format_of(form) : WeightFormat::float32};
 }
 
-void ModelWeights::pack_into(Gpt& model, MatrixForm form) const {
+void ModelWeights::pack_into(Gpt& model, MatrixForm form, bool layers_only) const {
   for (const auto& [weight, tensor] : model.weights()) {
     Tensor(tensor).set_requires_grad(false);
-    if (!is_packable(weight)) {
+    if (!is_packed(weight, layers_only)) {
       read_weight(weight, model.config(), tensor.detach());
       require_finite({{weight.name, tensor.detach()}}, files_.where + ": ");
     }
   }
   for (const auto& [weight, tensor] : model.weights()) {
-    if (is_packable(weight)) {
+    if (is_packed(weight, layers_only)) {
       store_packed(model, weight, packed(weight, model, form));
     }
   }

@@ -37,14 +37,14 @@ class ModelWeights {
   // Fills the parameters, converting types. A model with fewer positions than the file takes the
   // first ones. Requires a successful check().
   void read_into(Gpt& model) const;
-  // Fills a frozen model of Filling::none and packs its matrices, one at a time. Not for
-  // MatrixForm::float32. Requires a successful check(). Throws Error with the name of a weight that
-  // is not finite.
-  void pack_into(Gpt& model, MatrixForm form) const;
+  // Fills a model and freezes it, and packs its matrices that have no elements, one at a time. Not
+  // for MatrixForm::float32. With `layers_only`, the token embedding and the head stay float32.
+  // Requires a successful check(). Throws Error with the name of a weight that is not finite.
+  void pack_into(Gpt& model, MatrixForm form, bool layers_only) const;
   // True if some matrices are stored as integers.
   bool has_integers() const;
   // Returns the memory of a model that pack_into() fills with MatrixForm::stored, in bytes.
-  double stored_bytes(const GptConfig& config) const;
+  double stored_bytes(const GptConfig& config, bool layers_only) const;
 
  private:
   void read_weight(const Weight& weight, const GptConfig& config, const Tensor& to) const;

@@ -20,7 +20,8 @@ using namespace headlight::test;
 namespace {
 
 // A model of all bytes with a chat template.
-std::string chat_model(const ScratchFolder& folder, const std::string& name = "start") {
+std::string chat_model(const ScratchFolder& folder, const std::string& name = "start",
+                       Index width = 16) {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
@@ -33,7 +34,7 @@ std::string chat_model(const ScratchFolder& folder, const std::string& name = "s
   config.block_size = 128;
   config.n_layer = 2;
   config.n_head = 2;
-  config.n_embd = 16;
+  config.n_embd = width;
   config.bias = false;
   config.norm_type = NormKind::rms;
   config.position = PositionKind::rope;
@@ -127,6 +128,34 @@ TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
   log_of(changed(tuning(start, data, folder.at("halves"), six), {"--max_iters", "3"}));
   log_of({"train", "--resume", folder.at("halves"), "--max_iters", "6"});
   CHECK(adapter_of(folder.at("halves")) == adapter_of(folder.at("once")));
+}
+
+TEST_CASE("an adapter trains over the blocks of a GGUF file as over their expanded weights",
+          "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = conversations(folder);
+  const std::string start = folder.at("start.gguf");
+  log_of({"export", chat_model(folder, "whole", 32), "--to", "gguf", "--type", "q8_0", "--out",
+          start});
+  const auto arguments = [&](const std::string& run, const std::string& form) {
+    return tuning(start, data, folder.at(run),
+                  with_lora({"--lora_dropout", "0.1", "--lr_decay_iters", "6", "--warmup_iters",
+                             "1", "--base_weights", form, "--track_heads", "3", "--sample_interval",
+                             "3", "--sample_prompt", "say"}));
+  };
+  const auto loss_of = [&](const std::string& run) {
+    return nlohmann::json::parse(
+               file_contents(folder.at(run) + "/latest/state.json"))["best_validation_loss"]
+        .get<double>();
+  };
+  log_of(arguments("once", "stored"));
+  log_of(arguments("expanded", "float32"));
+  CHECK(loss_of("once") == Approx(loss_of("expanded")).epsilon(1e-4));
+  log_of(changed(arguments("halves", "stored"), {"--max_iters", "3"}));
+  log_of({"train", "--resume", folder.at("halves"), "--max_iters", "6"});
+  CHECK(adapter_of(folder.at("halves")) == adapter_of(folder.at("once")));
+  CHECK_THAT(log_of({"generate", folder.at("once"), "--prompt", "say", "--max_new_tokens", "2"}),
+             contains_text("say"));
 }
 
 TEST_CASE("packed matrices under an adapter train nearly as those of float32", "[cli]") {
@@ -242,6 +271,9 @@ TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]")
   CHECK_THAT(refused(with_lora({"--train", "wte"})), contains_text("train: expected parts"));
   CHECK_THAT(refused({"--base_weights", "int8"}), contains_text("base_weights: needs lora_rank"));
   CHECK_THAT(refused(with_lora({"--base_weights", "int4"})), contains_text("base_weights"));
+  CHECK_THAT(refused({"--base_weights", "stored"}), contains_text("base_weights: needs lora_rank"));
+  CHECK_THAT(refused(with_lora({"--base_weights", "stored"})),
+             contains_text("base_weights: stored needs the blocks of a GGUF file"));
   CHECK_THAT(refused(with_lora({"--optimizer", "muon"})), contains_text("optimizer: muon"));
   CHECK_THAT(refused({"--train", "layer.7"}), contains_text("train: expected parts of the model"));
   CHECK_THAT(refused({"--batching", "packed"}),

@@ -1,9 +1,12 @@
 #include <cmath>
 #include <random>
 
+#include "headlight/autograd/autograd.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/generate/decoder.h"
+#include "headlight/nn/lora.h"
+#include "io/fingerprint.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "support/gguf_bytes.h"
@@ -184,6 +187,67 @@ TEST_CASE("passes of a stored model compute with the expanded weights") {
   const std::unique_ptr<Gpt> stored = load_weights(path, {.matrices = MatrixForm::stored});
   const Batch batch = make_batch({kPrompt});
   check_close(stored->logits(batch), expanded->logits(batch), 1e-3);
+}
+
+namespace {
+
+// Returns the loss of a model with an adapter on a batch, and the gradients of the adapter.
+NamedTensors loss_and_gradients(const std::filesystem::path& path, const LoadOptions& options) {
+  const std::unique_ptr<Gpt> model = load_weights(path, options);
+  std::vector<LoraPlace> places;
+  for (const std::string layer : {"h.0.", "h.1."}) {
+    places.push_back({layer + "attn.c_attn", "v", 384, 128});
+    places.push_back({layer + "attn.c_proj", "o", 0, 256});
+    places.push_back({layer + "mlp.c_proj", "down", 0, 256});
+  }
+  add_lora(*model, places, {.rank = 2}, {7, 0});
+  std::uint64_t stream = 0;
+  NamedTensors trained = model->trainable_parameters();
+  for (auto& [name, parameter] : trained) {
+    parameter.copy_from(random_uniform(parameter.shape(), {9, stream++}, -0.1, 0.1));
+  }
+  const Tensor loss = model->loss(make_batch({kPrompt}));
+  backward(loss);
+  NamedTensors result{{"loss", loss.detach()}};
+  for (const auto& [name, parameter] : trained) {
+    result.emplace_back(name, parameter.grad());
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("an adapter over stored blocks has the loss and gradients of expanded weights") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = write_llama(folder, block_shapes());
+  const LoadOptions as_stored{.matrices = MatrixForm::stored, .layers_only = true};
+  CHECK(load_weights(path, as_stored)->stored_head() == nullptr);
+  CHECK_FALSE(have_elements(load_weights(path, as_stored)->parameters()));
+  const NamedTensors expanded = loss_and_gradients(path, {});
+  const NamedTensors stored = loss_and_gradients(path, as_stored);
+  const auto with_threads = [&](int count) {
+    const ThreadScope scope(count);
+    return loss_and_gradients(path, as_stored);
+  };
+  const NamedTensors one_thread = with_threads(1);
+  const NamedTensors three_threads = with_threads(3);
+  REQUIRE(stored.size() == 13);
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    INFO(stored[i].first);
+    check_close(stored[i].second, expanded[i].second, 1e-5);
+    CHECK(same_bits(one_thread[i].second, three_threads[i].second));
+  }
+}
+
+TEST_CASE("a model of stored blocks has the fingerprint of its expanded weights") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = write_llama(folder, block_shapes());
+  const std::unique_ptr<Gpt> expanded = load_weights(path);
+  CHECK(fingerprint(*expanded) == fingerprint(expanded->parameters()));
+  CHECK(fingerprint(*load_weights(path, {.matrices = MatrixForm::stored})) ==
+        fingerprint(*expanded));
+  CHECK(stored_weight_bytes(path).value() <
+        0.5 * 4 * static_cast<double>(expanded->parameter_count()));
 }
 
 TEST_CASE("other forms of matrices round as round_weights does") {
