@@ -381,8 +381,24 @@ RecordAttentionOptions recording_options(const Options& options) {
   return recording;
 }
 
+// Throws Error for options of outputs that are not written.
+void check_outputs(const Options& options, const std::set<std::string>& formats) {
+  if (!formats.contains("text")) {
+    refuse_options(options, {"ground"}, "needs --view terminal or --format text");
+  }
+  if (!formats.contains("html")) {
+    refuse_options(options, {"page_files"}, "needs --format html");
+    const bool has_effect = is_terminal_view(options) || options.text("view") == "neuron";
+    require(has_effect || !options.given("view"), "--view ", options.text("view"),
+            ": needs --format html");
+  }
+  require(options.given("compare") || split_at_commas(options.text("scores")).size() <= 1,
+          "--scores: a second file needs --compare");
+}
+
 AttentionFilesOptions files_options(const Options& options) {
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
+  check_outputs(options, wanted.formats);
   if (!is_terminal_view(options)) {
     wanted.page.view = options.chosen<AttentionView>("view");
   }
@@ -398,7 +414,9 @@ void attention_command(const Options& options) {
   const std::vector<std::string> texts = read_documents(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   recording.heads = heads_option(options, loaded.model->heads());
-  intervene(options, loaded);
+  if (options.given("intervene")) {
+    intervene(options, loaded);
+  }
   warn_about_special_names(texts, *loaded.tokenizer, "text");
   const RecordedAttention recorded = record(options, loaded, texts, recording);
   for (const RecordedDocument& document : recorded.documents) {

@@ -283,6 +283,17 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   return result;
 }
 
+// Throws Error for options that need others.
+void check_needs(const Options& options) {
+  require(options.given("sort") || !options.given("ascending"), "--ascending: needs --sort");
+  if (count_option(options, "redundancy", 0) == 0) {
+    refuse_options(options, {"cluster_below"}, "needs --redundancy");
+  }
+  if (count_option(options, "repeats", 0, kMostSamples) == 0) {
+    refuse_options(options, {"repeat_length"}, "needs --repeats");
+  }
+}
+
 // Throws Error for options that need --data.
 void check_text_options(const Options& options) {
   if (!options.given("data")) {
@@ -298,11 +309,34 @@ void check_text_options(const Options& options) {
 
 void heads_command(const Options& options) {
   if (options.given("over_time")) {
-    refuse_options(options, {"text", "ids", "data", "heads", "by", "filter", "sort", "intervene"},
+    refuse_options(options,
+                   {"text",
+                    "ids",
+                    "data",
+                    "heads",
+                    "by",
+                    "filter",
+                    "sort",
+                    "ascending",
+                    "intervene",
+                    "scores",
+                    "annotations",
+                    "max_tokens",
+                    "repeats",
+                    "repeat_length",
+                    "redundancy",
+                    "cluster_below",
+                    "no_weight_scores",
+                    "exclude_first_token",
+                    "exclude_bos",
+                    "exclude_current_token",
+                    "resamples",
+                    "seed"},
                    "cannot be combined with --over_time");
     show_heads_over_time(options);
     return;
   }
+  check_needs(options);
   check_text_options(options);
   if (!options.given("annotations")) {  // else their relations are columns, too
     check_columns(options, {});

@@ -141,6 +141,8 @@ def test_attribution_with_both_parts_of_atp_star(model: hl.Model) -> None:
     assert errors[1] < errors[0] + 1e-6
     dropped = model.patch(clean, corrupt, [5], [6], method="attribution", grad_drop=True)
     assert (dropped["attribution"] >= 0).all() and dropped["attribution"].shape == (2, 4)
+    with pytest.raises(ValueError, match="qk_fix: needs point q, k, rot_q or rot_k, got z"):
+        model.patch(clean, corrupt, [5], [6], qk_fix=True, point="z", method="both")
     with pytest.raises(ValueError, match="qk_fix: needs method"):
         model.patch(clean, corrupt, [5], [6], qk_fix=True)
 

@@ -270,7 +270,23 @@ void add_group_option(Options& options, const std::string& with) {
                               "NAME=POSITIONS (3, 5-6, last), of the clean text");
 }
 
+namespace {
+
+// Throws Error for answers that --metric does not measure.
+void check_answers(const Options& options) {
+  const MetricKind metric = metric_option(options);
+  if (metric != MetricKind::logit_difference) {
+    refuse_options(options, {"wrong"}, "needs --metric logit_difference");
+  }
+  if (metric == MetricKind::kl) {
+    refuse_options(options, {"answer"}, "has no part in --metric kl, which needs no answers");
+  }
+}
+
+}  // namespace
+
 PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
+  check_answers(options);
   for (const char* name : {"clean", "corrupt"}) {
     require(options.given(name), "--", name, ": expected a text (or use --pairs)");
   }

@@ -31,6 +31,7 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, const Language
 
 void intervene(const Options& options, const LoadedModel& loaded) {
   if (!options.given("intervene")) {
+    refuse_options(options, {"scores"}, "needs --intervene");
     return;
   }
   const Interventions::Options resources{.tokenizer = loaded.tokenizer.get(),

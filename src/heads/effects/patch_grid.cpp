@@ -131,13 +131,16 @@ class PatchRun {
     const Point point = options_.point;
     const GradientPasses passes = gradient_passes(
         model_, contrast_, base_,
-        [&](Point at, Index) { return at == point || (fixes_pattern() && at == Point::pattern); },
+        [&](Point at, Index) {
+          return at == point || (options_.fix_pattern && at == Point::pattern);
+        },
         options_.drop_gradients);
     const NoGrad no_grad;
-    for_layers(cells, fixes_pattern() ? cells_at_once() : cells.size(),
+    for_layers(cells, options_.fix_pattern ? cells_at_once() : cells.size(),
                [&](std::span<PatchCell> together) {
-                 for (const auto& effects : fixes_pattern() ? pattern_effects(together, passes)
-                                                            : linear_effects(together, passes)) {
+                 for (const auto& effects : options_.fix_pattern
+                                                ? pattern_effects(together, passes)
+                                                : linear_effects(together, passes)) {
                    add_effects(effects, together);
                  }
                });
@@ -174,13 +177,6 @@ class PatchRun {
       function(std::span(cells).subspan(begin, end - begin));
       begin = end;
     }
-  }
-
-  // Returns whether attribution computes patterns from patched queries or keys.
-  bool fixes_pattern() const {
-    return options_.fix_pattern &&
-           (options_.point == Point::q || options_.point == Point::k ||
-            options_.point == Point::rot_q || options_.point == Point::rot_k);
   }
 
   void add_effects(const Effects& effects, std::span<PatchCell> cells) const {
@@ -393,6 +389,14 @@ class PatchRun {
   SpotValues others_;
 };
 
+// Throws Error if fix_pattern has no effect on the point.
+void require_pattern_point(const PatchGridOptions& options) {
+  const Point point = options.point;
+  require_value(!options.fix_pattern || point == Point::q || point == Point::k ||
+                    point == Point::rot_q || point == Point::rot_k,
+                "qk_fix", "needs point q, k, rot_q or rot_k, got ", name_of(point));
+}
+
 void require_layer_point(Point point) {
   require_value(is_in_layer(point), "point", "expected a point of layers, got ", name_of(point));
 }
@@ -401,6 +405,7 @@ void require_layer_point(Point point) {
 
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options) {
   require_layer_point(options.point);
+  require_pattern_point(options);
   require_value(!options.by_group || !options.by_position, "by",
                 "expected either positions or groups of them");
   const PatchRun run(model, task, options);

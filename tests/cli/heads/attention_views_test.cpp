@@ -193,6 +193,18 @@ TEST_CASE("attention chooses colours for a dark or light terminal background", "
   CHECK(given.run({"--view", "terminal", "--ground", "light"}).exit_code == 0);
 }
 
+TEST_CASE("attention refuses options of outputs that it does not write", "[cli]") {
+  const Material given;
+  CHECK(given.refusal({"--ground", "light"}) ==
+        "error: --ground: needs --view terminal or --format text");
+  CHECK(given.refusal({"--view", "grid", "--format", "svg"}) ==
+        "error: --view grid: needs --format html");
+  CHECK(given.refusal({"--page_files", ".", "--format", "npz"}) ==
+        "error: --page_files: needs --format html");
+  CHECK(given.refusal({"--scores", "a.json,b.json"}) ==
+        "error: --scores: a second file needs --compare");
+}
+
 TEST_CASE("attention writes BertViz JSON and PNG on request or names the missing library",
           "[cli]") {
   const Material given;

@@ -241,6 +241,10 @@ TEST_CASE("heads refuses bad input in one line", "[cli]") {
   refused({"--lang", "xx"}, {"--lang", "en or ko", "xx"});
   refused({"--resamples", "-1"}, {"--resamples", "-1"});
   refused({"--cluster_below", "-1"}, {"--cluster_below", "-1"});
+  refused({"--ascending"}, {"--ascending: needs --sort"});
+  refused({"--redundancy", "0", "--cluster_below", "0.1"}, {"--cluster_below: needs --redundancy"});
+  refused({"--repeats", "0", "--repeat_length", "8"}, {"--repeat_length: needs --repeats"});
+  refused({"--over_time", "--resamples", "5"}, {"cannot be combined with --over_time"});
   refused({"--annotations", given.text}, {"text.txt"});
   check_refused({"heads", given.model, "--text", "abc", "--annotations", given.pairs},
                 {"--annotations", "--data"});

@@ -202,11 +202,13 @@ TEST_CASE("patch and circuit measure other metrics by name", "[cli]") {
                       "b line", "--answer",  "x",       "--wrong", "y"};
   const Json plain = report_of(one);
   CHECK(plain["metric"] == "logit_difference");
-  const Json loss = report_of(changed(one, {"--metric", "loss"}));
+  const Arguments answer{"patch",     given.model, "--clean",  "a line",
+                         "--corrupt", "b line",    "--answer", "x"};
+  const Json loss = report_of(changed(answer, {"--metric", "loss"}));
   CHECK(loss["metric"] == "loss");
   CHECK(loss["task"].is_null());
   CHECK(loss["caution"].is_null());
-  const Json probability = report_of(changed(one, {"--metric", "probability", "--by", "head"}));
+  const Json probability = report_of(changed(answer, {"--metric", "probability", "--by", "head"}));
   CHECK(probability["pairs_done"].is_null());
   CHECK(probability["clean_difference"].get<double>() ==
         Approx(std::exp(-loss["clean_difference"].get<double>())).epsilon(1e-5));
@@ -216,13 +218,15 @@ TEST_CASE("patch and circuit measure other metrics by name", "[cli]") {
   CHECK(report_of(divergence)["clean_difference"].get<double>() < 1e-6);
   CHECK(output_of(divergence).find("KL divergence from the clean text's prediction, in nats") !=
         std::string::npos);
-  Arguments circuit = one;
+  Arguments circuit = answer;
   circuit[0] = "circuit";
   const Json found = report_of(changed(circuit, {"--metric", "log_probability"}));
   CHECK(found["metric"] == "log_probability");
   CHECK(found["clean_difference"].get<double>() ==
         Approx(-loss["clean_difference"].get<double>()).epsilon(1e-5));
-  check_refused(changed(one, {"--metric", "loss", "--answer", "xyz"}),
+  check_refused(changed(one, {"--metric", "loss"}), {"--wrong: needs --metric logit_difference"});
+  check_refused(changed(answer, {"--metric", "kl"}), {"--answer: has no part in --metric kl"});
+  check_refused(changed(answer, {"--metric", "loss", "--answer", "xyz"}),
                 {"--metric: ", "answer: expected one token for the metric loss, got 3"});
   check_refused(changed(one, {"--metric", "accuracy"}), {"--metric: expected logit_difference"});
 }
@@ -242,6 +246,9 @@ TEST_CASE("patch improves attribution and draws it against patching", "[cli]") {
   CHECK(file_contents(svg).find("Attribution against patching") != std::string::npos);
   check_refused(changed(one, {"--method", "patch", "--qk_fix"}),
                 {"--qk_fix: needs --method attribution or both"});
+  check_refused(changed(one, {"--point", "z", "--qk_fix"}),
+                {"qk_fix: needs point q, k, rot_q or rot_k, got z"});
+  check_refused(changed(one, {"--scores", svg}), {"--scores: needs --intervene"});
   check_refused(changed(one, {"--method", "attribution", "--scatter", svg}),
                 {"--scatter: needs --method both"});
 }
@@ -261,6 +268,9 @@ TEST_CASE("circuit cuts edges by means and compares with random edges", "[cli]")
   CHECK(mean["random"]["low"].get<double>() <= mean["random"]["high"].get<double>());
   CHECK(output_of(changed(base, {"--random_sets", "2"})).find("as many random edges: ") !=
         std::string::npos);
+  check_refused(changed(base, {"--seed", "3"}), {"--seed: needs --random_sets"});
+  check_refused(changed(base, {"--faithfulness", "0.5"}),
+                {"--faithfulness: cannot be combined with --edges"});
   check_refused(changed(base, {"--ablation", "zero"}),
                 {"--ablation: expected corrupt, mean or resample"});
 }

@@ -25,8 +25,9 @@ struct PatchGridOptions {
   bool patch = true;         // run the model for each cell
   bool attribution = false;  // estimate all cells from one gradient: see PatchCell::attribution
   // AtP* (Kramár et al., arXiv 2403.00745) improves attribution by two changes.
-  // For q, k, rot_q and rot_k: computes the attention weights with each cell patched, by one layer,
-  // and multiplies their change by their gradient. Saturated attention no longer hides effects.
+  // For q, k, rot_q and rot_k only: computes the attention weights with each cell patched, by one
+  // layer, and multiplies their change by their gradient. Saturated attention no longer hides
+  // effects.
   bool fix_pattern = false;
   // GradDrop: averages the absolute attributions of backward passes that each leave out the paths
   // through one layer. Effects that cancel appear; the signs are lost.
