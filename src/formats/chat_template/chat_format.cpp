@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "formats/chat_template/tail_match.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/added_tokens.h"
@@ -79,21 +80,6 @@ std::size_t common_length(std::string_view a, std::string_view b) {
 
 std::string_view part_of(std::string_view text, std::size_t begin, std::size_t end) {
   return text.substr(begin, std::max(begin, end) - begin);
-}
-
-// Returns the length of the beginning of `text` that has the most bytes of `answer` at its end.
-std::size_t length_to_tail(std::string_view text, std::string_view answer) {
-  std::size_t best = 0;
-  std::ptrdiff_t most = 0;
-  for (std::size_t length = 1; length <= text.size(); ++length) {
-    const auto end = std::make_reverse_iterator(text.begin() + static_cast<std::ptrdiff_t>(length));
-    const auto same = std::mismatch(end, text.rend(), answer.rbegin(), answer.rend()).first - end;
-    if (same > most) {
-      most = same;
-      best = length;
-    }
-  }
-  return best;
 }
 
 std::vector<ChatMessage> first_messages(const std::vector<ChatMessage>& messages,
