@@ -149,6 +149,17 @@ std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset) {
   return result;
 }
 
+std::vector<std::vector<std::int32_t>> input_ids(TokenDataset dataset) {
+  const bool has_end = dataset.documents && dataset.end_of_text >= 0;
+  std::vector<std::vector<std::int32_t>> result = token_ids(std::move(dataset));
+  for (std::vector<std::int32_t>& ids : result) {
+    if (has_end) {
+      ids.pop_back();
+    }
+  }
+  return result;
+}
+
 std::vector<std::vector<std::int32_t>> cut_windows(std::vector<std::vector<std::int32_t>> sequences,
                                                    std::int32_t begin, Index window) {
   if (begin < 0 || window < 2) {

@@ -93,6 +93,30 @@ TEST_CASE("long sequences are read in windows of the context length", "[heads]")
   }
 }
 
+TEST_CASE("windows of long sequences begin with a token on request", "[heads]") {
+  const auto gpt = random_gpt(three_layers());  // context of 8 tokens
+  TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
+  options.before = options.after = 100;
+  const std::vector<std::int32_t> tail{0, 8, 9, 1};
+  const std::vector<TopExample> parts =
+      top_examples(*gpt, {{0, 1, 2, 3, 4, 5, 6, 7}, tail}, options);
+  options.window_begin = 0;
+  const std::vector<TopExample> whole =
+      top_examples(*gpt, {{5, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1}}, options);
+  REQUIRE(whole.size() == 3);  // one window of the first sequence, which is short
+  std::size_t next = 0;
+  for (const TopExample& example : whole) {
+    if (example.sequence == 1) {
+      const TopExample& part = parts[next++];
+      CHECK(example.ids == part.ids);
+      CHECK(example.value() == part.value());
+      CHECK(example.begin == (part.sequence == 0 ? 0 : 7));  // behind token 7: the added one
+      CHECK(example.position == example.begin + part.position);
+    }
+  }
+  CHECK(next == 2);
+}
+
 TEST_CASE("top examples need one column of one layer", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const auto refused = [&](const char* point) {

@@ -122,6 +122,12 @@ def test_most_active_texts(model: hl.Model) -> None:
     assert best.values[best.position - best.begin] == best.value
     page = hl.plot.top_examples(examples, "Neuron 1.17").source
     assert page.count('class="m"') == 2 and "Neuron 1.17" in page
+    assert f"text {best.sequence}, token {best.position}" in page and "token" in repr(best)
+    long = texts[0] * 40
+    parts = model.top_examples([texts[1], long], "neuron.1.17", count=50)
+    positions = [part.position for part in parts if part.sequence == 1]
+    assert len(positions) == len(parts) - 1 > 2
+    assert 64 < max(positions) < len(model.tokenizer.encode(long))
     with pytest.raises(ValueError, match="point: expected one neuron"):
         model.top_examples(texts, "mlp_post.1")
     with pytest.raises(ValueError, match="sae: expected both"):

@@ -89,6 +89,10 @@ Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id);
 // Returns the ids of all sequences. Throws Error if ids from files do not fit in memory.
 std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset);
 
+// Returns the ids that a causal model reads: token_ids() without the end token of each document,
+// which it only predicts.
+std::vector<std::vector<std::int32_t>> input_ids(TokenDataset dataset);
+
 // Cuts sequences of more than `window` ids into windows: `begin` and the next `window` - 1 ids.
 // Cuts nothing if `begin` is -1 or `window` is below 2.
 std::vector<std::vector<std::int32_t>> cut_windows(std::vector<std::vector<std::int32_t>> sequences,

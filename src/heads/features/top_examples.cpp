@@ -51,13 +51,18 @@ struct Window {
 };
 
 std::vector<Window> windows_of(const std::vector<std::vector<std::int32_t>>& sequences,
-                               Index length) {
+                               Index length, std::int32_t window_begin) {
   std::vector<Window> windows;
   for (Index i = 0; i < std::ssize(sequences); ++i) {
     const std::vector<std::int32_t>& ids = sequences[static_cast<std::size_t>(i)];
-    for (Index begin = 0; begin < std::ssize(ids); begin += length) {
-      const Index end = std::min(begin + length, std::ssize(ids));
-      windows.push_back({i, begin, {ids.begin() + begin, ids.begin() + end}});
+    const bool adds_begin = window_begin >= 0 && std::ssize(ids) > length && length > 1;
+    const Index added = adds_begin ? 1 : 0;
+    for (Index begin = adds_begin && ids.front() == window_begin ? 1 : 0; begin < std::ssize(ids);
+         begin += length - added) {
+      const Index end = std::min(begin + length - added, std::ssize(ids));
+      Window& window = windows.emplace_back(Window{.sequence = i, .offset = begin - added});
+      window.ids.assign(static_cast<std::size_t>(added), window_begin);
+      window.ids.insert(window.ids.end(), ids.begin() + begin, ids.begin() + end);
     }
   }
   return windows;
@@ -89,7 +94,8 @@ std::vector<TopExample> top_examples(const LanguageModel& model,
                                      const std::vector<std::vector<std::int32_t>>& sequences,
                                      const TopExampleOptions& options) {
   check_options(options);
-  const std::vector<Window> windows = windows_of(sequences, model.block_size());
+  const std::vector<Window> windows =
+      windows_of(sequences, model.block_size(), options.window_begin);
   const std::string name = point_name(options.point.point, options.point.layers.first);
   std::vector<TopExample> examples;
   const Index count = std::ssize(windows);

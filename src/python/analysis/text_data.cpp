@@ -84,18 +84,19 @@ TokenDataset read_data(const Model& model, const TextData& data, const std::stri
   return result;
 }
 
+TextSequences read_sequences(const Model& model, const TextData& data,
+                             const std::string& documents) {
+  TokenDataset read = read_data(model, data, documents);
+  TextSequences result{.ids = {}, .window_begin = read.window_begin};
+  result.ids =
+      model.gpt().config().causal ? input_ids(std::move(read)) : token_ids(std::move(read));
+  return result;
+}
+
 std::vector<std::vector<std::int32_t>> read_windows(const Model& model, const TextData& data,
                                                     const std::string& documents) {
-  TokenDataset read = read_data(model, data, documents);
-  const std::int32_t window_begin = read.window_begin;
-  const bool drops_end = read.documents && read.end_of_text >= 0 && model.gpt().config().causal;
-  std::vector<std::vector<std::int32_t>> sequences = token_ids(std::move(read));
-  for (std::vector<std::int32_t>& sequence : sequences) {
-    if (drops_end) {
-      sequence.pop_back();  // the model predicts the end token but never reads it
-    }
-  }
-  return cut_windows(std::move(sequences), window_begin, model.gpt().block_size());
+  TextSequences read = read_sequences(model, data, documents);
+  return cut_windows(std::move(read.ids), read.window_begin, model.gpt().block_size());
 }
 
 }  // namespace headlight::python

@@ -29,7 +29,8 @@ std::string described_example(const Example& example) {
   for (const std::string& token : example.tokens) {
     text += token;
   }
-  return concat_text("<headlight.Example: ", example.value(), " in text ", example.sequence, ": ",
+  return concat_text("<headlight.Example: ", example.value(), " in text ", example.sequence,
+                     ", token ", example.position, ": ",
                      nb::cast<std::string>(nb::repr(nb::str(text.c_str()))), ">");
 }
 
@@ -66,10 +67,11 @@ void add_top_examples(nb::module_& module, nb::class_<Model>& model) {
         options.count = count;
         options.batch_size = batch_size;
         options.progress = progress_of("reading texts", progress);
-        const auto sequences = read_windows(self, data, documents);
+        const TextSequences texts = read_sequences(self, data, documents);
+        options.window_begin = texts.window_begin;
         const std::vector<TopExample> found = [&] {
           const Model::Use use(self);
-          return top_examples(self.gpt(), sequences, options);
+          return top_examples(self.gpt(), texts.ids, options);
         }();
         std::vector<Example> examples;
         for (const TopExample& example : found) {

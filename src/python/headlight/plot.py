@@ -151,7 +151,10 @@ def top_examples(examples: Sequence[Example], title: str = "Most active texts") 
     return texts(
         [example.tokens for example in examples],
         [example.values for example in examples],
-        [f"{example.value:.4g}, text {example.sequence}" for example in examples],
+        [
+            f"{example.value:.4g}, text {example.sequence}, token {example.position}"
+            for example in examples
+        ],
         marked=[example.position - example.begin for example in examples],
         title=title,
     )

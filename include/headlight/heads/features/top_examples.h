@@ -19,6 +19,9 @@ struct TopExampleOptions {
   Index before = 20;  // tokens to keep before the most active one, and after it
   Index after = 8;
   Index batch_size = 12;
+  // Token before every window of a sequence that exceeds the context, as its beginning-of-text
+  // token; -1: none.
+  std::int32_t window_begin = -1;
   std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
@@ -26,7 +29,9 @@ struct TopExampleOptions {
 struct TopExample {
   Index sequence = 0;  // number in the input
   Index position = 0;  // of the most active token in the sequence
-  Index begin = 0;     // position of the first kept token
+  // Position of the first kept token. A token that TopExampleOptions::window_begin adds has the
+  // position before its window.
+  Index begin = 0;
   std::vector<std::int32_t> ids = {};
   std::vector<double> values = {};  // of the kept tokens
 
