@@ -11,6 +11,7 @@
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
+#include "cli/token_circuits.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/head_score_file.h"
@@ -124,6 +125,7 @@ Options attention_options() {
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
       .choice("by", "Show a row and column for each token, character or word",
               kChoiceNames<TextUnit>, "token");
+  add_token_circuit_options(options);
   add_style_options(options);
   options
       .value("format", "Formats to write, separated by commas, of " + listed(kFormats),
@@ -392,6 +394,7 @@ void check_outputs(const Options& options, const std::set<std::string>& formats)
     require(has_effect || !options.given("view"), "--view ", options.text("view"),
             ": needs --format html");
   }
+  check_token_circuits(options, formats);
   require(options.given("compare") || split_at_commas(options.text("scores")).size() <= 1,
           "--scores: a second file needs --compare");
 }
@@ -435,6 +438,9 @@ void attention_command(const Options& options) {
                           : ""));  // PNG figures show the first document only
   }
   auto contents = attention_files(recorded, documents, wanted);
+  std::ranges::move(
+      token_circuit_figures(options, loaded, recording.heads, recorded.documents.front().ids),
+      std::back_inserter(contents));
   AttentionTextOptions text{.columns = kTextColumns, .style = wanted.page.style};
   text.own_numbers = options.given("number_format");
   if (wanted.formats.contains("text") && options.given("out")) {

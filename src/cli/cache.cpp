@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "base/split.h"
 #include "base/transformed.h"
+#include "cli/coloured_texts.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
@@ -53,7 +54,8 @@ constexpr const char* kCacheDetails =
     "infinite, and a warning counts them.\n\n"
     "JSON keys: files (paths), index (null: one file), arrays[{name, type, shape}] (of all "
     "files together), rows, bytes, absent[] (points that the model does not compute), "
-    "lost[{name, too_large, not_numbers}].";
+    "lost[{name, too_large, not_numbers}]. With --html: files, and with --data examples[{value, "
+    "text, position, begin, tokens[], values[]}].";
 
 Options cache_options() {
   Options options(
@@ -66,7 +68,9 @@ Options cache_options() {
            "headlight cache runs/toy --data book.txt --names resid_post,mlp_out --layers 1-2 "
            "--type float16 --out book.safetensors",
            "headlight cache gpt2_dir --data lines.txt --documents line --names resid_post.6 "
-           "--positions last"}});
+           "--positions last",
+           "headlight cache runs/toy --data data/toy.txt --documents blank_line --names "
+           "neuron.1.17 --html neuron.html"}});
   options.value("text", "Run the model over this text");
   add_ids_option(options);
   add_text_data_options(options);
@@ -82,6 +86,7 @@ Options cache_options() {
       .value("shard_rows",
              "Largest number of rows in a file (default: 65536, or the rows of 1 GiB as float32)")
       .value("out", "Write to this .npz or .safetensors file", "acts.npz");
+  add_coloured_text_options(options);
   options.paths({"out"}).basic({"text", "names", "layers", "positions", "type", "out"});
   return options;
 }
@@ -206,6 +211,7 @@ std::string text_of(const ActivationFiles& written) {
 void cache_command(const Options& options) {
   const bool of_text = gives_text(options);
   require(of_text != options.given("data"), "expected either --text or --data");
+  check_coloured_texts(options);
   ActivationFileOptions writing = file_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   intervene(options, loaded);
@@ -213,6 +219,14 @@ void cache_command(const Options& options) {
     set_layers(writing.activations.points, layers_option(options, loaded.model->heads().layers()));
   }
   TokenDataset data = of_text ? TokenDataset{} : read_model_data(options, loaded);
+  if (options.given("html")) {
+    if (of_text) {
+      colour_texts(options, loaded, contexts_of_text(options, loaded));
+    } else {
+      colour_examples(options, loaded, std::move(data));
+    }
+    return;
+  }
   const ActivationContexts contexts =
       of_text ? contexts_of_text(options, loaded)
       : loaded.model->config().causal

@@ -4,9 +4,11 @@
 
 #include "generate/test_models.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/scores/token_circuits.h"
 #include "headlight/io/npz.h"
 #include "support/program.h"
 #include "views/attention_samples.h"
+#include "views/report/token_circuit_plot.h"
 
 namespace attention_views_test {
 
@@ -191,6 +193,27 @@ TEST_CASE("attention chooses colours for a dark or light terminal background", "
   CHECK(given.refusal({"--view", "terminal", "--ground", "blue"}) ==
         "error: --ground: expected dark, light or auto, got 'blue'");
   CHECK(given.run({"--view", "terminal", "--ground", "light"}).exit_code == 0);
+}
+
+TEST_CASE("attention draws circuits of the tokens of a text", "[cli]") {
+  const Material given;
+  const ProgramResult result =
+      given.run({"--ov", "--qk", "--heads", "1.0", "--format", "svg", "--json"});
+  REQUIRE(result.exit_code == 0);
+  CHECK(Json::parse(result.out)["files"].size() == 3);  // layer_1, ov_1.0, qk_1.0
+  const std::unique_ptr<Gpt> model = load_weights(given.model);
+  const CircuitTokens tokens{'a', 'b', 'c'};  // bytes
+  const CircuitLabels labels{{"a", "b", "c"}, {"a", "b", "c"}};
+  const auto figure = [&](TokenCircuit kind, const Tensor& values) {
+    return matrix_plot_svg(token_circuit_plot(kind, {1, 0}, values, labels));
+  };
+  CHECK(file_contents(given.out + "/ov_1.0.svg") ==
+        figure(TokenCircuit::ov, ov_circuit(*model, {1, 0}, tokens, tokens)));
+  CHECK(file_contents(given.out + "/qk_1.0.svg") ==
+        figure(TokenCircuit::qk, qk_circuit(*model, {1, 0}, tokens, tokens)));
+  CHECK(given.refusal({"--ov"}) == "error: --ov: needs --heads, such as 1.2");
+  CHECK(given.refusal({"--qk", "--heads", "1.0", "--format", "npz"}) ==
+        "error: --qk: needs --format svg");
 }
 
 TEST_CASE("attention refuses options of outputs that it does not write", "[cli]") {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
@@ -160,6 +161,41 @@ TEST_CASE("cache refuses invalid options and texts in one line", "[cli]") {
                 {"cannot create", "no/acts.npz"});
   check_refused({"cache", given.model, "--text", "a", "--shard_rows", "0"}, {"--shard_rows", "0"});
   CHECK(!std::filesystem::exists(given.out));
+}
+
+TEST_CASE("cache colours texts by neurons and finds their most active texts", "[cli]") {
+  const Material given;
+  const std::string page = given.folder.at("page.html");
+  const Json report = report_of({"cache", given.model, "--text", "abc", "--names",
+                                 "neuron.1.3,resid_post.0.2", "--html", page});
+  CHECK(report["files"] == Json({page}));
+  const std::string html = file_contents(page);
+  CHECK(html.find("neuron.1.3") < html.find("resid_post.0.2"));
+
+  const Arguments data{"cache",       given.model, "--data",  given.text,
+                       "--documents", "line",      "--names", "neuron.1.3"};
+  const Json found = report_of(changed(data, {"--html", page, "--top", "2"}));
+  REQUIRE(found["examples"].size() == 2);
+  CHECK_FALSE(std::filesystem::exists(given.out));
+  report_of(changed(data, {"--out", given.out}));
+  const NamedTensors arrays = read_npz(given.out);
+  const std::vector<double> values = array_of(arrays, "blocks.1.mlp.hook_post").to_vector();
+  const auto row = std::max_element(values.begin(), values.end()) - values.begin();
+  const auto at_row = [&](const std::string& name) {
+    return array_of(arrays, name).to_vector()[static_cast<std::size_t>(row)];
+  };
+  const Json& best = found["examples"][0];
+  CHECK(best["value"].get<double>() == Approx(at_row("blocks.1.mlp.hook_post")));
+  CHECK(best["text"].get<double>() == at_row("documents"));
+  CHECK(best["position"].get<double>() == at_row("document_positions"));
+  CHECK(best["value"] >= found["examples"][1]["value"]);
+  CHECK(file_contents(page).find("Most active texts of neuron.1.3") != std::string::npos);
+
+  CHECK(refusal(changed(data, {"--html", page, "--names", "resid_post.1"}))
+            .find("names: expected neurons or elements with --html") != std::string::npos);
+  CHECK(refusal(changed(data, {"--html", page, "--out", given.out})) ==
+        "error: --out: cannot be combined with --html");
+  CHECK(refusal(changed(data, {"--top", "3"})) == "error: --top: needs --html and --data");
 }
 
 }  // namespace cache_test
