@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import ROOT, program
+from numpy.typing import NDArray
 
 import headlight as hl
+from headlight import progress
 
 TEXT = "One day Mina lost her red kite. She looked for it."
 TASK = ("One day Mina", "One day Tom ")
@@ -111,14 +114,40 @@ def test_long_calls_show_their_progress(
     monkeypatch.setattr("headlight.progress.bar", lambda work: Bar())
     model.ablate([TEXT])
     assert not Bar.shares  # shorter than a second
-    for progress in (False, True):
+    for shown in (False, True):
         assert not Bar.shares
         hl.train(
-            data=[TEXT] * 20, out_dir=tmp_path / str(progress), progress=progress, max_iters=4,
+            data=[TEXT] * 20, out_dir=tmp_path / str(shown), progress=shown, max_iters=4,
             n_layer=1, n_head=2, n_embd=16, block_size=16, batch_size=2, eval_iters=1,
             callback=lambda metrics: time.sleep(0.4),
         )  # fmt: skip
     assert sum(Bar.shares) == pytest.approx(100) and Bar.closed
+
+
+def test_patching_heads_shows_its_progress(
+    model: hl.Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares: list[float] = []
+
+    class Recorded(Bar):
+        def update(self, share: float) -> None:
+            shares.append(share)
+
+    def slow(logits: NDArray[Any]) -> float:
+        time.sleep(0.2)
+        return float(logits[-1, 5])
+
+    monkeypatch.setattr("headlight.progress.bar", lambda work: Recorded())
+    model.patch(*TASK, metric=slow, progress=False)
+    assert not shares
+    model.patch(*TASK, metric=slow)
+    assert sum(shares) == pytest.approx(100)
+
+
+def test_there_is_no_bar_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert progress.bar("patching") is None
 
 
 def test_head_scores_as_tables(model: hl.Model) -> None:

@@ -83,7 +83,7 @@ def test_scatter_plots(model: hl.Model) -> None:
     texts = [TEXT, "One day"]
     scores = model.head_scores(texts, repeats=2)
     shown = words(hl.plot.scores_and_ablation(scores, model.ablate(texts), "previous_token"))
-    assert "previous_token" in shown and "rise of the loss" in shown
+    assert "previous_token" in shown and "rise of the loss without the head, nats a token" in shown
     with pytest.raises(ValueError, match="y: expected 2 numbers, got 1"):
         hl.plot.scatter([1.0, 2.0], [1.0])
 

@@ -8,6 +8,7 @@
 #include "cli/patching/task_options.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
 #include "views/report/effect_grids.h"
@@ -177,7 +178,7 @@ std::string text_of(const Options& options, PatchingResult result, const Patchin
 
 void show_heads(const Options& options, const LoadedModel& loaded, const PatchingTask& task,
                 const ResultFiles& files) {
-  const PatchingResult result = patch_heads(*loaded.model, task);
+  const PatchingResult result = patch_heads(*loaded.model, task, progress_bar("patching"));
   const std::vector<ResultGrid> grids = patching_grids(result, !has_own_metric({task}));
   files.write(grids, [&]() -> ResultPage {
     return {.title = "Effect of patching heads",

@@ -41,7 +41,8 @@ void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model)
   }
 }
 
-PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task) {
+PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task,
+                           const std::function<void(double share)>& progress) {
   const AnswerContrast contrast(model, task);
   const ForwardReplay clean(model, contrast.batch(task.clean));
   const ForwardReplay corrupt(model, contrast.batch(task.corrupt));
@@ -55,10 +56,12 @@ PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task)
                         .corrupt_next = next_of(corrupt)};
   const double whole = result.clean_difference - result.corrupt_difference;
   contrast.require_different(result.clean_difference, result.corrupt_difference);
-  for (const HeadId& id : HeadSet::all(heads_of(model))) {
+  const HeadSet heads = HeadSet::all(heads_of(model));
+  for (const HeadId& id : heads) {
     ReplaceHeads hook(model, {id}, clean.outputs());
     const double patched = contrast.of(corrupt, corrupt.ends(id.layer, hook));
     result.heads.push_back({id, patched, (patched - result.corrupt_difference) / whole});
+    progress(static_cast<double>(result.heads.size()) / static_cast<double>(heads.size()));
   }
   return result;
 }

@@ -11,6 +11,8 @@
 #include "python/analysis/figure.h"
 #include "python/autograd/operand.h"
 #include "python/model/inputs.h"
+#include "views/report/effect_grids.h"
+#include "views/report/token_circuit_plot.h"
 #include "views/result/result.h"
 
 namespace headlight::python {
@@ -111,6 +113,16 @@ void add_matrices(nb::module_& plot) {
       "Parameters\n----------\n"
       "rows, columns : labels; None: numbers.\n"
       "limit : value of the strongest colour; 0: the largest absolute value.");
+  plot.def(
+      "token_circuit",
+      [](const Operand& values, const Labels& rows, const Labels& columns,
+         const std::string& circuit, Index layer, Index head) -> Figure {
+        return {
+            matrix_plot_svg(token_circuit_plot(parse_name<TokenCircuit>("circuit", circuit),
+                                               {layer, head}, values.tensor(), {rows, columns}))};
+      },
+      "values"_a, "rows"_a, "columns"_a, "circuit"_a, "layer"_a, "head"_a,
+      "Draws values of Model.ov_circuit() (circuit \"ov\") or qk_circuit() (\"qk\").");
 }
 
 }  // namespace
@@ -133,6 +145,15 @@ void add_charts(nb::module_& plot) {
       "y_label"_a = "", "diagonal"_a = false,
       "Draws points, with Pearson's r; arrays of any one shape. `names`: labels of the points in "
       "order; those farthest from the middle are shown. `diagonal`: draw the line y = x.");
+  plot.def(
+      "score_scatter",
+      [](const Operand& scores, const Operand& rises, const Labels& heads, const std::string& score,
+         const std::string& metric) {
+        return scatter_figure(scores, rises, heads,
+                              score_scatter(score, parse_name<MetricKind>("metric", metric)));
+      },
+      "scores"_a, "rises"_a, "heads"_a, "score"_a, "metric"_a,
+      "Draws a score of heads against the rise of a metric without them.");
   plot.def(
       "texts",
       [](const std::vector<Labels>& tokens, const std::vector<Operand>& values,

@@ -74,10 +74,10 @@ nb::dict patching_summary(double clean, double corrupt) {
   return summary;
 }
 
-Result patch_every_head(Model& model, const PatchingTask& task) {
+Result patch_every_head(Model& model, const PatchingTask& task, bool progress) {
   const PatchingResult result = [&] {
     const Model::Use use(model);
-    return patch_heads(model.gpt(), task);
+    return patch_heads(model.gpt(), task, progress_of("patching", progress));
   }();
   nb::dict summary = patching_summary(result.clean_difference, result.corrupt_difference);
   summary["clear"] = result.strength() == TaskStrength::clear;
@@ -112,7 +112,7 @@ Result patch(Model& model, const Inputs& clean, const Inputs& corrupt,
   const PatchingTask task =
       patching_task(model, {clean.value, corrupt.value, given(answer), given(wrong), metric});
   if (!point && !by && method == "patch" && !noising && !qk_fix && !grad_drop) {
-    return patch_every_head(model, task);
+    return patch_every_head(model, task, progress);
   }
   const PatchMethod how{method, noising, qk_fix, grad_drop, progress};
   return patch_cells(model, task, grid_options(point.value_or("z"), by, how));

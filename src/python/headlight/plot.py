@@ -18,7 +18,9 @@ from ._headlight.plot import (
     model,
     model_view,
     scatter,
+    score_scatter,
     texts,
+    token_circuit,
     value_weighted,
 )
 from .cache import ActivationCache
@@ -102,16 +104,13 @@ def scores_and_ablation(
 ) -> Figure:
     """Draws a score of `Model.head_scores()` against the rise of `Model.ablate()`."""
     rises = ablation["rise"]
-    noun = str(ablation.summary["metric"]).replace("_", " ")
-    unit = "" if noun == "probability" else ", nats a token"
     chosen = [row for row in scores if row["layer"] < len(rises) and row["index"] < rises.shape[1]]
-    return scatter(
+    return score_scatter(
         numpy.array([row[score] for row in chosen]),
         numpy.array([rises[row["layer"], row["index"]] for row in chosen]),
         [str(row["head"]) for row in chosen],
-        title="Score and ablation of each head",
-        x_label=score,
-        y_label=f"rise of the {noun} without the head{unit}",
+        score,
+        str(ablation.summary["metric"]),
     )
 
 
@@ -202,15 +201,8 @@ def _token_circuit(
 ) -> Figure:
     columns = tokens_in if tokens_out is None else tokens_out
     values = getattr(model, kind)(*head, tokens_in, columns)
-    is_ov = kind == "ov_circuit"
-    return matrix(
-        values,
-        _labels(model, tokens_in),
-        _labels(model, columns),
-        f"{'OV' if is_ov else 'QK'} of head {head[0]}.{head[1]}",
-        row_title="attended token" if is_ov else "query",
-        column_title="raised token" if is_ov else "key",
-    )
+    labels = (_labels(model, tokens_in), _labels(model, columns))
+    return token_circuit(values, *labels, kind.removesuffix("_circuit"), *head)
 
 
 def _labels(model: Model, tokens: ArrayLike) -> list[str]:

@@ -113,12 +113,17 @@ std::vector<ResultGrid> patching_grids(const PatchingResult& result, bool is_jud
           patching_grid(result, "difference", &HeadPatch::difference, is_judged)};
 }
 
+ScatterPlot score_scatter(const std::string& score, MetricKind metric) {
+  const std::string unit = metric_unit(metric);
+  return {.title = "Score and ablation of each head",
+          .x_label = score,
+          .y_label = concat_text("rise of the ", metric_noun(metric), " without the head",
+                                 unit.empty() ? "" : "," + unit + " a token")};
+}
+
 ScatterPlot score_scatter(const std::map<HeadId, double>& scores, const std::string& score,
                           const std::vector<HeadEffect>& effects, MetricKind metric) {
-  ScatterPlot plot{
-      .title = "Score and ablation of each head",
-      .x_label = score,
-      .y_label = concat_text("rise of the ", metric_noun(metric), " without the head")};
+  ScatterPlot plot = score_scatter(score, metric);
   for (const HeadEffect& effect : effects) {
     if (const auto found = scores.find(effect.head); found != scores.end()) {
       plot.points.push_back({head_name(effect.head), found->second, effect.rise.mean});

@@ -26,6 +26,10 @@ std::vector<ResultGrid> importance_grids(const ImportanceResult& importance,
 // the metric is the difference of the answers, from which the strength of the task follows.
 std::vector<ResultGrid> patching_grids(const PatchingResult& result, bool is_judged = true);
 
+// Returns a plot without points, for a score of the heads against the rise of a metric without
+// them.
+ScatterPlot score_scatter(const std::string& score, MetricKind metric);
+
 // Returns a score of the heads against the rise of the loss, or another metric, without them; heads
 // that lack one of them are left out.
 ScatterPlot score_scatter(const std::map<HeadId, double>& scores, const std::string& score,

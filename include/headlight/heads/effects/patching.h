@@ -83,7 +83,9 @@ struct PatchingResult {
 // Throws Error if the texts differ in length, are empty or longer than the context (with the
 // answer), if an id is outside the vocabulary, if one answer equals or begins the other, or if both
 // texts have the same difference.
-PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task);
+PatchingResult patch_heads(
+    const LanguageModel& model, const PatchingTask& task,
+    const std::function<void(double share)>& progress = [](double) {});
 
 // One-line warning if `recovered` is unreliable, "" for a clear task. The labels name the answers.
 std::string patching_caution(const PatchingResult& result, const std::string& answer_label,
