@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 
 #include "base/split.h"
 #include "cli/commands.h"
@@ -394,6 +395,19 @@ void check_outputs(const Options& options, const std::set<std::string>& formats)
     require(has_effect || !options.given("view"), "--view ", options.text("view"),
             ": needs --format html");
   }
+  const auto any_of = [&](std::initializer_list<const char*> names) {
+    return std::ranges::any_of(names, [&](const char* name) { return formats.contains(name); });
+  };
+  if (!any_of({"svg", "png", "html", "text"})) {
+    refuse_options(options, {"colours", "title", "number_format", "lang"},
+                   "needs --format svg, png, html or text");
+  }
+  if (!any_of({"html", "text"}) && !options.given("difference")) {
+    refuse_options(options, {"compare"}, "needs --format html or text, or --difference");
+  }
+  if (!any_of({"html", "npz"})) {
+    refuse_options(options, {"neurons"}, "needs --format html or npz");
+  }
   check_token_circuits(options, formats);
   require(options.given("compare") || split_at_commas(options.text("scores")).size() <= 1,
           "--scores: a second file needs --compare");
@@ -437,10 +451,9 @@ void attention_command(const Options& options) {
                           ? "한글"
                           : ""));  // PNG figures show the first document only
   }
-  auto contents = attention_files(recorded, documents, wanted);
-  std::ranges::move(
-      token_circuit_figures(options, loaded, recording.heads, recorded.documents.front().ids),
-      std::back_inserter(contents));
+  auto contents =
+      token_circuit_figures(options, loaded, recording.heads, recorded.documents.front().ids);
+  std::ranges::move(attention_files(recorded, documents, wanted), std::back_inserter(contents));
   AttentionTextOptions text{.columns = kTextColumns, .style = wanted.page.style};
   text.own_numbers = options.given("number_format");
   if (wanted.formats.contains("text") && options.given("out")) {

@@ -88,6 +88,9 @@ bool asks_for_parts(const Options& options) {
           "--scores: needs --off or --scatter");
   require(options.given("scores") || !options.given("scatter"), "--scatter: needs --scores");
   require(options.given("scatter") || !options.given("score"), "--score: needs --scatter");
+  if (options.json()) {
+    refuse_options(options, {"limit"}, "cannot be combined with --json, which has all rows");
+  }
   require(is_of_neurons(options) || !options.given("limit"), "--limit: needs --each neuron.L");
   return is_off || is_each;
 }

@@ -190,6 +190,9 @@ void write_files(const ResultFiles& files, const CircuitResult& result, const st
 
 void circuit_command(const Options& options) {
   CircuitOptions wanted = circuit_options(options);
+  if (options.json()) {
+    refuse_options(options, {"limit"}, "cannot be combined with --json, which has all rows");
+  }
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
   const LoadedModel loaded = load_text_model(options.positional(), options);

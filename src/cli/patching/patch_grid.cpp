@@ -256,6 +256,9 @@ bool asks_for_grid(const Options& options) {
     refuse_options(options, {"svg", "png", "npz", "html"},
                    "cannot be combined with --path, which gives a single number");
   }
+  if (options.json()) {
+    refuse_options(options, {"limit"}, "cannot be combined with --json, which has all rows");
+  }
   require(is_grid || !options.given("limit"), "--limit: needs --point, --by or --pairs");
   return is_grid;
 }

@@ -224,6 +224,12 @@ TEST_CASE("attention refuses options of outputs that it does not write", "[cli]"
         "error: --view grid: needs --format html");
   CHECK(given.refusal({"--page_files", ".", "--format", "npz"}) ==
         "error: --page_files: needs --format html");
+  CHECK(given.refusal({"--colours", "magma", "--format", "npz,json"}) ==
+        "error: --colours: needs --format svg, png, html or text");
+  CHECK(given.refusal({"--compare", given.model, "--format", "svg"}) ==
+        "error: --compare: needs --format html or text, or --difference");
+  CHECK(given.refusal({"--neurons", "--format", "svg"}) ==
+        "error: --neurons: needs --format html or npz");
   CHECK(given.refusal({"--scores", "a.json,b.json"}) ==
         "error: --scores: a second file needs --compare");
 }

@@ -269,6 +269,8 @@ TEST_CASE("circuit cuts edges by means and compares with random edges", "[cli]")
   CHECK(output_of(changed(base, {"--random_sets", "2"})).find("as many random edges: ") !=
         std::string::npos);
   check_refused(changed(base, {"--seed", "3"}), {"--seed: needs --random_sets"});
+  check_refused(changed(base, {"--limit", "3", "--json"}),
+                {"--limit: cannot be combined with --json"});
   check_refused(changed(base, {"--faithfulness", "0.5"}),
                 {"--faithfulness: cannot be combined with --edges"});
   check_refused(changed(base, {"--ablation", "zero"}),
