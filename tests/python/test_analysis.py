@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, program
+from conftest import ROOT, program, task_ids
 from numpy.typing import NDArray
 
 import headlight as hl
@@ -138,9 +138,10 @@ def test_patching_heads_shows_its_progress(
         return float(logits[-1, 5])
 
     monkeypatch.setattr("headlight.progress.bar", lambda work: Recorded())
-    model.patch(*TASK, metric=slow, progress=False)
+    clean, corrupt = task_ids(model)
+    model.patch(clean, corrupt, metric=slow, progress=False)
     assert not shares
-    model.patch(*TASK, metric=slow)
+    model.patch(clean, corrupt, metric=slow)
     assert sum(shares) == pytest.approx(100)
 
 

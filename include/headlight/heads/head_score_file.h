@@ -20,9 +20,8 @@ struct HeadScoreFile {
 // "...", "heads": [{"head": "0.1", "verdict": "previous_token", "verdict_score": 0.97, "settled":
 // true}]}. "score" is accepted too, and the fingerprint is optional. Heads without a verdict or
 // score are left out. Throws Error, naming the file, for other formats, for another model's scores
-// (see HeadScores::model_fingerprint), and for heads that the model does not have. A model whose
-// weights were rounded, to int8 for example, has another fingerprint than before: HeadScoreFile has
-// a doubt then.
+// (see HeadScores::model_fingerprint), and for heads that the model does not have. Rounded
+// weights, as of int8, have another fingerprint: this gives a doubt instead of an Error.
 HeadScoreFile read_head_scores(const std::filesystem::path& path, const LanguageModel& model);
 
 // A score of each head, such as "induction".
