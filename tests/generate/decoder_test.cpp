@@ -125,6 +125,33 @@ TEST_CASE("a decoder gives the logits of the model, whatever its shape") {
   }
 }
 
+TEST_CASE("long contexts are computed in parts whose bits do not depend on the threads") {
+  GptConfig config = small_config();
+  config.block_size = 5000;
+  config.n_head = 6;
+  config.head_width = 16;
+  config.position = PositionKind::rope;
+  for (const Index key_heads : {1, 2, 3, 6}) {
+    for (const Index window : {0, 200}) {
+      for (const Index length : {127, 330, 4300}) {
+        config.n_kv_head = key_heads;
+        config.windows = {window, 0};
+        const Gpt gpt(config);
+        liven(gpt, 10);
+        std::vector<std::vector<float>> expected;
+        for (const int threads : {1, 2, 3}) {
+          const ThreadScope scope(threads);
+          Decoder decoder(gpt);
+          INFO(key_heads << " key heads, window " << window << ", length " << length);
+          CHECK(compare(decoder, draw_ids(length + 3, 53), length) < 1e-5);
+          expected.push_back(copied(decoder.logits(0)));
+          CHECK(expected.back() == expected.front());
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a decoder of rounded weights gives the logits of the rounded model") {
   for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
     for (const GptConfig& config : odd_configs()) {
