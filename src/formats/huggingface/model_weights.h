@@ -43,7 +43,8 @@ class ModelWeights {
   void pack_into(Gpt& model, MatrixForm form) const;
   // True if some matrices are stored as integers.
   bool has_integers() const;
-  // Returns the memory of a model that pack_into() fills with MatrixForm::stored, in bytes.
+  // Returns the memory in bytes that pack_into() takes with MatrixForm::stored: of the model, and
+  // of the largest matrix that is expanded because its rows cannot share panels of integers.
   double stored_bytes(const GptConfig& config) const;
 
  private:
