@@ -191,12 +191,33 @@ TEST_CASE("a decoder rounds the weights of an unrounded model") {
 
 TEST_CASE("a prompt is multiplied by the packed matrices of single steps where that is fast") {
   CHECK(prompt_meets_packed_matrices(WeightFormat::int8, 40) == kernels::multiplies_int8_fast());
-  for (const WeightFormat format : {WeightFormat::float32, WeightFormat::bfloat16}) {
-    const ProductsScope own(kernels::Products::own);
-    CHECK(prompt_meets_packed_matrices(format, 32));
-    CHECK(!prompt_meets_packed_matrices(format, 33));
-    const ProductsScope blas(kernels::Products::blas);
-    CHECK(!prompt_meets_packed_matrices(format, 32));
+  const ProductsScope own(kernels::Products::own);
+  CHECK(prompt_meets_packed_matrices(WeightFormat::float32, 32));
+  CHECK(!prompt_meets_packed_matrices(WeightFormat::float32, 33));
+  CHECK(prompt_meets_packed_matrices(WeightFormat::bfloat16, 40));
+  const ProductsScope blas(kernels::Products::blas);
+  CHECK(!prompt_meets_packed_matrices(WeightFormat::float32, 32));
+  CHECK(prompt_meets_packed_matrices(WeightFormat::bfloat16, 32));
+}
+
+TEST_CASE("with bfloat16 weights the chunks of a prompt change no bit") {
+  GptConfig config = small_config();
+  config.block_size = 200;
+  const Gpt gpt(config);
+  liven(gpt, 9);
+  Decoder decoder(gpt, WeightFormat::bfloat16);
+  const std::vector<std::int32_t> prompt = draw_ids(150, 53);
+  KeyValueCache whole = gpt.make_cache();
+  decoder.read(prompt, whole);
+  const std::vector<float> expected = copied(decoder.logits(0));
+  for (const Index chunk : {32, 128}) {
+    KeyValueCache cache = gpt.make_cache();
+    for (Index first = 0; first < std::ssize(prompt); first += chunk) {
+      const Index last = std::min(first + chunk, std::ssize(prompt));
+      decoder.read({prompt.begin() + first, prompt.begin() + last}, cache);
+    }
+    CHECK(copied(decoder.logits(0)) == expected);
+    CHECK(same_bits(cache.keys(1, 150), whole.keys(1, 150)));
   }
 }
 
