@@ -73,6 +73,15 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
 
 }  // namespace
 
+double position_bytes(const GptConfig& config, CacheType type) {
+  double elements = 0;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const AttentionPlan plan = block_plan(config, layer).attention;
+    elements += 2.0 * static_cast<double>(plan.key_heads * plan.head_width);
+  }
+  return (type == CacheType::bfloat16 ? 2 : 4) * elements;
+}
+
 struct Decoder::State {
   State(const LanguageModel& whole_model, WeightFormat format, CacheType type)
       : whole(whole_model), cache_type(type) {

@@ -18,6 +18,9 @@ struct DecodeItem {
   Index ahead = 0;
 };
 
+// Returns the bytes of keys and values of one position.
+double position_bytes(const GptConfig& config, CacheType type);
+
 // Computes the next tokens of one or several sequences. Copies the matrices once into the order in
 // which a step reads them, so that memory bandwidth limits the speed; several sequences share one
 // pass over the weights. Logits equal a Gpt's up to rounding. Their bits depend neither on the
