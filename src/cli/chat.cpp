@@ -10,11 +10,11 @@
 #include "cli/chat/line_input.h"
 #include "cli/commands.h"
 #include "cli/terminal/chat_template_option.h"
+#include "cli/terminal/decoding_options.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/sampling_options.h"
-#include "cli/terminal/speculation_option.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
@@ -59,11 +59,8 @@ Options chat_options() {
       .value("prompt", "Print the answer to this message and end");
   add_chat_template_option(options);
   add_sampling_options(options, chat_defaults());
-  options.choice("weights", "Precision of the weight matrices", kChoiceNames<MatrixForm>, "stored")
-      .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
-              "float32")
-      .values("stop", "End an answer before this text, or before the first of several");
-  add_speculate_option(options);
+  options.values("stop", "End an answer before this text, or before the first of several");
+  add_decoding_options(options);
   add_intervene_options(options);
   options.basic({"system", "prompt", "chat_template", "max_new_tokens", "temperature", "top_k",
                  "top_p", "seed", "weights", "intervene"});
@@ -177,12 +174,12 @@ void chat_command(const Options& options) {
   for (const char* name : {"system", "prompt"}) {
     require_utf8(options.text(name), concat_text("--", name));
   }
-  const LoadedModel loaded = load_model_with_warnings(
-      options.positional(), {.matrices = options.chosen<MatrixForm>("weights")});
+  Decoding decoding(options);
+  const LoadedModel loaded =
+      load_model_with_warnings(options.positional(), {.matrices = decoding.matrices()});
   settings.scores = scores_option(options, *loaded.model);
-  Decoder decoder(*loaded.model, WeightFormat::float32, options.chosen<CacheType>("cache_type"));
-  Speculation speculation(options);
-  settings.generation.make_drafter = speculation.drafter(*loaded.tokenizer);
+  Decoder decoder = decoding.decoder(*loaded.model);
+  settings.generation.make_drafter = decoding.drafter(*loaded.tokenizer);
   ChatSession session(decoder, *loaded.tokenizer, chat_template_option(options, *loaded.tokenizer));
   TerminalChat chat(loaded, session, settings);
   if (options.given("intervene")) {

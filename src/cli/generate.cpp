@@ -6,12 +6,12 @@
 #include "base/stopwatch.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/terminal/decoding_options.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/sampling_options.h"
-#include "cli/terminal/speculation_option.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
@@ -96,9 +96,6 @@ Options generate_options() {
   add_special_tokens_option(options);
   add_sampling_options(options);
   options.value("num_samples", "Generate this number of texts at the same time", "1")
-      .choice("weights", "Precision of the weight matrices", kChoiceNames<MatrixForm>, "stored")
-      .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
-              "float32")
       .value("logprobs",
              "Also print log-probabilities of each token and of the N most probable tokens")
       .values("stop", "End before this text, or before the first of several")
@@ -107,7 +104,7 @@ Options generate_options() {
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Ignore tokens that end texts: generate all of --max_new_tokens")
       .flag("no_cache", "Compute without the key/value cache (slow)");
-  add_speculate_option(options);
+  add_decoding_options(options);
   add_intervene_options(options);
   options.paths({"prompt_file", "grammar", "json_schema"})
       .basic({"prompt", "prompt_file", "max_new_tokens", "temperature", "top_k", "top_p", "seed",
@@ -286,14 +283,14 @@ void generate_command(const Options& options) {
   constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   const std::string text = read_text(options);
-  const LoadedModel loaded = load_text_model(options.positional(), options,
-                                             {.matrices = options.chosen<MatrixForm>("weights")});
+  Decoding decoding(options);
+  const LoadedModel loaded =
+      load_text_model(options.positional(), options, {.matrices = decoding.matrices()});
   const Prompt prompt = encoded(text, *loaded.tokenizer, options);
   warn_about_prompt(loaded, prompt, !options.given("ids"));
   intervene(options, loaded);
-  Decoder decoder(*loaded.model, WeightFormat::float32, options.chosen<CacheType>("cache_type"));
-  Speculation speculation(options);
-  generation.make_drafter = speculation.drafter(*loaded.tokenizer);
+  Decoder decoder = decoding.decoder(*loaded.model);
+  generation.make_drafter = decoding.drafter(*loaded.tokenizer);
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const Stopwatch watch;
   const std::vector<GenerateResult> results =

@@ -3,9 +3,9 @@
 
 #include "cli/commands.h"
 #include "cli/terminal/chat_template_option.h"
+#include "cli/terminal/decoding_options.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/speculation_option.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/io/text_source.h"
 #include "headlight/serve/server.h"
@@ -44,9 +44,6 @@ Options serve_options() {
               "Also accept browser requests that address the server by this host name")
       .value("runs", "Show the training runs of this folder on the page, as they progress")
       .values("allow_origin", "Let scripts of this site send requests, e.g. https://example.org")
-      .choice("weights", "Precision of the weight matrices", kChoiceNames<MatrixForm>, "stored")
-      .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
-              "float32")
       .value("slots", "Generate at most this number of texts at once with each model", "16")
       .value("queue", "Let at most this number of further requests wait; more get status 429", "64")
       .value("ctx_size",
@@ -60,7 +57,7 @@ Options serve_options() {
              "512");
   options.flag("log_requests", "Write a line to stderr for every request");
   add_chat_template_option(options);
-  add_speculate_option(options);
+  add_decoding_options(options);
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
   options.paths({"api_key_file", "runs"})
       .basic({"host", "port", "api_key_file", "runs", "weights", "slots", "ctx_size",
@@ -87,8 +84,9 @@ std::string key_option(const Options& options) {
   return key;
 }
 
-ServeOptions serve_options(const Options& options) {
+ServeOptions serve_options(const Options& options, const Decoding& decoding) {
   ServeOptions result;
+  result.cache_type = decoding.cache_type();
   result.host = options.text("host");
   result.port = count_option(options, "port", 0, 65535);
   result.api_key = key_option(options);
@@ -99,7 +97,6 @@ ServeOptions serve_options(const Options& options) {
     require(std::filesystem::is_directory(result.runs), "--runs: expected a folder of runs, got ",
             result.runs);
   }
-  result.cache_type = options.chosen<CacheType>("cache_type");
   result.slots = count_option(options, "slots", 1, 256);
   result.queue = count_option(options, "queue", 0);
   result.context_tokens = count_option(options, "ctx_size", 0);
@@ -111,7 +108,7 @@ ServeOptions serve_options(const Options& options) {
 }
 
 // Opens NAME=MODEL, or MODEL, named after its file or folder.
-ServedModel open_model(const std::string& argument, const Options& options) {
+ServedModel open_model(const std::string& argument, const Options& options, Decoding& decoding) {
   namespace fs = std::filesystem;
   const std::size_t sign = argument.find('=');
   const bool has_name = sign != std::string::npos && !fs::exists(argument);
@@ -121,24 +118,24 @@ ServedModel open_model(const std::string& argument, const Options& options) {
   ServedModel model{
       .name = has_name ? argument.substr(0, sign)
                        : (last.extension() == ".gguf" ? last.stem() : last.filename()).string(),
-      .loaded = load_model_with_warnings(
-          path, {.matrices = options.chosen<MatrixForm>("weights"), .warn = log_warning}),
+      .loaded =
+          load_model_with_warnings(path, {.matrices = decoding.matrices(), .warn = log_warning}),
       .source = path.string()};
   model.chat_template = chat_template_option(options, *model.loaded.tokenizer);
+  model.draft_room = decoding.draft_room();
+  model.make_drafter = decoding.drafter(*model.loaded.tokenizer, model.draft_room);
   return model;
 }
 
 void serve_command(const Options& options) {
-  const ServeOptions serve = serve_options(options);
+  Decoding decoding(options);
+  const ServeOptions serve = serve_options(options, decoding);
   require(!options.positionals().empty(), "MODEL: expected a model");
   Json names = Json::array();
-  std::optional<Speculation> speculation;
   const auto load = [&] {
-    speculation.emplace(options);
     std::vector<ServedModel> models;
     for (const std::string& argument : options.positionals()) {
-      models.push_back(open_model(argument, options));
-      models.back().make_drafter = speculation->drafter(*models.back().loaded.tokenizer);
+      models.push_back(open_model(argument, options, decoding));
       names.push_back(models.back().name);
     }
     return models;

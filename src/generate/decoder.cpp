@@ -73,6 +73,15 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
 
 }  // namespace
 
+double position_bytes(const GptConfig& config, CacheType type) {
+  double elements = 0;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const AttentionPlan plan = block_plan(config, layer).attention;
+    elements += 2.0 * static_cast<double>(plan.key_heads * plan.head_width);
+  }
+  return (type == CacheType::bfloat16 ? 2 : 4) * elements;
+}
+
 struct Decoder::State {
   State(const LanguageModel& whole_model, WeightFormat format, CacheType type)
       : whole(whole_model), cache_type(type) {
@@ -90,18 +99,14 @@ struct Decoder::State {
             "' cannot decode token by token, expected a Gpt");
     return *packed;
   }
-  // Returns the products for a prompt of this many tokens; null: the model multiplies.
+  // Returns the products for a prompt of this many tokens; null: the model multiplies. Panels of
+  // bfloat16 multiply prompts of any length, so that the bits do not depend on the chunks in which
+  // a prompt is read.
   const WeightProducts* products_for(Index tokens) const {
-    const bool is_fast = steps().has_integers ? kernels::multiplies_int8_fast()
-                                              : kernels::products_are_own() && tokens <= kFewTokens;
-    return is_fast ? products.get() : nullptr;
-  }
-  // Returns the precision of a prompt's products. Those with bfloat16 weights round the
-  // activations, too, where that is faster.
-  Precision precision_for(Index tokens) const {
-    const bool rounds = steps().head.has_bfloat16() && tokens > kFewTokens &&
-                        supports_precision(Precision::bfloat16);
-    return rounds ? Precision::bfloat16 : Precision::float32;
+    const DecoderModel& model = steps();
+    const bool is_fast = model.has_integers ? kernels::multiplies_int8_fast()
+                                            : kernels::products_are_own() && tokens <= kFewTokens;
+    return model.has_bfloat16 || is_fast ? products.get() : nullptr;
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
@@ -182,10 +187,7 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
   KeyValueCache* const caches[] = {&cache};
   const Index count = std::ssize(tokens);
   state_->run_model(continue_sequences({tokens}, {cache.length()}),
-                    {.hook = hook,
-                     .precision = state_->precision_for(count),
-                     .products = state_->products_for(count),
-                     .caches = caches});
+                    {.hook = hook, .products = state_->products_for(count), .caches = caches});
 }
 
 void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "generate/context_parts.h"
 #include "kernels/attention/attention_step.h"
 #include "kernels/layers/activations.h"
 #include "kernels/layers/rotary.h"
@@ -34,9 +35,12 @@ void multiply_panel(const float* factor, float* x) {
 // Returns the position of an item in its sequence.
 Index position_of(const DecodeItem& item) { return item.cache->length() + item.ahead; }
 
-// Returns the first position that the query at the last of `length` positions sees.
-Index first_seen(const AttentionPlan& plan, Index length) {
-  return plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
+// Returns the first query head of a key head, up to `key_heads`: the number of heads.
+Index first_head(const AttentionPlan& plan, Index key_head) {
+  if (plan.key_ends.empty()) {
+    return key_head * (plan.heads / plan.key_heads);
+  }
+  return key_head == 0 ? 0 : plan.key_ends[static_cast<std::size_t>(key_head - 1)];
 }
 
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
@@ -138,22 +142,15 @@ class LayerStep {
     return {work_.qkv.start + layer_.plan.attention.part_begin(part), work_.qkv.stride};
   }
 
-  // If the heads divide evenly among the members, each member computes only its own heads and needs
-  // no barrier.
+  // If the key heads divide evenly among the members, each member computes only its own heads and
+  // needs no barrier.
   void attend() {
-    const Index heads = layer_.plan.attention.heads;
-    const Index batch = step_.batch;
-    const Index key_heads = layer_.plan.attention.key_heads;
     project();
     if (heads_are_shared_evenly()) {
-      for (Index b = 0; b < batch; ++b) {
+      const Index key_heads = layer_.plan.attention.key_heads;
+      for (Index b = 0; b < step_.batch; ++b) {
         for (Index head = me_.share_begin(key_heads); head < me_.share_end(key_heads); ++head) {
-          turn(1, b, head);
-          keep_key_and_value(b, head);
-        }
-        for (Index head = me_.share_begin(heads); head < me_.share_end(heads); ++head) {
-          turn(0, b, head);
-          attend_head(b, head);
+          attend_alone(b, head);
         }
       }
       return;
@@ -163,17 +160,81 @@ class LayerStep {
       normalize_heads_together();
       me_.barrier();
     }
-    const Index all = batch * key_heads;
-    for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
+    turn_share();
+    me_.barrier();
+    if (attend_share()) {
+      me_.barrier();
+      merge_share();
+    }
+  }
+
+  // Computes a key head with its query heads.
+  void attend_alone(Index item, Index key_head) const {
+    const AttentionPlan& plan = layer_.plan.attention;
+    turn(1, item, key_head);
+    keep_key_and_value(item, key_head);
+    for (Index head = first_head(plan, key_head); head < first_head(plan, key_head + 1); ++head) {
+      turn(0, item, head);
+    }
+    const ContextParts parts = parts_of(item);
+    for (Index part = 0; part < parts.count(); ++part) {
+      attend_part(item, key_head, parts, part);
+    }
+    merge(item, key_head, parts);
+  }
+
+  // Turns this member's share of the queries and keys, and keeps the keys and values.
+  void turn_share() const {
+    const Index heads = layer_.plan.attention.heads;
+    const Index key_heads = layer_.plan.attention.key_heads;
+    const Index keys = step_.batch * key_heads;
+    for (Index i = me_.share_begin(keys); i < me_.share_end(keys); ++i) {
       turn(1, i / key_heads, i % key_heads);
       keep_key_and_value(i / key_heads, i % key_heads);
     }
-    if (key_heads < heads || step_.shares_caches) {
-      me_.barrier();
-    }
-    for (Index i = me_.share_begin(batch * heads); i < me_.share_end(batch * heads); ++i) {
+    const Index queries = step_.batch * heads;
+    for (Index i = me_.share_begin(queries); i < me_.share_end(queries); ++i) {
       turn(0, i / heads, i % heads);
-      attend_head(i / heads, i % heads);
+    }
+  }
+
+  // Computes this member's share of all parts; shares have about equal numbers of blocks. Returns
+  // whether merge_share() must follow, because a context has several parts.
+  bool attend_share() const {
+    const Index key_heads = layer_.plan.attention.key_heads;
+    Index all = 0;
+    for (Index b = 0; b < step_.batch; ++b) {
+      all += key_heads * parts_of(b).blocks;
+    }
+    const Index begin = me_.share_begin(all);
+    const Index end = me_.share_end(all);
+    Index at = 0;
+    bool has_parts = false;
+    for (Index b = 0; b < step_.batch; ++b) {
+      const ContextParts parts = parts_of(b);
+      has_parts = has_parts || parts.count() > 1;
+      for (Index head = 0; head < key_heads; ++head, at += parts.blocks) {
+        const Index first = std::max<Index>(0, begin - at + parts.blocks_of_part - 1);
+        for (Index part = first / parts.blocks_of_part;
+             part < parts.count() && at + part * parts.blocks_of_part < end; ++part) {
+          attend_part(b, head, parts, part);
+          if (parts.count() == 1) {
+            merge(b, head, parts);
+          }
+        }
+      }
+    }
+    return has_parts;
+  }
+
+  void merge_share() const {
+    const Index key_heads = layer_.plan.attention.key_heads;
+    const Index all = step_.batch * key_heads;
+    for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
+      const ContextParts parts = parts_of(i / key_heads);
+      if (parts.count() > 1) {
+        merge(i / key_heads, i % key_heads, parts);
+      }
     }
   }
 
@@ -268,30 +329,56 @@ class LayerStep {
     }
   }
 
-  // Computes the output of a head; its query must be normalised and rotated already.
-  // Skips the blocks of the cache that the query does not see.
-  void attend_head(Index item, Index head) const {
+  ContextParts parts_of(Index item) const {
+    return {layer_.plan.attention, position_of(step_.item(item)) + 1};
+  }
+
+  // Returns the sums of the parts of a head, [parts, attention_sums(D)].
+  float* sums_of(Index item, Index head) const {
+    return work_.sums.of(item) + head * sums_stride();
+  }
+  Index sums_stride() const {
+    return ContextParts::most(step_.config.block_size) *
+           kernels::attention_sums(layer_.plan.attention.head_width);
+  }
+
+  // Computes a part of the context for the query heads of a key head. The queries must be
+  // normalised and rotated already.
+  void attend_part(Index item, Index key_head, const ContextParts& parts, Index part) const {
     static_assert(kernels::kAttentionBlock == KeyValueCache::kBlock);
     const AttentionPlan& plan = layer_.plan.attention;
+    const KeyValueCache& cache = *step_.item(item).cache;
     const Index width = plan.head_width;
-    const Index key_head = plan.key_head(head);
-    const Index length = position_of(step_.item(item)) + 1;
-    const Index unseen = first_seen(plan, length) / KeyValueCache::kBlock;
-    const Index before = unseen * KeyValueCache::kBlock;
+    const Index begin = part * parts.blocks_of_part;
+    const Index end = std::min(parts.blocks, begin + parts.blocks_of_part);
+    const void* const* blocks = cache.blocks(number_).data() + parts.before;
+    const Index head = first_head(plan, key_head);
     const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
     kernels::attention_steps().attend(
-        {.query = projection(0).of(item) + head * width,
-         .blocks = step_.item(item).cache->blocks(number_).data() + unseen,
-         .bfloat16 = step_.item(item).cache->stored() == DType::bfloat16,
+        {.queries = projection(0).of(item) + head * width,
+         .heads = first_head(plan, key_head + 1) - head,
+         .blocks = blocks + begin,
+         .next = end < parts.blocks ? blocks[end] : nullptr,
+         .bfloat16 = cache.stored() == DType::bfloat16,
          .keys = key_head * KeyValueCache::kBlock * width,
          .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
-         .length = length - before,
-         .hidden = first_seen(plan, length) - before,
+         .length =
+             std::min(parts.length, end * KeyValueCache::kBlock) - begin * KeyValueCache::kBlock,
+         .hidden = part == 0 ? parts.hidden : 0,
          .width = width,
          .scale = static_cast<float>(plan.scale > 0 ? plan.scale : usual_scale),
          .cap = static_cast<float>(plan.cap),
-         .scores = work_.scores(me_.index),
-         .output = work_.attended.of(item) + head * width});
+         .sums = sums_of(item, head) + part * kernels::attention_sums(width),
+         .sums_stride = sums_stride()});
+  }
+
+  // Computes the outputs of the query heads of a key head from the sums of all parts.
+  void merge(Index item, Index key_head, const ContextParts& parts) const {
+    const AttentionPlan& plan = layer_.plan.attention;
+    for (Index head = first_head(plan, key_head); head < first_head(plan, key_head + 1); ++head) {
+      kernels::attention_steps().merge(sums_of(item, head), parts.count(), plan.head_width,
+                                       work_.attended.of(item) + head * plan.head_width);
+    }
   }
 
   // Computes this member's rows of inner = activation(matrix x), with a gate times (mlp_in x).
@@ -369,19 +456,22 @@ StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threa
     : batch_(batch), threads_(threads) {
   Index inner_width = 1;  // H D
   Index qkv_width = 1;    // (H + 2 G) D
+  Index sums_width = 1;   // of one part of the context
   for (const DecoderLayer& layer : model.layers) {
     inner_width = std::max(inner_width, layer.plan.attention.inner_width());
     qkv_width = std::max(qkv_width, layer.plan.attention.qkv_width());
+    sums_width = std::max(sums_width, layer.plan.attention.heads *
+                                          kernels::attention_sums(layer.plan.attention.head_width));
   }
   stream = make(batch, model.width);
   projected = make(batch, model.width);
   qkv = make(batch, qkv_width);
+  sums = make(batch, sums_width * ContextParts::most(model.gpt->block_size()));
   attended = make(batch, inner_width);
   inner = make(batch, model.layers[0].matrix(Part::mlp_in).rows());
   gated = make(batch, model.layers[0].matrix(Part::mlp_gate).rows());
   logits = make(batch, model.head.rows());
   normalized_ = make(threads * batch, model.width);
-  scores_ = make(threads, model.gpt->block_size());
 }
 
 void run_step(const DecoderModel& model, std::span<const DecodeItem> items,

@@ -19,6 +19,7 @@ class StepWorkspace {
   StepVectors stream;     // [B, C], the residual stream
   StepVectors projected;  // [B, C], the branch output added to the stream
   StepVectors qkv;        // [B, (H + 2 G) D]
+  StepVectors sums;       // [B, H, ContextParts::most(block_size), attention_sums(D)]
   StepVectors attended;   // [B, H D]
   StepVectors inner;      // [B, I]
   StepVectors gated;      // [B, I], the factor of the activated gate
@@ -27,7 +28,6 @@ class StepWorkspace {
   StepVectors normalized(Index thread) const {  // [B, C]
     return {normalized_.of(thread * batch_), normalized_.stride};
   }
-  float* scores(Index thread) const { return scores_.of(thread); }  // [block_size]
 
  private:
   StepVectors make(Index batch, Index length);
@@ -36,7 +36,6 @@ class StepWorkspace {
   Index threads_;
   std::vector<Tensor> memory_;
   StepVectors normalized_;  // [threads * B, C]
-  StepVectors scores_;      // [threads, block_size]
 };
 
 // Returns the number of threads that a step on `batch` sequences uses.

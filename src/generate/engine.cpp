@@ -254,7 +254,7 @@ struct Engine::State {
       std::vector<DecodeItem> items;
       for (RunningText* text : group) {
         first.push_back(std::ssize(items));
-        text->add_step_items(kMostItems / std::ssize(group) - 1, items);
+        text->add_step_items(kMostItems / std::ssize(group) - 1, options.prompt_chunk, items);
       }
       decoder.step(items, hook);
       chosen = choose_all(group, first, decoder);

@@ -61,7 +61,7 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
 }
 
 // Guesses at most as many tokens as the text may still get after the one that is chosen anyway.
-std::vector<std::int32_t> RunningText::guess(Index most) {
+std::vector<std::int32_t> RunningText::guess(Index most, Index chunk) {
   const Index wanted = options().max_new_tokens - std::ssize(result_.tokens) - 1;
   most = std::min(most, wanted);
   if (!drafter_ || most < 1 || window_.model().is_changed()) {
@@ -72,15 +72,16 @@ std::vector<std::int32_t> RunningText::guess(Index most) {
     return {};
   }
   try {
-    return drafter_->draft(history_, most, sampler_);
+    return drafter_->read(history_, chunk) ? drafter_->draft(history_, most, sampler_)
+                                           : std::vector<std::int32_t>();
   } catch (const Error&) {  // of a smaller model; the text does not depend on it
     drafter_.reset();
     return {};
   }
 }
 
-void RunningText::add_step_items(Index most, std::vector<DecodeItem>& items) {
-  guesses_ = guess(most);
+void RunningText::add_step_items(Index most, Index chunk, std::vector<DecodeItem>& items) {
+  guesses_ = guess(most, chunk);
   window_.add_step_items(guesses_, items);
 }
 

@@ -67,8 +67,9 @@ class RunningText {
   ContextWindow& window() { return window_; }
   bool finished() const { return finished_ || request_->status != RequestStatus::running; }
 
-  // Appends the next items of a step: the last token and at most `most` guesses.
-  void add_step_items(Index most, std::vector<DecodeItem>& items);
+  // Appends the next items of a step: the last token and at most `most` guesses. The drafter reads
+  // prompts in chunks; 0: whole.
+  void add_step_items(Index most, Index chunk, std::vector<DecodeItem>& items);
   // Takes the token chosen from the logits of the step's item `first`, and the tokens after it for
   // which the step has logits. Returns their number.
   Index take_step(const Decoder& decoder, Index first, std::int32_t id);
@@ -82,7 +83,7 @@ class RunningText {
 
  private:
   const GenerateOptions& options() const { return request_->request.options; }
-  std::vector<std::int32_t> guess(Index most);
+  std::vector<std::int32_t> guess(Index most, Index chunk);
   void add_text(const std::string& piece);
   void tell_choice(std::span<const float> logits, std::int32_t id);
   bool is_end(std::int32_t id) const;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "headlight/base/error.h"
+#include "headlight/base/index.h"
 
 namespace headlight {
 namespace {
@@ -51,14 +53,44 @@ class NgramDrafter final : public Drafter {
 class ModelDrafter final : public Drafter {
  public:
   // Guesses only ids below `vocabulary`: V of a model may be rounded up.
-  ModelDrafter(Decoder& decoder, Index vocabulary)
-      : decoder_(decoder), vocabulary_(vocabulary), cache_(decoder.make_cache()) {}
+  ModelDrafter(Decoder& decoder, Index vocabulary, std::shared_ptr<DraftRoom> room)
+      : decoder_(decoder),
+        vocabulary_(vocabulary),
+        room_(std::move(room)),
+        cache_(decoder.make_cache()) {}
+  ~ModelDrafter() override {
+    if (room_ != nullptr) {
+      room_->give_back(taken_);
+    }
+  }
+  ModelDrafter(const ModelDrafter&) = delete;
+  ModelDrafter& operator=(const ModelDrafter&) = delete;
+
+  // Reads whole prompts with longrope, whose keys depend on the length of the text.
+  bool read(Tokens text, Index chunk) override {
+    const Index block_size = decoder_.model().block_size();
+    const Index count = std::ssize(text);
+    if (count >= block_size || !has_room(count)) {
+      return false;
+    }
+    if (chunk == 0 || decoder_.changes_keys(1, block_size)) {
+      return true;
+    }
+    forget_wrong_guesses(text);
+    const Index begin = cache_.length();
+    if (count - begin <= chunk) {
+      return true;
+    }
+    const auto from = text.begin() + begin;
+    read({from, from + chunk - begin % chunk});
+    return count - cache_.length() <= chunk;
+  }
 
   std::vector<std::int32_t> draft(Tokens text, Index most, const Sampler& sampler) override {
     const Index count = std::ssize(text);
     const Index room = decoder_.model().block_size() - count;
     most = std::min(most, room);
-    if (most < 1) {
+    if (most < 1 || !has_room(count + most)) {
       return {};
     }
     if (decoder_.changes_keys(cache_.length(), count + most)) {
@@ -79,6 +111,19 @@ class ModelDrafter final : public Drafter {
   }
 
  private:
+  // Takes room for a number of positions, in whole blocks; returns false if there is none.
+  bool has_room(Index positions) {
+    const Index more = rounded_up(positions, KeyValueCache::kBlock) - taken_;
+    if (room_ == nullptr || more <= 0) {
+      return true;
+    }
+    if (!room_->take(more)) {
+      return false;
+    }
+    taken_ += more;
+    return true;
+  }
+
   // Keeps the keys of tokens that the text has, except its last token, which is read again if
   // necessary for the logits.
   void forget_wrong_guesses(Tokens text) {
@@ -99,11 +144,25 @@ class ModelDrafter final : public Drafter {
 
   Decoder& decoder_;
   Index vocabulary_;
+  std::shared_ptr<DraftRoom> room_;  // may be null
+  Index taken_ = 0;                  // positions of room_
   KeyValueCache cache_;
   std::vector<std::int32_t> read_;  // the tokens whose keys are in cache_
 };
 
 }  // namespace
+
+bool Drafter::read(Tokens, Index) { return true; }
+
+bool DraftRoom::take(Index positions) {
+  const Index most = most_;
+  const Index used = used_ += positions;
+  if (most > 0 && used > most) {
+    used_ -= positions;
+    return false;
+  }
+  return true;
+}
 
 MakeDrafter ngram_drafter(Index longest) {
   require_value(longest >= 2, "speculate", "expected n-grams of 2 tokens or more, got ", longest);
@@ -124,7 +183,8 @@ MakeDrafter named_drafter(std::string_view name) {
   return ngram_drafter(longest);
 }
 
-MakeDrafter model_drafter(Decoder& decoder, const Tokenizer& own, const Tokenizer& tokenizer) {
+MakeDrafter model_drafter(Decoder& decoder, const Tokenizer& own, const Tokenizer& tokenizer,
+                          std::shared_ptr<DraftRoom> room) {
   require_value(decoder.has_steps(), "speculate",
                 "expected a model that generates token by token, got one of type '",
                 decoder.model().model_type(), "'");
@@ -136,7 +196,9 @@ MakeDrafter model_drafter(Decoder& decoder, const Tokenizer& own, const Tokenize
     require_value(own.token_bytes(id) == tokenizer.token_bytes(id), "speculate",
                   "expected a model with the same tokenizer, got one with another token ", id);
   }
-  return [&decoder, count] { return std::make_unique<ModelDrafter>(decoder, count); };
+  return [&decoder, count, room = std::move(room)] {
+    return std::make_unique<ModelDrafter>(decoder, count, room);
+  };
 }
 
 }  // namespace headlight

@@ -15,10 +15,10 @@ namespace headlight {
 namespace {
 
 // Returns the norms of the vectors v W_O [T] of the head at `place`, divided by the largest.
-std::vector<double> relative_norms(const Gpt& model, const Tensor& values, Index layer,
-                                   Index place) {
+std::vector<double> relative_norms(const Gpt& model, const Tensor& values, Index layer, Index place,
+                                   const Tensor& output) {
   const Index key = model.heads().key_place(layer, place);
-  const HeadMatrices matrices = head_matrices(model, layer, place, DType::float32);
+  const HeadMatrices matrices = head_matrices(model, layer, place, DType::float32, output);
   const Tensor written = linear(convert(select(values, 1, key), DType::float32), matrices.output);
   std::vector<double> norms = sqrt(sum(written * written, {.axes = {1}})).to_vector();
   const double largest = std::ranges::max(norms);
@@ -34,8 +34,9 @@ Tensor carried_weights(const Gpt& model, Index layer, const std::vector<Index>& 
                        const Tensor& weights, const Tensor& values) {
   Tensor result = convert(to_contiguous(weights), DType::float32).clone();
   const Index length = weights.size(1);
+  const Tensor output = model.weight(Part::attention_output, layer);
   for (const Index place : places) {
-    const std::vector<double> norms = relative_norms(model, values, layer, place);
+    const std::vector<double> norms = relative_norms(model, values, layer, place, output);
     float* row = result.data<float>() + place * length * length;
     for (Index query = 0; query < length; ++query, row += length) {
       for (Index token = 0; token < length; ++token) {

@@ -6,6 +6,7 @@
 #include "headlight/ops/activation.h"
 #include "headlight/ops/attention.h"
 #include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "nn/block_order.h"
@@ -108,11 +109,10 @@ void Gpt::initialize(std::uint64_t seed) {
   }
 }
 
-// Returns the matrix of a Linear by the name of its weight.
-Tensor Gpt::matrix_with_updates(const std::string& name) const {
-  const NoGrad no_grad;
-  const auto part = std::string_view(name).substr(0, name.rfind('.'));
-  return dynamic_cast<const Linear&>(*find_part(part)).full_weight().detach();
+// Returns the layer that has a matrix.
+const Linear& Gpt::linear_of(const Weight& weight) const {
+  const auto part = std::string_view(weight.name).substr(0, weight.name.rfind('.'));
+  return dynamic_cast<const Linear&>(*find_part(part));
 }
 
 Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
@@ -121,10 +121,27 @@ Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
       if (part == Part::token_embedding || (part == Part::head && !is_bias)) {
         return (part == Part::head ? head_weight() : wte_.full_weight()).detach();
       }
-      return is_hidden_matrix(weight) ? matrix_with_updates(weight.name) : tensor.detach();
+      const NoGrad no_grad;
+      return is_hidden_matrix(weight) ? linear_of(weight).full_weight().detach() : tensor.detach();
     }
   }
   return {};
+}
+
+Tensor Gpt::head_rows(const Tensor& ids) const {
+  return stored_head() != nullptr ? stored_head()->rows(ids) : embedding(head_weight(), ids);
+}
+
+Tensor Gpt::weight_rows(Part part, Index layer, Index first, Index last) const {
+  for (const auto& [weight, tensor] : weights_) {
+    if (weight.part == part && weight.layer == layer && is_hidden_matrix(weight)) {
+      const Linear& linear = linear_of(weight);
+      if (linear.stored() != nullptr && linear.updates().empty()) {
+        return linear.stored()->rows(slice(Tensor::arange(last), 0, first, last));
+      }
+    }
+  }
+  return slice(weight(part, layer), 0, first, last);
 }
 
 Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
@@ -249,10 +266,13 @@ Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const
   return visited(hooks.get(), {Point::logits}, head_logits(hidden, context.precision));
 }
 
+Tensor Gpt::head_product(const Tensor& hidden, Precision precision) const {
+  return stored_head() != nullptr ? stored_head()->product(hidden, precision)
+                                  : linear(hidden, head_weight(), head_bias(), precision);
+}
+
 Tensor Gpt::head_logits(const Tensor& hidden, Precision precision) const {
-  const Tensor logits = stored_head() != nullptr
-                            ? stored_head()->product(hidden, precision)
-                            : linear(hidden, head_weight(), head_bias(), precision);
+  const Tensor logits = head_product(hidden, precision);
   return config_.logit_cap > 0 ? soft_cap(logits, config_.logit_cap) : logits;
 }
 

@@ -81,8 +81,7 @@ void PackedMatrix::add_section(const kernels::PanelLayout& layout, Index end) {
   }
 }
 
-PackedMatrix::PackedMatrix(Index columns, const std::vector<PackedRows>& parts, const Tensor& bias)
-    : columns_(columns) {
+void PackedMatrix::add_sections(const std::vector<PackedRows>& parts) {
   for (const PackedRows& part : parts) {
     require(sections_.empty() || rows_ % kPanelRows == 0 || sections_.back().layout == part.layout,
             "[PackedMatrix] expected one layout for the 16 rows of a panel, got two at row ",
@@ -90,6 +89,18 @@ PackedMatrix::PackedMatrix(Index columns, const std::vector<PackedRows>& parts, 
     rows_ += part.count;
     add_section(part.layout, panels());
   }
+}
+
+Index PackedMatrix::bytes_of(Index columns, const std::vector<PackedRows>& parts) {
+  PackedMatrix matrix;
+  matrix.columns_ = columns;
+  matrix.add_sections(parts);
+  return matrix.bytes();
+}
+
+PackedMatrix::PackedMatrix(Index columns, const std::vector<PackedRows>& parts, const Tensor& bias)
+    : columns_(columns) {
+  add_sections(parts);
   for (Section& section : sections_) {
     section.memory =
         Tensor::empty({(section.end - section.begin) * section.panel_bytes / 4}, DType::int32);

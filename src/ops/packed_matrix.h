@@ -55,6 +55,8 @@ class PackedMatrix {
   const Tensor& bias() const { return bias_; }
   // Returns the size of the panels.
   Index bytes() const;
+  // Returns the size of the panels of a matrix of these rows.
+  static Index bytes_of(Index columns, const std::vector<PackedRows>& parts);
   // Returns true if all panels hold integers; see kernels::multiplies_int8_fast().
   bool has_integers() const;
   // Returns true if all panels hold bfloat16.
@@ -76,6 +78,7 @@ class PackedMatrix {
   };
 
   bool has_only(WeightFormat format) const;
+  void add_sections(const std::vector<PackedRows>& parts);  // without memory
   void add_section(const kernels::PanelLayout& layout, Index end);
   const Section& section_of(Index panel) const;
 

@@ -27,17 +27,8 @@ Index context_tokens(const ServeOptions& options, Index block_size) {
   return options.context_tokens > 0 ? options.context_tokens : usual;
 }
 
-// Returns the bytes of one position's keys and values.
-double position_bytes(const GptConfig& config, CacheType type) {
-  double elements = 0;
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const AttentionPlan plan = block_plan(config, layer).attention;
-    elements += 2.0 * static_cast<double>(plan.key_heads * plan.head_width);
-  }
-  return (type == CacheType::bfloat16 ? 2 : 4) * elements;
-}
-
-// Checks the models. Returns the positions of each model's key/value cache.
+// Checks the models, and limits the caches of their drafters. Returns the positions of each model's
+// key/value cache.
 Index checked_context(const std::vector<ServedModel>& models, const ServeOptions& options) {
   require_value(!models.empty(), "models", "expected a model, got none");
   std::set<std::string> names;
@@ -49,6 +40,10 @@ Index checked_context(const std::vector<ServedModel>& models, const ServeOptions
     const GptConfig& config = model.loaded.model->config();
     const Index positions = context_tokens(options, config.block_size);
     bytes += position_bytes(config, options.cache_type) * static_cast<double>(positions);
+    if (model.draft_room != nullptr) {
+      bytes += model.draft_room->position_bytes() * static_cast<double>(positions);
+      model.draft_room->limit(positions);
+    }
     most_positions = std::max(most_positions, positions);
   }
   const std::string missing = missing_memory(bytes);

@@ -125,6 +125,33 @@ TEST_CASE("a decoder gives the logits of the model, whatever its shape") {
   }
 }
 
+TEST_CASE("long contexts are computed in parts whose bits do not depend on the threads") {
+  GptConfig config = small_config();
+  config.block_size = 5000;
+  config.n_head = 6;
+  config.head_width = 16;
+  config.position = PositionKind::rope;
+  for (const Index key_heads : {1, 2, 3, 6}) {
+    for (const Index window : {0, 200}) {
+      for (const Index length : {127, 330, 4300}) {
+        config.n_kv_head = key_heads;
+        config.windows = {window, 0};
+        const Gpt gpt(config);
+        liven(gpt, 10);
+        std::vector<std::vector<float>> expected;
+        for (const int threads : {1, 2, 3}) {
+          const ThreadScope scope(threads);
+          Decoder decoder(gpt);
+          INFO(key_heads << " key heads, window " << window << ", length " << length);
+          CHECK(compare(decoder, draw_ids(length + 3, 53), length) < 1e-5);
+          expected.push_back(copied(decoder.logits(0)));
+          CHECK(expected.back() == expected.front());
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a decoder of rounded weights gives the logits of the rounded model") {
   for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
     for (const GptConfig& config : odd_configs()) {
@@ -164,12 +191,33 @@ TEST_CASE("a decoder rounds the weights of an unrounded model") {
 
 TEST_CASE("a prompt is multiplied by the packed matrices of single steps where that is fast") {
   CHECK(prompt_meets_packed_matrices(WeightFormat::int8, 40) == kernels::multiplies_int8_fast());
-  for (const WeightFormat format : {WeightFormat::float32, WeightFormat::bfloat16}) {
-    const ProductsScope own(kernels::Products::own);
-    CHECK(prompt_meets_packed_matrices(format, 32));
-    CHECK(!prompt_meets_packed_matrices(format, 33));
-    const ProductsScope blas(kernels::Products::blas);
-    CHECK(!prompt_meets_packed_matrices(format, 32));
+  const ProductsScope own(kernels::Products::own);
+  CHECK(prompt_meets_packed_matrices(WeightFormat::float32, 32));
+  CHECK(!prompt_meets_packed_matrices(WeightFormat::float32, 33));
+  CHECK(prompt_meets_packed_matrices(WeightFormat::bfloat16, 40));
+  const ProductsScope blas(kernels::Products::blas);
+  CHECK(!prompt_meets_packed_matrices(WeightFormat::float32, 32));
+  CHECK(prompt_meets_packed_matrices(WeightFormat::bfloat16, 32));
+}
+
+TEST_CASE("with bfloat16 weights the chunks of a prompt change no bit") {
+  GptConfig config = small_config();
+  config.block_size = 200;
+  const Gpt gpt(config);
+  liven(gpt, 9);
+  Decoder decoder(gpt, WeightFormat::bfloat16);
+  const std::vector<std::int32_t> prompt = draw_ids(150, 53);
+  KeyValueCache whole = gpt.make_cache();
+  decoder.read(prompt, whole);
+  const std::vector<float> expected = copied(decoder.logits(0));
+  for (const Index chunk : {32, 128}) {
+    KeyValueCache cache = gpt.make_cache();
+    for (Index first = 0; first < std::ssize(prompt); first += chunk) {
+      const Index last = std::min(first + chunk, std::ssize(prompt));
+      decoder.read({prompt.begin() + first, prompt.begin() + last}, cache);
+    }
+    CHECK(copied(decoder.logits(0)) == expected);
+    CHECK(same_bits(cache.keys(1, 150), whole.keys(1, 150)));
   }
 }
 

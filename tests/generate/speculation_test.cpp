@@ -127,6 +127,41 @@ TEST_CASE("[speculation] the guesses of an equal model are right") {
   CHECK(guessed.guesses_taken == guessed.guessed_tokens);
 }
 
+TEST_CASE("[speculation] a model reads a long text in chunks before it guesses") {
+  const auto model = lively_model(257, 200);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  const MakeDrafter make = model_drafter(decoder, tokenizer, tokenizer);
+  const Tokens text = tokenizer.encode_prompt(std::string(149, 'a'));
+  const Sampler greedy({.temperature = 0});
+  const std::unique_ptr<Drafter> at_once = make();
+  CHECK(at_once->read(text, 0));
+  const std::unique_ptr<Drafter> in_chunks = make();
+  for (int chunk = 0; chunk < 3; ++chunk) {
+    CHECK_FALSE(in_chunks->read(text, 32));
+  }
+  CHECK(in_chunks->read(text, 32));
+  CHECK(in_chunks->draft(text, 4, greedy) == at_once->draft(text, 4, greedy));
+}
+
+TEST_CASE("[speculation] drafters of several texts share their room") {
+  const auto model = lively_model(257, 200);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  const auto room = std::make_shared<DraftRoom>(1.0);
+  room->limit(192);
+  const MakeDrafter make = model_drafter(decoder, tokenizer, tokenizer, room);
+  const Tokens text = tokenizer.encode_prompt(std::string(99, 'a'));
+  const Sampler greedy({.temperature = 0});
+  std::unique_ptr<Drafter> first = make();
+  std::unique_ptr<Drafter> second = make();
+  CHECK(first->draft(text, 2, greedy).size() == 2);  // takes 128 positions
+  CHECK(second->draft(text, 2, greedy).empty());
+  CHECK_FALSE(second->read(text, 32));
+  first.reset();
+  CHECK(second->draft(text, 2, greedy).size() == 2);
+}
+
 TEST_CASE("[speculation] n-grams repeat what followed the longest equal end") {
   const Sampler sampler(SamplingOptions{});
   const auto drafter = ngram_drafter(3)();

@@ -43,9 +43,26 @@ struct BlocksOfOneHead {
   std::vector<const void*> starts;
 };
 
-}  // namespace
-
-namespace {
+// Computes the outputs [heads, D] of a step in parts of two blocks.
+void attend_in_parts(kernels::AttentionStep step, std::vector<float>& output) {
+  constexpr Index kPart = 2 * kernels::kAttentionBlock;
+  const Index size = kernels::attention_sums(step.width);
+  const Index length = step.length;
+  const Index parts = (length + kPart - 1) / kPart;
+  std::vector<float> sums(static_cast<std::size_t>(step.heads * parts * size));
+  step.sums_stride = parts * size;
+  for (Index part = 0; part < parts; ++part) {
+    step.length = std::min(kPart, length - part * kPart);
+    step.sums = sums.data() + part * size;
+    kernels::attention_steps().attend(step);
+    step.blocks += 2;
+    step.hidden = 0;
+  }
+  for (Index head = 0; head < step.heads; ++head) {
+    kernels::attention_steps().merge(sums.data() + head * step.sums_stride, parts, step.width,
+                                     output.data() + head * step.width);
+  }
+}
 
 // Compares steps with sums in double.
 void check_steps(double cap) {
@@ -54,19 +71,16 @@ void check_steps(double cap) {
       const auto query = gaussians(width, 1);
       const auto keys = gaussians(length * width, 2);
       const auto values = gaussians(length * width, 3);
-      std::vector<float> scores(static_cast<std::size_t>(length));
       std::vector<float> output(static_cast<std::size_t>(width), -1);
       const BlocksOfOneHead memory(keys, values, length, width);
-      kernels::attention_steps().attend({.query = query.data(),
-                                         .blocks = memory.starts.data(),
-                                         .keys = 0,
-                                         .values = kernels::kAttentionBlock * width,
-                                         .length = length,
-                                         .width = width,
-                                         .scale = 0.75F,
-                                         .cap = static_cast<float>(cap),
-                                         .scores = scores.data(),
-                                         .output = output.data()});
+      attend_in_parts({.queries = query.data(),
+                       .blocks = memory.starts.data(),
+                       .values = kernels::kAttentionBlock * width,
+                       .length = length,
+                       .width = width,
+                       .scale = 0.75F,
+                       .cap = static_cast<float>(cap)},
+                      output);
       std::vector<double> weights;
       double sum = 0;
       for (Index t = 0; t < length; ++t) {
@@ -101,19 +115,45 @@ TEST_CASE("attention works with scores whose plain exp would overflow") {
   const std::vector<float> query{1000};
   const std::vector<float> keys{1000, 999.9F, -1000};
   const std::vector<float> values{3, 5, 7};
-  std::vector<float> scores(3);
-  float output = 0;
+  std::vector<float> output(1);
   const BlocksOfOneHead memory(keys, values, 3, 1);
-  kernels::attention_steps().attend({.query = query.data(),
-                                     .blocks = memory.starts.data(),
-                                     .keys = 0,
-                                     .values = kernels::kAttentionBlock,
-                                     .length = 3,
-                                     .width = 1,
-                                     .scale = 1,
-                                     .scores = scores.data(),
-                                     .output = &output});
-  CHECK(output == 3);
+  attend_in_parts({.queries = query.data(),
+                   .blocks = memory.starts.data(),
+                   .values = kernels::kAttentionBlock,
+                   .length = 3,
+                   .width = 1},
+                  output);
+  CHECK(output[0] == 3);
+}
+
+TEST_CASE("query heads that share a key head have the bits of one head alone") {
+  const Index length = 300;
+  for (const Index width : {20, 64, 80}) {
+    const BlocksOfOneHead memory(gaussians(length * width, 2), gaussians(length * width, 3), length,
+                                 width);
+    for (const Index heads : {2, 3, 7, 19}) {
+      const auto queries = gaussians(heads * width, 1);
+      kernels::AttentionStep step{.queries = queries.data(),
+                                  .heads = heads,
+                                  .blocks = memory.starts.data(),
+                                  .values = kernels::kAttentionBlock * width,
+                                  .length = length,
+                                  .hidden = 37,
+                                  .width = width,
+                                  .scale = 0.3F};
+      std::vector<float> together(queries.size());
+      attend_in_parts(step, together);
+      std::vector<float> alone(queries.size());
+      step.heads = 1;
+      for (Index head = 0; head < heads; ++head) {
+        step.queries = queries.data() + head * width;
+        std::vector<float> output(static_cast<std::size_t>(width));
+        attend_in_parts(step, output);
+        std::ranges::copy(output, alone.begin() + head * width);
+      }
+      CHECK(together == alone);
+    }
+  }
 }
 
 TEST_CASE("a step of attention reads bfloat16 keys and values") {
@@ -137,21 +177,17 @@ TEST_CASE("a step of attention reads bfloat16 keys and values") {
       }
       starts.push_back(half.data());
     }
-    std::vector<float> scores(static_cast<std::size_t>(length));
     std::vector<float> expected(static_cast<std::size_t>(width));
     std::vector<float> output(static_cast<std::size_t>(width));
-    kernels::AttentionStep step{.query = query.data(),
+    kernels::AttentionStep step{.queries = query.data(),
                                 .blocks = whole.starts.data(),
                                 .values = kernels::kAttentionBlock * width,
                                 .length = length,
-                                .width = width,
-                                .scores = scores.data(),
-                                .output = expected.data()};
-    kernels::attention_steps().attend(step);
+                                .width = width};
+    attend_in_parts(step, expected);
     step.blocks = starts.data();
     step.bfloat16 = true;
-    step.output = output.data();
-    kernels::attention_steps().attend(step);
+    attend_in_parts(step, output);
     CHECK(output == expected);
   }
 }

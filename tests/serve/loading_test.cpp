@@ -55,6 +55,22 @@ TEST_CASE("an error while models are loaded ends the server", "[serve]") {
   CHECK_THROWS_WITH(twice.run(), contains_text("expected a different name"));
 }
 
+TEST_CASE("the caches of a draft model count as memory, and are limited", "[serve]") {
+  std::vector<ServedModel> large;
+  large.push_back(lively_served());
+  large.back().draft_room = std::make_shared<DraftRoom>(1e15);
+  CHECK_THROWS_WITH(Server(std::move(large), {.port = 0, .ends_by_signal = false}),
+                    contains_text("keys and values do not fit in memory"));
+
+  std::vector<ServedModel> models;
+  models.push_back(lively_served());
+  const auto room = models.back().draft_room = std::make_shared<DraftRoom>(4.0);
+  const Server server(std::move(models),
+                      {.port = 0, .context_tokens = 512, .ends_by_signal = false});
+  CHECK(room->take(512));
+  CHECK_FALSE(room->take(1));
+}
+
 TEST_CASE("a server that is loaded but never run ends", "[serve]") {
   Server server(
       [] {

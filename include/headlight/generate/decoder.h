@@ -18,6 +18,9 @@ struct DecodeItem {
   Index ahead = 0;
 };
 
+// Returns the bytes of keys and values of one position.
+double position_bytes(const GptConfig& config, CacheType type);
+
 // Computes the next tokens of one or several sequences. Copies the matrices once into the order in
 // which a step reads them, so that memory bandwidth limits the speed; several sequences share one
 // pass over the weights. Logits equal a Gpt's up to rounding. Their bits depend neither on the
@@ -30,9 +33,8 @@ struct DecodeItem {
 //
 // The model itself reads prompts, as a matrix product with its float32 weights. To read prompts
 // with the rounded weights too, call round_weights() first. The packed matrices replace the model's
-// where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS. With
-// bfloat16 weights, products of longer prompts round the activations to bfloat16, too, on CPUs with
-// such products.
+// where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS. They
+// also replace them for bfloat16 weights: the bits then do not depend on the chunks of a prompt.
 //
 // Models other than Gpt have no steps: generation computes the logits of the whole context for each
 // token.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -18,6 +19,9 @@ namespace headlight {
 class Drafter {
  public:
   virtual ~Drafter() = default;
+  // Reads at most `chunk` more tokens of `text`; 0: leaves all of them to draft(). Returns whether
+  // draft() can follow: the other tokens are at most a chunk, and there is room for them.
+  virtual bool read(std::span<const std::int32_t> text, Index chunk);
   // Returns up to `most` tokens that may follow `text`, the prompt and output so far. `sampler` is
   // the text's own, before its next draw. Each call continues the text of the call before.
   virtual std::vector<std::int32_t> draft(std::span<const std::int32_t> text, Index most,
@@ -35,9 +39,29 @@ MakeDrafter ngram_drafter(Index longest = 4);
 // for other texts.
 MakeDrafter named_drafter(std::string_view name);
 
+// Room for the keys and values of the drafters of several texts. A text whose drafter finds no room
+// is generated without guesses.
+class DraftRoom {
+ public:
+  explicit DraftRoom(double position_bytes) : position_bytes_(position_bytes) {}
+
+  double position_bytes() const { return position_bytes_; }  // of one position
+  // Sets the maximum number of positions of all drafters together; 0: no limit.
+  void limit(Index positions) { most_ = positions; }
+  // Takes positions; returns false if there are not as many.
+  bool take(Index positions);
+  void give_back(Index positions) { used_ -= positions; }
+
+ private:
+  double position_bytes_;
+  std::atomic<Index> most_{0};
+  std::atomic<Index> used_{0};
+};
+
 // Lets a smaller model choose the guesses, with the draws of the text's own sampler. The decoder
-// must outlive the drafters. Throws Error for a model without steps, and if its tokenizer `own` has
-// other tokens than the text's.
-MakeDrafter model_drafter(Decoder& decoder, const Tokenizer& own, const Tokenizer& tokenizer);
+// must outlive the drafters. `room` may be null: without limit. Throws Error for a model without
+// steps, and if its tokenizer `own` has other tokens than the text's.
+MakeDrafter model_drafter(Decoder& decoder, const Tokenizer& own, const Tokenizer& tokenizer,
+                          std::shared_ptr<DraftRoom> room = nullptr);
 
 }  // namespace headlight

@@ -103,6 +103,9 @@ class Gpt : public LanguageModel {
   // Returns hidden() of a residual stream [n, C] after any layer, as if no layers followed. The
   // hook may be null.
   Tensor finished(const Tensor& residual, ForwardHook* hook = nullptr) const;
+  // Returns the head's product with hidden states [N, C], plus its bias: logits [N, V] before
+  // config.logit_cap.
+  Tensor head_product(const Tensor& hidden, Precision precision = Precision::float32) const;
   // Returns logits [N, V] of hidden states [N, C], which hooks do not see.
   Tensor head_logits(const Tensor& hidden, Precision precision = Precision::float32) const;
   // Returns logits [N, V] of hidden states [N, C].
@@ -152,6 +155,12 @@ class Gpt : public LanguageModel {
   // Returns the head matrix [V, C]; the token embedding when tied. Computes its elements if it is
   // stored in another form.
   Tensor head_weight() const { return lm_head_ ? lm_head_->full_weight() : wte_.full_weight(); }
+  // Return rows [..., C] of head_weight() and of the token embedding for ids [...] int32. They
+  // compute no other elements of a weight that is stored in another form.
+  Tensor head_rows(const Tensor& ids) const;
+  Tensor embedding_rows(const Tensor& ids) const { return wte_.forward(ids); }
+  // Returns rows [first, last) of weight(part, layer) for a matrix of a layer.
+  Tensor weight_rows(Part part, Index layer, Index first, Index last) const;
   // Returns the other forms of the head and the token embedding; null if they have none.
   const StoredWeight* stored_head() const { return lm_head_ ? lm_head_->stored() : wte_.stored(); }
   const StoredWeight* stored_embedding() const { return wte_.stored(); }
@@ -163,7 +172,7 @@ class Gpt : public LanguageModel {
   void initialize(std::uint64_t seed);
   void prepare_caches(const Batch& batch, const ForwardContext& context) const;
   Tensor find(Part part, Index layer, bool is_bias) const;
-  Tensor matrix_with_updates(const std::string& name) const;
+  const Linear& linear_of(const Weight& weight) const;
   Tensor embed(const Batch& batch, ForwardHook* hook) const;
 
   GptConfig config_;

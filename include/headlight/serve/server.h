@@ -17,6 +17,8 @@ struct ServedModel {
   std::string chat_template = {};  // Jinja template; empty: none
   std::string source = {};         // path for commands that users copy; empty: `name`
   MakeDrafter make_drafter = {};   // guesses tokens of all texts; empty: no guesses
+  // Room of its drafters, which the server limits; null: they keep nothing.
+  std::shared_ptr<DraftRoom> draft_room = {};
 };
 
 struct ServeOptions {

@@ -1,5 +1,6 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
+#include "cli/terminal/decoding_options.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/memory.h"
 #include "headlight/formats/model_directory.h"
@@ -94,10 +95,11 @@ std::pair<Spread, Spread> measure(Decoder& decoder, const Lengths& lengths, Inde
 }  // namespace
 
 BenchReport bench_generate(const BenchTask& task) {
-  const auto form = task.options.chosen<MatrixForm>("weights");
+  const Decoding decoding(task.options);
+  const MatrixForm form = decoding.matrices();
   const std::unique_ptr<Gpt> model = model_of(task, form);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
-  Decoder decoder(*model, format_of(form), task.options.chosen<CacheType>("cache_type"));
+  Decoder decoder = decoding.decoder(*model, format_of(form));
   const auto [token_ms, first_ms] =
       measure(decoder, lengths, count_option(task.options, "rounds", 1, kMostRepeats));
   const double peak = peak_memory();  // before the bandwidth measurement, which needs memory too

@@ -126,12 +126,6 @@ std::vector<Index> rows_in_file(const StoredTensor& stored) {
   return rows;
 }
 
-// Returns the bytes of a weight in panels, with its share of steps.
-double bytes_of_number(const kernels::IntegerLayout& layout) {
-  return static_cast<double>(layout.span_bytes) /
-         static_cast<double>(kernels::kPanelRows * kernels::span_columns(layout));
-}
-
 // Adds rows of a weight to the tensors of a file. Tensors of several weights begin as zeros.
 void add_stored(NamedTensors& tensors, const std::string& name, const StoredTensor& stored,
                 const Tensor& rows) {
@@ -292,16 +286,22 @@ bool is_packed(const Weight& weight, bool layers_only) {
 
 double ModelWeights::stored_bytes(const GptConfig& config, bool layers_only) const {
   double bytes = 0;
+  double largest_expanded = 0;
+  std::atomic<bool> is_finite{true};  // nothing is read
   for (const Weight& weight : weights_of(config)) {
-    for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
-      const FileTensor& file = *tensors_.at(stored.name);
-      const double columns = static_cast<double>(numel(weight.shape) / weight.shape[0]);
-      const bool keeps = is_packed(weight, layers_only) && file.panels;
-      bytes += static_cast<double>(stored.rows) * columns *
-               (keeps ? bytes_of_number(file.panels->layout) : sizeof(float));
+    const double expanded = 4 * static_cast<double>(numel(weight.shape));
+    if (!is_packed(weight, layers_only)) {
+      bytes += expanded;
+      continue;
     }
+    std::vector<PackedRows> parts = integer_rows(weight, config, is_finite);
+    if (parts.empty()) {
+      largest_expanded = std::max(largest_expanded, expanded);
+      parts.push_back({.count = weight.shape[0], .layout = format_of(MatrixForm::stored)});
+    }
+    bytes += static_cast<double>(PackedMatrix::bytes_of(weight.shape[1], parts));
   }
-  return bytes;
+  return bytes + largest_expanded;
 }
 
 // Returns rows with the file's numbers; none if some of them cannot stay as they are stored.

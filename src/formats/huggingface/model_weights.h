@@ -43,8 +43,9 @@ class ModelWeights {
   void pack_into(Gpt& model, MatrixForm form, bool layers_only) const;
   // True if some matrices are stored as integers.
   bool has_integers() const;
-  // Returns the memory of a model that pack_into() fills with MatrixForm::stored, in bytes.
-  double stored_bytes(const GptConfig& config, bool layers_only) const;
+  // Returns the memory in bytes that pack_into() takes with MatrixForm::stored: of the model, and
+  // of the largest matrix that is expanded because its rows cannot share panels of integers.
+  double stored_bytes(const GptConfig& config, bool layers_only = false) const;
 
  private:
   void read_weight(const Weight& weight, const GptConfig& config, const Tensor& to) const;

@@ -20,9 +20,9 @@ PartWeights part_weights(const Gpt& model, Index layer, Index part) {
   const Index first = plan.part_begin(part);
   const Index heads = plan.part_heads(part);
   const Index last = first + heads * plan.head_width;
-  const Tensor weight = model.weight(Part::query_key_value, layer);
+  const Tensor weight = model.weight_rows(Part::query_key_value, layer, first, last);
   const Tensor bias = model.bias(Part::query_key_value, layer);
-  return {reshape(slice(weight, 0, first, last), {heads, plan.head_width, weight.size(1)}),
+  return {reshape(weight, {heads, plan.head_width, weight.size(1)}),
           bias.defined() ? reshape(slice(bias, 0, first, last), {heads, 1, plan.head_width})
                          : Tensor()};
 }

@@ -127,7 +127,7 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
     const Tensor targets = Tensor::from(*answers_[i], {std::ssize(*answers_[i])});
     const Tensor rows = answer_rows(hidden, read, static_cast<Index>(i));
     CrossEntropyOptions sum{.ignore_index = kIgnoreTarget, .normalizer = 1};
-    if (model.head_bias().defined()) {
+    if (model.head_bias().defined() || model.stored_head() != nullptr) {
       losses[i] = cross_entropy(model.head_logits(rows), targets, sum);
     } else {
       sum.cap = model.config().logit_cap;
@@ -191,7 +191,7 @@ double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const
 
 Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
                                         const Batch& batch) const {
-  const auto row = [&](std::int32_t id) { return slice(model.head_weight(), 0, id, id + 1); };
+  const auto row = [&](std::int32_t id) { return model.head_rows(Tensor::from({id}, {1})); };
   const double cap = model.config().logit_cap;
   const auto bias = [&](std::int32_t id) { return slice(model.head_bias(), 0, id, id + 1); };
   std::vector<std::int32_t> rows;

@@ -128,10 +128,13 @@ class Anatomy {
                  return rows_at(position, place, value);
                }) {
     const Tensor hidden = model.hidden(make_batch({task.text}), {.hook = &watch_});
-    logits_ = linear(row_of(hidden, position), model.head_weight(), model.head_bias()).to_vector();
-    Tensor unembedding = precise(row_of(model.head_weight(), task.target));
+    logits_ = model.head_product(row_of(hidden, position)).to_vector();
+    const auto head_row = [&](std::int32_t id) {
+      return precise(model.head_rows(Tensor::from({id}, {1})));
+    };
+    Tensor unembedding = head_row(task.target);
     if (task.against) {
-      unembedding = unembedding - precise(row_of(model.head_weight(), *task.against));
+      unembedding = unembedding - head_row(*task.against);
     }
     const FrozenNorm norm(model, Part::final_norm, kNoLayer,
                           values_at(Point::resid_post, layers_ - 1));

@@ -1,5 +1,8 @@
 #include "heads/effects/token_losses.h"
 
+#include <algorithm>
+#include <span>
+
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/embedding.h"
@@ -9,8 +12,12 @@
 namespace headlight {
 namespace {
 
-// Computes logits only for rows with a target: all of them may exceed memory.
-std::vector<double> losses_with_bias(const Gpt& model, const Tensor& hidden,
+// Logits to compute at a time.
+constexpr Index kLogits = Index{1} << 24;
+
+// Computes logits only for rows with a target, and only some at a time: all of them may exceed
+// memory.
+std::vector<double> losses_of_logits(const Gpt& model, const Tensor& hidden,
                                      const Tensor& targets) {
   std::vector<std::int32_t> rows;
   std::vector<std::int32_t> wanted;
@@ -21,12 +28,18 @@ std::vector<double> losses_with_bias(const Gpt& model, const Tensor& hidden,
     }
   }
   std::vector<double> losses(static_cast<std::size_t>(targets.numel()));
-  if (!rows.empty()) {
-    const Shape count{std::ssize(rows)};
-    const Tensor logits = model.head_logits(embedding(hidden, Tensor::from(rows, count)));
-    const std::vector<double> some = losses_of_rows(logits, Tensor::from(wanted, count));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      losses[static_cast<std::size_t>(rows[i])] = some[i];
+  const auto together = static_cast<std::size_t>(std::max<Index>(1, kLogits / model.vocab_size()));
+  for (std::size_t first = 0; first < rows.size(); first += together) {
+    const std::size_t count = std::min(together, rows.size() - first);
+    const Shape shape{static_cast<Index>(count)};
+    const Tensor some_rows =
+        Tensor::from(std::span<const std::int32_t>(rows).subspan(first, count), shape);
+    const Tensor some_wanted =
+        Tensor::from(std::span<const std::int32_t>(wanted).subspan(first, count), shape);
+    const std::vector<double> some =
+        losses_of_rows(model.head_logits(embedding(hidden, some_rows)), some_wanted);
+    for (std::size_t i = 0; i < count; ++i) {
+      losses[static_cast<std::size_t>(rows[first + i])] = some[i];
     }
   }
   return losses;
@@ -66,8 +79,8 @@ std::vector<double> divergences_of_rows(const Tensor& before, const Tensor& logi
 }
 
 std::vector<double> token_losses(const Gpt& model, const Tensor& hidden, const Tensor& targets) {
-  return model.head_bias().defined()
-             ? losses_with_bias(model, hidden, targets)
+  return model.head_bias().defined() || model.stored_head() != nullptr
+             ? losses_of_logits(model, hidden, targets)
              : linear_cross_entropy_rows(
                    hidden, model.head_weight(), targets,
                    {.ignore_index = kIgnoreTarget, .cap = model.config().logit_cap})

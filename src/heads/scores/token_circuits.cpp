@@ -5,7 +5,6 @@
 #include "headlight/base/memory.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/ops/elementwise.h"
-#include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "heads/scores/head_matrices.h"
@@ -13,20 +12,20 @@
 namespace headlight {
 namespace {
 
-// Rows [n, C] of a matrix [V, C].
-Tensor rows_of_tokens(const Tensor& matrix, const CircuitTokens& tokens, const char* about) {
+// Returns the ids of the tokens; without tokens all ids of the model.
+Tensor ids_of(const Gpt& model, const CircuitTokens& tokens, const char* about) {
   for (const std::int32_t id : tokens) {
-    require_value(id >= 0 && id < matrix.size(0), about, "expected tokens from 0 to ",
-                  matrix.size(0) - 1, ", got ", id);
+    require_value(id >= 0 && id < model.vocab_size(), about, "expected tokens from 0 to ",
+                  model.vocab_size() - 1, ", got ", id);
   }
-  return tokens.empty() ? matrix : embedding(matrix, Tensor::from(tokens, {std::ssize(tokens)}));
+  return tokens.empty() ? Tensor::arange(model.vocab_size())
+                        : Tensor::from(tokens, {std::ssize(tokens)});
 }
 
 Tensor scaled(const Tensor& x, double factor) { return factor > 0 ? x * factor : x; }
 
 Tensor embedded(const Gpt& model, const CircuitTokens& tokens, const char* about) {
-  return scaled(rows_of_tokens(model.weight(Part::token_embedding), tokens, about),
-                model.config().embedding_scale);
+  return scaled(model.embedding_rows(ids_of(model, tokens, about)), model.config().embedding_scale);
 }
 
 HeadMatrices matrices_of_head(const Gpt& model, const HeadId& head) {
@@ -50,7 +49,7 @@ Tensor ov_circuit(const Gpt& model, const HeadId& head, const CircuitTokens& sou
   const NoGrad no_grad;
   const HeadMatrices matrices = matrices_of_head(model, head);
   const Tensor read = matmul(embedded(model, sources, "tokens_in"), transpose(matrices.value));
-  const Tensor head_rows = rows_of_tokens(model.head_weight().detach(), targets, "tokens_out");
+  const Tensor head_rows = model.head_rows(ids_of(model, targets, "tokens_out"));
   return product_of(read, scaled(matmul(head_rows, matrices.output), model.config().logit_scale));
 }
 

@@ -56,15 +56,13 @@ double copying_score(const HeadMatrices& head, const Tensor& embedding_to_logits
 // W_U W_E [C, C], summed over blocks of tokens. Products use the model's own precision, because a
 // large vocabulary in double would double its memory.
 Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& pause) {
-  constexpr Index kTokens = 16'384;                              // at once
-  const Tensor embedding = model.weight(Part::token_embedding);  // [V, C]
-  const Tensor head = model.head_weight().detach();              // [V, C]
+  constexpr Index kTokens = 16'384;  // at once
+  const Tensor all = Tensor::arange(model.vocab_size());
   Tensor sum;
-  for (Index begin = 0; begin < embedding.size(0); begin += kTokens) {
-    const Index end = std::min(begin + kTokens, embedding.size(0));
+  for (Index begin = 0; begin < model.vocab_size(); begin += kTokens) {
+    const Tensor ids = slice(all, 0, begin, std::min(begin + kTokens, model.vocab_size()));
     const Tensor part =
-        convert(matmul(transpose(slice(embedding, 0, begin, end)), slice(head, 0, begin, end)),
-                DType::float64);
+        convert(matmul(transpose(model.embedding_rows(ids)), model.head_rows(ids)), DType::float64);
     sum = begin == 0 ? part : sum + part;
     pause();
   }
@@ -88,8 +86,9 @@ HeadProducts products_of(HeadMatrices head) {
 std::vector<HeadProducts> products_of(const Gpt& model, const std::function<void()>& pause) {
   std::vector<HeadProducts> products;
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
+    const Tensor output = model.weight(Part::attention_output, layer);
     for (Index place = 0; place < model.config().heads(layer); ++place) {
-      products.push_back(products_of(head_matrices(model, layer, place, DType::float64)));
+      products.push_back(products_of(head_matrices(model, layer, place, DType::float64, output)));
       pause();
     }
   }
@@ -127,17 +126,20 @@ std::vector<double> compositions_of(const HeadSet& heads, const std::vector<Head
 
 }  // namespace
 
-HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dtype) {
+HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dtype,
+                           const Tensor& output) {
   const AttentionPlan plan = block_plan(model.config(), layer).attention;
   const Index width = plan.head_width;
-  const Tensor qkv = model.weight(Part::query_key_value, layer);      // [(H + 2 G) D, C]
-  const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
   const auto rows = [&](Index part) {
     const Index begin = plan.part_begin(part) + (part == 0 ? place : plan.key_head(place)) * width;
-    return convert(slice(qkv, 0, begin, begin + width), dtype);
+    return convert(model.weight_rows(Part::query_key_value, layer, begin, begin + width), dtype);
   };
   return {rows(0), rows(1), rows(2),
           convert(slice(output, 1, place * width, (place + 1) * width), dtype)};
+}
+
+HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dtype) {
+  return head_matrices(model, layer, place, dtype, model.weight(Part::attention_output, layer));
 }
 
 std::vector<double> composition_scores(const Gpt& model, Composition kind,

@@ -2,33 +2,44 @@
 
 #include "headlight/tensor/shape.h"
 
-// Attention of one decoding step: a new position's query with all keys and values so far.
+// Attention of one decoding step: the queries of a new position with keys and values so far. The
+// context is divided into parts, which several threads may compute; merge() adds them in order.
 namespace headlight::kernels {
 
 // Positions per block of keys and values.
 inline constexpr Index kAttentionBlock = 64;
 
-// One head of one sequence with its latest query: output = softmax(scale query keys^T) values.
-// blocks[t / kAttentionBlock] holds position t; the head's keys start at offset `keys` and its
-// values at offset `values` of a block, both [kAttentionBlock, D]. Elements are float, or bfloat16
-// (DType::bfloat16), which are converted as they are read.
+// Floats of the sums of one query head over a part of the context: the weighted values [D], the
+// largest score, and the sum of the weights exp(score - largest).
+constexpr Index attention_sums(Index width) { return width + 2; }
+
+// The query heads of one key head with a part of the context: sums over softmax weights of
+// scale query keys^T, as in flash-decoding (https://pytorch.org/blog/flash-decoding).
+// blocks[t / kAttentionBlock] holds position t of the part; the head's keys start at offset `keys`
+// and its values at offset `values` of a block, both [kAttentionBlock, D]. Elements are float, or
+// bfloat16 (DType::bfloat16), which are converted as they are read.
 struct AttentionStep {
-  const float* query = nullptr;  // [D]
+  const float* queries = nullptr;  // [heads, D]
+  Index heads = 1;                 // query heads
   const void* const* blocks = nullptr;
+  const void* next = nullptr;  // block that the caller reads afterwards, for prefetching
   bool bfloat16 = false;
   Index keys = 0;  // in elements
   Index values = 0;
-  Index length = 0;  // S
-  Index hidden = 0;  // number of positions at the start that the query does not see
+  Index length = 0;  // positions of the part
+  Index hidden = 0;  // positions at the start that the queries do not see; less than a block
   Index width = 0;   // D
   float scale = 1;
-  float cap = 0;            // soft cap of the scaled scores; 0: none
-  float* scores = nullptr;  // [S], overwritten
-  float* output = nullptr;  // [D]
+  float cap = 0;          // soft cap of the scaled scores; 0: none
+  float* sums = nullptr;  // [heads, attention_sums(D)], overwritten
+  Index sums_stride = 0;  // from one head to the next
 };
 
 struct AttentionSteps {
+  // Computes the sums of every head over a part.
   void (*attend)(const AttentionStep& step);
+  // Computes a head's output [D] from its `count` parts, [count, attention_sums(width)].
+  void (*merge)(const float* parts, Index count, Index width, float* output);
 };
 
 const AttentionSteps& attention_steps();

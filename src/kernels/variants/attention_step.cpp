@@ -27,98 +27,59 @@ inline Vector floats_at(const Bfloat16* from) {
   return reinterpret_cast<Vector>(__builtin_convertvector(halves, Words) << 16);
 }
 
-// Returns the elements of a block from an offset on.
+// Returns `count` <= kWidth floats and zeros.
 template <class Element>
-inline const Element* elements(const AttentionStep& step, Index begin, Index offset) {
-  return static_cast<const Element*>(step.blocks[begin / kAttentionBlock]) + offset;
-}
-
-// Returns the number of positions in the block that starts at position `begin`.
-inline Index positions_of_block(const AttentionStep& step, Index begin) {
-  const Index rest = step.length - begin;
-  return rest < kAttentionBlock ? rest : kAttentionBlock;
-}
-
-// Sums 16 * kWide columns of the weighted values from column d on, with kChains sums per column.
-template <class Element, int kWide>
-inline void add_values(const AttentionStep& step, Index d) {
-  static_assert(kAttentionBlock % kChains == 0, "a block begins with the first sum");
-  Lanes sums[kWide][kChains] = {};
-  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
-    const Element* values = elements<Element>(step, begin, step.values + d);
-    const float* scores = step.scores + begin;
-    const auto add = [&](Index t, int chain) {
-      for (int w = 0; w < kWide; ++w) {
-        Lanes row;
-        for (int p = 0; p < kParts; ++p) {
-          row.part[p] = floats_at(values + t * step.width + w * kPanelRows + p * kWidth);
-        }
-        add_product(row, scores[t], sums[w][chain]);
-      }
-    };
-    const Index count = positions_of_block(step, begin);
-    Index t = 0;
-    for (; t + kChains <= count; t += kChains) {
-      for (int c = 0; c < kChains; ++c) {
-        add(t + c, c);
-      }
-    }
-    for (int c = 0; t < count; ++t, ++c) {
-      add(t, c);
-    }
+inline Vector first_floats(const Element* from, Index count) {
+  float padded[kWidth] = {};
+  for (Index i = 0; i < count; ++i) {
+    padded[i] = float_at(from + i);
   }
-  for (int w = 0; w < kWide; ++w) {
-    join(sums[w]);
-    store(sums[w][0], step.output + d + w * kPanelRows);
-  }
+  return load_vector(padded);
 }
 
-// output = sum over t of scores[t] values[t]
+// Query heads that share the loads of keys and values in registers.
+constexpr int kHeadTile = kVectorBytes == 16 ? 1 : 2;
+// Query heads whose scores of a block are kept together.
+constexpr Index kHeadsTogether = 16;
+// Independent sums of weighted values: position t goes to sum t % kSums.
+constexpr int kSums = 2;
+constexpr float kInfinity = __builtin_inff();
+
+// The part of a step that reads one block of keys and values.
 template <class Element>
-inline void add_values(const AttentionStep& step) {
-  constexpr int kWide = kParts == 1 ? 4 : 1;  // accumulators that fit the registers
-  const Index width = step.width;
-  Index d = 0;
-  for (; d + kWide * kPanelRows <= width; d += kWide * kPanelRows) {
-    add_values<Element, kWide>(step, d);
-  }
-  for (; d + kPanelRows <= width; d += kPanelRows) {
-    add_values<Element, 1>(step, d);
-  }
-  for (; d < width; ++d) {
-    float sum = 0;
-    for (Index t = 0; t < step.length; ++t) {
-      const Element* values = elements<Element>(step, t, step.values);
-      sum += step.scores[t] * float_at(values + t % kAttentionBlock * width + d);
-    }
-    step.output[d] = sum;
+struct Block {
+  const AttentionStep& step;
+  const Element* keys;       // [kAttentionBlock, D]
+  const Element* values;     // [kAttentionBlock, D]
+  const Element* next_keys;  // of the next block, for prefetching
+  Index count;               // positions
+  Index hidden;              // positions at the start that the queries do not see
+};
+
+// Scores and weights of up to kHeadsTogether query heads for the positions of a block.
+struct BlockScores {
+  float of[kHeadsTogether][kAttentionBlock];
+  float decay[kHeadsTogether];  // factors of the sums so far
+};
+
+template <class Element>
+inline void prefetch(const Element* from, Index count) {
+  const auto* bytes = reinterpret_cast<const char*>(from);
+  for (Index i = 0; i < count * static_cast<Index>(sizeof(Element)); i += 64) {
+    __builtin_prefetch(bytes + i);
   }
 }
 
-inline float largest_of(const float* scores, Index count) {
-  Vector largest = Vector{} - __builtin_inff();
-  Index t = 0;
-  for (; t + kWidth <= count; t += kWidth) {
-    const Vector some = load_vector(scores + t);
-    largest = some > largest ? some : largest;
-  }
-  float result = -__builtin_inff();
-  for (int i = 0; i < kWidth; ++i) {
-    result = largest[i] > result ? largest[i] : result;
-  }
-  for (; t < count; ++t) {
-    result = scores[t] > result ? scores[t] : result;
-  }
-  return result;
-}
+// The sums of one query head in memory.
+struct AttentionSums {
+  float* values;   // [D]
+  float* largest;  // score
+  float* weights;
+};
 
-// Sets the scores of hidden positions so that their weights are 0. Returns the largest other score.
-inline float hide(const AttentionStep& step) {
-  const float largest = largest_of(step.scores + step.hidden, step.length - step.hidden);
-  for (Index t = 0; t < step.hidden; ++t) {
-    step.scores[t] = largest - 1000.0F;
-  }
-  return largest;
+inline AttentionSums sums_of(const AttentionStep& step, Index head) {
+  float* start = step.sums + head * step.sums_stride;
+  return {start, start + step.width, start + step.width + 1};
 }
 
 // Sums of adjacent lanes, first of a, then of b.
@@ -146,48 +107,78 @@ inline Vector sums_of_rows(Vector (&rows)[kWidth]) {
   return rows[0];
 }
 
-// rows[i] += products of key i with the query, for keys from `keys` on. If `count` < kWidth, the
-// last key fills the remaining rows: a variable row count would not keep the rows in registers.
-template <class Element>
-inline void add_keys(const AttentionStep& step, const Element* keys, Index count,
-                     Vector (&rows)[kWidth]) {
+// Returns the scores of kHeads query heads for `count` <= kWidth / kHeads keys, all of the first
+// head first. The last key fills missing ones: a variable number would not keep the sums in
+// registers. Every score is the same sum for any kHeads.
+template <int kHeads, class Element>
+inline Vector scores_of(const AttentionStep& step, const float* queries, const Element* keys,
+                        Index count) {
+  constexpr int kKeys = kWidth / kHeads;
+  const Index width = step.width;
   const Index last = count - 1;
-  for (Index d = 0; d + kWidth <= step.width; d += kWidth) {
-    const Vector query = load_vector(step.query + d);
+  Vector rows[kWidth] = {};
+  for (Index d = 0; d + kWidth <= width; d += kWidth) {
+    Vector query[kHeads];
+    for (int h = 0; h < kHeads; ++h) {
+      query[h] = load_vector(queries + h * width + d);
+    }
 #pragma GCC unroll 16
-    for (int i = 0; i < kWidth; ++i) {
-      const Index key = i < last ? i : last;
-      rows[i] += query * floats_at(keys + key * step.width + d);
+    for (int i = 0; i < kKeys; ++i) {
+      const Vector key = floats_at(keys + (i < last ? i : last) * width + d);
+#pragma GCC unroll 2
+      for (int h = 0; h < kHeads; ++h) {
+        rows[h * kKeys + i] += query[h] * key;
+      }
     }
   }
-}
-
-// Returns the scores of up to kWidth keys from `keys` on.
-template <class Element>
-inline Vector scores_of(const AttentionStep& step, const Element* keys, Index count) {
-  Vector rows[kWidth] = {};
-  add_keys(step, keys, count, rows);
   Vector scores = sums_of_rows(rows);
-  for (Index d = step.width / kWidth * kWidth; d < step.width; ++d) {
+  for (Index d = width / kWidth * kWidth; d < width; ++d) {
     for (Index i = 0; i < count; ++i) {
-      scores[i] += step.query[d] * float_at(keys + i * step.width + d);
+      for (int h = 0; h < kHeads; ++h) {
+        scores[h * kKeys + i] += queries[h * width + d] * float_at(keys + i * width + d);
+      }
     }
   }
   return scores * step.scale;
 }
 
-// Stores the scores of all positions.
+// Stores the scores of `heads` query heads from `first` on. Meanwhile prefetches the values.
 template <class Element>
-inline void keep_scores(const AttentionStep& step) {
-  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
-    const Element* keys = elements<Element>(step, begin, step.keys);
-    const Index count = positions_of_block(step, begin);
-    for (Index t = 0; t < count; t += kWidth) {
-      const Index rest = count - t < kWidth ? count - t : kWidth;
-      const Vector scores = scores_of(step, keys + t * step.width, rest);
-      __builtin_memcpy(step.scores + begin + t, &scores, static_cast<std::size_t>(rest) * 4);
+inline void keep_scores(const Block<Element>& block, Index first, Index heads,
+                        BlockScores& scores) {
+  const Index width = block.step.width;
+  const float* queries = block.step.queries + first * width;
+  for (Index begin = 0; begin < block.count; begin += kWidth) {
+    if (first == 0) {
+      prefetch(block.values + begin * width, kWidth * width);
     }
+    for_tiles<kHeadTile>(0, heads, [&](auto size, Index head) {
+      constexpr int kHeads = decltype(size)::value;
+      constexpr int kKeys = kWidth / kHeads;
+      for (Index t = begin; t < begin + kWidth && t < block.count; t += kKeys) {
+        const Index rest = block.count - t < kKeys ? block.count - t : kKeys;
+        const Vector some =
+            scores_of<kHeads>(block.step, queries + head * width, block.keys + t * width, rest);
+        for (int h = 0; h < kHeads; ++h) {
+          __builtin_memcpy(scores.of[head + h] + t,
+                           reinterpret_cast<const float*>(&some) + h * kKeys, kKeys * 4);
+        }
+      }
+    });
   }
+}
+
+inline float largest_of(const float (&scores)[kAttentionBlock]) {
+  Vector largest = Vector{} - kInfinity;
+  for (Index t = 0; t < kAttentionBlock; t += kWidth) {
+    const Vector some = load_vector(scores + t);
+    largest = some > largest ? some : largest;
+  }
+  float result = -kInfinity;
+  for (int i = 0; i < kWidth; ++i) {
+    result = largest[i] > result ? largest[i] : result;
+  }
+  return result;
 }
 
 // Replaces `count` scores by exponentials; returns their sum. Not inlined: with a constant count
@@ -196,25 +187,8 @@ __attribute__((noinline)) float exponentials(float* scores, Index count, float l
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (Index t = 0; t < count; ++t) {
-    scores[t] = fast_exp(scores[t] - largest);
+    scores[t] = softmax_exp(scores[t] - largest);
     sum += scores[t];
-  }
-  return sum;
-}
-
-// Replaces the scores by exponentials; returns their sum. Pads the last scores to a whole vector:
-// one by one they would take longer than all others.
-inline float exponentials(const AttentionStep& step, float largest) {
-  const Index whole = step.length / kPanelRows * kPanelRows;
-  const Index rest = step.length - whole;
-  float sum = exponentials(step.scores, whole, largest);
-  if (rest > 0) {
-    float last[kPanelRows];
-    for (Index i = 0; i < kPanelRows; ++i) {
-      last[i] = i < rest ? step.scores[whole + i] : largest - 1000.0F;
-    }
-    sum += exponentials(last, kPanelRows, largest);
-    __builtin_memcpy(step.scores + whole, last, static_cast<std::size_t>(rest) * 4);
   }
   return sum;
 }
@@ -226,34 +200,207 @@ inline void soft_cap(float cap, float* scores, Index n) {
   }
 }
 
-inline void scale(float* x, Index n, float factor) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    x[i] *= factor;
+// Replaces the scores of a head by weights exp(score - largest so far). Returns the factor of the
+// sums so far, whose largest score may have been smaller.
+template <class Element>
+inline float weigh(const Block<Element>& block, float (&scores)[kAttentionBlock],
+                   const AttentionSums& sums) {
+  if (block.step.cap > 0) {
+    soft_cap(block.step.cap, scores, block.count);
+  }
+  for (Index t = 0; t < block.hidden; ++t) {
+    scores[t] = -kInfinity;
+  }
+  for (Index t = block.count; t < kAttentionBlock; ++t) {
+    scores[t] = -kInfinity;
+  }
+  const float before = *sums.largest;
+  const float here = largest_of(scores);
+  const float largest = here > before ? here : before;
+  const float decay = softmax_exp(before - largest);
+  *sums.largest = largest;
+  *sums.weights = *sums.weights * decay + exponentials(scores, kAttentionBlock, largest);
+  return decay;
+}
+
+// Adds 16 * kWide columns of the weighted values from column d on to the sums of kHeads heads.
+template <int kHeads, int kWide, class Element>
+inline void add_columns_of_values(const Block<Element>& block, Index first, Index head, Index d,
+                                  const BlockScores& scores) {
+  const Index width = block.step.width;
+  const Element* values = block.values + d;
+  const bool leads = first + head + d == 0;  // prefetches the next keys for all
+  Lanes sums[kHeads][kWide][kSums] = {};
+  const auto add = [&](Index t, int chain) {
+#pragma GCC unroll 4
+    for (int w = 0; w < kWide; ++w) {
+      Lanes row;
+      for (int p = 0; p < kParts; ++p) {
+        row.part[p] = floats_at(values + t * width + w * kPanelRows + p * kWidth);
+      }
+#pragma GCC unroll 3
+      for (int h = 0; h < kHeads; ++h) {
+        add_product(row, scores.of[head + h][t], sums[h][w][chain]);
+      }
+    }
+  };
+  Index t = 0;
+  for (; t + kSums <= block.count; t += kSums) {
+    if (leads) {
+      prefetch(block.next_keys + t * width, kSums * width);
+    }
+#pragma GCC unroll 2
+    for (int c = 0; c < kSums; ++c) {
+      add(t + c, c);
+    }
+  }
+  for (int c = 0; t < block.count; ++t, ++c) {
+    add(t, c);
+  }
+  for (int h = 0; h < kHeads; ++h) {
+    float* to = sums_of(block.step, first + head + h).values + d;
+    for (int w = 0; w < kWide; ++w) {
+      Lanes so_far;
+      load(to + w * kPanelRows, so_far);
+      for (int p = 0; p < kParts; ++p) {
+        so_far.part[p] = so_far.part[p] * scores.decay[head + h] +
+                         (sums[h][w][0].part[p] + sums[h][w][1].part[p]);
+      }
+      store(so_far, to + w * kPanelRows);
+    }
+  }
+}
+
+// Adds up to kWidth columns of the weighted values from column d on, as a vector: compilers round
+// scalar sums in different ways.
+template <int kHeads, class Element>
+inline void add_last_columns(const Block<Element>& block, Index first, Index head, Index d,
+                             const BlockScores& scores) {
+  const Index width = block.step.width;
+  const Index count = width - d < kWidth ? width - d : kWidth;
+  Vector sums[kHeads] = {};
+  for (Index t = 0; t < block.count; ++t) {
+    const Vector row = first_floats(block.values + t * width + d, count);
+    for (int h = 0; h < kHeads; ++h) {
+      sums[h] += row * scores.of[head + h][t];
+    }
+  }
+  for (int h = 0; h < kHeads; ++h) {
+    float* to = sums_of(block.step, first + head + h).values + d;
+    const Vector sum = first_floats(to, count) * scores.decay[head + h] + sums[h];
+    __builtin_memcpy(to, &sum, static_cast<std::size_t>(count) * 4);
+  }
+}
+
+// values = decay values + sum over t of weights[t] values[t], for kHeads heads.
+template <int kHeads, class Element>
+inline void add_values(const Block<Element>& block, Index first, Index head,
+                       const BlockScores& scores) {
+  constexpr int kWide = kParts == 1 ? 4 : 1;  // accumulators that fit the registers
+  const Index width = block.step.width;
+  Index d = 0;
+  for (; d + kWide * kPanelRows <= width; d += kWide * kPanelRows) {
+    add_columns_of_values<kHeads, kWide>(block, first, head, d, scores);
+  }
+  for (; d + kPanelRows <= width; d += kPanelRows) {
+    add_columns_of_values<kHeads, 1>(block, first, head, d, scores);
+  }
+  for (; d < width; d += kWidth) {
+    add_last_columns<kHeads>(block, first, head, d, scores);
+  }
+}
+
+// Calls body(Constant<n>, head) for tiles of heads whose weighted values fit the registers.
+template <class Body>
+inline void for_head_tiles(Index heads, const Body& body) {
+  Index head = 0;
+  if constexpr (kVectorBytes == 64) {
+    for (; heads - head == 3 || heads - head >= 5; head += 3) {
+      body(Constant<3>(), head);
+    }
+  }
+  for_tiles<kHeadTile>(head, heads, body);
+}
+
+template <class Element>
+void attend_block(const Block<Element>& block) {
+  BlockScores scores;
+  for (Index first = 0; first < block.step.heads; first += kHeadsTogether) {
+    const Index rest = block.step.heads - first;
+    const Index heads = rest < kHeadsTogether ? rest : kHeadsTogether;
+    keep_scores(block, first, heads, scores);
+    for (Index head = 0; head < heads; ++head) {
+      scores.decay[head] = weigh(block, scores.of[head], sums_of(block.step, first + head));
+    }
+    for_head_tiles(heads, [&](auto size, Index head) {
+      add_values<decltype(size)::value>(block, first, head, scores);
+    });
   }
 }
 
 template <class Element>
 void attend(const AttentionStep& step) {
-  keep_scores<Element>(step);
-  if (step.cap > 0) {
-    soft_cap(step.cap, step.scores, step.length);
+  for (Index head = 0; head < step.heads; ++head) {
+    const AttentionSums sums = sums_of(step, head);
+    for (Index d = 0; d < step.width; ++d) {
+      sums.values[d] = 0;
+    }
+    *sums.largest = -kInfinity;
+    *sums.weights = 0;
   }
-  const float largest = hide(step);
-  const float sum = exponentials(step, largest);
-  add_values<Element>(step);
-  scale(step.output, step.width, 1.0F / sum);
+  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
+    const void* const* memory = step.blocks + begin / kAttentionBlock;
+    const Index rest = step.length - begin;
+    const auto at = [&](const void* start, Index offset) {
+      return static_cast<const Element*>(start) + offset;
+    };
+    const void* next = rest > kAttentionBlock ? memory[1] : step.next;
+    attend_block<Element>({.step = step,
+                           .keys = at(*memory, step.keys),
+                           .values = at(*memory, step.values),
+                           .next_keys = at(next != nullptr ? next : *memory, step.keys),
+                           .count = rest < kAttentionBlock ? rest : kAttentionBlock,
+                           .hidden = begin == 0 ? step.hidden : 0});
+  }
 }
 
 void attend_any(const AttentionStep& step) {
   step.bfloat16 ? attend<Bfloat16>(step) : attend<float>(step);
 }
 
+// Adds the sums of `count` parts of the context, in order.
+void merge(const float* parts, Index count, Index width, float* output) {
+  const Index size = attention_sums(width);
+  float largest = -kInfinity;
+  for (Index i = 0; i < count; ++i) {
+    const float here = parts[i * size + width];
+    largest = here > largest ? here : largest;
+  }
+  for (Index d = 0; d < width; ++d) {
+    output[d] = 0;
+  }
+  float weights = 0;
+  for (Index i = 0; i < count; ++i) {
+    const float* part = parts + i * size;
+    const float factor = softmax_exp(part[width] - largest);
+    weights += factor * part[width + 1];
+#pragma omp simd
+    for (Index d = 0; d < width; ++d) {
+      output[d] += factor * part[d];
+    }
+  }
+  const float share = 1.0F / weights;
+#pragma omp simd
+  for (Index d = 0; d < width; ++d) {
+    output[d] *= share;
+  }
+}
+
 }  // namespace
 
 namespace HEADLIGHT_VARIANT {
 
-const AttentionSteps kAttentionSteps = {.attend = attend_any};
+const AttentionSteps kAttentionSteps = {.attend = attend_any, .merge = merge};
 
 }  // namespace HEADLIGHT_VARIANT
 }  // namespace headlight::kernels

@@ -1,6 +1,9 @@
 #include <cmath>
 #include <random>
 
+#include "formats/gguf/gguf_config.h"
+#include "formats/huggingface/model_weights.h"
+#include "formats/huggingface/weight_files.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/model_directory.h"
@@ -8,6 +11,7 @@
 #include "headlight/nn/lora.h"
 #include "io/fingerprint.h"
 #include "io/temporary_folder.h"
+#include "nn/packed_weight.h"
 #include "support/catch.h"
 #include "support/gguf_bytes.h"
 #include "support/tensors.h"
@@ -46,6 +50,13 @@ const std::vector<BlockShape>& block_shapes() {
   return shapes;
 }
 
+// Heads of attention; all together have width 256.
+struct HeadShape {
+  std::uint32_t count = 4;
+  std::uint32_t key_heads = 2;
+  std::uint32_t width = 64;
+};
+
 // A file of Llama's architecture with random blocks.
 class LlamaFile {
  public:
@@ -68,15 +79,16 @@ class LlamaFile {
     ++count_;
   }
 
-  std::string bytes() const {
+  std::string bytes(const HeadShape& heads) const {
     const auto number = [](const std::string& key, std::uint32_t value) {
       return gguf_entry("llama." + key, 4, gguf_number(value));
     };
     const std::string header =
         gguf_start(count_, 9) + gguf_entry("general.architecture", 8, gguf_text("llama")) +
         number("context_length", 64) + number("embedding_length", 256) + number("block_count", 2) +
-        number("feed_forward_length", 512) + number("attention.head_count", 4) +
-        number("attention.head_count_kv", 2) + number("attention.key_length", 64) +
+        number("feed_forward_length", 512) + number("attention.head_count", heads.count) +
+        number("attention.head_count_kv", heads.key_heads) +
+        number("attention.key_length", heads.width) +
         gguf_entry("llama.attention.layer_norm_rms_epsilon", 6, gguf_number(1e-5F)) + table_;
     return gguf_file(header, 0) + elements_;
   }
@@ -101,7 +113,9 @@ class LlamaFile {
 
 // Writes a model whose matrices have the given types in turn.
 std::filesystem::path write_llama(const TemporaryFolder& folder,
-                                  const std::vector<BlockShape>& types) {
+                                  const std::vector<BlockShape>& types,
+                                  const HeadShape& heads = {}) {
+  const std::uint64_t key_rows = heads.key_heads * heads.width;
   LlamaFile file;
   std::size_t number = 0;
   const auto matrix = [&](const std::string& name, std::uint64_t columns, std::uint64_t rows) {
@@ -113,14 +127,14 @@ std::filesystem::path write_llama(const TemporaryFolder& folder,
     file.add(layer + "attn_norm", 256, 0);
     file.add(layer + "ffn_norm", 256, 0);
     matrix(layer + "attn_q", 256, 256);
-    matrix(layer + "attn_k", 256, 128);
-    matrix(layer + "attn_v", 256, 128);
+    matrix(layer + "attn_k", 256, key_rows);
+    matrix(layer + "attn_v", 256, key_rows);
     matrix(layer + "attn_output", 256, 256);
     matrix(layer + "ffn_gate", 256, 512);
     matrix(layer + "ffn_up", 256, 512);
     matrix(layer + "ffn_down", 512, 256);
   }
-  write_bytes(folder / "model.gguf", file.bytes());
+  write_bytes(folder / "model.gguf", file.bytes(heads));
   return folder / "model.gguf";
 }
 
@@ -248,6 +262,32 @@ TEST_CASE("a model of stored blocks has the fingerprint of its expanded weights"
         fingerprint(*expanded));
   CHECK(stored_weight_bytes(path).value() <
         0.5 * 4 * static_cast<double>(expanded->parameter_count()));
+}
+
+TEST_CASE("the memory of a stored model is counted as it is allocated") {
+  const auto bytes_of = [](const Gpt& model) {
+    double bytes = 0;
+    for (const auto& [weight, tensor] : model.weights()) {
+      const PackedMatrix* panels = packed_matrix(model, weight);
+      bytes += static_cast<double>(panels != nullptr ? panels->bytes() : 4 * tensor.numel());
+    }
+    return bytes;
+  };
+  const auto counted = [](const std::filesystem::path& path) {
+    const GgufFile file(path);
+    const auto [architecture, config] = read_gguf_model(file);
+    return ModelWeights(gguf_weights(file), architecture->layout).stored_bytes(config);
+  };
+  const TemporaryFolder folder;
+  const std::filesystem::path path = write_llama(folder, block_shapes());
+  CHECK(counted(path) == bytes_of(*load_weights(path, {.matrices = MatrixForm::stored})));
+
+  // Eight rows of keys and eight of values share a panel, but not their type.
+  const TemporaryFolder narrow;
+  const std::filesystem::path mixed = write_llama(narrow, block_shapes(), {32, 1, 8});
+  const std::unique_ptr<Gpt> model = load_weights(mixed, {.matrices = MatrixForm::stored});
+  const double expanded = 4.0 * (256 + 8 + 8) * 256;
+  CHECK(counted(mixed) == bytes_of(*model) + expanded);
 }
 
 TEST_CASE("other forms of matrices round as round_weights does") {
