@@ -9,6 +9,7 @@ import {headsCommand, openHeads} from './heads.js';
 import {layersCommand, openLayers} from './layers.js';
 import {kPair, kText, openingFor} from './opening.js';
 import {openPair, pairCommand} from './pair.js';
+import {openPictures} from './picture.js';
 import {openRuns} from './runs.js';
 import {ask, clearWarnings, page} from './server.js';
 import {changed, kParts, kSettings, newSession, readAddress, readQuery, session} from './session.js';
@@ -171,6 +172,7 @@ async function open() {
   openLayers();
   openPair();
   openRuns();
+  openPictures();
   showPart();
   document.documentElement.dataset.painted = Math.round(performance.now());
   await openModels();
