@@ -4,7 +4,7 @@ import {korean} from '/views/words/korean.js';
 import {setWords} from '/views/words/words.js';
 import {release} from './board.js';
 import {chatCommand, openChat} from './chat.js';
-import {openClasses} from './classes.js';
+import {classesCommand, openClasses} from './classes.js';
 import {headsCommand, openHeads} from './heads.js';
 import {layersCommand, openLayers} from './layers.js';
 import {kPair, kText, openingFor} from './opening.js';
@@ -92,7 +92,7 @@ function listenToCopies() {
   const copy = async (button, text) => {
     await navigator.clipboard.writeText(text).catch(() => prompt('', text));
     button.textContent = say('copied');
-    setTimeout(() => { button.textContent = say(button.id); }, 1200);
+    setTimeout(() => { button.textContent = say(button.dataset.say); }, 1200);
   };
   byId('copy').addEventListener('click', () => {
     const command = kCommands[session.part]();
@@ -100,6 +100,7 @@ function listenToCopies() {
       copy(byId('copy'), command);
     }
   });
+  byId('copy-classes').addEventListener('click', () => copy(byId('copy-classes'), classesCommand()));
   byId('link').addEventListener('click', () => copy(byId('link'), location.href));
 }
 
