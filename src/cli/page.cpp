@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <span>
 
 #include "base/printable.h"
 #include "base/split.h"
@@ -13,6 +15,8 @@
 #include "cli/terminal/text_data.h"
 #include "files/input_file.h"
 #include "formats/gguf/gguf_config.h"
+#include "formats/gguf/gguf_vocabulary.h"
+#include "formats/huggingface/model_weights.h"
 #include "headlight/base/choices.h"
 #include "serve/file_page.h"
 #include "views/report/json_output.h"
@@ -25,6 +29,9 @@ namespace fs = std::filesystem;
 constexpr const char* kPageScript = "headlight.js";
 constexpr const char* kPageProgram = "headlight.wasm.gz";
 constexpr Index kLargestProgram = Index{64} << 20;  // bytes
+constexpr Index kLargestEmbedded = Index{1} << 30;  // bytes of a model as text in the page
+constexpr double kMebibyte = 1 << 20;
+constexpr double kMostMemory = 3600 * kMebibyte;  // leaves room for activations
 
 constexpr const char* kPageDetails =
     "Writes one HTML file that holds a model, Headlight as WebAssembly, and the page of headlight "
@@ -36,10 +43,12 @@ constexpr const char* kPageDetails =
     "headlight.js and headlight.wasm.gz come from the folder of --engine, else from "
     "share/headlight/page of the installation, else from the WebAssembly build beside this one "
     "(cmake --preset wasm).\n\n"
+    "--separate writes the model into a second file: demo.bin beside demo.html. Web servers then "
+    "send a small page, which shows the progress of the download. It does not open from a disk.\n\n"
     "--story FILE.md makes the page a presentation: it shows one step at a time, with a heading, a "
     "few sentences and one view of the model. docs/page.md describes the file, and "
     "data/stories has one about the toy model.\n\n"
-    "JSON keys: file, bytes, model_bytes, warnings.";
+    "JSON keys: file, bytes, model_file (null if embedded), model_bytes, warnings.";
 
 constexpr std::array<std::string_view, 2> kPageWeights{"float32", "int8"};
 
@@ -62,6 +71,7 @@ Options page_options() {
       .choice("weights",
               "Store matrices in this precision (default: float32, or that of the GGUF file)",
               kPageWeights)
+      .flag("separate", "Write the model into a second file, OUT with the ending .bin")
       .value("engine", "Folder with headlight.js and headlight.wasm.gz");
   options.paths({"out", "engine", "story"});
   return options;
@@ -116,24 +126,50 @@ serve::Story story_of(const Options& options, const std::vector<std::string>& vi
                            {.views = views, .layers = config.n_layer, .heads = config.n_head});
 }
 
+// Checks that the page can open a GGUF file, from its tables alone, and that a browser can hold it.
+void require_opens(const fs::path& path, bool is_embedded) {
+  const GgufFile file(path);
+  auto [architecture, config] = read_gguf_model(file);
+  ModelWeights weights(gguf_weights(file), architecture->layout);
+  weights.settle(config);
+  weights.check(config);
+  read_gguf_vocabulary(file);
+  // float32 weights are packed a second time for generation.
+  const double memory = weights.has_integers()
+                            ? weights.stored_bytes(config)
+                            : 8.0 * static_cast<double>(count_parameters(config).total());
+  require(memory <= kMostMemory, shown(path), ": needs ", std::lround(memory / kMebibyte),
+          " MiB of memory in a browser; WebAssembly has 4096, of which a model can use ",
+          std::lround(kMostMemory / kMebibyte),
+          weights.has_integers() ? "" : "; try --weights int8");
+  const auto bytes = static_cast<Index>(fs::file_size(path));
+  require(!is_embedded || bytes <= kLargestEmbedded, shown(path), ": has ", bytes >> 20,
+          " MiB; a page embeds at most ", kLargestEmbedded >> 20,
+          ", because a browser holds its text and the model at once; use --separate",
+          weights.has_integers() ? "" : " or --weights int8");
+}
+
 // GGUF file to embed: the user's, or one that is removed at the end.
 class PageModel {
  public:
   PageModel(const fs::path& model, const Options& options) : file_(find_model_directory(model)) {
+    const bool is_embedded = !options.given("separate");
     if (is_gguf_file(file_) && !options.given("weights")) {
+      require_opens(file_, is_embedded);
       return;
     }
     LoadedModel loaded = load_model_with_warnings(file_, {.adjust = simplify_heads});
     temporary_ = fs::path(options.text("out") + ".gguf.tmp");
     const GgufType type = options.text("weights") == "int8" ? GgufType::q8_0 : GgufType::f32;
-    warnings_ = write_gguf_file(*temporary_, loaded, type, true);
-  }
-  ~PageModel() {
-    if (temporary_) {
-      std::error_code ignored;
-      fs::remove(*temporary_, ignored);
+    try {
+      warnings_ = write_gguf_file(*temporary_, loaded, type, true);
+      require_opens(*temporary_, is_embedded);
+    } catch (...) {
+      remove_temporary();  // no destructor runs
+      throw;
     }
   }
+  ~PageModel() { remove_temporary(); }
   PageModel(const PageModel&) = delete;
   PageModel& operator=(const PageModel&) = delete;
 
@@ -141,6 +177,13 @@ class PageModel {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
+  void remove_temporary() {
+    if (temporary_) {
+      std::error_code ignored;
+      fs::remove(*temporary_, ignored);
+    }
+  }
+
   fs::path file_;
   std::optional<fs::path> temporary_;
   std::vector<std::string> warnings_;
@@ -153,16 +196,50 @@ std::string name_of_model(const fs::path& path) {
   return (last.extension() == ".gguf" ? last.stem() : last.filename()).string();
 }
 
-void page_command(const Options& options) {
-  const std::string& model = options.positional();
+// Returns the path of the page. Throws Error if it cannot be one.
+fs::path page_path(const Options& options) {
   require(options.given("out") && !options.text("out").empty(),
           "--out: expected the name of the page, such as demo.html");
   const fs::path out = options.text("out");
   require(!out.has_parent_path() || fs::is_directory(out.parent_path()),
           "--out: expected a file in an existing folder, got ", shown(out));
   std::error_code not_there;
-  require(!fs::equivalent(out, model, not_there),
+  require(!fs::equivalent(out, options.positional(), not_there),
           "--out: expected another file than the model, got ", shown(out));
+  return out;
+}
+
+bool begins_as_gguf(const fs::path& path) {
+  constexpr std::string_view kMagic = "GGUF";
+  const InputFile file(path);
+  std::array<char, kMagic.size()> begin{};
+  if (file.size() >= std::ssize(begin)) {
+    file.read(0, std::as_writable_bytes(std::span(begin)));
+  }
+  return std::string_view(begin.data(), begin.size()) == kMagic;
+}
+
+// Returns the path of the model beside the page; empty without --separate. Throws Error for a file
+// that no page has written.
+fs::path model_path(const Options& options, const fs::path& out) {
+  if (!options.given("separate")) {
+    return {};
+  }
+  fs::path model = out;
+  model.replace_extension(".bin");
+  require(model != out, "--out: expected a name that does not end in .bin, got ", shown(out));
+  std::error_code not_there;
+  require(!fs::equivalent(model, options.positional(), not_there),
+          "--separate: would replace the model; choose another --out than ", shown(out));
+  require(!fs::exists(fs::symlink_status(model)) || begins_as_gguf(model),
+          "--separate: expected no file or the model of an earlier page, got ", shown(model));
+  return model;
+}
+
+void page_command(const Options& options) {
+  const std::string& model = options.positional();
+  const fs::path out = page_path(options);
+  const fs::path beside = model_path(options, out);
   const fs::path engine = engine_folder(options);
   const std::vector<std::string> views = views_of(options);
   const PageModel file(model, options);
@@ -173,17 +250,21 @@ void page_command(const Options& options) {
                           .source = model,
                           .text = options.given("text") ? options.text("text") : "",
                           .views = views,
-                          .story = story_of(options, views, file.path())},
+                          .story = story_of(options, views, file.path()),
+                          .model_file = beside},
                          file.path());
   log_warnings(file.warnings());
   if (options.json()) {
     print_json({{"file", out.string()},
                 {"bytes", fs::file_size(out)},
+                {"model_file", beside.empty() ? Json() : Json(beside.string())},
                 {"model_bytes", fs::file_size(file.path())},
                 {"warnings", file.warnings()}});
     return;
   }
-  std::cout << escaped(out.string()) << "\n";
+  for (const fs::path& written : {out, beside}) {
+    std::cout << escaped(written.string()) << (written.empty() ? "" : "\n");
+  }
 }
 
 }  // namespace

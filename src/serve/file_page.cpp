@@ -1,5 +1,7 @@
 #include "serve/file_page.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -19,11 +21,22 @@ namespace {
 // Bytes of the model in one element; a multiple of 3, so that only the last text is padded.
 constexpr Index kPartBytes = Index{6} << 20;
 
-constexpr std::string_view kPolicy =
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-    "'nonce-headlight' 'wasm-unsafe-eval'; worker-src blob:; style-src 'nonce-headlight'; img-src "
-    "data:; base-uri 'none'; form-action 'none'\">\n";
 constexpr std::string_view kViews = "views/";
+
+// Model in a file beside the page. An empty name: the page embeds it.
+struct ModelFile {
+  std::string name = {};
+  Index bytes = 0;
+  XXH64_hash_t hash = 0;  // of the content, so that no browser takes an older file from its cache
+};
+
+std::string policy_element(bool fetches_model) {
+  return concat_text(
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+      "'nonce-headlight' 'wasm-unsafe-eval'; worker-src blob:; style-src 'nonce-headlight'; "
+      "img-src data:; ",
+      fetches_model ? "connect-src 'self'; " : "", "base-uri 'none'; form-action 'none'\">\n");
+}
 
 // Returns a file by the path that the server gives it.
 std::string page_file(const std::string& name) {
@@ -49,14 +62,16 @@ Json story_json(const Story& story) {
   return {{"title", story.title}, {"steps", steps}};
 }
 
-std::string settings_json(const FilePage& page, Index bytes) {
+std::string settings_json(const FilePage& page, const ModelFile& model) {
   const std::string worker(contents_of(serve_page_files(), "file/worker.js"));
   return embedded_json({{"name", page.name},
                         {"source", page.source},
                         {"text", page.text},
                         {"views", page.views},
                         {"story", story_json(page.story)},
-                        {"bytes", bytes},
+                        {"bytes", model.bytes},
+                        {"file", model.name},
+                        {"version", std::to_string(model.hash)},
                         {"script", page.script + "\n" + worker}});
 }
 
@@ -65,7 +80,7 @@ std::string element_of(std::string_view attributes, std::string_view text) {
 }
 
 // Returns the page up to the model: index.html with its styles and scripts in place of the links.
-std::string page_head(const FilePage& page, Index bytes) {
+std::string page_head(const FilePage& page, const ModelFile& model) {
   std::string html;
   std::string_view rest = contents_of(serve_page_files(), "index.html");
   while (!rest.empty()) {
@@ -76,7 +91,7 @@ std::string page_head(const FilePage& page, Index bytes) {
       const std::string file = attribute_of(line, "href").substr(1);
       html += concat_text("<style nonce=\"headlight\">\n", page_file(file), "</style>\n");
     } else if (line.starts_with("<script type=\"module\"")) {
-      html += element_of("id=\"page-settings\"", settings_json(page, bytes));
+      html += element_of("id=\"page-settings\"", settings_json(page, model));
       html += concat_text("<script nonce=\"headlight\">\n'use strict';\n{\n",
                           page_script(page_file, "file/main.js"), "}\n</script>\n");
       break;  // </body> and </html> follow the model
@@ -84,7 +99,7 @@ std::string page_head(const FilePage& page, Index bytes) {
       html += concat_text("<html lang=\"", page.story.language, "\">\n");
     } else {
       html += line;
-      html += line.starts_with("<meta charset") ? kPolicy : "";
+      html += line.starts_with("<meta charset") ? policy_element(!model.name.empty()) : "";
     }
   }
   return html;
@@ -94,19 +109,42 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
+// Calls `see` with each part of a file.
+template <typename See>
+void for_each_part(const InputFile& file, const See& see) {
+  for (Index begin = 0; begin < file.size(); begin += kPartBytes) {
+    std::vector<std::byte> part(
+        static_cast<std::size_t>(std::min(kPartBytes, file.size() - begin)));
+    file.read(begin, part);
+    see(std::span<const std::byte>(part));
+  }
+}
+
+ModelFile write_model_file(const std::filesystem::path& out, const InputFile& model) {
+  ModelFile written{.name = out.filename().string(), .bytes = model.size()};
+  replace_file(out, [&](FileWriter& writer) {
+    for_each_part(model, [&](std::span<const std::byte> part) {
+      writer.write(part);
+      written.hash = XXH3_64bits_withSeed(part.data(), part.size(), written.hash);
+    });
+  });
+  return written;
+}
+
 }  // namespace
 
 void write_file_page(const std::filesystem::path& out, const FilePage& page,
                      const std::filesystem::path& model) {
   const InputFile file(model);
   replace_file(out, [&](FileWriter& writer) {
-    writer.write(page_head(page, file.size()));
+    const bool is_separate = !page.model_file.empty();
+    writer.write(page_head(page, is_separate ? write_model_file(page.model_file, file)
+                                             : ModelFile{.bytes = file.size()}));
     writer.write(element_of("id=\"page-program\"", base64_of(bytes_of(page.program))));
-    for (Index begin = 0; begin < file.size(); begin += kPartBytes) {
-      std::vector<std::byte> part(
-          static_cast<std::size_t>(std::min(kPartBytes, file.size() - begin)));
-      file.read(begin, part);
-      writer.write(element_of("class=\"page-model\"", base64_of(part)));
+    if (!is_separate) {
+      for_each_part(file, [&](std::span<const std::byte> part) {
+        writer.write(element_of("class=\"page-model\"", base64_of(part)));
+      });
     }
     writer.write("<i id=\"end-of-file\" hidden></i>\n</body>\n</html>\n");
   });

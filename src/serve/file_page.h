@@ -24,11 +24,14 @@ struct FilePage {
   // Parts of the page that have tabs, of kFilePageViews. The first one opens.
   std::vector<std::string> views = {};
   Story story = {};  // steps to show first; empty: none
+  // File for the model, in the folder of the page, which fetches it. Empty: the page embeds it.
+  std::filesystem::path model_file = {};
 };
 
 // Writes the page of `headlight serve` as one HTML file, which asks the embedded program instead of
-// a server. `model` is a GGUF file. The page sends no request: its policy forbids all. Replaces the
-// file in one step. Throws Error if the model cannot be read or the page not be written.
+// a server. `model` is a GGUF file. The page sends no request: its policy forbids all, except those
+// to its own server for `model_file`. Replaces each file in one step, the page last. Throws Error
+// if the model cannot be read or the page not be written.
 void write_file_page(const std::filesystem::path& out, const FilePage& page,
                      const std::filesystem::path& model);
 

@@ -27,7 +27,8 @@ class PageExchange final : public serve::HttpExchange {
   explicit PageExchange(int question) : question_(question) {}
   ~PageExchange() override {
     if (!is_over_) {
-      send(serve::error_response(500, "the question was not answered"));
+      // A failed step drops its questions, also those whose answer has begun.
+      send(serve::error_response(500, "the answer broke off, most likely for want of memory"));
     }
   }
 

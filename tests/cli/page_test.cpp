@@ -98,6 +98,79 @@ TEST_CASE("page embeds a GGUF file as it is", "[cli]") {
   CHECK(embedded(file_contents(out), kModel) == file_contents(gguf));
 }
 
+TEST_CASE("page writes the model into a second file", "[cli]") {
+  const ScratchFolder folder;
+  const std::string gguf = folder.at("model.gguf");
+  const std::string model = model_of_bytes(folder);
+  REQUIRE(run_headlight({"export", model, "--to", "gguf", "--out", gguf}).exit_code == 0);
+  const auto page = [&](const std::string& of, const std::string& out) {
+    return run_headlight({"page", of, "--separate", "--out", out, "--engine", engine(folder)});
+  };
+  const std::string out = folder.at("demo.html");
+  CHECK(page(gguf, out).out == out + "\n" + folder.at("demo.bin") + "\n");
+  const std::string html = file_contents(out);
+  CHECK(contains(html, "connect-src 'self'"));
+  CHECK(contains(html, "\"file\":\"demo.bin\""));
+  CHECK(!contains(html, kModel));
+  CHECK(embedded(html, kProgram) == "program");
+  CHECK(file_contents(folder.at("demo.bin")) == file_contents(gguf));
+  REQUIRE(page(gguf, out).exit_code == 0);  // replaces its own file
+  CHECK(file_contents(out) == html);
+
+  const auto refused = [&](const std::string& of, const std::string& name, const char* message) {
+    const ProgramResult result = page(of, folder.at(name));
+    INFO(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(contains(result.err, message));
+  };
+  refused(gguf, "page.bin", "--out: expected a name that does not end in .bin");
+  refused(folder.at("demo.bin"), "demo.html", "--separate: would replace the model");
+  write_file(folder.at("other.bin"), "letters");
+  refused(gguf, "other.html", "--separate: expected no file or the model of an earlier page");
+  CHECK(file_contents(folder.at("other.bin")) == "letters");
+  CHECK(!fs::exists(folder.at("other.html")));
+  fs::create_directory(folder.at("folder.html"));
+  refused(gguf, "folder.html", "folder.html");
+  CHECK(!fs::exists(folder.at("folder.bin")));
+}
+
+TEST_CASE("page refuses a GGUF file that it could not open", "[cli]") {
+  const ScratchFolder folder;
+  const std::string gguf = folder.at("model.gguf");
+  REQUIRE(
+      run_headlight({"export", model_of_bytes(folder), "--to", "gguf", "--out", gguf}).exit_code ==
+      0);
+  const std::string bytes = file_contents(gguf);
+  const auto refused = [&](const std::string& content, const std::string& message) {
+    write_file(gguf, content);
+    for (const std::string mode : {"--separate", "--json"}) {
+      const ProgramResult result = run_headlight(
+          {"page", gguf, mode, "--out", folder.at("demo.html"), "--engine", engine(folder)});
+      INFO(result.err);
+      CHECK(result.exit_code == 2);
+      CHECK(contains(result.err, message));
+      CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    }
+  };
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string other = bytes;
+    return other.replace(other.find(from), from.size(), to);
+  };
+  refused(bytes.substr(0, bytes.size() / 2), "model.gguf");
+  refused(changed("general.architecture", "general.architecturX"), "general.architecture");
+  refused(changed("blk.0.attn_output.weight", "blk.0.attn_outpuX.weight"), "attn_outpu");
+  refused(changed("{\"version\":\"1.0\"", "[\"version\":\"1.0\""), "tokenizer");
+  CHECK(!fs::exists(folder.at("demo.html")));
+  CHECK(!fs::exists(folder.at("demo.bin")));
+
+  write_file(gguf, bytes);
+  fs::resize_file(gguf, (std::uintmax_t{1} << 30) + 1);  // with a hole: takes no space on the disk
+  const ProgramResult large =
+      run_headlight({"page", gguf, "--out", folder.at("demo.html"), "--engine", engine(folder)});
+  CHECK(large.exit_code == 2);
+  CHECK(contains(large.err, "a page embeds at most 1024, because"));
+}
+
 TEST_CASE("page names what is missing", "[cli]") {
   const ScratchFolder folder;
   const std::string model = model_of_bytes(folder);

@@ -18,15 +18,14 @@ pictures=${2:-}
 model=${3:-}
 work=$(mktemp -d)
 . "$here/webdriver.sh"
-trap 'stop_browser; rm -rf "$work"' EXIT
+site_pid=
+trap 'stop_browser; [ -z "$site_pid" ] || kill "$site_pid" 2>/dev/null; rm -rf "$work"' EXIT
 
 picture() { [ -z "$pictures" ] || { mkdir -p "$pictures"; sleep 1; screenshot "$pictures/$1.png"; }; }
 
 make_page() {
   if [ -z "$model" ]; then
-    head -c 20000 "$here/../../data/toy.txt" >"$work/text.txt"
-    "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 \
-      --block_size 64 --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
+    train_small
     model=$work/runs/small
   fi
   "$headlight" page "$model" --text 'The cat sat on the mat' --weights int8 --engine "$engine" --log_level error --out "$work/demo.html" >/dev/null
@@ -81,6 +80,74 @@ reads_layers() {
   wait_for "$(count_of '#lens tbody tr') >= 3"
   check_access 'layers'
   picture layers
+}
+
+# Serves a page whose model is in a second file, and opens it. From the disk it names the web server.
+opens_from_server() {
+  mkdir "$work/site"
+  local bytes log=$work/site.log
+  "$headlight" page "$model" --separate --engine "$engine" --log_level error --out "$work/site/a demo.html" >/dev/null
+  opens_with_problem "$work/site/a%20demo.html" 'python3 -m http.server'
+  (cd "$work/site" && exec python3 -u -m http.server 0 --bind 127.0.0.1) >"$log" 2>&1 &
+  site_pid=$!
+  local site=http://127.0.0.1:$(port_in "$log" '.*127\.0\.0\.1 port \([0-9]*\) .*')
+  load "$site/a%20demo.html?part=heads"
+  wait_for "document.documentElement.dataset.ready && $(count_of '#next .likely') === 10"
+  wait_for "/^Found: [0-9]/.test($(text_of '#scoring-state'))"
+  expect 'the progress bar has gone' "document.getElementById('loading').hidden" true
+  expect 'the page loads only its model' \
+    "[...new Set(performance.getEntriesByType('resource').map(({name}) => name).filter((name) => !name.startsWith('blob:')).map((name) => name.replace(/[?].*/, '')))].join()" "$site/a%20demo.bin"
+  js "(() => { window.refused = ''; addEventListener('securitypolicyviolation', ({violatedDirective}) => { window.refused = violatedDirective; });
+    fetch('http://127.0.0.2/').catch(() => {}); })()" >/dev/null
+  wait_for "window.refused === 'connect-src'"
+  bytes=$(stat -c %s "$work/site/a demo.bin")
+  truncate -s $((bytes - 10)) "$work/site/a demo.bin"
+  lacks_model "$site"
+  rm "$work/site/a demo.bin"
+  lacks_model "$site"
+  kill "$site_pid"
+}
+
+lacks_model() {
+  load "$1/a%20demo.html"
+  wait_for "document.querySelector('p.problem[role=status]')?.textContent"
+  expect 'a page without its model says so' "document.querySelector('p.problem[role=status]').textContent.includes('a demo.bin must be beside this page')" true
+}
+
+# Runs the copied command of each part, and saves each view as a picture.
+saves_and_copies() {
+  local part command
+  for part in write heads layers pair; do
+    open_page "$work/demo.html?part=$part&text=The+cat's+%22mat%22&changes=0.1:off,1.0:scale0.5&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d&max_tokens=5"
+    js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; window.saved = []; URL.createObjectURL = (blob) => { window.saved.push(blob); return 'data:,'; };
+      HTMLAnchorElement.prototype.click = function () { window.name_of_picture = this.download; }; })()" >/dev/null
+    [ "$part" != write ] || { click '#go'; wait_for "$(count_of .piece) > 8 && !document.getElementById('go').hidden"; }
+    [ "$part" != pair ] || wait_for "$(count_of '#pair-grid td') >= 4"
+    [ "$part" != layers ] || wait_for "$(count_of '#lens tbody tr') >= 3"
+    [ "$part" != heads ] || wait_for "$(count_of '.thumbnails button') >= 4"
+    click '#copy'
+    wait_for 'window.copied'
+    command=$(js 'window.copied')
+    checks=$((checks + 1))
+    if ! (cd "$work" && eval "$(sed "s,^headlight,\"$headlight\"," <<<"$command")" --log_level error >"$work/copied.out" 2>&1); then
+      failures=$((failures + 1))
+      printf 'FAILED: the copied command does not run\n  %s\n' "$command"
+      tail -3 "$work/copied.out"
+    fi
+    for form in 1 2; do
+      js "document.querySelectorAll('#part-$part .picture button')[$form - 1].dispatchEvent(new Event('click'))" >/dev/null
+      wait_for "window.saved.length === $form"
+    done
+    expect 'the picture has the name of the view' 'window.name_of_picture' "$(basename "$model")-$part.png"
+    expect 'a view is saved as SVG and PNG' "window.saved.map(({type, size}) => type + (size > 600)).join()" 'image/svg+xmltrue,image/pngtrue'
+    [ -z "$pictures" ] || save_pictures "$part"
+  done
+}
+
+save_pictures() {
+  js "Promise.all(window.saved.map((blob) => new Promise((done) => { const reader = new FileReader(); reader.onload = () => done(reader.result.split(',')[1]); reader.readAsDataURL(blob); }))).then((all) => all.join())" >"$work/saved.txt"
+  cut -d, -f1 "$work/saved.txt" | base64 -d >"$pictures/saved_$1.svg"
+  cut -d, -f2 "$work/saved.txt" | base64 -d >"$pictures/saved_$1.png"
 }
 
 sends_nothing() {
@@ -164,12 +231,14 @@ END
 }
 
 make_page
+browser_flags='["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]'  # the server of opens_from_server
 start_browser 1280 900 light
 opens
 writes
 switches_heads
 patches
 reads_layers
+saves_and_copies
 presents
 complaints=$(console || true)
 if [ -n "$complaints" ]; then
@@ -178,6 +247,7 @@ if [ -n "$complaints" ]; then
 fi
 sends_nothing
 names_faults
+! command -v python3 >/dev/null || opens_from_server
 if command -v firefox-esr >/dev/null && command -v node >/dev/null; then
   node "$here/file_page_firefox.mjs" firefox-esr "$work/demo.html" || failures=$((failures + 1))
 fi

@@ -25,7 +25,7 @@ if [ -z "$model" ]; then
   "$headlight" export "$work/run" --to gguf --type q8_0 --out "$model" >/dev/null
 fi
 : >"$work/server.json"
-"$headlight" serve "$model" --weights float32 --port 0 --cpu_variant baseline --products own --json >"$work/server.json" 2>"$work/server.log" &
+"$headlight" serve "$model" --port 0 --cpu_variant baseline --products own --json >"$work/server.json" 2>"$work/server.log" &
 server_pid=$!
 site=http://127.0.0.1:$(port_in "$work/server.json" '.*127\.0\.0\.1:\([0-9]*\).*')
 node "$here/page_engine.mjs" "$engine" "$model" "$site" 60

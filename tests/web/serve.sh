@@ -30,9 +30,7 @@ open_part() {
 
 start_server() {
   echo '{% for message in messages %}{{ message.content }} {% endfor %}' >"$work/chat.jinja"
-  head -c 20000 "$here/../../data/toy.txt" >"$work/text.txt"
-  "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 --block_size 64 \
-    --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
+  train_small
   serve_model "$work/runs/small"
 }
 

@@ -179,3 +179,9 @@ check_access() {
     printf 'FAILED: axe-core about %s\n%s\n' "$1" "$found"
   fi
 }
+# train_small: trains a small model of characters in $work/runs/small with the program $headlight.
+train_small() {
+  head -c 20000 "$here/../../data/toy.txt" >"$work/text.txt"
+  "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 --block_size 64 \
+    --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
+}

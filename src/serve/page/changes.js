@@ -1,5 +1,5 @@
 // Switches in the language of --intervene, and as a shell command.
-import {session} from './session.js';
+import {kSettings, session} from './session.js';
 
 // Quotes a text with a mark that it does not contain; if it has both, doubles those inside.
 export const quoted = (text) => text.includes('"') && !text.includes("'") ? `'${text}'`
@@ -27,6 +27,14 @@ export function carriedChange({part, from, to}, clean) {
 }
 
 const shell = (text) => /^[\w./=:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+// Returns the options of generation that differ from the page's usual ones. Commands have another
+// temperature and seed unless these are given.
+export function samplingOptions(settings, most) {
+  const given = kSettings.filter(([name, usual]) => !['max_tokens', 'answer_tokens'].includes(name) &&
+    (['seed', 'temperature'].includes(name) || settings[name] !== usual)).map(([name]) => [name, settings[name]]);
+  return {max_new_tokens: most, ...Object.fromEntries(given)};
+}
 
 // `options` by name; empty ones are omitted.
 export function commandOf(name, options, of = session) {

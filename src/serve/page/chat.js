@@ -1,8 +1,8 @@
 // A conversation with a model that has a chat template.
 import {byId, element} from '/views/dom.js';
-import {commandOf, intervention} from './changes.js';
+import {commandOf, intervention, samplingOptions} from './changes.js';
 import {follow} from './server.js';
-import {changed, kSettings, listen, session} from './session.js';
+import {changed, listen, session} from './session.js';
 import {refusesNumbers} from './settings.js';
 import {say} from './words.js';
 
@@ -177,13 +177,14 @@ export function openChat() {
   showMessages();
 }
 
-// Returns null if a number in a box is invalid.
+// A conversation of one question becomes a command that answers it; else the command begins a new
+// conversation. Returns null if a number in a box is invalid.
 export function chatCommand() {
   if (refusesNumbers('chat-problem')) {
     return null;
   }
-  const {answer_tokens: most, max_tokens: other, ...rest} = session.settings;
-  const unusual = Object.fromEntries(kSettings.filter(([name, usual]) => name in rest && rest[name] !== usual)
-    .map(([name]) => [name, rest[name]]));
-  return commandOf('chat', {system: session.system, ...unusual, intervene: switches(), max_new_tokens: most});
+  const {answer_tokens: most, seed} = session.settings;
+  const questions = messages.filter((message) => !isAnswer(message));
+  return commandOf('chat', {system: session.system, ...samplingOptions({...session.settings, seed: seed + retries}, most),
+                            intervene: switches(), prompt: questions.length === 1 ? questions[0].content : ''});
 }

@@ -1,5 +1,6 @@
 // Classes of a model's heads, computed in the background.
 import {byId} from '/views/dom.js';
+import {commandOf} from './changes.js';
 import {askLong, latest} from './server.js';
 import {changed, listen, session} from './session.js';
 import {language, say} from './words.js';
@@ -36,6 +37,9 @@ export function shortened(text) {
 }
 
 export const scoredText = () => session.scored || opening;
+
+// The classes are those of the model without switches.
+export const classesCommand = () => commandOf('heads', {text: scoredText(), intervene: ''});
 
 async function score(signal) {
   const bar = byId('scoring');

@@ -110,8 +110,13 @@ async function follow(signal) {
   showSurprise(scores, intervene !== '');
 }
 
-export const headsCommand = () => commandOf('attention', {
-  text: session.text, by: byId('by').value === 'token' ? '' : byId('by').value, out: 'attention'});
+// The neuron view needs the vectors of its head, by tokens.
+export function headsCommand() {
+  const isNeuron = view.tab === 'neuron';
+  return commandOf('attention', {text: session.text, view: view.tab === 'model' ? '' : view.tab,
+                                 heads: isNeuron ? view.head : '',
+                                 by: isNeuron || byId('by').value === 'token' ? '' : byId('by').value, out: 'attention'});
+}
 
 export function openHeads() {
   openBoard();

@@ -4,11 +4,12 @@ import {korean} from '/views/words/korean.js';
 import {setWords} from '/views/words/words.js';
 import {release} from './board.js';
 import {chatCommand, openChat} from './chat.js';
-import {openClasses} from './classes.js';
+import {classesCommand, openClasses} from './classes.js';
 import {headsCommand, openHeads} from './heads.js';
 import {layersCommand, openLayers} from './layers.js';
 import {kPair, kText, openingFor} from './opening.js';
 import {openPair, pairCommand} from './pair.js';
+import {openPictures} from './picture.js';
 import {openRuns} from './runs.js';
 import {ask, clearWarnings, page} from './server.js';
 import {changed, kParts, kSettings, newSession, readAddress, readQuery, session} from './session.js';
@@ -91,7 +92,7 @@ function listenToCopies() {
   const copy = async (button, text) => {
     await navigator.clipboard.writeText(text).catch(() => prompt('', text));
     button.textContent = say('copied');
-    setTimeout(() => { button.textContent = say(button.id); }, 1200);
+    setTimeout(() => { button.textContent = say(button.dataset.say); }, 1200);
   };
   byId('copy').addEventListener('click', () => {
     const command = kCommands[session.part]();
@@ -99,6 +100,7 @@ function listenToCopies() {
       copy(byId('copy'), command);
     }
   });
+  byId('copy-classes').addEventListener('click', () => copy(byId('copy-classes'), classesCommand()));
   byId('link').addEventListener('click', () => copy(byId('link'), location.href));
 }
 
@@ -171,6 +173,7 @@ async function open() {
   openLayers();
   openPair();
   openRuns();
+  openPictures();
   showPart();
   document.documentElement.dataset.painted = Math.round(performance.now());
   await openModels();

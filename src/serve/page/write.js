@@ -1,10 +1,10 @@
 // Generation token by token; any token can be replaced by another.
 import {byId, element} from '/views/dom.js';
-import {commandOf, intervention} from './changes.js';
+import {commandOf, intervention, samplingOptions} from './changes.js';
 import {closeChoices, enterChoices, hideChoices, leaveChoices, listenToChoices, showChoices} from './choices_box.js';
 import {listenToArrows} from './reach.js';
 import {ask, follow} from './server.js';
-import {kSettings, listen, session} from './session.js';
+import {listen, session} from './session.js';
 import {refusesNumbers} from './settings.js';
 import {isSpecial, percent, readTokens, shownTexts, shownToken} from './tokens.js';
 import {say} from './words.js';
@@ -150,10 +150,7 @@ export const writeCommand = () => {
   if (refusesNumbers('write-problem')) {
     return null;
   }
-  const {max_tokens: most, answer_tokens: other, ...rest} = session.settings;
-  const unusual = Object.fromEntries(kSettings.filter(([name, usual]) => name in rest &&
-    (['seed', 'temperature'].includes(name) || rest[name] !== usual)).map(([name]) => [name, rest[name]]));
-  return commandOf('generate', {prompt: session.text, max_new_tokens: most, ...unusual});
+  return commandOf('generate', {prompt: session.text, ...samplingOptions(session.settings, session.settings.max_tokens)});
 };
 
 const tokenUnder = (event) => {

@@ -14,6 +14,7 @@ const kLongQuestions = ['/api/scores', '/api/patch'];
 
 const settings = readSettings();
 const line = element('p', {className: 'hint', role: 'status'});
+const bar = element('progress', {id: 'loading', max: 1, value: 0, ariaLabel: say('loading_model'), hidden: true});
 const second = {worker: null};  // promise of the worker for long questions
 
 function show(text, isProblem) {
@@ -22,9 +23,17 @@ function show(text, isProblem) {
   line.hidden = text === '';
 }
 
+// Returns the line for a problem: that of a known one, else its own message.
+function problemText(message) {
+  const known = ['file_cut', 'no_wasm', 'no_memory', 'no_model', 'needs_server'].includes(message) ? message
+    : /memory|allocat/i.test(message) ? 'no_memory' : null;
+  return known === null ? `${say('failed')} ${message}`
+    : say(known).replaceAll('{file}', settings.file).replaceAll('{page}', location.pathname.split('/').pop());
+}
+
 function showProblem({message}) {
-  const known = ['file_cut', 'no_wasm', 'no_memory'].includes(message) ? say(message) : '';
-  show(known || (/memory|allocat/i.test(message) ? say('no_memory') : `${say('failed')} ${message}`), true);
+  bar.hidden = true;
+  show(problemText(message), true);
 }
 
 // A module with a vector instruction, which browsers without SIMD refuse.
@@ -39,13 +48,14 @@ function requireBrowser() {
   }
 }
 
-// Shows the problem of a worker that cannot go on.
-function watched(worker) {
+// Calls see(problem) when a worker cannot go on.
+function watched(worker, see) {
   worker.addEventListener('message', ({data}) => {
     if (data.problem !== undefined) {
-      showProblem({message: data.problem});
+      see(data.problem);
     }
   });
+  worker.addEventListener('error', ({message}) => see(message));
   return worker;
 }
 
@@ -54,10 +64,11 @@ async function startFirst() {
   show(say('loading_model'), false);
   await wholeFile();
   const isSmall = settings.bytes <= kSmallModel;
-  const worker = await startWorker(settings, isSmall,
-    (share) => show(`${say('loading_model')} ${Math.round(100 * share)} %`, false));
+  bar.hidden = false;
+  const worker = await startWorker(settings, isSmall, (share) => { bar.value = share; });
+  bar.hidden = true;
   show('', false);
-  return watched(worker);
+  return watched(worker, (message) => showProblem({message}));
 }
 
 // After a problem no question is ever answered: the line on the page says why.
@@ -66,18 +77,20 @@ const first = startFirst().catch((error) => {
   return new Promise(() => {});
 });
 
+// The first worker answers long questions, too, when the second one cannot start or has ended.
 async function workerFor(path) {
   const worker = await first;
   if (!kLongQuestions.includes(path) || settings.bytes > kSmallModel) {
     return worker;
   }
-  second.worker ??= startWorker(settings, false, () => {}).then(watched, () => worker);
+  second.worker ??= startWorker(settings, false, () => {})
+    .then((other) => watched(other, () => { second.worker = worker; }), () => worker);
   return second.worker;
 }
 
-byId('parts').after(line);
+byId('parts').closest('.choices').after(line, bar);
 session.parts = settings.views;
-page.fetch = workerFetch(workerFor);
+page.fetch = workerFetch(workerFor, problemText);
 page.text = settings.text;
 if (settings.story !== null) {
   openStory(settings.story);

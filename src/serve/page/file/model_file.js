@@ -3,7 +3,8 @@ import {byId} from '/views/dom.js';
 
 const contentOf = (node) => {
   const text = node.textContent;
-  node.remove();  // the text is large, and only its copy is needed
+  node.textContent = '';  // the text is large: only its copy is needed
+  node.remove();
   return text;
 };
 
@@ -19,9 +20,42 @@ export async function wholeFile() {
   }
 }
 
+// Sends the parts of the model that the page embeds.
+async function sendEmbedded(send, textOf, tell) {
+  const parts = [...document.querySelectorAll('.page-model')];
+  for (const [i, part] of parts.entries()) {
+    await send({part: textOf(part)});
+    tell((i + 1) / parts.length);
+  }
+}
+
+// Sends the model from the file beside the page.
+async function sendFetched({file, version, bytes}, send, tell) {
+  if (location.protocol === 'file:') {
+    throw new Error('needs_server');
+  }
+  const lost = () => { throw new Error('no_model'); };
+  const answer = await fetch(`${encodeURIComponent(file)}?${version}`).catch(lost);
+  const pieces = answer.ok ? answer.body.getReader() : lost();
+  let taken = 0;
+  for (;;) {
+    const {done, value} = await pieces.read().catch(lost);
+    taken += value?.length ?? 0;
+    if (taken > bytes || done && taken < bytes) {
+      lost();
+    }
+    if (done) {
+      return;
+    }
+    await send({part: value});
+    tell(taken / bytes);
+  }
+}
+
 // Starts a worker with the program and the model. `tell(share)` reports the part of the model that it
-// has taken. `keep` leaves the model in the page, for a further worker.
-export async function startWorker({script, name, source, bytes}, keep, tell) {
+// has taken. `keep` leaves an embedded model in the page, for a further worker.
+export async function startWorker(settings, keep, tell) {
+  const {script, name, source, bytes, file} = settings;
   const address = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
   const worker = new Worker(address);
   const answer = () => new Promise((resolve, reject) => {
@@ -34,14 +68,15 @@ export async function startWorker({script, name, source, bytes}, keep, tell) {
     await taken;
   };
   const textOf = keep ? (node) => node.textContent : contentOf;
-  await send({program: textOf(byId('page-program')), bytes});
-  const parts = [...document.querySelectorAll('.page-model')];
-  for (const [i, part] of parts.entries()) {
-    await send({part: textOf(part)});
-    tell((i + 1) / parts.length);
+  try {
+    await send({program: textOf(byId('page-program')), bytes});
+    await (file === '' ? sendEmbedded(send, textOf, tell) : sendFetched(settings, send, tell));
+    await send({name, source});
+  } catch (error) {
+    worker.terminate();
+    throw error;
   }
-  await send({name, source});
-  worker.onmessage = null;
+  worker.onmessage = worker.onerror = null;
   URL.revokeObjectURL(address);
   return worker;
 }

@@ -25,8 +25,9 @@ async function unzipped(bytes) {
   return new Response(stream).arrayBuffer();
 }
 
-function takePart(text) {
-  const bytes = bytesOf(text);
+// `part`: bytes, or their text in base64.
+function takePart(part) {
+  const bytes = typeof part === 'string' ? bytesOf(part) : part;
   if (filled + bytes.length > model.length) {
     throw new Error('file_cut');
   }

@@ -13,21 +13,36 @@ const thumbnails = new Map();  // head -> its button, for the documents shown
 const waiting = new Set();
 let drawing = false;
 
+function drawOne(head) {
+  const button = thumbnails.get(head);
+  if (button?.isConnected) {
+    button.drawn = true;
+    drawThumbnail(button.querySelector('canvas'), head);
+  }
+}
+
 function drawWaiting() {
   drawing = true;
   const end = performance.now() + 12;
   while (waiting.size > 0 && performance.now() < end) {
     const head = waiting.values().next().value;
     waiting.delete(head);
-    if (thumbnails.get(head)?.isConnected) {
-      drawThumbnail(thumbnails.get(head).querySelector('canvas'), head);
-    }
+    drawOne(head);
   }
   drawing = waiting.size > 0;
   if (drawing) {
     requestAnimationFrame(drawWaiting);
   } else {
     document.documentElement.dataset.drawn ??= Math.round(performance.now());
+  }
+}
+
+// Draws the heads that have not come into sight yet.
+export function drawAllThumbnails() {
+  for (const [head, button] of thumbnails) {
+    if (!button.drawn) {
+      drawOne(head);
+    }
   }
 }
 

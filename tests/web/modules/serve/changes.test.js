@@ -1,4 +1,4 @@
-import {carriedChange, commandOf, interventionOf, quoted} from '../../../../src/serve/page/changes.js';
+import {carriedChange, commandOf, interventionOf, quoted, samplingOptions} from '../../../../src/serve/page/changes.js';
 import {newSession} from '../../../../src/serve/page/session.js';
 import {equal, test} from '../harness.js';
 
@@ -30,4 +30,10 @@ test('a command is quoted so that a shell parses it correctly', () => {
         "headlight generate 'my runs/toy' --intervene 'off 0.1' --prompt 'it'\\''s' --seed 3 --stream");
   equal(commandOf('lens', {text: 'a\nb'}, {...newSession(), model: 'runs/toy'}),
         "headlight lens runs/toy --text 'a\nb'");
+});
+
+test('a command has the temperature and the seed of the page, and unusual settings', () => {
+  const {settings} = newSession();
+  equal(samplingOptions(settings, 60), {max_new_tokens: 60, temperature: 0.8, seed: 1});
+  equal(samplingOptions({...settings, seed: 9, top_k: 40, answer_tokens: 5}, 5), {max_new_tokens: 5, temperature: 0.8, top_k: 40, seed: 9});
 });
