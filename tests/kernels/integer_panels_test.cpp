@@ -178,7 +178,7 @@ TEST_CASE("spans of 32 columns need no multiple of 256") {
   }
 }
 
-TEST_CASE("the bits of a product with integers depend neither on its neighbours nor on VNNI") {
+TEST_CASE("the bits of a product with integers depend neither on its neighbours nor on the instructions") {
   constexpr Index kColumns = 1280;
   constexpr Index kBatch = 19;
   const std::vector<float> x = gaussians(kBatch * kColumns, 4);
@@ -193,10 +193,10 @@ TEST_CASE("the bits of a product with integers depend neither on its neighbours 
         CHECK(std::memcmp(alone.data(), together.data() + b * 32, alone.size() * 4) == 0);
       }
     });
-    if (kernels::has_vnni()) {
+    if (kernels::has_dot_products()) {
       std::vector<float> with(static_cast<std::size_t>(32 * kBatch));
       std::vector<float> without(with.size());
-      kernels::vnni::kIntegerPanels.multiply(layout, panels.described(x, with));
+      kernels::dot::kIntegerPanels.multiply(layout, panels.described(x, with));
       kernels::v4::kIntegerPanels.multiply(layout, panels.described(x, without));
       CHECK(with == without);
     }

@@ -168,7 +168,7 @@ TEST_CASE("tiny and huge vectors are multiplied by int8 weights with the usual p
 }
 
 TEST_CASE("integer instructions change no bit") {
-  if (!kernels::has_vnni()) {
+  if (!kernels::has_dot_products()) {
     return;
   }
   constexpr Index kColumns = 1100;
@@ -187,7 +187,7 @@ TEST_CASE("integer instructions change no bit") {
                                   .y = with.data(),
                                   .y_stride = kPanelRows,
                                   .batch = batch};
-    kernels::vnni::kIntegerPanels.multiply(kernels::int8_layout(), product);
+    kernels::dot::kIntegerPanels.multiply(kernels::int8_layout(), product);
     product.y = without.data();
     kernels::v4::kIntegerPanels.multiply(kernels::int8_layout(), product);
     CHECK(with == without);

@@ -26,6 +26,8 @@ mark_as_advanced(OpenBLAS_OpenMP_LIBRARY OpenBLAS_OpenMP_INCLUDE_DIR)
 if(OpenBLAS_OpenMP_FOUND AND NOT TARGET OpenBLAS_OpenMP::OpenBLAS_OpenMP)
   add_library(OpenBLAS_OpenMP::OpenBLAS_OpenMP INTERFACE IMPORTED)
   get_filename_component(openblas_folder ${OpenBLAS_OpenMP_LIBRARY} DIRECTORY)
+  # The program does not run in the folder that a cross-compiler takes for "/".
+  string(REPLACE "${CMAKE_SYSROOT}/usr/" "/usr/" openblas_folder ${openblas_folder})
   get_filename_component(openblas_name ${OpenBLAS_OpenMP_LIBRARY} NAME)
   # The -dev package adds a link without a version; the library's own name ends with .0.
   if(EXISTS ${OpenBLAS_OpenMP_LIBRARY}.0)

@@ -76,22 +76,26 @@ endfunction()
 
 # Compiles the given sources once per instruction set; HEADLIGHT_VARIANT is the namespace. Always
 # optimised: without inlining, weak copies of inline functions could leak between instruction sets.
-# On CPUs other than x86-64, one plain copy serves for all (kernels/variants/tables.h).
+# On CPUs other than x86-64, one plain copy serves for all (kernels/variants/tables.h). The variant
+# `dot` is only for products of integers.
 function(headlight_add_variants target)
   headlight_add_variant(${target} baseline "" ${ARGN})
   target_compile_definitions(${target}_baseline PRIVATE HEADLIGHT_DOUBLE_LOOPS)
-  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    return()
-  endif()
   set(v2_flags -march=x86-64-v2)
   set(v3_flags -march=x86-64-v3)
   set(v4_flags -march=x86-64-v4 -mprefer-vector-width=512)
-  set(vnni_flags ${v4_flags} -mavx512vnni)
-  foreach(variant v2 v3 v4)
-    headlight_add_variant(${target} ${variant} "${${variant}_flags}" ${ARGN})
-  endforeach()
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(dot_flags ${v4_flags} -mavx512vnni)
+    foreach(variant v2 v3 v4)
+      headlight_add_variant(${target} ${variant} "${${variant}_flags}" ${ARGN})
+    endforeach()
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(dot_flags -march=armv8.2-a+dotprod)
+  else()
+    return()
+  endif()
   list(FILTER ARGN INCLUDE REGEX "/integer_panels.cpp$")
-  headlight_add_variant(${target} vnni "${vnni_flags}" ${ARGN})
+  headlight_add_variant(${target} dot "${dot_flags}" ${ARGN})
 endfunction()
 
 function(headlight_add_variant target variant flags)

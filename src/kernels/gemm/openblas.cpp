@@ -109,8 +109,8 @@ std::string blas_description() {
 }
 
 std::string blas_warning() {
-  const char* forced = std::getenv("OPENBLAS_CORETYPE");
 #if defined(__x86_64__)
+  const char* forced = std::getenv("OPENBLAS_CORETYPE");
   const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
   const std::string_view core = openblas().get_corename();
   const bool narrow = core == "Haswell" || core == "Zen" || core == "Sandybridge";

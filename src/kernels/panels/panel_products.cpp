@@ -3,21 +3,27 @@
 #include "kernels/cpu_variant.h"
 #include "kernels/variants/tables.h"
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 namespace headlight::kernels {
 namespace {
 
 const IntegerPanels& integer_panels() {
-  if (cpu_variant() == CpuVariant::v4 && has_vnni()) {
-    return vnni::kIntegerPanels;
+  if (has_dot_products()) {
+    return dot::kIntegerPanels;
   }
   return pick(baseline::kIntegerPanels, v2::kIntegerPanels, v3::kIntegerPanels, v4::kIntegerPanels);
 }
 
 }  // namespace
 
-bool has_vnni() {
+bool has_dot_products() {
 #if defined(__x86_64__)
-  return supports(CpuVariant::v4) && __builtin_cpu_supports("avx512vnni");
+  return cpu_variant() == CpuVariant::v4 && __builtin_cpu_supports("avx512vnni");
+#elif defined(__aarch64__)
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 #else
   return false;
 #endif
@@ -27,7 +33,7 @@ bool multiplies_int8_fast() {
 #if defined(__x86_64__)
   return true;
 #else
-  return false;
+  return has_dot_products();
 #endif
 }
 

@@ -78,8 +78,9 @@ struct DecodeLoops {
 // that add up products of adjacent integers.
 bool multiplies_int8_fast();
 
-// Returns whether this machine has AVX-512 VNNI, which adds up products of integers.
-bool has_vnni();
+// Returns whether the variant in use has instructions that add up products of integers: AVX-512
+// VNNI, or dotprod of ARM.
+bool has_dot_products();
 
 const DecodeLoops& decode_loops();
 

@@ -15,7 +15,7 @@ constexpr int kVectorBytes = 32;
 constexpr int kRows = 6;  // 6 x 2 accumulators + 2 for B + 1 for A = 15 of 16 registers
 #elif defined(__aarch64__)
 constexpr int kVectorBytes = 16;
-constexpr int kRows = 14;
+constexpr int kRows = 12;  // 12 x 2 accumulators + 2 for B + 6 for A: with 14 rows GCC spills sums
 #else
 constexpr int kVectorBytes = 16;
 constexpr int kRows = 6;

@@ -1,20 +1,15 @@
-// Compiled once per instruction set, with the rules of loops.cpp, and once more for AVX-512 with
-// VNNI, which adds up products of integers. Sums of integers are exact, so both give equal bits.
+// Compiled once per instruction set, with the rules of loops.cpp, and once more for CPUs whose
+// instructions add up products of integers: AVX-512 VNNI, and dotprod of ARM.
 #include "kernels/panels/integer_panels.h"
 
 #include "kernels/panels/panels.h"
+#include "kernels/variants/integer_products.h"
 #include "kernels/variants/panels.h"
 #include "kernels/variants/tables.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace headlight::kernels {
 namespace {
 
-using Halves = std::int16_t __attribute__((vector_size(kVectorBytes)));
-using UnsignedHalves = std::uint16_t __attribute__((vector_size(kVectorBytes)));
 using Float16s = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
 using Bytes = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
 
@@ -22,36 +17,15 @@ constexpr Index kTogether = 16;  // vectors of one pass over a panel
 // Vectors of them whose sums stay in registers. If one register holds the sums of a panel, each
 // pair of weights is read once for all vectors.
 constexpr int kTile = kParts == 1 ? 16 : kTileVectors;
-constexpr Index kStretch = 1024;         // columns per pass, for the first-level cache
-constexpr int kPairs = kScaleBlock / 2;  // pairs of columns per block
+constexpr Index kStretch = 1024;                      // columns per pass, for the first-level cache
+constexpr int kPieces = kScaleBlock / kPieceColumns;  // per block
 constexpr Index kBlocks = kTogether * kStretch / kScaleBlock;  // blocks per pass
-constexpr Index kPlaneBytes = kPanelRows * 4;                  // for each bit
 constexpr Index kAhead = 14;                                   // blocks to prefetch
-
-inline Integers add_products(Halves a, Halves b, Integers sums) {
-#if defined(__AVX512VNNI__)
-  return reinterpret_cast<Integers>(_mm512_dpwssd_epi32(
-      reinterpret_cast<__m512i>(sums), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#elif defined(__AVX512BW__)
-  return sums + reinterpret_cast<Integers>(
-                    _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#elif defined(__AVX2__)
-  return sums + reinterpret_cast<Integers>(
-                    _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-#elif defined(__SSE2__)
-  return sums + reinterpret_cast<Integers>(
-                    _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
-#else
-  const auto left = reinterpret_cast<Integers>(a);
-  const auto right = reinterpret_cast<Integers>(b);
-  return sums + (left << 16 >> 16) * (right << 16 >> 16) + (left >> 16) * (right >> 16);
-#endif
-}
 
 // A stretch of up to kVectors vectors, rounded in blocks of 32 columns to scale * q. q is an int16
 // and the scale a power of two: 2^-15 of the block's largest element, while the int8 weights keep
 // 2^-8.
-template <Index kVectors>
+template <class Format, Index kVectors>
 class Rounded {
  public:
   Rounded(const float* x, Index x_stride, Index count, Index columns) {
@@ -59,31 +33,38 @@ class Rounded {
       for (Index k = 0; k < columns; k += kScaleBlock) {
         const Index rest = columns - k;
         const Index place = place_of(b, k / kScaleBlock);
-        round_block(x + b * x_stride + k, rest < kScaleBlock ? rest : kScaleBlock, quanta_[place],
-                    scales_[place]);
+        std::int32_t elements[kScaleBlock] = {};
+        scales_[place] =
+            round_block(x + b * x_stride + k, rest < kScaleBlock ? rest : kScaleBlock, elements);
+        arrange<Format>(elements, quanta_[place]);
         for (Index half = 0; half < 2; ++half) {
-          sums_[place][half] = sum_of_half(quanta_[place] + half * kScaleBlock / 2);
+          add_up(elements + half * kScaleBlock / 2, sums_[place][half], missing_[place][half]);
         }
       }
     }
   }
 
-  // [vectors from b on, 32] of a block
+  // [vectors from b on, 32] of a block, as arrange() stores them
   const std::int16_t* quanta(Index b, Index block) const { return quanta_[place_of(b, block)]; }
   // [vectors from b on]
   const float* scales(Index b, Index block) const { return scales_ + place_of(b, block); }
   // Returns the sum of the elements of a group, one of 1 or 2 in a block.
-  template <int kGroups>
   std::int32_t sum(Index b, Index block, int group) const {
-    const std::int32_t* halves = sums_[place_of(b, block)];
-    return kGroups == 2 ? halves[group] : halves[0] + halves[1];
+    return of_group(sums_[place_of(b, block)], group);
+  }
+  // Returns the part of number * element that the sums of a group lack.
+  std::int32_t missing(Index b, Index block, int group) const {
+    return kMisses<Format> ? of_group(missing_[place_of(b, block)], group) : 0;
   }
 
  private:
+  static std::int32_t of_group(const std::int32_t* halves, int group) {
+    return Format::kGroups == 2 ? halves[group] : halves[0] + halves[1];
+  }
   // Blocks are stored in reading order.
   static Index place_of(Index b, Index block) { return block * kVectors + b; }
-  // Elements from `count` on become 0.
-  static void round_block(const float* x, Index count, std::int16_t* quanta, float& scale) {
+  // Rounds `count` elements; returns their scale.
+  static float round_block(const float* x, Index count, std::int32_t* elements) {
     std::uint32_t largest = 0;  // as bits, so that NaN compares above all numbers
     for (Index k = 0; k < count; ++k) {
       const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, x[k]) & 0x7FFFFFFFU;
@@ -91,29 +72,24 @@ class Rounded {
     }
     const std::uint32_t exponent = largest >> 23;
     if (exponent == 255) {
-      scale = __builtin_nanf("");
-      __builtin_memset(quanta, 0, kScaleBlock * sizeof *quanta);
-      return;
+      return __builtin_nanf("");
     }
     constexpr std::uint32_t kBits = 14;  // bits of the largest value after its leading one
     const std::uint32_t limited = exponent > kBits ? exponent : kBits + 1;
-    scale = __builtin_bit_cast(float, (limited - kBits) << 23);
     const float inverse = __builtin_bit_cast(float, (254 + kBits - limited) << 23);
-    std::int32_t wide[kScaleBlock] = {};
     for (Index k = 0; k < count; ++k) {
-      wide[k] = rounded(x[k] * inverse);
+      elements[k] = rounded(x[k] * inverse);
     }
-    for (Index k = 0; k < kScaleBlock; ++k) {
-      quanta[k] = static_cast<std::int16_t>(wide[k]);
-    }
+    return __builtin_bit_cast(float, (limited - kBits) << 23);
   }
 
-  static std::int32_t sum_of_half(const std::int16_t* quanta) {
-    std::int32_t sum = 0;
+  static void add_up(const std::int32_t* elements, std::int32_t& sum, std::int32_t& missing) {
+    sum = 0;
+    missing = 0;
     for (Index k = 0; k < kScaleBlock / 2; ++k) {
-      sum += quanta[k];
+      sum += elements[k];
+      missing += missing_product<Format>(elements[k]);
     }
-    return sum;
   }
 
   // Returns the integer nearest to x, ties to even, at most 32767. Takes it from the lowest bits of
@@ -128,86 +104,22 @@ class Rounded {
   alignas(64) std::int16_t quanta_[kBlocks][kScaleBlock];
   float scales_[kBlocks];
   std::int32_t sums_[kBlocks][2];  // of the halves of each block
-};
-
-// Returns a pair of adjacent columns in every lane.
-inline Halves pair_at(const std::int16_t* quanta) {
-  std::int32_t word;
-  __builtin_memcpy(&word, quanta, sizeof word);
-  return reinterpret_cast<Halves>(Integers{} + word);
-}
-
-#if defined(__AVX512F__)
-// GCC 12 warns about intrinsics without a mask: they leave a register undefined.
-constexpr __mmask16 kAll = 0xFFFF;
-#endif
-
-#if !defined(__SSSE3__)
-inline Halves looked_up(UnsignedHalves places) {
-  Halves numbers;
-  for (int i = 0; i < kVectorBytes / 2; ++i) {
-    numbers[i] = kUnevenNumbers[places[i]];
-  }
-  return numbers;
-}
-#else
-// Looks up pairs of bytes; the upper byte of a place has its highest bit set, which gives 0.
-inline Halves looked_up(UnsignedHalves places) {
-  const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kUnevenNumbers));
-  const UnsignedHalves pairs = places | std::uint16_t{0x8000};
-#if defined(__AVX512BW__)
-  return reinterpret_cast<Halves>(_mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(kAll, table),
-                                                      reinterpret_cast<__m512i>(pairs)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<Halves>(
-      _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), reinterpret_cast<__m256i>(pairs)));
-#else
-  return reinterpret_cast<Halves>(_mm_shuffle_epi8(table, reinterpret_cast<__m128i>(pairs)));
-#endif
-}
-#endif
-
-// Numbers of a layout with these bits; see IntegerLayout.
-template <int kLowBits, int kHighBits, int kGroupCount, bool kUneven = false>
-struct Numbers {
-  static constexpr int kGroups = kGroupCount;
-
-  // Returns kBits bits of a pair of columns, from the first word of a plane on.
-  template <int kBits>
-  static UnsignedHalves bits_of(const char* plane, int pair, int part) {
-    constexpr int kPairsOfWord = 16 / kBits;
-    const Vector words =
-        load_vector(plane + pair / kPairsOfWord * kPlaneBytes + part * kVectorBytes);
-    const UnsignedHalves halves = reinterpret_cast<UnsignedHalves>(words);
-    const int place = pair % kPairsOfWord;
-    const UnsignedHalves shifted =
-        place == 0 ? halves : halves >> static_cast<std::uint16_t>(kBits * place);
-    return place == kPairsOfWord - 1 ? shifted
-                                     : shifted & static_cast<std::uint16_t>((1 << kBits) - 1);
-  }
-
-  // Returns the numbers of a pair of columns.
-  static Halves pair(const char* planes, int number, int part) {
-    UnsignedHalves numbers = bits_of<kLowBits>(planes, number, part);
-    if constexpr (kHighBits > 0) {
-      numbers |= bits_of<kHighBits>(planes + kLowBits * kPlaneBytes, number, part)
-                 << static_cast<std::uint16_t>(kLowBits);
-    }
-    if constexpr (kUneven) {
-      return looked_up(numbers);
-    }
-    return reinterpret_cast<Halves>(numbers);
-  }
+  std::int32_t missing_[kBlocks][2];
 };
 
 // Converts finite float16 numbers.
 inline Vector floats_of_halves(const char* from) {
 #if defined(__AVX512F__)
+  constexpr __mmask16 kAll = 0xFFFF;  // see looked_up()
   return reinterpret_cast<Vector>(
       _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(from))));
 #elif defined(__F16C__)
   return reinterpret_cast<Vector>(
       _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(from))));
+#elif defined(__aarch64__)
+  float16x4_t halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  return reinterpret_cast<Vector>(vcvt_f32_f16(halves));
 #else
   Float16s halves;
   __builtin_memcpy(&halves, from, sizeof halves);
@@ -290,65 +202,62 @@ struct Stretch {
 };
 
 // An unpacked block, for several vectors.
-template <int kGroups>
+template <class Format>
 struct Block {
   Block(const Stretch& weights, Index number)
-      : steps(weights.layout, weights.header(number), weights.block(number)) {}
-
-  template <class Format>
-  void unpack(const char* planes) {
+      : steps(weights.layout, weights.header(number), weights.block(number)) {
+    const char* planes = weights.block(number) + weights.layout.factor_bytes;
 #pragma GCC unroll 16
-    for (int j = 0; j < kPairs; ++j) {
+    for (int j = 0; j < kPieces; ++j) {
       for (int p = 0; p < kParts; ++p) {
-        pairs[j][p] = Format::pair(planes, j, p);
+        pieces[j][p] = weights_of<Format>(planes, j, p);
       }
     }
   }
 
-  Steps<kGroups> steps;
-  Halves pairs[kPairs][kParts];
+  Steps<Format::kGroups> steps;
+  Weights pieces[kPieces][kParts];
 };
 
-// Multiplies a block by kCount vectors. Unrolling the loop over pairs would spill its sums.
-template <int kCount, int kGroups>
-void add_block(const IntegerLayout& layout, const Block<kGroups>& block,
-               const Rounded<kTogether>& x, Index number, Index first, Lanes* totals) {
-  constexpr int kGroupPairs = kPairs / kGroups;
+// Multiplies a block by kCount vectors. Unrolling the loop over pieces would spill its sums.
+template <int kCount, class Format>
+void add_block(const IntegerLayout& layout, const Block<Format>& block,
+               const Rounded<Format, kTogether>& x, Index number, Index first, Lanes* totals) {
+  constexpr int kGroupPieces = kPieces / Format::kGroups;
   const std::int16_t* quanta = x.quanta(first, number);
   const float* scales = x.scales(first, number);
-  for (int group = 0; group < kGroups; ++group) {
-    Integers sums[kCount][kParts];
-#pragma GCC unroll 16
-    for (int b = 0; b < kCount; ++b) {
-      for (int p = 0; p < kParts; ++p) {
-        sums[b][p] = Integers{} - layout.offset * x.sum<kGroups>(first + b, number, group);
-      }
-    }
+  for (int group = 0; group < Format::kGroups; ++group) {
+    Sums sums[kCount][kParts] = {};
 #pragma GCC unroll 1
-    for (int j = group * kGroupPairs; j < (group + 1) * kGroupPairs; ++j) {
+    for (int j = group * kGroupPieces; j < (group + 1) * kGroupPieces; ++j) {
 #pragma GCC unroll 16
       for (int b = 0; b < kCount; ++b) {
-        const Halves pair = pair_at(quanta + b * kScaleBlock + 2 * j);
+        const Factors factors = factors_at(quanta + b * kScaleBlock, j);
 #pragma GCC unroll 4
         for (int p = 0; p < kParts; ++p) {
-          sums[b][p] = add_products(block.pairs[j][p], pair, sums[b][p]);
+          add_products<Format>(block.pieces[j][p], factors, sums[b][p]);
         }
       }
     }
 #pragma GCC unroll 16
     for (int b = 0; b < kCount; ++b) {
-      block.steps.add_to(totals[first + b], sums[b], group, scales[b],
-                         x.sum<kGroups>(first + b, number, group), layout.has_least);
+      const std::int32_t x_sum = x.sum(first + b, number, group);
+      const std::int32_t excess = layout.offset * x_sum - x.missing(first + b, number, group);
+      Integers all[kParts];
+      for (int p = 0; p < kParts; ++p) {
+        all[p] = total_of(sums[b][p]) - excess;
+      }
+      block.steps.add_to(totals[first + b], all, group, scales[b], x_sum, layout.has_least);
     }
   }
 }
 
 template <class Format>
-void add_panel(const Stretch& weights, const Rounded<kTogether>& x, Index count, Lanes* totals) {
+void add_panel(const Stretch& weights, const Rounded<Format, kTogether>& x, Index count,
+               Lanes* totals) {
   for (Index number = 0; number < weights.blocks; ++number) {
     weights.ask_behind(number);
-    Block<Format::kGroups> block(weights, number);
-    block.template unpack<Format>(weights.block(number) + weights.layout.factor_bytes);
+    const Block<Format> block(weights, number);
     for_tiles<kTile>(0, count, [&](auto size, Index first) {
       add_block<decltype(size)::value>(weights.layout, block, x, number, first, totals);
     });
@@ -357,9 +266,8 @@ void add_panel(const Stretch& weights, const Rounded<kTogether>& x, Index count,
 
 // Multiplies by one vector, unpacking each block as it is used.
 template <class Format>
-void add_panel(const Stretch& weights, const Rounded<1>& x, Index, Lanes* totals) {
-  constexpr int kGroups = Format::kGroups;
-  constexpr int kGroupPairs = kPairs / kGroups;
+void add_panel(const Stretch& weights, const Rounded<Format, 1>& x, Index, Lanes* totals) {
+  constexpr int kGroupPieces = kPieces / Format::kGroups;
   const IntegerLayout& layout = weights.layout;
   Lanes result = totals[0];
   for (Index number = 0; number < weights.blocks; ++number) {
@@ -367,23 +275,25 @@ void add_panel(const Stretch& weights, const Rounded<1>& x, Index, Lanes* totals
     const char* planes = block + layout.factor_bytes;
     weights.ask_behind(number);
     const std::int16_t* quanta = x.quanta(0, number);
-    const Steps<kGroups> steps(layout, weights.header(number), block);
+    const Steps<Format::kGroups> steps(layout, weights.header(number), block);
 #pragma GCC unroll 2
-    for (int group = 0; group < kGroups; ++group) {
-      const std::int32_t x_sum = x.sum<kGroups>(0, number, group);
-      Integers sums[2][kParts] = {};  // of even and odd pairs, which need not wait for each other
+    for (int group = 0; group < Format::kGroups; ++group) {
+      Sums sums[2][kParts] = {};  // of even and odd pieces, which need not wait for each other
 #pragma GCC unroll 16
-      for (int j = 0; j < kGroupPairs; ++j) {
+      for (int j = 0; j < kGroupPieces; ++j) {
+        const int piece = group * kGroupPieces + j;
+        const Factors factors = factors_at(quanta, piece);
         for (int p = 0; p < kParts; ++p) {
-          const int pair = group * kGroupPairs + j;
-          sums[j % 2][p] = add_products(Format::pair(planes, pair, p), pair_at(quanta + 2 * pair),
-                                        sums[j % 2][p]);
+          add_products<Format>(weights_of<Format>(planes, piece, p), factors, sums[j % 2][p]);
         }
       }
+      const std::int32_t x_sum = x.sum(0, number, group);
+      const std::int32_t excess = layout.offset * x_sum - x.missing(0, number, group);
+      Integers all[kParts];
       for (int p = 0; p < kParts; ++p) {
-        sums[0][p] += sums[1][p] - layout.offset * x_sum;
+        all[p] = total_of(sums[0][p]) + (total_of(sums[1][p]) - excess);
       }
-      steps.add_to(result, sums[0], group, *x.scales(0, number), x_sum, layout.has_least);
+      steps.add_to(result, all, group, *x.scales(0, number), x_sum, layout.has_least);
     }
   }
   totals[0] = result;
@@ -397,8 +307,8 @@ void multiply_stretch(const IntegerLayout& layout, const PanelProduct& product, 
   constexpr Index kColumns = columns_of_stretch(kVectors);
   const Index vectors = product.batch - b < kVectors ? product.batch - b : kVectors;
   const Index columns = product.columns - k < kColumns ? product.columns - k : kColumns;
-  const Rounded<kVectors> x(product.x + b * product.x_stride + k, product.x_stride, vectors,
-                            columns);
+  const Rounded<Format, kVectors> x(product.x + b * product.x_stride + k, product.x_stride, vectors,
+                                    columns);
   const Index spans = (k / kScaleBlock) >> layout.span_shift;  // before the stretch
   Stretch weights{.layout = layout,
                   .first = static_cast<const char*>(product.panels) + spans * layout.span_bytes,
@@ -410,7 +320,7 @@ void multiply_stretch(const IntegerLayout& layout, const PanelProduct& product, 
     for (Index v = 0; v < vectors && k > 0; ++v) {
       load(y + v * product.y_stride, totals[v]);
     }
-    add_panel<Format>(weights, x, vectors, totals);
+    add_panel(weights, x, vectors, totals);
     for (Index v = 0; v < vectors; ++v) {
       store(totals[v], y + v * product.y_stride);
     }

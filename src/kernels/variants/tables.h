@@ -58,13 +58,17 @@ extern const AttentionSteps kAttentionSteps;
 extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v4
-namespace vnni {
-extern const IntegerPanels kIntegerPanels;
-}  // namespace vnni
 #else  // one instruction set
 namespace v2 = baseline;
 namespace v3 = baseline;
 namespace v4 = baseline;
-namespace vnni = baseline;
+#endif
+// Instructions that add up products of integers: see has_dot_products().
+#if defined(__x86_64__) || defined(__aarch64__)
+namespace dot {
+extern const IntegerPanels kIntegerPanels;
+}  // namespace dot
+#else
+namespace dot = baseline;
 #endif
 }  // namespace headlight::kernels
