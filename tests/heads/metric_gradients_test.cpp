@@ -130,6 +130,27 @@ TEST_CASE("patching by the logit difference as a metric equals patching without"
   CHECK(heads.heads[4].recovered == Approx(expected_heads.heads[4].recovered).margin(1e-9));
 }
 
+TEST_CASE("a metric of one row and the same function of all logits patch alike", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  PatchingTask task = kTask;
+  const PatchGridOptions options{.point = Point::resid_pre, .by_item = false, .by_position = true};
+  const Index rows = std::ssize(task.clean);
+  for (const Index row : {Index{-1}, rows - 2}) {
+    task.metric = log_probability_metric(3, row);
+    CHECK(task.metric.row(rows) == (row < 0 ? rows - 1 : row));
+    const PatchGrid grid = patch_grid(*gpt, task, options);
+    task.metric = [metric = task.metric](const Tensor& logits) { return metric(logits); };
+    CHECK(!task.metric.row(rows));
+    const PatchGrid expected = patch_grid(*gpt, task, options);
+    REQUIRE(grid.cells.size() == expected.cells.size());
+    for (std::size_t i = 0; i < grid.cells.size(); ++i) {
+      CHECK(grid.cells[i].difference == expected.cells[i].difference);
+    }
+  }
+  task.metric = loss_metric(3, rows);
+  CHECK(mentions(error_of([&] { patch_grid(*gpt, task, options); }), {"metric", "row"}));
+}
+
 TEST_CASE("patching by the divergence from the clean text ends at 0", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   PatchingTask task = kTask;

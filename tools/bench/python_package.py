@@ -2,13 +2,16 @@
 """Compares the Python package with transformers and TransformerLens on one model, in turn.
 
 usage: python_package.py MODEL [--rounds N] [--tokens T] [--no_lens]
+       python_package.py --toy RUN       (what a call and a hook cost beside the C++ program; RUN: of configs/toy.toml)
 
 MODEL: a Hugging Face folder of a Llama, such as an export of SmolLM2. Each measurement is a process of its own, so
 that its memory counts alone. Prints medians and ratios. Needs headlight, torch, transformers and transformer_lens.
+HEADLIGHT: the program (default build/release/headlight).
 """
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -142,9 +145,40 @@ def measure(kind, work, path, tokens):
     print(json.dumps({"seconds": seconds, "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
 
 
+def microseconds(work, repeats=3000):
+    """The fastest of many calls, as `headlight bench attention` measures."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return 1e6 * min(times)
+
+
+def print_overheads(run, rounds):
+    import headlight as hl
+
+    hl.set_thread_count(2)
+    model = hl.load(run)
+    ids = list(range(5, 21))
+    program = os.environ.get("HEADLIGHT", "build/release/headlight")
+    bench = [program, "bench", "attention", "--config", "configs/toy.toml", "--lengths", str(len(ids)), "--json"]
+    hooks = {"none": None, "that returns None": lambda array, point: None, "that returns an array": lambda array, point: 2 * array}
+    rows = []
+    for _ in range(rounds):
+        row = {"C++": 1e3 * json.loads(subprocess.run(bench, check=True, capture_output=True).stdout)["rows"][0]["model_ms"]}
+        for name, hook in hooks.items():
+            with model.hooks({"blocks.1.hook_resid_post": hook} if hook else {}):
+                row[f"Python, hook: {name}"] = microseconds(lambda: model(ids))
+        rows.append(row)
+    for name in rows[0]:
+        print(f"{name:35} {statistics.median(row[name] for row in rows):6.1f} us a pass of {len(ids)} tokens")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model")
+    parser.add_argument("model", nargs="?")
+    parser.add_argument("--toy", metavar="RUN")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=256)
     parser.add_argument("--no_lens", action="store_true")
@@ -152,6 +186,9 @@ def main():
     args = parser.parse_args()
     if args.measure:
         measure(*args.measure, args.model, args.tokens)
+        return
+    if args.toy:
+        print_overheads(args.toy, args.rounds)
         return
     kinds = [kind for kind in KINDS if kind != "transformer_lens" or not args.no_lens]
     for work in ("import", "cache", "sweep"):

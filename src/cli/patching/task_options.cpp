@@ -261,7 +261,7 @@ void add_metric_option(Options& options) {
 }
 
 bool has_own_metric(const std::vector<PatchingTask>& tasks) {
-  return tasks.front().metric != nullptr;
+  return static_cast<bool>(tasks.front().metric);
 }
 
 void add_group_option(Options& options, const std::string& with) {

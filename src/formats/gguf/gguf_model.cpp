@@ -67,6 +67,17 @@ GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& 
   return metadata;
 }
 
+double bits_of(GgufType type) {
+  const GgufBlock block = gguf_block(type);
+  return 8.0 * static_cast<double>(block.bytes) / static_cast<double>(block.elements);
+}
+
+// Returns the type of the matrix of logits: at least Q6_K, because predictions lose far more by
+// rounding it than by rounding any other matrix. llama-quantize has the same rule.
+GgufType head_type(GgufType type) {
+  return bits_of(type) < bits_of(GgufType::q6_k) ? GgufType::q6_k : type;
+}
+
 // Returns the storage type of a tensor. llama.cpp needs vectors and learned positions in float32.
 GgufType type_of(const std::string& name, const Shape& shape, GgufType type) {
   if (shape.rank() < 2 || name == "position_embd.weight") {
@@ -94,12 +105,20 @@ NamedTensors tensors_of(const Gpt& model, const GgufArchitecture& architecture) 
   return tensors;
 }
 
-// Matrices that cannot have the wanted type.
-using NamesByType = std::map<GgufType, std::vector<std::string>>;
+// Returns the name of the matrix of logits, which may be that of the embedding.
+const std::string& head_of(const NamedTensors& tensors, const GgufArchitecture& architecture) {
+  const auto head =
+      std::ranges::find(tensors, architecture.layout.head, &NamedTensors::value_type::first);
+  return head == tensors.end() ? tensors.front().first : head->first;
+}
 
-void add_warnings(const GgufArchitecture& architecture, GgufType wanted, const NamesByType& others,
+// Matrices that cannot have the wanted type, by it and by the type that they have instead.
+using NamesByType = std::map<std::pair<GgufType, GgufType>, std::vector<std::string>>;
+
+void add_warnings(const GgufArchitecture& architecture, const NamesByType& others,
                   std::vector<std::string>& warnings) {
-  for (const auto& [type, names] : others) {
+  for (const auto& [types, names] : others) {
+    const auto& [wanted, type] = types;
     warnings.push_back(concat_text(
         names.size(), " matrices, ", in_quotes(names.front()), " first, are written as ",
         name_of(type), ": the length of their rows is not a multiple of ", name_of(wanted),
@@ -125,10 +144,13 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
   const GgufArchitecture& architecture = gguf_architecture_for(config);
   std::vector<GgufSource> sources;
   NamesByType others;
-  for (const auto& [name, tensor] : tensors_of(model, architecture)) {
-    const GgufType type = type_of(name, tensor.shape(), options.type);
-    if (type != options.type && type != GgufType::f32) {
-      others[type].push_back(name);
+  const NamedTensors tensors = tensors_of(model, architecture);
+  const std::string& head = head_of(tensors, architecture);
+  for (const auto& [name, tensor] : tensors) {
+    const GgufType wanted = name == head ? head_type(options.type) : options.type;
+    const GgufType type = type_of(name, tensor.shape(), wanted);
+    if (type != wanted && type != GgufType::f32) {
+      others[{wanted, type}].push_back(name);
     }
     sources.push_back({name, tensor, type});
   }
@@ -136,7 +158,7 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
                                   ? gguf_vocabulary(tokenizer, config.vocab_size)
                                   : GgufVocabulary{options.tokenizer};
   write_gguf(path, metadata_of(architecture, config, std::move(vocabulary.keys), options), sources);
-  add_warnings(architecture, options.type, others, vocabulary.warnings);
+  add_warnings(architecture, others, vocabulary.warnings);
   return std::move(vocabulary.warnings);
 }
 

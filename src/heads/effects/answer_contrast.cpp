@@ -65,6 +65,15 @@ std::vector<std::int32_t> followed(std::vector<std::int32_t> text,
   return text;
 }
 
+// Returns row `place` of every sequence, [B, C].
+Tensor rows_at(const Tensor& hidden, const Batch& batch, Index place) {
+  std::vector<std::int32_t> rows;
+  for (Index b = 0; b < batch.sequence_count(); ++b) {
+    rows.push_back(static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + place));
+  }
+  return embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
+}
+
 }  // namespace
 
 void AnswerContrast::require_different(double clean, double corrupt) const {
@@ -117,7 +126,8 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
   const Batch read = batch(text);
   const Tensor hidden = model.hidden(read, {.hook = hook});
   if (metric_ != nullptr) {
-    return (*metric_)(model.head_logits(hidden));
+    const std::optional<Index> row = metric_->row(length_);
+    return metric_->of_read(model.head_logits(row ? slice(hidden, 0, *row, *row + 1) : hidden));
   }
   if (!several_) {
     return reshape(logit_difference(model, hidden, read), {});
@@ -140,12 +150,7 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
 std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hidden,
                                               const Batch& batch) const {
   if (metric_ != nullptr) {
-    std::vector<double> values;
-    for (Index b = 0; b < batch.sequence_count(); ++b) {
-      values.push_back(
-          metric_of(model.head_logits(slice(hidden, 0, b * length_, (b + 1) * length_))));
-    }
-    return values;
+    return metrics_of_copies(model, hidden, batch);
   }
   if (!several_) {
     return logit_difference(model, hidden, batch).to_vector();
@@ -170,6 +175,24 @@ std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hi
   return differences;
 }
 
+std::vector<double> AnswerContrast::metrics_of_copies(const Gpt& model, const Tensor& hidden,
+                                                      const Batch& batch) const {
+  constexpr Index kRows = 256;  // all logits may exceed memory
+  const std::optional<Index> row = metric_->row(length_);
+  const Index rows = row ? 1 : length_;
+  const Tensor read = row ? rows_at(hidden, batch, *row) : hidden;  // [copies rows, C]
+  const Index at_once = std::max<Index>(1, kRows / rows);
+  std::vector<double> values;
+  for (Index first = 0; first < batch.sequence_count(); first += at_once) {
+    const Index last = std::min(first + at_once, batch.sequence_count());
+    const Tensor logits = model.head_logits(slice(read, 0, first * rows, last * rows));
+    for (Index begin = 0; begin < logits.size(0); begin += rows) {
+      values.push_back(metric_->of_read(slice(logits, 0, begin, begin + rows)).item());
+    }
+  }
+  return values;
+}
+
 double AnswerContrast::difference(const Gpt& model, const std::vector<std::int32_t>& text,
                                   ForwardHook* hook) const {
   const NoGrad no_grad;
@@ -178,7 +201,8 @@ double AnswerContrast::difference(const Gpt& model, const std::vector<std::int32
 
 double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const {
   if (metric_ != nullptr) {
-    return metric_of(replay.logits_of(ends));
+    const std::optional<Index> row = metric_->row(length_);
+    return metric_->of_read(row ? replay.logits_of(ends, *row) : replay.logits_of(ends)).item();
   }
   if (several_) {
     const std::vector<double> losses = replay.losses_of(ends);
@@ -194,12 +218,7 @@ Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
   const auto row = [&](std::int32_t id) { return model.head_rows(Tensor::from({id}, {1})); };
   const double cap = model.config().logit_cap;
   const auto bias = [&](std::int32_t id) { return slice(model.head_bias(), 0, id, id + 1); };
-  std::vector<std::int32_t> rows;
-  for (Index b = 0; b < batch.sequence_count(); ++b) {
-    rows.push_back(
-        static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + answered_at_));
-  }
-  const Tensor read = embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
+  const Tensor read = rows_at(hidden, batch, answered_at_);
   const bool has_bias = model.head_bias().defined();
   const std::int32_t right = answers_[0]->front();
   const std::int32_t wrong = answers_[1]->front();

@@ -39,11 +39,11 @@ class AnswerContrast {
   double of(const ForwardReplay& replay, const Tensor& ends) const;
 
  private:
+  std::vector<double> metrics_of_copies(const Gpt& model, const Tensor& hidden,
+                                        const Batch& batch) const;
   Tensor logit_difference(const Gpt& model, const Tensor& hidden, const Batch& batch) const;
   // Rows [A, C] of a sequence in the batch that predict its answer's tokens.
   Tensor answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const;
-
-  double metric_of(const Tensor& logits) const { return (*metric_)(logits).item(); }
 
   const LogitMetric* metric_;                    // null: the difference of the answers
   const std::vector<std::int32_t>* answers_[2];  // the answer and the wrong answer

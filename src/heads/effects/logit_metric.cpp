@@ -10,13 +10,6 @@
 namespace headlight {
 namespace {
 
-Tensor metric_row(const Tensor& logits, Index row) {
-  const Index rows = logits.size(0);
-  require_value(row >= -rows && row < rows, "metric", "expected a row from ", -rows, " to ",
-                rows - 1, ", got ", row);
-  return select(logits, 0, row < 0 ? row + rows : row);  // [V]
-}
-
 Tensor at_id(const Tensor& row, std::int32_t id) {
   require_value(id >= 0 && id < row.size(0), "metric", "expected a token from 0 to ",
                 row.size(0) - 1, ", got ", id);
@@ -25,32 +18,49 @@ Tensor at_id(const Tensor& row, std::int32_t id) {
 
 }  // namespace
 
+LogitMetric::LogitMetric(Index row, std::function<Tensor(const Tensor&)> of_row)
+    : function_(std::move(of_row)), row_(row) {}
+
+std::optional<Index> LogitMetric::row(Index rows) const {
+  if (!row_) {
+    return {};
+  }
+  require_value(*row_ >= -rows && *row_ < rows, "metric", "expected a row from ", -rows, " to ",
+                rows - 1, ", got ", *row_);
+  return *row_ < 0 ? *row_ + rows : *row_;
+}
+
+Tensor LogitMetric::of_read(const Tensor& logits) const {
+  return function_(row_ ? select(logits, 0, 0) : logits);
+}
+
+Tensor LogitMetric::operator()(const Tensor& logits) const {
+  const std::optional<Index> only = row(logits.size(0));
+  return of_read(only ? slice(logits, 0, *only, *only + 1) : logits);
+}
+
 LogitMetric logit_difference_metric(std::int32_t answer, std::int32_t wrong, Index row) {
-  return [=](const Tensor& logits) {
-    const Tensor values = metric_row(logits, row);
-    return at_id(values, answer) - at_id(values, wrong);
-  };
+  return {row, [=](const Tensor& logits) { return at_id(logits, answer) - at_id(logits, wrong); }};
 }
 
 LogitMetric log_probability_metric(std::int32_t answer, Index row) {
-  return [=](const Tensor& logits) { return at_id(log_softmax(metric_row(logits, row)), answer); };
+  return {row, [=](const Tensor& logits) { return at_id(log_softmax(logits), answer); }};
 }
 
 LogitMetric loss_metric(std::int32_t answer, Index row) {
-  return [=](const Tensor& logits) { return -at_id(log_softmax(metric_row(logits, row)), answer); };
+  return {row, [=](const Tensor& logits) { return -at_id(log_softmax(logits), answer); }};
 }
 
 LogitMetric probability_metric(std::int32_t answer, Index row) {
-  return [=](const Tensor& logits) { return at_id(softmax(metric_row(logits, row)), answer); };
+  return {row, [=](const Tensor& logits) { return at_id(softmax(logits), answer); }};
 }
 
 LogitMetric divergence_metric(const Tensor& reference, Index row) {
   const NoGrad no_grad;
-  const Tensor before = log_softmax(metric_row(reference.detach(), row));
+  const Tensor before = LogitMetric(
+      row, [](const Tensor& logits) { return log_softmax(logits); })(reference.detach());  // [V]
   const Tensor weights = exp(before);
-  return [=](const Tensor& logits) {
-    return sum(weights * (before - log_softmax(metric_row(logits, row))));
-  };
+  return {row, [=](const Tensor& logits) { return sum(weights * (before - log_softmax(logits))); }};
 }
 
 const char* metric_noun(MetricKind kind) {

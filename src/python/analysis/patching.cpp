@@ -82,7 +82,7 @@ Result patch_every_head(Model& model, const PatchingTask& task, bool progress) {
   nb::dict summary = patching_summary(result.clean_difference, result.corrupt_difference);
   summary["clear"] = result.strength() == TaskStrength::clear;
   return result_of({.title = "Effect of patching heads",
-                    .grids = patching_grids(result, task.metric == nullptr)},
+                    .grids = patching_grids(result, !task.metric)},
                    std::move(summary));
 }
 

@@ -339,6 +339,30 @@ TEST_CASE("only matrices get smaller types and those without whole blocks get fl
   CHECK(GgufFile(path).find_tensor("position_embd.weight")->type == GgufType::f32);
 }
 
+TEST_CASE("the matrix of logits has at least the bits of Q6_K") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "a.gguf";
+  const auto warnings_of = [&](const GptConfig& config, GgufType type) {
+    return write_gguf_model(path, *model_of(config), ByteTokenizer(), {.type = type});
+  };
+  const auto type_of = [&](const std::string& name) {
+    return GgufFile(path).find_tensor(name)->type;
+  };
+  GptConfig config = rms_config();  // 32 columns are less than a block of Q6_K
+  CHECK(mentions(warnings_of(config, GgufType::q4_0).back(),
+                 {"1 matrices", "'output.weight'", "Q8_0", "Q6_K"}));
+  CHECK(type_of("output.weight") == GgufType::q8_0);
+  CHECK(type_of("token_embd.weight") == GgufType::q4_0);
+  config.n_embd = 256;
+  warnings_of(config, GgufType::q4_k);
+  CHECK(type_of("output.weight") == GgufType::q6_k);
+  CHECK(type_of("token_embd.weight") == GgufType::q4_k);
+  config.tie_weights = true;
+  warnings_of(config, GgufType::q4_k);
+  CHECK(type_of("token_embd.weight") == GgufType::q6_k);
+  CHECK(type_of("blk.0.attn_q.weight") == GgufType::q4_k);
+}
+
 TEST_CASE("a character tokenizer is kept in GGUF and gets merges for llama.cpp") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.gguf";

@@ -23,8 +23,9 @@ struct GgufModelOptions {
 // lists the architectures. Each one fixes activation, windows and scales.
 void require_gguf_model(const GptConfig& config);
 
-// Writes a model with its tokenizer for llama.cpp. Vectors and learned positions stay F32. Matrices
-// whose rows are not a whole number of blocks become Q8_0, or F16. Returns warnings, one line each,
+// Writes a model with its tokenizer for llama.cpp. Vectors and learned positions stay F32, and the
+// matrix of logits has at least the 6.6 bits of Q6_K. Matrices whose rows are not a whole number of
+// blocks become Q8_0, or F16. Returns warnings, one line each,
 // about these matrices and about differences in llama.cpp's results.
 // SentencePiece tokenizers (marks for blanks, bytes for unknown characters) get scores. llama.cpp's
 // keys cannot express every tokenizer: there, char tokenizers drop unknown characters. So

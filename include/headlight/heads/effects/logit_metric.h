@@ -1,7 +1,10 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "headlight/base/choices.h"
 #include "headlight/base/index.h"
@@ -10,8 +13,31 @@
 // Metrics of logits, for gradients and patching.
 namespace headlight {
 
-// Returns a scalar from the logits [N, V] of a pass: tensor ops where gradients are needed.
-using LogitMetric = std::function<Tensor(const Tensor& logits)>;
+// A scalar from the logits [N, V] of a pass: tensor ops where gradients are needed. A metric of one
+// row names it, so that a pass computes no other logits.
+class LogitMetric {
+ public:
+  LogitMetric() = default;
+  // A function of all logits [N, V].
+  template <std::convertible_to<std::function<Tensor(const Tensor&)>> Function>
+  requires(!std::same_as<Function, LogitMetric>) LogitMetric(Function of_logits)
+      : function_(std::move(of_logits)) {}
+  // A function of the logits [V] of a row; -1: the last row.
+  LogitMetric(Index row, std::function<Tensor(const Tensor&)> of_row);
+
+  explicit operator bool() const { return static_cast<bool>(function_); }
+  // The only row that the metric reads in a pass of `rows` rows; nullopt: it reads all. Throws
+  // Error about "metric" if there is no such row.
+  std::optional<Index> row(Index rows) const;
+  // The metric from the logits that it reads: [1, V] of its row, or all, [N, V].
+  Tensor of_read(const Tensor& logits) const;
+  // The metric from all logits [N, V].
+  Tensor operator()(const Tensor& logits) const;
+
+ private:
+  std::function<Tensor(const Tensor&)> function_;
+  std::optional<Index> row_;
+};
 
 // The logit of `answer` minus that of `wrong` in row `row` of the logits; -1: the last row. All
 // metrics below throw Error about "metric" for ids outside the vocabulary and rows that do not
