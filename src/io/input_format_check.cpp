@@ -1,6 +1,7 @@
 #include "io/input_format_check.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/lower_case.h"
@@ -56,6 +57,24 @@ bool begins_csv(std::string_view text) {
   return commas > 0 && std::count(row.begin(), row.end(), ',') >= commas;
 }
 
+struct BinaryFormat {
+  std::string_view beginning;
+  std::string_view name;
+  std::string_view advice;
+};
+
+// Files of tables and documents that people give as data.
+constexpr std::array<BinaryFormat, 5> kBinaryFormats{{
+    {"PAR1\x15", "a Parquet file",
+     "write its rows as JSON lines, for example duckdb -c \"COPY (FROM 'in.parquet') TO "
+     "'out.jsonl'\""},
+    {{"ARROW1\0\0", 8}, "an Arrow file", "write its rows as JSON lines"},
+    {{"SQLite format 3\0", 16}, "an SQLite database", "write its rows as JSON lines"},
+    {"PK\x03\x04", "a zip archive, which .docx, .xlsx and .epub files are",
+     "save its text as UTF-8"},
+    {"%PDF-", "a PDF file", "convert it with pdftotext"},
+}};
+
 std::string_view look_of(std::string_view ending, std::string_view beginning) {
   const std::string_view text = without_blanks_before(beginning);
   if (text.empty()) {
@@ -88,6 +107,13 @@ std::string decomposed_hangul_line(std::string_view name) {
   return concat_text(name,
                      ": contains decomposed Hangul (NFD), which most models have not learned; "
                      "convert it with uconv -x nfc");
+}
+
+void require_text(const TextFile& file, std::string_view beginning) {
+  for (const BinaryFormat& format : kBinaryFormats) {
+    require(!beginning.starts_with(format.beginning), file.name(), ": expected text in UTF-8, got ",
+            format.name, "; ", format.advice);
+  }
 }
 
 InputFormatCheck::InputFormatCheck(const TextFile& file, const TextFormat& format)

@@ -13,6 +13,9 @@ bool has_decomposed_hangul(std::string_view text);
 // Returns the warning line about decomposed Hangul in the text `name`.
 std::string decomposed_hangul_line(std::string_view name);
 
+// Throws Error for the first bytes of a Parquet, Arrow, SQLite, zip or PDF file.
+void require_text(const TextFile& file, std::string_view beginning);
+
 // Detects unlikely input: JSON or a table read as plain text, and Hangul in single letters.
 class InputFormatCheck {
  public:

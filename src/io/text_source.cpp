@@ -66,6 +66,7 @@ class TextBytes {
     bytes.append(room_.get(), count);
     const bool at_end = count < kReadAtOnce;
     if (offset_ == 0 && !any_bytes_) {
+      require_text(file_, bytes);
       require_no_wide_encoding(file_, bytes);
     }
     std::size_t decided = any_bytes_ ? bytes.size() : valid_length(bytes, at_end);

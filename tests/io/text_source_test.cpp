@@ -141,6 +141,20 @@ TEST_CASE("a text in UTF-16 is refused with the command that converts it") {
   CHECK(read_text_file(folder.file(names)) == names);
 }
 
+TEST_CASE("files of tables and documents are refused as such") {
+  const Folder folder;
+  const auto refused = [&](const std::string& content, const std::string& name) {
+    CHECK_THROWS_WITH(read_text_file(folder.file(content)),
+                      contains_text("expected text in UTF-8, got " + name));
+  };
+  refused("PAR1\x15\x04\x15\x10", "a Parquet file; write its rows as JSON lines");
+  refused("ARROW1\0\0\x10"s, "an Arrow file");
+  refused("SQLite format 3\0\x10"s, "an SQLite database");
+  refused("PK\x03\x04\x14", "a zip archive");
+  refused("%PDF-1.7\n", "a PDF file; convert it with pdftotext");
+  CHECK(read_text_file(folder.file("PAR1 is a word")) == "PAR1 is a word");
+}
+
 TEST_CASE("the command that converts a text quotes its name for a shell") {
   const Folder folder;
   const fs::path path = folder.path / "it's a text";
