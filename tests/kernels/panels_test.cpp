@@ -32,7 +32,7 @@ std::vector<float> gaussians(Index count, std::uint64_t seed) {
 // Packs panels into memory aligned to 64 bytes.
 Tensor pack(WeightFormat format, const std::vector<float>& weights, Index rows, Index columns) {
   const Index bytes = kernels::panel_bytes(format, columns);
-  Tensor memory = Tensor::empty({kernels::panel_count(rows) * bytes / 4}, DType::int32);
+  Tensor memory = Tensor::zeros({kernels::panel_count(rows) * bytes / 4}, DType::int32);
   for (Index panel = 0; panel < kernels::panel_count(rows); ++panel) {
     kernels::pack_panel(format, weights.data() + panel * kPanelRows * columns,
                         std::min(kPanelRows, rows - panel * kPanelRows), columns,

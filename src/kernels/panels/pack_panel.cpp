@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include "kernels/panels/panels.h"
@@ -108,7 +107,6 @@ Index panel_bytes(const PanelLayout& layout, Index columns) {
 }
 
 void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, void* panel) {
-  std::memset(panel, 0, static_cast<std::size_t>(panel_bytes(format, columns)));
   const auto pack = format == WeightFormat::int8       ? pack_int8
                     : format == WeightFormat::bfloat16 ? pack_bfloat16
                                                        : pack_float32;

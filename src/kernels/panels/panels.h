@@ -36,7 +36,7 @@ Index panel_bytes(const PanelLayout& layout, Index columns);
 
 // Packs weights [rows, columns] into a panel, rounded to nearest. bfloat16: ties to even. int8:
 // scale * q, |q| <= 127; scale = largest magnitude of 32 consecutive weights of a row / 127. rows
-// <= 16. `panel` has panel_bytes() bytes and is aligned to 64 bytes.
+// <= 16. `panel` has panel_bytes() bytes, all 0, and is aligned to 64 bytes.
 void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, void* panel);
 
 // Writes the weights [rows, columns] that a panel represents.
