@@ -55,7 +55,7 @@ TEST_CASE("an error while models are loaded ends the server", "[serve]") {
   CHECK_THROWS_WITH(twice.run(), contains_text("expected a different name"));
 }
 
-TEST_CASE("the caches of a draft model count as memory, and are limited", "[serve]") {
+TEST_CASE("the caches of a draft model count as memory and are limited", "[serve]") {
   std::vector<ServedModel> large;
   large.push_back(lively_served());
   large.back().draft_room = std::make_shared<DraftRoom>(1e15);

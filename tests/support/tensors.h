@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 #include <string>
@@ -81,14 +82,16 @@ std::string error_of(const Body& body) {
   return "no error";
 }
 
+// True if the text has all parts.
+inline bool has_parts(const std::string& text, const std::vector<std::string>& parts) {
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const std::string& part) { return text.find(part) != std::string::npos; });
+}
+
 // True if the message is one line with all parts.
 inline bool mentions(const std::string& message, const std::vector<std::string>& parts) {
   UNSCOPED_INFO("message: " << message);
-  bool all = message.find('\n') == std::string::npos;
-  for (const std::string& part : parts) {
-    all = all && message.find(part) != std::string::npos;
-  }
-  return all;
+  return message.find('\n') == std::string::npos && has_parts(message, parts);
 }
 
 // Sets the number of threads during its lifetime.

@@ -16,21 +16,21 @@ TEST_CASE("tokens are coloured by their values over one scale for all texts", "[
        .note = "note",
        .texts = {{.label = "neuron 0.1", .tokens = {"One", " day"}, .values = {2, -1}, .marked = 1},
                  {.tokens = {"x\n", "<b>"}, .values = {0, none}}}});
-  CHECK(mentions(page, {"<h1>a &lt; b</h1>", "note", "neuron 0.1", "title=\"One: 2\"",
-                        "background:#005ab5;color:#fff\">One",  // blue of the largest value
-                        "class=\"m\" title=\"·day: -1\"", "x⏎\n", "&lt;b&gt;: —"}));
+  CHECK(has_parts(page, {"<h1>a &lt; b</h1>", "note", "neuron 0.1", "title=\"One: 2\"",
+                         "background:#005ab5;color:#fff\">One",  // blue of the largest value
+                         "class=\"m\" title=\"·day: -1\"", "x⏎\n", "&lt;b&gt;: —"}));
   CHECK(page.find("<b>") == page.npos);
   CHECK(page.find("<script") == page.npos);
   // Half of the limit towards orange: (255 + 220) / 2 and so on.
-  CHECK(mentions(page, {"background:#eeb082\"> day"}));
+  CHECK(has_parts(page, {"background:#eeb082\"> day"}));
 }
 
 TEST_CASE("a text needs a value for each token", "[views]") {
-  CHECK(mentions(error_of([] { coloured_text_html({}); }), {"at least one text"}));
-  CHECK(mentions(error_of([] {
-                   coloured_text_html({.texts = {{.tokens = {"a", "b"}, .values = {1}}}});
-                 }),
-                 {"values: expected 2 numbers", "got 1"}));
+  CHECK(has_parts(error_of([] { coloured_text_html({}); }), {"at least one text"}));
+  CHECK(has_parts(error_of([] {
+                    coloured_text_html({.texts = {{.tokens = {"a", "b"}, .values = {1}}}});
+                  }),
+                  {"values: expected 2 numbers", "got 1"}));
 }
 
 }  // namespace coloured_text_test

@@ -29,12 +29,12 @@ TEST_CASE("a scatter plot has a circle for each finite point and Pearson's r", "
                    .points = {{"0.0", 0, 1}, {"<0.1>", 1, 3}, {"0.2", 2, 5}, {"0.3", none, 9}}};
   const std::string svg = scatter_plot_svg(plot);
   CHECK(circles(svg) == 3);
-  CHECK(mentions(svg, {"a &lt; b", "3 points, r = 1.00", "&lt;0.1&gt;: 1.0000, 3.0000"}));
+  CHECK(has_parts(svg, {"a &lt; b", "3 points, r = 1.00", "&lt;0.1&gt;: 1.0000, 3.0000"}));
   CHECK(svg.find("stroke-dasharray") == svg.npos);
   plot.has_diagonal = true;
   CHECK(scatter_plot_svg(plot).find("stroke-dasharray") != svg.npos);
   plot.points = {{"0.0", 1, 1}};  // no r of one point
-  CHECK(mentions(scatter_plot_svg(plot), {"1 point<"}));
+  CHECK(has_parts(scatter_plot_svg(plot), {"1 point<"}));
 }
 
 TEST_CASE("labels of a scatter plot are those of the outlying points and do not overlap",
@@ -51,7 +51,7 @@ TEST_CASE("labels of a scatter plot are those of the outlying points and do not 
 }
 
 TEST_CASE("a scatter plot needs a finite point", "[views]") {
-  CHECK(mentions(error_of([] { scatter_plot_svg({.points = {}}); }), {"finite point"}));
+  CHECK(has_parts(error_of([] { scatter_plot_svg({.points = {}}); }), {"finite point"}));
 }
 
 }  // namespace scatter_plot_test
