@@ -147,6 +147,17 @@ void check_arrival(const GradNode& from, const GradNode& to, const Tensor& gradi
           " for an input of shape ", to.shape, " and type ", to.dtype);
 }
 
+// As Tensor::zeros, on all threads: gradients of embeddings are large.
+Tensor zeros_on_all_threads(const Shape& shape, DType dtype) {
+  Tensor zeros = Tensor::empty(shape, dtype);
+  dispatch_floating(dtype, "backward", [&](auto zero) {
+    auto* to = zeros.data<decltype(zero)>();
+    kernels::parallel_for(zeros.numel(), kernels::kElementGrain,
+                          [&](Index begin, Index end) { std::fill(to + begin, to + end, zero); });
+  });
+  return zeros;
+}
+
 using Pending = std::unordered_map<const GradNode*, Tensor>;
 
 void add_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pending) {
@@ -154,7 +165,7 @@ void add_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pen
     const SavedTensor& input = node.inputs[i];
     Tensor& sum = pending[input.grad_node().get()];
     if (!sum.defined()) {
-      sum = Tensor::zeros(input.shape(), input.dtype());
+      sum = zeros_on_all_threads(input.shape(), input.dtype());
     } else if (!sum.owns_storage_alone() || !sum.is_contiguous()) {
       sum = sum.clone();
     }

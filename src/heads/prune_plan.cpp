@@ -12,7 +12,8 @@
 namespace headlight {
 namespace {
 
-double mean_loss(const Gpt& model, const TokenDataset& data, Index batch_size) {
+double mean_loss(const Gpt& model, const TokenDataset& data, Index batch_size,
+                 const std::function<void()>& after_batch) {
   const NoGrad no_grad;
   const SequentialBatches batches(
       data, {.batch_size = batch_size, .block_size = model.config().block_size});
@@ -22,6 +23,7 @@ double mean_loss(const Gpt& model, const TokenDataset& data, Index batch_size) {
     const Batch batch = batches.batch(i);
     sum += model.loss(batch, {}, 1).item();
     targets += static_cast<double>(batch.target_count);
+    after_batch();
   }
   return sum / targets;
 }
@@ -88,7 +90,8 @@ class Planner {
     const auto progress = [&](double ranked) {
       const auto removed = static_cast<double>(plan_.points.front().kept - heads());
       const double now = ranked * static_cast<double>(count);
-      options_.progress(std::min(1.0, (removed + now) / static_cast<double>(whole)));
+      share_ = std::min(1.0, (removed + now) / static_cast<double>(whole));
+      options_.progress(share_);
     };
     for (const Ranked& head : rank(*model_, data_, options_, progress)) {
       if (count == 0 || done_) {
@@ -105,7 +108,8 @@ class Planner {
   }
 
   void add_point(const std::optional<HeadId>& removed) {
-    const double loss = mean_loss(*model_, data_, options_.batch_size);
+    const double loss =
+        mean_loss(*model_, data_, options_.batch_size, [&] { options_.progress(share_); });
     plan_.points.push_back({heads(), loss, removed});
     done_ = loss > plan_.points.front().loss + options_.largest_rise;
     if (removed && !done_) {
@@ -118,6 +122,7 @@ class Planner {
   const TokenDataset& data_;
   const PrunePlanOptions& options_;
   PrunePlan plan_;
+  double share_ = 0;   // last progress; repeated often, because progress can interrupt
   bool done_ = false;  // the loss has risen too far
 };
 

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "kernels/openmp.h"
+#include "kernels/simulated_cores.h"
 #include "kernels/thread_pool.h"
 
 namespace headlight::kernels {
@@ -19,7 +20,12 @@ std::atomic<Index>& chosen_threads() {
 }  // namespace
 
 Index max_threads() {
-  return stays_on_this_thread ? 1 : chosen_threads().load(std::memory_order_relaxed);
+  if (stays_on_this_thread) {
+    return 1;
+  }
+  const SimulatedCores* simulation = SimulatedCores::current();
+  return simulation != nullptr ? simulation->cores()
+                               : chosen_threads().load(std::memory_order_relaxed);
 }
 
 void set_max_threads(Index threads) { chosen_threads().store(threads, std::memory_order_relaxed); }
@@ -42,6 +48,10 @@ void run_chunks(Index chunks, ChunkFunction function, const void* body) {
     return;
   }
   const SingleThreadScope nested_loops_stay_here;
+  if (SimulatedCores* simulation = SimulatedCores::current()) {
+    simulation->run(chunks, function, body);
+    return;
+  }
   if (!ThreadPool::instance().run_chunks(chunks, threads, function, body)) {
     run_here();
   }
@@ -49,7 +59,7 @@ void run_chunks(Index chunks, ChunkFunction function, const void* body) {
 
 void run_team(Index threads, Index work, TeamFunction function, const void* body) {
   threads = std::min(threads, max_threads());
-  if (threads <= 1) {
+  if (threads <= 1 || SimulatedCores::current() != nullptr) {
     function(body, {});
     return;
   }

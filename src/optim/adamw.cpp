@@ -1,25 +1,44 @@
 #include "headlight/optim/adamw.h"
 
 #include <cmath>
+#include <tuple>
 
 #include "kernels/loops.h"
-#include "kernels/parallel.h"
+#include "optim/array_loop.h"
 #include "optim/parameter_parts.h"
 
 namespace headlight {
 namespace {
 
-// Updates n elements.
+// Updates of elements of type T.
 template <class T>
-void update(const kernels::AdamWArrays<T>& arrays, const kernels::AdamWStep& step, Index n) {
-  kernels::parallel_for(n, kernels::kElementGrain, [&](Index begin, Index end) {
-    kernels::loops<T>().adamw({.parameter = arrays.parameter + begin,
-                               .gradient = arrays.gradient + begin,
-                               .mean = arrays.mean + begin,
-                               .variance = arrays.variance + begin},
-                              step, end - begin);
-  });
-}
+class Updates {
+ public:
+  void add(const kernels::AdamWArrays<T>& arrays, const kernels::AdamWStep& step, Index n) {
+    all_.push_back({arrays, step});
+    loop_.add(n);
+  }
+
+  void run() const {
+    loop_.run([&](std::size_t array, Index, Index begin, Index end) {
+      const auto& [arrays, step] = all_[array];
+      kernels::loops<T>().adamw({.parameter = arrays.parameter + begin,
+                                 .gradient = arrays.gradient + begin,
+                                 .mean = arrays.mean + begin,
+                                 .variance = arrays.variance + begin},
+                                step, end - begin);
+    });
+  }
+
+ private:
+  struct Update {
+    kernels::AdamWArrays<T> arrays;
+    kernels::AdamWStep step;
+  };
+
+  std::vector<Update> all_;
+  ArrayLoop loop_;
+};
 
 }  // namespace
 
@@ -55,6 +74,7 @@ void AdamW::step(double learning_rate, double gradient_scale) {
                           .bias_correction1 = 1.0 - std::pow(options_.beta1, t),
                           .bias_correction2 = 1.0 - std::pow(options_.beta2, t),
                           .gradient_scale = gradient_scale};
+  std::tuple<Updates<float>, Updates<double>> updates;
   for (Slot& slot : slots_) {
     const Tensor gradient = slot.parameter.grad();
     if (!gradient.defined() || slot.ranges.empty()) {
@@ -71,12 +91,13 @@ void AdamW::step(double learning_rate, double gradient_scale) {
       for (const ElementRange& range : slot.ranges) {
         arrays.parameter = slot.parameter.mutable_data<T>() + range.begin;
         arrays.gradient = gradient.data<T>() + range.begin;
-        update(arrays, step, range.size());
+        std::get<Updates<T>>(updates).add(arrays, step, range.size());
         arrays.mean += range.size();
         arrays.variance += range.size();
       }
     });
   }
+  std::apply([](const auto&... each) { (each.run(), ...); }, updates);
 }
 
 }  // namespace headlight

@@ -8,11 +8,15 @@
 namespace headlight {
 
 double gradient_norm(const NamedTensors& parameters) {
-  double sum = 0;
+  std::vector<Tensor> gradients;
   for (const auto& [name, parameter] : parameters) {
     if (parameter.grad().defined()) {
-      sum += sum_of_squares(parameter.grad());
+      gradients.push_back(parameter.grad());
     }
+  }
+  double sum = 0;
+  for (const double each : sums_of_squares(gradients)) {
+    sum += each;
   }
   return std::sqrt(sum);
 }

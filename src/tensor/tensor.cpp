@@ -1,11 +1,15 @@
 #include "headlight/tensor/tensor.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "headlight/tensor/strided.h"
+#include "tensor/tensor_bytes.h"
 
 namespace headlight {
 namespace {
+
+std::atomic<std::size_t> all_tensor_bytes{0};
 
 template <class To, class From>
 To convert_value(From value) {
@@ -82,8 +86,11 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   require(!__builtin_mul_overflow(result.numel_, static_cast<Index>(element_size(dtype)), &bytes),
           "[Tensor] too many elements: ", shape);
   result.storage_ = std::make_shared<Storage>(static_cast<std::size_t>(bytes));
+  all_tensor_bytes.fetch_add(static_cast<std::size_t>(bytes), std::memory_order_relaxed);
   return result;
 }
+
+std::size_t tensor_bytes_so_far() { return all_tensor_bytes; }
 
 Tensor Tensor::borrow(void* elements, const Shape& shape, DType dtype,
                       std::shared_ptr<void> owner) {

@@ -73,6 +73,25 @@ TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "
   CHECK_FALSE(report.contains("sequence_lengths"));
 }
 
+TEST_CASE("bench train predicts steps of machines with more cores", "[cli]") {
+  const Json report =
+      report_of({"train", "--steps", "2", "--warmup", "0", "--cores", "8,64", "--threads", "2"});
+  REQUIRE(report["cores"].size() == 2);
+  for (const Json& row : report["cores"]) {
+    const auto number = [&](const char* key) { return row[key].get<double>(); };
+    CHECK(number("barriers") > 0);
+    CHECK(number("serial_ms") > 0);
+    CHECK(number("loops_ms") > 0);
+    CHECK(number("barriers_ms") == Approx(1e-4 * number("barriers") * number("cores")));
+    CHECK(number("step_ms") ==
+          Approx(number("serial_ms") + number("loops_ms") + number("barriers_ms")));
+    CHECK(number("gb_per_second") == Approx(number("bytes") / number("step_ms") / 1e6));
+  }
+  CHECK(report["cores"][1]["cores"] == 64);
+  CHECK(refusal_of({"train", "--cores", "8,1"}).find("--cores: expected 2 to 1024, got 1") !=
+        std::string::npos);
+}
+
 TEST_CASE("bench names the machine that its numbers come from", "[cli]") {
   const Json report = report_of({"--steps", "1", "--threads", "1"});
   CHECK(report["kind"] == "train");

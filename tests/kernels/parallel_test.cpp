@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/openmp.h"
+#include "kernels/simulated_cores.h"
 #include "support/tensors.h"
 
 namespace parallel_test {
@@ -77,6 +78,27 @@ TEST_CASE("SingleThreadScope limits a thread to serial loops until it ends") {
     std::thread([] { CHECK(thread_count() == 3); }).join();
   }
   CHECK(thread_count() == 3);
+}
+
+TEST_CASE("simulated cores divide loops as many threads would and run them on one") {
+  const ThreadScope scope(2);
+  {
+    kernels::SimulatedCores simulation(64);
+    CHECK(kernels::max_threads() == 64);
+    const std::thread::id caller = std::this_thread::get_id();
+    kernels::parallel_for(4, 1, [&](Index begin, Index) {
+      CHECK(std::this_thread::get_id() == caller);
+      CHECK(kernels::max_threads() == 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(begin == 0 ? 30 : 10));
+    });
+    kernels::parallel_for(1, 1, [](Index, Index) {});  // on one thread in any case
+    REQUIRE(simulation.loops().size() == 1);
+    const kernels::LoopTime& time = simulation.loops().front();
+    CHECK(time.sum >= 0.06);
+    CHECK(time.longest >= 0.03);
+    CHECK(time.longest <= time.sum - 0.03);
+  }
+  CHECK(kernels::max_threads() == 2);
 }
 
 TEST_CASE("OpenMpThreadScope limits the number of OpenMP threads until it ends") {

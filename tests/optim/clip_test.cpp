@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "optim/array_loop.h"
 #include "optim/optim_support.h"
 
 namespace clip_test {
@@ -29,6 +30,30 @@ NamedTensors thirteen(DType dtype) {
 TEST_CASE("the gradient norm is that of all gradients together") {
   CHECK(gradient_norm(thirteen(DType::float32)) == 13);
   CHECK(gradient_norm(thirteen(DType::float64)) == 13);
+}
+
+TEST_CASE("a loop over several arrays visits every element once") {
+  const std::vector<Index> sizes{5, 0, 3 * kernels::kElementGrain + 1, 0, kernels::kElementGrain};
+  ArrayLoop loop;
+  std::vector<std::vector<int>> visits;
+  for (const Index size : sizes) {
+    loop.add(size);
+    visits.emplace_back(static_cast<std::size_t>(size));
+  }
+  REQUIRE(loop.chunks() == 1 + 4 + 1);
+  CHECK(loop.end(2) == 5);
+  std::vector<Index> begins(6, -1);
+  loop.run([&](std::size_t array, Index chunk, Index begin, Index end) {
+    begins[static_cast<std::size_t>(chunk)] = begin;
+    for (Index i = begin; i < end; ++i) {
+      ++visits[array][static_cast<std::size_t>(i)];
+    }
+  });
+  const Index grain = kernels::kElementGrain;
+  CHECK(begins == std::vector<Index>{0, 0, grain, 2 * grain, 3 * grain, 0});
+  for (std::size_t array = 0; array < sizes.size(); ++array) {
+    CHECK(visits[array] == std::vector<int>(visits[array].size(), 1));
+  }
 }
 
 TEST_CASE("without any gradient the norm is 0") {

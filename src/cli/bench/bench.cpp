@@ -42,7 +42,9 @@ constexpr const char* kBenchDetails =
     "             phases{data_ms, forward_ms, backward_ms, optimizer_ms}, tokens_per_step,\n"
     "             flops_per_step, flops_per_second, mfu, gemm_flops_per_second,\n"
     "             blas_flops_per_second, live_mib, cached_mib, system_allocations_per_step,\n"
-    "             loss, steps; unless packed also sequence_lengths, of every timed step\n"
+    "             loss, steps; unless packed also sequence_lengths, of every timed step; with\n"
+    "             --cores also cores[{cores, barriers, serial_ms, loops_ms, barriers_ms, step_ms,\n"
+    "             speedup, bytes, gb_per_second}]\n"
     "  generate   ms_per_token, ms_per_token_min, ms_per_token_max, tokens_per_second,\n"
     "             ms_to_first_token, prompt_tokens, prompt_flops_per_second, prompt_mfu,\n"
     "             new_tokens, bytes_per_token, read_gb_per_second, bandwidth_share\n"
@@ -87,6 +89,7 @@ Options bench_options() {
                    .examples = {"headlight bench",
                                 "headlight bench train --config "
                                 "configs/bench/gpt2-256.toml --steps 10",
+                                "headlight bench train --cores 8,16,64",
                                 "headlight bench generate --model runs/toy",
                                 "headlight bench attention --lengths 64,256,1024 --json",
                                 "headlight bench --signature --cpu_variant v3"},
@@ -94,9 +97,21 @@ Options bench_options() {
   options.value("config", "Read the configuration from this TOML file")
       .value("steps", "train: time this number of steps", "20")
       .value("warmup", "train: first run this number of steps without timing", "5")
+<<<<<<< HEAD
       .value("model", "generate: use this model instead of random weights");
   add_precision_options(options, "generate: precision");
   options.value("prompt_tokens", "generate: length of the prompt in tokens", "16")
+=======
+      .value("cores",
+             "train: predict steps of machines with these numbers of cores, e.g. 8,16,64, from the "
+             "times of loops on one core")
+      .value("model", "generate: use this model instead of random weights")
+      .choice("weights", "generate: precision of the weight matrices", kChoiceNames<MatrixForm>,
+              "stored")
+      .choice("cache_type", "generate: precision of cached keys and values",
+              kChoiceNames<CacheType>, "float32")
+      .value("prompt_tokens", "generate: length of the prompt in tokens", "16")
+>>>>>>> w42a
       .value("new_tokens", "generate: generate this number of tokens", "48")
       .value("rounds", "generate: repeat the generation this number of times", "3")
       .value(

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/transformed.h"
 #include "cli/bench/bench.h"
+#include "cli/bench/cores.h"
 #include "cli/bench/tools.h"
 #include "cli/terminal/launched.h"
 #include "headlight/base/memory.h"
@@ -59,6 +60,7 @@ struct MeasuredSteps {
   StorageStatistics storage;
   double allocations = 0;  // from the system, a step
   double peak_memory = 0;  // bytes
+  std::vector<CoreTimes> cores;
 };
 
 MeasuredSteps run_steps(const BenchTask& task) {
@@ -78,6 +80,7 @@ MeasuredSteps run_steps(const BenchTask& task) {
   measured.allocations = static_cast<double>(measured.storage.system_allocations - before) /
                          static_cast<double>(task.steps);
   measured.peak_memory = peak_memory();
+  measured.cores = simulate_cores(task, trainer);
   for (Index step = 0; step < task.steps; ++step) {
     measured.lengths.push_back(step_lengths(task.config, batcher, task.warmup + step));
   }
@@ -148,6 +151,9 @@ Json to_json(const BenchTask& task, const MeasuredSteps& measured, const Summary
             {"loss", measured.steps.back().loss},
             {"processes", all_processes().count()},
             {"steps", task.steps}};
+  if (!measured.cores.empty()) {
+    json["cores"] = to_json(measured.cores);
+  }
   if (task.config.batching != "packed") {
     json["sequence_lengths"] = measured.lengths;
   }
@@ -180,7 +186,8 @@ std::string to_text(const BenchTask& task, const MeasuredSteps& measured, const 
   text += "peak memory " + bytes_text(measured.peak_memory) + "; in tensors " +
           bytes_text(static_cast<double>(measured.storage.live_bytes)) + ", kept for reuse " +
           bytes_text(static_cast<double>(measured.storage.cached_bytes));
-  return text + fmt::format("; {:.1f} system allocations a step\n", measured.allocations);
+  text += fmt::format("; {:.1f} system allocations a step\n", measured.allocations);
+  return measured.cores.empty() ? text : text + to_text(measured.cores);
 }
 
 }  // namespace

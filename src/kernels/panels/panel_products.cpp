@@ -30,10 +30,10 @@ bool has_dot_products() {
 }
 
 bool multiplies_int8_fast() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
   return true;
 #else
-  return has_dot_products();
+  return false;
 #endif
 }
 

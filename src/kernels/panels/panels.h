@@ -74,8 +74,9 @@ struct DecodeLoops {
                             double* weights, Index n);
 };
 
-// Returns whether panels of integers are faster than float32 tiles for many vectors: true for CPUs
-// that add up products of adjacent integers.
+// Returns whether panels of integers are faster than float32 tiles for many vectors: true for
+// architectures whose CPUs, except old ones, add up products of adjacent integers. All CPUs of an
+// architecture compute in the same way, with the same bits.
 bool multiplies_int8_fast();
 
 // Returns whether the variant in use has instructions that add up products of integers: AVX-512
