@@ -1,7 +1,5 @@
 #include "serve/file_page.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -27,7 +25,7 @@ constexpr std::string_view kViews = "views/";
 struct ModelFile {
   std::string name = {};
   Index bytes = 0;
-  XXH64_hash_t hash = 0;  // of the content, so that no browser takes an older file from its cache
+  Index modified = 0;  // time, so that no browser takes an older file from its cache
 };
 
 std::string policy_element(bool fetches_model) {
@@ -71,7 +69,7 @@ std::string settings_json(const FilePage& page, const ModelFile& model) {
                         {"story", story_json(page.story)},
                         {"bytes", model.bytes},
                         {"file", model.name},
-                        {"version", std::to_string(model.hash)},
+                        {"version", std::to_string(model.modified)},
                         {"script", page.script + "\n" + worker}});
 }
 
@@ -121,14 +119,10 @@ void for_each_part(const InputFile& file, const See& see) {
 }
 
 ModelFile write_model_file(const std::filesystem::path& out, const InputFile& model) {
-  ModelFile written{.name = out.filename().string(), .bytes = model.size()};
   replace_file(out, [&](FileWriter& writer) {
-    for_each_part(model, [&](std::span<const std::byte> part) {
-      writer.write(part);
-      written.hash = XXH3_64bits_withSeed(part.data(), part.size(), written.hash);
-    });
+    for_each_part(model, [&](std::span<const std::byte> part) { writer.write(part); });
   });
-  return written;
+  return {.name = out.filename().string(), .bytes = model.size(), .modified = model.modified()};
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ for program in chromium chromedriver curl jq; do
   command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
 done
 here=$(cd "$(dirname "$0")" && pwd)
-headlight=$1
+headlight=$(realpath "$1")  # commands run in another folder
 engine=${HEADLIGHT_ENGINE:-$(dirname "$headlight")/../wasm}
 [ -e "$engine/headlight.wasm.gz" ] || { echo "skipped: no WebAssembly build in $engine"; exit 77; }
 pictures=${2:-}
@@ -119,7 +119,8 @@ saves_and_copies() {
   local part command
   for part in write heads layers pair; do
     open_page "$work/demo.html?part=$part&text=The+cat's+%22mat%22&changes=0.1:off,1.0:scale0.5&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d&max_tokens=5"
-    js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; window.saved = []; URL.createObjectURL = (blob) => { window.saved.push(blob); return 'data:,'; };
+    js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; window.saved = []; const real = URL.createObjectURL;
+      URL.createObjectURL = (blob) => blob.type.startsWith('image/') ? (window.saved.push(blob), 'data:,') : real.call(URL, blob);
       HTMLAnchorElement.prototype.click = function () { window.name_of_picture = this.download; }; })()" >/dev/null
     [ "$part" != write ] || { click '#go'; wait_for "$(count_of .piece) > 8 && !document.getElementById('go').hidden"; }
     [ "$part" != pair ] || wait_for "$(count_of '#pair-grid td') >= 4"

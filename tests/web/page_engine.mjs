@@ -22,7 +22,7 @@ function startWorker() {
   vm.runInThisContext(readFileSync(join(engine, 'headlight.js'), 'utf8') +
                       readFileSync(join(pageFiles, 'worker.js'), 'utf8'));
   return {postMessage: (data) => setTimeout(() => globalThis.onmessage({data})),
-          addEventListener: (kind, call) => listeners.push(call)};
+          addEventListener: (kind, call) => kind === 'message' && listeners.push(call)};
 }
 
 // Sends a message and waits for the worker's reply.

@@ -186,7 +186,7 @@ function drawNode(node, right, to) {
   drawBoxes(style.display === 'inline' ? node.getClientRects() : [box], style, to);
   if (node.localName === 'canvas') {
     to.append(svg('image', {...frame(box), href: node.toDataURL(), preserveAspectRatio: 'none',
-                            style: `image-rendering: ${style.imageRendering}`}));
+                            'image-rendering': style.imageRendering}));
     return;
   }
   if (node.localName === 'svg') {
