@@ -24,7 +24,7 @@ bool has_vnni() {
 }
 
 bool multiplies_int8_fast() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__wasm_simd128__)
   return true;
 #else
   return false;

@@ -8,6 +8,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 namespace headlight::kernels {
@@ -41,6 +43,9 @@ inline Integers add_products(Halves a, Halves b, Integers sums) {
 #elif defined(__SSE2__)
   return sums + reinterpret_cast<Integers>(
                     _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#elif defined(__wasm_simd128__)
+  return sums + reinterpret_cast<Integers>(
+                    wasm_i32x4_dot_i16x8(reinterpret_cast<v128_t>(a), reinterpret_cast<v128_t>(b)));
 #else
   const auto left = reinterpret_cast<Integers>(a);
   const auto right = reinterpret_cast<Integers>(b);
@@ -142,7 +147,13 @@ inline Halves pair_at(const std::int16_t* quanta) {
 constexpr __mmask16 kAll = 0xFFFF;
 #endif
 
-#if !defined(__SSSE3__)
+#if defined(__wasm_simd128__)
+inline Halves looked_up(UnsignedHalves places) {
+  const UnsignedHalves pairs = places | std::uint16_t{0x8000};  // gives 0 in the upper bytes
+  return reinterpret_cast<Halves>(
+      wasm_i8x16_swizzle(wasm_v128_load(kUnevenNumbers), reinterpret_cast<v128_t>(pairs)));
+}
+#elif !defined(__SSSE3__)
 inline Halves looked_up(UnsignedHalves places) {
   Halves numbers;
   for (int i = 0; i < kVectorBytes / 2; ++i) {
