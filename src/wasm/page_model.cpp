@@ -14,10 +14,13 @@ LoadedModel load_page_model(const std::filesystem::path& path) {
   ModelWeights weights(gguf_weights(file), architecture->layout);
   weights.settle(config);
   weights.check(config);
-  LoadedModel loaded{.model = Gpt::blank(config, DType::float32),
-                     .tokenizer = read_gguf_vocabulary(file),
-                     .directory = path};
-  weights.read_into(*loaded.model);
+  // Integers stay packed: they take an eighth of the memory, and products of them are faster.
+  const bool is_packed = weights.has_integers();
+  auto model = is_packed ? std::make_unique<Gpt>(config, Filling::none, DType::float32)
+                         : Gpt::blank(config, DType::float32);
+  is_packed ? weights.pack_into(*model, MatrixForm::stored) : weights.read_into(*model);
+  LoadedModel loaded{
+      .model = std::move(model), .tokenizer = read_gguf_vocabulary(file), .directory = path};
   release_unused_storage();  // temporary memory of single tensors
   return loaded;
 }

@@ -10,6 +10,7 @@ set(not_in_wasm
     kernels/openmp kernels/processors kernels/thread_pool kernels/gemm/openblas  # threads, OpenBLAS
     files/atomic_directory files/decompression files/zip_.* io/npz heads/effects/tuned_lens  # archives
     formats/nanogpt.* formats/model_directory formats/tokenizer_directory
+    generate/grammar.* formats/chat_template/tool_parameter serve/completions/call_grammar
     serve/http/.* serve/api serve/file_page serve/story.* serve/server serve/run_feed serve/metrics)  # HTTP
 list(JOIN not_in_wasm "|" not_in_wasm)
 add_compile_options(-msimd128 -fwasm-exceptions -Wno-c++11-narrowing
@@ -40,23 +41,33 @@ endfunction()
 
 # Adds headlight.js and headlight.wasm.gz, which `headlight page` puts into its pages.
 function(headlight_add_page_engine)
-  # Only kernels, ops and tensors compute for long; the rest is smaller without unrolled loops.
+  # Only kernels and tensors compute for long; the rest is smaller without unrolled loops. Emscripten
+  # switches inlining off if the flags contain -Os or -Oz, even before -O3. Kernels then called a
+  # function for each vector and had a sixth of their speed.
   foreach(library headlight_formats headlight_insight headlight_serve)
     target_compile_options(${library} PRIVATE -Oz)
   endforeach()
-  set(folders base files nn optim text data cluster io train generate)
+  set(folders base files autograd ops nn optim text data cluster io train generate)
   list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.cpp")
   file(GLOB_RECURSE small_sources CONFIGURE_DEPENDS ${folders})
   set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Oz)
+  file(GLOB kernel_sources CONFIGURE_DEPENDS src/kernels/variants/*.cpp src/kernels/panels/*.cpp)
+  set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS -finline-functions)
   file(GLOB sources CONFIGURE_DEPENDS src/wasm/*.cpp)
   add_executable(headlight_page_engine ${sources})
   headlight_defaults(headlight_page_engine)
   set_target_properties(headlight_page_engine PROPERTIES OUTPUT_NAME headlight)
   target_include_directories(headlight_page_engine PRIVATE src)
   target_link_libraries(headlight_page_engine PRIVATE headlight_serve)
+  # Newer versions have 64 KB by default, and another name for it.
+  if(EMSCRIPTEN_VERSION VERSION_GREATER_EQUAL 3.1.27)
+    set(stack -sSTACK_SIZE=5MB)
+  else()
+    set(stack -sTOTAL_STACK=5MB)
+  endif()
   target_link_options(
     headlight_page_engine PRIVATE
-    -fwasm-exceptions -Oz --no-entry -sMODULARIZE -sEXPORT_NAME=headlightEngine -sENVIRONMENT=worker,node
+    ${stack} -fwasm-exceptions -Oz --no-entry -sMODULARIZE -sEXPORT_NAME=headlightEngine -sENVIRONMENT=worker,node
     -sDYNAMIC_EXECUTION=0 -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=32MB
     -sMALLOC=emmalloc -sFORCE_FILESYSTEM -sEXPORTED_RUNTIME_METHODS=FS,ccall)
   add_custom_command(

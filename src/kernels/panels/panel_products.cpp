@@ -30,7 +30,7 @@ bool has_dot_products() {
 }
 
 bool multiplies_int8_fast() {
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__) || defined(__aarch64__) || defined(__wasm_simd128__)
   return true;
 #else
   return false;

@@ -7,6 +7,8 @@
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 // Included only by integer_panels.cpp of this folder. Multiplies a piece of a block: the columns
@@ -30,7 +32,7 @@ inline Integers word_at(const void* from) {
 
 // Looks up pairs of bytes; the upper byte of each place is 0.
 inline Halves looked_up(UnsignedHalves places) {
-#if defined(__SSSE3__) || defined(__aarch64__)
+#if defined(__SSSE3__) || defined(__aarch64__) || defined(__wasm_simd128__)
   // A byte whose highest bit is set gives 0.
   const UnsignedHalves pairs = places | std::uint16_t{0x8000};
 #endif
@@ -50,6 +52,9 @@ inline Halves looked_up(UnsignedHalves places) {
 #elif defined(__aarch64__)
   return reinterpret_cast<Halves>(
       vqtbl1q_u8(vld1q_u8(kUnevenNumbers), reinterpret_cast<uint8x16_t>(pairs)));
+#elif defined(__wasm_simd128__)
+  return reinterpret_cast<Halves>(
+      wasm_i8x16_swizzle(wasm_v128_load(kUnevenNumbers), reinterpret_cast<v128_t>(pairs)));
 #else
   Halves numbers;
   for (int i = 0; i < kVectorBytes / 2; ++i) {
@@ -231,6 +236,9 @@ inline void add_products(Weights a, Factors b, Sums& sums) {
   const auto right = reinterpret_cast<int16x8_t>(b);
   sums += reinterpret_cast<Integers>(
       vpaddq_s32(vmull_s16(vget_low_s16(left), vget_low_s16(right)), vmull_high_s16(left, right)));
+#elif defined(__wasm_simd128__)
+  sums += reinterpret_cast<Integers>(
+      wasm_i32x4_dot_i16x8(reinterpret_cast<v128_t>(a), reinterpret_cast<v128_t>(b)));
 #else
   const auto left = reinterpret_cast<Integers>(a);
   const auto right = reinterpret_cast<Integers>(b);
