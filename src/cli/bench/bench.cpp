@@ -97,21 +97,12 @@ Options bench_options() {
   options.value("config", "Read the configuration from this TOML file")
       .value("steps", "train: time this number of steps", "20")
       .value("warmup", "train: first run this number of steps without timing", "5")
-<<<<<<< HEAD
-      .value("model", "generate: use this model instead of random weights");
-  add_precision_options(options, "generate: precision");
-  options.value("prompt_tokens", "generate: length of the prompt in tokens", "16")
-=======
       .value("cores",
              "train: predict steps of machines with these numbers of cores, e.g. 8,16,64, from the "
              "times of loops on one core")
-      .value("model", "generate: use this model instead of random weights")
-      .choice("weights", "generate: precision of the weight matrices", kChoiceNames<MatrixForm>,
-              "stored")
-      .choice("cache_type", "generate: precision of cached keys and values",
-              kChoiceNames<CacheType>, "float32")
-      .value("prompt_tokens", "generate: length of the prompt in tokens", "16")
->>>>>>> w42a
+      .value("model", "generate: use this model instead of random weights");
+  add_precision_options(options, "generate: precision");
+  options.value("prompt_tokens", "generate: length of the prompt in tokens", "16")
       .value("new_tokens", "generate: generate this number of tokens", "48")
       .value("rounds", "generate: repeat the generation this number of times", "3")
       .value(
