@@ -99,14 +99,19 @@ struct Decoder::State {
             "' cannot decode token by token, expected a Gpt");
     return *packed;
   }
-  // Returns the products for a prompt of this many tokens; null: the model multiplies. Panels of
-  // bfloat16 multiply prompts of any length, so that the bits do not depend on the chunks in which
-  // a prompt is read.
+  // Returns whether products of prompts round the activations, too: with bfloat16 weights, on CPUs
+  // with such products. They do for prompts of any length, so that the bits do not depend on the
+  // chunks in which a prompt is read.
+  bool rounds_prompts() const {
+    return steps().has_bfloat16 && supports_precision(Precision::bfloat16);
+  }
+  // Returns the products for a prompt of this many tokens; null: the model multiplies.
   const WeightProducts* products_for(Index tokens) const {
     const DecoderModel& model = steps();
     const bool is_fast = model.has_integers ? kernels::multiplies_int8_fast()
                                             : kernels::products_are_own() && tokens <= kFewTokens;
-    return model.has_bfloat16 || is_fast ? products.get() : nullptr;
+    const bool has_panels = model.has_bfloat16 ? !rounds_prompts() : is_fast;
+    return has_panels ? products.get() : nullptr;
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
@@ -179,7 +184,8 @@ KeyValueCache Decoder::make_cache() const {
 
 void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
                    ForwardHook* hook) {
-  if (tokens.size() == 1) {
+  const bool rounds = state_->rounds_prompts();
+  if (tokens.size() == 1 && !rounds) {
     const DecodeItem item{tokens[0], &cache};
     step({&item, 1}, hook);
     return;
@@ -187,7 +193,10 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
   KeyValueCache* const caches[] = {&cache};
   const Index count = std::ssize(tokens);
   state_->run_model(continue_sequences({tokens}, {cache.length()}),
-                    {.hook = hook, .products = state_->products_for(count), .caches = caches});
+                    {.hook = hook,
+                     .precision = rounds ? Precision::bfloat16 : Precision::float32,
+                     .products = state_->products_for(count),
+                     .caches = caches});
 }
 
 void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {

@@ -193,6 +193,8 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
   if (!begins_here) {
     return attend_behind_caches(qkv, offsets, context);
   }
+  // Like attention behind caches, so that the chunks of a prompt change no bit.
+  const Precision precision = context.caches.empty() ? context.precision : Precision::float32;
   return ragged_attention(qkv, {.heads = plan_.heads,
                                 .key_heads = plan_.key_heads,
                                 .key_ends = plan_.key_ends,
@@ -205,7 +207,7 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .random = context.random.fork(dropout_label_),
                                 .weights = recorded_weights(context),
                                 .kept = context.kept_attention,
-                                .precision = context.precision});
+                                .precision = precision});
 }
 
 Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,

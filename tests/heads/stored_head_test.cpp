@@ -28,6 +28,7 @@ class RowsOnly final : public StoredWeight {
   }
   Tensor rows(const Tensor& ids) const override { return embedding(weight_, ids); }
   Tensor weight() const override { throw std::logic_error("the whole matrix was expanded"); }
+  bool is_rounded() const override { return false; }
 
  private:
   Tensor weight_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -86,6 +87,25 @@ TEST_CASE("bfloat16 products do not depend on the number of threads") {
     }
   });
   set_thread_count(before);
+}
+
+TEST_CASE("the bits of a row of a bfloat16 product do not depend on the other rows") {
+  for (const bool bias : {false, true}) {
+    const Product p{70, 65, 1100, false, true, 1, 0, bias};
+    with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+      Operands<float> operands(p);
+      kernels::bfloat16_gemm(gemm_of(p, operands), tiles);
+      const std::vector<float> whole = operands.c;
+      for (const Index rows : {1, 13, 40}) {
+        kernels::Gemm<float> product = gemm_of(p, operands);
+        product.m = rows;
+        std::fill(operands.c.begin(), operands.c.end(), 0.0F);
+        kernels::bfloat16_gemm(product, tiles);
+        const auto end = operands.c.begin() + rows * operands.c_stride;
+        CHECK(std::equal(operands.c.begin(), end, whole.begin()));
+      }
+    });
+  }
 }
 
 TEST_CASE("the callback after a bfloat16 product sees every final element once") {

@@ -33,8 +33,10 @@ double position_bytes(const GptConfig& config, CacheType type);
 //
 // The model itself reads prompts, as a matrix product with its float32 weights. To read prompts
 // with the rounded weights too, call round_weights() first. The packed matrices replace the model's
-// where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS. They
-// also replace them for bfloat16 weights: the bits then do not depend on the chunks of a prompt.
+// where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS. With
+// bfloat16 weights, products of prompts round the activations to bfloat16, too, on CPUs with such
+// products; on others the packed matrices multiply. The bits then do not depend on the chunks of a
+// prompt.
 //
 // Models other than Gpt have no steps: generation computes the logits of the whole context for each
 // token.

@@ -70,18 +70,28 @@ class Bfloat16Part {
     }
   }
 
-  // Writes whole tiles straight to C if they need at most an addition.
+  // Writes tiles that need at most an addition straight to C, partial ones with a detour: each
+  // element then has the same bits in both.
   void multiply_tile(const Bfloat16Operands& operands, const GemmRegion& tile, bool is_first) {
-    const bool whole = tile.rows == tiles_.rows && tile.columns == kBfloat16Columns;
     const float beta = is_first ? g_.beta : 1.0F;
     const bool has_bias = is_first && g_.bias != nullptr;
-    if (whole && g_.alpha == 1.0F && !has_bias && (beta == 0.0F || beta == 1.0F)) {
-      tiles_.multiply(operands,
-                      {g_.c + tile.row * g_.c_stride + tile.column, g_.c_stride, beta == 1.0F});
+    if (g_.alpha != 1.0F || has_bias || (beta != 0.0F && beta != 1.0F)) {
+      tiles_.multiply(operands, {product_, kBfloat16Columns, false});
+      store(tile, is_first);
       return;
     }
-    tiles_.multiply(operands, {product_, kBfloat16Columns, false});
-    store(tile, is_first);
+    float* to = g_.c + tile.row * g_.c_stride + tile.column;
+    if (tile.rows == tiles_.rows && tile.columns == kBfloat16Columns) {
+      tiles_.multiply(operands, {to, g_.c_stride, beta == 1.0F});
+      return;
+    }
+    for (Index row = 0; row < tile.rows && beta == 1.0F; ++row) {
+      std::copy_n(to + row * g_.c_stride, tile.columns, product_ + row * kBfloat16Columns);
+    }
+    tiles_.multiply(operands, {product_, kBfloat16Columns, beta == 1.0F});
+    for (Index row = 0; row < tile.rows; ++row) {
+      std::copy_n(product_ + row * kBfloat16Columns, tile.columns, to + row * g_.c_stride);
+    }
   }
 
   // C = alpha * product + beta * C + bias for the first part of the summation, C += alpha * product
