@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "generate/test_models.h"
+#include "headlight/kernels/precision.h"
 #include "headlight/ops/layout.h"
 #include "kernels/panels/panels.h"
 #include "nn/nn_support.h"
