@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Fine-tunes with TRL and PEFT what `headlight train configs/chat.toml` does, for comparison.
 
-usage: finetune.py MODEL RUN [--epochs N]
+usage: finetune.py MODEL RUN [--epochs N] [--order FILE] [--steps N]
 
 MODEL: the base model as a Hugging Face folder. RUN: a run of configs/chat.toml with max_iters 0, whose
-adapter both trainings start from. Prints the seconds of the training and the loss on the last tenth of
+adapter both trainings start from. --order: the numbers of the conversations in the order of training; otherwise
+TRL shuffles them itself. --steps ends the training early. Prints the seconds of the training and the loss on the last tenth of
 data/cards.jsonl, as Headlight evaluates it. Needs torch, transformers, trl and peft.
 """
 
 import argparse
 import json
+import math
 import tempfile
 import time
 from pathlib import Path
@@ -17,7 +19,7 @@ from pathlib import Path
 import torch
 from datasets import Dataset
 from peft import PeftModel
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,11 +45,46 @@ def validation_loss(model, tokenizer, rows):
     return total / count
 
 
+def headlight_rate(total):
+    """Headlight's schedule, with nanoGPT's warm-up; TRL's begins with a step of rate 0."""
+    warmup = math.ceil(0.03 * total)
+
+    def rate(step):
+        if step < warmup:
+            return (step + 1) / (warmup + 1)
+        return 0.1 + 0.45 * (1 + math.cos(math.pi * min(1, (step - warmup) / (total - warmup))))
+
+    return rate
+
+
+class Trainer(SFTTrainer):
+    order = None
+
+    def _get_train_sampler(self, *rest):
+        return self.order or super()._get_train_sampler(*rest)
+
+    def create_scheduler(self, num_training_steps, optimizer=None):
+        rate = headlight_rate(num_training_steps)
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate)
+        self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+
+class StopAfter(TrainerCallback):
+    def __init__(self, steps):
+        self.steps = steps
+
+    def on_step_end(self, args, state, control, **rest):
+        control.should_training_stop |= state.global_step == self.steps
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("run")
-    parser.add_argument("--epochs", type=float, default=3)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--order")
+    parser.add_argument("--steps", type=int, default=0)
     args = parser.parse_args()
     torch.set_num_threads(2)
     rows = [json.loads(line) for line in (ROOT / "data/cards.jsonl").read_text().splitlines()]
@@ -59,13 +96,14 @@ def main():
     model = AutoModelForCausalLM.from_pretrained(args.model, dtype=torch.float32)
     model = PeftModel.from_pretrained(model, Path(args.run) / "latest", is_trainable=True)
     config = SFTConfig(output_dir=tempfile.mkdtemp(), per_device_train_batch_size=8, num_train_epochs=args.epochs,
-                       learning_rate=5e-4, lr_scheduler_type="cosine_with_min_lr",
-                       lr_scheduler_kwargs={"min_lr_rate": 0.1}, warmup_steps=0.03, weight_decay=0.0,
+                       learning_rate=5e-4, weight_decay=0.0,
                        adam_beta2=0.999, max_grad_norm=1.0, max_length=513, assistant_only_loss=True,
                        bf16=False, use_cpu=True, report_to=[], save_strategy="no", logging_steps=20,
                        gradient_checkpointing=False, seed=1337)
-    trainer = SFTTrainer(model=model, args=config, train_dataset=Dataset.from_list(rows[:kept]),
-                         processing_class=tokenizer)
+    trainer = Trainer(model=model, args=config, train_dataset=Dataset.from_list(rows[:kept]),
+                      processing_class=tokenizer, callbacks=[StopAfter(args.steps)])
+    if args.order:
+        trainer.order = [int(number) for number in Path(args.order).read_text().split()][:kept * args.epochs]
     start = time.time()
     trainer.train()
     seconds = time.time() - start
