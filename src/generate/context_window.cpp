@@ -70,7 +70,7 @@ std::optional<std::span<const float>> ContextWindow::read_chunk(Index chunk) {
   const Index begin = cache_.length();
   const bool is_whole = chunk >= block || starts_again;
   const Index end = is_whole ? all : std::min(all, (begin / chunk + 1) * chunk);
-  decoder_->read({tokens_.begin() + begin, tokens_.begin() + end}, cache_, options_.hook);
+  decoder_->read({tokens_.begin() + begin, tokens_.begin() + end}, cache_, options_.hook, all);
   return end == all ? std::optional(decoder_->logits(0)) : std::nullopt;
 }
 

@@ -99,19 +99,15 @@ struct Decoder::State {
             "' cannot decode token by token, expected a Gpt");
     return *packed;
   }
-  // Returns whether products of prompts round the activations, too: with bfloat16 weights, on CPUs
-  // with such products. They do for prompts of any length, so that the bits do not depend on the
-  // chunks in which a prompt is read.
-  bool rounds_prompts() const {
-    return steps().has_bfloat16 && supports_precision(Precision::bfloat16);
-  }
-  // Returns the products for a prompt of this many tokens; null: the model multiplies.
+  // Returns the products for this many tokens of a prompt; null: the model multiplies.
   const WeightProducts* products_for(Index tokens) const {
-    const DecoderModel& model = steps();
-    const bool is_fast = model.has_integers ? kernels::multiplies_int8_fast()
-                                            : kernels::products_are_own() && tokens <= kFewTokens;
-    const bool has_panels = model.has_bfloat16 ? !rounds_prompts() : is_fast;
-    return has_panels ? products.get() : nullptr;
+    const bool is_fast = steps().has_integers ? kernels::multiplies_int8_fast()
+                                              : kernels::products_are_own() && tokens <= kFewTokens;
+    return is_fast ? products.get() : nullptr;
+  }
+  // Returns whether products of a prompt of this many tokens round the activations, too.
+  bool rounds(Index prompt) const {
+    return steps().has_bfloat16 && prompt > kFewTokens && supports_precision(Precision::bfloat16);
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
@@ -182,20 +178,20 @@ KeyValueCache Decoder::make_cache() const {
   return KeyValueCache(state_->steps().gpt->config(), is_half ? DType::bfloat16 : DType::float32);
 }
 
-void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
-                   ForwardHook* hook) {
-  const bool rounds = state_->rounds_prompts();
-  if (tokens.size() == 1 && !rounds) {
+void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache, ForwardHook* hook,
+                   Index prompt) {
+  const Index count = std::ssize(tokens);
+  const bool rounds = state_->rounds(std::max(prompt, count));
+  if (count == 1 && !rounds) {
     const DecodeItem item{tokens[0], &cache};
     step({&item, 1}, hook);
     return;
   }
   KeyValueCache* const caches[] = {&cache};
-  const Index count = std::ssize(tokens);
   state_->run_model(continue_sequences({tokens}, {cache.length()}),
                     {.hook = hook,
                      .precision = rounds ? Precision::bfloat16 : Precision::float32,
-                     .products = state_->products_for(count),
+                     .products = rounds ? nullptr : state_->products_for(count),
                      .caches = caches});
 }
 

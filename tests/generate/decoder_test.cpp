@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "generate/test_models.h"
-#include "headlight/kernels/precision.h"
 #include "headlight/ops/layout.h"
 #include "kernels/panels/panels.h"
 #include "nn/nn_support.h"
@@ -192,14 +191,13 @@ TEST_CASE("a decoder rounds the weights of an unrounded model") {
 
 TEST_CASE("a prompt is multiplied by the packed matrices of single steps where that is fast") {
   CHECK(prompt_meets_packed_matrices(WeightFormat::int8, 40) == kernels::multiplies_int8_fast());
-  const ProductsScope own(kernels::Products::own);
-  CHECK(prompt_meets_packed_matrices(WeightFormat::float32, 32));
-  CHECK(!prompt_meets_packed_matrices(WeightFormat::float32, 33));
-  const bool rounds = supports_precision(Precision::bfloat16);  // the model multiplies
-  CHECK(prompt_meets_packed_matrices(WeightFormat::bfloat16, 40) == !rounds);
-  const ProductsScope blas(kernels::Products::blas);
-  CHECK(!prompt_meets_packed_matrices(WeightFormat::float32, 32));
-  CHECK(prompt_meets_packed_matrices(WeightFormat::bfloat16, 32) == !rounds);
+  for (const WeightFormat format : {WeightFormat::float32, WeightFormat::bfloat16}) {
+    const ProductsScope own(kernels::Products::own);
+    CHECK(prompt_meets_packed_matrices(format, 32));
+    CHECK(!prompt_meets_packed_matrices(format, 33));
+    const ProductsScope blas(kernels::Products::blas);
+    CHECK(!prompt_meets_packed_matrices(format, 32));
+  }
 }
 
 TEST_CASE("with bfloat16 weights the chunks of a prompt change no bit") {
@@ -216,7 +214,7 @@ TEST_CASE("with bfloat16 weights the chunks of a prompt change no bit") {
     KeyValueCache cache = gpt.make_cache();
     for (Index first = 0; first < std::ssize(prompt); first += chunk) {
       const Index last = std::min(first + chunk, std::ssize(prompt));
-      decoder.read({prompt.begin() + first, prompt.begin() + last}, cache);
+      decoder.read({prompt.begin() + first, prompt.begin() + last}, cache, nullptr, 150);
     }
     CHECK(copied(decoder.logits(0)) == expected);
     CHECK(same_bits(cache.keys(1, 150), whole.keys(1, 150)));

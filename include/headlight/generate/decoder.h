@@ -34,9 +34,8 @@ double position_bytes(const GptConfig& config, CacheType type);
 // The model itself reads prompts, as a matrix product with its float32 weights. To read prompts
 // with the rounded weights too, call round_weights() first. The packed matrices replace the model's
 // where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS. With
-// bfloat16 weights, products of prompts round the activations to bfloat16, too, on CPUs with such
-// products; on others the packed matrices multiply. The bits then do not depend on the chunks of a
-// prompt.
+// bfloat16 weights, products of longer prompts round the activations to bfloat16, too, on CPUs with
+// such products.
 //
 // Models other than Gpt have no steps: generation computes the logits of the whole context for each
 // token.
@@ -57,9 +56,11 @@ class Decoder {
   bool has_steps() const;
   KeyValueCache make_cache() const;
 
-  // Appends tokens to one sequence; logits(0) then predict the next. Throws as Gpt::hidden does.
+  // Appends tokens to one sequence; logits(0) then predict the next. A prompt that is read in
+  // chunks gives its number of tokens, so that products round as if it were read whole. Throws as
+  // Gpt::hidden does.
   void read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
-            ForwardHook* hook = nullptr);
+            ForwardHook* hook = nullptr, Index prompt = 0);
   // Appends the tokens to their sequences; logits(i) then predict the token after items[i]. With a
   // hook, the caches must differ. Throws Error for an id outside the vocabulary and for a cache
   // that is full or of another model; then no cache has grown.
