@@ -1,6 +1,7 @@
 #include "serve/file_page.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -49,15 +50,29 @@ Json story_json(const Story& story) {
   return {{"title", story.title}, {"steps", steps}};
 }
 
+Json training_json(const std::optional<TrainingText>& training) {
+  return training ? Json{{"text", training->text}, {"mixed", training->is_mixed}} : Json();
+}
+
+// Returns the script of the page's workers.
+std::string worker_script(const FilePage& page) {
+  std::string script = page.script + "\n";
+  script += contents_of(serve_page_files(), "file/worker.js");
+  if (page.training) {
+    script += contents_of(serve_page_files(), "file/worker_train.js");
+  }
+  return script;
+}
+
 std::string settings_json(const FilePage& page, Index bytes) {
-  const std::string worker(contents_of(serve_page_files(), "file/worker.js"));
   return embedded_json({{"name", page.name},
                         {"source", page.source},
                         {"text", page.text},
                         {"views", page.views},
                         {"story", story_json(page.story)},
                         {"bytes", bytes},
-                        {"script", page.script + "\n" + worker}});
+                        {"training", training_json(page.training)},
+                        {"script", worker_script(page)}});
 }
 
 std::string element_of(std::string_view attributes, std::string_view text) {
@@ -98,14 +113,17 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 void write_file_page(const std::filesystem::path& out, const FilePage& page,
                      const std::filesystem::path& model) {
-  const InputFile file(model);
+  std::optional<InputFile> file;
+  if (!model.empty()) {
+    file.emplace(model);
+  }
+  const Index bytes = file ? file->size() : 0;
   replace_file(out, [&](FileWriter& writer) {
-    writer.write(page_head(page, file.size()));
+    writer.write(page_head(page, bytes));
     writer.write(element_of("id=\"page-program\"", base64_of(bytes_of(page.program))));
-    for (Index begin = 0; begin < file.size(); begin += kPartBytes) {
-      std::vector<std::byte> part(
-          static_cast<std::size_t>(std::min(kPartBytes, file.size() - begin)));
-      file.read(begin, part);
+    for (Index begin = 0; begin < bytes; begin += kPartBytes) {
+      std::vector<std::byte> part(static_cast<std::size_t>(std::min(kPartBytes, bytes - begin)));
+      file->read(begin, part);
       writer.write(element_of("class=\"page-model\"", base64_of(part)));
     }
     writer.write("<i id=\"end-of-file\" hidden></i>\n</body>\n</html>\n");

@@ -36,7 +36,7 @@ const trained = told('trained');
 const begin = performance.now();
 try {
   await sent(worker, {program: programOf(engine), bytes: 0});
-  await sent(worker, {training: {name: 'small', text: readFileSync(textFile, 'utf8'), settings}});
+  await sent(worker, {task: {name: 'small', text: readFileSync(textFile, 'utf8'), settings}});
   await trained;
 } catch ({message}) {
   console.log(JSON.stringify({problem: message}));

@@ -20,8 +20,9 @@ export async function wholeFile() {
 }
 
 // Starts a worker with the program and the model. `tell(share)` reports the part of the model that it
-// has taken. `keep` leaves the model in the page, for a further worker.
-export async function startWorker({script, name, source, bytes}, keep, tell) {
+// has taken. `keep` leaves the model in the page, for a further worker. With `task`, one of
+// worker_train.js, the worker trains instead.
+export async function startWorker({script, name, source, bytes, task}, keep, tell) {
   const address = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
   const worker = new Worker(address);
   const answer = () => new Promise((resolve, reject) => {
@@ -35,12 +36,12 @@ export async function startWorker({script, name, source, bytes}, keep, tell) {
   };
   const textOf = keep ? (node) => node.textContent : contentOf;
   await send({program: textOf(byId('page-program')), bytes});
-  const parts = [...document.querySelectorAll('.page-model')];
+  const parts = task === undefined ? [...document.querySelectorAll('.page-model')] : [];
   for (const [i, part] of parts.entries()) {
     await send({part: textOf(part)});
     tell((i + 1) / parts.length);
   }
-  await send({name, source});
+  await send({name, source, task});
   worker.onmessage = null;
   URL.revokeObjectURL(address);
   return worker;

@@ -34,7 +34,7 @@ function takePart(text) {
   filled += bytes.length;
 }
 
-async function open({name, source, training: task}) {
+async function open({name, source, task}) {
   if (filled !== model.length) {
     throw new Error('file_cut');
   }
