@@ -10,6 +10,8 @@ set(not_in_wasm
     kernels/openmp kernels/processors kernels/thread_pool kernels/gemm/openblas  # threads, OpenBLAS
     files/decompression files/zip_.* io/npz heads/effects/tuned_lens  # archives
     formats/nanogpt.* formats/model_directory formats/tokenizer_directory
+    formats/adapter io/nanogpt_vocabulary runs/conversations  # for other runs than a page's
+    runs/preference_reference formats/chat_template/known_templates formats/chat_template/chat_model
     serve/http/.* serve/api serve/file_page serve/story.* serve/server serve/run_feed serve/metrics)  # HTTP
 list(JOIN not_in_wasm "|" not_in_wasm)
 add_compile_options(-msimd128 -fwasm-exceptions -Wno-c++11-narrowing
