@@ -18,6 +18,7 @@
 #include "formats/gguf/gguf_vocabulary.h"
 #include "formats/huggingface/model_weights.h"
 #include "headlight/base/choices.h"
+#include "headlight/base/utf8.h"
 #include "serve/file_page.h"
 #include "views/report/json_output.h"
 
@@ -32,6 +33,7 @@ constexpr Index kLargestProgram = Index{64} << 20;  // bytes
 constexpr Index kLargestEmbedded = Index{1} << 30;  // bytes of a model as text in the page
 constexpr double kMebibyte = 1 << 20;
 constexpr double kMostMemory = 3600 * kMebibyte;  // leaves room for activations
+constexpr Index kLargestText = Index{8} << 20;    // bytes
 
 constexpr const char* kPageDetails =
     "Writes one HTML file that holds a model, Headlight as WebAssembly, and the page of headlight "
@@ -48,6 +50,9 @@ constexpr const char* kPageDetails =
     "--story FILE.md makes the page a presentation: it shows one step at a time, with a heading, a "
     "few sentences and one view of the model. docs/page.md describes the file, and "
     "data/stories has one about the toy model.\n\n"
+    "--train adds a tab in which the reader trains a small model on a text, in the browser. The "
+    "trained model then answers in all tabs, and can be downloaded as a run directory. Without "
+    "MODEL the page has this tab alone until then.\n\n"
     "JSON keys: file, bytes, model_file (null if embedded), model_bytes, warnings.";
 
 constexpr std::array<std::string_view, 2> kPageWeights{"float32", "int8"};
@@ -55,25 +60,28 @@ constexpr std::array<std::string_view, 2> kPageWeights{"float32", "int8"};
 Options page_options() {
   Options options({.name = "page",
                    .summary = "Write the web page with a model as one file.",
-                   .positional = "MODEL",
+                   .positional = "[MODEL]",
                    .details = kPageDetails,
                    .examples = {"headlight page runs/toy --out toy.html",
                                 "headlight page runs/toy --weights int8 --text \"One day\" --out "
                                 "toy.html",
                                 "headlight page runs/toy --story data/stories/heads.md --out "
-                                "story.html"}});
+                                "story.html",
+                                "headlight page --train --out learn.html"}});
   options.value("out", "Write to this file")
       .value("text", "Opening text of the page")
       .value("views",
              "Tabs of the page, the first of which opens: write, chat, heads, layers, pair "
              "(default: all)")
       .value("story", "Markdown file with the steps of a presentation")
+      .flag("train", "Add a tab in which the reader trains a small model")
+      .value("data", "With --train: text to learn from (default: the toy corpus)")
       .choice("weights",
               "Store matrices in this precision (default: float32, or that of the GGUF file)",
               kPageWeights)
       .flag("separate", "Write the model into a second file, OUT with the ending .bin")
       .value("engine", "Folder with headlight.js and headlight.wasm.gz");
-  options.paths({"out", "engine", "story"});
+  options.paths({"out", "engine", "story", "data"});
   return options;
 }
 
@@ -101,18 +109,49 @@ fs::path engine_folder(const Options& options) {
 
 // Returns the parts of the page that get tabs. Throws Error for other names and repeated ones.
 std::vector<std::string> views_of(const Options& options) {
+  std::vector<std::string_view> known(serve::kFilePageViews.begin(), serve::kFilePageViews.end());
+  if (options.given("train")) {
+    known.push_back(serve::kTrainingView);
+  }
   if (!options.given("views")) {
-    return {serve::kFilePageViews.begin(), serve::kFilePageViews.end()};
+    return {known.begin(), known.end()};
   }
   std::vector<std::string> views = split_at_commas(options.text("views"));
-  const std::string names = listed(serve::kFilePageViews);
+  const std::string names = listed(known);
   require(!views.empty(), "--views: expected ", names, ", got ''");
   for (auto view = views.begin(); view != views.end(); ++view) {
-    require(std::ranges::find(serve::kFilePageViews, *view) != serve::kFilePageViews.end(),
-            "--views: expected ", names, ", got ", in_quotes(*view));
+    require(std::ranges::find(known, *view) != known.end(), "--views: expected ", names, ", got ",
+            in_quotes(*view));
     require(std::find(views.begin(), view, *view) == view, "--views: names ", *view, " twice");
   }
+  if (options.given("train") && std::ranges::find(views, serve::kTrainingView) == views.end()) {
+    views.emplace_back(serve::kTrainingView);
+  }
   return views;
+}
+
+// Returns the toy corpus.
+serve::TrainingText toy_text(const fs::path& engine) {
+  for (const char* file : {"../data/toy.txt", "../../data/toy.txt"}) {  // installed, or a build
+    const fs::path path = (engine / file).lexically_normal();
+    if (fs::exists(path)) {
+      return {.text = read_whole_file(path, kLargestText), .is_mixed = true};
+    }
+  }
+  fail("--data: expected a text to learn from; there is no toy corpus beside ", shown(engine));
+}
+
+// Returns the text of the training tab; nothing without --train.
+std::optional<serve::TrainingText> training_text(const Options& options, const fs::path& engine) {
+  const bool has_tab = options.given("train");
+  require(has_tab || !options.given("data"), "--data: needs --train");
+  if (!has_tab || !options.given("data")) {
+    return has_tab ? std::optional(toy_text(engine)) : std::nullopt;
+  }
+  const fs::path path = options.text("data");
+  std::string text = read_whole_file(path, kLargestText);
+  require(valid_utf8_prefix(text) == text.size(), "--data: ", shown(path), ": expected UTF-8 text");
+  return serve::TrainingText{.text = std::move(text)};
 }
 
 // Returns the presentation of --story. Throws Error as serve::read_story() does.
@@ -152,8 +191,13 @@ void require_opens(const fs::path& path, bool is_embedded) {
 // GGUF file to embed: the user's, or one that is removed at the end.
 class PageModel {
  public:
-  PageModel(const fs::path& model, const Options& options) : file_(find_model_directory(model)) {
+  // `model` empty: there is none.
+  PageModel(const fs::path& model, const Options& options)
+      : file_(model.empty() ? model : find_model_directory(model)) {
     const bool is_embedded = !options.given("separate");
+    if (model.empty()) {
+      return;
+    }
     if (is_gguf_file(file_) && !options.given("weights")) {
       require_opens(file_, is_embedded);
       return;
@@ -196,15 +240,27 @@ std::string name_of_model(const fs::path& path) {
   return (last.extension() == ".gguf" ? last.stem() : last.filename()).string();
 }
 
+// Returns the model's path, or "" without one. Throws Error for options that need one.
+std::string model_of(const Options& options) {
+  if (!options.positionals().empty()) {
+    return options.positional();
+  }
+  require(options.given("train"), "expected a MODEL, or --train for a page without one");
+  for (const char* option : {"story", "weights", "separate"}) {
+    require(!options.given(option), "--", option, ": needs a MODEL");
+  }
+  return "";
+}
+
 // Returns the path of the page. Throws Error if it cannot be one.
-fs::path page_path(const Options& options) {
+fs::path page_path(const Options& options, const std::string& model) {
   require(options.given("out") && !options.text("out").empty(),
           "--out: expected the name of the page, such as demo.html");
   const fs::path out = options.text("out");
   require(!out.has_parent_path() || fs::is_directory(out.parent_path()),
           "--out: expected a file in an existing folder, got ", shown(out));
   std::error_code not_there;
-  require(!fs::equivalent(out, options.positional(), not_there),
+  require(model.empty() || !fs::equivalent(out, model, not_there),
           "--out: expected another file than the model, got ", shown(out));
   return out;
 }
@@ -237,8 +293,8 @@ fs::path model_path(const Options& options, const fs::path& out) {
 }
 
 void page_command(const Options& options) {
-  const std::string& model = options.positional();
-  const fs::path out = page_path(options);
+  const std::string model = model_of(options);
+  const fs::path out = page_path(options, model);
   const fs::path beside = model_path(options, out);
   const fs::path engine = engine_folder(options);
   const std::vector<std::string> views = views_of(options);
@@ -251,14 +307,15 @@ void page_command(const Options& options) {
                           .text = options.given("text") ? options.text("text") : "",
                           .views = views,
                           .story = story_of(options, views, file.path()),
-                          .model_file = beside},
+                          .model_file = beside,
+                          .training = training_text(options, engine)},
                          file.path());
   log_warnings(file.warnings());
   if (options.json()) {
     print_json({{"file", out.string()},
                 {"bytes", fs::file_size(out)},
                 {"model_file", beside.empty() ? Json() : Json(beside.string())},
-                {"model_bytes", fs::file_size(file.path())},
+                {"model_bytes", model.empty() ? 0 : fs::file_size(file.path())},
                 {"warnings", file.warnings()}});
     return;
   }

@@ -165,30 +165,4 @@ void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
   }
 }
 
-void write_tokenizer_config(const fs::path& directory, const Tokenizer& tokenizer,
-                            std::optional<Index> context_length) {
-  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"}};
-  const auto add = [&](const char* key, std::optional<std::int32_t> id) {
-    if (id) {
-      config[key] = tokenizer.special_name(*id);
-    }
-  };
-  add("bos_token", tokenizer.begin_token());
-  add("eos_token", tokenizer.end_token());
-  add("pad_token", tokenizer.padding());
-  add("mask_token", tokenizer.mask_token());
-  if (context_length) {
-    config["model_max_length"] = *context_length;
-  }
-  config["clean_up_tokenization_spaces"] = false;
-  if (!tokenizer.chat_template().empty()) {
-    config["chat_template"] = tokenizer.chat_template();
-  }
-  write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");
-}
-
-void write_generation_config(const fs::path& directory, const Tokenizer& tokenizer) {
-  write_file(directory / "generation_config.json", token_id_keys(tokenizer).dump(2) + "\n");
-}
-
 }  // namespace headlight

@@ -119,7 +119,7 @@ void require_sound(const NamedTensors& moments, const std::string& where) {
 
 bool leads_beyond(const fs::path& link, Index iteration) {
   std::error_code none;
-  const fs::path name = fs::read_symlink(link, none);
+  const fs::path name = fs::read_symlink(link, none).filename();
   const std::vector<Checkpoint> all = checkpoints_of(link.parent_path());
   return std::any_of(all.begin(), all.end(), [&](const Checkpoint& entry) {
     return entry.iteration > iteration && entry.path.filename() == name;
@@ -235,7 +235,7 @@ void repair_links(const fs::path& checkpoint, const TrainingState& state) {
 
 void remove_old_checkpoints(const fs::path& run, Index iteration, const Retention& retention) {
   std::error_code no_best;
-  const fs::path best = fs::read_symlink(run / kBestLink, no_best);
+  const fs::path best = fs::read_symlink(run / kBestLink, no_best).filename();
   const auto is_useless = [&](Index update) {
     return std::find(retention.passed_over.begin(), retention.passed_over.end(), update) !=
            retention.passed_over.end();

@@ -117,36 +117,61 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  RunResult train() {
+  // Does what precedes the first step.
+  void begin() {
     together(processes_, [&] { begin_directory(); });
     announce();
     prepare_reference();
     if (processes_.count() == 1) {
       directory_->prepare(*start_.model, whole_optimizer(), adapter());
     }
-    RunResult result{.directory = config_.out_dir};
-    catch_up(result);
-    while (trainer_.iteration() < config_.max_iters && !result.stopped && !ran_out_of_patience_) {
-      tell_of_saving(false);
-      trainer_.set_rate_factor(options_.rate_factor());
-      const StepMetrics metrics = trainer_.step();
-      if (metrics.outcome == StepOutcome::unusable) {
-        roll_back(metrics);
-        continue;
-      }
-      tell([&](TrainObserver& observer) { observer.on_step(metrics); });
-      result.stopped = wants_to_stop();
-      if (!result.stopped) {
-        do_what_is_due(result);
-      }
+    result_.directory = config_.out_dir;
+    catch_up();
+  }
+
+  bool step() {
+    if (is_over()) {
+      return false;
     }
-    finish(result);
-    result.iterations = trainer_.iteration();
-    result.best_validation_loss = start_.state.best_validation_loss;
-    return result;
+    tell_of_saving(false);
+    trainer_.set_rate_factor(options_.rate_factor());
+    const StepMetrics metrics = trainer_.step();
+    if (metrics.outcome == StepOutcome::unusable) {
+      roll_back(metrics);
+      return true;
+    }
+    tell([&](TrainObserver& observer) { observer.on_step(metrics); });
+    result_.stopped = wants_to_stop();
+    if (!result_.stopped) {
+      do_what_is_due();
+    }
+    return true;
+  }
+
+  // Saves a stopped run at once; evaluates a completed run before saving it.
+  RunResult finish() {
+    result_.stopped = result_.stopped || !is_over();
+    const bool evaluates = !result_.stopped && start_.state.evaluated != trainer_.iteration();
+    const bool best = evaluates && evaluate_now();
+    tell_of_saving(true);
+    if (evaluates || !was_saved(trainer_.iteration())) {
+      save(best);
+      tell_of_saving(true);
+    }
+    if (!was_saved(trainer_.iteration())) {
+      throw SaveError(shown(config_.out_dir) +
+                      ": the checkpoint of the last step could not be saved");
+    }
+    result_.iterations = trainer_.iteration();
+    result_.best_validation_loss = start_.state.best_validation_loss;
+    return result_;
   }
 
  private:
+  bool is_over() const {
+    return trainer_.iteration() >= config_.max_iters || result_.stopped || ran_out_of_patience_;
+  }
+
   void begin_directory() {
     if (directory_ == nullptr) {
       return;
@@ -236,32 +261,32 @@ class Run {
   }
 
   // Evaluates if a stopped or killed run missed it, and saves a checkpoint to roll back to.
-  void catch_up(RunResult& result) {
+  void catch_up() {
     const Index iteration = trainer_.iteration();
     const bool evaluates = iteration > 0 && iteration < config_.max_iters &&
                            iteration % config_.eval_interval == 0 &&
                            start_.state.evaluated != iteration;
-    const bool best = evaluates && evaluate_now(result);
+    const bool best = evaluates && evaluate_now();
     if (evaluates || (is_named(config_.on_nan, OnNan::rollback) && was_saved(-1))) {
       save(best);
     }
   }
 
-  void do_what_is_due(RunResult& result) {
+  void do_what_is_due() {
     const auto is_due = [&](Index interval) {
       return interval > 0 && trainer_.iteration() % interval == 0;
     };
     const bool evaluates = is_due(config_.eval_interval);
-    const bool best = evaluates && evaluate_now(result);
+    const bool best = evaluates && evaluate_now();
     // finish() saves the last step, after its evaluation.
     const bool saves = is_due(config_.save_interval) && trainer_.iteration() < config_.max_iters;
     if (best || (evaluates && config_.always_save_checkpoint) || saves) {
       save(best);
     }
-    result.stopped = evaluates && wants_to_stop();
+    result_.stopped = evaluates && wants_to_stop();
   }
 
-  bool evaluate_now(RunResult& result) {
+  bool evaluate_now() {
     start_.state.evaluated = trainer_.iteration();
     if (start_.data.validation.sequences.empty()) {
       return false;
@@ -276,7 +301,7 @@ class Run {
       start_.state.best_validation_loss = metrics.validation.loss;
       start_.state.best_iteration = trainer_.iteration();
     }
-    result.validation = metrics.validation;
+    result_.validation = metrics.validation;
     tell([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
     ran_out_of_patience_ = is_out_of_patience();
     return metrics.best;
@@ -382,21 +407,6 @@ class Run {
     }
   }
 
-  // Saves a stopped run at once; evaluates a completed run before saving it.
-  void finish(RunResult& result) {
-    const bool evaluates = !result.stopped && start_.state.evaluated != trainer_.iteration();
-    const bool best = evaluates && evaluate_now(result);
-    tell_of_saving(true);
-    if (evaluates || !was_saved(trainer_.iteration())) {
-      save(best);
-      tell_of_saving(true);
-    }
-    if (!was_saved(trainer_.iteration())) {
-      throw SaveError(shown(config_.out_dir) +
-                      ": the checkpoint of the last step could not be saved");
-    }
-  }
-
   const TrainConfig& config_;
   const RunOptions& options_;
   Processes& processes_;
@@ -404,6 +414,7 @@ class Run {
   RunDirectory* directory_;
   Trainer trainer_;
   std::optional<MetricsLog> log_;
+  RunResult result_;
   Index rollbacks_ = 0;  // consecutive rollbacks to step rollback_target_
   Index rollback_target_ = -1;
   bool ran_out_of_patience_ = false;
@@ -412,11 +423,13 @@ class Run {
 };
 
 // Locks the run directory. Throws Error if a new run would overwrite another run or other files.
-void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume) {
-  directory.emplace(config.out_dir,
-                    SavePolicy{.keep = config.keep_checkpoints,
-                               .stops_on_error = is_named(config.on_save_error, OnSaveError::stop),
-                               .in_background = config.saves_in_background()});
+void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume,
+           bool saves_in_background) {
+  directory.emplace(
+      config.out_dir,
+      SavePolicy{.keep = config.keep_checkpoints,
+                 .stops_on_error = is_named(config.on_save_error, OnSaveError::stop),
+                 .in_background = saves_in_background && config.saves_in_background()});
   require(resume || !holds_run(config.out_dir), shown(config.out_dir),
           ": contains a run already; continue it with --resume, or choose another --out_dir");
   if (!resume) {
@@ -445,30 +458,73 @@ RunResult evaluate_only(RunStart& start, const RunOptions& options) {
           .directory = start.config.out_dir};
 }
 
-}  // namespace
+// What a run has before its first step.
+struct Prepared {
+  RunOptions options;
+  std::optional<RunDirectory> directory = {};  // in process 0 only
+  RunStart start = {};
+};
 
-RunResult run_training(const TrainConfig& config, const RunOptions& options) {
+void prepare(const TrainConfig& config, Prepared& prepared) {
   config.validate();
   require_documents(config);
+  const RunOptions& options = prepared.options;
   const bool resume = options.resume || config.init_from == kResume;
   require(!resume || fs::is_directory(config.out_dir), shown(config.out_dir),
           ": no such run directory");
   Processes& processes = processes_of(options);
-  std::optional<RunDirectory> directory;  // in process 0 only
-  RunStart start;
   together(processes, [&] {
     if (processes.leads() && !config.eval_only) {
-      enter(directory, config, resume);
+      enter(prepared.directory, config, resume, options.saves_in_background);
     }
     TrainConfig stored = config;
     stored.eval_only = false;
-    start = prepare_run(stored, resume, processes.count());
+    prepared.start = prepare_run(stored, resume, processes.count());
   });
-  require_same_start(processes, start);
+  require_same_start(processes, prepared.start);
+}
+
+}  // namespace
+
+struct TrainingRun::Parts {
+  Prepared prepared;
+  std::optional<Run> run = {};
+};
+
+TrainingRun::TrainingRun(const TrainConfig& config, RunOptions options)
+    : parts_(new Parts{.prepared = {.options = std::move(options)}}) {
+  Prepared& prepared = parts_->prepared;
+  require(!config.eval_only, "[TrainingRun] expected a run that trains, got eval_only");
+  prepare(config, prepared);
+  parts_->run.emplace(prepared.options, prepared.start,
+                      prepared.directory ? &*prepared.directory : nullptr);
+  parts_->run->begin();
+}
+
+TrainingRun::~TrainingRun() = default;
+
+bool TrainingRun::step() { return parts_->run->step(); }
+
+RunResult TrainingRun::finish() { return parts_->run->finish(); }
+
+LoadedModel TrainingRun::take_model() {
+  parts_->run.reset();
+  RunStart& start = parts_->prepared.start;
+  return {.model = std::move(start.model),
+          .tokenizer = std::move(start.data.tokenizer),
+          .directory = start.config.out_dir};
+}
+
+RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   if (config.eval_only) {
-    return evaluate_only(start, options);
+    Prepared prepared{.options = options};
+    prepare(config, prepared);
+    return evaluate_only(prepared.start, options);
   }
-  return Run(options, start, directory ? &*directory : nullptr).train();
+  TrainingRun run(config, options);
+  while (run.step()) {
+  }
+  return run.finish();
 }
 
 }  // namespace headlight

@@ -1,6 +1,7 @@
 #include "serve/file_page.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -60,8 +61,21 @@ Json story_json(const Story& story) {
   return {{"title", story.title}, {"steps", steps}};
 }
 
+Json training_json(const std::optional<TrainingText>& training) {
+  return training ? Json{{"text", training->text}, {"mixed", training->is_mixed}} : Json();
+}
+
+// Returns the script of the page's workers.
+std::string worker_script(const FilePage& page) {
+  std::string script = page.script + "\n";
+  script += contents_of(serve_page_files(), "file/worker.js");
+  if (page.training) {
+    script += contents_of(serve_page_files(), "file/worker_train.js");
+  }
+  return script;
+}
+
 std::string settings_json(const FilePage& page, const ModelFile& model) {
-  const std::string worker(contents_of(serve_page_files(), "file/worker.js"));
   return embedded_json({{"name", page.name},
                         {"source", page.source},
                         {"text", page.text},
@@ -70,7 +84,8 @@ std::string settings_json(const FilePage& page, const ModelFile& model) {
                         {"bytes", model.bytes},
                         {"file", model.name},
                         {"version", std::to_string(model.modified)},
-                        {"script", page.script + "\n" + worker}});
+                        {"training", training_json(page.training)},
+                        {"script", worker_script(page)}});
 }
 
 std::string element_of(std::string_view attributes, std::string_view text) {
@@ -129,14 +144,18 @@ ModelFile write_model_file(const std::filesystem::path& out, const InputFile& mo
 
 void write_file_page(const std::filesystem::path& out, const FilePage& page,
                      const std::filesystem::path& model) {
-  const InputFile file(model);
+  std::optional<InputFile> file;
+  if (!model.empty()) {
+    file.emplace(model);
+  }
+  const Index bytes = file ? file->size() : 0;
   replace_file(out, [&](FileWriter& writer) {
-    const bool is_separate = !page.model_file.empty();
-    writer.write(page_head(page, is_separate ? write_model_file(page.model_file, file)
-                                             : ModelFile{.bytes = file.size()}));
+    const bool is_separate = file && !page.model_file.empty();
+    writer.write(page_head(
+        page, is_separate ? write_model_file(page.model_file, *file) : ModelFile{.bytes = bytes}));
     writer.write(element_of("id=\"page-program\"", base64_of(bytes_of(page.program))));
-    if (!is_separate) {
-      for_each_part(file, [&](std::span<const std::byte> part) {
+    if (file && !is_separate) {
+      for_each_part(*file, [&](std::span<const std::byte> part) {
         writer.write(element_of("class=\"page-model\"", base64_of(part)));
       });
     }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +11,17 @@
 
 namespace headlight::serve {
 
-// Parts of the page of one file. There is no tab for training, because there are no runs.
+// Parts of the page of one file. With a training text it also has kTrainingView.
 inline constexpr std::array<std::string_view, 5> kFilePageViews{"write", "chat", "heads", "layers",
                                                                 "pair"};
+inline constexpr std::string_view kTrainingView = "train";
+
+// Text from which the page's reader trains a model.
+struct TrainingText {
+  std::string text;
+  // The page takes its own language's documents, between blank lines, of several languages.
+  bool is_mixed = false;
+};
 
 // Contents of a page of one file, besides its model.
 struct FilePage {
@@ -21,17 +30,19 @@ struct FilePage {
   std::string name = {};    // of the model, as the page shows it
   std::string source = {};  // path of the model for commands that readers copy
   std::string text = {};    // opening text; empty: the page's own
-  // Parts of the page that have tabs, of kFilePageViews. The first one opens.
+  // Parts of the page that have tabs, of kFilePageViews or kTrainingView. The first one opens.
   std::vector<std::string> views = {};
   Story story = {};  // steps to show first; empty: none
   // File for the model, in the folder of the page, which fetches it. Empty: the page embeds it.
   std::filesystem::path model_file = {};
+  std::optional<TrainingText> training = {};
 };
 
 // Writes the page of `headlight serve` as one HTML file, which asks the embedded program instead of
-// a server. `model` is a GGUF file. The page sends no request: its policy forbids all, except those
-// to its own server for `model_file`. Replaces each file in one step, the page last. Throws Error
-// if the model cannot be read or the page not be written.
+// a server. `model` is a GGUF file; "": the page has none until its reader trains one. The page
+// sends no request: its policy forbids all, except those to its own server for `model_file`.
+// Replaces each file in one step, the page last. Throws Error if the model cannot be read or the
+// page not be written.
 void write_file_page(const std::filesystem::path& out, const FilePage& page,
                      const std::filesystem::path& model);
 

@@ -3,7 +3,7 @@
 #include "headlight/heads/effects/tuned_lens.h"
 #include "headlight/io/npz.h"
 
-// A page reads one GGUF file. Compressed files and zip archives are refused.
+// A page reads one GGUF file and one text. No file is compressed here.
 namespace headlight {
 namespace {
 
@@ -19,8 +19,9 @@ Compression compression_of_name(std::string_view) { return Compression::none; }
 
 std::string_view without_compression(std::string_view name) { return name; }
 
-std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource>, Compression, std::string) {
-  refuse("compressed files");
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, Compression,
+                                         std::string) {
+  return source;
 }
 
 NamedTensors read_npz(const std::filesystem::path&, NamedTexts*) { refuse("NPZ files"); }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "serve/api_error.h"
 #include "serve/questions.h"
 #include "wasm/page_model.h"
+#include "wasm/page_training.h"
 
 // The functions that a page's worker calls (src/serve/page/file/worker.js). Texts are UTF-8.
 
@@ -79,6 +81,7 @@ struct PageEngine {
   std::vector<ServedModel> models;
   std::unique_ptr<serve::Questions> all;
   std::map<int, std::weak_ptr<PageExchange>> waiting;
+  std::optional<PageTraining> training;
 };
 
 PageEngine& engine() {
@@ -86,9 +89,9 @@ PageEngine& engine() {
   return engine;
 }
 
-void load(const char* path, const char* name, const char* source) {
+// Makes `loaded` the model that answers.
+void use(LoadedModel loaded, const char* name, const char* source) {
   PageEngine& page = engine();
-  LoadedModel loaded = load_page_model(path);
   const std::string chat_template = loaded.tokenizer->chat_template();
   const Index block = rounded_up(loaded.model->block_size(), KeyValueCache::kBlock);
   page.options = {.slots = 4, .context_tokens = std::max(block, std::min<Index>(4 * block, 4096))};
@@ -97,6 +100,20 @@ void load(const char* path, const char* name, const char* source) {
                          .chat_template = chat_template,
                          .source = source});
   page.all = std::make_unique<serve::Questions>(page.models, page.options);
+}
+
+// Returns what `work` returns, or the reason why it fails. The text is valid until the next call.
+template <class Work>
+const char* told(const Work& work) {
+  static std::string text;
+  try {
+    text = work();
+  } catch (const std::bad_alloc&) {
+    text = "out of memory";
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  return text.c_str();
 }
 
 }  // namespace
@@ -111,16 +128,33 @@ extern "C" {
 // valid until the next call.
 EMSCRIPTEN_KEEPALIVE const char* headlight_load(const char* path, const char* name,
                                                 const char* source) {
-  static std::string problem;
-  problem.clear();
-  try {
-    load(path, name, source);
-  } catch (const std::bad_alloc&) {
-    problem = "out of memory";
-  } catch (const std::exception& error) {
-    problem = error.what();
-  }
-  return problem.c_str();
+  return told([&] {
+    use(load_page_model(path), name, source);
+    return "";
+  });
+}
+
+// Begins a run with the settings of PageTraining. Returns "", or the reason why not.
+EMSCRIPTEN_KEEPALIVE const char* headlight_train(const char* settings) {
+  return told([&] {
+    engine().training.emplace(settings);
+    return "";
+  });
+}
+
+// Makes steps for a moment. Returns "more", "over" at the end of the run, or the reason why not.
+EMSCRIPTEN_KEEPALIVE const char* headlight_train_steps() {
+  constexpr double kMoment = 0.1;  // seconds
+  return told([] { return engine().training->advance(kMoment) ? "more" : "over"; });
+}
+
+// Saves the run, whose model answers from now on. Returns "", or the reason why not.
+EMSCRIPTEN_KEEPALIVE const char* headlight_train_end(const char* name, const char* source) {
+  return told([&] {
+    use(engine().training->finish(), name, source);
+    engine().training.reset();
+    return "";
+  });
 }
 
 // Asks a question; `question` is its number. Answers come from here or from headlight_step().

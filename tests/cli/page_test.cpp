@@ -258,4 +258,51 @@ TEST_CASE("page has the tabs of --views", "[cli]") {
   CHECK(contains(error("heads,heads"), "--views: names heads twice"));
 }
 
+TEST_CASE("page has a tab for training, also without a model", "[cli]") {
+  const ScratchFolder folder;
+  const std::string page_engine = engine(folder);
+  write_file(folder.at("words.txt"), "Words to learn from.");
+  const std::string out = folder.at("demo.html");
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "page");
+    arguments.insert(arguments.end(), {"--out", out, "--engine", page_engine});
+    return run_headlight(arguments);
+  };
+  REQUIRE(run({"--train", "--data", folder.at("words.txt")}).exit_code == 0);
+  const std::string html = file_contents(out);
+  CHECK(contains(html, "\"training\":{\"text\":\"Words to learn from.\",\"mixed\":false}"));
+  CHECK(contains(html, "\"bytes\":0,"));
+  CHECK(contains(html, "\"pair\",\"train\"]"));
+  CHECK(embedded(html, kModel).empty());
+  CHECK(embedded(html, kProgram) == "program");
+  const std::string model = model_of_bytes(folder);
+  REQUIRE(run({model, "--train", "--data", folder.at("words.txt"), "--views", "heads"}).exit_code ==
+          0);
+  CHECK(contains(file_contents(out), "\"views\":[\"heads\",\"train\"]"));
+  CHECK(!embedded(file_contents(out), kModel).empty());
+  fs::create_directory(folder.at("data"));
+  write_file(folder.at("data/toy.txt"), "The corpus.");  // beside the folder of the engine
+  REQUIRE(run({"--train"}).exit_code == 0);
+  CHECK(contains(file_contents(out), "{\"text\":\"The corpus.\",\"mixed\":true}"));
+}
+
+TEST_CASE("page names what training lacks", "[cli]") {
+  const ScratchFolder folder;
+  const std::string page_engine = engine(folder);
+  write_file(folder.at("latin.txt"), "caf\xE9");
+  const auto error = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "page");
+    arguments.insert(arguments.end(), {"--out", folder.at("demo.html"), "--engine", page_engine});
+    const ProgramResult result = run_headlight(arguments);
+    CHECK(result.exit_code == 2);
+    return result.err;
+  };
+  CHECK(contains(error({}), "expected a MODEL, or --train"));
+  CHECK(contains(error({"--train"}), "--data: expected a text to learn from"));
+  CHECK(contains(error({"--train", "--data", folder.at("latin.txt")}), "expected UTF-8 text"));
+  CHECK(contains(error({"--train", "--weights", "int8"}), "--weights: needs a MODEL"));
+  CHECK(contains(error({model_of_bytes(folder), "--data", folder.at("latin.txt")}),
+                 "--data: needs --train"));
+}
+
 }  // namespace page_test

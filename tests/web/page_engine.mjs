@@ -4,39 +4,13 @@
 //   SERVER   address of `headlight serve MODEL.gguf`
 //   COUNT    number of random questions
 import {readFileSync} from 'node:fs';
-import {createRequire} from 'node:module';
-import {dirname, join} from 'node:path';
-import {fileURLToPath} from 'node:url';
-import vm from 'node:vm';
+import {moduleOf, programOf, sent, startWorker} from './node_worker.mjs';
 
 const [engine, model, server, count] = process.argv.slice(2);
-const here = dirname(fileURLToPath(import.meta.url));
-const pageFiles = join(here, '../../src/serve/page/file');
-
-// Runs the worker's script in this process. Messages come later, as those of a real worker do.
-function startWorker() {
-  const listeners = [];
-  globalThis.require = createRequire(import.meta.url);
-  globalThis.__dirname = here;
-  globalThis.postMessage = (data) => setTimeout(() => listeners.forEach((call) => call({data})));
-  vm.runInThisContext(readFileSync(join(engine, 'headlight.js'), 'utf8') +
-                      readFileSync(join(pageFiles, 'worker.js'), 'utf8'));
-  return {postMessage: (data) => setTimeout(() => globalThis.onmessage({data})),
-          addEventListener: (kind, call) => kind === 'message' && listeners.push(call)};
-}
-
-// Sends a message and waits for the worker's reply.
-function sent(worker, message) {
-  return new Promise((resolve, reject) => {
-    const listener = ({data}) => data.problem === undefined ? resolve() : reject(new Error(data.problem));
-    worker.addEventListener('message', listener);
-    worker.postMessage(message);
-  });
-}
 
 async function openModel(worker, name) {
   const bytes = readFileSync(model);
-  await sent(worker, {program: readFileSync(join(engine, 'headlight.wasm.gz')).toString('base64'), bytes: bytes.length});
+  await sent(worker, {program: programOf(engine), bytes: bytes.length});
   const part = 3 << 18;
   for (let begin = 0; begin < bytes.length; begin += part) {
     await sent(worker, {part: bytes.subarray(begin, begin + part).toString('base64')});
@@ -126,11 +100,10 @@ async function contentOf(answer) {
           content: events.length > 0 ? events.map((event) => JSON.parse(event.slice(6))) : JSON.parse(text)};
 }
 
-const worker = startWorker();
+const worker = startWorker(engine);
 const {data: [about]} = await (await fetch(`${server}/v1/models`)).json();
 await openModel(worker, about.id);
-const source = readFileSync(join(pageFiles, 'worker_fetch.js'), 'utf8');
-const {workerFetch} = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const {workerFetch} = await moduleOf('worker_fetch.js');
 const askPage = workerFetch(async () => worker);
 
 let same = 0;

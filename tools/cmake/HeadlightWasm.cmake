@@ -8,14 +8,17 @@ set(HEADLIGHT_PRECOMPILED OFF)
 # wasm-ld drops what is not reachable, so only the sources that do not compile are left out.
 set(not_in_wasm
     kernels/openmp kernels/processors kernels/thread_pool kernels/gemm/openblas  # threads, OpenBLAS
-    files/atomic_directory files/decompression files/zip_.* io/npz heads/effects/tuned_lens  # archives
+    files/decompression files/zip_.* io/npz heads/effects/tuned_lens  # archives
     formats/nanogpt.* formats/model_directory formats/tokenizer_directory
     generate/grammar.* formats/chat_template/tool_parameter serve/completions/call_grammar
+    formats/adapter io/nanogpt_vocabulary runs/conversations  # for other runs than a page's
+    runs/preference_reference formats/chat_template/known_templates formats/chat_template/chat_model
     serve/http/.* serve/api serve/file_page serve/story.* serve/server serve/run_feed serve/metrics)  # HTTP
 list(JOIN not_in_wasm "|" not_in_wasm)
 add_compile_options(-msimd128 -fwasm-exceptions -Wno-c++11-narrowing
                     "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_algorithms.h"
-                    "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_charconv.h")
+                    "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_charconv.h"
+                    "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_rename.h")
 include_directories(BEFORE SYSTEM ${CMAKE_CURRENT_LIST_DIR}/../wasm/include)
 
 # Libraries of headers alone, from the system's folder: the folder itself would bring the headers of

@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "headlight/formats/model_directory.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/runs/checkpoint.h"
 #include "headlight/train/evaluation.h"
@@ -68,6 +70,8 @@ struct RunOptions {
   std::function<bool()> stop_requested = {};
   // Returns the factor of the scheduled learning rate; called before every step.
   std::function<double()> rate_factor = [] { return 1.0; };
+  // false: training waits for the writing of checkpoints, even without `recompute`
+  bool saves_in_background = true;
 };
 
 struct RunResult {
@@ -76,6 +80,29 @@ struct RunResult {
   Evaluation validation = {};  // last evaluation of this call; tokens is 0 if there was none
   double best_validation_loss = 0;
   std::filesystem::path directory = {};
+};
+
+// A run under the control of its caller, who asks for every step. run_training() asks for all.
+class TrainingRun {
+ public:
+  // Prepares the run as run_training() does, up to its first step. `config.eval_only` must not be
+  // set. Throws as run_training() does.
+  explicit TrainingRun(const TrainConfig& config, RunOptions options = {});
+  ~TrainingRun();
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+  // Makes a step, and the evaluation and the checkpoint that are due after it. Returns false and
+  // does nothing when the run is over.
+  bool step();
+  // Ends the run, at any step: saves it. A run that is over is evaluated first. Call once.
+  RunResult finish();
+  // Returns the trained model after finish(). The run cannot be used any more.
+  LoadedModel take_model();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 // Trains as configured: reads the data, creates or loads the model, and evaluates every

@@ -7,7 +7,7 @@ import {chatCommand, openChat} from './chat.js';
 import {classesCommand, openClasses} from './classes.js';
 import {headsCommand, openHeads} from './heads.js';
 import {layersCommand, openLayers} from './layers.js';
-import {kPair, kText, openingFor} from './opening.js';
+import {fitting, kPair, kText, openingFor} from './opening.js';
 import {openPair, pairCommand} from './pair.js';
 import {openPictures} from './picture.js';
 import {openRuns} from './runs.js';
@@ -18,6 +18,8 @@ import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
 
 const kCommands = {write: writeCommand, chat: chatCommand, heads: headsCommand, layers: layersCommand, pair: pairCommand};
+
+const kTrainedOpening = 200;  // characters
 
 function showPart() {
   for (const part of kParts) {
@@ -32,7 +34,7 @@ function showPart() {
   byId('copy').hidden = !(session.part in kCommands);
 }
 
-function openPart(part) {
+export function openPart(part) {
   session.part = part;
   showPart();
   changed('part');
@@ -120,18 +122,42 @@ function askForKey() {
   });
 }
 
-async function openModels() {
-  session.models = (await ask('/v1/models')).data;
-  if (!session.models.some(({id}) => id === session.model)) {
-    session.model = session.models[0].id;
+function listModels(models) {
+  session.models = models;
+  if (!models.some(({id}) => id === session.model)) {
+    session.model = models[0].id;
   }
-  byId('model').append(...session.models.map(({id}) => option(id, id, id === session.model)));
-  byId('model').addEventListener('change', () => {
-    session.model = byId('model').value;
-    session.changes.clear();
-    session.carry = null;
-    changed('model');
-  });
+  byId('model').replaceChildren(...models.map(({id}) => option(id, id, id === session.model)));
+  byId('model').parentNode.hidden = false;
+}
+
+function chooseModel(model) {
+  session.model = model;
+  session.changes.clear();
+  session.carry = null;
+  changed('model');
+}
+
+async function openModels() {
+  listModels((await ask('/v1/models')).data);
+  await fitOpening();
+  openClasses();
+}
+
+// Opens a model that was trained on `text` in the page of one file. The first one opens `parts`.
+export async function openTrained(model, parts, text) {
+  const others = session.models.filter(({id}) => id !== model);
+  session.model = model;  // whose worker answers
+  const {data} = await ask('/v1/models');
+  listModels([...others, ...data]);
+  if (others.length === 0) {
+    session.parts = parts;
+    showPart();
+    const {tokens} = await ask('/tokenize', {model, content: text.slice(0, kTrainedOpening)});
+    useText(fitting(text.slice(0, kTrainedOpening), tokens.length, data[0].max_model_len / 2));
+    openClasses();
+  }
+  chooseModel(model);
 }
 
 // Replaces untouched opening texts by ones that fit into the model's block.
@@ -176,9 +202,10 @@ async function open() {
   openPictures();
   showPart();
   document.documentElement.dataset.painted = Math.round(performance.now());
-  await openModels();
-  await fitOpening();
-  openClasses();
+  byId('model').addEventListener('change', () => chooseModel(byId('model').value));
+  if (page.hasModel) {
+    await openModels();
+  }
   changed('part');
   document.documentElement.dataset.ready = Math.round(performance.now());
 }

@@ -2,7 +2,7 @@
 import {distinctColour} from '/views/colours.js';
 import {byId, element, option} from '/views/dom.js';
 import {chartOf} from './chart.js';
-import {ask, follow} from './server.js';
+import {ask, follow, page} from './server.js';
 import {listen, session} from './session.js';
 import {say} from './words.js';
 
@@ -42,7 +42,7 @@ function births() {
     return [];
   }
   const lines = runs.get(name).heads;
-  const score = byId('score').value || 'induction';
+  const score = byId('score').value || page.score;
   const heads = lines[0].heads?.map(({head}) => head) ?? [];
   return heads.map((head, i) => ({name: head, colour: i,
     points: lines.map((line) => [line.iteration, line.heads.find((one) => one.head === head)?.[score] ?? NaN])}));
@@ -52,7 +52,7 @@ function fillScores() {
   const first = [...runs.values()].find(({heads}) => heads.length > 0)?.heads[0].heads?.[0];
   if (first && byId('score').options.length === 0) {
     byId('score').append(...Object.keys(first).filter((key) => typeof first[key] === 'number' &&
-      !['layer', 'index'].includes(key)).map((key) => option(key, key.replaceAll('_', ' '), key === 'induction')));
+      !['layer', 'index'].includes(key)).map((key) => option(key, key.replaceAll('_', ' '), key === page.score)));
   }
 }
 
@@ -163,6 +163,14 @@ async function refresh() {
   if (session.part === 'train') {
     timer = setTimeout(refresh, kAskedEvery);
   }
+}
+
+// Shows a run that has just begun, and no other.
+export function showRun(name) {
+  chosen.clear();
+  chosen.add(name);
+  lost = true;
+  refresh();
 }
 
 export function openRuns() {

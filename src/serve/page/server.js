@@ -4,6 +4,8 @@ import {say} from './words.js';
 // Source of the answers, and actions of the page on them; set by open.js and main.js.
 export const page = {
   fetch: (...request) => fetch(...request),  // the page of one file asks a worker instead
+  score: 'induction',      // of heads, which the training tab shows first
+  hasModel: true,          // false: the reader trains the first one
   text: '',                // opening text; '': the usual one
   login: null,             // asks for the server's key; resolves when the server accepts it
   showWarnings: () => {},  // shows the warnings of the last answer of every path

@@ -6,6 +6,7 @@ import {say} from '../words.js';
 import {session} from '../session.js';
 import {readSettings, startWorker, wholeFile} from './model_file.js';
 import {openStory} from './story.js';
+import {openTraining, withTraining, workerOf} from './train.js';
 import {workerFetch} from './worker_fetch.js';
 
 // Models up to this size get a second worker, so that long questions do not delay the others.
@@ -61,9 +62,12 @@ function watched(worker, see) {
 
 async function startFirst() {
   requireBrowser();
-  show(say('loading_model'), false);
+  show(settings.bytes > 0 ? say('loading_model') : '', false);
   await wholeFile();
-  const isSmall = settings.bytes <= kSmallModel;
+  if (settings.bytes === 0) {
+    return new Promise(() => {});  // models that are trained here answer
+  }
+  const isSmall = settings.bytes <= kSmallModel || settings.training !== null;
   bar.hidden = false;
   const worker = await startWorker(settings, isSmall, (share) => { bar.value = share; });
   bar.hidden = true;
@@ -79,19 +83,26 @@ const first = startFirst().catch((error) => {
 
 // The first worker answers long questions, too, when the second one cannot start or has ended.
 async function workerFor(path) {
+  const trained = workerOf(session.model);
+  if (trained !== null) {
+    return trained;
+  }
   const worker = await first;
   if (!kLongQuestions.includes(path) || settings.bytes > kSmallModel) {
     return worker;
   }
-  second.worker ??= startWorker(settings, false, () => {})
+  second.worker ??= startWorker(settings, settings.training !== null, () => {})
     .then((other) => watched(other, () => { second.worker = worker; }), () => worker);
   return second.worker;
 }
 
 byId('parts').closest('.choices').after(line, bar);
-session.parts = settings.views;
-page.fetch = workerFetch(workerFor, problemText);
+session.parts = settings.bytes > 0 ? settings.views : ['train'];
+page.fetch = withTraining(workerFetch(workerFor, problemText));
 page.text = settings.text;
+if (settings.training !== null) {
+  openTraining(settings);
+}
 if (settings.story !== null) {
   openStory(settings.story);
 }

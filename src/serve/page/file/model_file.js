@@ -53,9 +53,10 @@ async function sendFetched({file, version, bytes}, send, tell) {
 }
 
 // Starts a worker with the program and the model. `tell(share)` reports the part of the model that it
-// has taken. `keep` leaves an embedded model in the page, for a further worker.
+// has taken. `keep` leaves an embedded model in the page, for a further worker. With `task`, one of
+// worker_train.js, the worker trains instead.
 export async function startWorker(settings, keep, tell) {
-  const {script, name, source, bytes, file} = settings;
+  const {script, name, source, bytes, file, task} = settings;
   const address = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
   const worker = new Worker(address);
   const answer = () => new Promise((resolve, reject) => {
@@ -70,8 +71,10 @@ export async function startWorker(settings, keep, tell) {
   const textOf = keep ? (node) => node.textContent : contentOf;
   try {
     await send({program: textOf(byId('page-program')), bytes});
-    await (file === '' ? sendEmbedded(send, textOf, tell) : sendFetched(settings, send, tell));
-    await send({name, source});
+    if (task === undefined) {
+      await (file === '' ? sendEmbedded(send, textOf, tell) : sendFetched(settings, send, tell));
+    }
+    await send({name, source, task});
   } catch (error) {
     worker.terminate();
     throw error;

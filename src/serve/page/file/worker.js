@@ -35,12 +35,16 @@ function takePart(part) {
   filled += bytes.length;
 }
 
-async function open({name, source}) {
+async function open({name, source, task}) {
   if (filled !== model.length) {
     throw new Error('file_cut');
   }
   const answer = (question, status, text, isLast) => postMessage({question, status, text, isLast});
   engine = await headlightEngine({wasmBinary: await unzipped(program), answer});
+  if (task !== undefined) {
+    beginTraining(task);
+    return;
+  }
   engine.FS.writeFile(kModelFile, model, {canOwn: true});
   program = model = null;
   const problem = engine.ccall('headlight_load', 'string', ['string', 'string', 'string'], [kModelFile, name, source]);
@@ -90,6 +94,8 @@ onmessage = ({data}) => {
     guarded(() => ask(data), false);
   } else if (data.leave !== undefined) {
     engine._headlight_leave(data.leave);
+  } else if (data.trainer !== undefined) {
+    guarded({end: endTraining, files: sendRun}[data.trainer], false);
   } else if (data.program !== undefined) {
     guarded(() => {
       program = bytesOf(data.program);
