@@ -76,8 +76,7 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
 double position_bytes(const GptConfig& config, CacheType type) {
   double elements = 0;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const AttentionPlan plan = block_plan(config, layer).attention;
-    elements += 2.0 * static_cast<double>(plan.key_heads * plan.head_width);
+    elements += 2.0 * static_cast<double>(block_plan(config, layer).attention.key_width());
   }
   return (type == CacheType::bfloat16 ? 2 : 4) * elements;
 }
@@ -107,7 +106,8 @@ struct Decoder::State {
   }
   // Returns whether products of a prompt of this many tokens round the activations, too.
   bool rounds(Index prompt) const {
-    return steps().has_bfloat16 && prompt > kFewTokens && supports_precision(Precision::bfloat16);
+    return steps().head.has_bfloat16() && prompt > kFewTokens &&
+           supports_precision(Precision::bfloat16);
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {

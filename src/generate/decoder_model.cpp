@@ -96,7 +96,6 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat format)
     if (weight.multiplied) {
       layer.matrices[part] = panels_of(model, weight, format);
       has_integers = has_integers && layer.matrices[part].has_integers();
-      has_bfloat16 = has_bfloat16 || layer.matrices[part].has_bfloat16();
     } else {
       layer.norms[part] = norm_of(model, weight.part, weight.layer);
     }

@@ -38,8 +38,6 @@ struct DecoderModel {
   Index width;  // C
   // Whether the panels of all matrices hold integers.
   bool has_integers;
-  // Whether the panels of some matrices hold bfloat16.
-  bool has_bfloat16 = false;
   // The model stores its matrices as panels only; see store_packed().
   bool is_packed;
   PackedMatrix packed_embedding;  // [V, C], if is_packed

@@ -178,7 +178,9 @@ TEST_CASE("spans of 32 columns need no multiple of 256") {
   }
 }
 
-TEST_CASE("the bits of a product with integers depend neither on its neighbours nor on the instructions") {
+TEST_CASE(
+    "the bits of a product with integers depend neither on its neighbours nor on the "
+    "instructions") {
   constexpr Index kColumns = 1280;
   constexpr Index kBatch = 19;
   const std::vector<float> x = gaussians(kBatch * kColumns, 4);

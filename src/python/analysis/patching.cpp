@@ -81,9 +81,9 @@ Result patch_every_head(Model& model, const PatchingTask& task, bool progress) {
   }();
   nb::dict summary = patching_summary(result.clean_difference, result.corrupt_difference);
   summary["clear"] = result.strength() == TaskStrength::clear;
-  return result_of({.title = "Effect of patching heads",
-                    .grids = patching_grids(result, !task.metric)},
-                   std::move(summary));
+  return result_of(
+      {.title = "Effect of patching heads", .grids = patching_grids(result, !task.metric)},
+      std::move(summary));
 }
 
 Result patch_cells(Model& model, const PatchingTask& task, const PatchGridOptions& options) {
