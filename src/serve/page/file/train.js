@@ -94,7 +94,9 @@ export const withTraining = (fetch) => async (path, request) =>
 
 function showState() {
   nodes.start.hidden = current !== null;
+  nodes.start.className = last === '' ? 'primary' : 'quiet';
   nodes.stop.hidden = current === null;
+  nodes.stop.disabled = !runs.has(current);  // its worker starts
   nodes.explore.hidden = nodes.save.hidden = current !== null || last === '';
   nodes.bar.hidden = current === null;
 }
@@ -120,8 +122,11 @@ async function finish(name) {
 }
 
 function fail(name, problem) {
-  runs.get(name)?.worker?.terminate();
-  runs.delete(name);
+  const run = runs.get(name);
+  if (run !== undefined) {  // its curves stay
+    run.worker.terminate();
+    run.worker = null;
+  }
   current = null;
   showProblem(problem);
   showState();
@@ -165,6 +170,7 @@ async function start() {
     const worker = await startWorker({...settings, bytes: 0, task: {name, text, settings: settingsOf(sizes, text)}}, true, () => {});
     runs.set(name, {worker, metrics: [], heads: [], samples: []});
     listenTo(worker, name, Number(sizes.max_iters));
+    showState();
     showRun(name);
   } catch ({message}) {
     nodes.state.textContent = '';
@@ -172,7 +178,7 @@ async function start() {
   }
 }
 
-const send = (name, trainer) => runs.get(name)?.worker.postMessage({trainer});
+const send = (name, trainer) => runs.get(name)?.worker?.postMessage({trainer});
 
 function boxOf(key) {
   const [value, min, max] = kBoxes[key];
@@ -200,6 +206,8 @@ function buildForm() {
     element('div', {className: 'bar-row', id: 'training-sizes'}, ...Object.keys(kBoxes).map(boxOf)),
     element('div', {className: 'bar-row'}, nodes.start, nodes.stop, nodes.explore, nodes.save, nodes.bar, nodes.state),
     nodes.problem, nodes.note);
+  byId('runs').after(byId('samples'));  // beside the curves, so that both are seen
+  byId('charts').classList.add('own-runs');
   byId('no-runs').textContent = '';  // it names an option of the server
   showState();
 }
