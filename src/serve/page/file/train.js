@@ -97,7 +97,8 @@ function showState() {
   nodes.start.className = last === '' ? 'primary' : 'quiet';
   nodes.stop.hidden = current === null;
   nodes.stop.disabled = !runs.has(current);  // its worker starts
-  nodes.explore.hidden = nodes.save.hidden = current !== null || last === '';
+  nodes.save.hidden = current !== null || last === '';
+  nodes.explore.hidden = nodes.save.hidden || !settings.views.includes('heads');
   nodes.bar.hidden = current === null;
 }
 
@@ -118,16 +119,18 @@ async function finish(name) {
   last = name;
   showState();
   nodes.note.textContent = say('trained').replace('{name}', name);
-  await openTrained(name, settings.views, nodes.text.value);
+  await openTrained(name, settings.views, settings.text || nodes.text.value);
 }
 
+// Ends a run, or the use of its model.
 function fail(name, problem) {
   const run = runs.get(name);
   if (run !== undefined) {  // its curves stay
     run.worker.terminate();
     run.worker = null;
   }
-  current = null;
+  current = current === name ? null : current;
+  last = last === name ? '' : last;
   showProblem(problem);
   showState();
 }
