@@ -94,8 +94,11 @@ export const withTraining = (fetch) => async (path, request) =>
 
 function showState() {
   nodes.start.hidden = current !== null;
+  nodes.start.className = last === '' ? 'primary' : 'quiet';
   nodes.stop.hidden = current === null;
-  nodes.explore.hidden = nodes.save.hidden = current !== null || last === '';
+  nodes.stop.disabled = !runs.has(current);  // its worker starts
+  nodes.save.hidden = current !== null || last === '';
+  nodes.explore.hidden = nodes.save.hidden || !settings.views.includes('heads');
   nodes.bar.hidden = current === null;
 }
 
@@ -116,13 +119,18 @@ async function finish(name) {
   last = name;
   showState();
   nodes.note.textContent = say('trained').replace('{name}', name);
-  await openTrained(name, settings.views, nodes.text.value);
+  await openTrained(name, settings.views, settings.text || nodes.text.value);
 }
 
+// Ends a run, or the use of its model.
 function fail(name, problem) {
-  runs.get(name)?.worker?.terminate();
-  runs.delete(name);
-  current = null;
+  const run = runs.get(name);
+  if (run !== undefined) {  // its curves stay
+    run.worker.terminate();
+    run.worker = null;
+  }
+  current = current === name ? null : current;
+  last = last === name ? '' : last;
   showProblem(problem);
   showState();
 }
@@ -165,6 +173,7 @@ async function start() {
     const worker = await startWorker({...settings, bytes: 0, task: {name, text, settings: settingsOf(sizes, text)}}, true, () => {});
     runs.set(name, {worker, metrics: [], heads: [], samples: []});
     listenTo(worker, name, Number(sizes.max_iters));
+    showState();
     showRun(name);
   } catch ({message}) {
     nodes.state.textContent = '';
@@ -172,7 +181,7 @@ async function start() {
   }
 }
 
-const send = (name, trainer) => runs.get(name)?.worker.postMessage({trainer});
+const send = (name, trainer) => runs.get(name)?.worker?.postMessage({trainer});
 
 function boxOf(key) {
   const [value, min, max] = kBoxes[key];
@@ -200,6 +209,8 @@ function buildForm() {
     element('div', {className: 'bar-row', id: 'training-sizes'}, ...Object.keys(kBoxes).map(boxOf)),
     element('div', {className: 'bar-row'}, nodes.start, nodes.stop, nodes.explore, nodes.save, nodes.bar, nodes.state),
     nodes.problem, nodes.note);
+  byId('runs').after(byId('samples'));  // beside the curves, so that both are seen
+  byId('charts').classList.add('own-runs');
   byId('no-runs').textContent = '';  // it names an option of the server
   showState();
 }
