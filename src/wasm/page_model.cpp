@@ -16,9 +16,10 @@ LoadedModel load_page_model(const std::filesystem::path& path) {
   weights.check(config);
   // Integers stay packed: they take an eighth of the memory, and products of them are faster.
   const bool is_packed = weights.has_integers();
-  auto model = is_packed ? std::make_unique<Gpt>(config, Filling::none, DType::float32)
+  auto model = is_packed ? std::make_unique<Gpt>(
+                               config, Gpt::Fillings{Filling::none, Filling::none}, DType::float32)
                          : Gpt::blank(config, DType::float32);
-  is_packed ? weights.pack_into(*model, MatrixForm::stored) : weights.read_into(*model);
+  is_packed ? weights.pack_into(*model, MatrixForm::stored, false) : weights.read_into(*model);
   LoadedModel loaded{
       .model = std::move(model), .tokenizer = read_gguf_vocabulary(file), .directory = path};
   release_unused_storage();  // temporary memory of single tensors

@@ -18,9 +18,12 @@ namespace headlight {
 class LogitMetric {
  public:
   LogitMetric() = default;
-  // A function of all logits [N, V].
-  template <std::convertible_to<std::function<Tensor(const Tensor&)>> Function>
-  requires(!std::same_as<Function, LogitMetric>) LogitMetric(Function of_logits)
+  // A function of all logits [N, V]. The first condition comes first because the second, for a
+  // LogitMetric, asks whether it can be copied, and so for this constructor again.
+  template <class Function>
+  requires(!std::same_as<Function, LogitMetric> &&
+           std::convertible_to<Function, std::function<Tensor(const Tensor&)>>)
+      LogitMetric(Function of_logits)
       : function_(std::move(of_logits)) {}
   // A function of the logits [V] of a row; -1: the last row.
   LogitMetric(Index row, std::function<Tensor(const Tensor&)> of_row);
