@@ -19,7 +19,7 @@ model=${3:-}
 work=$(mktemp -d)
 . "$here/webdriver.sh"
 site_pid=
-trap 'stop_browser; [ -z "$site_pid" ] || kill "$site_pid" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'stop_browser; [ -z "$site_pid" ] || kill "$site_pid" 2>/dev/null || true; rm -rf "$work"' EXIT
 
 picture() { [ -z "$pictures" ] || { mkdir -p "$pictures"; sleep 1; screenshot "$pictures/$1.png"; }; }
 

@@ -23,7 +23,7 @@ export function startWorker(engine, scripts = ['worker.js']) {
   vm.runInThisContext([join(engine, 'headlight.js'), ...scripts.map((script) => join(pageFiles, script))]
     .map((file) => readFileSync(file, 'utf8')).join('\n'));
   return {postMessage: (data) => setTimeout(() => globalThis.onmessage({data})),
-          addEventListener: (kind, call) => listeners.push(call)};
+          addEventListener: (kind, call) => kind === 'message' && listeners.push(call)};
 }
 
 // Sends a message and waits for the worker's reply.
