@@ -16,7 +16,6 @@
 #include "files/input_file.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_vocabulary.h"
-#include "formats/huggingface/model_weights.h"
 #include "headlight/base/choices.h"
 #include "headlight/base/utf8.h"
 #include "serve/file_page.h"
@@ -167,25 +166,20 @@ serve::Story story_of(const Options& options, const std::vector<std::string>& vi
 
 // Checks that the page can open a GGUF file, from its tables alone, and that a browser can hold it.
 void require_opens(const fs::path& path, bool is_embedded) {
-  const GgufFile file(path);
-  auto [architecture, config] = read_gguf_model(file);
-  ModelWeights weights(gguf_weights(file), architecture->layout);
-  weights.settle(config);
-  weights.check(config);
-  read_gguf_vocabulary(file);
+  read_gguf_vocabulary(GgufFile(path));
+  const std::optional<double> stored = stored_weight_bytes(path, false);
   // float32 weights are packed a second time for generation.
-  const double memory = weights.has_integers()
-                            ? weights.stored_bytes(config)
-                            : 8.0 * static_cast<double>(count_parameters(config).total());
+  const double memory =
+      stored ? *stored
+             : 8.0 * static_cast<double>(count_parameters(read_effective_config(path)).total());
   require(memory <= kMostMemory, shown(path), ": needs ", std::lround(memory / kMebibyte),
           " MiB of memory in a browser; WebAssembly has 4096, of which a model can use ",
-          std::lround(kMostMemory / kMebibyte),
-          weights.has_integers() ? "" : "; try --weights int8");
+          std::lround(kMostMemory / kMebibyte), stored ? "" : "; try --weights int8");
   const auto bytes = static_cast<Index>(fs::file_size(path));
   require(!is_embedded || bytes <= kLargestEmbedded, shown(path), ": has ", bytes >> 20,
           " MiB; a page embeds at most ", kLargestEmbedded >> 20,
           ", because a browser holds its text and the model at once; use --separate",
-          weights.has_integers() ? "" : " or --weights int8");
+          stored ? "" : " or --weights int8");
 }
 
 // GGUF file to embed: the user's, or one that is removed at the end.
@@ -203,7 +197,7 @@ class PageModel {
       return;
     }
     LoadedModel loaded = load_model_with_warnings(file_, {.adjust = simplify_heads});
-    temporary_ = fs::path(options.text("out") + ".gguf.tmp");
+    temporary_ = fs::path(options.text("out") + ".tmp.gguf");
     const GgufType type = options.text("weights") == "int8" ? GgufType::q8_0 : GgufType::f32;
     try {
       warnings_ = write_gguf_file(*temporary_, loaded, type, true);

@@ -267,13 +267,13 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   return model;
 }
 
-std::optional<double> stored_weight_bytes(const fs::path& path) {
+std::optional<double> stored_weight_bytes(const fs::path& path, bool layers_only) {
   const fs::path directory = find_model_directory(path);
   StoredModel stored = open_model(is_adapter(directory) ? base_model(directory) : directory);
   stored.weights.settle(stored.config);
   check(stored, {});
   return stored.weights.has_integers()
-             ? std::optional(stored.weights.stored_bytes(stored.config, true))
+             ? std::optional(stored.weights.stored_bytes(stored.config, layers_only))
              : std::nullopt;
 }
 

@@ -173,7 +173,7 @@ double stored_bytes(const TrainConfig& config, const fs::path& from) {
   if (config.matrix_form() != MatrixForm::stored) {
     return 0;
   }
-  const std::optional<double> bytes = stored_weight_bytes(from);
+  const std::optional<double> bytes = stored_weight_bytes(from, true);
   require_value(bytes.has_value(), "base_weights",
                 "stored needs the blocks of a GGUF file, such as ", "Q4_K, which ", shown(from),
                 " does not have; choose float32, bfloat16 or int8");

@@ -29,7 +29,9 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path&, const LoadOption
   refuse_here("models");
 }
 
-std::optional<double> stored_weight_bytes(const std::filesystem::path&) { return std::nullopt; }
+std::optional<double> stored_weight_bytes(const std::filesystem::path&, bool) {
+  return std::nullopt;
+}
 
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path&) {
   refuse_here("tokenizers");

@@ -84,7 +84,7 @@ TEST_CASE("page writes one file with the model and the program", "[cli]") {
   for (const auto& [name, tensor] : read) {
     CHECK(tensor.to_vector() == expected.at(name).to_vector());
   }
-  CHECK(!fs::exists(out + ".gguf.tmp"));
+  CHECK(!fs::exists(out + ".tmp.gguf"));
 }
 
 TEST_CASE("page embeds a GGUF file as it is", "[cli]") {

@@ -66,9 +66,10 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
 // attention and MLP matrices as [inputs, outputs], zero biases for a model without biases.
 NamedTensors model_tensors(const Gpt& model);
 
-// Returns the bytes of the weights that MatrixForm::stored takes with layers_only; nothing if no
-// matrix of the file is stored in blocks. Reads the base model of an adapter.
-std::optional<double> stored_weight_bytes(const std::filesystem::path& path);
+// Returns the bytes of the weights that MatrixForm::stored takes; nothing if no matrix of the file
+// is stored in blocks. Reads the base model of an adapter. Throws Error as load_weights() does for
+// weights that do not fit the configuration.
+std::optional<double> stored_weight_bytes(const std::filesystem::path& path, bool layers_only);
 
 // True for a path with the name of a GGUF file or a PyTorch file (NAME.pt), unless it is a folder,
 // and for a NAME.bin that begins as checkpoints of llm.c do.

@@ -11,6 +11,10 @@
 namespace headlight {
 namespace {
 
+bool is_packed(const Weight& weight, bool layers_only) {
+  return layers_only ? is_hidden_matrix(weight) : is_packable(weight);
+}
+
 bool is_zero(const Tensor& tensor) {
   const std::vector<double> values = tensor.to_vector();
   return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
@@ -275,14 +279,6 @@ bool ModelWeights::has_integers() const {
   return std::any_of(tensors_.begin(), tensors_.end(),
                      [](const auto& item) { return item.second->panels.has_value(); });
 }
-
-namespace {
-
-bool is_packed(const Weight& weight, bool layers_only) {
-  return layers_only ? is_hidden_matrix(weight) : is_packable(weight);
-}
-
-}  // namespace
 
 double ModelWeights::stored_bytes(const GptConfig& config, bool layers_only) const {
   double bytes = 0;

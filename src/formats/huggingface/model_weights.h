@@ -45,7 +45,7 @@ class ModelWeights {
   bool has_integers() const;
   // Returns the memory in bytes that pack_into() takes with MatrixForm::stored: of the model, and
   // of the largest matrix that is expanded because its rows cannot share panels of integers.
-  double stored_bytes(const GptConfig& config, bool layers_only = false) const;
+  double stored_bytes(const GptConfig& config, bool layers_only) const;
 
  private:
   void read_weight(const Weight& weight, const GptConfig& config, const Tensor& to) const;
