@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Types and deletes 500 characters in a page of `headlight page` in headless Chromium: the memory of the page and of
-# its workers must not grow. Exits with 77 (skipped) if chromium, chromedriver, curl, jq or the WebAssembly build is
+# its workers must not grow. Takes a minute, so tools/extended.sh runs it. Exits with 77 (skipped) if chromium, chromedriver, curl, jq or the WebAssembly build is
 # missing.
 # usage: file_page_memory.sh HEADLIGHT [MODEL]
 set -euo pipefail
@@ -30,7 +30,7 @@ window.Blob = class extends Blob { constructor(parts, options) {
   super(options?.type === 'text/javascript' ? [$(jq -n --arg s "$report" '$s'), ...parts] : parts, options); } };
 window.Worker = class extends Worker { constructor(address) { super(address); workers.push(this); } };"
 memories="Promise.all(workers.map((worker) => new Promise((resolve) => {
-  worker.addEventListener('message', ({data}) => data.memory && resolve(data.memory)); worker.postMessage({memory: true}); })))
+  worker.addEventListener('message', ({data}) => resolve(data.memory), {once: true}); worker.postMessage({memory: true}); })))
   .then((all) => all.reduce((sum, bytes) => sum + bytes))"
 
 # types COUNT: types 20 characters and deletes them, COUNT times. The page draws new maps at each pause.
@@ -67,7 +67,8 @@ types 20
 measure
 echo "after 100 characters: $first_heap bytes of objects, $first_memory bytes of WebAssembly in $(js workers.length) workers"
 echo "after 500 characters: $heap bytes of objects, $memory bytes of WebAssembly"
-expect 'the objects of the page take at most 3 % more' "$heap < 1.03 * $first_heap" true
+# Chromium keeps code and texts of up to 0.25 MB for the first 2,000 characters, none for later ones.
+expect 'the objects of the page take at most 0.3 MB more' "$heap < $first_heap + 300000" true
 expect 'the memory of the workers takes at most 3 % more' "$memory < 1.03 * $first_memory" true
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]
