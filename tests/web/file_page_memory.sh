@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Types and deletes 500 characters in a page of `headlight page` in headless Chromium: the memory of the page and of
-# its workers must not grow. Takes a minute, so tools/extended.sh runs it. Exits with 77 (skipped) if chromium, chromedriver, curl, jq or the WebAssembly build is
-# missing.
+# its workers must not grow. Takes a minute, so tools/extended.sh runs it. Exits with 77 (skipped) if chromium,
+# chromedriver, curl, jq or the WebAssembly build is missing.
 # usage: file_page_memory.sh HEADLIGHT [MODEL]
 set -euo pipefail
 for program in chromium chromedriver curl jq; do

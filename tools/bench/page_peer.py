@@ -54,7 +54,8 @@ PEER_PAGE = """<!DOCTYPE html>
 <script type="module">
 import {AutoModelForCausalLM, AutoTokenizer, Tensor, env} from '/@huggingface/transformers/dist/transformers.web.js';
 const settings = new URLSearchParams(location.search);
-Object.assign(env, {allowRemoteModels: false, allowLocalModels: true, localModelPath: '/models/', useBrowserCache: false});
+Object.assign(env, {allowRemoteModels: false, allowLocalModels: true, localModelPath: '/models/',
+                    useBrowserCache: false});
 Object.assign(env.backends.onnx.wasm, {wasmPaths: '/wasm/', numThreads: Number(settings.get('threads'))});
 const tokenizer = await AutoTokenizer.from_pretrained('peer');
 const model = await AutoModelForCausalLM.from_pretrained('peer', {dtype: settings.get('dtype'), device: 'wasm'});
@@ -194,7 +195,8 @@ class Browser:
         self.post("/url", {"url": address})
 
     def post(self, path: str, body: dict):
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), headers)
         try:
             with urllib.request.urlopen(request, timeout=600) as answer:
                 return json.load(answer)["value"]
