@@ -35,7 +35,8 @@ pages_of_one_file() {
   command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return; }
   cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm &&
     tests/web/page_engine.sh build/release/headlight && tests/web/page_training.sh build/release/headlight &&
-    tests/web/file_page.sh build/release/headlight && tests/web/file_page_training.sh build/release/headlight
+    tests/web/file_page.sh build/release/headlight && tests/web/file_page_training.sh build/release/headlight &&
+    tests/web/file_page_memory.sh build/release/headlight
 }
 step pages_of_one_file
 if [ ${#failed[@]} -gt 0 ]; then

@@ -252,9 +252,11 @@ void add_block(const IntegerLayout& layout, const Block<Format>& block,
   }
 }
 
+// Is not inlined: in one function with all formats, V8 (WebAssembly) keeps the sums in memory, which
+// takes twice the time.
 template <class Format>
-void add_panel(const Stretch& weights, const Rounded<Format, kTogether>& x, Index count,
-               Lanes* totals) {
+[[gnu::noinline]] void add_panel(const Stretch& weights, const Rounded<Format, kTogether>& x,
+                                 Index count, Lanes* totals) {
   for (Index number = 0; number < weights.blocks; ++number) {
     weights.ask_behind(number);
     const Block<Format> block(weights, number);
