@@ -23,6 +23,21 @@ PackedMatrix panels_of(const Gpt& model, const Weight& weight, WeightFormat form
                                           model.bias(weight.part, weight.layer), format);
 }
 
+// Returns a layer without weights.
+DecoderLayer blank_layer(const GptConfig& config, Index layer) {
+  DecoderLayer blank{.plan = block_plan(config, layer)};
+  const AttentionPlan& attention = blank.plan.attention;
+  if (attention.rope) {
+    blank.inverse_frequencies = inverse_frequencies(*attention.rope, attention.head_width);
+  }
+  if (attention.rope && attention.rope->scaling == RopeScaling::longrope) {
+    const Index longest = attention.rope->original_max_position_embeddings + 1;
+    blank.long_inverse_frequencies =
+        inverse_frequencies(at_length(*attention.rope, longest), attention.head_width);
+  }
+  return blank;
+}
+
 // Returns the parameters of norms that have no weights.
 NormWeights plain_norm(const GptConfig& config) {
   const AttentionPlan plan = block_plan(config, 0).attention;
@@ -64,18 +79,7 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat format)
   }
   position_embedding = model.weight(Part::position_embedding);
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-    const BlockPlan plan = block_plan(model.config(), layer);
-    const AttentionPlan& attention = plan.attention;
-    layers.push_back({.plan = plan});
-    if (attention.rope) {
-      layers.back().inverse_frequencies =
-          inverse_frequencies(*attention.rope, attention.head_width);
-    }
-    if (attention.rope && attention.rope->scaling == RopeScaling::longrope) {
-      const Index longest = attention.rope->original_max_position_embeddings + 1;
-      layers.back().long_inverse_frequencies =
-          inverse_frequencies(at_length(*attention.rope, longest), attention.head_width);
-    }
+    layers.push_back(blank_layer(model.config(), layer));
   }
   if (!model.config().norm_weights) {
     ln_f = plain_norm(model.config());

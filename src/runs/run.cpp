@@ -117,7 +117,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Does what precedes the first step.
+  // Makes everything ready for the first step.
   void begin() {
     together(processes_, [&] { begin_directory(); });
     announce();
@@ -458,7 +458,7 @@ RunResult evaluate_only(RunStart& start, const RunOptions& options) {
           .directory = start.config.out_dir};
 }
 
-// What a run has before its first step.
+// A run before its first step.
 struct Prepared {
   RunOptions options;
   std::optional<RunDirectory> directory = {};  // in process 0 only

@@ -9,7 +9,7 @@
 #include "runs/preference_reference.h"
 
 // A run in a page begins with random weights and a tokenizer of its own, on a text without
-// conversations. What other runs need is refused.
+// conversations. Other runs are refused.
 namespace headlight {
 namespace {
 

@@ -102,7 +102,7 @@ void use(LoadedModel loaded, const char* name, const char* source) {
   page.all = std::make_unique<serve::Questions>(page.models, page.options);
 }
 
-// Returns what `work` returns, or the reason why it fails. The text is valid until the next call.
+// Returns the result of `work`, or the reason why it fails. The text is valid until the next call.
 template <class Work>
 const char* told(const Work& work) {
   static std::string text;
