@@ -8,6 +8,7 @@
 #include "headlight/autograd/autograd.h"
 #include "kernels/loops.h"
 #include "kernels/parallel.h"
+#include "kernels/phase_times.h"
 
 namespace headlight {
 
@@ -171,10 +172,12 @@ void add_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pen
     }
     return sum;
   });
+  kernels::end_phase(node.op, true);
 }
 
 void send_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pending) {
   std::vector<Tensor> gradients = node.gradient(node.inputs, output_grad);
+  kernels::end_phase(node.op, true);
   require(gradients.size() == node.inputs.size(), "[backward] ", node.op, " gave ",
           gradients.size(), " gradients for ", node.inputs.size(), " inputs");
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -187,6 +190,7 @@ void send_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pe
     Tensor arriving = std::move(gradients[i]);
     slot = slot.defined() ? add_gradients(std::move(slot), arriving) : std::move(arriving);
   }
+  kernels::end_phase("gradient sums", true);
 }
 
 void visit(GradNode& node, Pending& pending, const BackwardOptions& options) {
@@ -236,6 +240,9 @@ Tensor root_gradient(const Tensor& root, const Tensor& given) {
 // Attaches a new node to `value` and returns the node. Without inputs that require a gradient,
 // attaches none and returns null.
 std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector<Tensor> inputs) {
+  if (recording_enabled) {  // not inside of a gradient function
+    kernels::end_phase(op);
+  }
   std::shared_ptr<GradNode> node;
   if (wants_gradient(inputs)) {
     node = std::make_shared<GradNode>(op, value.shape(), value.dtype());

@@ -126,7 +126,9 @@ class FeedForward {
       backward_rows<T>(matrix_of<T>(grad).row_range(first, last), first,
                        matrix_of<T>(rows_grad).row_range(first, last), result);
     }
-    kernels::column_sums(grad.data<T>(), in_.rows(), in_.width(), result.down.bias.data<T>());
+    if (down_.bias.defined()) {
+      kernels::column_sums(grad.data<T>(), in_.rows(), in_.width(), result.down.bias.data<T>());
+    }
     result.norm = norm_gradients(in_, rows_grad, statistics_);
     return result;
   }
@@ -180,12 +182,14 @@ class FeedForward {
       return is_wanted ? make(layer.weight.shape(), dtype) : Tensor();
     };
     const auto into_middle = [&](const Layer& layer, bool is_wanted) {
-      return LayerGradients{weight_gradient(layer, is_wanted), Tensor::zeros({inner()}, dtype)};
+      return LayerGradients{weight_gradient(layer, is_wanted),
+                            layer.bias.defined() ? Tensor::zeros({inner()}, dtype) : Tensor()};
     };
     return {.norm = {},
             .activated = into_middle(activated_.layer, factor_ ? wanted.gate : wanted.up),
             .factor = factor_ ? into_middle(factor_->layer, wanted.up) : LayerGradients{},
-            .down = {weight_gradient(down_, wanted.down), Tensor::empty({in_.width()}, dtype)}};
+            .down = {weight_gradient(down_, wanted.down),
+                     down_.bias.defined() ? Tensor::empty({in_.width()}, dtype) : Tensor()}};
   }
 
   // sum += a^T b for one block of rows; the first block overwrites `sum`. Does nothing without
@@ -226,9 +230,12 @@ class FeedForward {
   void backward_branch(const Branch& branch, const Tensor& grad, const Tensor& rows, Index first,
                        const Matrix<T>& rows_grad, LayerGradients& result) const {
     add_weight_gradient(matrix_of<T>(grad), rows, first, result.weight);
-    Tensor sums = Tensor::empty({inner()}, in_.x.dtype());
-    kernels::column_sums(grad.data<T>(), grad.size(0), inner(), sums.data<T>());
-    kernels::loops<T>().add(result.bias.data<T>(), sums.data<T>(), result.bias.data<T>(), inner());
+    if (branch.layer.bias.defined()) {
+      Tensor sums = Tensor::empty({inner()}, in_.x.dtype());
+      kernels::column_sums(grad.data<T>(), grad.size(0), inner(), sums.data<T>());
+      kernels::loops<T>().add(result.bias.data<T>(), sums.data<T>(), result.bias.data<T>(),
+                              inner());
+    }
     auto product = product_of<T>(matrix_of<T>(grad), matrix_of<T>(branch.layer.weight.get()),
                                  rows_grad, {Transposed::none, precision_});
     product.beta = &branch == &activated_ ? T{0} : T{1};

@@ -8,6 +8,7 @@
 #include "cluster/sharded_gradients.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/optim/clip.h"
+#include "kernels/phase_times.h"
 #include "train/chosen_optimizer.h"
 #include "train/spike_detector.h"
 
@@ -150,6 +151,7 @@ double Trainer::add_gradients(const std::vector<Batch>& batches, std::optional<I
   Stopwatch clock;
   model_.zero_grad();
   metrics.phases.optimizer += clock.lap();
+  kernels::end_phase("clearing gradients");
   double sum = 0;
   for (std::size_t piece = 0; piece < batches.size(); ++piece) {
     Batch own = batches[piece];
@@ -186,6 +188,7 @@ void Trainer::compute_gradients(const std::vector<Batch>& batches, StepMetrics& 
   metrics.loss = sharded_ == nullptr ? losses.front() : sharded_->sum(std::move(losses));
   metrics.gradient_norm = sharded_ == nullptr ? gradient_norm(parameters_) : sharded_->norm();
   metrics.phases.optimizer += clock.lap();
+  kernels::end_phase("gradient norm");
 }
 
 // Sets the outcome of the step: non-finite numbers and loss spikes prevent an update.
@@ -230,6 +233,7 @@ StepMetrics Trainer::step() {
     metrics.terms += batch.loss_terms();
   }
   metrics.phases.data = clock.lap();
+  kernels::end_phase("batch");
   compute_gradients(batches, metrics);
   clock.lap();
   set_outcome(metrics);
@@ -250,6 +254,7 @@ StepMetrics Trainer::step() {
   }
   iteration_ += metrics.outcome == StepOutcome::unusable ? 0 : 1;
   metrics.phases.optimizer += clock.lap();
+  kernels::end_phase("optimizer");
   metrics.seconds = metrics.phases.total();
   return metrics;
 }

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "support/catch.h"
 #include "support/program.h"
@@ -90,6 +91,37 @@ TEST_CASE("bench train predicts steps of machines with more cores", "[cli]") {
   CHECK(report["cores"][1]["cores"] == 64);
   CHECK(refusal_of({"train", "--cores", "8,1"}).find("--cores: expected 2 to 1024, got 1") !=
         std::string::npos);
+}
+
+TEST_CASE("bench train lists the parts of a step with their limits", "[cli]") {
+  const Json report = report_of({"train", "--steps", "2", "--warmup", "1", "--phases"});
+  double shares = 0;
+  double flops = 0;
+  std::set<std::string> phases;
+  for (const Json& row : report["roofline"]) {
+    const auto number = [&](const char* key) { return row[key].get<double>(); };
+    const auto phase = row["phase"].get<std::string>();
+    INFO(phase);
+    phases.insert(phase);
+    shares += number("share");
+    flops += phase.ends_with("products") ? number("flops") : 0;
+    CHECK(number("ms") > 0);
+    CHECK(number("gflops_per_second") == Approx(number("flops") / number("ms") / 1e6));
+    CHECK(number("gb_per_second") == Approx(number("bytes") / number("ms") / 1e6));
+    const bool is_counted = phase != "batch" && phase != "other";
+    CHECK((row["bound"] != "none") == is_counted);
+    CHECK((number("bound_ms") > 0) == is_counted);
+  }
+  CHECK(shares == Approx(1));
+  for (const char* phase :
+       {"embedding", "qkv products", "attention forward", "attention backward",
+        "projection products", "MLP products", "activation", "norms, bias sums", "residual adds",
+        "logits products", "loss", "gradient norm", "optimizer"}) {
+    INFO(phase);
+    CHECK(phases.contains(phase));
+  }
+  CHECK(flops == Approx(6 * kProductWeights * 24));
+  CHECK_FALSE(report_of({"train", "--steps", "1"}).contains("roofline"));
 }
 
 TEST_CASE("bench names the machine that its numbers come from", "[cli]") {

@@ -44,7 +44,8 @@ constexpr const char* kBenchDetails =
     "             blas_flops_per_second, live_mib, cached_mib, system_allocations_per_step,\n"
     "             loss, steps; unless packed also sequence_lengths, of every timed step; with\n"
     "             --cores also cores[{cores, barriers, serial_ms, loops_ms, barriers_ms, step_ms,\n"
-    "             speedup, bytes, gb_per_second}]\n"
+    "             speedup, bytes, gb_per_second}], with --phases also roofline[{phase, ms, share,\n"
+    "             flops, bytes, gflops_per_second, gb_per_second, bound, bound_ms}]\n"
     "  generate   ms_per_token, ms_per_token_min, ms_per_token_max, tokens_per_second,\n"
     "             ms_to_first_token, prompt_tokens, prompt_flops_per_second, prompt_mfu,\n"
     "             new_tokens, bytes_per_token, read_gb_per_second, bandwidth_share\n"
@@ -90,6 +91,7 @@ Options bench_options() {
                                 "headlight bench train --config "
                                 "configs/bench/gpt2-256.toml --steps 10",
                                 "headlight bench train --cores 8,16,64",
+                                "headlight bench train --phases --dtype bfloat16",
                                 "headlight bench generate --model runs/toy",
                                 "headlight bench attention --lengths 64,256,1024 --json",
                                 "headlight bench --signature --cpu_variant v3"},
@@ -100,6 +102,7 @@ Options bench_options() {
       .value("cores",
              "train: predict steps of machines with these numbers of cores, e.g. 8,16,64, from the "
              "times of loops on one core")
+      .flag("phases", "train: show where the time of a step goes, and what limits each part")
       .value("model", "generate: use this model instead of random weights");
   add_precision_options(options, "generate: precision");
   options.value("prompt_tokens", "generate: length of the prompt in tokens", "16")

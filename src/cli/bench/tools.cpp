@@ -53,7 +53,7 @@ Json machine_json() {
 
 std::string machine_text() { return cpu_name() + ", " + machine_description(); }
 
-GemmRates measure_gemm_rates() {
+GemmRates measure_gemm_rates(Precision precision) {
   constexpr std::array<std::array<Index, 3>, 3> kShapes{
       {{1024, 1024, 1024}, {2048, 1024, 512}, {768, 3072, 768}}};
   GemmRates rates;
@@ -61,8 +61,8 @@ GemmRates measure_gemm_rates() {
     const Tensor a = random_uniform({m, k}, {kMatrixSeed, 1}, -1, 1);
     const Tensor b = random_uniform({k, n}, {kMatrixSeed, 2}, -1, 1);
     Tensor c = Tensor::empty({m, n});
-    const kernels::Gemm<float> product =
-        product_of<float>(matrix_of<float>(a), matrix_of<float>(b), matrix_of<float>(c));
+    const kernels::Gemm<float> product = product_of<float>(
+        matrix_of<float>(a), matrix_of<float>(b), matrix_of<float>(c), {.precision = precision});
     const double flops = 2 * static_cast<double>(m * n * k);
     const double own = best_seconds(kRateSeconds, [&] { kernels::gemm(product); });
     const double blas =

@@ -12,6 +12,7 @@
 #include "base/stopwatch.h"
 #include "cli/bench/random_data.h"
 #include "headlight/data/dataset.h"
+#include "headlight/kernels/precision.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/tensor/random.h"
 
@@ -68,12 +69,12 @@ std::pair<double, double> best_seconds_in_turn(double budget, const First& first
 Json machine_json();
 std::string machine_text();
 
-// Floating-point operations a second of large float32 products, the best of a few shapes.
+// Floating-point operations a second of large products, the best of a few shapes.
 struct GemmRates {
   double own = 0;   // kernels::gemm
-  double blas = 0;  // BLAS with its own threads
+  double blas = 0;  // BLAS with its own threads, float32
 };
-GemmRates measure_gemm_rates();
+GemmRates measure_gemm_rates(Precision precision = Precision::float32);
 
 // Memory read bandwidth of all threads together, in bytes a second.
 double measure_read_rate();

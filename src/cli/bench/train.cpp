@@ -1,9 +1,11 @@
 #include <cmath>
+#include <numeric>
 
 #include "base/json.h"
 #include "base/transformed.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/cores.h"
+#include "cli/bench/roofline.h"
 #include "cli/bench/tools.h"
 #include "cli/terminal/launched.h"
 #include "headlight/base/memory.h"
@@ -54,6 +56,13 @@ double step_flops(const GptConfig& model, const std::vector<Index>& lengths) {
   return training_flops(model, offsets);
 }
 
+// `lengths`: of the step's sequences.
+StepSize step_size(const GptConfig& model, const std::vector<Index>& lengths) {
+  const auto tokens =
+      static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), Index{0}));
+  return {.tokens = tokens, .flops = step_flops(model, lengths)};
+}
+
 struct MeasuredSteps {
   std::vector<StepMetrics> steps;
   std::vector<std::vector<Index>> lengths;  // [steps][sequences]
@@ -61,6 +70,7 @@ struct MeasuredSteps {
   double allocations = 0;  // from the system, a step
   double peak_memory = 0;  // bytes
   std::vector<CoreTimes> cores;
+  std::vector<RooflineRow> roofline;
 };
 
 MeasuredSteps run_steps(const BenchTask& task) {
@@ -81,6 +91,12 @@ MeasuredSteps run_steps(const BenchTask& task) {
                          static_cast<double>(task.steps);
   measured.peak_memory = peak_memory();
   measured.cores = simulate_cores(task, trainer);
+  if (task.options.given("phases")) {
+    measured.roofline = measure_roofline(task, [&] {
+      const StepMetrics step = trainer.step();
+      return step_size(task.model(), step_lengths(task.config, batcher, step.iteration));
+    });
+  }
   for (Index step = 0; step < task.steps; ++step) {
     measured.lengths.push_back(step_lengths(task.config, batcher, task.warmup + step));
   }
@@ -154,6 +170,9 @@ Json to_json(const BenchTask& task, const MeasuredSteps& measured, const Summary
   if (!measured.cores.empty()) {
     json["cores"] = to_json(measured.cores);
   }
+  if (!measured.roofline.empty()) {
+    json["roofline"] = to_json(measured.roofline);
+  }
   if (task.config.batching != "packed") {
     json["sequence_lengths"] = measured.lengths;
   }
@@ -187,7 +206,8 @@ std::string to_text(const BenchTask& task, const MeasuredSteps& measured, const 
           bytes_text(static_cast<double>(measured.storage.live_bytes)) + ", kept for reuse " +
           bytes_text(static_cast<double>(measured.storage.cached_bytes));
   text += fmt::format("; {:.1f} system allocations a step\n", measured.allocations);
-  return measured.cores.empty() ? text : text + to_text(measured.cores);
+  text += measured.cores.empty() ? "" : to_text(measured.cores);
+  return measured.roofline.empty() ? text : text + to_text(measured.roofline);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class Bfloat16AttentionTiles {
 
   // Packs a strip; it is valid until the next one is packed.
   Strip strip(const MatrixView<float>& from, Index height, Index depth) const {
-    set_.pack_strip(from, depth, height, strip_);
+    set_.pack_strip(from, depth, height, packed_depth(depth), strip_);
     return {height, packed_depth(depth)};
   }
 

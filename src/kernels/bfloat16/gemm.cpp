@@ -14,20 +14,25 @@ namespace {
 constexpr Index kMaximumDepth = 512;
 constexpr Index kBlockColumns = 768;
 
+// Rows that are packed at a time, across all panels or strips, if memory has them one after the
+// other.
+constexpr Index kPackedRows = 2 * kBfloat16Depth;
+
 // Computes a part of C on one thread with its own scratch memory.
 class Bfloat16Part {
  public:
   Bfloat16Part(const Gemm<float>& g, const Bfloat16Tiles& tiles, void* scratch)
-      : g_(g), tiles_(tiles) {
+      : g_(g), tiles_(tiles), group_rows_((g.transpose_a ? kStripGroup : 1) * tiles.rows) {
     product_ = static_cast<float*>(scratch);
-    strip_ = reinterpret_cast<Bfloat16Bits*>(product_ + tiles.rows * kBfloat16Columns);
-    panels_ = strip_ + tiles.rows * kMaximumDepth;
+    strips_ = reinterpret_cast<Bfloat16Bits*>(product_ + tiles.rows * kBfloat16Columns);
+    panels_ = strips_ + kStripGroup * tiles.rows * kMaximumDepth;
   }
 
   // Returns the scratch memory of a part in bytes.
   static Index scratch_size(const Bfloat16Tiles& tiles) {
     return tiles.rows * kBfloat16Columns * static_cast<Index>(sizeof(float)) +
-           (tiles.rows + kBlockColumns) * kMaximumDepth * static_cast<Index>(sizeof(Bfloat16Bits));
+           (kStripGroup * tiles.rows + kBlockColumns) * kMaximumDepth *
+               static_cast<Index>(sizeof(Bfloat16Bits));
   }
 
   void run(const GemmRegion& part) {
@@ -44,23 +49,52 @@ class Bfloat16Part {
 
  private:
   void multiply_block(const GemmRegion& block, Index first, Index k) {
-    const MatrixView<float> b = view_b(g_);
-    for (Index column = 0; column < block.columns; column += kBfloat16Columns) {
-      tiles_.pack_panel(b.from(first, block.column + column), k,
-                        std::min(kBfloat16Columns, block.columns - column),
-                        panels_ + column * packed_depth(k));
-    }
-    for (Index row = 0; row < block.rows; row += tiles_.rows) {
-      const Index height = std::min(tiles_.rows, block.rows - row);
-      multiply_strip({block.row + row, height, block.column, block.columns}, first, k);
+    pack_panels(block, first, k);
+    for (Index row = 0; row < block.rows; row += group_rows_) {
+      const Index rows = std::min(group_rows_, block.rows - row);
+      const GemmRegion group{block.row + row, rows, block.column, block.columns};
+      pack_strips(group, first, k);
+      ComingRows<float> coming =
+          coming_rows(g_, group, std::min(group_rows_, block.rows - row - rows), {first, k},
+                      {tiles_.rows, kBfloat16Columns});
+      for (Index strip = 0; strip < rows; strip += tiles_.rows) {
+        multiply_strip(
+            {group.row + strip, std::min(tiles_.rows, rows - strip), block.column, block.columns},
+            strips_ + strip * packed_depth(k), first, k, coming);
+      }
     }
   }
 
-  void multiply_strip(const GemmRegion& strip, Index first, Index k) {
+  void pack_panels(const GemmRegion& block, Index first, Index k) {
+    const MatrixView<float> b = view_b(g_);
+    const Index step = g_.transpose_b ? k : kPackedRows;
+    for (Index p = 0; p < k; p += step) {
+      for (Index column = 0; column < block.columns; column += kBfloat16Columns) {
+        tiles_.pack_panel(b.from(first + p, block.column + column), std::min(step, k - p),
+                          std::min(kBfloat16Columns, block.columns - column),
+                          panels_ + column * packed_depth(k) + p * kBfloat16Columns);
+      }
+    }
+  }
+
+  void pack_strips(const GemmRegion& group, Index first, Index k) {
     const MatrixView<float> a = view_a(g_);
-    tiles_.pack_strip(a.from(strip.row, first), k, strip.rows, strip_);
+    const Index depth = packed_depth(k);
+    const Index step = g_.transpose_a ? kPackedRows : k;
+    for (Index p = 0; p < k; p += step) {
+      for (Index row = 0; row < group.rows; row += tiles_.rows) {
+        tiles_.pack_strip(a.from(group.row + row, first + p), std::min(step, k - p),
+                          std::min(tiles_.rows, group.rows - row), depth,
+                          strips_ + row * depth + p);
+      }
+    }
+  }
+
+  void multiply_strip(const GemmRegion& strip, const Bfloat16Bits* packed, Index first, Index k,
+                      ComingRows<float>& coming) {
     for (Index column = 0; column < strip.columns; column += kBfloat16Columns) {
-      multiply_tile({strip_, panels_ + column * packed_depth(k), packed_depth(k)},
+      coming.fetch();
+      multiply_tile({packed, panels_ + column * packed_depth(k), packed_depth(k)},
                     {strip.row, strip.rows, strip.column + column,
                      std::min(kBfloat16Columns, strip.columns - column)},
                     first == 0);
@@ -117,8 +151,9 @@ class Bfloat16Part {
 
   const Gemm<float>& g_;
   const Bfloat16Tiles& tiles_;
+  Index group_rows_;      // of strips that are packed together
   float* product_;        // [rows of a strip, columns of a panel]
-  Bfloat16Bits* strip_;   // [rows of a strip, depth]
+  Bfloat16Bits* strips_;  // [rows of a group, depth]
   Bfloat16Bits* panels_;  // [columns of a block, depth]
 };
 

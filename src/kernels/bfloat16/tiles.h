@@ -36,8 +36,10 @@ struct Bfloat16Tiles {
 
   // Packs columns [0, width) of B [k, width] as panel [depth / 2, columns, 2], padded with 0.
   void (*pack_panel)(const MatrixView<float>& b, Index k, Index width, Bfloat16Bits* panel);
-  // Packs rows [0, height) of A [height, k] as strip [rows, depth], padded with 0.
-  void (*pack_strip)(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip);
+  // Packs rows [0, height) of A [height, k] as strip [rows, packed_depth(k)], padded with 0.
+  // `stride` is the distance between rows of the strip.
+  void (*pack_strip)(const MatrixView<float>& a, Index k, Index height, Index stride,
+                     Bfloat16Bits* strip);
   // Called before the first and after the last product on a thread.
   void (*begin)();
   void (*end)();

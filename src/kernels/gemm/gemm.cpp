@@ -1,13 +1,16 @@
 #include "kernels/gemm/gemm.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
+#include <cmath>
 #include <type_traits>
 
 #include "kernels/gemm/gemm_parts.h"
 #include "kernels/gemm/openblas.h"
 #include "kernels/openmp.h"
 #include "kernels/parallel.h"
+#include "kernels/phase_times.h"
 
 namespace headlight::kernels {
 namespace {
@@ -110,13 +113,9 @@ void openblas(const Gemm<T>& g) {
   });
 }
 
-}  // namespace
-
+// Multiplies with k > 0.
 template <class T>
-void gemm(const Gemm<T>& g) {
-  if (finish_empty(g)) {
-    return;
-  }
+void multiply(const Gemm<T>& g) {
   if constexpr (std::is_same_v<T, float>) {
     if (g.precision == Precision::bfloat16) {
       bfloat16_gemm(g);
@@ -124,6 +123,46 @@ void gemm(const Gemm<T>& g) {
     }
   }
   products_are_own() ? tiled_gemm(g) : openblas(g);
+}
+
+template <class T>
+PhaseTime cost_of(const Gemm<T>& g) {
+  const auto m = static_cast<double>(g.m);
+  const auto n = static_cast<double>(g.n);
+  const auto k = static_cast<double>(g.k);
+  const double passes = g.beta == T{0} ? 1 : 2;
+  return {.flops = 2 * m * n * k, .bytes = sizeof(T) * (m * k + k * n + passes * m * n)};
+}
+
+// The time of `after` is the sum of all threads, divided by their number.
+template <class T>
+void multiply_timed(const Gemm<T>& g, PhaseTimes& times) {
+  std::atomic<Index> nanoseconds{0};
+  Gemm<T> timed = g;
+  if (g.after) {
+    timed.after = [&](const GemmRegion& region) {
+      const Stopwatch clock;
+      g.after(region);
+      nanoseconds += std::llround(1e9 * clock.seconds());
+    };
+  }
+  PhaseTime product = cost_of(g);
+  const Stopwatch clock;
+  multiply(timed);
+  product.seconds = clock.seconds();
+  times.add_product(
+      product, 1e-9 * static_cast<double>(nanoseconds.load()) / static_cast<double>(max_threads()));
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const Gemm<T>& g) {
+  if (finish_empty(g)) {
+    return;
+  }
+  PhaseTimes* times = PhaseTimes::current();
+  times == nullptr ? multiply(g) : multiply_timed(g, *times);
 }
 
 template void gemm(const Gemm<float>&);

@@ -20,6 +20,74 @@ MatrixView<T> view_b(const Gemm<T>& g) {
   return g.transpose_b ? MatrixView<T>{g.b, 1, g.b_stride} : MatrixView<T>{g.b, g.b_stride, 1};
 }
 
+// Strips of a transposed A that are packed together, so that its rows are read in longer pieces.
+inline constexpr Index kStripGroup = 8;
+
+// Rows of a matrix that the next products need. Each product asks for some of their cache lines, so
+// that they come from memory while the core multiplies.
+template <class T>
+class ComingRows {
+ public:
+  // Rows [count, length], whose distance is `stride`. `products`: until they are needed.
+  ComingRows(const T* data, Index count, Index length, Index stride, Index products)
+      : row_(data + count * stride),
+        rows_(count),
+        lines_(chunk_count(length, kLine) + 1),
+        stride_(stride),
+        step_(chunk_count(count * lines_, products)) {}
+
+  // Begins with the last line: the first ones are needed first and should be the newest.
+  void fetch() {
+    for (Index i = 0; i < step_; ++i) {
+      if (line_ == 0) {
+        if (rows_ == 0) {
+          return;
+        }
+        --rows_;
+        row_ -= stride_;
+        line_ = lines_;
+      }
+      --line_;
+      __builtin_prefetch(row_ + line_ * kLine, 0, 2);
+    }
+  }
+
+ private:
+  static constexpr Index kLine = 64 / sizeof(T);
+
+  const T* row_;
+  Index rows_;   // that are left
+  Index lines_;  // of a row
+  Index stride_;
+  Index step_;      // lines for each product
+  Index line_ = 0;  // that follows the next one in the row
+};
+
+// Smaller matrices are in the caches: their products are slower if they fetch.
+inline constexpr Index kCachedElements = Index{1} << 19;
+
+// Part of a summation.
+struct DepthRange {
+  Index first = 0;
+  Index size = 0;
+};
+
+// Returns the `count` rows of op(A) that follow a group of rows of C, for one part of the
+// summation; none if A is small.
+template <class T>
+ComingRows<T> coming_rows(const Gemm<T>& g, const GemmRegion& group, Index count,
+                          const DepthRange& depth, const TileExtent& tile) {
+  const Index products =
+      chunk_count(group.rows, tile.height) * chunk_count(group.columns, tile.width);
+  if (g.m * g.k < kCachedElements) {
+    count = 0;
+  }
+  const T* data = view_a(g).at(group.row + group.rows, depth.first);
+  return g.transpose_a
+             ? ComingRows<T>(data, count > 0 ? depth.size : 0, count, g.a_stride, products)
+             : ComingRows<T>(data, count, depth.size, g.a_stride, products);
+}
+
 // C divided into equal parts of whole tiles.
 struct GemmGrid {
   Index rows = 1;     // parts down

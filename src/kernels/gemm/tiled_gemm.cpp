@@ -10,9 +10,7 @@ namespace {
 constexpr Index kMaximumDepth = 384;
 // Columns of B that are packed at a time; with kMaximumDepth rows they fit the second-level cache.
 constexpr Index kBlockColumns = 768;
-// Strips of a transposed A that are packed together, so that its rows are read in longer pieces.
-constexpr Index kStripGroup = 8;
-constexpr Index kPackedDepth = 48;  // rows of a transposed A that are packed at a time
+constexpr Index kPackedDepth = 48;  // rows of a transposed A or of B that are packed at a time
 
 // Returns the depth of one part: the summation is divided into equal parts.
 Index depth_of(Index k) {
@@ -58,19 +56,30 @@ class Part {
   }
 
   void multiply_block(const GemmRegion& block, Index first, Index k) {
-    const MatrixView<T> b = view_b(g_);
-    for (Index column = 0; column < block.columns; column += tiles_.columns) {
-      tiles_.pack_panel(b.from(first, block.column + column), k,
-                        std::min(tiles_.columns, block.columns - column), panels_ + column * k);
-    }
+    pack_panels(block, first, k);
     const Index group = kStripGroup * tiles_.rows;
     for (Index row = 0; row < block.rows; row += group) {
       const Index rows = std::min(group, block.rows - row);
-      multiply_group({block.row + row, rows, block.column, block.columns}, first, k);
+      const GemmRegion group_region{block.row + row, rows, block.column, block.columns};
+      multiply_group(group_region, first, k,
+                     coming_rows(g_, group_region, std::min(group, block.rows - row - rows),
+                                 {first, k}, {tiles_.rows, tiles_.columns}));
     }
   }
 
-  void multiply_group(const GemmRegion& group, Index first, Index k) {
+  void pack_panels(const GemmRegion& block, Index first, Index depth) {
+    const MatrixView<T> b = view_b(g_);
+    const Index step = g_.transpose_b ? depth : kPackedDepth;
+    for (Index k = 0; k < depth; k += step) {
+      for (Index column = 0; column < block.columns; column += tiles_.columns) {
+        tiles_.pack_panel(b.from(first + k, block.column + column), std::min(step, depth - k),
+                          std::min(tiles_.columns, block.columns - column),
+                          panels_ + column * depth + k * tiles_.columns);
+      }
+    }
+  }
+
+  void multiply_group(const GemmRegion& group, Index first, Index k, ComingRows<T> coming) {
     const bool packs = packs_a(g_);
     const MatrixView<T> whole = view_a(g_).from(group.row, first);
     if (packs) {
@@ -80,7 +89,7 @@ class Part {
       const MatrixView<T> packed{strips_ + row / tiles_.rows * strip_size(), 1, tiles_.rows};
       const Index rows = std::min(tiles_.rows, group.rows - row);
       multiply_strip(packs ? packed : whole.from(row, 0),
-                     {group.row + row, rows, group.column, group.columns}, first, k);
+                     {group.row + row, rows, group.column, group.columns}, {first, k}, coming);
     }
   }
 
@@ -97,9 +106,12 @@ class Part {
     }
   }
 
-  void multiply_strip(const MatrixView<T>& a, const GemmRegion& strip, Index first, Index k) {
+  void multiply_strip(const MatrixView<T>& a, const GemmRegion& strip, const DepthRange& depth,
+                      ComingRows<T>& coming) {
+    const auto [first, k] = depth;
     const bool is_first = first == 0;
     for (Index column = 0; column < strip.columns; column += tiles_.columns) {
+      coming.fetch();
       const Index place = strip.column + column;
       tiles_.multiply(a, panels_ + column * k, k,
                       {strip.rows, std::min(tiles_.columns, strip.columns - column)},

@@ -82,7 +82,7 @@ void pack_panel(const MatrixView<float>& b, Index k, Index width, Bfloat16Bits* 
 }
 
 // Packs 16 rows of an A with contiguous columns.
-inline void pack_transposed(const MatrixView<float>& a, Index k, Index height,
+inline void pack_transposed(const MatrixView<float>& a, Index k, Index height, Index stride,
                             Bfloat16Bits* strip) {
   const __mmask16 lanes = first_lanes(height);
   for (Index p = 0; p < packed_depth(k); p += kLanes) {
@@ -93,31 +93,34 @@ inline void pack_transposed(const MatrixView<float>& a, Index k, Index height,
     transpose_square(rows);
     for (Index row = 0; row < height && row < kLanes; ++row) {
       const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_castsi512_ps(rows[row]));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(strip + row * packed_depth(k) + p),
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(strip + row * stride + p),
                           reinterpret_cast<__m256i>(rounded));
     }
   }
 }
 
-inline void pack_rows(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip) {
-  const Index depth = packed_depth(k);
+inline void pack_rows(const MatrixView<float>& a, Index k, Index height, Index stride,
+                      Bfloat16Bits* strip) {
   for (Index row = 0; row < height; ++row) {
     if (a.column_stride == 1) {
-      for (Index p = 0; p < depth; p += kBfloat16Depth) {
-        _mm512_storeu_si512(strip + row * depth + p, round_32(a.at(row, p), k - p));
+      for (Index p = 0; p < packed_depth(k); p += kBfloat16Depth) {
+        _mm512_storeu_si512(strip + row * stride + p, round_32(a.at(row, p), k - p));
       }
     } else if (row % kLanes == 0) {
-      pack_transposed(a.from(row, 0), k, height - row, strip + row * depth);
+      pack_transposed(a.from(row, 0), k, height - row, stride, strip + row * stride);
     }
   }
 }
 
 // Zeroes the rows after `height`, so that NaN from old memory cannot enter the products.
 template <Index kRows>
-void pack_strip(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip) {
-  pack_rows(a, k, height, strip);
-  for (Index i = height * packed_depth(k); i < kRows * packed_depth(k); ++i) {
-    strip[i] = 0;
+void pack_strip(const MatrixView<float>& a, Index k, Index height, Index stride,
+                Bfloat16Bits* strip) {
+  pack_rows(a, k, height, stride, strip);
+  for (Index row = height; row < kRows; ++row) {
+    for (Index p = 0; p < packed_depth(k); p += kBfloat16Depth) {
+      _mm512_storeu_si512(strip + row * stride + p, _mm512_setzero_si512());
+    }
   }
 }
 
