@@ -27,7 +27,8 @@ struct Int8 {
 };
 
 using HalfWords = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
-using QuarterWords = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
+using HalfIntegers = std::int16_t __attribute__((vector_size(kVectorBytes / 2)));
+using QuarterIntegers = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
 
 // Converts binary16, with the instruction of CPUs that have AVX2.
 #if defined(__AVX512F__)
@@ -71,9 +72,11 @@ inline Vector floats_at(const Float16* from) {
   return floats_of_halves(halves);
 }
 inline Vector floats_at(const Int8* from) {
-  QuarterWords numbers;
+  QuarterIntegers numbers;
   __builtin_memcpy(&numbers, from, sizeof numbers);
-  return __builtin_convertvector(__builtin_convertvector(numbers, Integers), Vector);
+  // In steps of twice the width: GCC 12 converts other widths one by one.
+  const HalfIntegers halves = __builtin_convertvector(numbers, HalfIntegers);
+  return __builtin_convertvector(__builtin_convertvector(halves, Integers), Vector);
 }
 
 // Returns `count` <= kWidth floats and zeros.
