@@ -150,6 +150,20 @@ const std::string& head_of(const NamedTensors& tensors, const GgufArchitecture& 
   return head == tensors.end() ? tensors.front().first : head->first;
 }
 
+// Returns the importance of a model's matrices by the names of their tensors.
+MatrixImportance importance_of(const Gpt& model, const GgufArchitecture& architecture,
+                               const MatrixImportance& given) {
+  MatrixImportance result;
+  for (const auto& [weight, tensor] : model.weights()) {
+    if (const auto found = given.find(weight.name); found != given.end()) {
+      for (const StoredTensor& stored : architecture.layout.tensors_of(weight, model.config())) {
+        result[stored.name] = found->second;
+      }
+    }
+  }
+  return result;
+}
+
 // Matrices that cannot have the wanted type, by it and by the type that they have instead.
 using NamesByType = std::map<std::pair<GgufType, GgufType>, std::vector<std::string>>;
 
@@ -184,13 +198,16 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
   NamesByType others;
   const NamedTensors tensors = tensors_of(model, architecture);
   const std::string& head = head_of(tensors, architecture);
+  MatrixImportance importance = importance_of(model, architecture, options.importance);
   for (const auto& [name, tensor] : tensors) {
     const GgufType wanted = wanted_type(name, name == head, config.n_layer, options.type);
     const GgufType type = type_of(name, tensor.shape(), wanted);
     if (type != wanted && type != GgufType::f32) {
       others[{wanted, type}].push_back(name);
     }
-    sources.push_back({name, tensor, type});
+    // A tied head that is written again has the embedding's.
+    const std::string& measured = importance.contains(name) ? name : tensors.front().first;
+    sources.push_back({name, tensor, type, importance[name == head ? measured : name]});
   }
   GgufVocabulary vocabulary = options.tokenizer.empty()
                                   ? gguf_vocabulary(tokenizer, config.vocab_size)

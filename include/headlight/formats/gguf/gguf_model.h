@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/formats/gguf/gguf.h"
+#include "headlight/formats/gguf/matrix_importance.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
 
@@ -17,6 +18,9 @@ struct GgufModelOptions {
   GgufMetadata tokenizer = {};
   // Other keys to keep, for example general.license. A general.name here overrides `name`.
   GgufMetadata general = {};
+  // Importance of the matrices' columns in the search of scales. Matrices without one have equal
+  // columns.
+  MatrixImportance importance = {};
 };
 
 // Throws Error, "gguf: ...", for a model that no architecture of llama.cpp can express. load_model
