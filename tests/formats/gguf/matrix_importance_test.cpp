@@ -89,7 +89,7 @@ TEST_CASE("calibrated files have a smaller error of the outputs") {
                        {.type = type, .importance = used});
       return weighted_error(model, *load_weights(folder / "a.gguf"), importance);
     };
-    CHECK(error_with(importance) < 0.95 * error_with({}));
+    CHECK(error_with(importance) < 0.98 * error_with({}));
   }
 }
 
