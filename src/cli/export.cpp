@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <span>
 
 #include "base/split.h"
@@ -14,6 +15,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
+#include "headlight/data/dataset_parts.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
@@ -24,6 +26,8 @@
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/io/text_dataset.h"
+#include "headlight/io/token_file.h"
 #include "headlight/runs/checkpoint.h"
 #include "tensor/float16.h"
 #include "views/report/json_output.h"
@@ -55,6 +59,9 @@ constexpr const char* kExportDetails =
     "               is not written.\n"
     "  gguf         FILE.gguf for llama.cpp, with the tokenizer. --type f16, bf16, q8_0, q4_k ...\n"
     "               stores matrices in 2 bytes, 1 byte or about half a byte per weight.\n"
+    "               --calibrate FILE measures the inputs of each matrix while the model reads\n"
+    "               up to 65,536 tokens of a text, and rounds columns with large inputs more\n"
+    "               precisely: q6_k, q5_k, q4_k and q4_0 of the same size lose less.\n"
     "  npz          tensors for numpy.load, with the names and layout of\n"
     "               model.safetensors (\"transformer.wte.weight\"). bfloat16 becomes\n"
     "               float32. config.json lists the heads of a pruned model\n"
@@ -82,13 +89,16 @@ Options export_options() {
        .summary = "Write a model, or a file of tensors, for another program.",
        .positional = "MODEL|FILE",
        .details = kExportDetails,
-       .examples = {"headlight export runs/toy --to hf --out toy_hf",
-                    "headlight export runs/toy --to hf --type bf16 --out toy_bf16",
-                    "headlight export runs/toy --to nanogpt --out toy_nanogpt",
-                    "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
-                    "headlight export base.gguf --to hf --chat_template chatml --out base_chat",
-                    "headlight export runs/toy --to npz --out toy.npz",
-                    "headlight export weights.npz --to safetensors --out w.safetensors"}});
+       .examples = {
+           "headlight export runs/toy --to hf --out toy_hf",
+           "headlight export runs/toy --to hf --type bf16 --out toy_bf16",
+           "headlight export runs/toy --to nanogpt --out toy_nanogpt",
+           "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
+           "headlight export runs/toy --to gguf --type q4_0 --calibrate data/toy.txt --out "
+           "toy4.gguf",
+           "headlight export base.gguf --to hf --chat_template chatml --out base_chat",
+           "headlight export runs/toy --to npz --out toy.npz",
+           "headlight export weights.npz --to safetensors --out w.safetensors"}});
   options.choice("to", "Format", kExportFormats).value("out", "Write to this directory or file");
   options.choice("type", "gguf: data type of the matrices; hf, safetensors: of all weights",
                  kTypeNames, "f32");
@@ -96,7 +106,11 @@ Options export_options() {
       "chat_template",
       concat_text("hf, gguf: write this chat template (", joined(chat_template_names(), ", "),
                   ", or a file in Jinja) and add its special tokens to the vocabulary"));
-  options.paths({"out", "chat_template"}).basic({"to", "out", "type", "chat_template"});
+  options.value("calibrate",
+                "gguf: text, or data as in headlight eval --data, whose activations decide how the "
+                "weights of q6_k, q5_k, q4_k and q4_0 are rounded");
+  options.paths({"out", "chat_template", "calibrate"})
+      .basic({"to", "out", "type", "chat_template", "calibrate"});
   return options;
 }
 
@@ -246,15 +260,33 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   return report;
 }
 
+// Reads the data of --calibrate; none without the option.
+std::optional<TokenDataset> calibration_data(const Options& options, const LoadedModel& loaded) {
+  if (!options.given("calibrate")) {
+    return std::nullopt;
+  }
+  std::vector<std::string> warnings;
+  std::vector<TokenDataset> parts =
+      read_datasets(find_texts({options.text("calibrate")}), {}, *loaded.tokenizer, warnings);
+  log_warnings(warnings);
+  TokenDataset data =
+      join_datasets(std::move(parts), document_ends(*loaded.tokenizer, BeginToken::automatic));
+  require(has_targets(data), "--calibrate: expected at least two tokens in a row, got ",
+          data.token_count);
+  return data;
+}
+
 Exported export_gguf(const fs::path& model, const Options& options) {
   const fs::path out = options.text("out");
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
   LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
   apply_chat_template(options, loaded);
+  const std::optional<TokenDataset> data = calibration_data(options, loaded);
   Exported report{.files = {out.string()}};
-  report.warnings = write_gguf_file(out, loaded, kGgufTypes.at(type_of(options)),
-                                    !options.given("chat_template"));
+  report.warnings =
+      write_gguf_file(out, loaded, kGgufTypes.at(type_of(options)), !options.given("chat_template"),
+                      data.has_value() ? &*data : nullptr);
   report.tensors = std::ssize(GgufFile(out).tensors());
   return report;
 }
@@ -346,6 +378,10 @@ void export_command(const Options& options) {
   require(has_types || !options.given("type"), "--type: only for --to hf, gguf and safetensors");
   require(format == "gguf" || !options.text("type").starts_with("q"),
           "--type: ", options.text("type"), " is only for --to gguf");
+  const std::string type = options.text("type");
+  require(
+      !options.given("calibrate") || (format == "gguf" && type.starts_with("q") && type != "q8_0"),
+      "--calibrate: only for --to gguf with --type q6_k, q5_k, q4_k or q4_0");
   require(format == "gguf" || format == "hf" || !options.given("chat_template"),
           "--chat_template: only for --to hf and gguf");
   require(options.given("out") && !options.text("out").empty(),

@@ -37,14 +37,16 @@ std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model) {
 }
 
 std::vector<std::string> write_gguf_file(const fs::path& out, LoadedModel& loaded, GgufType type,
-                                         bool keeps_tokenizer) {
+                                         bool keeps_tokenizer, const TokenDataset* data) {
   loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
   std::vector<std::string> warnings = write_gguf_model(
       out, *loaded.model, *loaded.tokenizer,
       {.type = type,
        .name = out.stem().string(),
        .tokenizer = keeps_tokenizer ? kept_keys(loaded.directory, is_of_tokenizer) : GgufMetadata(),
-       .general = kept_keys(loaded.directory, describes_model)});
+       .general = kept_keys(loaded.directory, describes_model),
+       .importance =
+           data == nullptr ? MatrixImportance() : measure_importance(*loaded.model, *data)});
   if (!is_gguf_file(loaded.directory)) {
     if (std::string line = dropped_settings(loaded.directory, *loaded.tokenizer); !line.empty()) {
       warnings.push_back(std::move(line));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/data/dataset.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/model_directory.h"
 
@@ -14,10 +15,12 @@ namespace headlight::cli {
 std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model);
 
 // Writes a model, to which it adds missing heads and MLPs, with its tokenizer. A model that was
-// read from a GGUF file keeps its metadata, and with `keeps_tokenizer` its tokenizer's keys.
-// Returns the warnings of write_gguf_model() and a line about settings that the file does not keep.
-// Throws Error as write_gguf_model() does.
+// read from a GGUF file keeps its metadata, and with `keeps_tokenizer` its tokenizer's keys. With
+// data, scales are those with the least error for the inputs that the data make. Returns the
+// warnings of write_gguf_model() and a line about settings that the file does not keep.
+// Throws Error as write_gguf_model() and measure_importance() do.
 std::vector<std::string> write_gguf_file(const std::filesystem::path& out, LoadedModel& loaded,
-                                         GgufType type, bool keeps_tokenizer);
+                                         GgufType type, bool keeps_tokenizer,
+                                         const TokenDataset* data = nullptr);
 
 }  // namespace headlight::cli

@@ -74,11 +74,13 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
 }  // namespace
 
 double position_bytes(const GptConfig& config, CacheType type) {
-  double elements = 0;
+  double bytes = 0;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    elements += 2.0 * static_cast<double>(block_plan(config, layer).attention.key_width());
+    const AttentionPlan plan = block_plan(config, layer).attention;
+    bytes += 2.0 * static_cast<double>(plan.key_heads) *
+             cached_bytes(type, static_cast<double>(plan.head_width));
   }
-  return (type == CacheType::bfloat16 ? 2 : 4) * elements;
+  return bytes;
 }
 
 struct Decoder::State {
@@ -174,8 +176,7 @@ bool Decoder::changes_keys(Index before, Index after) const {
 }
 bool Decoder::has_steps() const { return state_->packed.has_value(); }
 KeyValueCache Decoder::make_cache() const {
-  const bool is_half = state_->cache_type == CacheType::bfloat16;
-  return KeyValueCache(state_->steps().gpt->config(), is_half ? DType::bfloat16 : DType::float32);
+  return KeyValueCache(state_->steps().gpt->config(), DType::float32, state_->cache_type);
 }
 
 void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache, ForwardHook* hook,

@@ -311,21 +311,10 @@ class LayerStep {
 
   void keep_key_and_value(Index item, Index head) const {
     const Index width = layer_.plan.attention.head_width;
-    const Index heads = layer_.plan.attention.key_heads;
     const Index position = position_of(step_.item(item));
-    const Index place = position % KeyValueCache::kBlock;
-    const KeyValueCache& cache = *step_.item(item).cache;
-    void* const block =
-        cache.blocks(number_)[static_cast<std::size_t>(position / KeyValueCache::kBlock)];
+    KeyValueCache& cache = *step_.item(item).cache;
     for (Index part = 0; part < 2; ++part) {
-      const float* from = projection(1 + part).of(item) + head * width;
-      const Index at = ((part * heads + head) * KeyValueCache::kBlock + place) * width;
-      if (cache.stored() == DType::bfloat16) {
-        std::transform(from, from + width, static_cast<BFloat16*>(block) + at,
-                       [](float x) { return BFloat16(x); });
-      } else {
-        std::copy_n(from, width, static_cast<float*>(block) + at);
-      }
+      cache.write_row(number_, part, head, position, projection(1 + part).of(item) + head * width);
     }
   }
 
@@ -345,7 +334,6 @@ class LayerStep {
   // Computes a part of the context for the query heads of a key head. The queries must be
   // normalised and rotated already.
   void attend_part(Index item, Index key_head, const ContextParts& parts, Index part) const {
-    static_assert(kernels::kAttentionBlock == KeyValueCache::kBlock);
     const AttentionPlan& plan = layer_.plan.attention;
     const KeyValueCache& cache = *step_.item(item).cache;
     const Index width = plan.head_width;
@@ -354,14 +342,15 @@ class LayerStep {
     const void* const* blocks = cache.blocks(number_).data() + parts.before;
     const Index head = first_head(plan, key_head);
     const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
+    const Index size = kernels::cached_head(cache.type(), width);
     kernels::attention_steps().attend(
         {.queries = projection(0).of(item) + head * width,
          .heads = first_head(plan, key_head + 1) - head,
          .blocks = blocks + begin,
          .next = end < parts.blocks ? blocks[end] : nullptr,
-         .bfloat16 = cache.stored() == DType::bfloat16,
-         .keys = key_head * KeyValueCache::kBlock * width,
-         .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
+         .type = cache.type(),
+         .keys = key_head * size,
+         .values = (plan.key_heads + key_head) * size,
          .length =
              std::min(parts.length, end * KeyValueCache::kBlock) - begin * KeyValueCache::kBlock,
          .hidden = part == 0 ? parts.hidden : 0,

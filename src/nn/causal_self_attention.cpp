@@ -182,7 +182,8 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
   bool begins_here = true;
   for (std::size_t b = 0; b < context.caches.size(); ++b) {
     KeyValueCache& cache = *context.caches[b];
-    begins_here = begins_here && cache.length() == 0;
+    // Rounded keys are read as rounded from the beginning on, so that chunks change no bit.
+    begins_here = begins_here && cache.length() == 0 && cache.type() == CacheType::float32;
     const Tensor fresh = qkv.detach();
     cache.write(layer_, heads_of(fresh, 1, offsets[b], offsets[b + 1], plan_),
                 heads_of(fresh, 2, offsets[b], offsets[b + 1], plan_));

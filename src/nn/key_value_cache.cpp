@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "headlight/base/error.h"
+#include "headlight/kernels/parallel.h"
+#include "kernels/attention/attention_step.h"
+#include "tensor/float16.h"
 
 namespace headlight {
 namespace {
@@ -16,14 +19,79 @@ Tensor positions_of(const Tensor& block, Index part, Index begin, Index end) {
 }
 
 void* start_of(Tensor& block) {
-  switch (block.dtype()) {
-    case DType::float64:
-      return block.mutable_data<double>();
-    case DType::bfloat16:
-      return block.mutable_data<BFloat16>();
-    default:
-      return block.mutable_data<float>();
+  return block.dtype() == DType::float64 ? static_cast<void*>(block.mutable_data<double>())
+                                         : block.mutable_data<float>();
+}
+
+// The place of one row [D] in a block of rounded numbers: of key head `head` (values: G + head) and
+// position `place` of the block.
+struct RoundedRow {
+  CacheType type = CacheType::float32;
+  Index width = 0;
+  Index head = 0;
+  Index place = 0;
+
+  // Returns the row of a block whose elements have type T.
+  template <class T>
+  T* in(void* block) const {
+    return static_cast<T*>(block) + head * kernels::cached_head(type, width) + place * width;
   }
+  // Returns the scale of the row; int8 only.
+  float* scale(void* block) const {
+    std::int8_t* const numbers = in<std::int8_t>(block) - place * width;
+    return reinterpret_cast<float*>(numbers + KeyValueCache::kBlock * width) + place;
+  }
+  void write(const float* from, void* block) const;
+  void read(void* block, float* to) const;
+};
+
+void RoundedRow::write(const float* from, void* block) const {
+  switch (type) {
+    case CacheType::float32:
+      std::copy_n(from, width, in<float>(block));
+      break;
+    case CacheType::bfloat16:
+      std::transform(from, from + width, in<std::uint16_t>(block), float_to_bfloat16);
+      break;
+    case CacheType::float16:
+      std::transform(from, from + width, in<std::uint16_t>(block), float_to_half);
+      break;
+    case CacheType::int8:
+      kernels::round_to_int8(from, width, in<std::int8_t>(block), scale(block));
+      break;
+  }
+}
+
+void RoundedRow::read(void* block, float* to) const {
+  switch (type) {
+    case CacheType::float32:
+      std::copy_n(in<float>(block), width, to);
+      break;
+    case CacheType::bfloat16:
+      std::transform(in<BFloat16>(block), in<BFloat16>(block) + width, to,
+                     [](BFloat16 x) { return static_cast<float>(x); });
+      break;
+    case CacheType::float16:
+      std::transform(in<std::uint16_t>(block), in<std::uint16_t>(block) + width, to, half_to_float);
+      break;
+    case CacheType::int8:
+      std::transform(
+          in<std::int8_t>(block), in<std::int8_t>(block) + width, to,
+          [scale = *scale(block)](std::int8_t x) { return static_cast<float>(x) * scale; });
+      break;
+  }
+}
+
+// Returns the size of a block of rounded numbers, in floats.
+Index memory_of_block(CacheType type, const AttentionPlan& plan) {
+  const Index bytes = type == CacheType::int8 ? 1 : 2;
+  return 2 * plan.key_heads * kernels::cached_head(type, plan.head_width) * bytes / 4;
+}
+
+// Returns the positions of all key heads that a thread rounds at least.
+Index rows_at_once(const AttentionPlan& plan) {
+  constexpr Index kNumbers = Index{1} << 14;
+  return std::max<Index>(kNumbers / (plan.key_heads * plan.head_width), 1);
 }
 
 // Calls body(block, begin, end, done) for the part of positions [first, last) in each block. `done`
@@ -41,7 +109,11 @@ void for_blocks(Index first, Index last, const Body& body) {
 
 }  // namespace
 
-KeyValueCache::KeyValueCache(const GptConfig& config, DType stored) : stored_(stored) {
+KeyValueCache::KeyValueCache(const GptConfig& config, DType dtype, CacheType type)
+    : dtype_(dtype), type_(type) {
+  static_assert(kBlock == kernels::kAttentionBlock);
+  require(dtype == DType::float32 || type == CacheType::float32,
+          "[KeyValueCache] expected a float32 model for ", name_of(type), ", got ", dtype);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     layers_.push_back({.plan = block_plan(config, layer).attention, .blocks = {}, .starts = {}});
   }
@@ -56,7 +128,8 @@ KeyValueCache KeyValueCache::fork(Index length) const {
   require(length >= 0 && length <= length_, "[KeyValueCache] expected a length up to ", length_,
           ", got ", length);
   KeyValueCache other;
-  other.stored_ = stored_;
+  other.dtype_ = dtype_;
+  other.type_ = type_;
   other.length_ = length;
   const auto full = static_cast<std::size_t>(length / kBlock);
   for (const Layer& layer : layers_) {
@@ -73,7 +146,10 @@ KeyValueCache KeyValueCache::fork(Index length) const {
 void KeyValueCache::reserve(Index count) {
   for (Layer& layer : layers_) {
     while (static_cast<Index>(layer.blocks.size()) * kBlock < length_ + count) {
-      layer.add(Tensor::empty({2, layer.plan.key_heads, kBlock, layer.plan.head_width}, stored_));
+      const AttentionPlan& plan = layer.plan;
+      layer.add(type_ == CacheType::float32
+                    ? Tensor::empty({2, plan.key_heads, kBlock, plan.head_width}, dtype_)
+                    : Tensor::empty({memory_of_block(type_, plan)}));
     }
   }
 }
@@ -99,7 +175,11 @@ void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values)
         given.rank() == 3 && given.size(1) == plan.key_heads && given.size(2) == plan.head_width,
         "[KeyValueCache] expected keys and values [T, ", plan.key_heads, ", ", plan.head_width,
         "], got ", given.shape());
-    const Tensor from = convert(given, stored_);
+    if (type_ != CacheType::float32) {
+      write_rounded(layer, part, to_contiguous(given));
+      return;
+    }
+    const Tensor from = convert(given, dtype_);
     const Shape& strides = from.strides();
     for_blocks(length_, length_ + from.size(0),
                [&](auto block, Index begin, Index end, Index done) {
@@ -113,15 +193,56 @@ void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values)
   put(1, values);
 }
 
-Tensor KeyValueCache::gathered(const Layer& layer, Index part, Index count) const {
+void KeyValueCache::write_rounded(Index layer, Index part, const Tensor& rows) {
+  const AttentionPlan& plan = of(layer).plan;
+  const float* from = rows.data<float>();
+  parallel_for(rows.size(0), rows_at_once(plan), [&](Index begin, Index end) {
+    for (Index t = begin; t < end; ++t) {
+      for (Index head = 0; head < plan.key_heads; ++head) {
+        const float* row = from + (t * plan.key_heads + head) * plan.head_width;
+        write_row(layer, part, head, length_ + t, row);
+      }
+    }
+  });
+}
+
+void KeyValueCache::write_row(Index layer, Index part, Index head, Index position,
+                              const float* row) {
+  const Layer& to = of(layer);
+  const RoundedRow place{type_, to.plan.head_width, part * to.plan.key_heads + head,
+                         position % kBlock};
+  place.write(row, to.starts[static_cast<std::size_t>(position / kBlock)]);
+}
+
+Tensor KeyValueCache::widened(const Layer& layer, Index part, Index count) const {
   const Index heads = layer.plan.key_heads;
   const Index width = layer.plan.head_width;
-  Tensor result = Tensor::empty({heads, count, width}, stored_);
+  Tensor result = Tensor::empty({heads, count, width});
+  float* to = result.mutable_data<float>();
+  parallel_for(count, rows_at_once(layer.plan), [&](Index begin, Index end) {
+    for (Index t = begin; t < end; ++t) {
+      for (Index head = 0; head < heads; ++head) {
+        const RoundedRow place{type_, width, part * heads + head, t % kBlock};
+        place.read(layer.starts[static_cast<std::size_t>(t / kBlock)],
+                   to + (head * count + t) * width);
+      }
+    }
+  });
+  return result;
+}
+
+Tensor KeyValueCache::gathered(const Layer& layer, Index part, Index count) const {
+  if (type_ != CacheType::float32) {
+    return widened(layer, part, count);
+  }
+  const Index heads = layer.plan.key_heads;
+  const Index width = layer.plan.head_width;
+  Tensor result = Tensor::empty({heads, count, width}, dtype_);
   for_blocks(0, count, [&](auto block, Index begin, Index end, Index done) {
     result.strided_view({heads, end - begin, width}, {count * width, width, 1}, done * width)
         .copy_from(positions_of(layer.blocks[block], part, begin, end));
   });
-  return stored_ == DType::bfloat16 ? convert(result, DType::float32) : result;
+  return result;
 }
 
 }  // namespace headlight

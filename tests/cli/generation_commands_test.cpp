@@ -88,10 +88,13 @@ TEST_CASE("guessed tokens change no text", "[cli]") {
     Arguments guessing = command;
     guessing.insert(guessing.end(), {"--speculate", guesser});
     CHECK(output_of(guessing) == plain);
-    guessing.insert(guessing.end(), {"--cache_type", "bfloat16", "--json"});
-    const Json result = Json::parse(output_of(guessing));
-    CHECK(result["guesses_taken"] <= result["guessed_tokens"]);
-    CHECK((guesser != model || result["guesses_taken"] > 10));
+    for (const std::string type : {"bfloat16", "f16", "int8", "q8_0"}) {
+      Arguments rounding = guessing;
+      rounding.insert(rounding.end(), {"--cache_type", type, "--json"});
+      const Json result = Json::parse(output_of(rounding));
+      CHECK(result["guesses_taken"] <= result["guessed_tokens"]);
+      CHECK((guesser != model || result["guesses_taken"] > 10));
+    }
   }
   CHECK(refusal({"generate", model, "--speculate", "ngram:x"}) ==
         "error: --speculate: expected ngram, or ngram:N with N from 2 to 64, got 'ngram:x'");

@@ -163,6 +163,25 @@ TEST_CASE("export to GGUF names the settings that it cannot write", "[cli]") {
                  "none.gguf: no such"));
 }
 
+TEST_CASE("export calibrates the rounding of a GGUF file by a text", "[cli]") {
+  const Material given;
+  const std::string plain = given.folder.at("plain.gguf");
+  const std::string calibrated = given.folder.at("calibrated.gguf");
+  const Arguments command{"export", given.gguf, "--to", "gguf", "--type", "q4_0", "--out"};
+  const auto with = [&](const Arguments& more) {
+    Arguments all = command;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  output_of(with({plain}));
+  output_of(with({calibrated, "--calibrate", given.text}));
+  CHECK(fs::file_size(plain) == fs::file_size(calibrated));
+  CHECK(contains(refusal(with({plain, "--calibrate", given.folder.at("none.txt")})), "none.txt"));
+  CHECK(refusal({"export", given.model, "--to", "gguf", "--type", "q8_0", "--out", plain,
+                 "--calibrate", given.text}) ==
+        "error: --calibrate: only for --to gguf with --type q6_k, q5_k, q4_k or q4_0");
+}
+
 TEST_CASE("info describes a GGUF file as a model and as tensors", "[cli]") {
   const Material given;
   Json of_file = report_of({"info", given.gguf});

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "headlight/tensor/dtype.h"
 #include "support/tensors.h"
+#include "tensor/float16.h"
 
 namespace attention_step_test {
 
@@ -186,9 +188,112 @@ TEST_CASE("a step of attention reads bfloat16 keys and values") {
                                 .width = width};
     attend_in_parts(step, expected);
     step.blocks = starts.data();
-    step.bfloat16 = true;
+    step.type = CacheType::bfloat16;
     attend_in_parts(step, output);
     CHECK(output == expected);
+  }
+}
+
+TEST_CASE("a step of attention reads float16 keys and values") {
+  for (const Index width : {1, 7, 20, 64}) {
+    const Index length = 70;
+    const auto rounded = [&](std::uint64_t stream) {
+      std::vector<float> values = gaussians(length * width, stream);
+      values[0] = 0x1p-24F;  // subnormal
+      for (float& value : values) {
+        value = half_to_float(float_to_half(value));
+      }
+      return values;
+    };
+    const BlocksOfOneHead whole(rounded(2), rounded(3), length, width);
+    std::vector<std::vector<std::uint16_t>> halves;
+    std::vector<const void*> starts;
+    for (const std::vector<float>& block : whole.blocks) {
+      std::vector<std::uint16_t>& half = halves.emplace_back(block.size());
+      std::ranges::transform(block, half.begin(), float_to_half);
+      starts.push_back(half.data());
+    }
+    const auto query = gaussians(width, 1);
+    std::vector<float> expected(static_cast<std::size_t>(width));
+    std::vector<float> output(static_cast<std::size_t>(width));
+    kernels::AttentionStep step{.queries = query.data(),
+                                .blocks = whole.starts.data(),
+                                .values = kernels::kAttentionBlock * width,
+                                .length = length,
+                                .width = width};
+    attend_in_parts(step, expected);
+    step.blocks = starts.data();
+    step.type = CacheType::float16;
+    attend_in_parts(step, output);
+    CHECK(output == expected);
+  }
+}
+
+TEST_CASE("a step of attention reads keys and values of 8 bits with their scales") {
+  constexpr Index kBlock = kernels::kAttentionBlock;
+  for (const Index width : {1, 7, 20, 64}) {
+    const Index length = 70;
+    const Index size = kernels::cached_head(CacheType::int8, width);
+    std::vector<float> numbers[2] = {gaussians(length * width, 2), gaussians(length * width, 3)};
+    // Floats, for the alignment of scales.
+    std::vector<std::vector<float>> blocks(
+        2, std::vector<float>(static_cast<std::size_t>(2 * size / 4)));
+    const std::vector<const void*> starts{blocks[0].data(), blocks[1].data()};
+    for (Index t = 0; t < length; ++t) {
+      for (Index part = 0; part < 2; ++part) {
+        auto* head =
+            reinterpret_cast<std::int8_t*>(blocks[static_cast<std::size_t>(t / kBlock)].data()) +
+            part * size;
+        float* row = numbers[part].data() + t * width;
+        std::int8_t* to = head + t % kBlock * width;
+        float* scale = reinterpret_cast<float*>(head + kBlock * width) + t % kBlock;
+        kernels::round_to_int8(row, width, to, scale);
+        for (Index d = 0; d < width; ++d) {
+          row[d] = static_cast<float>(to[d]) * *scale;
+        }
+      }
+    }
+    const auto query = gaussians(2 * width, 1);
+    const BlocksOfOneHead whole(numbers[0], numbers[1], length, width);
+    std::vector<float> expected(query.size());
+    std::vector<float> output(query.size());
+    kernels::AttentionStep step{.queries = query.data(),
+                                .heads = 2,
+                                .blocks = whole.starts.data(),
+                                .values = kBlock * width,
+                                .length = length,
+                                .hidden = 3,
+                                .width = width};
+    attend_in_parts(step, expected);
+    step.blocks = starts.data();
+    step.type = CacheType::int8;
+    step.values = size;
+    attend_in_parts(step, output);
+    for (std::size_t d = 0; d < output.size(); ++d) {
+      CHECK(output[d] == Approx(expected[d]).margin(3e-6));
+    }
+  }
+}
+
+TEST_CASE(
+    "rounding to 8 bits keeps the largest value and zeros and shows values that are not finite") {
+  std::int8_t numbers[3] = {};
+  float scale = 0;
+  const auto round = [&](float a, float b, float c) {
+    const float values[] = {a, b, c};
+    kernels::round_to_int8(values, 3, numbers, &scale);
+  };
+  round(2.54F, -1.27F, 0.0099F);
+  CHECK(scale == 2.54F / 127);
+  CHECK(std::vector<int>(numbers, numbers + 3) == std::vector<int>{127, -64, 0});
+  for (const float tiny : {0.0F, 1e-45F, 2e-43F}) {
+    round(tiny, -tiny, 0);
+    CHECK(std::abs(static_cast<float>(numbers[0]) * scale) <= tiny);
+    CHECK(numbers[0] == -numbers[1]);
+  }
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
+    round(1, bad, 2);
+    CHECK(std::isnan(scale));
   }
 }
 

@@ -226,6 +226,38 @@ TEST_CASE("a forked cache is independent and shares full blocks") {
   CHECK(fork.blocks(0)[1] != full.blocks(0)[1]);
 }
 
+TEST_CASE("a rounded cache holds the rounded rows and forks them") {
+  const GptConfig config{
+      .vocab_size = 5, .block_size = 200, .n_layer = 1, .n_head = 2, .n_embd = 14};
+  const Tensor rows = random_normal({70, 2, 7}, {3, 1});
+  const std::pair<CacheType, double> cases[] = {
+      {CacheType::bfloat16, 0x1p-8}, {CacheType::float16, 0x1p-11}, {CacheType::int8, 0.5 / 127}};
+  for (const auto& [type, step] : cases) {
+    KeyValueCache cache(config, DType::float32, type);
+    cache.reserve(70);
+    cache.write(0, rows, rows);
+    cache.advance(70);
+    for (const void* block : cache.blocks(0)) {
+      CHECK(reinterpret_cast<std::uintptr_t>(block) % 64 == 0);
+    }
+    KeyValueCache fork = cache.fork(66);
+    cache.truncate(65);
+    cache.reserve(5);
+    cache.write(0, Tensor::zeros({5, 2, 7}), rows.strided_view({5, 2, 7}, rows.strides(), 0));
+    const std::vector<double> expected = rows.to_vector();
+    const std::vector<double> keys = fork.keys(0, 66).to_vector();
+    const std::vector<double> values = fork.values(0, 66).to_vector();
+    CHECK(keys == values);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const std::size_t head = i / (66 * 7);
+      const std::size_t t = i / 7 % 66;
+      CHECK(std::abs(keys[i] - expected[(2 * t + head) * 7 + i % 7]) <= step * 4);
+    }
+  }
+  CHECK_THROWS_WITH(KeyValueCache(config, DType::float64, CacheType::int8),
+                    "[KeyValueCache] expected a float32 model for int8, got float64");
+}
+
 TEST_CASE("a batch needs a cache for each of its sequences, and continues them all") {
   const Gpt gpt(small_config(), 3, kDouble);
   randomize(gpt, 77);

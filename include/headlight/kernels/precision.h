@@ -39,11 +39,27 @@ constexpr double weight_bytes(WeightFormat format) {
 enum class CacheType {
   float32,
   bfloat16,  // rounded to nearest, ties to even: half the memory
+  float16,   // also half the memory; 3 more bits than bfloat16, but infinite above 65,504
+  // D numbers of 8 bits share a float32 scale: the key, or the value, of one position and key head.
+  int8,
 };
 
+// The second names are those of llama.cpp's types.
 template <>
-inline constexpr auto kChoices<CacheType> = std::to_array<Choice<CacheType>>(
-    {{"float32", CacheType::float32}, {"bfloat16", CacheType::bfloat16}});
+inline constexpr auto kChoices<CacheType> =
+    std::to_array<Choice<CacheType>>({{"float32", CacheType::float32},
+                                      {"bfloat16", CacheType::bfloat16},
+                                      {"float16", CacheType::float16},
+                                      {"int8", CacheType::int8},
+                                      {"f32", CacheType::float32},
+                                      {"bf16", CacheType::bfloat16},
+                                      {"f16", CacheType::float16},
+                                      {"q8_0", CacheType::int8}});
+
+// Returns the bytes of a cached key or value of D numbers.
+constexpr double cached_bytes(CacheType type, double width) {
+  return type == CacheType::float32 ? 4 * width : type == CacheType::int8 ? width + 4 : 2 * width;
+}
 
 // Returns whether the machine, and the selected CPU variant and products, support `precision`.
 bool supports_precision(Precision precision);

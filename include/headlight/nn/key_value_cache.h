@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "headlight/kernels/precision.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/tensor/tensor.h"
 
@@ -15,8 +16,10 @@ class KeyValueCache {
   static constexpr Index kBlock = 64;
 
   KeyValueCache() = default;  // without layers
-  // `stored`: the type of the elements in memory; bfloat16 rounds those of a float32 model.
-  explicit KeyValueCache(const GptConfig& config, DType stored = DType::float32);
+  // `dtype`: the type of the model. Types other than CacheType::float32 round the elements of a
+  // float32 model.
+  explicit KeyValueCache(const GptConfig& config, DType dtype = DType::float32,
+                         CacheType type = CacheType::float32);
   KeyValueCache(KeyValueCache&&) = default;
   KeyValueCache& operator=(KeyValueCache&&) = default;
 
@@ -34,6 +37,9 @@ class KeyValueCache {
   // Writes keys and values [T, G, D] of a layer after the positions in use; reserve() memory first.
   // advance() makes them count.
   void write(Index layer, const Tensor& keys, const Tensor& values);
+  // Writes the key (part 0) or value (1) [D] of a position and key head of a float32 model.
+  // Different threads may write different heads.
+  void write_row(Index layer, Index part, Index head, Index position, const float* row);
   void advance(Index count) { length_ += count; }
   // Drops all positions from `length` on; their memory is kept for later positions. Forks share
   // full blocks: `length` must not be below the length of a fork that is in use.
@@ -41,15 +47,15 @@ class KeyValueCache {
   // Empties the cache and frees its memory.
   void clear();
 
-  // Return the first `count` keys or values of a layer, [G, count, D]; float32 if stored as
-  // bfloat16.
+  // Return the first `count` keys or values of a layer, [G, count, D], in the type of the model.
   Tensor keys(Index layer, Index count) const { return gathered(of(layer), 0, count); }
   Tensor values(Index layer, Index count) const { return gathered(of(layer), 1, count); }
 
-  // Returns the blocks of a layer, in order: each [2, G, kBlock, D] of type stored(), keys before
-  // values. Every head is aligned to 64 bytes.
+  // Returns the blocks of a layer, in order: each [2, G, kBlock, D] of type type(), keys before
+  // values. With int8, scales, float32 [kBlock], follow the [kBlock, D] numbers of each head. Every
+  // head is aligned to 64 bytes.
   const std::vector<void*>& blocks(Index layer) const { return of(layer).starts; }
-  DType stored() const { return stored_; }
+  CacheType type() const { return type_; }
 
  private:
   struct Layer {
@@ -62,8 +68,11 @@ class KeyValueCache {
 
   const Layer& of(Index layer) const { return layers_[static_cast<std::size_t>(layer)]; }
   Tensor gathered(const Layer& layer, Index part, Index count) const;
+  void write_rounded(Index layer, Index part, const Tensor& rows);
+  Tensor widened(const Layer& layer, Index part, Index count) const;
 
-  DType stored_ = DType::float32;
+  DType dtype_ = DType::float32;
+  CacheType type_ = CacheType::float32;
   std::vector<Layer> layers_;
   Index length_ = 0;
 };

@@ -121,6 +121,9 @@ std::span<const float> finite_values(const float* values) {
   return {values, kCount};
 }
 
+// Types whose scales are searched also get the importance of the values, empty or as long.
+using Importance = std::span<const float>;
+
 // Q4_0, Q4_1, Q5_0 and Q5_1: the scale, with kHasLeast the least value, with 5 bits the highest
 // bits of all 32 numbers, then their lower bits. Without a least value, numbers are signed.
 template <int kBits, bool kHasLeast>
@@ -145,13 +148,24 @@ struct SmallBlock {
   }
 };
 
-// Q4_0, which can be written.
-struct Q4_0 : SmallBlock<4, false> {
-  static void write(const float* values, Byte* block) {
+// Q4_0, Q5_0 and Q5_1, which can be written.
+template <int kBits, bool kHasLeast>
+struct WrittenBlock : SmallBlock<kBits, kHasLeast> {
+  using Small = SmallBlock<kBits, kHasLeast>;
+  static void write(const float* values, Importance importance, Byte* block) {
     IntegerBlock integers;
-    quantize_signed(finite_values<32>(values), 4, integers);
+    if constexpr (kHasLeast) {
+      quantize_above_least(finite_values<32>(values), importance, kBits, integers);
+      write_word(block + 2, integers.least);
+    } else {
+      quantize_signed(finite_values<32>(values), importance, kBits, integers);
+    }
     write_word(block, static_cast<std::uint16_t>(integers.step));
-    write_nibbles(integers.numbers, 16, block + kLow);
+    write_nibbles(integers.numbers, 16, block + Small::kLow);
+    std::fill(block + Small::kHigh, block + Small::kLow, Byte{0});
+    for (int i = 0; kBits == 5 && i < 32; ++i) {
+      block[Small::kHigh + i / 8] |= static_cast<Byte>(integers.numbers[i] >> 4 << (i % 8));
+    }
   }
 };
 
@@ -231,9 +245,9 @@ struct ScaledBlock {
     }
   }
 
-  static void write(const float* values, Byte* block) {
+  static void write(const float* values, Importance importance, Byte* block) {
     IntegerBlock integers;
-    quantize_parts(finite_values<256>(values), kBits, integers);
+    quantize_parts(finite_values<256>(values), importance, kBits, integers);
     std::fill_n(block, kBlock.bytes, Byte{0});
     write_word(block, static_cast<std::uint16_t>(integers.step));
     write_word(block + 2, integers.least);
@@ -293,9 +307,9 @@ struct Q6K {
       }
     }
   }
-  static void write(const float* values, Byte* block) {
+  static void write(const float* values, Importance importance, Byte* block) {
     IntegerBlock integers;
-    quantize_signed_parts(finite_values<256>(values), integers);
+    quantize_signed_parts(finite_values<256>(values), importance, integers);
     std::fill_n(block, kBlock.bytes, Byte{0});
     write_word(block + 208, static_cast<std::uint16_t>(integers.step));
     for (int part = 0; part < 16; ++part) {
@@ -349,22 +363,27 @@ concept HasIntegers = requires {
 };
 
 template <class T>
-concept Writable = requires(const float* values, Byte* block) {
+concept IsSearched = requires(const float* values, Byte* block) {
+  T::write(values, Importance(), block);
+};
+
+template <class T>
+concept Writable = IsSearched<T> || requires(const float* values, Byte* block) {
   T::write(values, block);
 };
 
-using Format =
-    std::variant<F32, F16, Bf16, Q8_0, Q4_0, SmallBlock<4, true>, SmallBlock<5, false>,
-                 SmallBlock<5, true>, Q2K, Q3K, ScaledBlock<4>, ScaledBlock<5>, Q6K, Iq4Nl, Iq4Xs>;
+using Format = std::variant<F32, F16, Bf16, Q8_0, WrittenBlock<4, false>, SmallBlock<4, true>,
+                            WrittenBlock<5, false>, WrittenBlock<5, true>, Q2K, Q3K, ScaledBlock<4>,
+                            ScaledBlock<5>, Q6K, Iq4Nl, Iq4Xs>;
 
 const std::map<GgufType, Format> kFormats{{GgufType::f32, F32{}},
                                           {GgufType::f16, F16{}},
                                           {GgufType::bf16, Bf16{}},
                                           {GgufType::q8_0, Q8_0{}},
-                                          {GgufType::q4_0, Q4_0{}},
+                                          {GgufType::q4_0, WrittenBlock<4, false>{}},
                                           {GgufType::q4_1, SmallBlock<4, true>{}},
-                                          {GgufType::q5_0, SmallBlock<5, false>{}},
-                                          {GgufType::q5_1, SmallBlock<5, true>{}},
+                                          {GgufType::q5_0, WrittenBlock<5, false>{}},
+                                          {GgufType::q5_1, WrittenBlock<5, true>{}},
                                           {GgufType::q2_k, Q2K{}},
                                           {GgufType::q3_k, Q3K{}},
                                           {GgufType::q4_k, ScaledBlock<4>{}},
@@ -436,14 +455,21 @@ bool can_write_gguf(GgufType type) {
   return std::visit([](auto format) { return Writable<decltype(format)>; }, kFormats.at(type));
 }
 
-void quantize_gguf(GgufType type, std::span<const float> values, std::span<std::byte> blocks) {
+void quantize_gguf(GgufType type, std::span<const float> values, std::span<std::byte> blocks,
+                   std::span<const float> importance) {
   const auto write_blocks = [&](auto format) {
-    if constexpr (Writable<decltype(format)>) {
-      const auto [elements, bytes] = decltype(format)::kBlock;
+    using Type = decltype(format);
+    if constexpr (Writable<Type>) {
+      const auto elements = static_cast<std::size_t>(Type::kBlock.elements);
       auto* block = reinterpret_cast<Byte*>(blocks.data());
-      const float* end = values.data() + values.size();
-      for (const float* part = values.data(); part < end; part += elements, block += bytes) {
-        format.write(part, block);
+      for (std::size_t at = 0; at < values.size(); at += elements, block += Type::kBlock.bytes) {
+        if constexpr (IsSearched<Type>) {
+          const std::size_t column = importance.empty() ? 0 : at % importance.size();
+          Type::write(values.data() + at,
+                      importance.subspan(column, importance.empty() ? 0 : elements), block);
+        } else {
+          Type::write(values.data() + at, block);
+        }
       }
     }
   };

@@ -1,7 +1,9 @@
 #include "headlight/formats/gguf/gguf_model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <optional>
 
 #include "base/printable.h"
 #include "formats/gguf/gguf_blocks.h"
@@ -72,10 +74,46 @@ double bits_of(GgufType type) {
   return 8.0 * static_cast<double>(block.bytes) / static_cast<double>(block.elements);
 }
 
-// Returns the type of the matrix of logits: at least Q6_K, because predictions lose far more by
-// rounding it than by rounding any other matrix. llama-quantize has the same rule.
-GgufType head_type(GgufType type) {
-  return bits_of(type) < bits_of(GgufType::q6_k) ? GgufType::q6_k : type;
+// Returns the number of the layer of "blk.N.PART.weight"; none for other tensors or parts.
+std::optional<Index> layer_of(std::string_view name, std::string_view part) {
+  constexpr std::string_view kBegin = "blk.";
+  const std::string end = concat_text(".", part, ".weight");
+  if (!name.starts_with(kBegin) || !name.ends_with(end)) {
+    return std::nullopt;
+  }
+  const std::string_view number =
+      name.substr(kBegin.size(), name.size() - kBegin.size() - end.size());
+  Index layer = 0;
+  std::from_chars(number.data(), number.data() + number.size(), layer);
+  return layer;
+}
+
+// Returns the type of a matrix whose rows are whole blocks, as llama-quantize chooses it. The
+// matrix of logits has at least Q6_K, because predictions lose far more by rounding it than by
+// rounding any other matrix. Among Q4_K, values and outputs of MLPs in the first layers have Q5_K.
+GgufType wanted_type(const std::string& name, bool is_head, Index layers, GgufType type) {
+  if (is_head) {
+    return bits_of(type) < bits_of(GgufType::q6_k) ? GgufType::q6_k : type;
+  }
+  const bool has_more_bits =
+      layer_of(name, "attn_v").value_or(layers) < std::min<Index>(4, layers) ||
+      layer_of(name, "ffn_down").value_or(layers) < layers / 8;
+  return type == GgufType::q4_k && has_more_bits ? GgufType::q5_k : type;
+}
+
+// Returns the type with blocks of 32 for rows that are not whole blocks of 256, as llama-quantize
+// chooses it. F16 has no blocks.
+GgufType type_of_small_blocks(GgufType type) {
+  switch (type) {
+    case GgufType::q4_k:
+      return GgufType::q5_0;
+    case GgufType::q5_k:
+      return GgufType::q5_1;
+    case GgufType::q6_k:
+      return GgufType::q8_0;
+    default:
+      return GgufType::f16;
+  }
 }
 
 // Returns the storage type of a tensor. llama.cpp needs vectors and learned positions in float32.
@@ -83,7 +121,7 @@ GgufType type_of(const std::string& name, const Shape& shape, GgufType type) {
   if (shape.rank() < 2 || name == "position_embd.weight") {
     return GgufType::f32;
   }
-  for (const GgufType possible : {type, GgufType::q8_0}) {
+  for (const GgufType possible : {type, type_of_small_blocks(type)}) {
     if (shape.back() % gguf_block(possible).elements == 0) {
       return possible;
     }
@@ -110,6 +148,20 @@ const std::string& head_of(const NamedTensors& tensors, const GgufArchitecture& 
   const auto head =
       std::ranges::find(tensors, architecture.layout.head, &NamedTensors::value_type::first);
   return head == tensors.end() ? tensors.front().first : head->first;
+}
+
+// Returns the importance of a model's matrices by the names of their tensors.
+MatrixImportance importance_of(const Gpt& model, const GgufArchitecture& architecture,
+                               const MatrixImportance& given) {
+  MatrixImportance result;
+  for (const auto& [weight, tensor] : model.weights()) {
+    if (const auto found = given.find(weight.name); found != given.end()) {
+      for (const StoredTensor& stored : architecture.layout.tensors_of(weight, model.config())) {
+        result[stored.name] = found->second;
+      }
+    }
+  }
+  return result;
 }
 
 // Matrices that cannot have the wanted type, by it and by the type that they have instead.
@@ -146,13 +198,16 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
   NamesByType others;
   const NamedTensors tensors = tensors_of(model, architecture);
   const std::string& head = head_of(tensors, architecture);
+  MatrixImportance importance = importance_of(model, architecture, options.importance);
   for (const auto& [name, tensor] : tensors) {
-    const GgufType wanted = name == head ? head_type(options.type) : options.type;
+    const GgufType wanted = wanted_type(name, name == head, config.n_layer, options.type);
     const GgufType type = type_of(name, tensor.shape(), wanted);
     if (type != wanted && type != GgufType::f32) {
       others[{wanted, type}].push_back(name);
     }
-    sources.push_back({name, tensor, type});
+    // A tied head that is written again has the embedding's.
+    const std::string& measured = importance.contains(name) ? name : tensors.front().first;
+    sources.push_back({name, tensor, type, importance[name == head ? measured : name]});
   }
   GgufVocabulary vocabulary = options.tokenizer.empty()
                                   ? gguf_vocabulary(tokenizer, config.vocab_size)

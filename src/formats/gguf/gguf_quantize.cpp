@@ -43,19 +43,43 @@ struct Sums {
   float xl = 0;
 };
 
+// Weights of the squared errors of a part's values.
+struct ErrorWeights {
+  float of[32];
+};
+
+// Returns the importance of `count` values from `first` on.
+std::span<const float> part_of(std::span<const float> importance, std::size_t first,
+                               std::size_t count) {
+  return importance.empty() ? importance : importance.subspan(first, count);
+}
+
+// Returns the importance; without one weight_of(value) for each value.
+template <class WeightOf>
+ErrorWeights error_weights(std::span<const float> values, std::span<const float> importance,
+                           const WeightOf& weight_of) {
+  ErrorWeights weights{};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    weights.of[i] = importance.empty() ? weight_of(values[i]) : importance[i];
+  }
+  return weights;
+}
+
+// Returns weights that grow with the values, from their root mean square on.
+ErrorWeights growing_weights(std::span<const float> values, std::span<const float> importance) {
+  double squares = 0;
+  for (const float value : values) {
+    squares += double{value} * double{value};
+  }
+  const auto mean = static_cast<float>(std::sqrt(squares / static_cast<double>(values.size())));
+  return error_weights(values, importance, [mean](float value) { return mean + std::abs(value); });
+}
+
 // Finds a scale and a least value of at least 0 for numbers up to `highest`; make_qkx2_quants.
 class PartFit {
  public:
-  PartFit(std::span<const float> values, int highest) : values_(values), highest_(highest) {
-    double squares = 0;
-    for (const float value : values) {
-      squares += double{value} * double{value};
-    }
-    const auto mean = static_cast<float>(std::sqrt(squares / static_cast<double>(values.size())));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      weights_[i] = mean + std::abs(values[i]);
-    }
-  }
+  PartFit(std::span<const float> values, const ErrorWeights& weights, int highest)
+      : values_(values), highest_(highest), weights_(weights) {}
 
   Fit best(float first, int tries) {
     const auto [low, high] = std::minmax_element(values_.begin(), values_.end());
@@ -91,7 +115,7 @@ class PartFit {
     float sum = 0;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const float difference = fit.scale * numbers_[i] - fit.least - values_[i];
-      sum += weights_[i] * difference * difference;
+      sum += weights_.of[i] * difference * difference;
     }
     return sum;
   }
@@ -100,11 +124,11 @@ class PartFit {
   Fit fit_of_numbers() const {
     Sums sums;
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      sums.w += weights_[i];
-      sums.x += weights_[i] * values_[i];
-      sums.l += weights_[i] * numbers_[i];
-      sums.ll += weights_[i] * numbers_[i] * numbers_[i];
-      sums.xl += weights_[i] * numbers_[i] * values_[i];
+      sums.w += weights_.of[i];
+      sums.x += weights_.of[i] * values_[i];
+      sums.l += weights_.of[i] * numbers_[i];
+      sums.ll += weights_.of[i] * numbers_[i] * numbers_[i];
+      sums.xl += weights_.of[i] * numbers_[i] * values_[i];
     }
     const float determinant = sums.w * sums.ll - sums.l * sums.l;
     if (determinant <= 0) {
@@ -117,12 +141,12 @@ class PartFit {
 
   std::span<const float> values_;
   int highest_;
-  float weights_[32];
+  ErrorWeights weights_;
   float numbers_[32] = {};
 };
 
-// Returns the scale of numbers from -32 to 31 for a part; make_qx_quants, whose weights are x^2.
-float signed_scale(std::span<const float> values) {
+// Returns the scale of numbers from -count to count - 1 for a part; make_qx_quants.
+float signed_scale(std::span<const float> values, const ErrorWeights& weights, int count) {
   const float furthest = furthest_from_zero(values);
   if (std::abs(furthest) < 1e-15F) {
     return 0;
@@ -130,14 +154,14 @@ float signed_scale(std::span<const float> values) {
   double found = 0;
   double best = 0;
   for (int i = -9; i <= 9; ++i) {
-    const float inverse = -(32 + 0.1F * static_cast<float>(i)) / furthest;
+    const float inverse = -(static_cast<float>(count) + 0.1F * static_cast<float>(i)) / furthest;
     double xl = 0;
     double ll = 0;
-    for (const float value : values) {
-      const double x = value;
-      const double number = rounded_within(inverse * value, -32, 31);
-      xl += x * x * x * number;
-      ll += x * x * number * number;
+    for (std::size_t at = 0; at < values.size(); ++at) {
+      const double weight = weights.of[at];
+      const double number = rounded_within(inverse * values[at], -count, count - 1);
+      xl += weight * values[at] * number;
+      ll += weight * number * number;
     }
     if (ll > 0 && xl * xl > best * ll) {
       found = xl / ll;
@@ -152,24 +176,41 @@ float inverse_of(float value) { return std::abs(value) > 1e-30F ? 1 / value : 0;
 
 }  // namespace
 
-void quantize_signed(std::span<const float> values, int bits, IntegerBlock& block) {
-  const int lowest = 1 << (bits - 1);
-  const float step = -furthest_from_zero(values) / static_cast<float>(lowest);
-  block.step = checked_half(step);
-  const float inverse = inverse_of(step);
+void quantize_signed(std::span<const float> values, std::span<const float> importance, int bits,
+                     IntegerBlock& block) {
+  const int count = 1 << (bits - 1);
+  const ErrorWeights weights = error_weights(values, importance, [](float) { return 1.0F; });
+  block.step = checked_half(signed_scale(values, weights, count));
+  const float inverse = inverse_of(half_to_float(static_cast<std::uint16_t>(block.step)));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const float place = values[i] * inverse + static_cast<float>(lowest) + 0.5F;
-    block.numbers[i] = static_cast<std::uint8_t>(std::min(2 * lowest - 1, static_cast<int>(place)));
+    block.numbers[i] =
+        static_cast<std::uint8_t>(rounded_within(values[i] * inverse, -count, count - 1) + count);
   }
 }
 
-void quantize_parts(std::span<const float> values, int bits, IntegerBlock& block) {
+void quantize_above_least(std::span<const float> values, std::span<const float> importance,
+                          int bits, IntegerBlock& block) {
+  const int highest = (1 << bits) - 1;
+  PartFit fit(values, growing_weights(values, importance), highest);
+  const Fit found = fit.best(-0.5F, 15);
+  block.step = checked_half(found.scale);
+  block.least = checked_half(-found.least);
+  const float inverse = inverse_of(half_to_float(static_cast<std::uint16_t>(block.step)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    block.numbers[i] = static_cast<std::uint8_t>(
+        rounded_within((values[i] - half_to_float(block.least)) * inverse, 0, highest));
+  }
+}
+
+void quantize_parts(std::span<const float> values, std::span<const float> importance, int bits,
+                    IntegerBlock& block) {
   constexpr int kLargestFactor = 63;
   const int highest = (1 << bits) - 1;
   Fit fits[8];
   Fit largest;
   for (std::size_t part = 0; part < 8; ++part) {
-    PartFit fit(values.subspan(32 * part, 32), highest);
+    const std::span<const float> some = values.subspan(32 * part, 32);
+    PartFit fit(some, growing_weights(some, part_of(importance, 32 * part, 32)), highest);
     fits[part] = bits == 4 ? fit.best(-1.0F, 20) : fit.best(-0.5F, 15);
     largest.scale = std::max(largest.scale, fits[part].scale);
     largest.least = std::max(largest.least, fits[part].least);
@@ -192,10 +233,17 @@ void quantize_parts(std::span<const float> values, int bits, IntegerBlock& block
   }
 }
 
-void quantize_signed_parts(std::span<const float> values, IntegerBlock& block) {
+void quantize_signed_parts(std::span<const float> values, std::span<const float> importance,
+                           IntegerBlock& block) {
   float scales[16];
   for (std::size_t part = 0; part < 16; ++part) {
-    scales[part] = signed_scale(values.subspan(16 * part, 16));
+    const std::span<const float> some = values.subspan(16 * part, 16);
+    // Squares of the values themselves may be infinite.
+    const float inverse = inverse_of(furthest_from_zero(some));
+    const ErrorWeights weights =
+        error_weights(some, part_of(importance, 16 * part, 16),
+                      [inverse](float value) { return value * inverse * (value * inverse); });
+    scales[part] = signed_scale(some, weights, 32);
   }
   const float whole = furthest_from_zero(scales) / -128;
   block.step = checked_half(whole);

@@ -81,6 +81,11 @@ void check_sources(const std::filesystem::path& path, const std::vector<GgufSour
             source.tensor.dtype());
     require(can_write_gguf(source.type), where,
             ": expected a type that can be written, such as Q8_0, got ", name_of(source.type));
+    require(source.importance.empty() ||
+                (source.tensor.shape().rank() > 0 &&
+                 std::ssize(source.importance) == source.tensor.shape().back()),
+            where, ": expected the importance of each column, got ", source.importance.size(),
+            " numbers");
   }
 }
 
@@ -125,12 +130,16 @@ std::vector<std::byte> stored_elements(const GgufSource& source, Index alignment
   const Index blocks = values.numel() / block.elements;
   std::vector<std::byte> bytes(
       static_cast<std::size_t>(rounded_up(blocks * block.bytes, alignment)));
-  parallel_for(blocks, kConvertedAtOnce / block.elements, [&](Index from, Index to) {
-    const auto part = [&](auto all, Index unit) {
-      return all.subspan(static_cast<std::size_t>(from * unit),
-                         static_cast<std::size_t>((to - from) * unit));
+  // Blocks of a row, so that each thread begins at a row; any blocks without importance.
+  const Index unit = std::max<Index>(std::ssize(source.importance) / block.elements, 1);
+  const Index at_once = std::max<Index>(kConvertedAtOnce / (unit * block.elements), 1);
+  parallel_for(blocks / unit, at_once, [&](Index from, Index to) {
+    const auto part = [&](auto all, Index size) {
+      return all.subspan(static_cast<std::size_t>(from * size),
+                         static_cast<std::size_t>((to - from) * size));
     };
-    quantize_gguf(source.type, part(elements, block.elements), part(std::span(bytes), block.bytes));
+    quantize_gguf(source.type, part(elements, unit * block.elements),
+                  part(std::span(bytes), unit * block.bytes), source.importance);
   });
   return bytes;
 }

@@ -1,6 +1,10 @@
 // Compiled once per instruction set, with the rules of loops.cpp.
 #include "kernels/attention/attention_step.h"
 
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 #include "kernels/variants/panels.h"
 #include "kernels/variants/tables.h"
 #include "kernels/variants/vector_math.h"
@@ -13,18 +17,66 @@ struct Bfloat16 {
   std::uint16_t bits;
 };
 
+struct Float16 {
+  std::uint16_t bits;
+};
+
+// A number whose scale is that of its position.
+struct Int8 {
+  std::int8_t number;
+};
+
 using HalfWords = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
+using HalfIntegers = std::int16_t __attribute__((vector_size(kVectorBytes / 2)));
+using QuarterIntegers = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
+
+// Converts binary16, with the instruction of CPUs that have AVX2.
+#if defined(__AVX512F__)
+inline Vector floats_of_halves(HalfWords halves) {
+  // With a mask: GCC 12 takes the plain form for uninitialized.
+  return reinterpret_cast<Vector>(_mm512_maskz_cvtph_ps(0xFFFF, reinterpret_cast<__m256i>(halves)));
+}
+#elif defined(__F16C__)
+inline Vector floats_of_halves(HalfWords halves) {
+  return reinterpret_cast<Vector>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(halves)));
+}
+#else
+// Fraction and exponent, moved to their places in a float, are the value times 2^-112, also for
+// subnormal values.
+inline Vector floats_of_halves(HalfWords halves) {
+  const Words words = __builtin_convertvector(halves, Words);
+  const Words magnitude = (words & 0x7FFF) << 13;
+  const Words special = reinterpret_cast<Words>(magnitude >= 0x0F800000) & 0x7F800000;
+  const Vector scaled = reinterpret_cast<Vector>(magnitude) * 0x1p112F;
+  return reinterpret_cast<Vector>(reinterpret_cast<Words>(scaled) | special |
+                                  (words & 0x8000) << 16);
+}
+#endif
 
 inline float float_at(const float* from) { return *from; }
 inline float float_at(const Bfloat16* from) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(from->bits) << 16);
 }
+inline float float_at(const Float16* from) { return floats_of_halves(HalfWords{from->bits})[0]; }
+inline float float_at(const Int8* from) { return static_cast<float>(from->number); }
 
 inline Vector floats_at(const float* from) { return load_vector(from); }
 inline Vector floats_at(const Bfloat16* from) {
   HalfWords halves;
   __builtin_memcpy(&halves, from, sizeof halves);
   return reinterpret_cast<Vector>(__builtin_convertvector(halves, Words) << 16);
+}
+inline Vector floats_at(const Float16* from) {
+  HalfWords halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  return floats_of_halves(halves);
+}
+inline Vector floats_at(const Int8* from) {
+  QuarterIntegers numbers;
+  __builtin_memcpy(&numbers, from, sizeof numbers);
+  // In steps of twice the width: GCC 12 converts other widths one by one.
+  const HalfIntegers halves = __builtin_convertvector(numbers, HalfIntegers);
+  return __builtin_convertvector(__builtin_convertvector(halves, Integers), Vector);
 }
 
 // Returns `count` <= kWidth floats and zeros.
@@ -55,6 +107,23 @@ struct Block {
   Index count;               // positions
   Index hidden;              // positions at the start that the queries do not see
 };
+
+// Returns the scales of the positions behind keys or values; null for elements without scales.
+template <class Element>
+inline const float* scales_of(const Block<Element>& block, const Element* elements) {
+  if constexpr (__is_same(Element, Int8)) {
+    return reinterpret_cast<const float*>(elements + kAttentionBlock * block.step.width);
+  }
+  return nullptr;
+}
+
+// Multiplies numbers of positions by the positions' scales.
+inline void scale_positions(const float* scales, Index count, float* numbers) {
+#pragma omp simd
+  for (Index t = 0; t < count; ++t) {
+    numbers[t] *= scales[t];
+  }
+}
 
 // Scores and weights of up to kHeadsTogether query heads for the positions of a block.
 struct BlockScores {
@@ -330,7 +399,14 @@ void attend_block(const Block<Element>& block) {
     const Index heads = rest < kHeadsTogether ? rest : kHeadsTogether;
     keep_scores(block, first, heads, scores);
     for (Index head = 0; head < heads; ++head) {
-      scores.decay[head] = weigh(block, scores.of[head], sums_of(block.step, first + head));
+      float(&of_head)[kAttentionBlock] = scores.of[head];
+      if (const float* scales = scales_of(block, block.keys)) {
+        scale_positions(scales, block.count, of_head);
+      }
+      scores.decay[head] = weigh(block, of_head, sums_of(block.step, first + head));
+      if (const float* scales = scales_of(block, block.values)) {
+        scale_positions(scales, block.count, of_head);
+      }
     }
     for_head_tiles(heads, [&](auto size, Index head) {
       add_values<decltype(size)::value>(block, first, head, scores);
@@ -365,7 +441,16 @@ void attend(const AttentionStep& step) {
 }
 
 void attend_any(const AttentionStep& step) {
-  step.bfloat16 ? attend<Bfloat16>(step) : attend<float>(step);
+  switch (step.type) {
+    case CacheType::float32:
+      return attend<float>(step);
+    case CacheType::bfloat16:
+      return attend<Bfloat16>(step);
+    case CacheType::float16:
+      return attend<Float16>(step);
+    case CacheType::int8:
+      return attend<Int8>(step);
+  }
 }
 
 // Adds the sums of `count` parts of the context, in order.

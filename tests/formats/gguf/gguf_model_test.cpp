@@ -363,6 +363,33 @@ TEST_CASE("the matrix of logits has at least the bits of Q6_K") {
   CHECK(type_of("blk.0.attn_q.weight") == GgufType::q4_k);
 }
 
+// The types of SmolLM2-135M's matrices after llama-quantize: Q4_K_S, Q5_K_S and Q6_K.
+TEST_CASE("matrices have the types that llama-quantize chooses") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "a.gguf";
+  GptConfig config = rms_config();
+  config.n_layer = 8;
+  config.n_inner = 256;
+  const std::unique_ptr<Gpt> model = model_of(config);
+  const auto type_of = [&](const std::string& name) {
+    return GgufFile(path).find_tensor(name)->type;
+  };
+  write_gguf_model(path, *model, ByteTokenizer(), {.type = GgufType::q4_k});
+  CHECK(type_of("token_embd.weight") == GgufType::q5_0);  // not of the logits
+  CHECK(type_of("output.weight") == GgufType::q8_0);
+  CHECK(type_of("blk.3.attn_v.weight") == GgufType::q5_1);
+  CHECK(type_of("blk.4.attn_v.weight") == GgufType::q5_0);
+  CHECK(type_of("blk.0.attn_k.weight") == GgufType::q5_0);
+  CHECK(type_of("blk.0.ffn_down.weight") == GgufType::q5_k);
+  CHECK(type_of("blk.1.ffn_down.weight") == GgufType::q4_k);
+  write_gguf_model(path, *model, ByteTokenizer(), {.type = GgufType::q5_k});
+  CHECK(type_of("blk.0.attn_v.weight") == GgufType::q5_1);
+  CHECK(type_of("blk.0.ffn_down.weight") == GgufType::q5_k);
+  write_gguf_model(path, *model, ByteTokenizer(), {.type = GgufType::q6_k});
+  CHECK(type_of("blk.0.attn_v.weight") == GgufType::q8_0);
+  CHECK(type_of("blk.0.ffn_down.weight") == GgufType::q6_k);
+}
+
 TEST_CASE("a character tokenizer is kept in GGUF and gets merges for llama.cpp") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.gguf";

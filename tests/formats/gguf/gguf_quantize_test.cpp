@@ -18,11 +18,12 @@ std::vector<float> gaussians(Index count) {
 }
 
 // Returns the values after rounding to a type.
-std::vector<float> rounded(GgufType type, const std::vector<float>& values) {
+std::vector<float> rounded(GgufType type, const std::vector<float>& values,
+                           const std::vector<float>& importance = {}) {
   const GgufBlock block = gguf_block(type);
   std::vector<std::byte> bytes(
       static_cast<std::size_t>(std::ssize(values) / block.elements * block.bytes));
-  quantize_gguf(type, values, bytes);
+  quantize_gguf(type, values, bytes, importance);
   std::vector<float> result(values.size());
   dequantize_gguf(type, bytes, result);
   return result;
@@ -55,20 +56,50 @@ TEST_CASE("integers of GGUF have the error of their number of bits") {
   CHECK(error_of_type(GgufType::q6_k, values) < 0.0215);
   CHECK(error_of_type(GgufType::q5_k, values) < 0.041);
   CHECK(error_of_type(GgufType::q4_k, values) < 0.08);
-  CHECK(error_of_type(GgufType::q4_0, values) < 0.1);
+  CHECK(error_of_type(GgufType::q5_1, values) < 0.042);
+  CHECK(error_of_type(GgufType::q5_0, values) < 0.046);
+  CHECK(error_of_type(GgufType::q4_0, values) < 0.088);
 }
 
-TEST_CASE("values on the grid of Q4_0 stay as they are") {
+TEST_CASE("columns with more importance have smaller errors") {
+  const std::vector<float> values = gaussians(256 * 64);
+  std::vector<float> importance(512);
+  for (std::size_t i = 0; i < importance.size(); ++i) {
+    importance[i] = i % 8 == 0 ? 100.0F : 1.0F;
+  }
+  const auto weighted_error = [&](const std::vector<float>& close) {
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double difference = double{close[i]} - double{values[i]};
+      sum += double{importance[i % importance.size()]} * difference * difference;
+    }
+    return sum;
+  };
+  for (const GgufType type : {GgufType::q4_0, GgufType::q4_k, GgufType::q5_0, GgufType::q5_1,
+                              GgufType::q5_k, GgufType::q6_k}) {
+    INFO(name_of(type));
+    CHECK(weighted_error(rounded(type, values, importance)) <
+          0.85 * weighted_error(rounded(type, values)));
+  }
+}
+
+TEST_CASE("values on the grid of a type stay as they are") {
   std::vector<float> values;
   for (int i = 0; i < 32; ++i) {
     values.push_back(0.25F * static_cast<float>(i % 16 - 8));
   }
   CHECK(rounded(GgufType::q4_0, values) == values);
+  for (int i = 0; i < 32; ++i) {
+    values[static_cast<std::size_t>(i)] = 0.25F * static_cast<float>(i - 16);
+  }
+  CHECK(rounded(GgufType::q5_0, values) == values);
+  CHECK(rounded(GgufType::q5_1, values) == values);
 }
 
 TEST_CASE(
     "tiny values and zeros become finite integers and values that are not finite are refused") {
-  for (const GgufType type : {GgufType::q4_0, GgufType::q4_k, GgufType::q5_k, GgufType::q6_k}) {
+  for (const GgufType type : {GgufType::q4_0, GgufType::q5_0, GgufType::q5_1, GgufType::q4_k,
+                              GgufType::q5_k, GgufType::q6_k}) {
     INFO(name_of(type));
     std::vector<float> values(256, 0.0F);
     CHECK(root_mean_square(rounded(type, values)) == 0);

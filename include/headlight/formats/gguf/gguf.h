@@ -139,12 +139,15 @@ class GgufFile {
 // True for a path that ends in .gguf and is not a directory.
 bool is_gguf_file(const std::filesystem::path& path);
 
-// A tensor and its storage type: F32, F16, BF16, Q8_0, Q6_K, Q5_K, Q4_K or Q4_0. Integers are
-// rounded like ggml's reference, quantize_row_*_ref.
+// A tensor and its storage type: F32, F16, BF16, Q8_0, Q6_K, Q5_K, Q4_K, Q5_1, Q5_0 or Q4_0. Q8_0
+// is rounded like ggml's reference, quantize_row_q8_0_ref. Scales of the other integers are those
+// with the least weighted squared error of a search.
 struct GgufSource {
   std::string name;
   Tensor tensor;  // float32, float64 or bfloat16; converted to float32 first
   GgufType type = GgufType::f32;
+  // Weight of each column's squared error in the search, at least 0; empty: all are equal.
+  std::vector<float> importance = {};
 };
 
 // Writes a file of version 3, replacing it in one step (see replace_file). Aligns elements to

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/formats/gguf/gguf.h"
+#include "headlight/formats/gguf/matrix_importance.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
 
@@ -17,22 +18,26 @@ struct GgufModelOptions {
   GgufMetadata tokenizer = {};
   // Other keys to keep, for example general.license. A general.name here overrides `name`.
   GgufMetadata general = {};
+  // Importance of the matrices' columns in the search of scales. Matrices without one have equal
+  // columns.
+  MatrixImportance importance = {};
 };
 
 // Throws Error, "gguf: ...", for a model that no architecture of llama.cpp can express. load_model
 // lists the architectures. Each one fixes activation, windows and scales.
 void require_gguf_model(const GptConfig& config);
 
-// Writes a model with its tokenizer for llama.cpp. Vectors and learned positions stay F32, and the
-// matrix of logits has at least the 6.6 bits of Q6_K. Matrices whose rows are not a whole number of
-// blocks become Q8_0, or F16. Returns warnings, one line each,
-// about these matrices and about differences in llama.cpp's results.
-// SentencePiece tokenizers (marks for blanks, bytes for unknown characters) get scores. llama.cpp's
-// keys cannot express every tokenizer: there, char tokenizers drop unknown characters. So
-// tokenizer.huggingface.json holds the whole tokenizer, and load_model prefers it. Model ids
-// without a token are named [PAD<id>].
-// Throws Error as require_gguf_model() and write_gguf() do, and for a tokenizer whose pre-tokenizer
-// llama.cpp lacks or whose merges cannot become scores.
+// Writes a model with its tokenizer for llama.cpp. Matrices have the types that llama-quantize
+// chooses. Vectors and learned positions stay F32, and the matrix of logits has at least the 6.6
+// bits of Q6_K. Among Q4_K, values of the first 4 layers and outputs of the first eighth of the
+// MLPs have Q5_K. Rows that are not whole blocks of 256 have blocks of 32: Q5_0 instead of Q4_K,
+// Q5_1 instead of Q5_K, Q8_0 instead of Q6_K; other rows have F16. Returns warnings, one line each,
+// about these matrices and about differences in llama.cpp's results. SentencePiece tokenizers
+// (marks for blanks, bytes for unknown characters) get scores. llama.cpp's keys cannot express
+// every tokenizer: there, char tokenizers drop unknown characters. So tokenizer.huggingface.json
+// holds the whole tokenizer, and load_model prefers it. Model ids without a token are named
+// [PAD<id>]. Throws Error as require_gguf_model() and write_gguf() do, and for a tokenizer whose
+// pre-tokenizer llama.cpp lacks or whose merges cannot become scores.
 std::vector<std::string> write_gguf_model(const std::filesystem::path& path, const Gpt& model,
                                           const Tokenizer& tokenizer,
                                           const GgufModelOptions& options = {});
