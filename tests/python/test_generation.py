@@ -63,6 +63,16 @@ def test_stop_and_grammar(model: hl.Model) -> None:
     assert model.generate("", grammar='root ::= "a" "b"').text == "ab"
 
 
+def test_cached_keys_can_be_rounded(model: hl.Model, run: pathlib.Path) -> None:
+    got = model.generate("One day", max_new_tokens=20, seed=5, weights="int8", cache_type="int8")
+    assert got.text == json.loads(
+        program("generate", run, "--prompt", "One day", "--max_new_tokens", 20, "--seed", 5,
+                "--weights", "int8", "--cache_type", "int8", "--json")
+    )["text"]  # fmt: skip
+    with pytest.raises(ValueError, match="cache_type"):
+        model.generate("One day", cache_type="int4")
+
+
 def test_wrong_options_name_themselves(model: hl.Model) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"top_k": -1}, "top_k: expected"),

@@ -28,6 +28,7 @@ struct GenerationArguments {
   GenerateOptions options;
   Index samples = 1;
   WeightFormat weights = WeightFormat::float32;
+  CacheType cache_type = CacheType::float32;
 };
 
 template <class T>
@@ -87,6 +88,10 @@ void set_weights(GenerationArguments& into, nb::handle value, const char* name) 
   into.weights = parse_name<WeightFormat>(name, read_texts(value, name).front());
 }
 
+void set_cache_type(GenerationArguments& into, nb::handle value, const char* name) {
+  into.cache_type = parse_name<CacheType>(name, read_texts(value, name).front());
+}
+
 struct GenerationKey {
   const char* name;
   SetArgument set;
@@ -111,6 +116,7 @@ constexpr GenerationKey kGenerationKeys[] = {
     {"use_cache", set_option<&GenerateOptions::use_cache>},
     {"samples", set_samples},
     {"weights", set_weights},
+    {"cache_type", set_cache_type},
     {"speculate", set_speculate},
 };
 
@@ -141,7 +147,7 @@ std::vector<GenerateResult> generate_all(Model& model, const InputSequences& pro
   const auto samples = static_cast<std::size_t>(arguments.samples);
   std::vector<GenerateResult> results(prompts.ids.size() * samples);
   const Model::Use use(model);
-  const std::shared_ptr<Decoder> decoder = model.decoder(arguments.weights);
+  const std::shared_ptr<Decoder> decoder = model.decoder(arguments.weights, arguments.cache_type);
   Engine engine(*decoder, *model.tokenizer());
   for (std::size_t i = 0; i < prompts.ids.size(); ++i) {
     engine.begin({.prompt = prompts.ids[i],
@@ -179,7 +185,7 @@ class TokenStream {
   TokenStream(Model& model, std::vector<std::int32_t> prompt, const GenerationArguments& arguments)
       : model_(&model) {
     const Model::Use use(model);
-    decoder_ = model.decoder(arguments.weights);
+    decoder_ = model.decoder(arguments.weights, arguments.cache_type);
     engine_ = std::make_unique<Engine>(*decoder_, *model.tokenizer());
     engine_->begin(
         {.prompt = std::move(prompt),
@@ -311,7 +317,7 @@ std::string signature(const std::string& name, const std::string& end) {
          "stop: str | list[str] | None = None, logprobs: int | None = None, "
          "grammar: str | None = None, json_schema: str | dict[str, typing.Any] | None = None, "
          "ignore_end_of_text: bool = False, use_cache: bool = True, weights: str = \"float32\", "
-         "speculate: str | None = None" +
+         "cache_type: str = \"float32\", speculate: str | None = None" +
          end;
 }
 
@@ -332,6 +338,9 @@ void add_generation(nb::module_& module, nb::class_<Model>& model) {
           "logprobs : keep each token's log-probability and this number of likely tokens.\n"
           "grammar, json_schema : generate only texts that match (GBNF, JSON schema).\n"
           "weights : \"float32\", \"bfloat16\" or \"int8\", precision of the matrices.\n"
+          "cache_type : \"float32\", \"bfloat16\", \"float16\" or \"int8\", precision of cached "
+          "keys "
+          "and values.\n"
           "speculate : \"ngram\" or \"ngram:N\" guesses that the text repeats itself, and computes "
           "several tokens in a step. The text stays the same.\n"
           "samples : number of texts for each prompt.\n\n"

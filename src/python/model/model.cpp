@@ -53,7 +53,7 @@ Model& Model::not_used_here() {
   return *this;
 }
 
-std::shared_ptr<Decoder> Model::decoder(WeightFormat format) {
+std::shared_ptr<Decoder> Model::decoder(WeightFormat format, CacheType cache_type) {
   std::uint64_t version = 0;
   for (const ModelWeight& weight : gpt().weights()) {
     version += weight.tensor.version();
@@ -61,10 +61,10 @@ std::shared_ptr<Decoder> Model::decoder(WeightFormat format) {
   if (version != std::exchange(packed_version_, version)) {
     decoders_.clear();
   }
-  std::shared_ptr<Decoder>& decoder = decoders_[format];
+  std::shared_ptr<Decoder>& decoder = decoders_[{format, cache_type}];
   if (decoder == nullptr) {
     require_decoder_memory(gpt().config(), format);
-    decoder = std::make_shared<Decoder>(gpt(), format);
+    decoder = std::make_shared<Decoder>(gpt(), format, cache_type);
   }
   return decoder;
 }

@@ -45,7 +45,7 @@ class Model {
   };
 
   // Returns the packed weights; packs them again after a change. Call it while in use.
-  std::shared_ptr<Decoder> decoder(WeightFormat format);
+  std::shared_ptr<Decoder> decoder(WeightFormat format, CacheType cache_type);
 
   // Adds a hook to every pass, after the earlier ones. Call both while in use.
   void add_hook(std::shared_ptr<ForwardHook> hook);
@@ -61,7 +61,7 @@ class Model {
   std::filesystem::path path_;
   std::mutex mutex_;
   std::atomic<std::thread::id> user_{};  // holder of mutex_
-  std::map<WeightFormat, std::shared_ptr<Decoder>> decoders_;
+  std::map<std::pair<WeightFormat, CacheType>, std::shared_ptr<Decoder>> decoders_;
   std::uint64_t packed_version_ = 0;  // of the weights in decoders_
   std::vector<std::shared_ptr<ForwardHook>> hooks_;
 };
