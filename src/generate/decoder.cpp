@@ -19,7 +19,8 @@ constexpr Index kFewTokens = 32;
 // Matrix products of a forward pass with the packed matrices of the steps.
 class PackedProducts final : public WeightProducts {
  public:
-  explicit PackedProducts(const DecoderModel& model) {
+  // With `rounds`, the products round x, as PackedMatrix::rounded_product() does.
+  explicit PackedProducts(const DecoderModel& model, bool rounds) : rounds_(rounds) {
     for (const auto& [weight, tensor] : model.gpt->weights()) {
       if (is_hidden_matrix(weight)) {
         const DecoderLayer& layer = model.layers[static_cast<std::size_t>(weight.layer)];
@@ -29,10 +30,18 @@ class PackedProducts final : public WeightProducts {
     }
   }
   Tensor multiply(const Linear& linear, const Tensor& x) const override {
-    return matrices_.at(&linear)->product(x);
+    const PackedMatrix& matrix = *matrices_.at(&linear);
+    return rounds_ ? matrix.rounded_product(x) : matrix.product(x);
+  }
+  // Returns whether all matrices have the products that the object makes.
+  bool are_possible() const {
+    return !rounds_ || std::ranges::all_of(matrices_, [](const auto& named) {
+      return named.second->has_rounded_product();
+    });
   }
 
  private:
+  bool rounds_;
   std::unordered_map<const Module*, const PackedMatrix*> matrices_;  // by Linear
 };
 
@@ -88,7 +97,11 @@ struct Decoder::State {
       : whole(whole_model), cache_type(type) {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
-      products = std::make_unique<PackedProducts>(*packed);
+      products = std::make_unique<PackedProducts>(*packed, false);
+      auto rounded = std::make_unique<PackedProducts>(*packed, true);
+      if (rounded->are_possible()) {
+        rounded_products = std::move(rounded);
+      }
     }
     require_value(packed.has_value() || format == WeightFormat::float32, "weights",
                   "expected float32 for a model of type '", whole.model_type(), "', got ",
@@ -101,15 +114,20 @@ struct Decoder::State {
     return *packed;
   }
   // Returns the products for this many tokens of a prompt; null: the model multiplies.
-  const WeightProducts* products_for(Index tokens) const {
+  const WeightProducts* products_for(Index tokens, bool rounds) const {
+    if (rounds) {
+      return rounded_products.get();
+    }
     const bool is_fast = steps().has_integers ? kernels::multiplies_int8_fast()
                                               : kernels::products_are_own() && tokens <= kFewTokens;
     return is_fast ? products.get() : nullptr;
   }
   // Returns whether products of a prompt of this many tokens round the activations, too.
   bool rounds(Index prompt) const {
-    return steps().head.has_bfloat16() && prompt > kFewTokens &&
-           supports_precision(Precision::bfloat16);
+    const bool has_products = steps().has_integers ? rounded_products != nullptr
+                                                   : steps().head.has_bfloat16() &&
+                                                         supports_precision(Precision::bfloat16);
+    return has_products && prompt > kFewTokens;
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
@@ -160,7 +178,8 @@ struct Decoder::State {
   const LanguageModel& whole;
   CacheType cache_type;
   std::optional<DecoderModel> packed;
-  std::unique_ptr<const WeightProducts> products;  // with the packed matrices
+  std::unique_ptr<const WeightProducts> products;          // with the packed matrices
+  std::unique_ptr<const WeightProducts> rounded_products;  // null: none for these matrices
   std::optional<StepWorkspace> workspace;
 };
 
@@ -191,8 +210,9 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
   KeyValueCache* const caches[] = {&cache};
   state_->run_model(continue_sequences({tokens}, {cache.length()}),
                     {.hook = hook,
-                     .precision = rounds ? Precision::bfloat16 : Precision::float32,
-                     .products = rounds ? nullptr : state_->products_for(count),
+                     .precision = rounds && !state_->steps().has_integers ? Precision::bfloat16
+                                                                          : Precision::float32,
+                     .products = state_->products_for(count, rounds),
                      .caches = caches});
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "headlight/ops/layout.h"
+#include "kernels/panels/rounded_rows.h"
 #include "ops/common.h"
 #include "ops/matrix.h"
 
@@ -148,30 +149,42 @@ bool PackedMatrix::has_only(WeightFormat format) const {
                      [format](const Section& section) { return section.layout.format == format; });
 }
 
-void PackedMatrix::multiply(Index begin, Index end, Index batch, const StepVectors& x,
-                            const StepVectors& y) const {
-  const Index row = begin * kPanelRows;
+template <class Use>
+void PackedMatrix::for_sections(Index begin, Index end, Index batch, const StepVectors& y,
+                                const Use& use) const {
   for (const Section& section : sections_) {
     const Index first = std::max(begin, section.begin);
     const Index count = std::min(end, section.end) - first;
     if (count > 0) {
-      kernels::multiply_panels(section.layout, {.panels = section.panel(first),
-                                                .count = count,
-                                                .panel_bytes = section.panel_bytes,
-                                                .columns = columns_,
-                                                .x = x.start,
-                                                .x_stride = x.stride,
-                                                .y = y.start + first * kPanelRows,
-                                                .y_stride = y.stride,
-                                                .batch = batch});
+      use(section, kernels::PanelProduct{.panels = section.panel(first),
+                                         .count = count,
+                                         .panel_bytes = section.panel_bytes,
+                                         .columns = columns_,
+                                         .y = y.start + first * kPanelRows,
+                                         .y_stride = y.stride,
+                                         .batch = batch});
     }
   }
+}
+
+void PackedMatrix::add_bias(Index begin, Index end, Index batch, const StepVectors& y) const {
   if (bias_.defined()) {
+    const Index row = begin * kPanelRows;
     const float* bias = bias_.data<float>() + row;
     for (Index b = 0; b < batch; ++b) {
       kernels::loops<float>().add(bias, y.of(b) + row, y.of(b) + row, (end - begin) * kPanelRows);
     }
   }
+}
+
+void PackedMatrix::multiply(Index begin, Index end, Index batch, const StepVectors& x,
+                            const StepVectors& y) const {
+  for_sections(begin, end, batch, y, [&](const Section& section, kernels::PanelProduct product) {
+    product.x = x.start;
+    product.x_stride = x.stride;
+    kernels::multiply_panels(section.layout, product);
+  });
+  add_bias(begin, end, batch, y);
 }
 
 Tensor PackedMatrix::product(const Tensor& x) const {
@@ -181,6 +194,30 @@ Tensor PackedMatrix::product(const Tensor& x) const {
   const StepVectors to{padded.data<float>(), padded.size(1)};
   kernels::parallel_for(panels(), panels_of_chunk(panels()),
                         [&](Index begin, Index end) { multiply(begin, end, x.size(0), from, to); });
+  return to_contiguous(slice(padded, 1, 0, rows_));
+}
+
+bool PackedMatrix::has_rounded_product() const {
+  return std::all_of(sections_.begin(), sections_.end(), [this](const Section& section) {
+    return section.layout.format == sections_.front().layout.format &&
+           kernels::RoundedRows::supports(section.layout.format, columns_);
+  });
+}
+
+Tensor PackedMatrix::rounded_product(const Tensor& x) const {
+  const Tensor whole = to_contiguous(x);  // [N, columns]
+  const Index batch = x.size(0);
+  Tensor padded = Tensor::empty({batch, panels() * kPanelRows});  // [N, rows]
+  const kernels::RoundedRows rows(sections_.front().layout.format,
+                                  {whole.data<float>(), columns_, 1}, batch, columns_);
+  const StepVectors to{padded.data<float>(), padded.size(1)};
+  kernels::parallel_for(panels(), panels_of_chunk(panels()), [&](Index begin, Index end) {
+    for_sections(begin, end, batch, to,
+                 [&](const Section& section, const kernels::PanelProduct& product) {
+                   rows.multiply(section.layout, product);
+                 });
+    add_bias(begin, end, batch, to);
+  });
   return to_contiguous(slice(padded, 1, 0, rows_));
 }
 

@@ -47,6 +47,10 @@ class PackedMatrix {
   // Returns x [N, columns] times the weight transposed, plus the bias: [N, rows]. Runs on all
   // threads.
   Tensor product(const Tensor& x) const;
+  // As product(), but rounds x to what the CPU multiplies fastest: see kernels::RoundedRows. Needs
+  // has_rounded_product().
+  Tensor rounded_product(const Tensor& x) const;
+  bool has_rounded_product() const;
   // Returns rows [first, last), [last - first, columns], as the float32 weights that the panels
   // represent. `first` is a multiple of 16.
   Tensor unpacked(Index first, Index last) const;
@@ -78,6 +82,11 @@ class PackedMatrix {
   };
 
   bool has_only(WeightFormat format) const;
+  // Calls use(section, product without x) for the sections of panels [begin, end).
+  template <class Use>
+  void for_sections(Index begin, Index end, Index batch, const StepVectors& y,
+                    const Use& use) const;
+  void add_bias(Index begin, Index end, Index batch, const StepVectors& y) const;
   void add_sections(const std::vector<PackedRows>& parts);  // without memory
   void add_section(const kernels::PanelLayout& layout, Index end);
   const Section& section_of(Index panel) const;

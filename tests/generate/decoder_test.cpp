@@ -5,6 +5,7 @@
 #include "generate/test_models.h"
 #include "headlight/ops/layout.h"
 #include "kernels/panels/panels.h"
+#include "kernels/panels/rounded_rows.h"
 #include "nn/nn_support.h"
 #include "support/catch.h"
 #include "support/products.h"
@@ -197,19 +198,21 @@ TEST_CASE("a prompt is multiplied by the packed matrices of single steps where t
   for (const WeightFormat format : {WeightFormat::float32, WeightFormat::bfloat16}) {
     const ProductsScope own(kernels::Products::own);
     CHECK(prompt_meets_packed_matrices(format, 32));
-    CHECK(!prompt_meets_packed_matrices(format, 33));
+    const bool rounds = kernels::RoundedRows::supports(format, small_config().n_embd);
+    CHECK(prompt_meets_packed_matrices(format, 33) == rounds);
     const ProductsScope blas(kernels::Products::blas);
     CHECK(!prompt_meets_packed_matrices(format, 32));
   }
 }
 
-TEST_CASE("with bfloat16 weights the chunks of a prompt change no bit") {
+TEST_CASE("with rounded weights the chunks of a prompt change no bit") {
+  const WeightFormat format = GENERATE(WeightFormat::bfloat16, WeightFormat::int8);
   GptConfig config = small_config();
   config.block_size = 200;
   const Gpt gpt(config);
   liven(gpt, 9);
   for (const CacheType type : kCacheTypes) {
-    Decoder decoder(gpt, WeightFormat::bfloat16, type);
+    Decoder decoder(gpt, format, type);
     const std::vector<std::int32_t> prompt = draw_ids(150, 53);
     KeyValueCache whole = decoder.make_cache();
     decoder.read(prompt, whole);

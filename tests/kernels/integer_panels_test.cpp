@@ -5,6 +5,7 @@
 #include <random>
 
 #include "kernels/panels/panels.h"
+#include "kernels/panels/rounded_rows.h"
 #include "kernels/variants/tables.h"
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
@@ -105,6 +106,17 @@ struct Panels {
     return y;
   }
 
+  // As product(), with the vectors rounded to bytes.
+  std::vector<float> rounded_product(const std::vector<float>& x) {
+    std::vector<float> y(x.size() / static_cast<std::size_t>(columns) * weights.size() /
+                             static_cast<std::size_t>(columns),
+                         -1);
+    const kernels::PanelProduct all = described(x, y);
+    kernels::RoundedRows(WeightFormat::int8, {x.data(), columns, 1}, all.batch, columns)
+        .multiply(layout, all);
+    return y;
+  }
+
   kernels::PanelProduct described(const std::vector<float>& x, std::vector<float>& y) {
     const Index rows = std::ssize(weights) / columns;
     return {.panels = panel(0),
@@ -131,9 +143,7 @@ std::vector<float> gaussians(Index count, std::uint64_t seed) {
 }
 
 // Returns the largest difference from sums in float64, relative to the sums of magnitudes.
-double error_of_product(Panels& panels, Index batch) {
-  const std::vector<float> x = gaussians(batch * panels.columns, 2);
-  const std::vector<float> y = panels.product(x);
+double error_of(const Panels& panels, const std::vector<float>& x, const std::vector<float>& y) {
   const Index rows = std::ssize(panels.weights) / panels.columns;
   double furthest = 0;
   for (Index i = 0; i < std::ssize(y); ++i) {
@@ -152,7 +162,70 @@ double error_of_product(Panels& panels, Index batch) {
   return furthest;
 }
 
+double error_of_product(Panels& panels, Index batch) {
+  const std::vector<float> x = gaussians(batch * panels.columns, 2);
+  return error_of(panels, x, panels.product(x));
+}
+
+// Returns whole numbers from -127 to 127; every 32 contain 127, so that bytes hold them exactly.
+std::vector<float> whole_numbers(Index count) {
+  std::mt19937 random(3);
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = i % 32 == 9 ? 127.0F : static_cast<float>(random() % 255) - 127.0F;
+  }
+  return numbers;
+}
+
+bool rounds_to_bytes() { return kernels::RoundedRows::supports(WeightFormat::int8, 32); }
+
 }  // namespace
+
+TEST_CASE("products with vectors of bytes are the sums of products") {
+  for (const IntegerLayout& layout : all_layouts()) {
+    for (const Index columns : {256, 1280}) {
+      Panels panels(layout, 48, columns);
+      for (const Index batch : {1, 12, 35}) {
+        if (rounds_to_bytes()) {
+          INFO(name_of(layout) << ", " << columns << " columns, " << batch << " vectors");
+          const std::vector<float> exact = whole_numbers(batch * columns);
+          CHECK(error_of(panels, exact, panels.rounded_product(exact)) < 2e-6);
+          const std::vector<float> x = gaussians(batch * columns, 2);
+          CHECK(error_of(panels, x, panels.rounded_product(x)) < 0.02);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the bits of a product with bytes do not depend on its neighbours") {
+  constexpr Index kColumns = 768;
+  constexpr Index kBatch = 1500;  // several passes
+  const std::vector<float> x = gaussians(kBatch * kColumns, 4);
+  Panels panels(all_layouts().back(), 48, kColumns);
+  for (const Index b : {0, 11, 700, 1499}) {
+    if (rounds_to_bytes()) {
+      const std::vector<float> one(x.begin() + b * kColumns, x.begin() + (b + 1) * kColumns);
+      const std::vector<float> alone = panels.rounded_product(one);
+      const std::vector<float> together = panels.rounded_product(x);
+      CHECK(std::memcmp(alone.data(), together.data() + b * 48, alone.size() * 4) == 0);
+    }
+  }
+}
+
+TEST_CASE("NaN and infinity in a vector of bytes stay in their own products") {
+  Panels panels(all_layouts().front(), 16, 96);
+  for (const float bad : {std::nanf(""), HUGE_VALF}) {
+    std::vector<float> x = gaussians(3 * 96, 4);
+    x[100] = bad;
+    if (rounds_to_bytes()) {
+      const std::vector<float> y = panels.rounded_product(x);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        CHECK(std::isnan(y[i]) == (i / 16 == 1));
+      }
+    }
+  }
+}
 
 TEST_CASE("products with integers of every layout are the sums of products") {
   constexpr double kLimit = 2e-4;  // x is rounded to 2^-15 of the largest of 32

@@ -1,5 +1,7 @@
 #include "ops/packed_matrix.h"
 
+#include <algorithm>
+
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/matmul.h"
 #include "support/tensors.h"
@@ -25,6 +27,24 @@ TEST_CASE("packed_linear equals linear with the unpacked weights") {
     backward(expected, {.gradient = grad});
     check_close(x.grad(), same.grad(), 1e-4);
   }
+}
+
+TEST_CASE("rounded products equal products with rounded inputs") {
+  const Tensor weight = random_normal({70, 96}, {1, 0});
+  const Tensor bias = random_normal({70}, {2, 0});
+  const Tensor x = random_normal({37, 96}, {3, 0});
+  const PackedMatrix coarse(weight, bias, WeightFormat::bfloat16);
+  if (coarse.has_rounded_product()) {
+    Tensor rounded = x.clone();
+    std::transform(x.data<float>(), x.data<float>() + x.numel(), rounded.data<float>(),
+                   [](float value) { return static_cast<float>(BFloat16(value)); });
+    check_close(coarse.rounded_product(x), linear(rounded, coarse.unpacked(0, 70), bias), 1e-4);
+  }
+  const PackedMatrix integers(weight, bias, WeightFormat::int8);
+  if (integers.has_rounded_product()) {
+    check_close(integers.rounded_product(x), integers.product(x), 0.3);
+  }
+  CHECK(!PackedMatrix(weight, bias, WeightFormat::float32).has_rounded_product());
 }
 
 TEST_CASE("packed_linear refuses inputs of another width or type") {

@@ -16,11 +16,14 @@ using Bfloat16Bits = std::uint16_t;
 inline constexpr Index kBfloat16Depth = 32;    // packed depths are multiples of this
 inline constexpr Index kBfloat16Columns = 32;  // columns per panel
 
-// A strip [rows, depth] of bfloat16, row-major, and a panel [depth / 2, columns, 2].
+// A strip [rows, depth] of bfloat16, row-major, and a panel [depth / 2, columns, 2], whose halves
+// of 16 columns may be apart.
 struct Bfloat16Operands {
   const Bfloat16Bits* strip = nullptr;
   const Bfloat16Bits* panel = nullptr;
-  Index depth = 0;  // a multiple of kBfloat16Depth
+  Index depth = 0;                           // a multiple of kBfloat16Depth
+  Index right = kBfloat16Columns;            // elements from the panel to its right half
+  Index pair_stride = 2 * kBfloat16Columns;  // elements from two rows to the next
 };
 
 // to [rows of a strip, columns of a panel] = strip panel; += if `adds`.
@@ -57,6 +60,13 @@ std::span<const Bfloat16Tiles* const> bfloat16_tile_sets();
 const Bfloat16Tiles* bfloat16_tiles();
 
 void bfloat16_gemm(const Gemm<float>& product, const Bfloat16Tiles& tiles);
+
+struct PanelProduct;
+
+// Multiplies panels of WeightFormat::bfloat16 by strips of x, [strips, rows of a strip, columns].
+// `columns` is a multiple of kBfloat16Depth.
+void multiply_strips(const PanelProduct& product, const Bfloat16Bits* strips,
+                     const Bfloat16Tiles& tiles);
 
 inline Index packed_depth(Index k) {
   return (k + kBfloat16Depth - 1) / kBfloat16Depth * kBfloat16Depth;

@@ -9,6 +9,8 @@
 namespace headlight::kernels {
 
 struct PanelProduct;
+template <class T>
+struct MatrixView;
 
 // int8 and GGUF: columns that are multiplied at once.
 inline constexpr Index kScaleBlock = 32;
@@ -81,8 +83,26 @@ void unpack_block(const IntegerLayout& layout, const void* panel, Index span, In
 // Writes the weights of a block, which are rounded to float32 after each operation.
 void block_values(const IntegerLayout& layout, const IntegerBlock& block, float* values);
 
+// y = x times panels, for rows of x that round_strip() has rounded.
+struct StripProduct {
+  const PanelProduct& panels;    // without x
+  const char* strips = nullptr;  // of the first row
+  void* unpacked = nullptr;      // memory for the blocks of a row
+};
+
 struct IntegerPanels {
   void (*multiply)(const IntegerLayout& layout, const PanelProduct& product);
+
+  // Products with x as bytes, for many rows. A block of 32 columns of x has a scale, a 127th of its
+  // largest element. Only instruction sets that multiply bytes much faster have these.
+  Index strip_rows = 0;      // 0: none
+  Index strip_bytes = 0;     // of a block of columns
+  Index unpacked_bytes = 0;  // of a block of columns
+  void (*round_strip)(const MatrixView<float>& x, Index rows, Index columns, void* strip) = nullptr;
+  void (*multiply_strips)(const IntegerLayout& layout, const StripProduct& product) = nullptr;
 };
+
+// Returns the table for the variant in use.
+const IntegerPanels& integer_panels();
 
 }  // namespace headlight::kernels

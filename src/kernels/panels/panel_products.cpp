@@ -8,16 +8,12 @@
 #endif
 
 namespace headlight::kernels {
-namespace {
-
 const IntegerPanels& integer_panels() {
   if (has_dot_products()) {
     return dot::kIntegerPanels;
   }
   return pick(baseline::kIntegerPanels, v2::kIntegerPanels, v3::kIntegerPanels, v4::kIntegerPanels);
 }
-
-}  // namespace
 
 bool has_dot_products() {
 #if defined(__x86_64__)

@@ -3,15 +3,13 @@
 #include "kernels/panels/integer_panels.h"
 
 #include "kernels/panels/panels.h"
-#include "kernels/variants/integer_products.h"
+#include "kernels/variants/byte_products.h"
+#include "kernels/variants/integer_blocks.h"
 #include "kernels/variants/panels.h"
 #include "kernels/variants/tables.h"
 
 namespace headlight::kernels {
 namespace {
-
-using Float16s = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
-using Bytes = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
 
 constexpr Index kTogether = 16;  // vectors of one pass over a panel
 // Vectors of them whose sums stay in registers. If one register holds the sums of a panel, each
@@ -20,7 +18,6 @@ constexpr int kTile = kParts == 1 ? 16 : kTileVectors;
 constexpr Index kStretch = 1024;                      // columns per pass, for the first-level cache
 constexpr int kPieces = kScaleBlock / kPieceColumns;  // per block
 constexpr Index kBlocks = kTogether * kStretch / kScaleBlock;  // blocks per pass
-constexpr Index kAhead = 14;                                   // blocks to prefetch
 
 // A stretch of up to kVectors vectors, rounded in blocks of 32 columns to scale * q. q is an int16
 // and the scale a power of two: 2^-15 of the block's largest element, while the int8 weights keep
@@ -105,100 +102,6 @@ class Rounded {
   float scales_[kBlocks];
   std::int32_t sums_[kBlocks][2];  // of the halves of each block
   std::int32_t missing_[kBlocks][2];
-};
-
-// Converts finite float16 numbers.
-inline Vector floats_of_halves(const char* from) {
-#if defined(__AVX512F__)
-  constexpr __mmask16 kAll = 0xFFFF;  // see looked_up()
-  return reinterpret_cast<Vector>(
-      _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(from))));
-#elif defined(__F16C__)
-  return reinterpret_cast<Vector>(
-      _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(from))));
-#elif defined(__aarch64__)
-  float16x4_t halves;
-  __builtin_memcpy(&halves, from, sizeof halves);
-  return reinterpret_cast<Vector>(vcvt_f32_f16(halves));
-#else
-  Float16s halves;
-  __builtin_memcpy(&halves, from, sizeof halves);
-  const Words words = __builtin_convertvector(halves, Words);
-  constexpr float kRebias = 5.192296858534828e33F;  // 2^(127 - 15): the exponents differ by this
-  const Vector magnitudes = reinterpret_cast<Vector>((words & 0x7FFFU) << 13) * kRebias;
-  return reinterpret_cast<Vector>(reinterpret_cast<Words>(magnitudes) | (words & 0x8000U) << 16);
-#endif
-}
-
-inline Vector floats_of_bytes(const char* from) {
-  Bytes bytes;
-  __builtin_memcpy(&bytes, from, sizeof bytes);
-  return __builtin_convertvector(__builtin_convertvector(bytes, Integers), Vector);
-}
-
-// Steps and least values of a block.
-template <int kGroups>
-struct Steps {
-  Steps(const IntegerLayout& layout, const char* header, const char* block) {
-    for (int p = 0; p < kParts; ++p) {
-      const Index values = p * kWidth;  // before this part
-      const Vector whole_step = layout.steps == StepKind::float32
-                                    ? load_vector(header + 4 * values)
-                                    : floats_of_halves(header + 2 * values);
-      Vector whole_least = {};
-      if (layout.has_least) {
-        whole_least = floats_of_halves(header + 2 * (kPanelRows + values));
-      }
-      for (int g = 0; g < kGroups; ++g) {
-        step[g].part[p] = whole_step;
-        least[g].part[p] = whole_least;
-        if (layout.steps == StepKind::bytes) {
-          step[g].part[p] *= floats_of_bytes(block + g * kPanelRows + values);
-        }
-        if (layout.steps == StepKind::bytes && layout.has_least) {
-          least[g].part[p] *= floats_of_bytes(block + (kGroups + g) * kPanelRows + values);
-        }
-      }
-    }
-  }
-
-  // total += the products of a group. `sums` are those of numbers - offset with x / scale, x_sum is
-  // the sum of x / scale.
-  void add_to(Lanes& total, const Integers (&sums)[kParts], int group, float scale,
-              std::int32_t x_sum, bool has_least) const {
-    for (int p = 0; p < kParts; ++p) {
-      total.part[p] += __builtin_convertvector(sums[p], Vector) * (step[group].part[p] * scale);
-    }
-    if (has_least) {
-      add_product(least[group], static_cast<float>(x_sum) * scale, total);
-    }
-  }
-
-  Lanes step[kGroups];
-  Lanes least[kGroups];
-};
-
-// The blocks of a stretch in one panel; panel_bytes later is the same stretch of the next panel.
-struct Stretch {
-  const char* header(Index number) const {
-    return first + (number >> layout.span_shift) * layout.span_bytes;
-  }
-  const char* block(Index number) const {
-    const Index in_span = number & ((Index{1} << layout.span_shift) - 1);
-    return header(number) + layout.header_bytes + in_span * layout.block_bytes;
-  }
-  void ask_behind(Index number) const {
-    const Index next = number + kAhead;
-    const char* wanted = next < blocks ? block(next) : block(next - blocks) + panel_bytes;
-    for (Index offset = 0; offset < layout.block_bytes; offset += 64) {
-      __builtin_prefetch(wanted + offset);
-    }
-  }
-
-  const IntegerLayout& layout;
-  const char* first;
-  Index blocks;
-  Index panel_bytes;
 };
 
 // An unpacked block, for several vectors.
@@ -346,27 +249,51 @@ void multiply_numbers(const IntegerLayout& layout, const PanelProduct& product) 
                      : multiply_all<Format, kTogether>(layout, product);
 }
 
-void multiply(const IntegerLayout& layout, const PanelProduct& product) {
+// Calls use(Numbers<...>()) with the numbers of a layout.
+template <class Use>
+void with_numbers(const IntegerLayout& layout, const Use& use) {
   if (layout.low_bits == 8) {
-    multiply_numbers<Numbers<8, 0, 1>>(layout, product);
+    use(Numbers<8, 0, 1>());
   } else if (layout.low_bits == 2) {
-    layout.high_bits == 0 ? multiply_numbers<Numbers<2, 0, 2>>(layout, product)
-                          : multiply_numbers<Numbers<2, 1, 2>>(layout, product);
+    layout.high_bits == 0 ? use(Numbers<2, 0, 2>()) : use(Numbers<2, 1, 2>());
   } else if (layout.uneven) {
-    multiply_numbers<Numbers<4, 0, 1, true>>(layout, product);
+    use(Numbers<4, 0, 1, true>());
   } else if (layout.high_bits == 0) {
-    multiply_numbers<Numbers<4, 0, 1>>(layout, product);
+    use(Numbers<4, 0, 1>());
   } else {
-    layout.high_bits == 1 ? multiply_numbers<Numbers<4, 1, 1>>(layout, product)
-                          : multiply_numbers<Numbers<4, 2, 2>>(layout, product);
+    layout.high_bits == 1 ? use(Numbers<4, 1, 1>()) : use(Numbers<4, 2, 2>());
   }
 }
+
+void multiply(const IntegerLayout& layout, const PanelProduct& product) {
+  with_numbers(layout, [&](auto numbers) { multiply_numbers<decltype(numbers)>(layout, product); });
+}
+
+#if defined(__AVX512VNNI__)
+
+void multiply_strips(const IntegerLayout& layout, const StripProduct& product) {
+  with_numbers(layout, [&](auto numbers) {
+    layout.has_least ? multiply_signed<decltype(numbers), true>(layout, product)
+                     : multiply_signed<decltype(numbers), false>(layout, product);
+  });
+}
+
+#endif
 
 }  // namespace
 
 namespace HEADLIGHT_VARIANT {
 
+#if defined(__AVX512VNNI__)
+const IntegerPanels kIntegerPanels = {.multiply = multiply,
+                                      .strip_rows = kStripRows,
+                                      .strip_bytes = kStripRows * sizeof(ByteBlock),
+                                      .unpacked_bytes = sizeof(SignedBlock<2>),
+                                      .round_strip = round_strip,
+                                      .multiply_strips = multiply_strips};
+#else
 const IntegerPanels kIntegerPanels = {.multiply = multiply};
+#endif
 
 }  // namespace HEADLIGHT_VARIANT
 }  // namespace headlight::kernels

@@ -52,12 +52,12 @@ void multiply(const Bfloat16Operands& operands, const Bfloat16Product& product) 
     _tile_zero(3);
   }
   const Index strip_bytes = operands.depth * static_cast<Index>(sizeof(Bfloat16Bits));
-  constexpr Index kPanelBytes = kBfloat16Columns * 4;
+  const Index panel_bytes = operands.pair_stride * static_cast<Index>(sizeof(Bfloat16Bits));
   for (Index p = 0; p < operands.depth; p += kBfloat16Depth) {
-    const Bfloat16Bits* panel = operands.panel + p * kBfloat16Columns;
+    const Bfloat16Bits* panel = operands.panel + p / 2 * operands.pair_stride;
     _tile_loadd(4, operands.strip + p, strip_bytes);
-    _tile_loadd(6, panel, kPanelBytes);
-    _tile_loadd(7, panel + kBfloat16Columns, kPanelBytes);
+    _tile_loadd(6, panel, panel_bytes);
+    _tile_loadd(7, panel + operands.right, panel_bytes);
     _tile_loadd(5, operands.strip + kTileRows * operands.depth + p, strip_bytes);
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);

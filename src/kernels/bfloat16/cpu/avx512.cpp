@@ -25,9 +25,9 @@ void multiply(const Bfloat16Operands& operands, const Bfloat16Product& product) 
     sums[row][1] = product.adds ? _mm512_loadu_ps(before + kLanes) : _mm512_setzero_ps();
   }
   for (Index p = 0; p < operands.depth; p += 2) {
-    const Bfloat16Bits* panel = operands.panel + p * kBfloat16Columns;
+    const Bfloat16Bits* panel = operands.panel + p / 2 * operands.pair_stride;
     const auto left = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel));
-    const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel + kBfloat16Columns));
+    const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel + operands.right));
 #pragma GCC unroll 14
     for (int row = 0; row < kRows; ++row) {
       const auto pair = reinterpret_cast<__m512bh>(

@@ -1,0 +1,244 @@
+#pragma once
+
+#include "kernels/gemm/gemm_tile.h"
+#include "kernels/variants/integer_blocks.h"
+
+// Included only by integer_panels.cpp of this folder. Multiplies panels of integers by many rows of
+// x that are rounded to bytes, with vpdpbusd of AVX-512 VNNI: four products for each lane, twice as
+// many as 16-bit factors allow.
+namespace headlight::kernels {
+namespace {
+
+#if defined(__AVX512VNNI__)
+
+// Rows of a strip: 12 x 2 sums + 2 for the panels + 1 for x = 27 registers.
+constexpr int kStripRows = 12;
+constexpr int kStripPanels = 2;
+constexpr int kWordsOfBlock = kScaleBlock / 4;
+constexpr __mmask16 kAllLanes = 0xFFFF;  // see looked_up()
+
+// 32 elements of a row, about scale * (numbers - 128). A strip is [blocks, kStripRows] of these.
+struct alignas(16) ByteBlock {
+  std::uint8_t numbers[kScaleBlock];  // columns 0, 2, 1, 3 of every four
+  float scale;
+  float sums[2];  // of the rounded elements of each half
+  float sum;
+};
+
+// Returns the largest magnitude of two vectors of floats, as bits, so that NaN is above all
+// numbers.
+inline std::uint32_t largest_magnitude(__m512i left, __m512i right) {
+  const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
+  const __m512i both = _mm512_maskz_max_epi32(kAllLanes, _mm512_and_si512(left, magnitude),
+                                              _mm512_and_si512(right, magnitude));
+  const __m256i eight = _mm256_max_epi32(_mm512_maskz_extracti64x4_epi64(0xF, both, 0),
+                                         _mm512_maskz_extracti64x4_epi64(0xF, both, 1));
+  __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+  four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0xB1));
+  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(four));
+}
+
+// Rounds 32 elements of a row; those from `count` on count as 0. Elements below 2^-100 become 0.
+inline void round_block(const float* x, Index count, ByteBlock& to) {
+  const auto mask = [&](Index first) {
+    const Index rest = count - first;
+    return static_cast<__mmask16>(rest >= 16 ? 0xFFFF : rest <= 0 ? 0 : (1 << rest) - 1);
+  };
+  const __m512 left = _mm512_maskz_loadu_ps(mask(0), x);
+  const __m512 right = _mm512_maskz_loadu_ps(mask(16), x + 16);
+  const std::uint32_t largest =
+      largest_magnitude(reinterpret_cast<__m512i>(left), reinterpret_cast<__m512i>(right));
+  constexpr std::uint32_t kInfinity = 255U << 23;
+  constexpr std::uint32_t kTiny = 27U << 23;
+  const bool is_number = largest < kInfinity && largest >= kTiny;
+  const float inverse = is_number ? 127.0F / __builtin_bit_cast(float, largest) : 0.0F;
+  const __m512 factor = _mm512_set1_ps(inverse);
+  const auto bytes_of = [&](__m512 part) {
+    const __m512i whole = _mm512_maskz_cvtps_epi32(kAllLanes, _mm512_mul_ps(part, factor));
+    return _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_add_epi32(whole, _mm512_set1_epi32(128)));
+  };
+  const __m256i bytes =
+      is_number ? _mm256_set_m128i(bytes_of(right), bytes_of(left)) : _mm256_set1_epi8(-128);
+  const __m256i order = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15));
+  _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(to.numbers), _mm256_shuffle_epi8(bytes, order));
+  const __m256i sums = _mm256_sad_epu8(bytes, _mm256_setzero_si256());
+  const auto sum_of = [](__m128i pair) {
+    return static_cast<int>(_mm_extract_epi64(pair, 0) + _mm_extract_epi64(pair, 1)) - 16 * 128;
+  };
+  const int first = sum_of(_mm256_castsi256_si128(sums));
+  const int second = sum_of(_mm256_extracti128_si256(sums, 1));
+  to.scale = largest >= kInfinity ? __builtin_nanf("") : __builtin_bit_cast(float, largest) / 127;
+  to.scale = largest < kTiny ? 0.0F : to.scale;
+  to.sums[0] = static_cast<float>(first) * to.scale;
+  to.sums[1] = static_cast<float>(second) * to.scale;
+  to.sum = static_cast<float>(first + second) * to.scale;
+}
+
+void round_strip(const MatrixView<float>& x, Index rows, Index columns, void* strip) {
+  auto* blocks = static_cast<ByteBlock*>(strip);
+  for (Index k = 0; k < columns; k += kScaleBlock) {
+    for (Index row = 0; row < rows; ++row) {
+      round_block(x.at(row, k), columns - k, blocks[k / kScaleBlock * kStripRows + row]);
+    }
+  }
+}
+
+// Parts of unpacked panels, one for each block.
+template <int kGroups>
+struct SignedBlock {
+  __m512i numbers[kWordsOfBlock][kStripPanels];  // minus the offset, as signed bytes
+  __m512i starts[kGroups][kStripPanels];         // what to add because x is not signed
+  __m512 steps[kGroups][kStripPanels];
+  __m512 leasts[kGroups][kStripPanels];
+};
+
+// Unpacks block number `number` of a panel.
+template <class Format>
+void unpack_signed(const Stretch& weights, Index number, int place,
+                   SignedBlock<Format::kGroups>& to) {
+  constexpr int kGroups = Format::kGroups;
+  const IntegerLayout& layout = weights.layout;
+  const char* planes = weights.block(number) + layout.factor_bytes;
+  const Steps<kGroups> steps(layout, weights.header(number), weights.block(number));
+  const __m512i offset = _mm512_set1_epi8(static_cast<char>(layout.offset));
+  __m512i sums[kGroups] = {};
+#pragma GCC unroll 8
+  for (int word = 0; word < kWordsOfBlock; ++word) {
+    const auto even = reinterpret_cast<__m512i>(weights_of<Format>(planes, 2 * word, 0));
+    const auto odd = reinterpret_cast<__m512i>(weights_of<Format>(planes, 2 * word + 1, 0));
+    const __m512i numbers =
+        _mm512_sub_epi8(_mm512_or_si512(even, _mm512_slli_epi16(odd, 8)), offset);
+    to.numbers[word][place] = numbers;
+    __m512i& sum = sums[word * kGroups / kWordsOfBlock];
+    sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(-128), numbers);
+  }
+  for (int g = 0; g < kGroups; ++g) {
+    to.starts[g][place] = _mm512_sub_epi32(_mm512_setzero_si512(), sums[g]);
+    to.steps[g][place] = reinterpret_cast<__m512>(steps.step[g].part[0]);
+    to.leasts[g][place] = reinterpret_cast<__m512>(steps.least[g].part[0]);
+  }
+}
+
+using StripTotals = __m512[kStripRows][kStripPanels];
+
+// Adds the products of a block with kRows rows.
+template <int kRows, int kGroups, bool kHasLeast>
+inline void add_signed_block(const SignedBlock<kGroups>& block, const ByteBlock* x,
+                             StripTotals& totals) {
+  constexpr int kWords = kWordsOfBlock / kGroups;
+#pragma GCC unroll 2
+  for (int g = 0; g < kGroups; ++g) {
+    __m512i sums[kRows][kStripPanels];
+#pragma GCC unroll 12
+    for (int row = 0; row < kRows; ++row) {
+      sums[row][0] = block.starts[g][0];
+      sums[row][1] = block.starts[g][1];
+    }
+#pragma GCC unroll 8
+    for (int word = g * kWords; word < (g + 1) * kWords; ++word) {
+      const __m512i left = block.numbers[word][0];
+      const __m512i right = block.numbers[word][1];
+#pragma GCC unroll 12
+      for (int row = 0; row < kRows; ++row) {
+        const auto four = reinterpret_cast<__m512i>(word_at(x[row].numbers + 4 * word));
+        sums[row][0] = _mm512_dpbusd_epi32(sums[row][0], four, left);
+        sums[row][1] = _mm512_dpbusd_epi32(sums[row][1], four, right);
+      }
+    }
+#pragma GCC unroll 12
+    for (int row = 0; row < kRows; ++row) {
+      const __m512 scale = _mm512_set1_ps(x[row].scale);
+      const __m512 x_sum = _mm512_set1_ps(kGroups == 1 ? x[row].sum : x[row].sums[g]);
+#pragma GCC unroll 2
+      for (int p = 0; p < kStripPanels; ++p) {
+        __m512 total = totals[row][p];
+        if (kHasLeast) {
+          total = _mm512_fmadd_ps(block.leasts[g][p], x_sum, total);
+        }
+        totals[row][p] = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(kAllLanes, sums[row][p]),
+                                         _mm512_mul_ps(block.steps[g][p], scale), total);
+      }
+    }
+  }
+}
+
+struct StripPlace {
+  float* to;
+  Index stride;
+};
+
+// Multiplies kRows rows of a strip by `panels` of the unpacked panels.
+template <int kRows, int kGroups, bool kHasLeast>
+void multiply_rows(const SignedBlock<kGroups>* weights, Index blocks, const ByteBlock* x,
+                   Index panels, const StripPlace& y) {
+  StripTotals totals = {};
+  for (Index number = 0; number < blocks; ++number) {
+    add_signed_block<kRows, kGroups, kHasLeast>(weights[number], x + number * kStripRows, totals);
+  }
+  for (int row = 0; row < kRows; ++row) {
+    for (Index p = 0; p < panels; ++p) {
+      _mm512_storeu_ps(y.to + row * y.stride + p * kPanelRows, totals[row][p]);
+    }
+  }
+}
+
+// Unpacks two panels, or one of them twice.
+template <class Format>
+void unpack_pair(const IntegerLayout& layout, const PanelProduct& product, Index first,
+                 SignedBlock<Format::kGroups>* to) {
+  const Index blocks = (product.columns + kScaleBlock - 1) / kScaleBlock;
+  for (int place = 0; place < kStripPanels; ++place) {
+    const Index panel = first + place < product.count ? first + place : first;
+    const Stretch weights{
+        .layout = layout,
+        .first = static_cast<const char*>(product.panels) + panel * product.panel_bytes,
+        .blocks = blocks,
+        .panel_bytes = product.panel_bytes};
+    for (Index number = 0; number < blocks; ++number) {
+      unpack_signed<Format>(weights, number, place, to[number]);
+    }
+  }
+}
+
+// Prefetches part `part` of `parts` of the two panels after panel `first`.
+inline void ask_pair_behind(const PanelProduct& product, Index first, Index part, Index parts) {
+  const Index lines = kStripPanels * product.panel_bytes / 64;
+  const char* start =
+      static_cast<const char*>(product.panels) + (first + kStripPanels) * product.panel_bytes;
+  for (Index line = lines * part / parts; line < lines * (part + 1) / parts; ++line) {
+    __builtin_prefetch(start + line * 64, 0, 2);
+  }
+}
+
+// Unpacks two panels at a time and multiplies them by all strips.
+template <class Format, bool kHasLeast>
+void multiply_signed(const IntegerLayout& layout, const StripProduct& product) {
+  const PanelProduct& panels = product.panels;
+  const Index blocks = (panels.columns + kScaleBlock - 1) / kScaleBlock;
+  const Index strips = (panels.batch + kStripRows - 1) / kStripRows;
+  auto* weights = static_cast<SignedBlock<Format::kGroups>*>(product.unpacked);
+  for (Index i = 0; i < panels.count; i += kStripPanels) {
+    unpack_pair<Format>(layout, panels, i, weights);
+    const Index rest = panels.count - i;
+    for (Index strip = 0; strip < strips; ++strip) {
+      ask_pair_behind(panels, i, strip, strips);
+      const Index row = strip * kStripRows;
+      const auto* x = reinterpret_cast<const ByteBlock*>(product.strips) + row * blocks;
+      for_tiles<kStripRows>(
+          0, panels.batch - row < kStripRows ? panels.batch - row : kStripRows,
+          [&](auto size, Index first) {
+            multiply_rows<decltype(size)::value, Format::kGroups, kHasLeast>(
+                weights, blocks, x + first, rest < 2 ? rest : 2,
+                {.to = panels.y + (row + first) * panels.y_stride + i * kPanelRows,
+                 .stride = panels.y_stride});
+          });
+    }
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace headlight::kernels

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "kernels/variants/integer_products.h"
+
+// Included only by integer_panels.cpp and byte_products.h of this folder: the places of blocks in
+// panels of integers, and their steps and least values.
+namespace headlight::kernels {
+namespace {
+
+using Float16s = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
+using Bytes = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
+
+constexpr Index kAhead = 14;  // blocks to prefetch
+
+// Converts finite float16 numbers.
+inline Vector floats_of_halves(const char* from) {
+#if defined(__AVX512F__)
+  constexpr __mmask16 kAll = 0xFFFF;  // see looked_up()
+  return reinterpret_cast<Vector>(
+      _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(from))));
+#elif defined(__F16C__)
+  return reinterpret_cast<Vector>(
+      _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(from))));
+#elif defined(__aarch64__)
+  float16x4_t halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  return reinterpret_cast<Vector>(vcvt_f32_f16(halves));
+#else
+  Float16s halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  const Words words = __builtin_convertvector(halves, Words);
+  constexpr float kRebias = 5.192296858534828e33F;  // 2^(127 - 15): the exponents differ by this
+  const Vector magnitudes = reinterpret_cast<Vector>((words & 0x7FFFU) << 13) * kRebias;
+  return reinterpret_cast<Vector>(reinterpret_cast<Words>(magnitudes) | (words & 0x8000U) << 16);
+#endif
+}
+
+inline Vector floats_of_bytes(const char* from) {
+  Bytes bytes;
+  __builtin_memcpy(&bytes, from, sizeof bytes);
+  return __builtin_convertvector(__builtin_convertvector(bytes, Integers), Vector);
+}
+
+// Steps and least values of a block.
+template <int kGroups>
+struct Steps {
+  Steps(const IntegerLayout& layout, const char* header, const char* block) {
+    for (int p = 0; p < kParts; ++p) {
+      const Index values = p * kWidth;  // before this part
+      const Vector whole_step = layout.steps == StepKind::float32
+                                    ? load_vector(header + 4 * values)
+                                    : floats_of_halves(header + 2 * values);
+      Vector whole_least = {};
+      if (layout.has_least) {
+        whole_least = floats_of_halves(header + 2 * (kPanelRows + values));
+      }
+      for (int g = 0; g < kGroups; ++g) {
+        step[g].part[p] = whole_step;
+        least[g].part[p] = whole_least;
+        if (layout.steps == StepKind::bytes) {
+          step[g].part[p] *= floats_of_bytes(block + g * kPanelRows + values);
+        }
+        if (layout.steps == StepKind::bytes && layout.has_least) {
+          least[g].part[p] *= floats_of_bytes(block + (kGroups + g) * kPanelRows + values);
+        }
+      }
+    }
+  }
+
+  // total += the products of a group. `sums` are those of numbers - offset with x / scale, x_sum is
+  // the sum of x / scale.
+  void add_to(Lanes& total, const Integers (&sums)[kParts], int group, float scale,
+              std::int32_t x_sum, bool has_least) const {
+    for (int p = 0; p < kParts; ++p) {
+      total.part[p] += __builtin_convertvector(sums[p], Vector) * (step[group].part[p] * scale);
+    }
+    if (has_least) {
+      add_product(least[group], static_cast<float>(x_sum) * scale, total);
+    }
+  }
+
+  Lanes step[kGroups];
+  Lanes least[kGroups];
+};
+
+// The blocks of a stretch in one panel; panel_bytes later is the same stretch of the next panel.
+struct Stretch {
+  const char* header(Index number) const {
+    return first + (number >> layout.span_shift) * layout.span_bytes;
+  }
+  const char* block(Index number) const {
+    const Index in_span = number & ((Index{1} << layout.span_shift) - 1);
+    return header(number) + layout.header_bytes + in_span * layout.block_bytes;
+  }
+  void ask_behind(Index number) const {
+    const Index next = number + kAhead;
+    const char* wanted = next < blocks ? block(next) : block(next - blocks) + panel_bytes;
+    for (Index offset = 0; offset < layout.block_bytes; offset += 64) {
+      __builtin_prefetch(wanted + offset);
+    }
+  }
+
+  const IntegerLayout& layout;
+  const char* first;
+  Index blocks;
+  Index panel_bytes;
+};
+
+}  // namespace
+}  // namespace headlight::kernels
