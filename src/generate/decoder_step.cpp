@@ -77,6 +77,10 @@ struct MemberStep {
   }
 
   void run() const;
+
+ private:
+  Index gather_outputs() const;
+  void multiply_head(Index count) const;
 };
 
 // Computation of one layer by one team member, with the steps that run_block() calls.
@@ -420,18 +424,39 @@ void MemberStep::run() const {
     LayerStep layer(*this, i);
     run_block(model.layers[static_cast<std::size_t>(i)].plan, layer);
   }
-  if (!post_norm) {
-    normalize(model.ln_f, work.stream, normalized);
+  if (const Index count = gather_outputs(); count > 0) {
+    multiply_head(count);
   }
-  for (Index b = 0; config.logit_scale > 0 && b < batch; ++b) {
-    kernels::loops<float>().scale(static_cast<float>(config.logit_scale), normalized.of(b),
-                                  model.width);
+}
+
+// Writes the head's inputs, of the items that want logits, to the first vectors of this member's
+// `normalized`. Returns their number.
+Index MemberStep::gather_outputs() const {
+  const StepVectors normalized = work.normalized(me.index);
+  Index count = 0;
+  for (Index b = 0; b < batch; ++b) {
+    if (!item(b).wants_logits) {
+      continue;
+    }
+    float* const to = normalized.of(count++);
+    if (!post_norm) {
+      model.normalize(model.ln_f, work.stream.of(b), to, model.width);
+    } else if (to != normalized.of(b)) {
+      std::copy_n(normalized.of(b), model.width, to);
+    }
+    if (config.logit_scale > 0) {
+      kernels::loops<float>().scale(static_cast<float>(config.logit_scale), to, model.width);
+    }
   }
+  return count;
+}
+
+void MemberStep::multiply_head(Index count) const {
   const Index panels = model.head.panels();
   const Index begin = me.share_begin(panels);
   const Index end = me.share_end(panels);
-  model.head.multiply(begin, end, batch, normalized, work.logits);
-  for (Index b = 0; config.logit_cap > 0 && b < batch; ++b) {
+  model.head.multiply(begin, end, count, work.normalized(me.index), work.logits);
+  for (Index b = 0; config.logit_cap > 0 && b < count; ++b) {
     kernels::loops<float>().soft_cap(static_cast<float>(config.logit_cap),
                                      work.logits.of(b) + begin * kPanelRows, nullptr,
                                      (end - begin) * kPanelRows);
