@@ -175,11 +175,9 @@ class LayerStep {
   // Computes a key head with its query heads.
   void attend_alone(Index item, Index key_head) const {
     const AttentionPlan& plan = layer_.plan.attention;
-    turn(1, item, key_head);
+    turn(1, item, key_head, key_head + 1);
     keep_key_and_value(item, key_head);
-    for (Index head = first_head(plan, key_head); head < first_head(plan, key_head + 1); ++head) {
-      turn(0, item, head);
-    }
+    turn(0, item, first_head(plan, key_head), first_head(plan, key_head + 1));
     const ContextParts parts = parts_of(item);
     for (Index part = 0; part < parts.count(); ++part) {
       attend_part(item, key_head, parts, part);
@@ -189,16 +187,26 @@ class LayerStep {
 
   // Turns this member's share of the queries and keys, and keeps the keys and values.
   void turn_share() const {
-    const Index heads = layer_.plan.attention.heads;
     const Index key_heads = layer_.plan.attention.key_heads;
-    const Index keys = step_.batch * key_heads;
-    for (Index i = me_.share_begin(keys); i < me_.share_end(keys); ++i) {
-      turn(1, i / key_heads, i % key_heads);
-      keep_key_and_value(i / key_heads, i % key_heads);
-    }
-    const Index queries = step_.batch * heads;
-    for (Index i = me_.share_begin(queries); i < me_.share_end(queries); ++i) {
-      turn(0, i / heads, i % heads);
+    for_share(key_heads, [&](Index item, Index first, Index last) {
+      turn(1, item, first, last);
+      for (Index head = first; head < last; ++head) {
+        keep_key_and_value(item, head);
+      }
+    });
+    for_share(layer_.plan.attention.heads,
+              [&](Index item, Index first, Index last) { turn(0, item, first, last); });
+  }
+
+  // Calls body(item, first, last) for this member's share of the heads of all items.
+  template <class Body>
+  void for_share(Index heads, const Body& body) const {
+    const Index end = me_.share_end(step_.batch * heads);
+    for (Index i = me_.share_begin(step_.batch * heads); i < end;) {
+      const Index first = i % heads;
+      const Index last = std::min(heads, first + end - i);
+      body(i / heads, first, last);
+      i += last - first;
     }
   }
 
@@ -289,17 +297,26 @@ class LayerStep {
     }
   }
 
-  // Applies the norm of heads and the rotation to a query or key in place.
-  void turn(Index part, Index item, Index head) const {
-    const AttentionPlan& plan = layer_.plan.attention;
-    float* vector = projection(part).of(item) + head * plan.head_width;
+  // Normalises each query or key of some heads in place, if the model does.
+  void normalize_heads(Index part, float* vectors, Index heads) const {
+    const Index width = layer_.plan.attention.head_width;
     const bool has_norm = step_.config.qk_norm && !step_.config.qk_norm_whole;
-    if (has_norm && !step_.config.qk_norm_last) {
-      normalize_part(part, vector, plan.head_width);
+    for (Index head = 0; has_norm && head < heads; ++head) {
+      normalize_part(part, vectors + head * width, width);
+    }
+  }
+
+  // Applies the norm of heads and the rotation to queries or keys in place. The heads of an item
+  // share the cosines and sines.
+  void turn(Index part, Index item, Index first, Index last) const {
+    const AttentionPlan& plan = layer_.plan.attention;
+    float* vectors = projection(part).of(item) + first * plan.head_width;
+    if (!step_.config.qk_norm_last) {
+      normalize_heads(part, vectors, last - first);
     }
     if (plan.rope) {
       const Index position = position_of(step_.item(item));
-      kernels::rotate_row(vector, vector, 1, plan.head_width,
+      kernels::rotate_row(vectors, vectors, last - first, plan.head_width,
                           {.inverse_frequencies = has_long_factors(*plan.rope, position + 1)
                                                       ? layer_.long_inverse_frequencies
                                                       : layer_.inverse_frequencies,
@@ -308,8 +325,8 @@ class LayerStep {
                            .backward = plan.rope->reversed,
                            .factor = plan.rope->attention_factor});
     }
-    if (has_norm && step_.config.qk_norm_last) {
-      normalize_part(part, vector, plan.head_width);
+    if (step_.config.qk_norm_last) {
+      normalize_heads(part, vectors, last - first);
     }
   }
 
