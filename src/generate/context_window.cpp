@@ -48,14 +48,43 @@ bool ContextWindow::has_other_rotations() const {
 
 std::span<const float> ContextWindow::read() { return *read_chunk(decoder_->model().block_size()); }
 
-std::optional<std::span<const float>> ContextWindow::read_chunk(Index chunk) {
+// Keeps the last half of the block of a longer text. The keys and values of these tokens must be
+// recomputed, because their positions change; keeping only half makes that rare.
+void ContextWindow::cut() {
   const Index block = decoder_->model().block_size();
   if (std::ssize(tokens_) > block) {
-    // Keeps the last half of the block. The keys and values of these tokens must be recomputed,
-    // because their positions change; keeping only half makes that rare.
     tokens_.erase(tokens_.begin(), tokens_.end() - (block + 1) / 2);
     cache_.clear();
   }
+}
+
+bool ContextWindow::steps_read() const {
+  const auto count = std::min(std::ssize(tokens_), decoder_->model().block_size());
+  return has_cache() && options_.hook == nullptr && !model().is_changed() &&
+         decoder_->steps_read(count) && !decoder_->changes_keys(1, count);
+}
+
+Index ContextWindow::add_prompt_items(Index most, std::vector<DecodeItem>& items) {
+  cut();
+  if (cache_.layers() == 0) {
+    cache_ = decoder_->make_cache();
+  }
+  const Index begin = cache_.length();
+  const Index left = std::ssize(tokens_) - begin;
+  const Index count = std::min(most, left);
+  const Index vocabulary = model().vocab_size();
+  require(std::all_of(tokens_.begin() + begin, tokens_.begin() + begin + count,
+                      [=](std::int32_t id) { return id >= 0 && id < vocabulary; }),
+          "[ContextWindow] expected ids from 0 to ", vocabulary - 1);
+  for (Index i = 0; i < count; ++i) {
+    items.push_back({tokens_[static_cast<std::size_t>(begin + i)], &cache_, i, i + 1 == left});
+  }
+  return left - count;
+}
+
+std::optional<std::span<const float>> ContextWindow::read_chunk(Index chunk) {
+  const Index block = decoder_->model().block_size();
+  cut();
   if (!has_cache()) {
     return read_all();
   }

@@ -39,6 +39,11 @@ class ContextWindow {
   // Reads up to the next position that is a multiple of `chunk`. The grouping of tokens, and with
   // it every bit, then depends only on the tokens. Returns the logits if all are read.
   std::optional<std::span<const float>> read_chunk(Index chunk);
+  // Returns whether steps may read a prompt that has not been read; otherwise call read_chunk().
+  bool steps_read() const;
+  // Appends up to `most` tokens that are not cached to the items of a step; only the last token of
+  // the text wants logits. Call if steps_read(). Returns how many tokens are then left.
+  Index add_prompt_items(Index most, std::vector<DecodeItem>& items);
   // Continues from a cache of the first tokens, but not all. Call before the whole prompt is read.
   void adopt(KeyValueCache cache) { cache_ = std::move(cache); }
   const KeyValueCache& cache() const { return cache_; }
@@ -48,6 +53,7 @@ class ContextWindow {
  private:
   // Returns whether the tokens need other rotations than those of the cached keys: see longrope.
   bool has_other_rotations() const;
+  void cut();
   std::span<const float> read_all();
 
   Decoder* decoder_;

@@ -194,6 +194,7 @@ bool Decoder::changes_keys(Index before, Index after) const {
   return has_steps() && state_->packed->gpt->changes_keys(before, after);
 }
 bool Decoder::has_steps() const { return state_->packed.has_value(); }
+bool Decoder::steps_read(Index prompt) const { return has_steps() && !state_->rounds(prompt); }
 KeyValueCache Decoder::make_cache() const {
   return KeyValueCache(state_->steps().gpt->config(), DType::float32, state_->cache_type);
 }

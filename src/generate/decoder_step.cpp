@@ -77,6 +77,10 @@ struct MemberStep {
   }
 
   void run() const;
+
+ private:
+  Index gather_outputs() const;
+  void multiply_head(Index count) const;
 };
 
 // Computation of one layer by one team member, with the steps that run_block() calls.
@@ -171,11 +175,9 @@ class LayerStep {
   // Computes a key head with its query heads.
   void attend_alone(Index item, Index key_head) const {
     const AttentionPlan& plan = layer_.plan.attention;
-    turn(1, item, key_head);
+    turn(1, item, key_head, key_head + 1);
     keep_key_and_value(item, key_head);
-    for (Index head = first_head(plan, key_head); head < first_head(plan, key_head + 1); ++head) {
-      turn(0, item, head);
-    }
+    turn(0, item, first_head(plan, key_head), first_head(plan, key_head + 1));
     const ContextParts parts = parts_of(item);
     for (Index part = 0; part < parts.count(); ++part) {
       attend_part(item, key_head, parts, part);
@@ -185,16 +187,26 @@ class LayerStep {
 
   // Turns this member's share of the queries and keys, and keeps the keys and values.
   void turn_share() const {
-    const Index heads = layer_.plan.attention.heads;
     const Index key_heads = layer_.plan.attention.key_heads;
-    const Index keys = step_.batch * key_heads;
-    for (Index i = me_.share_begin(keys); i < me_.share_end(keys); ++i) {
-      turn(1, i / key_heads, i % key_heads);
-      keep_key_and_value(i / key_heads, i % key_heads);
-    }
-    const Index queries = step_.batch * heads;
-    for (Index i = me_.share_begin(queries); i < me_.share_end(queries); ++i) {
-      turn(0, i / heads, i % heads);
+    for_share(key_heads, [&](Index item, Index first, Index last) {
+      turn(1, item, first, last);
+      for (Index head = first; head < last; ++head) {
+        keep_key_and_value(item, head);
+      }
+    });
+    for_share(layer_.plan.attention.heads,
+              [&](Index item, Index first, Index last) { turn(0, item, first, last); });
+  }
+
+  // Calls body(item, first, last) for this member's share of the heads of all items.
+  template <class Body>
+  void for_share(Index heads, const Body& body) const {
+    const Index end = me_.share_end(step_.batch * heads);
+    for (Index i = me_.share_begin(step_.batch * heads); i < end;) {
+      const Index first = i % heads;
+      const Index last = std::min(heads, first + end - i);
+      body(i / heads, first, last);
+      i += last - first;
     }
   }
 
@@ -285,17 +297,26 @@ class LayerStep {
     }
   }
 
-  // Applies the norm of heads and the rotation to a query or key in place.
-  void turn(Index part, Index item, Index head) const {
-    const AttentionPlan& plan = layer_.plan.attention;
-    float* vector = projection(part).of(item) + head * plan.head_width;
+  // Normalises each query or key of some heads in place, if the model does.
+  void normalize_heads(Index part, float* vectors, Index heads) const {
+    const Index width = layer_.plan.attention.head_width;
     const bool has_norm = step_.config.qk_norm && !step_.config.qk_norm_whole;
-    if (has_norm && !step_.config.qk_norm_last) {
-      normalize_part(part, vector, plan.head_width);
+    for (Index head = 0; has_norm && head < heads; ++head) {
+      normalize_part(part, vectors + head * width, width);
+    }
+  }
+
+  // Applies the norm of heads and the rotation to queries or keys in place. The heads of an item
+  // share the cosines and sines.
+  void turn(Index part, Index item, Index first, Index last) const {
+    const AttentionPlan& plan = layer_.plan.attention;
+    float* vectors = projection(part).of(item) + first * plan.head_width;
+    if (!step_.config.qk_norm_last) {
+      normalize_heads(part, vectors, last - first);
     }
     if (plan.rope) {
       const Index position = position_of(step_.item(item));
-      kernels::rotate_row(vector, vector, 1, plan.head_width,
+      kernels::rotate_row(vectors, vectors, last - first, plan.head_width,
                           {.inverse_frequencies = has_long_factors(*plan.rope, position + 1)
                                                       ? layer_.long_inverse_frequencies
                                                       : layer_.inverse_frequencies,
@@ -304,8 +325,8 @@ class LayerStep {
                            .backward = plan.rope->reversed,
                            .factor = plan.rope->attention_factor});
     }
-    if (has_norm && step_.config.qk_norm_last) {
-      normalize_part(part, vector, plan.head_width);
+    if (step_.config.qk_norm_last) {
+      normalize_heads(part, vectors, last - first);
     }
   }
 
@@ -409,18 +430,39 @@ void MemberStep::run() const {
     LayerStep layer(*this, i);
     run_block(model.layers[static_cast<std::size_t>(i)].plan, layer);
   }
-  if (!post_norm) {
-    normalize(model.ln_f, work.stream, normalized);
+  if (const Index count = gather_outputs(); count > 0) {
+    multiply_head(count);
   }
-  for (Index b = 0; config.logit_scale > 0 && b < batch; ++b) {
-    kernels::loops<float>().scale(static_cast<float>(config.logit_scale), normalized.of(b),
-                                  model.width);
+}
+
+// Writes the head's inputs, of the items that want logits, to the first vectors of this member's
+// `normalized`. Returns their number.
+Index MemberStep::gather_outputs() const {
+  const StepVectors normalized = work.normalized(me.index);
+  Index count = 0;
+  for (Index b = 0; b < batch; ++b) {
+    if (!item(b).wants_logits) {
+      continue;
+    }
+    float* const to = normalized.of(count++);
+    if (!post_norm) {
+      model.normalize(model.ln_f, work.stream.of(b), to, model.width);
+    } else if (to != normalized.of(b)) {
+      std::copy_n(normalized.of(b), model.width, to);
+    }
+    if (config.logit_scale > 0) {
+      kernels::loops<float>().scale(static_cast<float>(config.logit_scale), to, model.width);
+    }
   }
+  return count;
+}
+
+void MemberStep::multiply_head(Index count) const {
   const Index panels = model.head.panels();
   const Index begin = me.share_begin(panels);
   const Index end = me.share_end(panels);
-  model.head.multiply(begin, end, batch, normalized, work.logits);
-  for (Index b = 0; config.logit_cap > 0 && b < batch; ++b) {
+  model.head.multiply(begin, end, count, work.normalized(me.index), work.logits);
+  for (Index b = 0; config.logit_cap > 0 && b < count; ++b) {
     kernels::loops<float>().soft_cap(static_cast<float>(config.logit_cap),
                                      work.logits.of(b) + begin * kPanelRows, nullptr,
                                      (end - begin) * kPanelRows);

@@ -19,8 +19,8 @@ EngineStatus sum(const EngineStatus& a, const EngineStatus& b) {
           .tokens = a.tokens + b.tokens};
 }
 
-// Positions of a prompt per step. Other sequences wait for them, so this is the smallest number
-// with about the full speed per position.
+// Positions of prompts per step. Other sequences wait for them, so this is the smallest number with
+// about the full speed per position.
 constexpr Index kPromptChunk = 32;
 
 }  // namespace

@@ -272,6 +272,45 @@ TEST_CASE("the bits of a step depend on neither the threads nor the other sequen
   }
 }
 
+TEST_CASE("a step reads prompts beside other texts with the bits of single steps") {
+  for (const NormPosition norm : {NormPosition::pre, NormPosition::post}) {
+    for (const WeightFormat format : {WeightFormat::float32, WeightFormat::int8}) {
+      GptConfig config = small_config();
+      config.norm = norm;
+      const Gpt gpt(config);
+      liven(gpt, 8);
+      Decoder decoder(gpt, format);
+      const std::vector<Ids> prompts{draw_ids(30, 53), draw_ids(12, 53), draw_ids(1, 53)};
+      std::vector<std::vector<float>> expected;
+      for (const Ids& prompt : prompts) {
+        KeyValueCache cache = gpt.make_cache();
+        for (const std::int32_t id : prompt) {
+          const DecodeItem item{id, &cache};
+          decoder.step({&item, 1});
+        }
+        expected.push_back(copied(decoder.logits(0)));
+      }
+      std::vector<KeyValueCache> caches;
+      for (std::size_t i = 0; i < 3; ++i) {
+        caches.push_back(gpt.make_cache());
+      }
+      std::vector<DecodeItem> items;
+      for (std::size_t i = 0; i < 3; ++i) {
+        const Index length = std::ssize(prompts[i]);
+        for (Index at = 0; at < length; ++at) {
+          items.push_back(
+              {prompts[i][static_cast<std::size_t>(at)], &caches[i], at, at + 1 == length});
+        }
+      }
+      decoder.step(items);
+      for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(caches[i].length() == std::ssize(prompts[i]));
+        CHECK(copied(decoder.logits(static_cast<Index>(i))) == expected[i]);
+      }
+    }
+  }
+}
+
 TEST_CASE("steps on sequences of different lengths extend each by one") {
   const Gpt gpt(small_config());
   liven(gpt, 9);

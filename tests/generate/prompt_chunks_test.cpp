@@ -147,13 +147,77 @@ TEST_CASE("other texts continue between the chunks of a prompt", "[engine]") {
   CHECK(tokens_before == 5);  // one with its own prompt, then one with each of four chunks
 }
 
+TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
+  const auto model = lively_model(257, 512);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, {.prompt_chunk = 32});
+  std::vector<Index> first_steps;
+  Index step = 1;
+  const auto begin = [&](std::size_t length, Index samples) {
+    Request request{.prompt = std::vector<std::int32_t>(length, 65),
+                    .options = {.max_new_tokens = 40, .ignore_end_of_text = true},
+                    .samples = samples};
+    request.on_token = [&, is_first = true](Index, const TokenChoice&) mutable {
+      if (is_first) {
+        first_steps.push_back(step);
+      }
+      is_first = false;
+    };
+    engine.begin(std::move(request));
+  };
+  for (const std::size_t length : {10, 11, 12}) {
+    begin(length, 1);  // 33 tokens together
+  }
+  for (; step < 3; ++step) {
+    engine.step();
+  }
+  CHECK(first_steps == std::vector<Index>{1, 1, 2});
+  begin(32, 12);
+  for (; step < 5; ++step) {
+    engine.step();
+  }
+  CHECK(first_steps == std::vector<Index>{1, 1, 2, 4});  // 28 tokens a step beside three texts
+  begin(40, 1);
+  while (engine.step()) {
+    ++step;
+  }
+  CHECK(first_steps.back() == 8);  // 10 tokens a step beside fifteen
+}
+
+TEST_CASE("a prompt with an id outside the vocabulary fails alone", "[engine]") {
+  const auto model = lively_model(257, 512);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, {.prompt_chunk = 32});
+  std::string message;
+  Index ends = 0;
+  for (const std::int32_t id : {65, 257, 66}) {
+    Request request{.prompt = {65, id}, .options = {.max_new_tokens = 4}};
+    request.on_end = [&](Index, const GenerateResult&) { ++ends; };
+    request.on_error = [&](const std::exception_ptr& error) {
+      try {
+        std::rethrow_exception(error);
+      } catch (const Error& found) {
+        message = found.what();
+      }
+    };
+    engine.begin(std::move(request));
+  }
+  while (engine.step()) {
+  }
+  CHECK(ends == 2);
+  CHECK(message == "[ContextWindow] expected ids from 0 to 256");
+}
+
 TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]") {
+  const Index chunk = GENERATE(64, 32);  // 32: steps of texts read prompts
   const auto model = lively_model(257, 1024);
   const Prompt lengthy{std::string(960, 'l'), 1};
   const Prompt brief{"ten bytes.", 2};
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = kChunk});
+  Engine engine(decoder, tokenizer, {.prompt_chunk = chunk});
   Index step = 0;
   const auto begin = [&](const Prompt& prompt, Index& first_step, GenerateResult& result) {
     Request request{.prompt = tokenizer.encode_prompt(prompt.text),
@@ -177,10 +241,10 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
   for (bool goes_on = true; goes_on; goes_on = engine.step()) {
     ++step;
   }
-  CHECK(short_step <= 3 + 2);
-  CHECK(long_step == 15 + 1);  // its chunks and that of the short one
-  check_same(long_result, texts_of(*model, {lengthy}, {.prompt_chunk = kChunk})[0]);
-  check_same(short_result, texts_of(*model, {brief}, {.prompt_chunk = kChunk})[0]);
+  CHECK(short_step <= 3 + 3);
+  CHECK(long_step <= 960 / chunk + 2);  // its chunks, and what the short one takes of others
+  check_same(long_result, texts_of(*model, {lengthy}, {.prompt_chunk = chunk})[0]);
+  check_same(short_result, texts_of(*model, {brief}, {.prompt_chunk = chunk})[0]);
 }
 
 TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {

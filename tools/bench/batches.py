@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Times llama.cpp and CTranslate2 generating 1 and 16 texts at once in one process; prints the rows of serve_load.py.
+"""Times llama.cpp, CTranslate2, OpenVINO and vLLM generating 1 and 16 texts at once; prints the rows of serve_load.py.
 
-usage: batches.py llama FILE.gguf | ct2 FOLDER [--clients 1,16] [--tokens 128] [--prompt 45] [--threads 2] [--dtype int8]
+usage: batches.py llama FILE.gguf | ct2 FOLDER | ov FOLDER | vllm FOLDER
+                  [--clients 1,16] [--tokens 128] [--prompt 45] [--threads 2] [--dtype int8]
 
 llama.cpp's batch API, through llama-cpp-python: the prompts one after the other, then a decode call for the next token of
-every text, and the largest logit of each by numpy. CTranslate2's generate_batch with a callback for each token. No server
-and no network; all texts begin together and no other joins, so nothing is between two steps.
+every text, and the largest logit of each by numpy. CTranslate2's generate_batch with a callback for each token. OpenVINO's
+ContinuousBatchingPipeline (openvino-genai) and vLLM's LLMEngine, step by step. No server and no network; all texts begin
+together and no other joins, so nothing is between two steps.
 """
 
 import argparse
 import json
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -66,7 +69,8 @@ def ct2_texts(options, count):
         options.model, device="cpu", compute_type=options.dtype, intra_threads=options.threads
     )
     draw = np.random.default_rng(1)
-    prompts = [[f"w{word}" for word in draw.integers(1, 50000, options.prompt)] for _ in range(count)]
+    words = json.loads((Path(options.model) / "vocabulary.json").read_text())
+    prompts = [[words[i] for i in draw.integers(100, 40000, options.prompt)] for _ in range(count)]
     times = []
 
     def told(result):
@@ -87,9 +91,64 @@ def ct2_texts(options, count):
     return times
 
 
+def stepped(options, step, is_busy):
+    """Returns the times since the start of all steps but those that only read prompts."""
+    begin = time.perf_counter()
+    times = []
+    while is_busy():
+        step()
+        times.append(time.perf_counter() - begin)
+    return times[len(times) - options.tokens :]
+
+
+def ov_texts(options, count):
+    import openvino_genai as g
+    from openvino import Tensor
+
+    wanted = g.SchedulerConfig()
+    wanted.cache_size, wanted.max_num_seqs, wanted.enable_prefix_caching = 1, count, False
+    wanted.max_num_batched_tokens = 16384
+    properties = {"INFERENCE_NUM_THREADS": options.threads}
+    if options.dtype == "float32":  # otherwise OpenVINO computes in bfloat16, with a cache of 8 bits
+        properties |= {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"}
+    pipe = g.ContinuousBatchingPipeline(options.model, wanted, "CPU", properties)
+    text = g.GenerationConfig(max_new_tokens=options.tokens, ignore_eos=True)
+    draw = np.random.default_rng(1)
+    handles = [
+        pipe.add_request(i, Tensor(draw.integers(100, 40000, (1, options.prompt))), text) for i in range(count)
+    ]
+    times = stepped(options, pipe.step, pipe.has_non_finished_requests)
+    if any(len(handle.read_all()[0].generated_ids) != options.tokens for handle in handles):
+        raise RuntimeError("expected texts of --tokens tokens")
+    return times
+
+
+def vllm_texts(options, count):
+    from vllm import EngineArgs, LLMEngine, SamplingParams
+
+    engine = LLMEngine.from_engine_args(
+        EngineArgs(
+            options.model,
+            dtype=options.dtype,
+            max_model_len=2048,
+            max_num_seqs=count,
+            enable_prefix_caching=False,
+        )
+    )
+    text = SamplingParams(temperature=0, max_tokens=options.tokens, ignore_eos=True, detokenize=False)
+    draw = np.random.default_rng(1)
+    for i in range(count):
+        prompt = draw.integers(100, 40000, options.prompt).tolist()
+        engine.add_request(str(i), {"prompt_token_ids": prompt}, text)
+    return stepped(options, engine.step, engine.has_unfinished_requests)
+
+
+KINDS = {"llama": llama_texts, "ct2": ct2_texts, "ov": ov_texts, "vllm": vllm_texts}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("kind", choices=("llama", "ct2"))
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("model")
     parser.add_argument("--clients", default="1,16")
     parser.add_argument("--tokens", type=int, default=128)
@@ -99,7 +158,7 @@ def main():
     options = parser.parse_args()
     rows = []
     for count in map(int, options.clients.split(",")):
-        times = (llama_texts if options.kind == "llama" else ct2_texts)(options, count)
+        times = KINDS[options.kind](options, count)
         gaps = np.diff(times)
         rows.append(
             {

@@ -16,6 +16,7 @@ struct DecodeItem {
   // Number of items directly before this one that extend the same cache: a step can read several
   // tokens of a sequence.
   Index ahead = 0;
+  bool wants_logits = true;
 };
 
 // Returns the bytes of keys and values of one position.
@@ -62,9 +63,12 @@ class Decoder {
   // Gpt::hidden does.
   void read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
             ForwardHook* hook = nullptr, Index prompt = 0);
-  // Appends the tokens to their sequences; logits(i) then predict the token after items[i]. With a
-  // hook, the caches must differ. Throws Error for an id outside the vocabulary and for a cache
-  // that is full or of another model; then no cache has grown.
+  // Returns whether steps may read a prompt of this many tokens: their products round as read()'s.
+  bool steps_read(Index prompt) const;
+  // Appends the tokens to their sequences; logits(i) then predict the token after the item that is
+  // number i of those that want logits. With a hook, the caches must differ. Throws Error for an id
+  // outside the vocabulary and for a cache that is full or of another model; then no cache has
+  // grown.
   void step(std::span<const DecodeItem> items, ForwardHook* hook = nullptr);
   // Returns logits [V], valid until the next read() or step().
   std::span<const float> logits(Index item) const;

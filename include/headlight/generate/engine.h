@@ -41,6 +41,8 @@ struct EngineOptions {
   // Prompts are read in chunks that end at multiples of this position, one chunk a step, so that
   // other texts do not wait long; 0: whole prompts. Must be a multiple or a divisor of 64. The
   // oldest prompt and the one with the least left alternate. Changes the last bits of the results.
+  // Up to 32, steps of texts also read prompts, where steps can: this many tokens of one or several
+  // prompts, minus 3 for every 2 texts, but at least a quarter.
   Index prompt_chunk = 0;
   // Total positions with keys and values, over all texts. A request waits until its maximum fits.
   // With prompt_chunk set, free positions keep the beginnings of earlier prompts for reuse. 0: no
@@ -76,7 +78,7 @@ class Engine {
   // Cancels a request. Its running texts end in the next step with FinishReason::cancelled; the
   // others do not start.
   void cancel(RequestId id);
-  // Generates one token for every running text and reads at most one prompt or chunk of one.
+  // Generates one token for every running text and reads at most one chunk of prompts.
   // Returns false when no request is left.
   bool step();
   EngineStatus status() const;

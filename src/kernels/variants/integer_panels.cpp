@@ -155,8 +155,8 @@ void add_block(const IntegerLayout& layout, const Block<Format>& block,
   }
 }
 
-// Is not inlined: in one function with all formats, V8 (WebAssembly) keeps the sums in memory, which
-// takes twice the time.
+// Is not inlined: in one function with all formats, V8 (WebAssembly) keeps the sums in memory,
+// which takes twice the time.
 template <class Format>
 [[gnu::noinline]] void add_panel(const Stretch& weights, const Rounded<Format, kTogether>& x,
                                  Index count, Lanes* totals) {
