@@ -132,7 +132,7 @@ struct BlockScores {
 };
 
 template <class Element>
-inline void prefetch(const Element* from, Index count) {
+[[gnu::always_inline]] inline void prefetch(const Element* from, Index count) {
   const auto* bytes = reinterpret_cast<const char*>(from);
   for (Index i = 0; i < count * static_cast<Index>(sizeof(Element)); i += 64) {
     __builtin_prefetch(bytes + i);

@@ -203,7 +203,8 @@ void unpack_pair(const IntegerLayout& layout, const PanelProduct& product, Index
 }
 
 // Prefetches part `part` of `parts` of the two panels after panel `first`.
-inline void ask_pair_behind(const PanelProduct& product, Index first, Index part, Index parts) {
+[[gnu::always_inline]] inline void ask_pair_behind(const PanelProduct& product, Index first,
+                                                   Index part, Index parts) {
   const Index lines = kStripPanels * product.panel_bytes / 64;
   const char* start =
       static_cast<const char*>(product.panels) + (first + kStripPanels) * product.panel_bytes;
