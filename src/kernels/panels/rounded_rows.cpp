@@ -49,7 +49,7 @@ RoundedRows::RoundedRows(WeightFormat format, const MatrixView<float>& x, Index 
       if (format_ == WeightFormat::int8) {
         integer_panels().round_strip(x.from(row, 0), height, columns_, strip(number));
       } else {
-        bfloat16_tiles()->pack_strip(x.from(row, 0), columns_, height,
+        bfloat16_tiles()->pack_strip(x.from(row, 0), columns_, height, columns_,
                                      reinterpret_cast<Bfloat16Bits*>(strip(number)));
       }
     }
