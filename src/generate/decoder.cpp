@@ -25,24 +25,34 @@ class PackedProducts final : public WeightProducts {
       if (is_hidden_matrix(weight)) {
         const DecoderLayer& layer = model.layers[static_cast<std::size_t>(weight.layer)];
         const auto name = std::string_view(weight.name).substr(0, weight.name.rfind('.'));
-        matrices_[model.gpt->find_part(name)] = &layer.matrix(weight.part);
+        matrices_[model.gpt->find_part(name)] = {&layer.matrix(weight.part), weight.part};
       }
     }
   }
   Tensor multiply(const Linear& linear, const Tensor& x) const override {
-    const PackedMatrix& matrix = *matrices_.at(&linear);
-    return rounds_ ? matrix.rounded_product(x) : matrix.product(x);
+    const auto& [matrix, part] = matrices_.at(&linear);
+    if (!rounds_) {
+      return matrix->product(x);
+    }
+    // Queries and keys keep two bytes: their errors move attention.
+    return matrix->rounded_product(x, part == Part::query_key_value ? kernels::Rounding::two_bytes
+                                                                    : kernels::Rounding::one_byte);
   }
   // Returns whether all matrices have the products that the object makes.
   bool are_possible() const {
     return !rounds_ || std::ranges::all_of(matrices_, [](const auto& named) {
-      return named.second->has_rounded_product();
+      return named.second.matrix->has_rounded_product();
     });
   }
 
  private:
   bool rounds_;
-  std::unordered_map<const Module*, const PackedMatrix*> matrices_;  // by Linear
+  struct NamedMatrix {
+    const PackedMatrix* matrix;
+    Part part;
+  };
+
+  std::unordered_map<const Module*, NamedMatrix> matrices_;  // by Linear
 };
 
 void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {

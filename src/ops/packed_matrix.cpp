@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "headlight/ops/layout.h"
-#include "kernels/panels/rounded_rows.h"
 #include "ops/common.h"
 #include "ops/matrix.h"
 
@@ -204,12 +203,12 @@ bool PackedMatrix::has_rounded_product() const {
   });
 }
 
-Tensor PackedMatrix::rounded_product(const Tensor& x) const {
+Tensor PackedMatrix::rounded_product(const Tensor& x, kernels::Rounding rounding) const {
   const Tensor whole = to_contiguous(x);  // [N, columns]
   const Index batch = x.size(0);
   Tensor padded = Tensor::empty({batch, panels() * kPanelRows});  // [N, rows]
   const kernels::RoundedRows rows(sections_.front().layout.format,
-                                  {whole.data<float>(), columns_, 1}, batch, columns_);
+                                  {whole.data<float>(), columns_, 1}, batch, columns_, rounding);
   const StepVectors to{padded.data<float>(), padded.size(1)};
   kernels::parallel_for(panels(), panels_of_chunk(panels()), [&](Index begin, Index end) {
     for_sections(begin, end, batch, to,

@@ -6,6 +6,7 @@
 
 #include "headlight/tensor/tensor.h"
 #include "kernels/panels/panels.h"
+#include "kernels/panels/rounded_rows.h"
 
 namespace headlight {
 
@@ -49,7 +50,8 @@ class PackedMatrix {
   Tensor product(const Tensor& x) const;
   // As product(), but rounds x to what the CPU multiplies fastest: see kernels::RoundedRows. Needs
   // has_rounded_product().
-  Tensor rounded_product(const Tensor& x) const;
+  Tensor rounded_product(const Tensor& x,
+                         kernels::Rounding rounding = kernels::Rounding::one_byte) const;
   bool has_rounded_product() const;
   // Returns rows [first, last), [last - first, columns], as the float32 weights that the panels
   // represent. `first` is a multiple of 16.

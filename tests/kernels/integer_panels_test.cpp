@@ -107,12 +107,13 @@ struct Panels {
   }
 
   // As product(), with the vectors rounded to bytes.
-  std::vector<float> rounded_product(const std::vector<float>& x) {
+  std::vector<float> rounded_product(const std::vector<float>& x,
+                                     kernels::Rounding rounding = kernels::Rounding::one_byte) {
     std::vector<float> y(x.size() / static_cast<std::size_t>(columns) * weights.size() /
                              static_cast<std::size_t>(columns),
                          -1);
     const kernels::PanelProduct all = described(x, y);
-    kernels::RoundedRows(WeightFormat::int8, {x.data(), columns, 1}, all.batch, columns)
+    kernels::RoundedRows(WeightFormat::int8, {x.data(), columns, 1}, all.batch, columns, rounding)
         .multiply(layout, all);
     return y;
   }
@@ -192,6 +193,8 @@ TEST_CASE("products with vectors of bytes are the sums of products") {
           CHECK(error_of(panels, exact, panels.rounded_product(exact)) < 2e-6);
           const std::vector<float> x = gaussians(batch * columns, 2);
           CHECK(error_of(panels, x, panels.rounded_product(x)) < 0.02);
+          const auto finer = panels.rounded_product(x, kernels::Rounding::two_bytes);
+          CHECK(error_of(panels, x, finer) < 2e-4);
         }
       }
     }

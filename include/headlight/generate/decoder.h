@@ -34,10 +34,10 @@ double position_bytes(const GptConfig& config, CacheType type);
 //
 // The model itself reads prompts, as a matrix product with its float32 weights. To read prompts
 // with the rounded weights too, call round_weights() first. The packed matrices replace the model's
-// where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS. Products
-// of longer prompts round the activations, too, if the CPU has instructions for that: with bfloat16
-// weights to bfloat16 (AVX512-BF16, AMX), with integer weights to bytes that share a scale with 31
-// neighbours (AVX-512 VNNI).
+// where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS.
+// Products of longer prompts round the activations, too, if the CPU has instructions for that: with
+// bfloat16 weights to bfloat16 (AVX512-BF16, AMX), with integer weights to bytes that share a scale
+// with 31 neighbours (AVX-512 VNNI).
 //
 // Models other than Gpt have no steps: generation computes the logits of the whole context for each
 // token.

@@ -88,6 +88,13 @@ struct StripProduct {
   const PanelProduct& panels;    // without x
   const char* strips = nullptr;  // of the first row
   void* unpacked = nullptr;      // memory for the blocks of a row
+  bool adds = false;             // y += the products
+};
+
+// Where a rounded strip goes, and what rounding removed, rounded the same way.
+struct StripMemory {
+  void* strip = nullptr;
+  void* rest = nullptr;  // may be null
 };
 
 struct IntegerPanels {
@@ -98,7 +105,8 @@ struct IntegerPanels {
   Index strip_rows = 0;      // 0: none
   Index strip_bytes = 0;     // of a block of columns
   Index unpacked_bytes = 0;  // of a block of columns
-  void (*round_strip)(const MatrixView<float>& x, Index rows, Index columns, void* strip) = nullptr;
+  void (*round_strip)(const MatrixView<float>& x, Index rows, Index columns,
+                      const StripMemory& to) = nullptr;
   void (*multiply_strips)(const IntegerLayout& layout, const StripProduct& product) = nullptr;
 };
 

@@ -34,20 +34,23 @@ bool RoundedRows::supports(WeightFormat format, Index columns) {
          columns % kBfloat16Depth == 0;
 }
 
-RoundedRows::RoundedRows(WeightFormat format, const MatrixView<float>& x, Index rows, Index columns)
+RoundedRows::RoundedRows(WeightFormat format, const MatrixView<float>& x, Index rows, Index columns,
+                         Rounding rounding)
     : format_(format),
       rows_(rows),
       columns_(columns),
       strip_rows_(rows_of_strip(format)),
       strip_bytes_(bytes_of_strip(format, columns)),
-      memory_(static_cast<std::size_t>(strips() * strip_bytes_)),
+      has_rest_(format == WeightFormat::int8 && rounding == Rounding::two_bytes),
+      memory_(static_cast<std::size_t>(strips() * strip_bytes_ * (has_rest_ ? 2 : 1))),
       start_(static_cast<char*>(memory_.data())) {
   parallel_for(strips(), row_grain(columns * strip_rows_), [&](Index begin, Index end) {
     for (Index number = begin; number < end; ++number) {
       const Index row = number * strip_rows_;
       const Index height = std::min(strip_rows_, rows_ - row);
       if (format_ == WeightFormat::int8) {
-        integer_panels().round_strip(x.from(row, 0), height, columns_, strip(number));
+        integer_panels().round_strip(x.from(row, 0), height, columns_,
+                                     {strip(number), has_rest_ ? rest(number) : nullptr});
       } else {
         bfloat16_tiles()->pack_strip(x.from(row, 0), columns_, height, columns_,
                                      reinterpret_cast<Bfloat16Bits*>(strip(number)));
@@ -71,8 +74,13 @@ void RoundedRows::multiply(const PanelLayout& layout, const PanelProduct& produc
     part.batch = std::min(strips_of_pass() * strip_rows_, rows_ - row);
     part.y += row * part.y_stride;
     if (is_integer) {
-      integer_panels().multiply_strips(
-          layout.integers, {.panels = part, .strips = strip(first), .unpacked = memory.data()});
+      StripProduct bytes{.panels = part, .strips = strip(first), .unpacked = memory.data()};
+      integer_panels().multiply_strips(layout.integers, bytes);
+      if (has_rest_) {
+        bytes.strips = rest(first);
+        bytes.adds = true;
+        integer_panels().multiply_strips(layout.integers, bytes);
+      }
     } else {
       multiply_strips(part, reinterpret_cast<const Bfloat16Bits*>(strip(first)), *bfloat16_tiles());
     }

@@ -39,48 +39,72 @@ inline std::uint32_t largest_magnitude(__m512i left, __m512i right) {
   return static_cast<std::uint32_t>(_mm_cvtsi128_si32(four));
 }
 
-// Rounds 32 elements of a row; those from `count` on count as 0. Elements below 2^-100 become 0.
-inline void round_block(const float* x, Index count, ByteBlock& to) {
+// 32 floats.
+struct Elements {
+  __m512 left;
+  __m512 right;
+};
+
+// Loads elements of a row; those from `count` on are 0.
+inline Elements elements_at(const float* x, Index count) {
   const auto mask = [&](Index first) {
     const Index rest = count - first;
     return static_cast<__mmask16>(rest >= 16 ? 0xFFFF : rest <= 0 ? 0 : (1 << rest) - 1);
   };
-  const __m512 left = _mm512_maskz_loadu_ps(mask(0), x);
-  const __m512 right = _mm512_maskz_loadu_ps(mask(16), x + 16);
-  const std::uint32_t largest =
-      largest_magnitude(reinterpret_cast<__m512i>(left), reinterpret_cast<__m512i>(right));
-  constexpr std::uint32_t kInfinity = 255U << 23;
-  constexpr std::uint32_t kTiny = 27U << 23;
-  const bool is_number = largest < kInfinity && largest >= kTiny;
-  const float inverse = is_number ? 127.0F / __builtin_bit_cast(float, largest) : 0.0F;
-  const __m512 factor = _mm512_set1_ps(inverse);
-  const auto bytes_of = [&](__m512 part) {
-    const __m512i whole = _mm512_maskz_cvtps_epi32(kAllLanes, _mm512_mul_ps(part, factor));
-    return _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_add_epi32(whole, _mm512_set1_epi32(128)));
-  };
-  const __m256i bytes =
-      is_number ? _mm256_set_m128i(bytes_of(right), bytes_of(left)) : _mm256_set1_epi8(-128);
-  const __m256i order = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15));
-  _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(to.numbers), _mm256_shuffle_epi8(bytes, order));
+  return {_mm512_maskz_loadu_ps(mask(0), x), _mm512_maskz_loadu_ps(mask(16), x + 16)};
+}
+
+// Writes the sums of 32 bytes in the order of their columns, minus 128.
+inline void add_up(__m256i bytes, ByteBlock& to) {
   const __m256i sums = _mm256_sad_epu8(bytes, _mm256_setzero_si256());
   const auto sum_of = [](__m128i pair) {
     return static_cast<int>(_mm_extract_epi64(pair, 0) + _mm_extract_epi64(pair, 1)) - 16 * 128;
   };
   const int first = sum_of(_mm256_castsi256_si128(sums));
   const int second = sum_of(_mm256_extracti128_si256(sums, 1));
-  to.scale = largest >= kInfinity ? __builtin_nanf("") : __builtin_bit_cast(float, largest) / 127;
-  to.scale = largest < kTiny ? 0.0F : to.scale;
   to.sums[0] = static_cast<float>(first) * to.scale;
   to.sums[1] = static_cast<float>(second) * to.scale;
   to.sum = static_cast<float>(first + second) * to.scale;
 }
 
-void round_strip(const MatrixView<float>& x, Index rows, Index columns, void* strip) {
-  auto* blocks = static_cast<ByteBlock*>(strip);
+// Rounds 32 elements; returns what rounding removed. Elements below 2^-100 become 0.
+inline Elements round_block(const Elements& x, ByteBlock& to) {
+  const std::uint32_t largest =
+      largest_magnitude(reinterpret_cast<__m512i>(x.left), reinterpret_cast<__m512i>(x.right));
+  constexpr std::uint32_t kInfinity = 255U << 23;
+  constexpr std::uint32_t kTiny = 27U << 23;
+  const float magnitude = __builtin_bit_cast(float, largest);
+  to.scale = largest >= kInfinity ? __builtin_nanf("") : largest < kTiny ? 0.0F : magnitude / 127;
+  const bool is_number = largest < kInfinity && largest >= kTiny;
+  const __m512 factor = _mm512_set1_ps(is_number ? 127.0F / magnitude : 0.0F);
+  const __m512 scale = _mm512_set1_ps(to.scale);
+  Elements rest = x;
+  const auto bytes_of = [&](__m512& part) {
+    const __m512i whole = is_number
+                              ? _mm512_maskz_cvtps_epi32(kAllLanes, _mm512_mul_ps(part, factor))
+                              : _mm512_setzero_si512();
+    part = _mm512_fnmadd_ps(_mm512_maskz_cvtepi32_ps(kAllLanes, whole), scale, part);
+    return _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_add_epi32(whole, _mm512_set1_epi32(128)));
+  };
+  const __m128i low = bytes_of(rest.left);
+  const __m256i bytes = _mm256_set_m128i(bytes_of(rest.right), low);
+  const __m256i order = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15));
+  _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(to.numbers), _mm256_shuffle_epi8(bytes, order));
+  add_up(bytes, to);
+  return rest;
+}
+
+void round_strip(const MatrixView<float>& x, Index rows, Index columns, const StripMemory& to) {
+  auto* blocks = static_cast<ByteBlock*>(to.strip);
+  auto* rest = static_cast<ByteBlock*>(to.rest);
   for (Index k = 0; k < columns; k += kScaleBlock) {
     for (Index row = 0; row < rows; ++row) {
-      round_block(x.at(row, k), columns - k, blocks[k / kScaleBlock * kStripRows + row]);
+      const Index place = k / kScaleBlock * kStripRows + row;
+      const Elements removed = round_block(elements_at(x.at(row, k), columns - k), blocks[place]);
+      if (rest != nullptr) {
+        round_block(removed, rest[place]);
+      }
     }
   }
 }
@@ -167,6 +191,7 @@ inline void add_signed_block(const SignedBlock<kGroups>& block, const ByteBlock*
 struct StripPlace {
   float* to;
   Index stride;
+  bool adds;
 };
 
 // Multiplies kRows rows of a strip by `panels` of the unpacked panels.
@@ -179,7 +204,9 @@ void multiply_rows(const SignedBlock<kGroups>* weights, Index blocks, const Byte
   }
   for (int row = 0; row < kRows; ++row) {
     for (Index p = 0; p < panels; ++p) {
-      _mm512_storeu_ps(y.to + row * y.stride + p * kPanelRows, totals[row][p]);
+      float* to = y.to + row * y.stride + p * kPanelRows;
+      const __m512 before = y.adds ? _mm512_loadu_ps(to) : _mm512_setzero_ps();
+      _mm512_storeu_ps(to, _mm512_add_ps(before, totals[row][p]));
     }
   }
 }
@@ -233,7 +260,8 @@ void multiply_signed(const IntegerLayout& layout, const StripProduct& product) {
             multiply_rows<decltype(size)::value, Format::kGroups, kHasLeast>(
                 weights, blocks, x + first, rest < 2 ? rest : 2,
                 {.to = panels.y + (row + first) * panels.y_stride + i * kPanelRows,
-                 .stride = panels.y_stride});
+                 .stride = panels.y_stride,
+                 .adds = product.adds});
           });
     }
   }
