@@ -166,7 +166,7 @@ TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
     };
     engine.begin(std::move(request));
   };
-  for (const std::size_t length : {10, 11, 12}) {
+  for (const std::size_t length : {10U, 11U, 12U}) {
     begin(length, 1);  // 33 tokens together
   }
   for (; step < 3; ++step) {
