@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,20 @@ struct RunningRequest {
     return std::ssize(request.prompt) - (prompt ? prompt->cache().length() : 0);
   }
 };
+
+// Calls `body`. An exception ends the request: on_error gets it, or without on_error the caller.
+template <class Body>
+void guarded(RunningRequest& request, const Body& body) {
+  try {
+    body();
+  } catch (...) {
+    request.status = RequestStatus::failed;
+    if (!request.request.on_error) {
+      throw;
+    }
+    request.request.on_error(std::current_exception());
+  }
+}
 
 // A text that is being generated.
 class RunningText {
