@@ -48,8 +48,8 @@ class PackedMatrix {
   // Returns x [N, columns] times the weight transposed, plus the bias: [N, rows]. Runs on all
   // threads.
   Tensor product(const Tensor& x) const;
-  // As product(), but rounds x to what the CPU multiplies fastest: see kernels::RoundedRows. Needs
-  // has_rounded_product().
+  // As product(), but rounds x to numbers that the CPU multiplies fastest: see
+  // kernels::RoundedRows. Needs has_rounded_product().
   Tensor rounded_product(const Tensor& x,
                          kernels::Rounding rounding = kernels::Rounding::one_byte) const;
   bool has_rounded_product() const;

@@ -91,7 +91,7 @@ struct StripProduct {
   bool adds = false;             // y += the products
 };
 
-// Where a rounded strip goes, and what rounding removed, rounded the same way.
+// Memory for a rounded strip, and for the differences from x, rounded in the same way.
 struct StripMemory {
   void* strip = nullptr;
   void* rest = nullptr;  // may be null

@@ -30,7 +30,7 @@ class RoundedRows {
  private:
   Index strips() const { return divided_up(rows_, strip_rows_); }
   char* strip(Index number) const { return start_ + number * strip_bytes_; }
-  // Returns what rounding a strip removed; only with two bytes.
+  // Returns the rounded differences of a strip from x; only with two bytes.
   char* rest(Index number) const { return strip(strips() + number); }
   // Returns the number of strips that the second-level cache holds beside two panels.
   Index strips_of_pass() const;

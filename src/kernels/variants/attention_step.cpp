@@ -1,10 +1,7 @@
 // Compiled once per instruction set, with the rules of loops.cpp.
 #include "kernels/attention/attention_step.h"
 
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
-
+#include "kernels/variants/half_floats.h"
 #include "kernels/variants/panels.h"
 #include "kernels/variants/tables.h"
 #include "kernels/variants/vector_math.h"
@@ -26,32 +23,8 @@ struct Int8 {
   std::int8_t number;
 };
 
-using HalfWords = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
 using HalfIntegers = std::int16_t __attribute__((vector_size(kVectorBytes / 2)));
 using QuarterIntegers = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
-
-// Converts binary16, with the instruction of CPUs that have AVX2.
-#if defined(__AVX512F__)
-inline Vector floats_of_halves(HalfWords halves) {
-  // With a mask: GCC 12 takes the plain form for uninitialized.
-  return reinterpret_cast<Vector>(_mm512_maskz_cvtph_ps(0xFFFF, reinterpret_cast<__m256i>(halves)));
-}
-#elif defined(__F16C__)
-inline Vector floats_of_halves(HalfWords halves) {
-  return reinterpret_cast<Vector>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(halves)));
-}
-#else
-// Fraction and exponent, moved to their places in a float, are the value times 2^-112, also for
-// subnormal values.
-inline Vector floats_of_halves(HalfWords halves) {
-  const Words words = __builtin_convertvector(halves, Words);
-  const Words magnitude = (words & 0x7FFF) << 13;
-  const Words special = reinterpret_cast<Words>(magnitude >= 0x0F800000) & 0x7F800000;
-  const Vector scaled = reinterpret_cast<Vector>(magnitude) * 0x1p112F;
-  return reinterpret_cast<Vector>(reinterpret_cast<Words>(scaled) | special |
-                                  (words & 0x8000) << 16);
-}
-#endif
 
 inline float float_at(const float* from) { return *from; }
 inline float float_at(const Bfloat16* from) {
@@ -66,11 +39,7 @@ inline Vector floats_at(const Bfloat16* from) {
   __builtin_memcpy(&halves, from, sizeof halves);
   return reinterpret_cast<Vector>(__builtin_convertvector(halves, Words) << 16);
 }
-inline Vector floats_at(const Float16* from) {
-  HalfWords halves;
-  __builtin_memcpy(&halves, from, sizeof halves);
-  return floats_of_halves(halves);
-}
+inline Vector floats_at(const Float16* from) { return floats_of_halves(from); }
 inline Vector floats_at(const Int8* from) {
   QuarterIntegers numbers;
   __builtin_memcpy(&numbers, from, sizeof numbers);

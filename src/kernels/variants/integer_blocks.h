@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/variants/half_floats.h"
 #include "kernels/variants/integer_products.h"
 
 // Included only by integer_panels.cpp and byte_products.h of this folder: the places of blocks in
@@ -7,33 +8,9 @@
 namespace headlight::kernels {
 namespace {
 
-using Float16s = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
 using Bytes = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
 
 constexpr Index kAhead = 14;  // blocks to prefetch
-
-// Converts finite float16 numbers.
-inline Vector floats_of_halves(const char* from) {
-#if defined(__AVX512F__)
-  constexpr __mmask16 kAll = 0xFFFF;  // see looked_up()
-  return reinterpret_cast<Vector>(
-      _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(from))));
-#elif defined(__F16C__)
-  return reinterpret_cast<Vector>(
-      _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(from))));
-#elif defined(__aarch64__)
-  float16x4_t halves;
-  __builtin_memcpy(&halves, from, sizeof halves);
-  return reinterpret_cast<Vector>(vcvt_f32_f16(halves));
-#else
-  Float16s halves;
-  __builtin_memcpy(&halves, from, sizeof halves);
-  const Words words = __builtin_convertvector(halves, Words);
-  constexpr float kRebias = 5.192296858534828e33F;  // 2^(127 - 15): the exponents differ by this
-  const Vector magnitudes = reinterpret_cast<Vector>((words & 0x7FFFU) << 13) * kRebias;
-  return reinterpret_cast<Vector>(reinterpret_cast<Words>(magnitudes) | (words & 0x8000U) << 16);
-#endif
-}
 
 inline Vector floats_of_bytes(const char* from) {
   Bytes bytes;
