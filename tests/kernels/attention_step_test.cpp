@@ -1,7 +1,9 @@
 #include "kernels/attention/attention_step.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -107,6 +109,43 @@ void check_steps(double cap) {
   }
 }
 
+// Checks that a step reads keys and values of 16 bits like floats with the same numbers.
+void check_halves(CacheType type, std::uint16_t (*half_of)(float),
+                  float (*float_of)(std::uint16_t)) {
+  for (const Index width : {1, 7, 20, 64}) {
+    const Index length = 70;
+    const auto rounded = [&](std::uint64_t stream) {
+      std::vector<float> values = gaussians(length * width, stream);
+      values[0] = 0x1p-24F;  // subnormal in float16
+      for (float& value : values) {
+        value = float_of(half_of(value));
+      }
+      return values;
+    };
+    const BlocksOfOneHead whole(rounded(2), rounded(3), length, width);
+    std::vector<std::vector<std::uint16_t>> halves;
+    std::vector<const void*> starts;
+    for (const std::vector<float>& block : whole.blocks) {
+      std::vector<std::uint16_t>& half = halves.emplace_back(block.size());
+      std::ranges::transform(block, half.begin(), half_of);
+      starts.push_back(half.data());
+    }
+    const auto query = gaussians(width, 1);
+    std::vector<float> expected(static_cast<std::size_t>(width));
+    std::vector<float> output(static_cast<std::size_t>(width));
+    kernels::AttentionStep step{.queries = query.data(),
+                                .blocks = whole.starts.data(),
+                                .values = kernels::kAttentionBlock * width,
+                                .length = length,
+                                .width = width};
+    attend_in_parts(step, expected);
+    step.blocks = starts.data();
+    step.type = type;
+    attend_in_parts(step, output);
+    CHECK(output == expected);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a step of attention is the softmax of the scores times the values") { check_steps(0); }
@@ -159,74 +198,13 @@ TEST_CASE("query heads that share a key head have the bits of one head alone") {
 }
 
 TEST_CASE("a step of attention reads bfloat16 keys and values") {
-  for (const Index width : {1, 7, 20, 64}) {
-    const Index length = 70;
-    const auto rounded = [&](std::uint64_t stream) {
-      std::vector<float> values = gaussians(length * width, stream);
-      for (float& value : values) {
-        value = static_cast<float>(BFloat16(value));
-      }
-      return values;
-    };
-    const auto query = gaussians(width, 1);
-    const BlocksOfOneHead whole(rounded(2), rounded(3), length, width);
-    std::vector<std::vector<BFloat16>> halves;
-    std::vector<const void*> starts;
-    for (const std::vector<float>& block : whole.blocks) {
-      std::vector<BFloat16>& half = halves.emplace_back();
-      for (const float value : block) {
-        half.emplace_back(value);
-      }
-      starts.push_back(half.data());
-    }
-    std::vector<float> expected(static_cast<std::size_t>(width));
-    std::vector<float> output(static_cast<std::size_t>(width));
-    kernels::AttentionStep step{.queries = query.data(),
-                                .blocks = whole.starts.data(),
-                                .values = kernels::kAttentionBlock * width,
-                                .length = length,
-                                .width = width};
-    attend_in_parts(step, expected);
-    step.blocks = starts.data();
-    step.type = CacheType::bfloat16;
-    attend_in_parts(step, output);
-    CHECK(output == expected);
-  }
+  check_halves(CacheType::bfloat16, float_to_bfloat16, [](std::uint16_t bits) {
+    return static_cast<float>(std::bit_cast<BFloat16>(bits));
+  });
 }
 
 TEST_CASE("a step of attention reads float16 keys and values") {
-  for (const Index width : {1, 7, 20, 64}) {
-    const Index length = 70;
-    const auto rounded = [&](std::uint64_t stream) {
-      std::vector<float> values = gaussians(length * width, stream);
-      values[0] = 0x1p-24F;  // subnormal
-      for (float& value : values) {
-        value = half_to_float(float_to_half(value));
-      }
-      return values;
-    };
-    const BlocksOfOneHead whole(rounded(2), rounded(3), length, width);
-    std::vector<std::vector<std::uint16_t>> halves;
-    std::vector<const void*> starts;
-    for (const std::vector<float>& block : whole.blocks) {
-      std::vector<std::uint16_t>& half = halves.emplace_back(block.size());
-      std::ranges::transform(block, half.begin(), float_to_half);
-      starts.push_back(half.data());
-    }
-    const auto query = gaussians(width, 1);
-    std::vector<float> expected(static_cast<std::size_t>(width));
-    std::vector<float> output(static_cast<std::size_t>(width));
-    kernels::AttentionStep step{.queries = query.data(),
-                                .blocks = whole.starts.data(),
-                                .values = kernels::kAttentionBlock * width,
-                                .length = length,
-                                .width = width};
-    attend_in_parts(step, expected);
-    step.blocks = starts.data();
-    step.type = CacheType::float16;
-    attend_in_parts(step, output);
-    CHECK(output == expected);
-  }
+  check_halves(CacheType::float16, float_to_half, half_to_float);
 }
 
 TEST_CASE("a step of attention reads keys and values of 8 bits with their scales") {
