@@ -16,7 +16,7 @@ struct HeadMatrices {
 
 // Returns the matrices of the head at `place` among the heads of a layer, with low-rank updates.
 HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dtype);
-// The same for several heads of a layer, whose output matrix [C, H D] the caller has: computing it
+// For several heads of a layer: the caller computes the layer's output matrix [C, H D] once, which
 // takes long if it is stored in another form.
 HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dtype,
                            const Tensor& output);

@@ -14,8 +14,8 @@
 
 namespace story_facts_test {
 
-// The stories of data/stories are read here: what a step says about its address must be true of the
-// model that configs/toy.toml trains.
+// Reads the stories of data/stories: the text of a step must be true of the model that
+// configs/toy.toml trains.
 using namespace headlight;
 using namespace headlight::test;
 using Json = nlohmann::json;
