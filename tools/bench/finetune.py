@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Fine-tunes with TRL and PEFT what `headlight train configs/chat.toml` does, for comparison.
 
-usage: finetune.py MODEL RUN [--epochs N] [--order FILE] [--steps N]
+usage: finetune.py MODEL [RUN] [--epochs N] [--order FILE] [--steps N]
 
 MODEL: the base model as a Hugging Face folder. RUN: a run of configs/chat.toml with max_iters 0, whose
-adapter both trainings start from. --order: the numbers of the conversations in the order of training; otherwise
+adapter both trainings start from; without it, all weights are trained. --order: the numbers of the conversations in the order of training; otherwise
 TRL shuffles them itself. --steps ends the training early. Prints the seconds of the training and the loss on the last tenth of
 data/cards.jsonl, as Headlight evaluates it. Needs torch, transformers, trl and peft.
 """
@@ -81,7 +81,7 @@ class StopAfter(TrainerCallback):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
-    parser.add_argument("run")
+    parser.add_argument("run", nargs="?")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--order")
     parser.add_argument("--steps", type=int, default=0)
@@ -94,7 +94,8 @@ def main():
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     model = AutoModelForCausalLM.from_pretrained(args.model, dtype=torch.float32)
-    model = PeftModel.from_pretrained(model, Path(args.run) / "latest", is_trainable=True)
+    if args.run:
+        model = PeftModel.from_pretrained(model, Path(args.run) / "latest", is_trainable=True)
     config = SFTConfig(output_dir=tempfile.mkdtemp(), per_device_train_batch_size=8, num_train_epochs=args.epochs,
                        learning_rate=5e-4, weight_decay=0.0,
                        adam_beta2=0.999, max_grad_norm=1.0, max_length=513, assistant_only_loss=True,
@@ -107,7 +108,8 @@ def main():
     start = time.time()
     trainer.train()
     seconds = time.time() - start
-    print(json.dumps({"seconds": seconds, "validation_loss": validation_loss(model.eval(), tokenizer, rows[kept:])}))
+    print(json.dumps({"seconds": seconds, "steps": trainer.state.global_step,
+                      "validation_loss": validation_loss(model.eval(), tokenizer, rows[kept:])}))
 
 
 if __name__ == "__main__":

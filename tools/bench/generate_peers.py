@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Times prompts and decoding of one Llama model in Headlight, OpenVINO, llama.cpp and CTranslate2, in turn.
+"""Times prompts and decoding of one Llama model in Headlight, OpenVINO, llama.cpp, ik_llama.cpp and CTranslate2, in turn.
 
 usage: generate_peers.py prepare MODEL.gguf FOLDER     (once: writes the forms that the programs read)
        generate_peers.py MODEL.gguf FOLDER [--rounds 3] [--threads 2] [--rows "decode 16,prompt 256"]
 
 Prints a Markdown table of medians: milliseconds to the end of a prompt, and milliseconds a token after
 a context of so many positions. Every measurement is a process of its own. Needs openvino, optimum-intel,
-nncf (without torchvision), llama-cpp-python and ctranslate2. HEADLIGHT: the program (default
-build/release/headlight).
+nncf (without torchvision), llama-cpp-python, ik-llama-cpp-python and ctranslate2. HEADLIGHT: the program
+(default build/release/headlight).
 """
 
 import argparse
@@ -27,10 +27,12 @@ CONTEXTS = [16, 512, 4096]
 PROMPTS = [16, 256, 4096]
 # Precision: Headlight's --weights and the forms of the others; None: the program does not have it.
 FORMS = {
-    "float32": {"headlight": "float32", "openvino": "fp32/f32", "llama": "f32", "ctranslate2": "float32"},
-    "bfloat16": {"headlight": "bfloat16", "openvino": "fp32/bf16", "llama": "f16"},
-    "int8": {"headlight": "int8", "openvino": "int8/bf16", "llama": "q8_0", "ctranslate2": "int8"},
-    "4 bits": {"headlight": "stored", "openvino": "int4/bf16", "llama": "stored"},
+    "float32": {"headlight": "float32", "openvino": "fp32/f32", "llama": "f32", "ik_llama": "f32",
+                "ctranslate2": "float32"},
+    "bfloat16": {"headlight": "bfloat16", "openvino": "fp32/bf16", "llama": "f16", "ik_llama": "f16"},
+    "int8": {"headlight": "int8", "openvino": "int8/bf16", "llama": "q8_0", "ik_llama": "q8_0",
+             "ctranslate2": "int8"},
+    "4 bits": {"headlight": "stored", "openvino": "int4/bf16", "llama": "stored", "ik_llama": "stored"},
 }
 
 
@@ -94,6 +96,30 @@ def llama(path: Path, threads: int, length: int):
     return step, model.reset
 
 
+def ik_llama(path: Path, threads: int, length: int):
+    import numpy
+    from ik_llama_cpp import _ctypes_api
+    from ik_llama_cpp._internals import IkContext, IkModel, make_batch_range
+
+    model = IkModel(str(path))
+    context = IkContext(model, n_ctx=length, n_threads=threads)
+    state = {"length": 0}
+
+    def step(ids: list[int]) -> int:
+        batch = make_batch_range(ids, pos_start=state["length"])
+        if context.decode(batch) != 0:
+            raise RuntimeError("llama_decode failed")
+        _ctypes_api.llama_batch_free(batch)
+        state["length"] += len(ids)
+        return int(numpy.ctypeslib.as_array(context.get_logits(), (model.n_vocab,)).argmax())
+
+    def reset() -> None:
+        context.kv_cache_clear()
+        state["length"] = 0
+
+    return step, reset
+
+
 def stepwise(step, reset, prompt: int, rounds: int) -> dict:
     """Times a prompt and the tokens after it, of a program that is called once a step."""
     first, later = [], []
@@ -145,7 +171,8 @@ def one(program: str, form: str, gguf: str, folder: Path, threads: int, prompt: 
         report = stepwise(*openvino(folder, form, threads), prompt, rounds)
     else:
         path = Path(gguf) if form == "stored" else folder / f"{form}.gguf"
-        report = stepwise(*llama(path, threads, prompt + NEW_TOKENS + 8), prompt, rounds)
+        load = llama if program == "llama" else ik_llama
+        report = stepwise(*load(path, threads, prompt + NEW_TOKENS + 8), prompt, rounds)
     return report | {"mib": peak_rss_mib()}
 
 
@@ -190,8 +217,8 @@ def main() -> None:
         rounds = 1 if int(prompt) > 1000 else 3
         print(json.dumps(one(program, form, args.model, Path(args.folder), args.threads, int(prompt), rounds)))
         return
-    print("| row | unit | Headlight | OpenVINO | llama.cpp | CTranslate2 | best other / Headlight | MiB |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
+    print("| row | unit | Headlight | OpenVINO | llama.cpp | ik_llama.cpp | CTranslate2 | best other / Headlight | MiB |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     for precision in args.rows.split(","):
         for length in map(int, args.lengths.split(",")):
             found = measure_length(args, precision, length)
