@@ -136,6 +136,8 @@ void serve_command(const Options& options) {
     std::vector<ServedModel> models;
     for (const std::string& argument : options.positionals()) {
       models.push_back(open_model(argument, options, decoding));
+      log_info(concat_text(models.back().name, ": keys and values in ",
+                           name_of(decoding.cache_type(*models.back().loaded.model))));
       names.push_back(models.back().name);
     }
     return models;

@@ -102,6 +102,12 @@ double position_bytes(const GptConfig& config, CacheType type) {
   return bytes;
 }
 
+CacheType usual_cache_type(const LanguageModel& model, WeightFormat format) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  const bool is_packed = gpt != nullptr && gpt->stored_embedding() != nullptr;
+  return is_packed || format != WeightFormat::float32 ? CacheType::float16 : CacheType::float32;
+}
+
 struct Decoder::State {
   State(const LanguageModel& whole_model, WeightFormat format, CacheType type)
       : whole(whole_model), cache_type(type) {

@@ -1,6 +1,7 @@
 #include "generate/decoder_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/loops.h"
 #include "nn/packed_weight.h"
@@ -36,6 +37,22 @@ DecoderLayer blank_layer(const GptConfig& config, Index layer) {
         inverse_frequencies(at_length(*attention.rope, longest), attention.head_width);
   }
   return blank;
+}
+
+// Adds a layer. Its rotation gets a place of its own unless an earlier layer has an equal one.
+void add_layer(DecoderModel& model, DecoderLayer layer) {
+  const AttentionPlan& plan = layer.plan.attention;
+  const auto equal = std::ranges::find_if(model.layers, [&](const DecoderLayer& other) {
+    return other.plan.attention.rope == plan.rope &&
+           other.plan.attention.head_width == plan.head_width;
+  });
+  if (equal != model.layers.end()) {
+    layer.turns = equal->turns;
+  } else {
+    layer.turns = model.turns_width;
+    model.turns_width += 2 * std::ssize(layer.inverse_frequencies);
+  }
+  model.layers.push_back(std::move(layer));
 }
 
 // Returns the parameters of norms that have no weights.
@@ -79,7 +96,7 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat format)
   }
   position_embedding = model.weight(Part::position_embedding);
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-    layers.push_back(blank_layer(model.config(), layer));
+    add_layer(*this, blank_layer(model.config(), layer));
   }
   if (!model.config().norm_weights) {
     ln_f = plain_norm(model.config());

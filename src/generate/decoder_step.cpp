@@ -45,6 +45,37 @@ Index first_head(const AttentionPlan& plan, Index key_head) {
 
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 
+// Returns the place of an item's cosines and sines for a layer.
+kernels::PositionTurns turns_of(const DecoderLayer& layer, const StepWorkspace& work, Index item) {
+  const Index pairs = std::ssize(layer.inverse_frequencies);
+  float* const cosines = work.turns.of(item) + layer.turns;
+  return {.cosines = cosines, .sines = cosines + pairs, .pairs = pairs};
+}
+
+// Computes the rotations of all items once for all layers.
+void compute_turns(const DecoderModel& model, std::span<const DecodeItem> items,
+                   const StepWorkspace& work) {
+  Index computed = 0;
+  for (const DecoderLayer& layer : model.layers) {
+    const std::optional<RopeOptions>& rope = layer.plan.attention.rope;
+    if (!rope || layer.turns < computed) {
+      continue;
+    }
+    for (Index b = 0; b < std::ssize(items); ++b) {
+      const Index position = position_of(items[static_cast<std::size_t>(b)]);
+      kernels::compute_turns({.inverse_frequencies = has_long_factors(*rope, position + 1)
+                                                         ? layer.long_inverse_frequencies
+                                                         : layer.inverse_frequencies,
+                              .position = static_cast<std::int32_t>(position),
+                              .style = rope->style,
+                              .backward = rope->reversed,
+                              .factor = rope->attention_factor},
+                             turns_of(layer, work, b));
+    }
+    computed = layer.turns + 2 * std::ssize(layer.inverse_frequencies);
+  }
+}
+
 // Returns the multiply-adds of a step on `batch` sequences.
 Index step_work(const DecoderModel& model, Index batch) {
   Index work = model.head.rows() * model.width;
@@ -81,6 +112,11 @@ struct MemberStep {
  private:
   Index gather_outputs() const;
   void multiply_head(Index count) const;
+};
+
+struct HeadRange {
+  Index begin;
+  Index end;
 };
 
 // Computation of one layer by one team member, with the steps that run_block() calls.
@@ -306,8 +342,7 @@ class LayerStep {
     }
   }
 
-  // Applies the norm of heads and the rotation to queries or keys in place. The heads of an item
-  // share the cosines and sines.
+  // Applies the norm of heads and the rotation to queries or keys in place.
   void turn(Index part, Index item, Index first, Index last) const {
     const AttentionPlan& plan = layer_.plan.attention;
     float* vectors = projection(part).of(item) + first * plan.head_width;
@@ -315,15 +350,8 @@ class LayerStep {
       normalize_heads(part, vectors, last - first);
     }
     if (plan.rope) {
-      const Index position = position_of(step_.item(item));
-      kernels::rotate_row(vectors, vectors, last - first, plan.head_width,
-                          {.inverse_frequencies = has_long_factors(*plan.rope, position + 1)
-                                                      ? layer_.long_inverse_frequencies
-                                                      : layer_.inverse_frequencies,
-                           .position = static_cast<std::int32_t>(position),
-                           .style = plan.rope->style,
-                           .backward = plan.rope->reversed,
-                           .factor = plan.rope->attention_factor});
+      kernels::turn_row(vectors, last - first, plan.head_width, plan.rope->style,
+                        turns_of(layer_, work_, item));
     }
     if (step_.config.qk_norm_last) {
       normalize_heads(part, vectors, last - first);
@@ -352,6 +380,37 @@ class LayerStep {
            kernels::attention_sums(layer_.plan.attention.head_width);
   }
 
+  // Returns the key heads that this member computes, if they are shared evenly, or all.
+  HeadRange own_heads() const {
+    const Index all = layer_.plan.attention.key_heads;
+    return heads_are_shared_evenly() ? HeadRange{me_.share_begin(all), me_.share_end(all)}
+                                     : HeadRange{0, all};
+  }
+
+  // Returns the keys that follow the blocks up to `end` of a head: more of the head, or the first
+  // of the next head or the next item.
+  kernels::NextKeys keys_after(Index item, Index key_head, const ContextParts& parts,
+                               Index end) const {
+    const HeadRange heads = own_heads();
+    if (end < parts.blocks) {
+      return first_keys(item, key_head, parts, end);
+    }
+    if (key_head + 1 < heads.end) {
+      return first_keys(item, key_head + 1, parts, 0);
+    }
+    return item + 1 < step_.batch ? first_keys(item + 1, heads.begin, parts_of(item + 1), 0)
+                                  : kernels::NextKeys();
+  }
+
+  kernels::NextKeys first_keys(Index item, Index key_head, const ContextParts& parts,
+                               Index block) const {
+    const KeyValueCache& cache = *step_.item(item).cache;
+    const Index rest = parts.length - block * KeyValueCache::kBlock;
+    return {.block = cache.blocks(number_)[static_cast<std::size_t>(parts.before + block)],
+            .keys = key_head * kernels::cached_head(cache.type(), layer_.plan.attention.head_width),
+            .count = std::min(rest, KeyValueCache::kBlock)};
+  }
+
   // Computes a part of the context for the query heads of a key head. The queries must be
   // normalised and rotated already.
   void attend_part(Index item, Index key_head, const ContextParts& parts, Index part) const {
@@ -368,7 +427,7 @@ class LayerStep {
         {.queries = projection(0).of(item) + head * width,
          .heads = first_head(plan, key_head + 1) - head,
          .blocks = blocks + begin,
-         .next = end < parts.blocks ? blocks[end] : nullptr,
+         .next = keys_after(item, key_head, parts, end),
          .type = cache.type(),
          .keys = key_head * size,
          .values = (plan.key_heads + key_head) * size,
@@ -502,11 +561,13 @@ StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threa
   inner = make(batch, model.layers[0].matrix(Part::mlp_in).rows());
   gated = make(batch, model.layers[0].matrix(Part::mlp_gate).rows());
   logits = make(batch, model.head.rows());
+  turns = make(batch, model.turns_width);
   normalized_ = make(threads * batch, model.width);
 }
 
 void run_step(const DecoderModel& model, std::span<const DecodeItem> items,
               const StepWorkspace& workspace, Index threads) {
+  compute_turns(model, items, workspace);
   kernels::parallel_team(threads, step_work(model, std::ssize(items)), [&](const TeamMember& me) {
     MemberStep{.model = model, .items = items, .work = workspace, .me = me}.run();
   });

@@ -259,8 +259,27 @@ std::vector<TokenProbability> Sampler::distribution(const Tensor& logits,
   return distribution_;
 }
 
+// Returns the most likely token if no option changes the order of the logits, else -1: compute()
+// then finds the token or the error.
+std::int32_t Sampler::plain_choice(std::span<const float> logits,
+                                   std::span<const char> allowed) const {
+  const SamplingOptions& options = options_;
+  if (options.temperature != 0 || options.repetition_penalty != 1 ||
+      options.presence_penalty != 0 || options.frequency_penalty != 0 ||
+      !options.logit_bias.empty() || !allowed.empty()) {
+    return -1;
+  }
+  const auto id = static_cast<std::int32_t>(
+      kernels::decode_loops().likeliest(logits.data(), std::ssize(logits)));
+  return std::ranges::find(excluded_, id) == excluded_.end() ? id : -1;
+}
+
 std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history,
                            std::span<const char> allowed) {
+  if (const std::int32_t id = plain_choice(logits, allowed); id >= 0) {
+    ++draws_;
+    return id;
+  }
   scores_.assign(logits.begin(), logits.end());
   compute(history, allowed);
   const std::int32_t id = choose_token(distribution_, random_.uniform(draws_++));

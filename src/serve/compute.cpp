@@ -29,8 +29,9 @@ Compute::Compute(const std::vector<ServedModel>& models, const ServeOptions& opt
     : options_(options), served_(models) {
   models_.reserve(models.size());
   for (const ServedModel& model : models) {
-    models_.push_back(
-        {Decoder(*model.loaded.model, WeightFormat::float32, options.cache_type), nullptr});
+    models_.push_back({Decoder(*model.loaded.model, WeightFormat::float32,
+                               options.cache_type.value_or(usual_cache_type(*model.loaded.model))),
+                       nullptr});
     make_engine(models_.size() - 1);
   }
   status_.context_tokens = options.context_tokens * std::ssize(models);

@@ -39,7 +39,8 @@ Index checked_context(const std::vector<ServedModel>& models, const ServeOptions
                   "expected a different name for each, got '", escaped(model.name), "' twice");
     const GptConfig& config = model.loaded.model->config();
     const Index positions = context_tokens(options, config.block_size);
-    bytes += position_bytes(config, options.cache_type) * static_cast<double>(positions);
+    const CacheType type = options.cache_type.value_or(usual_cache_type(*model.loaded.model));
+    bytes += position_bytes(config, type) * static_cast<double>(positions);
     if (model.draft_room != nullptr) {
       bytes += model.draft_room->position_bytes() * static_cast<double>(positions);
       model.draft_room->limit(positions);

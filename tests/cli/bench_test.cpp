@@ -176,6 +176,9 @@ TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]"
   CHECK(report["prompt_mfu"].get<double>() > 0);
   // Product weights and five norms of width 16, float32, without biases.
   CHECK(report["bytes_per_token"] == 4 * (kProductWeights + 5 * 16));
+  CHECK(report["cache_type"] == "float32");
+  CHECK(report_of({"generate", "--weights", "int8", "--prompt_tokens", "3", "--new_tokens",
+                   "2"})["cache_type"] == "float16");
   CHECK(report["bandwidth_share"].get<double>() ==
         Approx(report["bytes_per_token"].get<double>() / (token / 1e3) /
                (1e9 * report["read_gb_per_second"].get<double>())));

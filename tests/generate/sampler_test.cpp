@@ -60,6 +60,23 @@ std::string error_of(const SamplingOptions& options, const Tensor& logits,
 
 }  // namespace
 
+TEST_CASE("at temperature 0 the sampler takes the first likeliest token that is not excluded") {
+  const SamplingOptions greedy{.temperature = 0};
+  std::vector<float> logits(3000, -1.0F);
+  logits[2100] = 5;
+  logits[2900] = 5;
+  CHECK(Sampler(greedy).next(logits, {}) == 2100);
+  CHECK(Sampler(greedy, 0, {7, 2100}).next(logits, {}) == 2900);
+  std::vector<char> allowed(3000, 1);
+  allowed[2100] = 0;
+  CHECK(Sampler(greedy).next(logits, {}, allowed) == 2900);
+  SamplingOptions biased = greedy;
+  biased.logit_bias = {{.token = 3, .bias = 10}};
+  CHECK(Sampler(biased).next(logits, {}) == 3);
+  logits[1] = std::numeric_limits<float>::quiet_NaN();
+  CHECK_THROWS_AS(Sampler(greedy).next(logits, {}), Error);
+}
+
 TEST_CASE("without any filter the distribution is the softmax of the logits") {
   check_distribution(distribution({}, logits_of({0.5, 0.125, 0.25, 0.125})),
                      {{0, 0.5}, {1, 0.125}, {2, 0.25}, {3, 0.125}});

@@ -257,6 +257,25 @@ TEST_CASE("a NaN weight gives a NaN product") {
   }
 }
 
+TEST_CASE("the likeliest score is the first of the largest; other than numbers give no place") {
+  with_each_variant([] {
+    const auto& likeliest = kernels::decode_loops().likeliest;
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const Index n : {1, 15, 16, 1024, 1041, 5000}) {
+      std::vector<float> scores(static_cast<std::size_t>(n), -infinity);
+      CHECK(likeliest(scores.data(), n) == -1);
+      for (const Index place : {n - 1, n / 2, Index{0}}) {
+        scores[static_cast<std::size_t>(place)] = -3;
+        CHECK(likeliest(scores.data(), n) == place);
+      }
+      for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity}) {
+        scores.back() = bad;
+        CHECK(likeliest(scores.data(), n) == -1);
+      }
+    }
+  });
+}
+
 TEST_CASE("softmax weights are exponentials to the last digits") {
   std::vector<double> scores;
   for (int i = 0; i <= 4000; ++i) {

@@ -85,6 +85,7 @@ class Sampler {
  private:
   // Computes distribution_ from scores_.
   void compute(std::span<const std::int32_t> history, std::span<const char> allowed = {});
+  std::int32_t plain_choice(std::span<const float> logits, std::span<const char> allowed) const;
   void adjust_scores(std::span<const std::int32_t> history);
   void choose_candidates();
 

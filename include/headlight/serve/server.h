@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,9 @@ struct ServeOptions {
   // Folder of training runs, which the page shows live; empty: none.
   std::string runs = {};
 
-  CacheType cache_type = CacheType::float32;
-  Index slots = 16;  // sequences generated in parallel, per model
-  Index queue = 64;  // requests that may wait for a slot; 429 for more
+  std::optional<CacheType> cache_type = {};  // empty: usual_cache_type() of each model
+  Index slots = 16;                          // sequences generated in parallel, per model
+  Index queue = 64;                          // requests that may wait for a slot; 429 for more
   // Positions of the key/value cache, per model. 0: a block for every slot, but at most 8192 or one
   // block, whichever is larger.
   Index context_tokens = 0;

@@ -48,7 +48,7 @@ constexpr const char* kBenchDetails =
     "             flops, bytes, gflops_per_second, gb_per_second, bound, bound_ms}]\n"
     "  generate   ms_per_token, ms_per_token_min, ms_per_token_max, tokens_per_second,\n"
     "             ms_to_first_token, prompt_tokens, prompt_flops_per_second, prompt_mfu,\n"
-    "             new_tokens, bytes_per_token, read_gb_per_second, bandwidth_share\n"
+    "             new_tokens, bytes_per_token, read_gb_per_second, bandwidth_share, cache_type\n"
     "  gemm       products[{layer, pass, m, n, k, ms, gflops_per_second, count}], step_ms,\n"
     "             step_gflops_per_second, gemm_flops_per_second, blas_flops_per_second\n"
     "  memory     read_gb_per_second, copy_gb_per_second, triad_gb_per_second\n"

@@ -110,7 +110,9 @@ BenchReport bench_generate(const BenchTask& task) {
       prompt_flops(model->config(), lengths.prompt) / (first_ms.median / 1e3);
   const double prompt_share = prompt_rate / measure_gemm_rates().own;
   BenchReport report;
+  const CacheType cache_type = decoding.cache_type(*model, format_of(form));
   report.json = {{"weights", name_of(form)},
+                 {"cache_type", name_of(cache_type)},
                  {"ms_per_token", token_ms.median},
                  {"ms_per_token_min", token_ms.min},
                  {"ms_per_token_max", token_ms.max},
@@ -133,7 +135,8 @@ BenchReport bench_generate(const BenchTask& task) {
           "products\n",
           first_ms.median, lengths.prompt, prompt_rate / 1e9, 100 * prompt_share) +
       fmt::format("{:.1f} MB of weights a token: {:.0f} % of the memory bandwidth ({:.1f} GB/s)\n",
-                  bytes / 1e6, 100 * share, limit / 1e9);
+                  bytes / 1e6, 100 * share, limit / 1e9) +
+      fmt::format("keys and values in {}\n", name_of(cache_type));
   return report;
 }
 

@@ -10,8 +10,11 @@ namespace headlight::cli {
 void add_precision_options(Options& options, const std::string& precision) {
   options
       .choice("weights", precision + " of the weight matrices", kChoiceNames<MatrixForm>, "stored")
-      .choice("cache_type", precision + " of cached keys and values", kChoiceNames<CacheType>,
-              "float32");
+      .choice("cache_type",
+              precision +
+                  " of cached keys and values (default: float32 with float32 weights, "
+                  "else float16)",
+              kChoiceNames<CacheType>);
 }
 
 void add_decoding_options(Options& options) {
@@ -24,7 +27,9 @@ void add_decoding_options(Options& options) {
 
 Decoding::Decoding(const Options& options)
     : matrices_(options.chosen<MatrixForm>("weights")),
-      cache_type_(options.chosen<CacheType>("cache_type")),
+      cache_type_(options.given("cache_type")
+                      ? std::optional(options.chosen<CacheType>("cache_type"))
+                      : std::nullopt),
       speculate_(options.has("speculate") ? options.text("speculate") : "") {}
 
 void Decoding::load() {
@@ -41,9 +46,9 @@ void Decoding::load() {
 
 std::shared_ptr<DraftRoom> Decoding::draft_room() {
   load();
-  return decoder_
-             ? std::make_shared<DraftRoom>(position_bytes(model_->model->config(), cache_type_))
-             : nullptr;
+  return decoder_ ? std::make_shared<DraftRoom>(
+                        position_bytes(model_->model->config(), cache_type(*model_->model)))
+                  : nullptr;
 }
 
 MakeDrafter Decoding::drafter(const Tokenizer& tokenizer, std::shared_ptr<DraftRoom> room) {

@@ -23,11 +23,17 @@ class Decoding {
   explicit Decoding(const Options& options);
 
   MatrixForm matrices() const { return matrices_; }
-  CacheType cache_type() const { return cache_type_; }
+  // Returns --cache_type, if given.
+  const std::optional<CacheType>& cache_type() const { return cache_type_; }
+  // Returns the type of keys and values of a model.
+  CacheType cache_type(const LanguageModel& model,
+                       WeightFormat format = WeightFormat::float32) const {
+    return cache_type_.value_or(usual_cache_type(model, format));
+  }
   // Returns the decoder of a model, whose matrices are packed as `format` unless they are packed
   // already.
   Decoder decoder(const LanguageModel& model, WeightFormat format = WeightFormat::float32) const {
-    return Decoder(model, format, cache_type_);
+    return Decoder(model, format, cache_type(model, format));
   }
   // Returns room for the drafters of one model; null without a smaller model. Loads it.
   std::shared_ptr<DraftRoom> draft_room();
@@ -39,7 +45,7 @@ class Decoding {
   void load();
 
   MatrixForm matrices_;
-  CacheType cache_type_;
+  std::optional<CacheType> cache_type_;
   std::string speculate_;
   MakeDrafter ngrams_ = {};
   std::optional<LoadedModel> model_ = {};

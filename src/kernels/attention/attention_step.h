@@ -16,6 +16,13 @@ inline constexpr Index kAttentionBlock = 64;
 // largest score, and the sum of the weights exp(score - largest).
 constexpr Index attention_sums(Index width) { return width + 2; }
 
+// The keys that are read after a part.
+struct NextKeys {
+  const void* block = nullptr;  // null: none
+  Index keys = 0;               // as AttentionStep::keys
+  Index count = 0;              // positions in the block
+};
+
 // The query heads of one key head with a part of the context: sums over softmax weights of
 // scale query keys^T, as in flash-decoding (https://pytorch.org/blog/flash-decoding).
 // blocks[t / kAttentionBlock] holds position t of the part; the head's keys start at offset `keys`
@@ -26,7 +33,7 @@ struct AttentionStep {
   const float* queries = nullptr;  // [heads, D]
   Index heads = 1;                 // query heads
   const void* const* blocks = nullptr;
-  const void* next = nullptr;  // block that the caller reads afterwards, for prefetching
+  NextKeys next = {};  // for prefetching
   CacheType type = CacheType::float32;
   Index keys = 0;  // in elements; int8: with the scales, in bytes
   Index values = 0;

@@ -57,36 +57,71 @@ CosineAndSine cosine_and_sine(double angle) {
   return {((quarter + 1) & 2) != 0 ? -c : c, (quarter & 2) != 0 ? -s : s};
 }
 
+namespace {
+
+// Writes the cosines and sines of pairs [first, first + count).
+template <class T>
+void write_turns(const RowRotation& rotation, Index first, Index count, T* cosines, T* sines) {
+  const auto position = static_cast<float>(rotation.position);
+  for (Index i = 0; i < count; ++i) {
+    const float angle =
+        position * rotation.inverse_frequencies[static_cast<std::size_t>(first + i)];
+    const CosineAndSine turn = cosine_and_sine(static_cast<double>(angle));
+    cosines[i] = static_cast<T>(turn.cosine * rotation.factor);
+    sines[i] = static_cast<T>((rotation.backward ? -turn.sine : turn.sine) * rotation.factor);
+  }
+}
+
+// Pairs of a head's r elements.
+struct PairRange {
+  Index first;
+  Index count;
+  Index all;  // r / 2
+};
+
+// Rotates some pairs of one head.
+template <class T>
+void rotate_pairs_of_head(const T* x, T* y, RotaryStyle style, const PairRange& pairs,
+                          const Rotation<T>& by) {
+  if (style == RotaryStyle::half) {
+    const Index a = pairs.first;
+    loops<T>().rotate_halves(x + a, x + a + pairs.all, by, y + a, y + a + pairs.all, pairs.count);
+  } else {
+    const Index a = 2 * pairs.first;
+    loops<T>().rotate_pairs(x + a, by, y + a, pairs.count);
+  }
+}
+
+}  // namespace
+
 template <class T>
 void rotate_row(const T* x, T* y, Index heads, Index width, const RowRotation& rotation) {
   const auto pairs = static_cast<Index>(rotation.inverse_frequencies.size());
-  const auto position = static_cast<float>(rotation.position);
-  T cosine[kPairs];
-  T sine[kPairs];
+  T cosines[kPairs];
+  T sines[kPairs];
   for (Index first = 0; first < pairs; first += kPairs) {
     const Index count = std::min(kPairs, pairs - first);
-    for (Index i = 0; i < count; ++i) {
-      const float angle =
-          position * rotation.inverse_frequencies[static_cast<std::size_t>(first + i)];
-      const CosineAndSine turn = cosine_and_sine(static_cast<double>(angle));
-      cosine[i] = static_cast<T>(turn.cosine * rotation.factor);
-      sine[i] = static_cast<T>((rotation.backward ? -turn.sine : turn.sine) * rotation.factor);
-    }
+    write_turns(rotation, first, count, cosines, sines);
     for (Index head = 0; head < heads; ++head) {
-      const Index start = head * width;
-      if (rotation.style == RotaryStyle::half) {
-        const Index a = start + first;
-        loops<T>().rotate_halves(x + a, x + a + pairs, {cosine, sine}, y + a, y + a + pairs, count);
-      } else {
-        const Index a = start + 2 * first;
-        loops<T>().rotate_pairs(x + a, {cosine, sine}, y + a, count);
-      }
+      rotate_pairs_of_head(x + head * width, y + head * width, rotation.style,
+                           {first, count, pairs}, {cosines, sines});
     }
   }
   if (y != x) {
     for (Index head = 0; head < heads; ++head) {
       std::copy_n(x + head * width + 2 * pairs, width - 2 * pairs, y + head * width + 2 * pairs);
     }
+  }
+}
+
+void compute_turns(const RowRotation& rotation, const PositionTurns& turns) {
+  write_turns(rotation, 0, turns.pairs, turns.cosines, turns.sines);
+}
+
+void turn_row(float* x, Index heads, Index width, RotaryStyle style, const PositionTurns& turns) {
+  for (Index head = 0; head < heads; ++head) {
+    rotate_pairs_of_head(x + head * width, x + head * width, style, {0, turns.pairs, turns.pairs},
+                         {turns.cosines, turns.sines});
   }
 }
 

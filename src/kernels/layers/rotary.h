@@ -22,6 +22,18 @@ struct RowRotation {
 template <class T>
 void rotate_row(const T* x, T* y, Index heads, Index width, const RowRotation& rotation);
 
+// Cosines and sines of a position, for many rows.
+struct PositionTurns {
+  float* cosines;  // [pairs]
+  float* sines;    // [pairs]
+  Index pairs;     // r / 2
+};
+
+// Computes the turns of a position; their `pairs` are those of the frequencies.
+void compute_turns(const RowRotation& rotation, const PositionTurns& turns);
+// Rotates x [heads, width] in place, with the bits of rotate_row().
+void turn_row(float* x, Index heads, Index width, RotaryStyle style, const PositionTurns& turns);
+
 // Accurate to one unit in the last place of double for |angle| < 2^31. Uses only additions and
 // multiplications, so every CPU variant gives the same bits. Exposed for tests.
 struct CosineAndSine {

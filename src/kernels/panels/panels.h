@@ -72,6 +72,9 @@ struct DecodeLoops {
   // Returns the sum of the weights.
   double (*softmax_weights)(const double* scores, double largest, double temperature,
                             double* weights, Index n);
+  // Returns the first place of the largest score; -1 if one is NaN or infinity, or all are minus
+  // infinity.
+  Index (*likeliest)(const float* scores, Index n);
 };
 
 // Returns whether panels of integers are faster than float32 tiles for many vectors: true for

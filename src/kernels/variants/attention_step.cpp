@@ -72,7 +72,8 @@ struct Block {
   const AttentionStep& step;
   const Element* keys;       // [kAttentionBlock, D]
   const Element* values;     // [kAttentionBlock, D]
-  const Element* next_keys;  // of the next block, for prefetching
+  const Element* next_keys;  // for prefetching
+  Index next_count;          // their positions
   Index count;               // positions
   Index hidden;              // positions at the start that the queries do not see
 };
@@ -107,6 +108,28 @@ template <class Element>
     __builtin_prefetch(bytes + i);
   }
 }
+
+// Prefetches the next keys in `steps` equal pieces.
+template <class Element>
+struct KeysAhead {
+  KeysAhead(const Block<Element>& block, Index steps)
+      : next(reinterpret_cast<const char*>(block.next_keys)),
+        lines(block.next_count * block.step.width * static_cast<Index>(sizeof(Element)) / 64),
+        lines_of_step((lines + steps - 1) / steps) {}
+
+  [[gnu::always_inline]] void ask() {
+    const Index count = lines < lines_of_step ? lines : lines_of_step;
+    for (Index line = 0; line < count; ++line) {
+      __builtin_prefetch(next + 64 * line);
+    }
+    next += 64 * count;
+    lines -= count;
+  }
+
+  const char* next;
+  Index lines;  // left
+  Index lines_of_step;
+};
 
 // The sums of one query head in memory.
 struct AttentionSums {
@@ -268,6 +291,7 @@ inline void add_columns_of_values(const Block<Element>& block, Index first, Inde
   const Index width = block.step.width;
   const Element* values = block.values + d;
   const bool leads = first + head + d == 0;  // prefetches the next keys for all
+  KeysAhead<Element> ahead(block, (block.count + kSums - 1) / kSums);
   Lanes sums[kHeads][kWide][kSums] = {};
   const auto add = [&](Index t, int chain) {
 #pragma GCC unroll 4
@@ -285,15 +309,18 @@ inline void add_columns_of_values(const Block<Element>& block, Index first, Inde
   Index t = 0;
   for (; t + kSums <= block.count; t += kSums) {
     if (leads) {
-      prefetch(block.next_keys + t * width, kSums * width);
+      ahead.ask();
     }
 #pragma GCC unroll 2
     for (int c = 0; c < kSums; ++c) {
       add(t + c, c);
     }
   }
-  for (int c = 0; t < block.count; ++t, ++c) {
-    add(t, c);
+  if (t < block.count) {
+    if (leads) {
+      ahead.ask();
+    }
+    add(t, 0);
   }
   for (int h = 0; h < kHeads; ++h) {
     float* to = sums_of(block.step, first + head + h).values + d;
@@ -399,11 +426,18 @@ void attend(const AttentionStep& step) {
     const auto at = [&](const void* start, Index offset) {
       return static_cast<const Element*>(start) + offset;
     };
-    const void* next = rest > kAttentionBlock ? memory[1] : step.next;
+    const bool has_next = rest > kAttentionBlock;
+    const Index next_rest = rest - kAttentionBlock;
+    const NextKeys next =
+        !has_next ? step.next
+                  : NextKeys{.block = memory[1],
+                             .keys = step.keys,
+                             .count = next_rest < kAttentionBlock ? next_rest : kAttentionBlock};
     attend_block<Element>({.step = step,
                            .keys = at(*memory, step.keys),
                            .values = at(*memory, step.values),
-                           .next_keys = at(next != nullptr ? next : *memory, step.keys),
+                           .next_keys = at(next.block, next.keys),
+                           .next_count = next.count,
                            .count = rest < kAttentionBlock ? rest : kAttentionBlock,
                            .hidden = begin == 0 ? step.hidden : 0});
   }

@@ -183,13 +183,57 @@ double softmax_weights(const double* scores, double largest, double temperature,
   return sum;
 }
 
+// Returns the largest of some scores; infinity if one is NaN or infinity.
+inline float largest_score(const float* scores, Index n) {
+  constexpr float kInfinity = __builtin_inff();
+  const Vector infinity = Vector{} + kInfinity;
+  Vector largest = -infinity;
+  Index i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    const Vector some = load_vector(scores + i);
+    const Vector bounded = some < infinity ? some : infinity;
+    largest = bounded > largest ? bounded : largest;
+  }
+  float best = -kInfinity;
+  for (int lane = 0; lane < kWidth; ++lane) {
+    best = largest[lane] > best ? largest[lane] : best;
+  }
+  for (; i < n; ++i) {
+    const float bounded = scores[i] < kInfinity ? scores[i] : kInfinity;
+    best = bounded > best ? bounded : best;
+  }
+  return best;
+}
+
+Index likeliest(const float* scores, Index n) {
+  constexpr Index kChunk = 1024;  // scores of which only one chunk is read again
+  constexpr float kInfinity = __builtin_inff();
+  float best = -kInfinity;
+  Index place = 0;
+  for (Index i = 0; i < n; i += kChunk) {
+    const float largest = largest_score(scores + i, n - i < kChunk ? n - i : kChunk);
+    if (largest > best) {
+      best = largest;
+      place = i;
+    }
+  }
+  if (best == kInfinity || best == -kInfinity) {
+    return -1;
+  }
+  while (scores[place] != best) {
+    ++place;
+  }
+  return place;
+}
+
 }  // namespace
 
 namespace HEADLIGHT_VARIANT {
 
 const DecodeLoops kDecodeLoops = {.multiply_float32 = multiply<Float32>,
                                   .multiply_bfloat16 = multiply<PairOfBFloat16>,
-                                  .softmax_weights = softmax_weights};
+                                  .softmax_weights = softmax_weights,
+                                  .likeliest = likeliest};
 
 }  // namespace HEADLIGHT_VARIANT
 }  // namespace headlight::kernels

@@ -21,6 +21,7 @@ inline Vector floats_of_bytes(const char* from) {
 // Steps and least values of a block.
 template <int kGroups>
 struct Steps {
+  Steps() = default;
   Steps(const IntegerLayout& layout, const char* header, const char* block) {
     for (int p = 0; p < kParts; ++p) {
       const Index values = p * kWidth;  // before this part
@@ -45,14 +46,14 @@ struct Steps {
   }
 
   // total += the products of a group. `sums` are those of numbers - offset with x / scale, x_sum is
-  // the sum of x / scale.
-  void add_to(Lanes& total, const Integers (&sums)[kParts], int group, float scale,
-              std::int32_t x_sum, bool has_least) const {
+  // the sum of x.
+  void add_to(Lanes& total, const Integers (&sums)[kParts], int group, float scale, float x_sum,
+              bool has_least) const {
     for (int p = 0; p < kParts; ++p) {
       total.part[p] += __builtin_convertvector(sums[p], Vector) * (step[group].part[p] * scale);
     }
     if (has_least) {
-      add_product(least[group], static_cast<float>(x_sum) * scale, total);
+      add_product(least[group], x_sum, total);
     }
   }
 
@@ -69,14 +70,18 @@ struct Stretch {
     const Index in_span = number & ((Index{1} << layout.span_shift) - 1);
     return header(number) + layout.header_bytes + in_span * layout.block_bytes;
   }
-  // Is always inlined: GCC regards the function as pure and omits calls of it.
-  [[gnu::always_inline]] void ask_behind(Index number) const {
+  // Prefetches the block kAhead blocks behind one, in each of `panels` adjacent panels. Is always
+  // inlined: GCC regards the function as pure and omits calls of it.
+  [[gnu::always_inline]] void ask_behind(Index number, Index panels) const {
     const bool is_in_panel = number + kAhead < blocks;
     const Index next = is_in_panel ? number + kAhead : number + kAhead - blocks;
-    const Index begin = is_in_panel ? 0 : panel_bytes;
-    __builtin_prefetch(header(next) + begin);
-    for (Index offset = begin; offset < begin + layout.block_bytes; offset += 64) {
-      __builtin_prefetch(block(next) + offset);
+    const Index begin = is_in_panel ? 0 : panels * panel_bytes;
+    for (Index panel = 0; panel < panels; ++panel) {
+      const Index start = begin + panel * panel_bytes;
+      __builtin_prefetch(header(next) + start);
+      for (Index offset = start; offset < start + layout.block_bytes; offset += 64) {
+        __builtin_prefetch(block(next) + offset);
+      }
     }
   }
 

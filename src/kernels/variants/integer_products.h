@@ -175,6 +175,8 @@ inline void add_products(Weights a, const Factors& b, Sums& sums) {
                                                   reinterpret_cast<uint8x16_t>(b.low)));
 }
 
+inline Sums sums_from(std::int32_t start) { return {.high = {}, .low = Integers{} + start}; }
+
 inline Integers total_of(const Sums& sums) { return (sums.high << 8) + sums.low; }
 
 #else
@@ -245,6 +247,8 @@ inline void add_products(Weights a, Factors b, Sums& sums) {
   sums += (left << 16 >> 16) * (right << 16 >> 16) + (left >> 16) * (right >> 16);
 #endif
 }
+
+inline Sums sums_from(std::int32_t start) { return Integers{} + start; }
 
 inline Integers total_of(const Sums& sums) { return sums; }
 

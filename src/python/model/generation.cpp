@@ -28,7 +28,7 @@ struct GenerationArguments {
   GenerateOptions options;
   Index samples = 1;
   WeightFormat weights = WeightFormat::float32;
-  CacheType cache_type = CacheType::float32;
+  std::optional<CacheType> cache_type = {};
 };
 
 template <class T>
@@ -89,7 +89,9 @@ void set_weights(GenerationArguments& into, nb::handle value, const char* name) 
 }
 
 void set_cache_type(GenerationArguments& into, nb::handle value, const char* name) {
-  into.cache_type = parse_name<CacheType>(name, read_texts(value, name).front());
+  if (!value.is_none()) {
+    into.cache_type = parse_name<CacheType>(name, read_texts(value, name).front());
+  }
 }
 
 struct GenerationKey {
@@ -317,7 +319,7 @@ std::string signature(const std::string& name, const std::string& end) {
          "stop: str | list[str] | None = None, logprobs: int | None = None, "
          "grammar: str | None = None, json_schema: str | dict[str, typing.Any] | None = None, "
          "ignore_end_of_text: bool = False, use_cache: bool = True, weights: str = \"float32\", "
-         "cache_type: str = \"float32\", speculate: str | None = None" +
+         "cache_type: str | None = None, speculate: str | None = None" +
          end;
 }
 
@@ -339,8 +341,7 @@ void add_generation(nb::module_& module, nb::class_<Model>& model) {
           "grammar, json_schema : generate only texts that match (GBNF, JSON schema).\n"
           "weights : \"float32\", \"bfloat16\" or \"int8\", precision of the matrices.\n"
           "cache_type : \"float32\", \"bfloat16\", \"float16\" or \"int8\", precision of cached "
-          "keys "
-          "and values.\n"
+          "keys and values. None: float32 with float32 weights, else float16.\n"
           "speculate : \"ngram\" or \"ngram:N\" guesses that the text repeats itself, and computes "
           "several tokens in a step. The text stays the same.\n"
           "samples : number of texts for each prompt.\n\n"

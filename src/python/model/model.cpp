@@ -53,7 +53,9 @@ Model& Model::not_used_here() {
   return *this;
 }
 
-std::shared_ptr<Decoder> Model::decoder(WeightFormat format, CacheType cache_type) {
+std::shared_ptr<Decoder> Model::decoder(WeightFormat format,
+                                        const std::optional<CacheType>& chosen_type) {
+  const CacheType cache_type = chosen_type.value_or(usual_cache_type(gpt(), format));
   std::uint64_t version = 0;
   for (const ModelWeight& weight : gpt().weights()) {
     version += weight.tensor.version();

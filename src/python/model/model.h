@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -45,7 +46,8 @@ class Model {
   };
 
   // Returns the packed weights; packs them again after a change. Call it while in use.
-  std::shared_ptr<Decoder> decoder(WeightFormat format, CacheType cache_type);
+  // `cache_type`: empty for usual_cache_type().
+  std::shared_ptr<Decoder> decoder(WeightFormat format, const std::optional<CacheType>& cache_type);
 
   // Adds a hook to every pass, after the earlier ones. Call both while in use.
   void add_hook(std::shared_ptr<ForwardHook> hook);
