@@ -176,9 +176,12 @@ TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]"
   CHECK(report["prompt_mfu"].get<double>() > 0);
   // Product weights and five norms of width 16, float32, without biases.
   CHECK(report["bytes_per_token"] == 4 * (kProductWeights + 5 * 16));
+  // The token in the middle sees the prompt and two tokens: their keys and values.
+  CHECK(report["cache_bytes_per_token"] == 4 * 2 * kAttentionWidth * 5);
+  const double bytes =
+      report["bytes_per_token"].get<double>() + report["cache_bytes_per_token"].get<double>();
   CHECK(report["bandwidth_share"].get<double>() ==
-        Approx(report["bytes_per_token"].get<double>() / (token / 1e3) /
-               (1e9 * report["read_gb_per_second"].get<double>())));
+        Approx(bytes / (token / 1e3) / (1e9 * report["read_gb_per_second"].get<double>())));
 }
 
 TEST_CASE("bench gemm lists the products that a training step consists of", "[cli]") {
