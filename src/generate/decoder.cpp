@@ -92,14 +92,19 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
 
 }  // namespace
 
-double position_bytes(const GptConfig& config, CacheType type) {
+double context_bytes(const GptConfig& config, CacheType type, Index positions) {
   double bytes = 0;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const AttentionPlan plan = block_plan(config, layer).attention;
-    bytes += 2.0 * static_cast<double>(plan.key_heads) *
+    const Index seen = plan.window > 0 ? std::min(plan.window, positions) : positions;
+    bytes += 2.0 * static_cast<double>(plan.key_heads * seen) *
              cached_bytes(type, static_cast<double>(plan.head_width));
   }
   return bytes;
+}
+
+double position_bytes(const GptConfig& config, CacheType type) {
+  return context_bytes(config, type, 1);
 }
 
 CacheType usual_cache_type(const LanguageModel& model, WeightFormat format) {
@@ -225,12 +230,13 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
     return;
   }
   KeyValueCache* const caches[] = {&cache};
-  state_->run_model(continue_sequences({tokens}, {cache.length()}),
-                    {.hook = hook,
-                     .precision = rounds && !state_->steps().has_integers ? Precision::bfloat16
-                                                                          : Precision::float32,
-                     .products = state_->products_for(count, rounds),
-                     .caches = caches});
+  state_->run_model(
+      continue_sequences({tokens}, {cache.length()}),
+      {.hook = hook,
+       .precision = rounds && supports_precision(Precision::bfloat16) ? Precision::bfloat16
+                                                                      : Precision::float32,
+       .products = state_->products_for(count, rounds),
+       .caches = caches});
 }
 
 void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {

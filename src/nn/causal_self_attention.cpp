@@ -194,8 +194,6 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
   if (!begins_here) {
     return attend_behind_caches(qkv, offsets, context);
   }
-  // Like attention behind caches, so that the chunks of a prompt change no bit.
-  const Precision precision = context.caches.empty() ? context.precision : Precision::float32;
   return ragged_attention(qkv, {.heads = plan_.heads,
                                 .key_heads = plan_.key_heads,
                                 .key_ends = plan_.key_ends,
@@ -208,7 +206,7 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .random = context.random.fork(dropout_label_),
                                 .weights = recorded_weights(context),
                                 .kept = context.kept_attention,
-                                .precision = precision});
+                                .precision = context.precision});
 }
 
 Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
@@ -227,7 +225,8 @@ Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
                                         .window = plan_.window,
                                         .scale = plan_.scale,
                                         .cap = plan_.cap,
-                                        .weights = weights}));
+                                        .weights = weights,
+                                        .precision = context.precision}));
   }
   return concat(outputs, 0);
 }

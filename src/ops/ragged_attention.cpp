@@ -46,6 +46,25 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
           .precision = options.precision};
 }
 
+// Divides the queries of long causal sequences into parts, which threads compute apart: the heads
+// of one sequence may not divide evenly among them. A part sees the keys up to its last query.
+// Parts with many keys come first, so that the threads end at about the same time. No bit depends
+// on the parts.
+std::vector<kernels::AttentionSequence> query_parts(
+    std::span<const kernels::AttentionSequence> sequences) {
+  constexpr Index kPart = 448;  // a multiple of all query tiles
+  std::vector<kernels::AttentionSequence> parts;
+  for (const kernels::AttentionSequence& all : sequences) {
+    for (Index last = all.query_count; last > 0;) {
+      const Index first = last > 2 * kPart ? (last - 1) / kPart * kPart : 0;
+      parts.push_back({all.query_begin + first, last - first, all.key_begin,
+                       all.key_count - all.query_count + last});
+      last = first;
+    }
+  }
+  return parts;
+}
+
 void check_groups(Index heads, Index key_heads, const std::vector<Index>& key_ends,
                   std::string_view where) {
   require(heads > 0 && key_heads > 0 && (heads % key_heads == 0 || !key_ends.empty()), "[", where,
@@ -100,10 +119,14 @@ KeptAttention run_forward(const Plan& plan, const Tensor& qkv, std::vector<Tenso
       recorded->push_back(Tensor::empty({plan.options.heads, length, length}, qkv.dtype()));
       pointers.push_back(recorded->back().data<T>());
     }
-    kernels::attention_forward<T>(operands<T>(plan, qkv),
-                                  {.output = result.output.data<T>(),
-                                   .log_sum_exp = result.log_sum_exp.data<T>(),
-                                   .weights = pointers});
+    kernels::AttentionOperands<T> in = operands<T>(plan, qkv);
+    const bool is_divisible = in.causal && recorded == nullptr;
+    const auto parts =
+        is_divisible ? query_parts(plan.sequences) : std::vector<kernels::AttentionSequence>{};
+    in.sequences = is_divisible ? parts : plan.sequences;
+    kernels::attention_forward<T>(in, {.output = result.output.data<T>(),
+                                       .log_sum_exp = result.log_sum_exp.data<T>(),
+                                       .weights = pointers});
   });
   return result;
 }
@@ -166,7 +189,7 @@ void check_cache(const Tensor& query, const Tensor& keys, const Tensor& values) 
 template <class T>
 kernels::AttentionOperands<T> operands(const Tensor& query, const Tensor& keys,
                                        const Tensor& values, const CachedAttentionOptions& options,
-                                       const kernels::AttentionSequence& sequence) {
+                                       std::span<const kernels::AttentionSequence> sequences) {
   const Index head_width = keys.size(2);
   const double usual = 1.0 / std::sqrt(static_cast<double>(head_width));
   return {.query = query.data<T>(),
@@ -183,7 +206,8 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const Tensor& keys,
           .scale = static_cast<T>(options.scale != 0 ? options.scale : usual),
           .cap = static_cast<T>(options.cap),
           .dropout = {},
-          .sequences = {&sequence, 1}};
+          .sequences = sequences,
+          .precision = options.precision};
 }
 
 }  // namespace
@@ -192,8 +216,12 @@ Tensor cached_attention(const Tensor& query, const Tensor& keys, const Tensor& v
                         const CachedAttentionOptions& options) {
   check_cache(query, keys, values);
   require_cap(options.cap, "cached_attention");
+  require_precision(options.precision);
   check_groups(query.size(1) / keys.size(2), keys.size(0), options.key_ends, "cached_attention");
-  const kernels::AttentionSequence sequence{0, query.size(0), 0, keys.size(1)};
+  std::vector<kernels::AttentionSequence> sequences{{0, query.size(0), 0, keys.size(1)}};
+  if (options.weights == nullptr) {
+    sequences = query_parts(sequences);
+  }
   const Tensor queries = to_contiguous(query.detach());
   Tensor output = Tensor::empty(query.shape(), query.dtype());
   if (options.weights != nullptr) {
@@ -207,7 +235,7 @@ Tensor cached_attention(const Tensor& query, const Tensor& keys, const Tensor& v
       recorded.push_back(options.weights->back().data<T>());
     }
     kernels::attention_forward<T>(
-        operands<T>(queries, keys, values, options, sequence),
+        operands<T>(queries, keys, values, options, sequences),
         {.output = output.data<T>(), .log_sum_exp = nullptr, .weights = recorded});
   });
   return output;

@@ -179,9 +179,12 @@ TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]"
   CHECK(report["cache_type"] == "float32");
   CHECK(report_of({"generate", "--weights", "int8", "--prompt_tokens", "3", "--new_tokens",
                    "2"})["cache_type"] == "float16");
+  // The token in the middle sees the prompt and two tokens: their keys and values.
+  CHECK(report["cache_bytes_per_token"] == 4 * 2 * kAttentionWidth * 5);
+  const double bytes =
+      report["bytes_per_token"].get<double>() + report["cache_bytes_per_token"].get<double>();
   CHECK(report["bandwidth_share"].get<double>() ==
-        Approx(report["bytes_per_token"].get<double>() / (token / 1e3) /
-               (1e9 * report["read_gb_per_second"].get<double>())));
+        Approx(bytes / (token / 1e3) / (1e9 * report["read_gb_per_second"].get<double>())));
 }
 
 TEST_CASE("bench gemm lists the products that a training step consists of", "[cli]") {

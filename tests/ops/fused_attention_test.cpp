@@ -346,6 +346,32 @@ TEST_CASE("cached attention ignores rows of the cache that are not in use") {
   CHECK(same_bits(before, cached_attention(query, slice(keys, 1, 0, 4), slice(values, 1, 0, 4))));
 }
 
+TEST_CASE("threads divide the queries of a long sequence without changing a bit") {
+  const Precision precision = GENERATE(Precision::float32, Precision::bfloat16);
+  const Index window = GENERATE(0, 300);
+  if (!supports_precision(precision)) {
+    return;
+  }
+  const Index length = 1000;
+  const Tensor qkv = noise({length, 3 * kWidth}, 7, DType::float32);
+  std::vector<Tensor> weights;  // recording keeps the sequence whole
+  const RaggedAttentionOptions options{
+      .heads = kHeads, .window = window, .offsets = {0, length}, .precision = precision};
+  RaggedAttentionOptions recording = options;
+  recording.weights = &weights;
+  const Tensor whole = ragged_attention(qkv, recording);
+  CHECK(same_bits(ragged_attention(qkv, options), whole));
+  const auto part = [&](Index number) {
+    return slice(qkv, 1, number * kWidth, (number + 1) * kWidth);
+  };
+  const auto heads = [&](const Tensor& x) {  // [S, H D] -> [H, S, D]
+    return contiguous(transpose(reshape(x, {length, kHeads, kHeadWidth}), 0, 1));
+  };
+  CHECK(same_bits(cached_attention(part(0), heads(part(1)), heads(part(2)),
+                                   {.window = window, .precision = precision}),
+                  whole));
+}
+
 TEST_CASE("NaN in one position reaches that position and later ones only") {
   Tensor qkv = noise({80, 3 * kWidth}, 1);
   qkv.data<double>()[70 * 3 * kWidth + kWidth] = std::numeric_limits<double>::quiet_NaN();  // key

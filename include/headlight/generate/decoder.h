@@ -19,6 +19,9 @@ struct DecodeItem {
   bool wants_logits = true;
 };
 
+// Returns the bytes of the keys and values that a query sees at the end of `positions` positions:
+// of all of them, or of those in a layer's window.
+double context_bytes(const GptConfig& config, CacheType type, Index positions);
 // Returns the bytes of keys and values of one position.
 double position_bytes(const GptConfig& config, CacheType type);
 
@@ -41,7 +44,8 @@ CacheType usual_cache_type(const LanguageModel& model, WeightFormat format = Wei
 // where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS.
 // Products of longer prompts round the activations, too, if the CPU has instructions for that: with
 // bfloat16 weights to bfloat16 (AVX512-BF16, AMX), with integer weights to bytes that share a scale
-// with 31 neighbours (AVX-512 VNNI).
+// with 31 neighbours (AVX-512 VNNI). Attention of these prompts then rounds its factors to
+// bfloat16, too (AVX512-BF16, AMX).
 //
 // Models other than Gpt have no steps: generation computes the logits of the whole context for each
 // token.

@@ -84,6 +84,7 @@ struct CachedAttentionOptions {
   double cap = 0;                 // as in AttentionOptions
   // As in RaggedAttentionOptions, but [H, T, S].
   std::vector<Tensor>* weights = nullptr;
+  Precision precision = Precision::float32;  // as in RaggedAttentionOptions
 };
 
 // Attention of the last T positions of one sequence to all its S positions: query [T, H D], keys

@@ -70,6 +70,11 @@ double bytes_read(const Gpt& model, WeightFormat format) {
   return bytes;
 }
 
+// Bytes of keys and values that the token in the middle of the output reads, its own included.
+double cache_bytes_read(const GptConfig& config, CacheType type, const Lengths& lengths) {
+  return context_bytes(config, type, lengths.prompt + lengths.output / 2);
+}
+
 // Floating-point operations of reading a prompt: one third of a training step. The output head runs
 // at the last position only.
 double prompt_flops(const GptConfig& config, Index tokens) {
@@ -104,13 +109,14 @@ BenchReport bench_generate(const BenchTask& task) {
       measure(decoder, lengths, count_option(task.options, "rounds", 1, kMostRepeats));
   const double peak = peak_memory();  // before the bandwidth measurement, which needs memory too
   const double bytes = bytes_read(*model, format_of(form));
+  const CacheType cache_type = decoding.cache_type(*model, format_of(form));
+  const double cache_bytes = cache_bytes_read(model->config(), cache_type, lengths);
   const double limit = measure_read_rate();
-  const double share = bytes / (token_ms.median / 1e3) / limit;
+  const double share = (bytes + cache_bytes) / (token_ms.median / 1e3) / limit;
   const double prompt_rate =
       prompt_flops(model->config(), lengths.prompt) / (first_ms.median / 1e3);
   const double prompt_share = prompt_rate / measure_gemm_rates().own;
   BenchReport report;
-  const CacheType cache_type = decoding.cache_type(*model, format_of(form));
   report.json = {{"weights", name_of(form)},
                  {"cache_type", name_of(cache_type)},
                  {"ms_per_token", token_ms.median},
@@ -123,6 +129,7 @@ BenchReport bench_generate(const BenchTask& task) {
                  {"prompt_mfu", prompt_share},
                  {"new_tokens", lengths.output},
                  {"bytes_per_token", bytes},
+                 {"cache_bytes_per_token", cache_bytes},
                  {"read_gb_per_second", limit / 1e9},
                  {"bandwidth_share", share},
                  {"peak_rss_mib", peak / kMebibyte}};
@@ -134,9 +141,10 @@ BenchReport bench_generate(const BenchTask& task) {
           "first token after {:.2f} ms, with a prompt of {}: {:.0f} GFLOP/s, {:.0f} % of large "
           "products\n",
           first_ms.median, lengths.prompt, prompt_rate / 1e9, 100 * prompt_share) +
-      fmt::format("{:.1f} MB of weights a token: {:.0f} % of the memory bandwidth ({:.1f} GB/s)\n",
-                  bytes / 1e6, 100 * share, limit / 1e9) +
-      fmt::format("keys and values in {}\n", name_of(cache_type));
+      fmt::format(
+          "{:.1f} MB of weights and {:.1f} MB of keys and values ({}) a token: {:.0f} % of the "
+          "memory bandwidth ({:.1f} GB/s)\n",
+          bytes / 1e6, cache_bytes / 1e6, name_of(cache_type), 100 * share, limit / 1e9);
   return report;
 }
 
