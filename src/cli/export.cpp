@@ -15,7 +15,6 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
-#include "headlight/data/dataset_parts.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
@@ -26,7 +25,6 @@
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
-#include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 #include "headlight/runs/checkpoint.h"
 #include "tensor/float16.h"
@@ -61,7 +59,8 @@ constexpr const char* kExportDetails =
     "               stores matrices in 2 bytes, 1 byte or about half a byte per weight.\n"
     "               --calibrate FILE measures the inputs of each matrix while the model reads\n"
     "               up to 65,536 tokens of a text, and rounds columns with large inputs more\n"
-    "               precisely: q6_k, q5_k, q4_k and q4_0 of the same size lose less.\n"
+    "               precisely: q5_k and q4_0 of the same size lose less, q6_k and q4_k change\n"
+    "               little. --documents and --jsonl say where the text is divided.\n"
     "  npz          tensors for numpy.load, with the names and layout of\n"
     "               model.safetensors (\"transformer.wte.weight\"). bfloat16 becomes\n"
     "               float32. config.json lists the heads of a pruned model\n"
@@ -109,6 +108,8 @@ Options export_options() {
   options.value("calibrate",
                 "gguf: text, or data as in headlight eval --data, whose activations decide how the "
                 "weights of q6_k, q5_k, q4_k and q4_0 are rounded");
+  add_format_options(options);
+  options.choice("token_dtype", kTokenDtypeHelp, kChoiceNames<TokenDtype>, "auto");
   options.paths({"out", "chat_template", "calibrate"})
       .basic({"to", "out", "type", "chat_template", "calibrate"});
   return options;
@@ -262,18 +263,9 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
 
 // Reads the data of --calibrate; none without the option.
 std::optional<TokenDataset> calibration_data(const Options& options, const LoadedModel& loaded) {
-  if (!options.given("calibrate")) {
-    return std::nullopt;
-  }
-  std::vector<std::string> warnings;
-  std::vector<TokenDataset> parts =
-      read_datasets(find_texts({options.text("calibrate")}), {}, *loaded.tokenizer, warnings);
-  log_warnings(warnings);
-  TokenDataset data =
-      join_datasets(std::move(parts), document_ends(*loaded.tokenizer, BeginToken::automatic));
-  require(has_targets(data), "--calibrate: expected at least two tokens in a row, got ",
-          data.token_count);
-  return data;
+  return options.given("calibrate")
+             ? std::optional(read_text_data(options, *loaded.tokenizer, "calibrate"))
+             : std::nullopt;
 }
 
 Exported export_gguf(const fs::path& model, const Options& options) {
@@ -382,6 +374,10 @@ void export_command(const Options& options) {
   require(
       !options.given("calibrate") || (format == "gguf" && type.starts_with("q") && type != "q8_0"),
       "--calibrate: only for --to gguf with --type q6_k, q5_k, q4_k or q4_0");
+  if (!options.given("calibrate")) {
+    refuse_options(options, {"documents", "separator", "jsonl", "token_dtype"},
+                   "needs --calibrate");
+  }
   require(format == "gguf" || format == "hf" || !options.given("chat_template"),
           "--chat_template: only for --to hf and gguf");
   require(options.given("out") && !options.text("out").empty(),

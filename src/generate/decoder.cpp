@@ -16,43 +16,49 @@ namespace {
 // model's matrices into tiles.
 constexpr Index kFewTokens = 32;
 
+// Packed matrix of a layer, and its place there.
+struct LayerMatrix {
+  const PackedMatrix* packed;
+  Part part;
+};
+using LayerMatrices = std::unordered_map<const Module*, LayerMatrix>;  // by Linear
+
+LayerMatrices matrices_of(const DecoderModel& model) {
+  LayerMatrices matrices;
+  for (const auto& [weight, tensor] : model.gpt->weights()) {
+    if (is_hidden_matrix(weight)) {
+      const DecoderLayer& layer = model.layers[static_cast<std::size_t>(weight.layer)];
+      const auto name = std::string_view(weight.name).substr(0, weight.name.rfind('.'));
+      matrices[model.gpt->find_part(name)] = {&layer.matrix(weight.part), weight.part};
+    }
+  }
+  return matrices;
+}
+
+bool have_rounded_products(const LayerMatrices& matrices) {
+  return std::ranges::all_of(
+      matrices, [](const auto& named) { return named.second.packed->has_rounded_product(); });
+}
+
 // Matrix products of a forward pass with the packed matrices of the steps.
 class PackedProducts final : public WeightProducts {
  public:
   // With `rounds`, the products round x, as PackedMatrix::rounded_product() does.
-  explicit PackedProducts(const DecoderModel& model, bool rounds) : rounds_(rounds) {
-    for (const auto& [weight, tensor] : model.gpt->weights()) {
-      if (is_hidden_matrix(weight)) {
-        const DecoderLayer& layer = model.layers[static_cast<std::size_t>(weight.layer)];
-        const auto name = std::string_view(weight.name).substr(0, weight.name.rfind('.'));
-        matrices_[model.gpt->find_part(name)] = {&layer.matrix(weight.part), weight.part};
-      }
-    }
-  }
+  PackedProducts(const LayerMatrices& matrices, bool rounds)
+      : matrices_(matrices), rounds_(rounds) {}
   Tensor multiply(const Linear& linear, const Tensor& x) const override {
-    const auto& [matrix, part] = matrices_.at(&linear);
+    const auto& [packed, part] = matrices_.at(&linear);
     if (!rounds_) {
-      return matrix->product(x);
+      return packed->product(x);
     }
     // Queries and keys keep two bytes: their errors move attention.
-    return matrix->rounded_product(x, part == Part::query_key_value ? kernels::Rounding::two_bytes
+    return packed->rounded_product(x, part == Part::query_key_value ? kernels::Rounding::two_bytes
                                                                     : kernels::Rounding::one_byte);
-  }
-  // Returns whether all matrices have the products that the object makes.
-  bool are_possible() const {
-    return !rounds_ || std::ranges::all_of(matrices_, [](const auto& named) {
-      return named.second.matrix->has_rounded_product();
-    });
   }
 
  private:
+  const LayerMatrices& matrices_;
   bool rounds_;
-  struct NamedMatrix {
-    const PackedMatrix* matrix;
-    Part part;
-  };
-
-  std::unordered_map<const Module*, NamedMatrix> matrices_;  // by Linear
 };
 
 void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
@@ -118,11 +124,8 @@ struct Decoder::State {
       : whole(whole_model), cache_type(type) {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
-      products = std::make_unique<PackedProducts>(*packed, false);
-      auto rounded = std::make_unique<PackedProducts>(*packed, true);
-      if (rounded->are_possible()) {
-        rounded_products = std::move(rounded);
-      }
+      matrices = matrices_of(*packed);
+      has_rounded_products = have_rounded_products(matrices);
     }
     require_value(packed.has_value() || format == WeightFormat::float32, "weights",
                   "expected float32 for a model of type '", whole.model_type(), "', got ",
@@ -137,15 +140,15 @@ struct Decoder::State {
   // Returns the products for this many tokens of a prompt; null: the model multiplies.
   const WeightProducts* products_for(Index tokens, bool rounds) const {
     if (rounds) {
-      return rounded_products.get();
+      return has_rounded_products ? &rounded_products : nullptr;
     }
     const bool is_fast = steps().has_integers ? kernels::multiplies_int8_fast()
                                               : kernels::products_are_own() && tokens <= kFewTokens;
-    return is_fast ? products.get() : nullptr;
+    return is_fast ? &products : nullptr;
   }
   // Returns whether products of a prompt of this many tokens round the activations, too.
   bool rounds(Index prompt) const {
-    const bool has_products = steps().has_integers ? rounded_products != nullptr
+    const bool has_products = steps().has_integers ? has_rounded_products
                                                    : steps().head.has_bfloat16() &&
                                                          supports_precision(Precision::bfloat16);
     return has_products && prompt > kFewTokens;
@@ -193,14 +196,16 @@ struct Decoder::State {
       caches.push_back(item.cache);
     }
     run_model(continue_sequences(tokens, lengths),
-              {.hook = hook, .products = products.get(), .caches = caches});
+              {.hook = hook, .products = &products, .caches = caches});
   }
 
   const LanguageModel& whole;
   CacheType cache_type;
   std::optional<DecoderModel> packed;
-  std::unique_ptr<const WeightProducts> products;          // with the packed matrices
-  std::unique_ptr<const WeightProducts> rounded_products;  // null: none for these matrices
+  LayerMatrices matrices = {};
+  PackedProducts products{matrices, false};
+  PackedProducts rounded_products{matrices, true};
+  bool has_rounded_products = false;
   std::optional<StepWorkspace> workspace;
 };
 

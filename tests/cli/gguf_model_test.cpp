@@ -165,19 +165,32 @@ TEST_CASE("export to GGUF names the settings that it cannot write", "[cli]") {
 
 TEST_CASE("export calibrates the rounding of a GGUF file by a text", "[cli]") {
   const Material given;
-  const std::string plain = given.folder.at("plain.gguf");
-  const std::string calibrated = given.folder.at("calibrated.gguf");
-  const Arguments command{"export", given.gguf, "--to", "gguf", "--type", "q4_0", "--out"};
+  const std::string out = given.folder.at("out.gguf");
   const auto with = [&](const Arguments& more) {
-    Arguments all = command;
+    Arguments all{"export", given.gguf, "--to", "gguf", "--type", "q4_0", "--out", out};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  output_of(with({plain}));
-  output_of(with({calibrated, "--calibrate", given.text}));
-  CHECK(fs::file_size(plain) == fs::file_size(calibrated));
-  CHECK(contains(refusal(with({plain, "--calibrate", given.folder.at("none.txt")})), "none.txt"));
-  CHECK(refusal({"export", given.model, "--to", "gguf", "--type", "q8_0", "--out", plain,
+  const auto file_with = [&](const Arguments& more) {
+    output_of(with(more));
+    return file_contents(out);
+  };
+  const std::string calibrated = file_with({"--calibrate", given.text});
+  const std::string plain = file_with({});
+  CHECK(plain.size() == calibrated.size());
+  CHECK(plain != calibrated);
+  const std::string by_line = file_with({"--calibrate", given.text, "--documents", "line"});
+  CHECK(by_line != calibrated);
+  const std::string rows = given.folder.write("rows.jsonl",
+                                              R"({"body": "one line of text"}
+{"body": "another line"}
+{"body": "the third"}
+{"body": "end"}
+)");
+  CHECK(file_with({"--calibrate", rows, "--jsonl", "body"}) == by_line);
+  CHECK(contains(refusal(with({"--calibrate", given.folder.at("none.txt")})), "none.txt"));
+  CHECK(refusal(with({"--documents", "line"})) == "error: --documents: needs --calibrate");
+  CHECK(refusal({"export", given.model, "--to", "gguf", "--type", "q8_0", "--out", out,
                  "--calibrate", given.text}) ==
         "error: --calibrate: only for --to gguf with --type q6_k, q5_k, q4_k or q4_0");
 }

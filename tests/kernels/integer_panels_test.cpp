@@ -298,7 +298,7 @@ TEST_CASE("panels keep the integers that they are given") {
       IntegerBlock block;
       kernels::unpack_block(layout, memory.data<std::int32_t>(), i / kPanelRows, i % kPanelRows,
                             block);
-      CHECK(std::memcmp(&block, &blocks[static_cast<std::size_t>(i)], sizeof block) == 0);
+      CHECK(block == blocks[static_cast<std::size_t>(i)]);
     }
   }
 }

@@ -16,7 +16,7 @@ list(TRANSFORM recommended_packages PREPEND optional: OUTPUT_VARIABLE optional_r
 list(APPEND optional_packages ${optional_recommended})
 
 find_program(DPKG_QUERY dpkg-query)
-if(DPKG_QUERY)
+if(DPKG_QUERY AND NOT CMAKE_CROSSCOMPILING)  # ldd shows the libraries of this machine's programs only
   set(sbom ${CMAKE_CURRENT_BINARY_DIR}/headlight.cdx.json)
   add_custom_command(
     OUTPUT ${sbom}

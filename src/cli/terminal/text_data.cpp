@@ -204,7 +204,7 @@ TokenDataset read_text_data(const Options& options, const std::vector<TextFile>&
     log_info(concat_text(
         "documents and windows begin with ",
         data.window_begin < 0 ? "no special token" : tokenizer.special_name(data.window_begin),
-        "; see --bos"));
+        options.has("bos") ? "; see --bos" : ""));
   }
   require(has_targets(data), names_of(files), ": expected at least two tokens in a row, got ",
           data.token_count);

@@ -69,7 +69,7 @@ struct Bf16 {
   static void write(const float* values, Byte* block) { write_word(block, BFloat16(*values).bits); }
 };
 
-struct Q8_0 {
+struct Q80 {
   static constexpr GgufBlock kBlock{32, 34};
   static IntegerLayout layout() { return {.steps = StepKind::float16, .offset = 128}; }
   static void read(const Byte* block, IntegerBlock& to) {
@@ -265,11 +265,11 @@ struct ScaledBlock {
  private:
   // Adds the factors of a part to 12 bytes that start as 0.
   static void write_scales(const IntegerBlock& from, int part, Byte* packed) {
-    const int scale = from.steps[part];
-    const int least = from.leasts[part];
+    const auto scale = static_cast<Byte>(from.steps[part]);
+    const auto least = static_cast<Byte>(from.leasts[part]);
     if (part < 4) {
-      packed[part] |= static_cast<Byte>(scale);
-      packed[4 + part] |= static_cast<Byte>(least);
+      packed[part] |= scale;
+      packed[4 + part] |= least;
     } else {
       packed[4 + part] = static_cast<Byte>((scale & 0xF) | (least & 0xF) << 4);
       packed[part - 4] |= static_cast<Byte>(scale >> 4 << 6);
@@ -372,14 +372,14 @@ concept Writable = IsSearched<T> || requires(const float* values, Byte* block) {
   T::write(values, block);
 };
 
-using Format = std::variant<F32, F16, Bf16, Q8_0, WrittenBlock<4, false>, SmallBlock<4, true>,
+using Format = std::variant<F32, F16, Bf16, Q80, WrittenBlock<4, false>, SmallBlock<4, true>,
                             WrittenBlock<5, false>, WrittenBlock<5, true>, Q2K, Q3K, ScaledBlock<4>,
                             ScaledBlock<5>, Q6K, Iq4Nl, Iq4Xs>;
 
 const std::map<GgufType, Format> kFormats{{GgufType::f32, F32{}},
                                           {GgufType::f16, F16{}},
                                           {GgufType::bf16, Bf16{}},
-                                          {GgufType::q8_0, Q8_0{}},
+                                          {GgufType::q8_0, Q80{}},
                                           {GgufType::q4_0, WrittenBlock<4, false>{}},
                                           {GgufType::q4_1, SmallBlock<4, true>{}},
                                           {GgufType::q5_0, WrittenBlock<5, false>{}},

@@ -101,7 +101,7 @@ MatrixImportance measure_importance(const Gpt& model, const TokenDataset& data,
   const Index block = std::min(options.block_size, model.block_size());
   const SequentialBatches all(data, {.batch_size = options.batch_size, .block_size = block});
   const SequentialBatches batches =
-      all.at_most(std::max<Index>(options.max_tokens / (options.batch_size * block), 1));
+      all.at_most(std::max<Index>(all.count() * options.max_tokens / data.token_count, 1));
   const WatchedProducts products(model);
   SquareSums hidden;
   for (Index i = 0; i < batches.count(); ++i) {

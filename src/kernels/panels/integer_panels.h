@@ -70,6 +70,7 @@ struct IntegerBlock {
   std::int8_t steps[16] = {};               // factors of groups; StepKind::bytes only
   std::int8_t leasts[16] = {};              // as `steps`
   std::uint8_t numbers[kLargestSpan] = {};  // before the look-up
+  bool operator==(const IntegerBlock&) const = default;
 };
 
 // Returns the columns of an IntegerBlock.

@@ -5,6 +5,7 @@
 
 #include "base/split.h"
 #include "cli/commands.h"
+#include "cli/heads/token_circuits.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -12,7 +13,6 @@
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "cli/token_circuits.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/head_score_file.h"

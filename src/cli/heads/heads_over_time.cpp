@@ -1,4 +1,4 @@
-#include "cli/heads_over_time.h"
+#include "cli/heads/heads_over_time.h"
 
 #include <algorithm>
 #include <cmath>

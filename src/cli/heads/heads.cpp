@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/heads_over_time.h"
+#include "cli/heads/heads_over_time.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
@@ -307,32 +307,37 @@ void check_text_options(const Options& options) {
           "--annotations: cannot be combined with --special_tokens on");
 }
 
+// Throws Error for options that choose or change the scores: --over_time shows recorded ones.
+void check_over_time(const Options& options) {
+  refuse_options(options,
+                 {"text",
+                  "ids",
+                  "data",
+                  "heads",
+                  "by",
+                  "filter",
+                  "sort",
+                  "ascending",
+                  "intervene",
+                  "scores",
+                  "annotations",
+                  "max_tokens",
+                  "repeats",
+                  "repeat_length",
+                  "redundancy",
+                  "cluster_below",
+                  "no_weight_scores",
+                  "exclude_first_token",
+                  "exclude_bos",
+                  "exclude_current_token",
+                  "resamples",
+                  "seed"},
+                 "cannot be combined with --over_time");
+}
+
 void heads_command(const Options& options) {
   if (options.given("over_time")) {
-    refuse_options(options,
-                   {"text",
-                    "ids",
-                    "data",
-                    "heads",
-                    "by",
-                    "filter",
-                    "sort",
-                    "ascending",
-                    "intervene",
-                    "scores",
-                    "annotations",
-                    "max_tokens",
-                    "repeats",
-                    "repeat_length",
-                    "redundancy",
-                    "cluster_below",
-                    "no_weight_scores",
-                    "exclude_first_token",
-                    "exclude_bos",
-                    "exclude_current_token",
-                    "resamples",
-                    "seed"},
-                   "cannot be combined with --over_time");
+    check_over_time(options);
     show_heads_over_time(options);
     return;
   }

@@ -1,4 +1,4 @@
-#include "cli/token_circuits.h"
+#include "cli/heads/token_circuits.h"
 
 #include <algorithm>
 
