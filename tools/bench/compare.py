@@ -23,7 +23,7 @@ from shapes import ROOT
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="compare.sh", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="runs of every contender [5]")
-    parser.add_argument("--rows", help="only rows that contain one of these texts: train,int8")
+    parser.add_argument("--rows", help="only the rows of these names, or that contain one of these texts: train,int8")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="[all]")
     parser.add_argument("--list", action="store_true", help="print the names of the rows")
     parser.add_argument("--json", help="also write every measurement to this file")
@@ -86,13 +86,21 @@ def table_line(row: Row, reports: dict[str, list[dict]]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def chosen(rows: list[Row], texts: list[str]) -> list[Row]:
+    names = {row.name for row in rows}
+    return [
+        row
+        for row in rows
+        if any(text == row.name if text in names else text in row.name for text in texts)
+    ]
+
+
 def main() -> None:
     arguments = parse_arguments()
-    wanted = arguments.rows.split(",") if arguments.rows else [""]
     with tempfile.TemporaryDirectory() as scratch:
         program = os.environ.get("HEADLIGHT", str(ROOT / "build" / "release" / "headlight"))
         setting = Setting(program, arguments.threads, Path(scratch))
-        rows = [row for row in all_rows(setting) if any(text in row.name for text in wanted)]
+        rows = chosen(all_rows(setting), arguments.rows.split(",") if arguments.rows else [""])
         if arguments.list:
             print("\n".join(row.name for row in rows))
             return
