@@ -2,7 +2,7 @@
 
 In every round each contender of a row runs once, in a process of its own, so that a disturbance of
 the machine meets all of them. The best of the others is the one with the lowest median; ratios are
-taken round by round.
+taken round by round. --before adds an older Headlight to every round.
 """
 
 import argparse
@@ -12,12 +12,15 @@ import platform
 import statistics
 import sys
 import tempfile
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 from process import Refused, run_json
 from rows import Contender, Row, Setting, all_rows
 from shapes import ROOT
+
+BEFORE = "Headlight before"
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -26,6 +29,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rows", help="only the rows of these names, or that contain one of these texts: train,int8")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="[all]")
     parser.add_argument("--list", action="store_true", help="print the names of the rows")
+    parser.add_argument("--before", help="an older headlight program, measured in turn with the others")
     parser.add_argument("--json", help="also write every measurement to this file")
     return parser.parse_args()
 
@@ -42,6 +46,14 @@ def machine_lines(setting: Setting) -> list[str]:
         f"Python {platform.python_version()}, "
         + ", ".join(f"{package} {version(package)}" for package in packages),
     ]
+
+
+def rows_with_before(setting: Setting, before: str | None) -> list[Row]:
+    rows = all_rows(setting)
+    if before is None:
+        return rows
+    older = [Contender(BEFORE, row.headlight.run) for row in all_rows(replace(setting, headlight=before))]
+    return [replace(row, others=[old, *row.others]) for row, old in zip(rows, older)]
 
 
 def run_row(row: Row, rounds: int) -> dict[str, list[dict]]:
@@ -77,11 +89,12 @@ def memory(reports: list[dict]) -> str:
 def table_line(row: Row, reports: dict[str, list[dict]]) -> str:
     values = {name: [row.value(r) for r in several] for name, several in reports.items()}
     ours = values.pop("Headlight")
+    before = spread(values.pop(BEFORE)) if BEFORE in values else ""
     if not values:
-        return f"| {row.name} | {row.unit} | {spread(ours)} | | | | | |"
+        return f"| {row.name} | {row.unit} | {before} | {spread(ours)} | | | | | |"
     best = min(values, key=lambda name: statistics.median(values[name]))
     ratios = [other / own for own, other in zip(ours, values[best])]
-    cells = [row.name, row.unit, spread(ours), best, spread(values[best]), spread(ratios)]
+    cells = [row.name, row.unit, before, spread(ours), best, spread(values[best]), spread(ratios)]
     cells += [memory(reports["Headlight"]), memory(reports[best])]
     return "| " + " | ".join(cells) + " |"
 
@@ -100,13 +113,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         program = os.environ.get("HEADLIGHT", str(ROOT / "build" / "release" / "headlight"))
         setting = Setting(program, arguments.threads, Path(scratch))
-        rows = chosen(all_rows(setting), arguments.rows.split(",") if arguments.rows else [""])
+        rows = chosen(rows_with_before(setting, arguments.before), arguments.rows.split(",") if arguments.rows else [""])
         if arguments.list:
             print("\n".join(row.name for row in rows))
             return
         print("\n".join(machine_lines(setting)) + f"\n{arguments.rounds} rounds\n")
-        print("| row | unit | Headlight | best other | | other / Headlight | peak MiB | other's |")
-        print("| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
+        print("| row | unit | before | Headlight | best other | | other / Headlight | peak MiB | other's |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
         results = {}
         for row in rows:
             try:
