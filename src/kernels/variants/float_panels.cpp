@@ -12,6 +12,9 @@ constexpr Index kTogether = 16;
 
 // Columns per stretch, the part of a panel that PanelsTogether multiplies by all vectors at once.
 constexpr Index kStretch = 64;
+// Panels multiplied at once. Weights that are unpacked first do better with two.
+template <class Format>
+constexpr int kPanelsOf = Format::kColumns > 1 && kTilePanels > 2 ? 2 : kTilePanels;
 template <class Format>
 constexpr Index kStretchBytes = 4 * kPanelRows* kStretch / Format::kColumns;
 
@@ -80,7 +83,7 @@ class PanelsTogether {
     Lanes sums[kBatch][kPanels];
 #pragma GCC unroll 8
     for (int i = 0; i < kBatch; ++i) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int p = 0; p < kPanels; ++p) {
         sums[i][p] = sums_[b + i][p][chain];
       }
@@ -89,7 +92,7 @@ class PanelsTogether {
               ahead);
 #pragma GCC unroll 8
     for (int i = 0; i < kBatch; ++i) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int p = 0; p < kPanels; ++p) {
         sums_[b + i][p][chain] = sums[i][p];
       }
@@ -133,8 +136,9 @@ void multiply(const PanelProduct& product) {
     return;
   }
   Index panel = 0;
-  for (; panel + kTilePanels <= product.count; panel += kTilePanels) {
-    multiply_together<Format, kTilePanels>(panel, product);
+  constexpr int kPanels = kPanelsOf<Format>;
+  for (; panel + kPanels <= product.count; panel += kPanels) {
+    multiply_together<Format, kPanels>(panel, product);
   }
   for (; panel < product.count; ++panel) {
     multiply_together<Format, 1>(panel, product);

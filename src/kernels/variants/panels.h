@@ -13,7 +13,7 @@ namespace {
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
 constexpr int kLargestTile = 4;  // vectors x whose sums fit the registers
-constexpr int kTilePanels = 2;   // with a single chain: panels
+constexpr int kTilePanels = 3;   // with a single chain: panels
 constexpr int kTileVectors = 8;  // with a single chain: vectors
 #elif defined(__AVX__)
 constexpr int kVectorBytes = 32;
@@ -196,7 +196,7 @@ inline void add_chain(const Lanes* const (&floats)[kPanels], Index columns, int 
     ahead.ask();
 #pragma GCC unroll 8
     for (int b = 0; b < kBatch; ++b) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int p = 0; p < kPanels; ++p) {
         add_product(floats[p][k], x[b * x_stride + k], sums[b][p]);
       }
