@@ -84,6 +84,7 @@ def openvino(folder: Path, form: str, threads: int):
 
 
 def llama(path: Path, threads: int, length: int):
+    import numpy
     from llama_cpp import Llama
 
     model = Llama(str(path), n_ctx=length, n_threads=threads, n_threads_batch=threads, n_batch=512,
@@ -91,7 +92,8 @@ def llama(path: Path, threads: int, length: int):
 
     def step(ids: list[int]) -> int:
         model.eval(ids)
-        return int(model.scores[-1 if model._logits_all else model.n_tokens - 1].argmax())
+        last = model._ctx.get_logits_ith(-1)  # the program's own `scores` have room for n_batch tokens only
+        return int(numpy.ctypeslib.as_array(last, shape=(model.n_vocab(),)).argmax())
 
     return step, model.reset
 
