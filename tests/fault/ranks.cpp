@@ -60,7 +60,7 @@ class KilledRanks {
 bool run_ranks(long count, unsigned seed) {
   Tally tally("kill -9 of one process among 2 or 4, seed " + std::to_string(seed));
   if (!test::has_launcher()) {
-    tally.count("mpirun is not installed: left out");
+    tally.count("mpirun is not installed, or the program has no MPI: left out");
     return tally.report();
   }
   TrainingCase training({.updates = kRankUpdates, .more = {"--shards", "4"}});

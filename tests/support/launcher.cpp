@@ -9,7 +9,11 @@ constexpr const char* kLauncher = "/usr/bin/mpirun";
 
 }  // namespace
 
-bool has_launcher() { return std::filesystem::exists(kLauncher); }
+bool has_launcher() {
+  const std::filesystem::path program = HEADLIGHT_PROGRAM;
+  return std::filesystem::exists(kLauncher) &&
+         std::filesystem::exists(program.parent_path() / "libheadlight_mpi.so");
+}
 
 std::vector<std::string> launched(const std::string& program, int processes) {
   if (processes == 1) {

@@ -6,7 +6,7 @@
 
 namespace headlight::test {
 
-// True when mpirun is installed.
+// True when mpirun is installed and the program was built with MPI.
 bool has_launcher();
 
 // Beginning of a command line that starts a program in `processes` processes on this machine, even
