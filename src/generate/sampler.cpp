@@ -233,7 +233,9 @@ void Sampler::choose_candidates() {
 }
 
 void Sampler::compute(std::span<const std::int32_t> history, std::span<const char> allowed) {
-  check_scores<double>(scores_, "the model's weights may be damaged");
+  check_scores<double>(scores_,
+                       "the model's weights may be damaged, or its keys and values are above the "
+                       "65,504 of float16 (then use --cache_type float32)");
   adjust_scores(history);
   keep_allowed(allowed, scores_);
   distribution_.clear();
