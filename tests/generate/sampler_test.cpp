@@ -251,14 +251,13 @@ TEST_CASE("float32 logits give the same choice as float64") {
 }
 
 TEST_CASE("NaN logits are refused with an error that names them") {
+  const std::string cause =
+      "the model's weights may be damaged, or its keys and values are above the 65,504 of float16 "
+      "(then use --cache_type float32)";
   CHECK(error_of({}, tensor_of({1, std::nan(""), 2})) ==
-        "[Sampler] the logits are not finite: the logit of token 1 is NaN: the model's weights may "
-        "be "
-        "damaged");
+        "[Sampler] the logits are not finite: the logit of token 1 is NaN: " + cause);
   CHECK(error_of({.temperature = 0}, tensor_of({1, 2, kInfinity})) ==
-        "[Sampler] the logits are not finite: the logit of token 2 is infinite: the model's "
-        "weights may "
-        "be damaged");
+        "[Sampler] the logits are not finite: the logit of token 2 is infinite: " + cause);
   CHECK(error_of({}, Tensor::zeros({2, 2})) == "[Sampler] expected logits [V]");
   CHECK(error_of({}, Tensor::zeros({0})) == "[Sampler] expected logits [V]");
   CHECK(error_of({}, Tensor()) == "[Sampler] expected logits [V]");
