@@ -94,6 +94,8 @@ class Bfloat16Part {
                       ComingRows<float>& coming) {
     for (Index column = 0; column < strip.columns; column += kBfloat16Columns) {
       coming.fetch();
+      fetch_c({strip.row, strip.rows, strip.column + column + kBfloat16Columns, kBfloat16Columns},
+              strip);
       multiply_tile({packed, panels_ + column * packed_depth(k), packed_depth(k)},
                     {strip.row, strip.rows, strip.column + column,
                      std::min(kBfloat16Columns, strip.columns - column)},
@@ -101,6 +103,20 @@ class Bfloat16Part {
     }
     if (first + k == g_.k && g_.after) {
       g_.after(strip);
+    }
+  }
+
+  // Asks for a tile of C if it is in the strip, so that it comes while the core multiplies the
+  // previous one. Inlined, because GCC omits calls of functions that only prefetch.
+  [[gnu::always_inline]] void fetch_c(const GemmRegion& tile, const GemmRegion& strip) const {
+    constexpr Index kLine = 64 / sizeof(float);
+    if (tile.column >= strip.column + strip.columns) {
+      return;
+    }
+    for (Index row = 0; row < tile.rows; ++row) {
+      const float* c = g_.c + (tile.row + row) * g_.c_stride + tile.column;
+      __builtin_prefetch(c, 1);
+      __builtin_prefetch(c + kLine, 1);
     }
   }
 

@@ -54,18 +54,23 @@ inline void pack_down(const MatrixView<float>& b, Index k, Index width, Bfloat16
   }
 }
 
-// Packs 16 columns of a B with contiguous rows.
-inline void pack_across(const MatrixView<float>& b, Index k, Index width, Bfloat16Bits* panel) {
+// Returns pairs of elements [0, 16) of rows p and p + 1; `row` is row p. Rows from k on count as 0.
+inline __m512i pairs_of_rows(const float* row, Index stride, __mmask16 lanes, Index p, Index k) {
   const __m512i interleave =
       _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
                        21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  const __m512 even = _mm512_maskz_loadu_ps(p < k ? lanes : 0, row);
+  const __m512 odd = _mm512_maskz_loadu_ps(p + 1 < k ? lanes : 0, row + stride);
+  const __m512i both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
+  return _mm512_permutexvar_epi16(interleave, both);
+}
+
+// Packs 16 columns of a B with contiguous rows.
+inline void pack_across(const MatrixView<float>& b, Index k, Index width, Bfloat16Bits* panel) {
   const __mmask16 lanes = first_lanes(width);
   for (Index p = 0; p < packed_depth(k); p += 2) {
-    const __m512 even = _mm512_maskz_loadu_ps(p < k ? lanes : 0, b.at(p, 0));
-    const __m512 odd = _mm512_maskz_loadu_ps(p + 1 < k ? lanes : 0, b.at(p + 1, 0));
-    const __m512i both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
     _mm512_storeu_si512(panel + p / 2 * kBfloat16Columns * 2,
-                        _mm512_permutexvar_epi16(interleave, both));
+                        pairs_of_rows(b.at(p, 0), b.row_stride, lanes, p, k));
   }
 }
 
@@ -85,16 +90,14 @@ void pack_panel(const MatrixView<float>& b, Index k, Index width, Bfloat16Bits* 
 inline void pack_transposed(const MatrixView<float>& a, Index k, Index height, Index stride,
                             Bfloat16Bits* strip) {
   const __mmask16 lanes = first_lanes(height);
-  for (Index p = 0; p < packed_depth(k); p += kLanes) {
-    __m512i rows[kLanes];
+  for (Index p = 0; p < packed_depth(k); p += kBfloat16Depth) {
+    __m512i pairs[kLanes];
     for (Index i = 0; i < kLanes; ++i) {
-      rows[i] = _mm512_castps_si512(_mm512_maskz_loadu_ps(p + i < k ? lanes : 0, a.at(0, p + i)));
+      pairs[i] = pairs_of_rows(a.at(0, p + 2 * i), a.column_stride, lanes, p + 2 * i, k);
     }
-    transpose_square(rows);
+    transpose_square(pairs);
     for (Index row = 0; row < height && row < kLanes; ++row) {
-      const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_castsi512_ps(rows[row]));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(strip + row * stride + p),
-                          reinterpret_cast<__m256i>(rounded));
+      _mm512_storeu_si512(strip + row * stride + p, pairs[row]);
     }
   }
 }
