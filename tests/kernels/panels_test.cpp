@@ -257,7 +257,7 @@ TEST_CASE("a NaN weight gives a NaN product") {
   }
 }
 
-TEST_CASE("the likeliest score is the first of the largest; other than numbers give no place") {
+TEST_CASE("the likeliest score is the first of the largest and other than numbers give no place") {
   with_each_variant([] {
     const auto& likeliest = kernels::decode_loops().likeliest;
     const float infinity = std::numeric_limits<float>::infinity();
