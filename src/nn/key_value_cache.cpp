@@ -5,6 +5,7 @@
 #include "headlight/base/error.h"
 #include "headlight/kernels/parallel.h"
 #include "kernels/attention/attention_step.h"
+#include "kernels/panels/panels.h"
 #include "tensor/float16.h"
 
 namespace headlight {
@@ -54,7 +55,7 @@ void RoundedRow::write(const float* from, void* block) const {
       std::transform(from, from + width, in<std::uint16_t>(block), float_to_bfloat16);
       break;
     case CacheType::float16:
-      std::transform(from, from + width, in<std::uint16_t>(block), float_to_half);
+      kernels::decode_loops().to_float16(from, in<std::uint16_t>(block), width);
       break;
     case CacheType::int8:
       kernels::round_to_int8(from, width, in<std::int8_t>(block), scale(block));
@@ -72,7 +73,7 @@ void RoundedRow::read(void* block, float* to) const {
                      [](BFloat16 x) { return static_cast<float>(x); });
       break;
     case CacheType::float16:
-      std::transform(in<std::uint16_t>(block), in<std::uint16_t>(block) + width, to, half_to_float);
+      kernels::decode_loops().from_float16(in<std::uint16_t>(block), to, width);
       break;
     case CacheType::int8:
       std::transform(

@@ -1,6 +1,7 @@
 #include "kernels/panels/panels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 #include "kernels/variants/tables.h"
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
+#include "tensor/float16.h"
 
 namespace panels_test {
 
@@ -271,6 +273,37 @@ TEST_CASE("the likeliest score is the first of the largest and other than number
       for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity}) {
         scores.back() = bad;
         CHECK(likeliest(scores.data(), n) == -1);
+      }
+    }
+  });
+}
+
+TEST_CASE("vectors round to float16 and back with the bits of single numbers") {
+  std::vector<float> floats;
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 40'009) {
+    floats.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  }
+  std::vector<std::uint16_t> all(std::size_t{1} << 16);
+  for (std::size_t half = 0; half < all.size(); ++half) {
+    all[half] = static_cast<std::uint16_t>(half);
+    floats.push_back(half_to_float(all[half]));
+    floats.push_back(std::nextafter(floats.back(), 1e9F));
+  }
+  std::vector<std::uint16_t> expected(floats.size());
+  std::transform(floats.begin(), floats.end(), expected.begin(), float_to_half);
+  with_each_variant([&] {
+    const kernels::DecodeLoops& loops = kernels::decode_loops();
+    std::vector<std::uint16_t> halves(floats.size());
+    loops.to_float16(floats.data(), halves.data(), std::ssize(floats));
+    CHECK(halves == expected);
+    std::vector<float> back(all.size());
+    loops.from_float16(all.data(), back.data(), std::ssize(all) - 1);
+    for (std::size_t half = 0; half + 1 < all.size(); ++half) {
+      const float value = half_to_float(all[half]);
+      if (!(std::isnan(value) ? std::isnan(back[half])
+                              : std::bit_cast<std::uint32_t>(back[half]) ==
+                                    std::bit_cast<std::uint32_t>(value))) {
+        FAIL("half " << half);
       }
     }
   });

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "headlight/kernels/precision.h"
 #include "headlight/tensor/dtype.h"
 #include "headlight/tensor/shape.h"
@@ -75,6 +77,9 @@ struct DecodeLoops {
   // Returns the first place of the largest score; -1 if one is NaN or infinity, or all are minus
   // infinity.
   Index (*likeliest)(const float* scores, Index n);
+  // Rounds to binary16, as float_to_half(), and back.
+  void (*to_float16)(const float* x, std::uint16_t* y, Index n);
+  void (*from_float16)(const std::uint16_t* x, float* y, Index n);
 };
 
 // Returns whether panels of integers are faster than float32 tiles for many vectors: true for

@@ -1,6 +1,7 @@
 // Compiled once per instruction set, with the rules of loops.cpp.
 #include "kernels/panels/panels.h"
 
+#include "kernels/variants/half_floats.h"
 #include "kernels/variants/panels.h"
 #include "kernels/variants/tables.h"
 
@@ -230,6 +231,31 @@ Index likeliest(const float* scores, Index n) {
   return place;
 }
 
+// Converts a vector at a time; the last one may be shorter.
+template <class FromVector, class ToVector, ToVector (*kConvert)(FromVector), class From, class To>
+void convert_all(const From* x, To* y, Index n) {
+  Index i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    FromVector from;
+    __builtin_memcpy(&from, x + i, sizeof from);
+    const ToVector to = kConvert(from);
+    __builtin_memcpy(y + i, &to, sizeof to);
+  }
+  const auto rest = static_cast<std::size_t>(n - i);
+  FromVector from = {};
+  __builtin_memcpy(&from, x + i, rest * sizeof(From));
+  const ToVector to = kConvert(from);
+  __builtin_memcpy(y + i, &to, rest * sizeof(To));
+}
+
+void to_float16(const float* x, std::uint16_t* y, Index n) {
+  convert_all<Vector, HalfWords, halves_of_floats>(x, y, n);
+}
+
+void from_float16(const std::uint16_t* x, float* y, Index n) {
+  convert_all<HalfWords, Vector, floats_of_halves>(x, y, n);
+}
+
 }  // namespace
 
 namespace HEADLIGHT_VARIANT {
@@ -237,7 +263,9 @@ namespace HEADLIGHT_VARIANT {
 const DecodeLoops kDecodeLoops = {.multiply_float32 = multiply<Float32>,
                                   .multiply_bfloat16 = multiply<PairOfBFloat16>,
                                   .softmax_weights = softmax_weights,
-                                  .likeliest = likeliest};
+                                  .likeliest = likeliest,
+                                  .to_float16 = to_float16,
+                                  .from_float16 = from_float16};
 
 }  // namespace HEADLIGHT_VARIANT
 }  // namespace headlight::kernels

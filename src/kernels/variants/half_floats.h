@@ -35,6 +35,21 @@ inline Vector floats_of_halves(HalfWords halves) {
 #endif
 }
 
+// Rounds to binary16: the formulas of float_to_half() for all cases, and a choice among them.
+inline HalfWords halves_of_floats(Vector x) {
+  const Words bits = reinterpret_cast<Words>(x);
+  const Words magnitude = bits & 0x7FFFFFFF;
+  const Vector absolute = reinterpret_cast<Vector>(magnitude);
+  const Words subnormal = reinterpret_cast<Words>(absolute + 0.5F) - 0x3F000000;
+  const Words normal = (magnitude - (112U << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
+  const Words infinity = Words{} + 0x7C00;
+  const Words finite = absolute < Vector{} + 0x1p-14F ? subnormal : normal;
+  const Words number = absolute < Vector{} + 0x1p16F ? finite : infinity;
+  const Words nan = (magnitude >> 13 & 0x3FF) | 0x7E00;
+  const Words half = magnitude > Words{} + 0x7F800000 ? nan : number;
+  return __builtin_convertvector(half | (bits >> 16 & 0x8000), HalfWords);
+}
+
 // Converts a vector of numbers in memory.
 inline Vector floats_of_halves(const void* from) {
   HalfWords halves;
