@@ -287,6 +287,8 @@ TEST_CASE("vectors round to float16 and back with the bits of single numbers") {
   for (std::size_t half = 0; half < all.size(); ++half) {
     all[half] = static_cast<std::uint16_t>(half);
     floats.push_back(half_to_float(all[half]));
+    const float next = half_to_float(static_cast<std::uint16_t>(half + 1));
+    floats.push_back(0.5F * (floats.back() + next));  // halfway
     floats.push_back(std::nextafter(floats.back(), 1e9F));
   }
   std::vector<std::uint16_t> expected(floats.size());
