@@ -36,6 +36,21 @@ Tensor heads_of(const Tensor& qkv, Index part, Index begin, Index end, const Att
   return reshape(rows, {end - begin, heads, plan.head_width});
 }
 
+// As heads_of(), without copying and without gradient.
+Tensor plain_heads_of(const Tensor& qkv, Index part, Index begin, Index end,
+                      const AttentionPlan& plan) {
+  const Index row = qkv.strides()[0];
+  const Index element = qkv.strides()[1];
+  return qkv.detach().strided_view({end - begin, plan.part_heads(part), plan.head_width},
+                                   {row, plan.head_width * element, element},
+                                   begin * row + plan.part_begin(part) * element);
+}
+
+// Returns the rows of all sequences.
+Tensor joined(const std::vector<Tensor>& sequences) {
+  return sequences.size() == 1 ? sequences[0] : concat(sequences, 0);
+}
+
 // Returns qkv with change(part, heads) in place of the heads of each part: [N, H or G, D].
 template <class Change>
 Tensor with_parts(const Tensor& qkv, const AttentionPlan& plan, const Change& change) {
@@ -119,8 +134,8 @@ Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& o
     qkv = queries_and_keys_normalized(qkv);
   }
   qkv = queries_and_keys_turned(qkv, offsets, context);
-  const Tensor joined = attend(qkv, offsets, context);  // [N, H D]
-  return projected_heads(joined, plan_.heads, c_proj_, layer_, context);
+  const Tensor attended = attend(qkv, offsets, context);  // [N, H D]
+  return projected_heads(attended, plan_.heads, c_proj_, layer_, context);
 }
 
 Tensor CausalSelfAttention::queries_and_keys_normalized(const Tensor& qkv) const {
@@ -168,7 +183,7 @@ Tensor CausalSelfAttention::queries_and_keys_turned(const Tensor& qkv,
                                 positions_of({0, count}, {firsts[b]}), plan_,
                                 at_length(*plan_.rope, firsts[b] + count)));
   }
-  return finished(concat(sequences, 0));
+  return finished(joined(sequences));
 }
 
 // Returns the list for this layer's attention weights; null unless a recorder wants them.
@@ -184,9 +199,8 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
     KeyValueCache& cache = *context.caches[b];
     // Rounded keys are read as rounded from the beginning on, so that chunks change no bit.
     begins_here = begins_here && cache.length() == 0 && cache.type() == CacheType::float32;
-    const Tensor fresh = qkv.detach();
-    cache.write(layer_, heads_of(fresh, 1, offsets[b], offsets[b + 1], plan_),
-                heads_of(fresh, 2, offsets[b], offsets[b + 1], plan_));
+    cache.write(layer_, plain_heads_of(qkv, 1, offsets[b], offsets[b + 1], plan_),
+                plain_heads_of(qkv, 2, offsets[b], offsets[b + 1], plan_));
   }
   if (wants_any(context.hook, {Point::attn_scores, Point::pattern}, layer_)) {
     return attend_openly(qkv, offsets, context);
@@ -228,7 +242,7 @@ Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
                                         .weights = weights,
                                         .precision = context.precision}));
   }
-  return concat(outputs, 0);
+  return joined(outputs);
 }
 
 // Attends with complete weight matrices, which a hook may change.
@@ -272,7 +286,7 @@ Tensor CausalSelfAttention::attend_openly(const Tensor& qkv, const std::vector<I
     }
     outputs.push_back(reshape(by_head(result.output), {count, plan_.inner_width()}));
   }
-  return concat(outputs, 0);
+  return joined(outputs);
 }
 
 }  // namespace headlight

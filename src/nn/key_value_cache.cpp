@@ -177,7 +177,7 @@ void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values)
         "[KeyValueCache] expected keys and values [T, ", plan.key_heads, ", ", plan.head_width,
         "], got ", given.shape());
     if (type_ != CacheType::float32) {
-      write_rounded(layer, part, to_contiguous(given));
+      write_rounded(layer, part, given.strides()[2] == 1 ? given : to_contiguous(given));
       return;
     }
     const Tensor from = convert(given, dtype_);
@@ -197,11 +197,11 @@ void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values)
 void KeyValueCache::write_rounded(Index layer, Index part, const Tensor& rows) {
   const AttentionPlan& plan = of(layer).plan;
   const float* from = rows.data<float>();
+  const Shape& strides = rows.strides();
   parallel_for(rows.size(0), rows_at_once(plan), [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       for (Index head = 0; head < plan.key_heads; ++head) {
-        const float* row = from + (t * plan.key_heads + head) * plan.head_width;
-        write_row(layer, part, head, length_ + t, row);
+        write_row(layer, part, head, length_ + t, from + t * strides[0] + head * strides[1]);
       }
     }
   });

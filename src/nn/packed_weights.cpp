@@ -2,6 +2,7 @@
 
 #include "headlight/nn/architecture.h"
 #include "headlight/nn/linear.h"
+#include "kernels/parallel.h"
 #include "nn/packed_weight.h"
 #include "ops/common.h"
 
@@ -26,12 +27,15 @@ Tensor PackedWeight::rows(const Tensor& ids) const {
   shape.push_back(matrix_->columns());
   Tensor result = Tensor::empty(shape);
   const Tensor whole = to_contiguous(ids);
-  for (Index i = 0; i < whole.numel(); ++i) {
-    const std::int32_t id = whole.data<std::int32_t>()[i];
-    require(id >= 0 && id < matrix_->rows(), "[embedding] expected ids from 0 to ",
-            matrix_->rows() - 1, ", got ", id);
-    matrix_->unpack_row(id, result.data<float>() + i * matrix_->columns());
-  }
+  kernels::parallel_for(
+      whole.numel(), kernels::row_grain(matrix_->columns()), [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+          const std::int32_t id = whole.data<std::int32_t>()[i];
+          require(id >= 0 && id < matrix_->rows(), "[embedding] expected ids from 0 to ",
+                  matrix_->rows() - 1, ", got ", id);
+          matrix_->unpack_row(id, result.data<float>() + i * matrix_->columns());
+        }
+      });
   return result;
 }
 

@@ -13,11 +13,18 @@ namespace {
 using kernels::kPanelRows;
 
 // Maximum number of panels for which a section of columns fits into the second-level cache while
-// all rows of x use it. Each chunk rounds x again, so that few large chunks are the fastest.
+// all rows of x use it. product() rounds x again for each chunk, so that few large ones are
+// fastest.
 constexpr Index kMostPanels = 24;
+// Twice as many where x is rounded once for all chunks, because panels are read once.
+constexpr Index kMostRoundedPanels = 48;
 
-Index panels_of_chunk(Index panels) {
-  return std::clamp<Index>(divided_up(panels, kernels::max_threads()), 1, kMostPanels);
+// Returns a number of panels that divides all into equal shares for the threads, and is even:
+// products take two panels at a time.
+Index panels_of_chunk(Index panels, Index most) {
+  const Index threads = kernels::max_threads();
+  const Index rounds = divided_up(panels, threads * most);
+  return std::max<Index>(2, rounded_up(divided_up(panels, threads * rounds), 2));
 }
 
 }  // namespace
@@ -191,7 +198,7 @@ Tensor PackedMatrix::product(const Tensor& x) const {
   Tensor padded = Tensor::empty({x.size(0), panels() * kPanelRows});  // [N, rows]
   const StepVectors from{rows.data<float>(), columns_};
   const StepVectors to{padded.data<float>(), padded.size(1)};
-  kernels::parallel_for(panels(), panels_of_chunk(panels()),
+  kernels::parallel_for(panels(), panels_of_chunk(panels(), kMostPanels),
                         [&](Index begin, Index end) { multiply(begin, end, x.size(0), from, to); });
   return to_contiguous(slice(padded, 1, 0, rows_));
 }
@@ -210,7 +217,8 @@ Tensor PackedMatrix::rounded_product(const Tensor& x, kernels::Rounding rounding
   const kernels::RoundedRows rows(sections_.front().layout.format,
                                   {whole.data<float>(), columns_, 1}, batch, columns_, rounding);
   const StepVectors to{padded.data<float>(), padded.size(1)};
-  kernels::parallel_for(panels(), panels_of_chunk(panels()), [&](Index begin, Index end) {
+  const Index chunk = panels_of_chunk(panels(), kMostRoundedPanels);
+  kernels::parallel_for(panels(), chunk, [&](Index begin, Index end) {
     for_sections(begin, end, batch, to,
                  [&](const Section& section, const kernels::PanelProduct& product) {
                    rows.multiply(section.layout, product);

@@ -195,7 +195,7 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const Tensor& keys,
   return {.query = query.data<T>(),
           .key = keys.data<T>(),
           .value = values.data<T>(),
-          .query_stride = query.size(1),
+          .query_stride = query.strides()[0],
           .key_stride = head_width,
           .key_head_stride = keys.strides()[0],
           .heads = query.size(1) / head_width,
@@ -222,7 +222,7 @@ Tensor cached_attention(const Tensor& query, const Tensor& keys, const Tensor& v
   if (options.weights == nullptr) {
     sequences = query_parts(sequences);
   }
-  const Tensor queries = to_contiguous(query.detach());
+  const Tensor queries = query.strides()[1] == 1 ? query.detach() : to_contiguous(query.detach());
   Tensor output = Tensor::empty(query.shape(), query.dtype());
   if (options.weights != nullptr) {
     const Index heads = query.size(1) / keys.size(2);

@@ -11,8 +11,9 @@ namespace {
 
 #if defined(__AVX512VNNI__)
 
-// Rows of a strip: 12 x 2 sums + 2 for the panels + 1 for x = 27 registers.
-constexpr int kStripRows = 12;
+// Rows of a strip: 6 x 2 sums of integers + 6 x 2 totals + 2 for the panels + 1 for x = 27
+// registers.
+constexpr int kStripRows = 5;
 constexpr int kStripPanels = 2;
 constexpr int kWordsOfBlock = kScaleBlock / 4;
 constexpr __mmask16 kAllLanes = 0xFFFF;  // see looked_up()
@@ -95,13 +96,15 @@ inline Elements round_block(const Elements& x, ByteBlock& to) {
   return rest;
 }
 
+// Rows from `rows` on become 0.
 void round_strip(const MatrixView<float>& x, Index rows, Index columns, const StripMemory& to) {
   auto* blocks = static_cast<ByteBlock*>(to.strip);
   auto* rest = static_cast<ByteBlock*>(to.rest);
   for (Index k = 0; k < columns; k += kScaleBlock) {
-    for (Index row = 0; row < rows; ++row) {
+    for (Index row = 0; row < kStripRows; ++row) {
       const Index place = k / kScaleBlock * kStripRows + row;
-      const Elements removed = round_block(elements_at(x.at(row, k), columns - k), blocks[place]);
+      const Index count = row < rows ? columns - k : 0;
+      const Elements removed = round_block(elements_at(x.at(row, k), count), blocks[place]);
       if (rest != nullptr) {
         round_block(removed, rest[place]);
       }
@@ -147,16 +150,16 @@ void unpack_signed(const Stretch& weights, Index number, int place,
 
 using StripTotals = __m512[kStripRows][kStripPanels];
 
-// Adds the products of a block with kRows rows.
-template <int kRows, int kGroups, bool kHasLeast>
+// Adds the products of a block with the rows of a strip.
+template <int kGroups, bool kHasLeast>
 inline void add_signed_block(const SignedBlock<kGroups>& block, const ByteBlock* x,
                              StripTotals& totals) {
   constexpr int kWords = kWordsOfBlock / kGroups;
 #pragma GCC unroll 2
   for (int g = 0; g < kGroups; ++g) {
-    __m512i sums[kRows][kStripPanels];
-#pragma GCC unroll 12
-    for (int row = 0; row < kRows; ++row) {
+    __m512i sums[kStripRows][kStripPanels];
+#pragma GCC unroll 5
+    for (int row = 0; row < kStripRows; ++row) {
       sums[row][0] = block.starts[g][0];
       sums[row][1] = block.starts[g][1];
     }
@@ -164,15 +167,15 @@ inline void add_signed_block(const SignedBlock<kGroups>& block, const ByteBlock*
     for (int word = g * kWords; word < (g + 1) * kWords; ++word) {
       const __m512i left = block.numbers[word][0];
       const __m512i right = block.numbers[word][1];
-#pragma GCC unroll 12
-      for (int row = 0; row < kRows; ++row) {
+#pragma GCC unroll 5
+      for (int row = 0; row < kStripRows; ++row) {
         const auto four = reinterpret_cast<__m512i>(word_at(x[row].numbers + 4 * word));
         sums[row][0] = _mm512_dpbusd_epi32(sums[row][0], four, left);
         sums[row][1] = _mm512_dpbusd_epi32(sums[row][1], four, right);
       }
     }
-#pragma GCC unroll 12
-    for (int row = 0; row < kRows; ++row) {
+#pragma GCC unroll 5
+    for (int row = 0; row < kStripRows; ++row) {
       const __m512 scale = _mm512_set1_ps(x[row].scale);
       const __m512 x_sum = _mm512_set1_ps(kGroups == 1 ? x[row].sum : x[row].sums[g]);
 #pragma GCC unroll 2
@@ -191,22 +194,29 @@ inline void add_signed_block(const SignedBlock<kGroups>& block, const ByteBlock*
 struct StripPlace {
   float* to;
   Index stride;
+  Index rows;    // that y has
+  Index panels;  // 1 or 2
   bool adds;
 };
 
-// Multiplies kRows rows of a strip by `panels` of the unpacked panels.
-template <int kRows, int kGroups, bool kHasLeast>
-void multiply_rows(const SignedBlock<kGroups>* weights, Index blocks, const ByteBlock* x,
-                   Index panels, const StripPlace& y) {
+// Multiplies a strip by two unpacked panels. The loops have constant bounds, so that all totals
+// stay in registers.
+template <int kGroups, bool kHasLeast>
+void multiply_strip(const SignedBlock<kGroups>* weights, Index blocks, const ByteBlock* x,
+                    const StripPlace& y) {
   StripTotals totals = {};
   for (Index number = 0; number < blocks; ++number) {
-    add_signed_block<kRows, kGroups, kHasLeast>(weights[number], x + number * kStripRows, totals);
+    add_signed_block<kGroups, kHasLeast>(weights[number], x + number * kStripRows, totals);
   }
-  for (int row = 0; row < kRows; ++row) {
-    for (Index p = 0; p < panels; ++p) {
-      float* to = y.to + row * y.stride + p * kPanelRows;
-      const __m512 before = y.adds ? _mm512_loadu_ps(to) : _mm512_setzero_ps();
-      _mm512_storeu_ps(to, _mm512_add_ps(before, totals[row][p]));
+#pragma GCC unroll 5
+  for (int row = 0; row < kStripRows; ++row) {
+#pragma GCC unroll 2
+    for (int p = 0; p < kStripPanels; ++p) {
+      if (row < y.rows && p < y.panels) {
+        float* to = y.to + row * y.stride + p * kPanelRows;
+        const __m512 before = y.adds ? _mm512_loadu_ps(to) : _mm512_setzero_ps();
+        _mm512_storeu_ps(to, _mm512_add_ps(before, totals[row][p]));
+      }
     }
   }
 }
@@ -249,20 +259,17 @@ void multiply_signed(const IntegerLayout& layout, const StripProduct& product) {
   auto* weights = static_cast<SignedBlock<Format::kGroups>*>(product.unpacked);
   for (Index i = 0; i < panels.count; i += kStripPanels) {
     unpack_pair<Format>(layout, panels, i, weights);
-    const Index rest = panels.count - i;
     for (Index strip = 0; strip < strips; ++strip) {
       ask_pair_behind(panels, i, strip, strips);
       const Index row = strip * kStripRows;
       const auto* x = reinterpret_cast<const ByteBlock*>(product.strips) + row * blocks;
-      for_tiles<kStripRows>(
-          0, panels.batch - row < kStripRows ? panels.batch - row : kStripRows,
-          [&](auto size, Index first) {
-            multiply_rows<decltype(size)::value, Format::kGroups, kHasLeast>(
-                weights, blocks, x + first, rest < 2 ? rest : 2,
-                {.to = panels.y + (row + first) * panels.y_stride + i * kPanelRows,
-                 .stride = panels.y_stride,
-                 .adds = product.adds});
-          });
+      multiply_strip<Format::kGroups, kHasLeast>(
+          weights, blocks, x,
+          {.to = panels.y + row * panels.y_stride + i * kPanelRows,
+           .stride = panels.y_stride,
+           .rows = panels.batch - row,
+           .panels = panels.count - i,
+           .adds = product.adds});
     }
   }
 }
