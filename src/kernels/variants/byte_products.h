@@ -2,6 +2,7 @@
 
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/variants/integer_blocks.h"
+#include "kernels/variants/rounded_vectors.h"
 
 // Included only by integer_panels.cpp of this folder. Multiplies panels of integers by many rows of
 // x that are rounded to bytes, with vpdpbusd of AVX-512 VNNI: four products for each lane, twice as
@@ -16,7 +17,6 @@ namespace {
 constexpr int kStripRows = 5;
 constexpr int kStripPanels = 2;
 constexpr int kWordsOfBlock = kScaleBlock / 4;
-constexpr __mmask16 kAllLanes = 0xFFFF;  // see looked_up()
 
 // 32 elements of a row, about scale * (numbers - 128). A strip is [blocks, kStripRows] of these.
 struct alignas(16) ByteBlock {
@@ -25,20 +25,6 @@ struct alignas(16) ByteBlock {
   float sums[2];  // of the rounded elements of each half
   float sum;
 };
-
-// Returns the largest magnitude of two vectors of floats, as bits, so that NaN is above all
-// numbers.
-inline std::uint32_t largest_magnitude(__m512i left, __m512i right) {
-  const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
-  const __m512i both = _mm512_maskz_max_epi32(kAllLanes, _mm512_and_si512(left, magnitude),
-                                              _mm512_and_si512(right, magnitude));
-  const __m256i eight = _mm256_max_epi32(_mm512_maskz_extracti64x4_epi64(0xF, both, 0),
-                                         _mm512_maskz_extracti64x4_epi64(0xF, both, 1));
-  __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
-  four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4E));
-  four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0xB1));
-  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(four));
-}
 
 // 32 floats.
 struct Elements {
@@ -121,6 +107,15 @@ struct SignedBlock {
   __m512 leasts[kGroups][kStripPanels];
 };
 
+// Returns the numbers of four columns, 0, 2, 1, 3.
+template <class Format>
+inline UnsignedBytes four_columns(const char* planes, int word) {
+  const auto even = reinterpret_cast<UnsignedHalves>(numbers_of_pair<Format>(planes, 2 * word, 0));
+  const auto odd =
+      reinterpret_cast<UnsignedHalves>(numbers_of_pair<Format>(planes, 2 * word + 1, 0));
+  return reinterpret_cast<UnsignedBytes>(even | odd << std::uint16_t{8});
+}
+
 // Unpacks block number `number` of a panel.
 template <class Format>
 void unpack_signed(const Stretch& weights, Index number, int place,
@@ -133,10 +128,8 @@ void unpack_signed(const Stretch& weights, Index number, int place,
   __m512i sums[kGroups] = {};
 #pragma GCC unroll 8
   for (int word = 0; word < kWordsOfBlock; ++word) {
-    const auto even = reinterpret_cast<__m512i>(weights_of<Format>(planes, 2 * word, 0));
-    const auto odd = reinterpret_cast<__m512i>(weights_of<Format>(planes, 2 * word + 1, 0));
     const __m512i numbers =
-        _mm512_sub_epi8(_mm512_or_si512(even, _mm512_slli_epi16(odd, 8)), offset);
+        _mm512_sub_epi8(reinterpret_cast<__m512i>(four_columns<Format>(planes, word)), offset);
     to.numbers[word][place] = numbers;
     __m512i& sum = sums[word * kGroups / kWordsOfBlock];
     sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(-128), numbers);

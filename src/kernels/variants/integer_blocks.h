@@ -85,6 +85,18 @@ struct Stretch {
     }
   }
 
+  // Prefetches part `part` of `parts` of this stretch in the `panels` panels that follow as many.
+  [[gnu::always_inline]] void ask_next(Index part, Index parts, Index panels) const {
+    const Index bytes = (((blocks - 1) >> layout.span_shift) + 1) * layout.span_bytes;
+    const Index begin = bytes * part / parts;
+    const Index end = bytes * (part + 1) / parts;
+    for (Index panel = panels; panel < 2 * panels; ++panel) {
+      for (Index offset = begin; offset < end; offset += 64) {
+        __builtin_prefetch(first + panel * panel_bytes + offset);
+      }
+    }
+  }
+
   const IntegerLayout& layout;
   const char* first;
   Index blocks;

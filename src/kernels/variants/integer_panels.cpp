@@ -6,109 +6,138 @@
 #include "kernels/variants/byte_products.h"
 #include "kernels/variants/integer_blocks.h"
 #include "kernels/variants/panels.h"
+#include "kernels/variants/rounded_vectors.h"
 #include "kernels/variants/tables.h"
 
 namespace headlight::kernels {
 namespace {
 
-constexpr Index kTogether = 16;  // vectors of one pass over the panels
-// Panels and vectors of a tile, whose sums stay in registers. If one register holds the sums of a
-// panel, two panels share the loads of x: a core loads only as many vectors as it multiplies.
-constexpr int kPairedPanels = kParts == 1 ? 2 : 1;
-constexpr int kTile = kTileVectors;
-constexpr Index kStretch = 1024;                      // columns per pass, for the first-level cache
 constexpr int kPieces = kScaleBlock / kPieceColumns;  // per block
-constexpr Index kBlocks = kTogether * kStretch / kScaleBlock;  // blocks per pass
 
-// A stretch of up to kVectors vectors, rounded in blocks of 32 columns to scale * q. q is an int16
-// and the scale a power of two: 2^-15 of the block's largest element, while the int8 weights keep
-// 2^-8.
-template <class Format, Index kVectors>
-class Rounded {
- public:
-  Rounded(const IntegerLayout& layout, const float* x, Index x_stride, Index count, Index columns) {
-    for (Index b = 0; b < count; ++b) {
-      for (Index k = 0; k < columns; k += kScaleBlock) {
-        const float* from = x + b * x_stride + k;
-        const Index rest = columns - k;
-        float padded[kScaleBlock] = {};
-        if (rest < kScaleBlock) {
-          __builtin_memcpy(padded, from, static_cast<std::size_t>(rest) * sizeof(float));
-        }
-        round(layout, rest < kScaleBlock ? padded : from, place_of(b, k / kScaleBlock));
-      }
-    }
-  }
+// Results of a stretch.
+struct StretchVectors {
+  float* at(Index vector, int panel) const { return start + vector * stride + panel * kPanelRows; }
 
-  // [vectors from b on, 32] of a block, as arrange() stores them
-  const std::int16_t* quanta(Index b, Index block) const { return quanta_[place_of(b, block)]; }
-  // [vectors from b on]
-  const float* scales(Index b, Index block) const { return scales_ + place_of(b, block); }
-  // Returns the first summand of the products of a group, one of 1 or 2 in a block: it turns
-  // numbers into numbers - offset.
-  std::int32_t start(Index b, Index block, int group) const {
-    return starts_[place_of(b, block)][group];
-  }
-  // Returns the sum of the rounded elements of a group.
-  float sum(Index b, Index block, int group) const { return sums_[place_of(b, block)][group]; }
-
- private:
-  // Blocks are stored in reading order.
-  static Index place_of(Index b, Index block) { return block * kVectors + b; }
-
-  // Rounds 32 elements.
-  void round(const IntegerLayout& layout, const float* x, Index place) {
-    constexpr Index kGroupColumns = kScaleBlock / Format::kGroups;
-    std::int32_t elements[kScaleBlock] = {};
-    const float scale = round_block(x, elements);
-    arrange<Format>(elements, quanta_[place]);
-    for (Index group = 0; group < Format::kGroups; ++group) {
-      std::int32_t sum = 0;
-      std::int32_t missing = 0;
-      for (Index k = group * kGroupColumns; k < (group + 1) * kGroupColumns; ++k) {
-        sum += elements[k];
-        missing += missing_product<Format>(elements[k]);
-      }
-      starts_[place][group] = missing - layout.offset * sum;
-      sums_[place][group] = static_cast<float>(sum) * scale;
-    }
-    scales_[place] = scale;
-  }
-
-  // Returns the scale.
-  static float round_block(const float* x, std::int32_t* elements) {
-    std::uint32_t largest = 0;  // as bits, so that NaN compares above all numbers
-    for (Index k = 0; k < kScaleBlock; ++k) {
-      const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, x[k]) & 0x7FFFFFFFU;
-      largest = magnitude > largest ? magnitude : largest;
-    }
-    const std::uint32_t exponent = largest >> 23;
-    if (exponent == 255) {
-      return __builtin_nanf("");
-    }
-    constexpr std::uint32_t kBits = 14;  // bits of the largest value after its leading one
-    const std::uint32_t limited = exponent > kBits ? exponent : kBits + 1;
-    const float inverse = __builtin_bit_cast(float, (254 + kBits - limited) << 23);
-    for (Index k = 0; k < kScaleBlock; ++k) {
-      elements[k] = rounded(x[k] * inverse);
-    }
-    return __builtin_bit_cast(float, (limited - kBits) << 23);
-  }
-
-  // Returns the integer nearest to x, ties to even, at most 32767. Takes it from the lowest bits of
-  // x + 1.5 * 2^23.
-  static std::int32_t rounded(float x) {
-    constexpr float kRound = 12582912.0F;
-    const std::int32_t whole =
-        __builtin_bit_cast(std::int32_t, x + kRound) - __builtin_bit_cast(std::int32_t, kRound);
-    return whole > 32767 ? 32767 : whole;
-  }
-
-  alignas(64) std::int16_t quanta_[kBlocks][kScaleBlock];
-  float scales_[kBlocks];
-  std::int32_t starts_[kBlocks][Format::kGroups];
-  float sums_[kBlocks][Format::kGroups];
+  float* start;
+  Index stride;
+  Index count;
+  bool adds;  // to the results of earlier stretches
 };
+
+#if defined(__AVX512VNNI__)
+
+template <int kPanels>
+using TileSums = Sums[kTile][kPanels];
+
+// Adds the products of a group of pieces with kTile vectors. Unpacks the numbers again for each
+// tile: that takes one instruction for 64 numbers, or none.
+template <class Format, int kPanels>
+inline void add_group_products(const char* planes, Index panel_bytes, const std::int16_t* quanta,
+                               int group, TileSums<kPanels>& sums) {
+  constexpr int kGroupPieces = kPieces / Format::kGroups;
+#pragma GCC unroll 8
+  for (int j = 0; j < kGroupPieces; ++j) {
+    const int piece = group * kGroupPieces + j;
+    Weights numbers[kPanels];
+#pragma GCC unroll 2
+    for (int i = 0; i < kPanels; ++i) {
+      numbers[i] = weights_of<Format>(planes + i * panel_bytes, piece, 0);
+    }
+#pragma GCC unroll 4
+    for (int b = 0; b < kTile; ++b) {
+      const Factors factors = factors_at(quanta + b * kScaleBlock, piece);
+#pragma GCC unroll 2
+      for (int i = 0; i < kPanels; ++i) {
+        add_products<Format>(numbers[i], factors, sums[b][i]);
+      }
+    }
+  }
+}
+
+// Adds the products of a block with kTile vectors. A runtime condition between the sums would make
+// GCC compute one sum after the other.
+template <bool kHasLeast, class Format, int kPanels>
+inline void add_tile_block(const Stretch& weights, Index number,
+                           const Rounded<Format, kTogether>& x, Index first,
+                           Vector (&results)[kTile][kPanels]) {
+  const char* const block = weights.block(number);
+  Steps<Format::kGroups> steps[kPanels];
+#pragma GCC unroll 2
+  for (int i = 0; i < kPanels; ++i) {
+    const Index panel = i * weights.panel_bytes;
+    steps[i] = {weights.layout, weights.header(number) + panel, block + panel};
+  }
+#pragma GCC unroll 2
+  for (int group = 0; group < Format::kGroups; ++group) {
+    TileSums<kPanels> sums;
+#pragma GCC unroll 4
+    for (int b = 0; b < kTile; ++b) {
+#pragma GCC unroll 2
+      for (int i = 0; i < kPanels; ++i) {
+        sums[b][i] = sums_from(x.start(first + b, number, group));
+      }
+    }
+    add_group_products<Format>(block + weights.layout.factor_bytes, weights.panel_bytes,
+                               x.quanta(first, number), group, sums);
+#pragma GCC unroll 4
+    for (int b = 0; b < kTile; ++b) {
+      const float scale = x.scales(first, number)[b];
+      const float x_sum = x.sum(first + b, number, group);
+#pragma GCC unroll 2
+      for (int i = 0; i < kPanels; ++i) {
+        results[b][i] += __builtin_convertvector(total_of(sums[b][i]), Vector) *
+                         (steps[i].step[group].part[0] * scale);
+        if (kHasLeast) {
+          results[b][i] += steps[i].least[group].part[0] * x_sum;
+        }
+      }
+    }
+  }
+}
+
+// Multiplies a stretch of kPanels adjacent panels by kTile vectors, whose results and sums stay in
+// registers.
+template <bool kHasLeast, int kPanels, class Format>
+inline void multiply_tile(const Stretch& weights, const Rounded<Format, kTogether>& x, Index first,
+                          const StretchVectors& y) {
+  const Index parts = divided_up(y.count, kTile) * weights.blocks;
+  Vector results[kTile][kPanels];
+#pragma GCC unroll 4
+  for (int b = 0; b < kTile; ++b) {
+#pragma GCC unroll 2
+    for (int i = 0; i < kPanels; ++i) {
+      const bool is_begun = y.adds && first + b < y.count;
+      results[b][i] = is_begun ? load_vector(y.at(first + b, i)) : Vector{};
+    }
+  }
+  for (Index number = 0; number < weights.blocks; ++number) {
+    weights.ask_next(first / kTile * weights.blocks + number, parts, kPanels);
+    add_tile_block<kHasLeast>(weights, number, x, first, results);
+  }
+#pragma GCC unroll 4
+  for (int b = 0; b < kTile; ++b) {
+#pragma GCC unroll 2
+    for (int i = 0; i < kPanels; ++i) {
+      if (first + b < y.count) {
+        store({results[b][i]}, y.at(first + b, i));
+      }
+    }
+  }
+}
+
+// Multiplies a stretch of kPanels adjacent panels by the vectors of x. Adds to y, [vectors, 16
+// kPanels], or replaces it.
+template <int kPanels, class Format>
+[[gnu::noinline]] void multiply_panels_of_stretch(const Stretch& weights,
+                                                  const Rounded<Format, kTogether>& x,
+                                                  const StretchVectors& y) {
+  for (Index first = 0; first < y.count; first += kTile) {
+    weights.layout.has_least ? multiply_tile<true, kPanels>(weights, x, first, y)
+                             : multiply_tile<false, kPanels>(weights, x, first, y);
+  }
+}
+
+#else
 
 // A block of kPanels adjacent panels, unpacked for several vectors.
 template <class Format, int kPanels>
@@ -188,6 +217,8 @@ template <int kPanels, class Format>
   }
 }
 
+#endif
+
 // Multiplies by one vector, unpacking each block as it is used.
 template <int kPanels, class Format>
 void add_panels(const Stretch& weights, const Rounded<Format, 1>& x, Index,
@@ -229,14 +260,6 @@ void add_panels(const Stretch& weights, const Rounded<Format, 1>& x, Index,
 
 constexpr Index columns_of_stretch(Index vectors) { return kTogether * kStretch / vectors; }
 
-// Results of a stretch.
-struct StretchVectors {
-  float* start;
-  Index stride;
-  Index count;
-  bool adds;  // to the results of earlier stretches
-};
-
 // Multiplies a stretch of kPanels adjacent panels by the vectors of x. Adds to y, [vectors, 16
 // kPanels], or replaces it.
 template <int kPanels, class Format, Index kVectors>
@@ -245,13 +268,13 @@ void multiply_panels_of_stretch(const Stretch& weights, const Rounded<Format, kV
   Lanes totals[kVectors][kPanels] = {};
   for (Index v = 0; v < y.count && y.adds; ++v) {
     for (int i = 0; i < kPanels; ++i) {
-      load(y.start + v * y.stride + i * kPanelRows, totals[v][i]);
+      load(y.at(v, i), totals[v][i]);
     }
   }
   add_panels(weights, x, y.count, totals);
   for (Index v = 0; v < y.count; ++v) {
     for (int i = 0; i < kPanels; ++i) {
-      store(totals[v][i], y.start + v * y.stride + i * kPanelRows);
+      store(totals[v][i], y.at(v, i));
     }
   }
 }

@@ -30,35 +30,32 @@ inline Integers word_at(const void* from) {
   return Integers{} + word;
 }
 
-// Looks up pairs of bytes; the upper byte of each place is 0.
-inline Halves looked_up(UnsignedHalves places) {
-#if defined(__SSSE3__) || defined(__aarch64__) || defined(__wasm_simd128__)
-  // A byte whose highest bit is set gives 0.
-  const UnsignedHalves pairs = places | std::uint16_t{0x8000};
-#endif
+// Replaces numbers below 16 by those of kUnevenNumbers. A byte whose highest bit is set becomes 0.
+inline UnsignedBytes looked_up(UnsignedBytes places) {
 #if defined(__AVX512BW__)
   // GCC 12 warns about intrinsics without a mask: they leave a register undefined.
   constexpr __mmask16 kAll = 0xFFFF;
   const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kUnevenNumbers));
-  return reinterpret_cast<Halves>(_mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(kAll, table),
-                                                      reinterpret_cast<__m512i>(pairs)));
+  return reinterpret_cast<UnsignedBytes>(_mm512_shuffle_epi8(
+      _mm512_maskz_broadcast_i32x4(kAll, table), reinterpret_cast<__m512i>(places)));
 #elif defined(__AVX2__)
   const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kUnevenNumbers));
-  return reinterpret_cast<Halves>(
-      _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), reinterpret_cast<__m256i>(pairs)));
+  return reinterpret_cast<UnsignedBytes>(
+      _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), reinterpret_cast<__m256i>(places)));
 #elif defined(__SSSE3__)
   const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kUnevenNumbers));
-  return reinterpret_cast<Halves>(_mm_shuffle_epi8(table, reinterpret_cast<__m128i>(pairs)));
+  return reinterpret_cast<UnsignedBytes>(
+      _mm_shuffle_epi8(table, reinterpret_cast<__m128i>(places)));
 #elif defined(__aarch64__)
-  return reinterpret_cast<Halves>(
-      vqtbl1q_u8(vld1q_u8(kUnevenNumbers), reinterpret_cast<uint8x16_t>(pairs)));
+  return reinterpret_cast<UnsignedBytes>(
+      vqtbl1q_u8(vld1q_u8(kUnevenNumbers), reinterpret_cast<uint8x16_t>(places)));
 #elif defined(__wasm_simd128__)
-  return reinterpret_cast<Halves>(
-      wasm_i8x16_swizzle(wasm_v128_load(kUnevenNumbers), reinterpret_cast<v128_t>(pairs)));
+  return reinterpret_cast<UnsignedBytes>(
+      wasm_i8x16_swizzle(wasm_v128_load(kUnevenNumbers), reinterpret_cast<v128_t>(places)));
 #else
-  Halves numbers;
-  for (int i = 0; i < kVectorBytes / 2; ++i) {
-    numbers[i] = kUnevenNumbers[places[i]];
+  UnsignedBytes numbers;
+  for (int i = 0; i < kVectorBytes; ++i) {
+    numbers[i] = places[i] < 16 ? kUnevenNumbers[places[i]] : 0;
   }
   return numbers;
 #endif
@@ -86,14 +83,30 @@ struct Numbers {
   static constexpr bool kUneven = kIsUneven;
 };
 
-#if defined(__ARM_FEATURE_DOTPROD)
+// Returns the numbers of a pair of columns.
+template <class Format>
+inline Halves numbers_of_pair(const char* planes, int pair, int part) {
+  UnsignedHalves numbers = bits_of_pair<Format::kLowBits>(planes, pair, part);
+  if constexpr (Format::kHighBits > 0) {
+    const char* plane = planes + Format::kLowBits * kPlaneBytes;
+    numbers |= bits_of_pair<Format::kHighBits>(plane, pair, part)
+               << static_cast<std::uint16_t>(Format::kLowBits);
+  }
+  if constexpr (Format::kUneven) {
+    numbers = reinterpret_cast<UnsignedHalves>(
+        looked_up(reinterpret_cast<UnsignedBytes>(numbers | std::uint16_t{0x8000})));
+  }
+  return reinterpret_cast<Halves>(numbers);
+}
+
+#if defined(__ARM_FEATURE_DOTPROD) || defined(__AVX512VNNI__)
 
 // Four columns, in the order in which their bits share bytes: a piece has two pairs of columns,
 // kPairsApart<Format> apart. x is split into bytes, high * 256 + low.
 constexpr int kPieceColumns = 4;
 template <class Format>
 constexpr int kPairsApart = 8 / Format::kLowBits;
-// The instruction for signed bytes gets numbers minus this.
+// The instruction that needs signed bytes gets numbers minus this.
 template <class Format>
 constexpr std::uint8_t kShift = Format::kLowBits == 8 || Format::kUneven ? 128 : 0;
 
@@ -122,7 +135,9 @@ inline Weights weights_of(const char* planes, int piece, int part) {
   UnsignedBytes numbers = reinterpret_cast<UnsignedBytes>(
       load_vector(planes + piece / kApart * kPlaneBytes + part * kVectorBytes));
   if constexpr (kApart > 1) {
-    numbers = numbers >> static_cast<std::uint8_t>(kBits * (piece % kApart));
+    const UnsignedHalves halves = reinterpret_cast<UnsignedHalves>(numbers);
+    numbers = reinterpret_cast<UnsignedBytes>(halves >>
+                                              static_cast<std::uint16_t>(kBits * (piece % kApart)));
     numbers &= static_cast<std::uint8_t>((1 << kBits) - 1);
   }
   if constexpr (Format::kHighBits > 0) {
@@ -134,10 +149,16 @@ inline Weights weights_of(const char* planes, int piece, int part) {
     numbers |= reinterpret_cast<UnsignedBytes>(high << static_cast<std::uint16_t>(kBits));
   }
   if constexpr (Format::kUneven) {
-    numbers = reinterpret_cast<UnsignedBytes>(
-        vqtbl1q_u8(vld1q_u8(kUnevenNumbers), reinterpret_cast<uint8x16_t>(numbers)));
+    numbers = looked_up(numbers);
   }
   return numbers;
+}
+
+// Returns the element whose bytes are number `byte` of the high and of the low bytes.
+template <class Format>
+constexpr std::int16_t element_of_byte(int byte) {
+  const int pair = first_pair<Format>(byte / kPieceColumns) + byte % 2 * kPairsApart<Format>;
+  return static_cast<std::int16_t>(2 * pair + byte / 2 % 2);
 }
 
 // Stores the high bytes of 32 elements, then the low bytes.
@@ -145,8 +166,7 @@ template <class Format>
 inline void arrange(const std::int32_t* elements, std::int16_t* quanta) {
   auto* bytes = reinterpret_cast<std::uint8_t*>(quanta);
   for (int i = 0; i < kScaleBlock; ++i) {
-    const int pair = first_pair<Format>(i / kPieceColumns) + i % 2 * kPairsApart<Format>;
-    const std::int32_t element = elements[2 * pair + i / 2 % 2];
+    const std::int32_t element = elements[element_of_byte<Format>(i)];
     bytes[i] = static_cast<std::uint8_t>(element >> 8);
     bytes[kScaleBlock + i] = static_cast<std::uint8_t>(element);
   }
@@ -157,25 +177,50 @@ inline Factors factors_at(const std::int16_t* quanta, int piece) {
   return {word_at(bytes), word_at(bytes + kScaleBlock)};
 }
 
+#if defined(__ARM_FEATURE_DOTPROD)
+
+// vdotq_s32 takes numbers as signed bytes, vdotq_u32 as unsigned ones.
+inline Integers add_high(Integers sum, Weights numbers, std::uint8_t shift, Integers high) {
+  return reinterpret_cast<Integers>(vdotq_s32(reinterpret_cast<int32x4_t>(sum),
+                                              reinterpret_cast<int8x16_t>(numbers ^ shift),
+                                              reinterpret_cast<int8x16_t>(high)));
+}
+inline Integers add_low(Integers sum, Weights numbers, std::uint8_t, Integers low) {
+  return reinterpret_cast<Integers>(vdotq_u32(reinterpret_cast<uint32x4_t>(sum),
+                                              reinterpret_cast<uint8x16_t>(numbers),
+                                              reinterpret_cast<uint8x16_t>(low)));
+}
+constexpr std::int32_t kShiftedBits = ~0xFF;  // of an element
+
+#else
+
+// vpdpbusd multiplies unsigned bytes by signed ones: numbers by high, and low by numbers - shift.
+inline Integers add_high(Integers sum, Weights numbers, std::uint8_t, Integers high) {
+  return reinterpret_cast<Integers>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum),
+                                                        reinterpret_cast<__m512i>(numbers),
+                                                        reinterpret_cast<__m512i>(high)));
+}
+inline Integers add_low(Integers sum, Weights numbers, std::uint8_t shift, Integers low) {
+  return reinterpret_cast<Integers>(
+      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(low),
+                          reinterpret_cast<__m512i>(numbers ^ shift)));
+}
+constexpr std::int32_t kShiftedBits = 0xFF;
+
+#endif
+
 // Returns the part of number * element that the sums lack.
 template <class Format>
 inline std::int32_t missing_product(std::int32_t element) {
-  return kShift<Format> * (element & ~0xFF);
+  return kShift<Format> * (element & kShiftedBits);
 }
-template <class Format>
-constexpr bool kMisses = kShift<Format> != 0;
-
 template <class Format>
 inline void add_products(Weights a, const Factors& b, Sums& sums) {
-  sums.high = reinterpret_cast<Integers>(vdotq_s32(reinterpret_cast<int32x4_t>(sums.high),
-                                                   reinterpret_cast<int8x16_t>(a ^ kShift<Format>),
-                                                   reinterpret_cast<int8x16_t>(b.high)));
-  sums.low = reinterpret_cast<Integers>(vdotq_u32(reinterpret_cast<uint32x4_t>(sums.low),
-                                                  reinterpret_cast<uint8x16_t>(a),
-                                                  reinterpret_cast<uint8x16_t>(b.low)));
+  sums.high = add_high(sums.high, a, kShift<Format>, b.high);
+  sums.low = add_low(sums.low, a, kShift<Format>, b.low);
 }
 
-inline Sums sums_from(std::int32_t start) { return {.high = {}, .low = Integers{} + start}; }
+inline Sums sums_from(std::int32_t start) { return {Integers{}, Integers{} + start}; }
 
 inline Integers total_of(const Sums& sums) { return (sums.high << 8) + sums.low; }
 
@@ -189,16 +234,7 @@ using Sums = Integers;
 
 template <class Format>
 inline Weights weights_of(const char* planes, int piece, int part) {
-  UnsignedHalves numbers = bits_of_pair<Format::kLowBits>(planes, piece, part);
-  if constexpr (Format::kHighBits > 0) {
-    const char* plane = planes + Format::kLowBits * kPlaneBytes;
-    numbers |= bits_of_pair<Format::kHighBits>(plane, piece, part)
-               << static_cast<std::uint16_t>(Format::kLowBits);
-  }
-  if constexpr (Format::kUneven) {
-    return looked_up(numbers);
-  }
-  return reinterpret_cast<Halves>(numbers);
+  return numbers_of_pair<Format>(planes, piece, part);
 }
 
 template <class Format>
@@ -217,14 +253,8 @@ inline std::int32_t missing_product(std::int32_t) {
   return 0;
 }
 template <class Format>
-constexpr bool kMisses = false;
-
-template <class Format>
 inline void add_products(Weights a, Factors b, Sums& sums) {
-#if defined(__AVX512VNNI__)
-  sums = reinterpret_cast<Integers>(_mm512_dpwssd_epi32(
-      reinterpret_cast<__m512i>(sums), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#elif defined(__AVX512BW__)
+#if defined(__AVX512BW__)
   sums += reinterpret_cast<Integers>(
       _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 #elif defined(__AVX2__)
