@@ -14,7 +14,9 @@ namespace {
 
 // Maximum number of tokens for which multiplying with the packed panels is faster than packing the
 // model's matrices into tiles.
-constexpr Index kFewTokens = 32;
+constexpr Index kMostPanelTokens = 128;
+// Maximum number of tokens of a prompt whose products do not round x.
+constexpr Index kMostExactTokens = 32;
 
 // Packed matrix of a layer, and its place there.
 struct LayerMatrix {
@@ -142,8 +144,9 @@ struct Decoder::State {
     if (rounds) {
       return has_rounded_products ? &rounded_products : nullptr;
     }
-    const bool is_fast = steps().has_integers ? kernels::multiplies_int8_fast()
-                                              : kernels::products_are_own() && tokens <= kFewTokens;
+    const bool is_fast = steps().has_integers
+                             ? kernels::multiplies_int8_fast()
+                             : kernels::products_are_own() && tokens <= kMostPanelTokens;
     return is_fast ? &products : nullptr;
   }
   // Returns whether products of a prompt of this many tokens round the activations, too.
@@ -151,7 +154,7 @@ struct Decoder::State {
     const bool has_products = steps().has_integers ? has_rounded_products
                                                    : steps().head.has_bfloat16() &&
                                                          supports_precision(Precision::bfloat16);
-    return has_products && prompt > kFewTokens;
+    return has_products && prompt > kMostExactTokens;
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {

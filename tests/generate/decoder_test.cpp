@@ -197,9 +197,9 @@ TEST_CASE("a prompt is multiplied by the packed matrices of single steps where t
   CHECK(prompt_meets_packed_matrices(WeightFormat::int8, 40) == kernels::multiplies_int8_fast());
   for (const WeightFormat format : {WeightFormat::float32, WeightFormat::bfloat16}) {
     const ProductsScope own(kernels::Products::own);
-    CHECK(prompt_meets_packed_matrices(format, 32));
+    CHECK(prompt_meets_packed_matrices(format, 128));
     const bool rounds = kernels::RoundedRows::supports(format, small_config().n_embd);
-    CHECK(prompt_meets_packed_matrices(format, 33) == rounds);
+    CHECK(prompt_meets_packed_matrices(format, 129) == rounds);
     const ProductsScope blas(kernels::Products::blas);
     CHECK(!prompt_meets_packed_matrices(format, 32));
   }

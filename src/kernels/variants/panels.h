@@ -97,12 +97,13 @@ struct PairOfBFloat16 {
 // Prefetches memory a little at a time, because a core can have only so many requests in flight.
 struct Ahead {
   const char* next = nullptr;
-  Index step = 0;  // bytes, at most two cache lines
+  Index third = 0;  // bytes, at most a cache line
 
   void ask() {
     __builtin_prefetch(next);
-    __builtin_prefetch(next + step / 2);
-    next += step;
+    __builtin_prefetch(next + third);
+    __builtin_prefetch(next + 2 * third);
+    next += 3 * third;
   }
 };
 
