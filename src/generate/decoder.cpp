@@ -15,8 +15,10 @@ namespace {
 // Maximum number of tokens for which multiplying with the packed panels is faster than packing the
 // model's matrices into tiles.
 constexpr Index kMostPanelTokens = 128;
-// Maximum number of tokens of a prompt whose products do not round x.
+// Maximum number of tokens of a prompt for which products with the packed panels, which do not
+// round x (integers: to 2^-15 of a block's largest element), are about as fast as those that do.
 constexpr Index kMostExactTokens = 32;
+constexpr Index kMostExactIntegerTokens = 64;
 
 // Packed matrix of a layer, and its place there.
 struct LayerMatrix {
@@ -151,10 +153,11 @@ struct Decoder::State {
   }
   // Returns whether products of a prompt of this many tokens round the activations, too.
   bool rounds(Index prompt) const {
-    const bool has_products = steps().has_integers ? has_rounded_products
-                                                   : steps().head.has_bfloat16() &&
-                                                         supports_precision(Precision::bfloat16);
-    return has_products && prompt > kMostExactTokens;
+    if (steps().has_integers) {
+      return has_rounded_products && prompt > kMostExactIntegerTokens;
+    }
+    return steps().head.has_bfloat16() && supports_precision(Precision::bfloat16) &&
+           prompt > kMostExactTokens;
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {

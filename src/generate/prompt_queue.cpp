@@ -5,13 +5,6 @@
 #include <utility>
 
 namespace headlight {
-namespace {
-
-// Maximum EngineOptions::prompt_chunk for which the steps of texts also read the prompts. More
-// tokens are read faster as matrix products of their own.
-constexpr Index kMostStepTokens = 32;
-
-}  // namespace
 
 PromptQueue::PromptQueue(Decoder& decoder, const EngineOptions& options,
                          const std::list<RunningText>& texts)
@@ -146,9 +139,9 @@ std::vector<std::shared_ptr<RunningRequest>> PromptQueue::next_to_read() {
 }
 
 // Returns the number of prompt tokens in a step: few beside many texts, which wait for them. With
-// a chunk of 32, a step beside 16 texts takes about 1.5 times as long as one without a prompt.
+// 32 step_tokens, a step beside 16 texts takes about 1.5 times as long as one without a prompt.
 Index PromptQueue::prompt_room() const {
-  return std::max(options_.prompt_chunk / 4, options_.prompt_chunk - std::ssize(texts_) * 3 / 2);
+  return std::max(options_.step_tokens / 4, options_.step_tokens - std::ssize(texts_) * 3 / 2);
 }
 
 // Appends the next tokens of a prompt to those of the next step. A prompt that steps cannot read
@@ -158,8 +151,7 @@ void PromptQueue::read_next(const std::shared_ptr<RunningRequest>& request, Prom
   if (request->is_read) {
     return;
   }
-  const bool is_short = options_.prompt_chunk > 0 && options_.prompt_chunk <= kMostStepTokens;
-  if (is_short && request->prompt->steps_read()) {
+  if (options_.prompt_chunk > 0 && options_.step_tokens > 0 && request->prompt->steps_read()) {
     const Index room = prompt_room() - std::ssize(step.items);
     step.parts.push_back({request, request->prompt->add_prompt_items(room, step.items)});
   } else if (step.parts.empty()) {

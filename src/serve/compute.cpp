@@ -19,9 +19,11 @@ EngineStatus sum(const EngineStatus& a, const EngineStatus& b) {
           .tokens = a.tokens + b.tokens};
 }
 
-// Positions of prompts per step. Other sequences wait for them, so this is the smallest number with
-// about the full speed per position.
-constexpr Index kPromptChunk = 32;
+// Positions of a prompt in a pass of its own. Other sequences wait for them, so this is the
+// smallest number with about the full speed per position.
+constexpr Index kPromptChunk = 64;
+// Positions of prompts in a step of texts.
+constexpr Index kStepTokens = 32;
 
 }  // namespace
 
@@ -48,6 +50,7 @@ void Compute::make_engine(std::size_t model) {
       std::make_unique<Engine>(models_[model].decoder, *served_[model].loaded.tokenizer,
                                EngineOptions{.max_batch = options_.slots,
                                              .prompt_chunk = kPromptChunk,
+                                             .step_tokens = kStepTokens,
                                              .context_tokens = options_.context_tokens});
 }
 

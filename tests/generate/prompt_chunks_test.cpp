@@ -61,17 +61,18 @@ TEST_CASE("reusing the cached beginning of a prompt changes no bit", "[engine]")
   const auto model = lively_model(257, 512);
   const std::vector<Prompt> prompts{{kCommon + "one", 1}, {kCommon + "two", 2}, {kLong + "far", 3},
                                     {kLong + "three", 4}, {kCommon, 5},         {"four", 6}};
-  for (const Index chunk : {64, 32}) {
+  for (const Index step_tokens : {0, 32}) {
+    EngineOptions options{.prompt_chunk = 64, .step_tokens = step_tokens, .context_tokens = 4096};
     EngineStatus status;
-    const std::vector<GenerateResult> shared =
-        texts_of(*model, prompts, {.prompt_chunk = chunk, .context_tokens = 4096}, &status);
+    const std::vector<GenerateResult> shared = texts_of(*model, prompts, options, &status);
     CHECK(status.prompt_tokens == 153 + 153 + 243 + 245 + 150 + 4);
     CHECK(status.reused_prompt_tokens == 128 + 128 + 192 + 128);
     CHECK(status.reserved_tokens == 0);
     CHECK(status.kept_tokens > 0);
     CHECK(shared[3].prompt_tokens_reused == 192);
+    options.context_tokens = 0;
     for (std::size_t i = 0; i < prompts.size(); ++i) {
-      check_same(shared[i], texts_of(*model, {prompts[i]}, {.prompt_chunk = chunk})[0]);
+      check_same(shared[i], texts_of(*model, {prompts[i]}, options)[0]);
     }
   }
 }
@@ -151,7 +152,7 @@ TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = 32});
+  Engine engine(decoder, tokenizer, {.prompt_chunk = 32, .step_tokens = 32});
   std::vector<Index> first_steps;
   Index step = 1;
   const auto begin = [&](std::size_t length, Index samples) {
@@ -189,7 +190,7 @@ TEST_CASE("a prompt with an id outside the vocabulary fails alone", "[engine]") 
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = 32});
+  Engine engine(decoder, tokenizer, {.prompt_chunk = 32, .step_tokens = 32});
   std::string message;
   Index ends = 0;
   for (const std::int32_t id : {65, 257, 66}) {
@@ -217,7 +218,8 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
   const Prompt brief{"ten bytes.", 2};
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = chunk});
+  const EngineOptions options{.prompt_chunk = chunk, .step_tokens = chunk == 32 ? chunk : 0};
+  Engine engine(decoder, tokenizer, options);
   Index step = 0;
   const auto begin = [&](const Prompt& prompt, Index& first_step, GenerateResult& result) {
     Request request{.prompt = tokenizer.encode_prompt(prompt.text),
@@ -243,8 +245,8 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
   }
   CHECK(short_step <= 3 + 3);
   CHECK(long_step <= 960 / chunk + 2);  // its chunks, and what the short one takes of others
-  check_same(long_result, texts_of(*model, {lengthy}, {.prompt_chunk = chunk})[0]);
-  check_same(short_result, texts_of(*model, {brief}, {.prompt_chunk = chunk})[0]);
+  check_same(long_result, texts_of(*model, {lengthy}, options)[0]);
+  check_same(short_result, texts_of(*model, {brief}, options)[0]);
 }
 
 TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
@@ -276,7 +278,8 @@ TEST_CASE("prompts of different lengths share the cache of their common beginnin
   const std::string common(512, 's');
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = 32, .context_tokens = 4096});
+  Engine engine(decoder, tokenizer,
+                {.prompt_chunk = 32, .step_tokens = 32, .context_tokens = 4096});
   const std::vector<std::string> texts{common + std::string(200, 'a'), common + "b"};
   std::vector<GenerateResult> results(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -290,7 +293,8 @@ TEST_CASE("prompts of different lengths share the cache of their common beginnin
   }
   CHECK(engine.status().reused_prompt_tokens >= 512 / 2);  // each block, once it is complete
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    check_same(results[i], texts_of(*model, {{texts[i], i}}, {.prompt_chunk = 32})[0]);
+    check_same(results[i],
+               texts_of(*model, {{texts[i], i}}, {.prompt_chunk = 32, .step_tokens = 32})[0]);
   }
 }
 

@@ -41,11 +41,11 @@ CacheType usual_cache_type(const LanguageModel& model, WeightFormat format = Wei
 //
 // The model itself reads prompts, as a matrix product with its float32 weights. To read prompts
 // with the rounded weights too, call round_weights() first. The packed matrices replace the model's
-// where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS.
-// Products of longer prompts round the activations, too, if the CPU has instructions for that: with
-// bfloat16 weights to bfloat16 (AVX512-BF16, AMX), with integer weights to bytes that share a scale
-// with 31 neighbours (AVX-512 VNNI). Attention of these prompts then rounds its factors to
-// bfloat16, too (AVX512-BF16, AMX).
+// where that is faster: for integer weights (x86-64), and for up to 128 tokens without BLAS.
+// Products of longer prompts round the activations, too, if the CPU has instructions for that: of
+// more than 32 tokens with bfloat16 weights to bfloat16 (AVX512-BF16, AMX), of more than 64 with
+// integer weights to bytes that share a scale with 31 neighbours (AVX-512 VNNI). Attention of these
+// prompts then rounds its factors to bfloat16, too (AVX512-BF16, AMX).
 //
 // Models other than Gpt have no steps: generation computes the logits of the whole context for each
 // token.

@@ -41,9 +41,11 @@ struct EngineOptions {
   // Prompts are read in chunks that end at multiples of this position, one chunk a step, so that
   // other texts do not wait long; 0: whole prompts. Must be a multiple or a divisor of 64. The
   // oldest prompt and the one with the least left alternate. Changes the last bits of the results.
-  // Up to 32, steps of texts also read prompts, where steps can: this many tokens of one or several
-  // prompts, minus 3 for every 2 texts, but at least a quarter.
   Index prompt_chunk = 0;
+  // With prompt_chunk set, steps of texts also read prompts, where steps can: this many tokens of
+  // one or several prompts, minus 3 for every 2 texts, but at least a quarter. 0: all prompts take
+  // passes of their own.
+  Index step_tokens = 0;
   // Total positions with keys and values, over all texts. A request waits until its maximum fits.
   // With prompt_chunk set, free positions keep the beginnings of earlier prompts for reuse. 0: no
   // limit, and nothing is kept.
