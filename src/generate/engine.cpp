@@ -184,6 +184,8 @@ Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions
   const Index chunk = options.prompt_chunk;
   require_value(chunk >= 0 && (chunk % kBlock == 0 || kBlock % chunk == 0), "prompt_chunk",
                 "expected a multiple or a divisor of ", kBlock, ", got ", chunk);
+  require_value(options.step_tokens >= 0, "step_tokens", "expected a number from 0, got ",
+                options.step_tokens);
   require_value(options.context_tokens >= 0, "context_tokens", "expected a number from 0, got ",
                 options.context_tokens);
 }

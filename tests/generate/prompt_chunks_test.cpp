@@ -128,6 +128,8 @@ TEST_CASE("a prompt chunk that is no multiple or divisor of 64 is refused", "[en
                     "prompt_chunk: expected a multiple or a divisor of 64, got 48");
   CHECK_THROWS_WITH(Engine(decoder, ByteTokenizer(), {.prompt_chunk = -64}),
                     "prompt_chunk: expected a multiple or a divisor of 64, got -64");
+  CHECK_THROWS_WITH(Engine(decoder, ByteTokenizer(), {.step_tokens = -1}),
+                    "step_tokens: expected a number from 0, got -1");
 }
 
 TEST_CASE("other texts continue between the chunks of a prompt", "[engine]") {

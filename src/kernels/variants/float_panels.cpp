@@ -76,7 +76,8 @@ class PanelsTogether {
     const Index rest = count_ % kTileVectors;  // for_tiles() takes a tile for each of its bits
     const Index tiles = count_ / kTileVectors + __builtin_popcountll(static_cast<unsigned>(rest));
     const char* from = panels_ + kPanels * (product_.panel_bytes + offset);
-    return {from, divided_up(kPanels * kStretchBytes<Format>, 3 * tiles * kStretch)};
+    const Index asks = 3 * tiles * kStretch;
+    return {from, (kPanels * kStretchBytes<Format> + asks - 1) / asks};
   }
 
   template <int kBatch>

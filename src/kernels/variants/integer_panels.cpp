@@ -100,7 +100,7 @@ inline void add_tile_block(const Stretch& weights, Index number,
 template <bool kHasLeast, int kPanels, class Format>
 inline void multiply_tile(const Stretch& weights, const Rounded<Format, kTogether>& x, Index first,
                           const StretchVectors& y) {
-  const Index parts = divided_up(y.count, kTile) * weights.blocks;
+  const Index parts = (y.count + kTile - 1) / kTile * weights.blocks;
   Vector results[kTile][kPanels];
 #pragma GCC unroll 4
   for (int b = 0; b < kTile; ++b) {

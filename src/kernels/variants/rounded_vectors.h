@@ -168,7 +168,8 @@ class Rounded {
  public:
   // Vectors from `count` up to whole tiles become 0.
   Rounded(const IntegerLayout& layout, const float* x, Index x_stride, Index count, Index columns) {
-    for (Index b = 0; b < (kVectors == 1 ? 1 : rounded_up(count, kTile)); ++b) {
+    const Index padded_count = kVectors == 1 ? 1 : (count + kTile - 1) / kTile * kTile;
+    for (Index b = 0; b < padded_count; ++b) {
       for (Index k = 0; k < columns; k += kScaleBlock) {
         const float* from = x + b * x_stride + k;
         const Index rest = b < count ? columns - k : 0;
