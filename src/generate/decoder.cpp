@@ -15,8 +15,8 @@ namespace {
 // Maximum number of tokens for which multiplying with the packed panels is faster than packing the
 // model's matrices into tiles.
 constexpr Index kMostPanelTokens = 128;
-// Maximum number of tokens of a prompt for which products with the packed panels, which do not
-// round x (integers: to 2^-15 of a block's largest element), are about as fast as those that do.
+// Maximum number of tokens of a prompt for which products that round x are not much faster than
+// exact ones with the packed panels (with integers: to 2^-15 of a block's largest element).
 constexpr Index kMostExactTokens = 32;
 constexpr Index kMostExactIntegerTokens = 64;
 

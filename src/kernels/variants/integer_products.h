@@ -30,7 +30,7 @@ inline Integers word_at(const void* from) {
   return Integers{} + word;
 }
 
-// Replaces numbers below 16 by those of kUnevenNumbers. A byte whose highest bit is set becomes 0.
+// Looks up numbers below 16 in kUnevenNumbers. A byte whose highest bit is set becomes 0.
 inline UnsignedBytes looked_up(UnsignedBytes places) {
 #if defined(__AVX512BW__)
   // GCC 12 warns about intrinsics without a mask: they leave a register undefined.

@@ -17,7 +17,7 @@ constexpr int kPairedPanels = kParts == 1 ? 2 : 1;
 constexpr int kTile =
     kParts == 1 ? kTileVectors * kVectorBytes / static_cast<int>(sizeof(Sums)) : kTileVectors;
 
-// Sums of each group of a rounded block: of the elements, and of what missing_product() returns.
+// Sums of each group of a rounded block: of the elements, and of their missing_product().
 template <class Format>
 struct BlockSums {
   std::int32_t elements[Format::kGroups] = {};
