@@ -12,8 +12,8 @@ namespace {
 
 #if defined(__AVX512VNNI__)
 
-// Rows of a strip: 6 x 2 sums of integers + 6 x 2 totals + 2 for the panels + 1 for x = 27
-// registers.
+// Rows of a strip: 5 x 2 sums of integers + 5 x 2 totals + 2 for the panels + 1 for x = 23
+// registers. Six rows are slightly slower.
 constexpr int kStripRows = 5;
 constexpr int kStripPanels = 2;
 constexpr int kWordsOfBlock = kScaleBlock / 4;
@@ -107,15 +107,6 @@ struct SignedBlock {
   __m512 leasts[kGroups][kStripPanels];
 };
 
-// Returns the numbers of four columns, 0, 2, 1, 3.
-template <class Format>
-inline UnsignedBytes four_columns(const char* planes, int word) {
-  const auto even = reinterpret_cast<UnsignedHalves>(numbers_of_pair<Format>(planes, 2 * word, 0));
-  const auto odd =
-      reinterpret_cast<UnsignedHalves>(numbers_of_pair<Format>(planes, 2 * word + 1, 0));
-  return reinterpret_cast<UnsignedBytes>(even | odd << std::uint16_t{8});
-}
-
 // Unpacks block number `number` of a panel.
 template <class Format>
 void unpack_signed(const Stretch& weights, Index number, int place,
@@ -128,8 +119,10 @@ void unpack_signed(const Stretch& weights, Index number, int place,
   __m512i sums[kGroups] = {};
 #pragma GCC unroll 8
   for (int word = 0; word < kWordsOfBlock; ++word) {
+    const auto even = reinterpret_cast<__m512i>(numbers_of_pair<Format>(planes, 2 * word, 0));
+    const auto odd = reinterpret_cast<__m512i>(numbers_of_pair<Format>(planes, 2 * word + 1, 0));
     const __m512i numbers =
-        _mm512_sub_epi8(reinterpret_cast<__m512i>(four_columns<Format>(planes, word)), offset);
+        _mm512_sub_epi8(_mm512_or_si512(even, _mm512_slli_epi16(odd, 8)), offset);
     to.numbers[word][place] = numbers;
     __m512i& sum = sums[word * kGroups / kWordsOfBlock];
     sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(-128), numbers);
@@ -214,32 +207,15 @@ void multiply_strip(const SignedBlock<kGroups>* weights, Index blocks, const Byt
   }
 }
 
-// Unpacks two panels, or one of them twice.
+// Unpacks two panels, or the first twice if there is only one.
 template <class Format>
-void unpack_pair(const IntegerLayout& layout, const PanelProduct& product, Index first,
-                 SignedBlock<Format::kGroups>* to) {
-  const Index blocks = (product.columns + kScaleBlock - 1) / kScaleBlock;
+void unpack_pair(const Stretch& pair, Index count, SignedBlock<Format::kGroups>* to) {
   for (int place = 0; place < kStripPanels; ++place) {
-    const Index panel = first + place < product.count ? first + place : first;
-    const Stretch weights{
-        .layout = layout,
-        .first = static_cast<const char*>(product.panels) + panel * product.panel_bytes,
-        .blocks = blocks,
-        .panel_bytes = product.panel_bytes};
-    for (Index number = 0; number < blocks; ++number) {
-      unpack_signed<Format>(weights, number, place, to[number]);
+    Stretch panel = pair;
+    panel.first += place < count ? place * pair.panel_bytes : 0;
+    for (Index number = 0; number < pair.blocks; ++number) {
+      unpack_signed<Format>(panel, number, place, to[number]);
     }
-  }
-}
-
-// Prefetches part `part` of `parts` of the two panels after panel `first`.
-[[gnu::always_inline]] inline void ask_pair_behind(const PanelProduct& product, Index first,
-                                                   Index part, Index parts) {
-  const Index lines = kStripPanels * product.panel_bytes / 64;
-  const char* start =
-      static_cast<const char*>(product.panels) + (first + kStripPanels) * product.panel_bytes;
-  for (Index line = lines * part / parts; line < lines * (part + 1) / parts; ++line) {
-    __builtin_prefetch(start + line * 64, 0, 2);
   }
 }
 
@@ -247,23 +223,27 @@ void unpack_pair(const IntegerLayout& layout, const PanelProduct& product, Index
 template <class Format, bool kHasLeast>
 void multiply_signed(const IntegerLayout& layout, const StripProduct& product) {
   const PanelProduct& panels = product.panels;
-  const Index blocks = (panels.columns + kScaleBlock - 1) / kScaleBlock;
   const Index strips = (panels.batch + kStripRows - 1) / kStripRows;
+  Stretch pair{.layout = layout,
+               .first = static_cast<const char*>(panels.panels),
+               .blocks = (panels.columns + kScaleBlock - 1) / kScaleBlock,
+               .panel_bytes = panels.panel_bytes};
   auto* weights = static_cast<SignedBlock<Format::kGroups>*>(product.unpacked);
   for (Index i = 0; i < panels.count; i += kStripPanels) {
-    unpack_pair<Format>(layout, panels, i, weights);
+    unpack_pair<Format>(pair, panels.count - i, weights);
     for (Index strip = 0; strip < strips; ++strip) {
-      ask_pair_behind(panels, i, strip, strips);
+      pair.ask_next(strip, strips, kStripPanels);
       const Index row = strip * kStripRows;
-      const auto* x = reinterpret_cast<const ByteBlock*>(product.strips) + row * blocks;
+      const auto* x = reinterpret_cast<const ByteBlock*>(product.strips) + row * pair.blocks;
       multiply_strip<Format::kGroups, kHasLeast>(
-          weights, blocks, x,
+          weights, pair.blocks, x,
           {.to = panels.y + row * panels.y_stride + i * kPanelRows,
            .stride = panels.y_stride,
            .rows = panels.batch - row,
            .panels = panels.count - i,
            .adds = product.adds});
     }
+    pair.first += kStripPanels * panels.panel_bytes;
   }
 }
 

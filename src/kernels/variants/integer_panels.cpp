@@ -59,7 +59,7 @@ inline void add_group_products(const char* planes, Index panel_bytes, const std:
 template <bool kHasLeast, class Format, int kPanels>
 inline void add_tile_block(const Stretch& weights, Index number,
                            const Rounded<Format, kTogether>& x, Index first,
-                           Vector (&results)[kTile][kPanels]) {
+                           Lanes (&results)[kTile][kPanels]) {
   const char* const block = weights.block(number);
   Steps<Format::kGroups> steps[kPanels];
 #pragma GCC unroll 2
@@ -85,11 +85,7 @@ inline void add_tile_block(const Stretch& weights, Index number,
       const float x_sum = x.sum(first + b, number, group);
 #pragma GCC unroll 2
       for (int i = 0; i < kPanels; ++i) {
-        results[b][i] += __builtin_convertvector(total_of(sums[b][i]), Vector) *
-                         (steps[i].step[group].part[0] * scale);
-        if (kHasLeast) {
-          results[b][i] += steps[i].least[group].part[0] * x_sum;
-        }
+        steps[i].add_to(results[b][i], {total_of(sums[b][i])}, group, scale, x_sum, kHasLeast);
       }
     }
   }
@@ -101,13 +97,14 @@ template <bool kHasLeast, int kPanels, class Format>
 inline void multiply_tile(const Stretch& weights, const Rounded<Format, kTogether>& x, Index first,
                           const StretchVectors& y) {
   const Index parts = (y.count + kTile - 1) / kTile * weights.blocks;
-  Vector results[kTile][kPanels];
+  Lanes results[kTile][kPanels] = {};
 #pragma GCC unroll 4
   for (int b = 0; b < kTile; ++b) {
 #pragma GCC unroll 2
     for (int i = 0; i < kPanels; ++i) {
-      const bool is_begun = y.adds && first + b < y.count;
-      results[b][i] = is_begun ? load_vector(y.at(first + b, i)) : Vector{};
+      if (y.adds && first + b < y.count) {
+        load(y.at(first + b, i), results[b][i]);
+      }
     }
   }
   for (Index number = 0; number < weights.blocks; ++number) {
@@ -119,14 +116,13 @@ inline void multiply_tile(const Stretch& weights, const Rounded<Format, kTogethe
 #pragma GCC unroll 2
     for (int i = 0; i < kPanels; ++i) {
       if (first + b < y.count) {
-        store({results[b][i]}, y.at(first + b, i));
+        store(results[b][i], y.at(first + b, i));
       }
     }
   }
 }
 
-// Multiplies a stretch of kPanels adjacent panels by the vectors of x. Adds to y, [vectors, 16
-// kPanels], or replaces it.
+// As the general one below, a tile of vectors at a time.
 template <int kPanels, class Format>
 [[gnu::noinline]] void multiply_panels_of_stretch(const Stretch& weights,
                                                   const Rounded<Format, kTogether>& x,

@@ -161,6 +161,13 @@ constexpr std::int16_t element_of_byte(int byte) {
   return static_cast<std::int16_t>(2 * pair + byte / 2 % 2);
 }
 
+inline Factors factors_at(const std::int16_t* quanta, int piece) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(quanta) + kPieceColumns * piece;
+  return {word_at(bytes), word_at(bytes + kScaleBlock)};
+}
+
+#if defined(__ARM_FEATURE_DOTPROD)
+
 // Stores the high bytes of 32 elements, then the low bytes.
 template <class Format>
 inline void arrange(const std::int32_t* elements, std::int16_t* quanta) {
@@ -172,12 +179,11 @@ inline void arrange(const std::int32_t* elements, std::int16_t* quanta) {
   }
 }
 
-inline Factors factors_at(const std::int16_t* quanta, int piece) {
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(quanta) + kPieceColumns * piece;
-  return {word_at(bytes), word_at(bytes + kScaleBlock)};
+// Returns the part of number * element that the sums lack.
+template <class Format>
+inline std::int32_t missing_product(std::int32_t element) {
+  return kShift<Format> * (element & ~0xFF);
 }
-
-#if defined(__ARM_FEATURE_DOTPROD)
 
 // vdotq_s32 takes numbers as signed bytes, vdotq_u32 as unsigned ones.
 inline Integers add_high(Integers sum, Weights numbers, std::uint8_t shift, Integers high) {
@@ -190,11 +196,11 @@ inline Integers add_low(Integers sum, Weights numbers, std::uint8_t, Integers lo
                                               reinterpret_cast<uint8x16_t>(numbers),
                                               reinterpret_cast<uint8x16_t>(low)));
 }
-constexpr std::int32_t kShiftedBits = ~0xFF;  // of an element
 
 #else
 
 // vpdpbusd multiplies unsigned bytes by signed ones: numbers by high, and low by numbers - shift.
+// The sums then lack shift * low: see round_block().
 inline Integers add_high(Integers sum, Weights numbers, std::uint8_t, Integers high) {
   return reinterpret_cast<Integers>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum),
                                                         reinterpret_cast<__m512i>(numbers),
@@ -205,15 +211,9 @@ inline Integers add_low(Integers sum, Weights numbers, std::uint8_t shift, Integ
       _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(low),
                           reinterpret_cast<__m512i>(numbers ^ shift)));
 }
-constexpr std::int32_t kShiftedBits = 0xFF;
 
 #endif
 
-// Returns the part of number * element that the sums lack.
-template <class Format>
-inline std::int32_t missing_product(std::int32_t element) {
-  return kShift<Format> * (element & kShiftedBits);
-}
 template <class Format>
 inline void add_products(Weights a, const Factors& b, Sums& sums) {
   sums.high = add_high(sums.high, a, kShift<Format>, b.high);
@@ -252,6 +252,7 @@ template <class Format>
 inline std::int32_t missing_product(std::int32_t) {
   return 0;
 }
+
 template <class Format>
 inline void add_products(Weights a, Factors b, Sums& sums) {
 #if defined(__AVX512BW__)

@@ -17,7 +17,8 @@ constexpr int kPairedPanels = kParts == 1 ? 2 : 1;
 constexpr int kTile =
     kParts == 1 ? kTileVectors * kVectorBytes / static_cast<int>(sizeof(Sums)) : kTileVectors;
 
-// Sums of each group of a rounded block: of the elements, and of their missing_product().
+// Sums of each group of a rounded block: of the elements, and of the parts of their products that
+// add_products() lacks.
 template <class Format>
 struct BlockSums {
   std::int32_t elements[Format::kGroups] = {};
@@ -57,7 +58,7 @@ inline std::uint32_t largest_magnitude(__m512i left, __m512i right) {
   return static_cast<std::uint32_t>(_mm_cvtsi128_si32(four));
 }
 
-// The element of each byte, as arrange() orders them.
+// The element of each of the high and of the low bytes.
 template <class Format>
 struct ByteOrder {
   constexpr ByteOrder() {
@@ -182,7 +183,7 @@ class Rounded {
     }
   }
 
-  // [vectors from b on, 32] of a block, as arrange() stores them
+  // [vectors from b on, 32] of a block, as factors_at() reads them
   const std::int16_t* quanta(Index b, Index block) const { return quanta_[place_of(b, block)]; }
   // [vectors from b on]
   const float* scales(Index b, Index block) const { return scales_ + place_of(b, block); }
