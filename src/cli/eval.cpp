@@ -7,12 +7,14 @@
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/launched.h"
+#include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/npz.h"
+#include "headlight/runs/seen_text.h"
 #include "headlight/train/evaluation.h"
 #include "views/report/json_output.h"
 
@@ -115,6 +117,11 @@ void eval_command(const Options& options) {
   round_weights(*loaded.model, format);
   intervene(options, loaded);
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer, "data", "val.bin");
+  if (const std::string seen =
+          seen_in_training(options.positional(), find_text_files(options.texts("data"), "val.bin"));
+      !seen.empty()) {
+    log_warning(seen);
+  }
   const EvaluationOptions evaluation{.batch_size = count_option(options, "batch_size", 1),
                                      .block_size = 0,
                                      .max_batches = count_option(options, "max_batches", 0),

@@ -25,6 +25,7 @@
 #include "headlight/kernels/machine.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/runs/config_source.h"
+#include "headlight/runs/small_text.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/train/memory_plan.h"
 #include "headlight/views/model/model_diagram.h"
@@ -86,18 +87,23 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
   if (config.tokenizer == "byte") {
     return ByteTokenizer().vocab_size();
   }
-  if (config.tokenizer != "char" && config.tokenizer != "bpe") {
+  if (config.tokenizer != "char" && config.tokenizer != "bpe" && config.tokenizer != "ids") {
     return open_tokenizer(config.tokenizer)->vocab_size();
   }
-  require(config.tokenizer != "bpe",
-          "--vocab_size: needed, because tokenizer = bpe does not fix the number of tokens");
   require(!config.data.empty(), "--vocab_size: needed, because the configuration names no data");
   std::vector<TextFile> files;
   for (const WeightedFiles& source : find_weighted_files(config.data)) {
     files.insert(files.end(), source.files.begin(), source.files.end());
   }
+  if (config.tokenizer == "bpe") {
+    return vocabulary_for(files);
+  }
   const auto ids =
       std::ranges::find_if(files, [](const TextFile& file) { return is_token_file(file.path); });
+  if (config.tokenizer == "ids") {
+    require(ids != files.end(), "--vocab_size: needed, because the data is a text of numbers");
+    return id_count(ids->path);
+  }
   if (ids != files.end()) {
     const auto tokenizer = vocabulary_beside(ids->path);
     require(tokenizer != nullptr, "--vocab_size: needed, because ", ids->name(),

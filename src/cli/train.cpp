@@ -11,6 +11,8 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "headlight/formats/run_layout.h"
+#include "headlight/io/text_files.h"
+#include "headlight/io/token_file.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/run.h"
 #include "headlight/runs/small_text.h"
@@ -28,8 +30,8 @@ constexpr const char* kTrainDetails =
     "config.toml.\n\n"
     "Relative paths in the file are searched in the current folder, then beside the file and "
     "in the folders above it. out_dir is always relative to the current folder. On less than "
-    "10 MB of text, a run that sets none of n_layer, n_head and n_embd gets the sizes of a "
-    "small model and 2000 steps. The log shows them.\n\n"
+    "10 MB of text, a run that does not set all of n_layer, n_head and n_embd gets the other "
+    "settings of a small model: its sizes, 2000 steps and learning rate. The log shows them.\n\n"
     "Learning rate: by default it rises for a twentieth of max_iters, at most 2000 steps, and "
     "falls to a tenth of learning_rate at max_iters. --lr_schedule wsd (warm-up, stable, "
     "decay) stays at learning_rate until the last fifth (lr_decay_fraction), then falls as 1 "
@@ -52,8 +54,9 @@ constexpr const char* kTrainDetails =
     "learns to prefer the chosen ones (DPO, --dpo_beta). --lora_rank 8 trains a LoRA adapter: its "
     "checkpoints are adapters of Hugging Face's PEFT, which all commands open together with the "
     "base model that they name.\n\n"
-    "Ctrl-C (SIGINT) and SIGTERM finish the step, save and exit with 0. A second signal exits "
-    "at once with 130 and damages nothing. Checkpoints are written while training continues. "
+    "Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP, unless nohup ignores it) finish the "
+    "step, save and exit with 0. A second signal exits at once with 130 and damages nothing. "
+    "Checkpoints are written while training continues. "
     "One process at a time may use a run directory.\n\n"
     "--resume RUN takes the settings of the run and continues from its newest complete "
     "checkpoint, bit for bit as if it had never stopped. A run that was killed before its "
@@ -75,8 +78,9 @@ constexpr const char* kTrainDetails =
     "verdict, and the scores of headlight heads}].\n\n"
     "--sample_interval N continues --sample_prompt every N steps, with the seed of the run, "
     "and appends the text to samples.jsonl. Its keys: iteration, prompt, text.\n\n"
-    "JSON keys: iterations, stopped, validation_loss, best_validation_loss, tokens_per_second, "
-    "directory.";
+    "JSON keys: iterations, stopped, validation_loss, best_validation_loss, best_iteration (its "
+    "step), "
+    "tokens_per_second (learned tokens), directory.";
 
 // Number of stop signals. Lock-free, because a signal handler counts them.
 std::atomic<int> stop_signals = 0;
@@ -132,12 +136,26 @@ bool is_config_file(const std::filesystem::path& path, bool resume) {
          (!resume && !std::filesystem::is_directory(path, error));
 }
 
+// Throws Error for texts and folders, which belong to --data.
+void require_no_data(const std::string& path, bool is_file) {
+  const bool is_data = is_text_name(path) || is_table_name(path) || is_token_file(path) ||
+                       std::filesystem::path(path).extension() == ".json";
+  std::error_code error;
+  require(!is_file || !is_data || !std::filesystem::exists(path, error), shown(path),
+          ": expected a configuration file in TOML, got a file of texts or token ids; to train on "
+          "it: --data ",
+          shown(path));
+}
+
 Places places_of(const Options& options, bool resume) {
   Places places;
   for (const std::string& path : options.positionals()) {
     const bool is_file = is_config_file(path, resume);
     require(is_file || resume, shown(path),
-            ": expected a configuration file, got a directory; continue a run with --resume");
+            ": expected a configuration file, got a directory; continue a run with --resume, or "
+            "train on its texts with --data ",
+            shown(path));
+    require_no_data(path, is_file);
     std::string& place = is_file ? places.file : places.run;
     require(place.empty(),
             is_file ? "expected one configuration file, got " : "expected one run directory, got ",
@@ -220,6 +238,7 @@ Json json_of(const RunResult& result, const TrainProgress& progress) {
           {"stopped", result.stopped},
           {"validation_loss", is_validated ? Json(result.validation.loss) : Json()},
           {"best_validation_loss", result.best_validation_loss},
+          {"best_iteration", is_validated ? Json(result.best_iteration) : Json()},
           {"tokens_per_second", progress.tokens_per_second()},
           {"directory", result.directory.string()}};
 }
@@ -238,6 +257,10 @@ void note_processes(const TrainConfig& config, const Processes& processes) {
 }
 
 void handle_stop_signals() {
+  // A closed terminal must not end a run that nohup has started.
+  if (std::signal(SIGHUP, on_stop_signal) == SIG_IGN) {
+    std::signal(SIGHUP, SIG_IGN);
+  }
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     std::signal(signal, on_stop_signal);
   }
@@ -266,9 +289,7 @@ void train(const Task& task, Processes& processes, bool json) {
                                  .processes = &processes,
                                  .observers = std::move(observers),
                                  .stop_requested = [] { return stop_signals > 0; }});
-  if (!progress.loss_curve().empty()) {
-    log_info("\n" + progress.loss_curve());
-  }
+  progress.show_end(result);
   if (result.stopped) {
     log_info("stopped after step " + std::to_string(result.iterations) +
              "; continue with --resume " + result.directory.string());

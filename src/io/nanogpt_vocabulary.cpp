@@ -155,23 +155,32 @@ void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer
   write_file(path, pickle.finish());
 }
 
-std::unique_ptr<Tokenizer> vocabulary_beside(const fs::path& data) {
+namespace {
+
+// Returns the tokenizer of the meta.pkl beside `data`; null if there is none.
+std::unique_ptr<Tokenizer> read_beside(const fs::path& data, SpecialTokens otherwise) {
   std::error_code ignored;
   const fs::path path = (fs::is_directory(data, ignored) ? data : parent_folder(data)) / "meta.pkl";
   if (!fs::exists(path, ignored)) {
     return nullptr;
   }
-  return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
+  return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path, otherwise));
 }
 
-void require_same_vocabulary(const fs::path& data, const Tokenizer& tokenizer) {
+}  // namespace
+
+std::unique_ptr<Tokenizer> vocabulary_beside(const fs::path& data) {
+  return read_beside(data, SpecialTokens::last);
+}
+
+Index require_same_vocabulary(const fs::path& data, const Tokenizer& tokenizer) {
   std::unique_ptr<Tokenizer> other;
   try {
-    other = vocabulary_beside(data);
+    other = read_beside(data, SpecialTokens::none);
   } catch (const Error&) {
   }
   if (other == nullptr) {
-    return;
+    return tokenizer.vocab_size();
   }
   for (std::int32_t id = 0; id < other->vocab_size(); ++id) {
     const bool same =
@@ -182,6 +191,7 @@ void require_same_vocabulary(const fs::path& data, const Tokenizer& tokenizer) {
             id < tokenizer.vocab_size() ? in_quotes(tokenizer.token_label(id)) : "missing",
             " in the tokenizer");
   }
+  return std::min(other->vocab_size(), tokenizer.vocab_size());
 }
 
 }  // namespace headlight

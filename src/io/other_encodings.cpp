@@ -65,14 +65,8 @@ std::string shell_word(std::string_view name) {
   return word + "'";
 }
 
-}  // namespace
-
-void require_no_wide_encoding(const TextFile& file, std::string_view beginning) {
-  const std::string_view encoding = wide_encoding(beginning);
-  require(encoding.empty(), file.name(), ": expected UTF-8, got ", encoding,
-          "; convert it: ", encoding.empty() ? "" : conversion_command(file, encoding));
-}
-
+// True if the bytes around `place` look like Korean text in EUC-KR: nearly all non-ASCII bytes come
+// in pairs of A1..FE. CP949 extends EUC-KR by a few other bytes.
 bool looks_like_cp949(std::string_view bytes, std::size_t place) {
   constexpr std::size_t kEnough = 4096;  // bytes
   if (bytes.starts_with("\xEF\xBB\xBF")) {
@@ -101,6 +95,26 @@ bool looks_like_cp949(std::string_view bytes, std::size_t place) {
   return pairs >= 2 && 10 * others <= pairs;
 }
 
+// True if the bytes from `place` on look like a European language in one byte a letter: non-ASCII
+// bytes are rare and stand alone or in short runs.
+bool looks_like_latin1(std::string_view bytes, std::size_t place) {
+  constexpr std::size_t kEnough = 8192;  // bytes
+  const auto is_high = [](char byte) { return static_cast<unsigned char>(byte) >= 0x80; };
+  const std::string_view seen = bytes.substr(place, kEnough);
+  std::size_t letters = 0;
+  std::size_t longer = 0;  // high bytes of runs of more than three
+  for (std::size_t i = 0; i < seen.size();) {
+    std::size_t end = i;
+    while (end < seen.size() && is_high(seen[end])) {
+      ++end;
+    }
+    (end - i <= 3 ? letters : longer) += end - i;
+    i = end + 1;
+  }
+  return letters > 10 * longer && letters * 3 < seen.size();
+}
+
+// Returns the shell command that converts a file from `encoding`, a name of iconv's, to UTF-8.
 std::string conversion_command(const TextFile& file, std::string_view encoding) {
   const std::string iconv = concat_text("iconv -f ", encoding, " -t UTF-8");
   if (file.is_standard_input()) {
@@ -120,6 +134,31 @@ std::string conversion_command(const TextFile& file, std::string_view encoding) 
              ? concat_text(iconv, " ", from, " > ", to)
              : concat_text(compression == Compression::gzip ? "gzip" : "zstd", " -dc ", from, " | ",
                            iconv, " > ", to);
+}
+
+}  // namespace
+
+void require_no_wide_encoding(const TextFile& file, std::string_view beginning) {
+  const std::string_view encoding = wide_encoding(beginning);
+  require(encoding.empty(), file.name(), ": expected UTF-8, got ", encoding,
+          "; convert it: ", encoding.empty() ? "" : conversion_command(file, encoding));
+}
+
+std::string conversion_hint(const TextFile& file, std::string_view bytes, std::size_t place) {
+  if (looks_like_cp949(bytes, place)) {
+    return concat_text(" (if it is CP949: ", conversion_command(file, "CP949"), ")");
+  }
+  if (!looks_like_latin1(bytes, place)) {
+    return "";
+  }
+  // Windows' variant has letters and quotation marks where Latin-1 has control characters.
+  const bool is_windows =
+      std::any_of(bytes.begin() + static_cast<std::ptrdiff_t>(place), bytes.end(), [](char byte) {
+        const auto value = static_cast<unsigned char>(byte);
+        return value >= 0x80 && value < 0xA0;
+      });
+  return concat_text(" (if it is Latin-1: ",
+                     conversion_command(file, is_windows ? "WINDOWS-1252" : "ISO-8859-1"), ")");
 }
 
 }  // namespace headlight

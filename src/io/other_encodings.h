@@ -12,11 +12,8 @@ namespace headlight {
 // with a byte order mark, or with many ASCII characters that have a zero byte beside them.
 void require_no_wide_encoding(const TextFile& file, std::string_view beginning);
 
-// True if the bytes around `place` look like Korean text in EUC-KR: nearly all non-ASCII bytes come
-// in pairs of A1..FE. CP949 extends EUC-KR by a few other bytes.
-bool looks_like_cp949(std::string_view bytes, std::size_t place);
-
-// Returns the shell command that converts a file from `encoding`, a name of iconv's, to UTF-8.
-std::string conversion_command(const TextFile& file, std::string_view encoding);
+// Returns " (if it is CP949: COMMAND)" with the command that converts the file, if its bytes from
+// `place` on, the first that are not UTF-8, look like CP949 or Latin-1; otherwise "".
+std::string conversion_hint(const TextFile& file, std::string_view bytes, std::size_t place);
 
 }  // namespace headlight

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/all_errors.h"
 #include "base/printable.h"
 #include "base/transformed.h"
 #include "headlight/base/error.h"
@@ -170,12 +171,12 @@ std::vector<TokenDataset> read_datasets(const std::vector<TextFile>& files,
                                         const TextFormat& format, const Tokenizer& tokenizer,
                                         std::vector<std::string>& warnings) {
   std::vector<TokenDataset> datasets;
-  for (const TextFile& file : files) {
+  use_each(files, "files", [&](const TextFile& file) {
     TokenDataset dataset = read_dataset(file, format, tokenizer, warnings);
     if (!dataset.sequences.empty()) {
       datasets.push_back(std::move(dataset));
     }
-  }
+  });
   require_any(!datasets.empty(), files, format);
   return datasets;
 }
@@ -184,12 +185,12 @@ CharTokenizer learn_characters(const std::vector<TextFile>& files, TextFormat fo
   format.cut = StreamCut::character;
   CharTokenizerBuilder characters;
   bool any = false;
-  for (const TextFile& file : files) {
+  use_each(files, "files", [&](const TextFile& file) {
     read_text(file, format, [&](const TextPart& part) {
       characters.feed(part.text);
       any = any || !part.text.empty();
     });
-  }
+  });
   require_any(any, files, format);
   return characters.finish();
 }

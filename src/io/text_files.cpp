@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/all_errors.h"
 #include "base/lower_case.h"
 #include "base/printable.h"
 #include "base/split.h"
@@ -236,9 +237,7 @@ void add_files(const std::string& name, const Search& search, std::vector<TextFi
   if (name.find(',') != std::string::npos) {
     const std::vector<std::string> parts = parts_between_commas(name);
     require(!parts.empty(), "expected the names of files, got '", name, "'");
-    for (const std::string& part : parts) {
-      add_files(part, search, files);
-    }
+    use_each(parts, "names", [&](const std::string& part) { add_files(part, search, files); });
     return;
   }
   require(name.find_first_of("*?[") != std::string::npos, shown(name), ": ",
@@ -257,9 +256,9 @@ std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
                                       std::string_view token_file,
                                       std::vector<std::string>* warnings) {
   std::vector<TextFile> files;
-  for (const std::string& name : names) {
+  use_each(names, "names", [&](const std::string& name) {
     add_files(name, {token_file, warnings}, files);
-  }
+  });
   const auto inputs = std::count_if(files.begin(), files.end(),
                                     [](const TextFile& file) { return file.is_standard_input(); });
   require(inputs <= 1, "-: standard input can be read only once, but is named ", inputs, " times");

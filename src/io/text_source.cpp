@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/all_errors.h"
 #include "base/json.h"
 #include "files/byte_source.h"
 #include "files/decompression.h"
@@ -92,9 +93,7 @@ class TextBytes {
     const bool is_cut = !at_end && valid < bytes.size() && first_character(bytes.substr(valid)).cut;
     require(valid == bytes.size() || is_cut, file_.name(), ": invalid UTF-8 at byte ",
             offset_ + valid,
-            valid < bytes.size() && !is_cut && looks_like_cp949(bytes, valid)
-                ? concat_text(" (if it is CP949: ", conversion_command(file_, "CP949"), ")")
-                : "");
+            valid < bytes.size() && !is_cut ? conversion_hint(file_, bytes, valid) : "");
     return valid;
   }
 
@@ -303,7 +302,7 @@ std::vector<std::string> read_documents(const std::vector<TextFile>& files, Text
                                         std::vector<std::string>* warnings) {
   format.cut = StreamCut::character;
   std::vector<std::string> documents;
-  for (const TextFile& file : files) {
+  use_each(files, "files", [&](const TextFile& file) {
     const bool is_stream = !format.gives_documents(file);
     InputFormatCheck look(file, format);
     read_text(file, format, [&](const TextPart& part) {
@@ -317,7 +316,7 @@ std::vector<std::string> read_documents(const std::vector<TextFile>& files, Text
     if (warnings != nullptr) {
       look.add_to(*warnings);
     }
-  }
+  });
   require(!documents.empty(), names_of(files), ": expected a text, got none");
   return documents;
 }

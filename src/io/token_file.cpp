@@ -83,7 +83,7 @@ class FileTokens final : public TokenSource {
 
   std::shared_ptr<const InputFile> file_;
   Layout layout_;
-  Index vocab_size_;
+  Index vocab_size_;  // ids that the file may use
 };
 
 // The tokens around each document, and which of them the file lacks.
@@ -314,34 +314,58 @@ Layout plain_layout(const InputFile& file, const Survey& seen, TokenDtype wanted
   return layout;
 }
 
+struct SurveyedLayout {
+  Layout layout;
+  Index largest = 0;         // id
+  bool is_declared = false;  // the layout was not guessed
+};
+
+// Reads the ids of a file once. `index` is its index of documents, or null.
+SurveyedLayout survey_layout(const InputFile& file, TokenDtype dtype, const DocumentIndex* index,
+                             Index vocab_size) {
+  const std::optional<Layout> header = index == nullptr ? read_header(file) : std::nullopt;
+  const Survey seen = survey(file, header ? kHeaderBytes : 0);
+  SurveyedLayout result;
+  if (index != nullptr) {
+    const Layout layout{
+        .dtype = index->dtype(), .begin = 0, .count = index->token_count(), .hint = ""};
+    result.layout = checked_layout(file, layout, shown(index->path()), dtype);
+  } else {
+    result.layout = header ? checked_layout(file, *header, "llm.c's header", dtype)
+                           : plain_layout(file, seen, dtype, vocab_size);
+  }
+  const bool is_wide = result.layout.dtype == TokenDtype::uint32;
+  result.largest = is_wide ? seen.largest_word : seen.largest_half;
+  result.is_declared = index != nullptr || header || dtype != TokenDtype::automatic;
+  return result;
+}
+
+// Returns the index of documents beside a token file, or null.
+std::unique_ptr<const DocumentIndex> index_beside(const std::filesystem::path& path) {
+  return has_documents(path) ? std::make_unique<DocumentIndex>(document_index_path(path)) : nullptr;
+}
+
 // Opens a token file. `index` is its index of documents, or null.
 TokenFile open_with_index(const std::filesystem::path& path, const Tokenizer& tokenizer,
                           TokenDtype dtype, const DocumentIndex* index) {
   const auto file = std::make_shared<const InputFile>(path);
-  require_same_vocabulary(path, tokenizer);
+  const Index listed = require_same_vocabulary(path, tokenizer);
   const Index vocab_size = tokenizer.vocab_size();
-  const std::optional<Layout> header = index == nullptr ? read_header(*file) : std::nullopt;
-  const Survey seen = survey(*file, header ? kHeaderBytes : 0);
-  Layout layout;
-  if (index != nullptr) {
-    layout = {.dtype = index->dtype(), .begin = 0, .count = index->token_count(), .hint = ""};
-    layout = checked_layout(*file, layout, shown(index->path()), dtype);
-  } else {
-    layout = header ? checked_layout(*file, *header, "llm.c's header", dtype)
-                    : plain_layout(*file, seen, dtype, vocab_size);
-  }
+  const auto [layout, largest, is_declared] = survey_layout(*file, dtype, index, vocab_size);
   verify_against_manifest(path, layout.count, tokenizer);
+  // nanoGPT's files have no special tokens; beside Headlight's there is a tokenizer.json.
+  std::error_code error;
+  const bool is_own = std::filesystem::exists(path.parent_path() / "tokenizer.json", error);
+  const Index allowed = is_own ? vocab_size : listed;
   const bool wide = layout.dtype == TokenDtype::uint32;
-  const Index largest = wide ? seen.largest_word : seen.largest_half;
   TokenFile result{.ids = {}, .dtype = layout.dtype, .note = ""};
-  const bool is_told = index != nullptr || header || dtype != TokenDtype::automatic;
-  if (wide && !is_told && vocab_size <= kUint16Ids) {
+  if (wide && !is_declared && vocab_size <= kUint16Ids) {
     result.note = shown(path) +
                   ": read as 32-bit ids, because every second 16-bit number is 0 (token_dtype = "
                   "uint16 reads 16-bit ones)";
   }
-  result.ids = TokenSequence(std::make_shared<FileTokens>(file, layout, vocab_size));
-  if (largest >= vocab_size) {
+  result.ids = TokenSequence(std::make_shared<FileTokens>(file, layout, allowed));
+  if (largest >= allowed) {
     result.ids.for_each_part([](std::span<const std::int32_t>) {});  // throws Error naming the id
   }
   return result;
@@ -366,9 +390,11 @@ bool has_documents(const std::filesystem::path& path) {
 
 TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& tokenizer,
                           TokenDtype dtype) {
-  const std::unique_ptr<const DocumentIndex> index =
-      has_documents(path) ? std::make_unique<DocumentIndex>(document_index_path(path)) : nullptr;
-  return open_with_index(path, tokenizer, dtype, index.get());
+  return open_with_index(path, tokenizer, dtype, index_beside(path).get());
+}
+
+Index id_count(const std::filesystem::path& path, TokenDtype dtype) {
+  return survey_layout(InputFile(path), dtype, index_beside(path).get(), kUint16Ids).largest + 1;
 }
 
 DocumentEnds document_ends(const Tokenizer& tokenizer, BeginToken begin) {

@@ -144,8 +144,8 @@ FileTypes file_types_of(const ConfigField& field) {
 }
 
 bool is_word(std::string_view value) {
-  constexpr std::array<std::string_view, 7> kWords{"",    "-",       "char",  "byte",
-                                                   "bpe", "scratch", "resume"};
+  constexpr std::array<std::string_view, 8> kWords{"",    "-",   "char",    "byte",
+                                                   "bpe", "ids", "scratch", "resume"};
   return std::find(kWords.begin(), kWords.end(), value) != kWords.end();
 }
 
@@ -279,7 +279,7 @@ std::string to_toml(const TrainConfig& config) {
   for (const ConfigField& field : config_fields()) {
     const std::string line = std::string(field.key) + " = " + toml_value(resolved, field);
     text += is_following(config, field)
-                ? "# " + line + "  # not given: " + std::string(field.follows) + "\n"
+                ? "# " + line + "  # not given: " + std::string(derivation(config, field)) + "\n"
                 : line + "\n";
   }
   return text;
@@ -298,7 +298,7 @@ std::vector<std::string> settings_in_short(const TrainConfig& config) {
     const bool follows = is_following(config, field);
     std::string& line = follows ? following : given;
     line += (line.empty() ? "" : ", ") + std::string(field.key) + " = " + value +
-            (follows ? " (" + std::string(field.follows) + ")" : "");
+            (follows ? concat_text(" (", derivation(config, field), ")") : "");
   }
   std::vector<std::string> lines;
   for (const auto& [name, line] : {std::pair{"settings: ", given}, {"not given: ", following}}) {

@@ -164,6 +164,7 @@ class Run {
     }
     result_.iterations = trainer_.iteration();
     result_.best_validation_loss = start_.state.best_validation_loss;
+    result_.best_iteration = start_.state.best_iteration;
     return result_;
   }
 
@@ -301,16 +302,24 @@ class Run {
       start_.state.best_validation_loss = metrics.validation.loss;
       start_.state.best_iteration = trainer_.iteration();
     }
+    start_.state.without_better = metrics.best ? 0 : evaluations_without_better() + 1;
     result_.validation = metrics.validation;
     tell([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
     ran_out_of_patience_ = is_out_of_patience();
     return metrics.best;
   }
 
+  // Returns the number of evaluations in a row before this one that were not better than the best.
+  // Checkpoints of version 0.2.0 lack it: it then follows from the steps and eval_interval.
+  Index evaluations_without_better() const {
+    const Index known = start_.state.without_better;
+    const Index steps = trainer_.iteration() - std::max<Index>(0, start_.state.best_iteration);
+    return known >= 0 ? known : std::max<Index>(0, steps / config_.eval_interval - 1);
+  }
+
   // True if `patience` evaluations in a row have not been better than the best.
   bool is_out_of_patience() {
-    const Index evaluations =
-        (trainer_.iteration() - start_.state.best_iteration) / config_.eval_interval;
+    const Index evaluations = start_.state.without_better;
     const bool is_out = config_.patience > 0 && evaluations >= config_.patience;
     if (is_out) {
       warn(concat_text("stopping: no better validation loss in ", evaluations,
@@ -455,6 +464,7 @@ RunResult evaluate_only(RunStart& start, const RunOptions& options) {
   return {.iterations = start.state.iteration,
           .validation = metrics.validation,
           .best_validation_loss = start.state.best_validation_loss,
+          .best_iteration = start.state.best_iteration,
           .directory = start.config.out_dir};
 }
 

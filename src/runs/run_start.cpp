@@ -279,6 +279,7 @@ void go_on_with_validation(const TrainConfig& past, RunStart& start) {
   if (!note.empty()) {
     start.notes.push_back(note + ": the best loss is reset");
     start.state.best_validation_loss = std::numeric_limits<double>::infinity();
+    start.state.without_better = 0;
   }
 }
 

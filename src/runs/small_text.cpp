@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 
 #include "headlight/io/text_files.h"
@@ -18,7 +19,7 @@ constexpr std::uintmax_t kSmallBytes = 10'000'000;
 struct Setting {
   std::string_view key;
   const char* value;
-  bool is_size = false;  // if given, no setting of the table applies
+  bool is_size = false;  // if all of these are given, no setting of the table applies
 };
 
 // Settings of nanoGPT's example for a laptop, with the learning rate and the intervals of
@@ -33,41 +34,109 @@ constexpr auto kSmallModel = std::to_array<Setting>({{"n_layer", "4", true},
                                                      {"eval_iters", "20"},
                                                      {"log_interval", "50"}});
 
-bool is_small_text(const std::vector<std::string>& names) {
+// Returns true if the files have less than kSmallBytes together. Files of unknown size are large.
+bool are_small(const std::vector<TextFile>& files) {
   std::uintmax_t bytes = 0;
-  for (const WeightedFiles& source : find_weighted_files(names)) {
-    for (const TextFile& file : source.files) {
-      std::error_code error;
-      const std::uintmax_t size = std::filesystem::file_size(file.path, error);
-      if (error || size >= kSmallBytes - std::min(bytes, kSmallBytes)) {
-        return false;
-      }
-      bytes += size;
+  for (const TextFile& file : files) {
+    std::error_code error;
+    const std::uintmax_t size =
+        file.held != nullptr ? file.held->size() : std::filesystem::file_size(file.path, error);
+    if (error || size >= kSmallBytes - bytes) {
+      return false;
     }
+    bytes += size;
   }
   return true;
+}
+
+bool is_small_text(const std::vector<std::string>& names) {
+  std::vector<TextFile> files;
+  for (const WeightedFiles& source : find_weighted_files(names)) {
+    files.insert(files.end(), source.files.begin(), source.files.end());
+  }
+  return are_small(files);
+}
+
+using Given = std::function<bool(std::string_view key)>;
+
+// Fits a number of heads and a width that are not given to those that are: heads divide the width.
+void fit_heads(TrainConfig& config, const Given& is_given, Index usual_head_width) {
+  const Index groups = std::max<Index>(1, config.n_kv_head);  // they divide the heads
+  const auto is_divided = [&](Index heads) {
+    return heads <= 0 || config.head_width > 0 || config.n_embd % heads == 0;
+  };
+  if (!is_given("n_head")) {
+    Index heads = std::max(groups, config.n_head / groups * groups);
+    while (heads > groups && is_given("n_embd") && !is_divided(heads)) {
+      heads -= groups;
+    }
+    config.n_head = heads;
+  }
+  if (!is_given("n_embd") && !is_divided(config.n_head)) {
+    config.n_embd = usual_head_width * config.n_head;
+  }
+}
+
+// Returns " n_layer 4, n_head 4": the values of the table's keys that are not given.
+std::string open_values(const TrainConfig& config, const Given& is_given) {
+  std::string text;
+  for (const Setting& setting : kSmallModel) {
+    const auto fields = config_fields();
+    const auto field = std::find_if(fields.begin(), fields.end(),
+                                    [&](const ConfigField& one) { return one.key == setting.key; });
+    if (!is_given(setting.key)) {
+      text +=
+          concat_text(text.empty() ? " " : ", ", setting.key, " ", config_value(config, *field));
+    }
+  }
+  return text;
+}
+
+// Keeps GPT-2's sizes, except for heads that do not divide a given width.
+std::string fit_large_model(TrainConfig& config, const Given& is_given) {
+  constexpr Index kHeadWidth = 64;
+  const TrainConfig before = config;
+  fit_heads(config, is_given, kHeadWidth);
+  return before.n_head == config.n_head && before.n_embd == config.n_embd
+             ? ""
+             : concat_text("sizes that fit the given ones: n_head ", config.n_head, ", n_embd ",
+                           config.n_embd);
 }
 
 }  // namespace
 
 std::string fit_sizes_to_text(TrainConfig& config, const std::vector<std::string>& given) {
-  const auto is_given = [&](const Setting& setting) {
-    return std::find(given.begin(), given.end(), setting.key) != given.end();
+  const Given is_given = [&](std::string_view key) {
+    return std::find(given.begin(), given.end(), key) != given.end();
   };
-  if (starts_from_model(config) || config.data.empty() ||
-      std::any_of(kSmallModel.begin(), kSmallModel.end(),
-                  [&](const Setting& setting) { return setting.is_size && is_given(setting); }) ||
-      !is_small_text(config.data)) {
+  const bool is_whole_model = std::all_of(
+      kSmallModel.begin(), kSmallModel.end(),
+      [&](const Setting& setting) { return !setting.is_size || is_given(setting.key); });
+  if (starts_from_model(config) || config.data.empty() || is_whole_model) {
     return "";
   }
-  std::string line = "a small text and no sizes given:";
+  if (!is_small_text(config.data)) {
+    return fit_large_model(config, is_given);
+  }
   for (const Setting& setting : kSmallModel) {
-    if (!is_given(setting)) {
+    if (!is_given(setting.key)) {
       set_config_value(config, setting.key, setting.value);
-      line += concat_text(line.back() == ':' ? " " : ", ", setting.key, " ", setting.value);
     }
   }
-  return line + " (GPT-2's: --n_layer 12 --n_head 12 --n_embd 768)";
+  constexpr Index kHeadWidth = 32;
+  constexpr Index kWidth = 128;
+  fit_heads(config, is_given, kHeadWidth);
+  if (!is_given("learning_rate") && config.n_embd > kWidth) {
+    config.learning_rate *= static_cast<double>(kWidth) / static_cast<double>(config.n_embd);
+  }
+  return "a small text, settings that are not given:" + open_values(config, is_given) +
+         " (GPT-2's: --n_layer 12 --n_head 12 --n_embd 768)";
+}
+
+Index vocabulary_for(const std::vector<TextFile>& files) {
+  constexpr Index kSmall = 1024;
+  constexpr Index kLarge = 32768;
+  return are_small(files) ? kSmall : kLarge;
 }
 
 }  // namespace headlight

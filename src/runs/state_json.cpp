@@ -22,6 +22,7 @@ class Members {
   Members(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
 
   const Json& at(const char* key) const { return json_member(object_, key, where_); }
+  bool has(const char* key) const { return object_.contains(key); }
   std::string text(const char* key) const { return json_string(object_, key, where_); }
   Members object(const char* key) const { return {at(key), where_ + ": " + key}; }
   std::vector<Members> objects(const char* key, std::size_t most) const {
@@ -248,6 +249,7 @@ std::string to_state_json(const TrainingState& state) {
             {"best_validation_loss", nullptr},
             {"best_iteration", state.best_iteration},
             {"evaluated", state.evaluated},
+            {"without_better", state.without_better},
             {"data", to_json(state.data)},
             {"history", to_json(state.history)},
             {"changes", to_json(state.changes)},
@@ -275,6 +277,7 @@ TrainingState parse_state_json(const std::string& text, const std::string& where
   state.optimizer_steps = members.count("optimizer_steps");
   state.best_iteration = members.count("best_iteration", -1);
   state.evaluated = members.count("evaluated", -1);
+  state.without_better = members.has("without_better") ? members.count("without_better", -1) : -1;
   state.learning_rate = members.number("learning_rate", 0);
   state.data = read_data(members.object("data"));
   state.history = read_history(members.object("history"));

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "base/all_errors.h"
+#include "formats/tokenizers/word_level.h"
 #include "headlight/data/dataset_parts.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 #include "headlight/runs/config_source.h"
+#include "headlight/runs/small_text.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "runs/conversations.h"
@@ -15,19 +18,30 @@
 namespace headlight {
 namespace {
 
+struct DataFiles {
+  struct Source {
+    std::size_t count = 0;  // number of its files in `train`, in order
+    Index weight = 1;
+  };
+  std::vector<TextFile> train;
+  std::vector<Source> sources;
+  std::vector<TextFile> validation;  // empty: parts of the train files, or files next to them
+};
+
 // Learns document by document, so that no token spans two documents.
 std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vector<TextFile>& files,
                                      std::vector<std::string>& notes) {
-  require_value(config.vocab_size > 0, "vocab_size",
-                "expected the number of tokens to learn, because tokenizer is bpe, got 0");
-  BpeTrainer trainer({.vocab_size = config.vocab_size});
-  for (const TextFile& file : files) {
+  const Index wanted = config.vocab_size > 0 ? config.vocab_size : vocabulary_for(files);
+  BpeTrainer trainer({.vocab_size = wanted});
+  use_each(files, "files", [&](const TextFile& file) {
     read_text(file, text_format_of(config), [&](const TextPart& part) { trainer.feed(part.text); });
-  }
+  });
   auto tokenizer = std::make_unique<BpeTokenizer>(trainer.finish());
   std::string note = concat_text("learned ", tokenizer->vocab_size(), " tokens from the text");
-  if (tokenizer->vocab_size() < config.vocab_size) {
-    note += concat_text(", which has no more pairs to merge: vocab_size is ", config.vocab_size);
+  if (tokenizer->vocab_size() < wanted) {
+    note += concat_text(", which has no more pairs to merge: vocab_size is ", wanted);
+  } else if (config.vocab_size == 0) {
+    note += " (--vocab_size sets another number)";
   }
   notes.push_back(std::move(note));
   return tokenizer;
@@ -48,20 +62,59 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
       tokenizer != nullptr, "tokenizer", ids.name(), " contains token ids, from which no ",
       config.tokenizer, " tokenizer can be made",
       characters ? ", and there is no tokenizer.json or meta.pkl next to it" : "",
-      "; set tokenizer to the one that made them, or start from its model with init_from");
+      "; set tokenizer to the one that made them, start from its model with init_from, or set "
+      "tokenizer to ids if no text stands behind them");
   notes.push_back("using the characters of meta.pkl next to " + ids.name());
   return tokenizer;
 }
 
-std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector<TextFile>& files,
+// Adds the paths that are not in `files` yet: several files may share one validation file.
+void add_new(const std::vector<std::string>& paths, std::vector<TextFile>& files) {
+  for (const std::string& path : paths) {
+    const bool is_there = std::any_of(files.begin(), files.end(),
+                                      [&](const TextFile& file) { return file.path == path; });
+    if (!is_there) {
+      files.push_back({.path = path});
+    }
+  }
+}
+
+// Returns a tokenizer for `vocab_size` ids, or for the ids up to the largest in the files.
+std::unique_ptr<Tokenizer> tokenizer_of_numbers(const TrainConfig& config, const DataFiles& data,
+                                                std::vector<std::string>& notes) {
+  Index count = config.vocab_size;
+  if (count == 0) {
+    std::vector<TextFile> files = data.train;
+    for (const TextFile& file : data.train) {
+      add_new(file.validation_paths, files);
+    }
+    files.insert(files.end(), data.validation.begin(), data.validation.end());
+    use_each(files, "files", [&](const TextFile& file) {
+      require_value(is_token_file(file.path), "vocab_size", "expected the number of ids, because ",
+                    file.name(), " is a text of numbers, got 0");
+      count = std::max(count, id_count(file.path, text_format_of(config).token_dtype));
+    });
+    notes.push_back(concat_text("a vocabulary of the ids 0 to ", count - 1));
+  }
+  constexpr Index kMostIds = Index{1} << 22;
+  require_value(count <= kMostIds, "vocab_size", "expected at most ", kMostIds, " ids, got ", count,
+                "; if the ids have 16 bits, set token_dtype = uint16");
+  return number_tokenizer(count);
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, DataFiles& data,
                                           std::vector<std::string>& notes) {
   if (is_named(config.tokenizer, NewTokenizer::bytes)) {
     return std::make_unique<ByteTokenizer>();
+  }
+  if (is_named(config.tokenizer, NewTokenizer::ids)) {
+    return tokenizer_of_numbers(config, data, notes);
   }
   if (!is_named(config.tokenizer, NewTokenizer::characters) &&
       !is_named(config.tokenizer, NewTokenizer::bpe)) {
     return open_tokenizer(config.tokenizer);
   }
+  std::vector<TextFile>& files = data.train;
   const auto ids = std::find_if(files.begin(), files.end(),
                                 [](const TextFile& file) { return is_token_file(file.path); });
   if (ids != files.end()) {
@@ -73,16 +126,6 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector
   }
   return std::make_unique<CharTokenizer>(learn_characters(files, text_format_of(config)));
 }
-
-struct DataFiles {
-  struct Source {
-    std::size_t count = 0;  // number of its files in `train`, in order
-    Index weight = 1;
-  };
-  std::vector<TextFile> train;
-  std::vector<Source> sources;
-  std::vector<TextFile> validation;  // empty: parts of the train files, or files next to them
-};
 
 DataFiles find_files(const TrainConfig& config, std::vector<std::string>& warnings) {
   require_value(!config.data.empty(), "data",
@@ -98,17 +141,6 @@ DataFiles find_files(const TrainConfig& config, std::vector<std::string>& warnin
                     std::none_of(files.validation.begin(), files.validation.end(), is_input),
                 "validation_data", "standard input can be read only once, and data uses it");
   return files;
-}
-
-// Adds the paths that are not in `files` yet: several files may share one validation file.
-void add_new(const std::vector<std::string>& paths, std::vector<TextFile>& files) {
-  for (const std::string& path : paths) {
-    const bool is_there = std::any_of(files.begin(), files.end(),
-                                      [&](const TextFile& file) { return file.path == path; });
-    if (!is_there) {
-      files.push_back({.path = path});
-    }
-  }
 }
 
 // Throws Error, because padded and bucketed batches need documents.
@@ -215,7 +247,7 @@ class SplitReader {
   std::vector<TokenDataset> read_all(const std::vector<TextFile>& files) {
     std::vector<TextFile> texts;
     std::vector<TokenDataset> datasets;
-    for (const TextFile& file : files) {
+    use_each(files, "files", [&](const TextFile& file) {
       const ConversationKind kind = kind_of_conversations(file, config_.jsonl);
       if (kind == ConversationKind::pairs) {
         require_settings_for_pairs(config_, file.name());
@@ -225,7 +257,7 @@ class SplitReader {
       } else {
         texts.push_back(file);
       }
-    }
+    });
     if (!texts.empty()) {
       const std::vector<TokenDataset> more =
           read_datasets(texts, text_format_of(config_), tokenizer_, data_.warnings);
@@ -270,7 +302,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
   DataFiles files = find_files(config, result.warnings);
   if (tokenizer == nullptr) {
     require_model_for_pairs(config, files.train);
-    tokenizer = make_tokenizer(config, files.train, result.notes);
+    tokenizer = make_tokenizer(config, files, result.notes);
   }
   if (!tokenizer->warning().empty()) {
     result.warnings.push_back(tokenizer->warning());

@@ -23,7 +23,7 @@ class TextEncoder {
   // accept any bytes. Other tokenizers throw Error for bytes that are not UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const {
     const std::string_view kind = tokenizer_.kind();
-    if (!with_special_ || kind == "bpe" || kind == "wordpiece" || kind == "unigram") {
+    if (!with_special_ || (kind != "char" && kind != "byte")) {
       return tokenizer_.encode_bytes(text, {.read_special = with_special_, .parallel = true});
     }
     // Searches with specials_, since other kinds list their special tokens again for every text.

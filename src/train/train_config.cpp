@@ -59,6 +59,12 @@ constexpr ConfigField choice(ConfigField field) {
   return field;
 }
 
+constexpr ConfigField derived(double C::*other, std::string_view text, ConfigField field) {
+  field.other = other;
+  field.follows_other = text;
+  return field;
+}
+
 constexpr ConfigField heading(std::string_view group, ConfigField field) {
   field.group = group;
   return field;
@@ -131,11 +137,13 @@ constexpr auto kFields = std::to_array<ConfigField>({
                         free}),
     basic(path(
         {"tokenizer", &C::tokenizer,
-         "char (Unicode characters), byte, bpe (learned from data), or the path of a tokenizer",
+         "char (Unicode characters), byte, bpe (learned from data), ids (numbers, for token ids "
+         "without a text), or the path of a tokenizer",
          start})),
     {"vocab_size", &C::vocab_size,
-     "Size of the bpe vocabulary to learn; 0 for other tokenizers. headlight bench, which reads no "
-     "data, always uses this number",
+     "Size of the bpe vocabulary to learn (0: 1024 on less than 10 MB of text, else 32768) or "
+     "number of ids (0: up to the largest in the data); 0 for other tokenizers. headlight bench, "
+     "which reads no data, always uses this number",
      start, kCount},
     choice<Learn>({"learn", &C::learn,
                    "Conversations, and prompts with completions: learn all tokens, those of the "
@@ -317,8 +325,10 @@ constexpr auto kFields = std::to_array<ConfigField>({
     choice<ScheduleKind>(
         {"lr_schedule", &C::lr_schedule,
          "Learning-rate schedule: cosine, linear, wsd (warm-up, stable, decay) or constant"}),
-    {"warmup_iters", &C::warmup_iters, "Raise the learning rate linearly for this number of steps",
-     training, kCount, "max_iters / 20, at most 2000"},
+    derived(&C::warmup_ratio, "warmup_ratio max_iters",
+            {"warmup_iters", &C::warmup_iters,
+             "Raise the learning rate linearly for this number of steps", training, kCount,
+             "max_iters / 20, at most 2000"}),
     {"warmup_ratio", &C::warmup_ratio,
      "Raise the learning rate for this share of max_iters, if warmup_iters is not given; 0: off",
      training, kShare},
@@ -360,8 +370,9 @@ constexpr auto kFields = std::to_array<ConfigField>({
      "AdamW: multiply the learning rate by this number once for each layer below the top", training,
      kPositiveShare},
     heading("Evaluation, log and checkpoint",
-            {"eval_interval", &C::eval_interval, "Evaluate every N steps", free, kFromOne,
-             "2000; with epochs, twice in an epoch"}),
+            derived(&C::epochs, "twice in an epoch",
+                    {"eval_interval", &C::eval_interval, "Evaluate every N steps", free, kFromOne,
+                     "2000; with epochs, twice in an epoch"})),
     {"eval_iters", &C::eval_iters, "Evaluate on this number of validation batches; 0: all", free,
      kCount},
     {"eval_only", &C::eval_only,
@@ -514,7 +525,7 @@ void require_tokenizer(const std::string& tokenizer) {
   const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");
   std::error_code error;
   require_value(known || path || std::filesystem::exists(tokenizer, error), "tokenizer",
-                "expected char, byte, bpe or the path of a tokenizer, got '", tokenizer, "'");
+                "expected char, byte, bpe, ids or the path of a tokenizer, got '", tokenizer, "'");
 }
 
 // Throws Error for settings of fine-tuning that contradict others.
@@ -589,6 +600,11 @@ bool is_following(const TrainConfig& config, const ConfigField& field) {
     return false;
   };
   return !field.follows.empty() && std::visit(is_open, field.member);
+}
+
+std::string_view derivation(const TrainConfig& config, const ConfigField& field) {
+  const bool has_other = field.other != nullptr && config.*field.other > 0;
+  return has_other ? field.follows_other : field.follows;
 }
 
 std::string range_text(const ConfigField& field) {

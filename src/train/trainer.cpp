@@ -230,6 +230,7 @@ StepMetrics Trainer::step() {
   const std::vector<Batch> batches = next_batches();
   for (const Batch& batch : batches) {
     metrics.tokens += batch.target_count;
+    metrics.inputs += batch.token_count();
     metrics.terms += batch.loss_terms();
   }
   metrics.phases.data = clock.lap();

@@ -60,7 +60,9 @@ std::vector<std::string> set_chat_template(LoadedModel&, const std::string&) { r
 
 std::unique_ptr<Tokenizer> vocabulary_beside(const std::filesystem::path&) { return nullptr; }
 
-void require_same_vocabulary(const std::filesystem::path&, const Tokenizer&) {}
+Index require_same_vocabulary(const std::filesystem::path&, const Tokenizer& tokenizer) {
+  return tokenizer.vocab_size();
+}
 
 ConversationKind kind_of_conversations(const TextFile&, const std::string&) {
   return ConversationKind::none;

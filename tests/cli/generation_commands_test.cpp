@@ -98,7 +98,7 @@ TEST_CASE("guessed tokens change no text", "[cli]") {
   }
   CHECK(refusal({"generate", model, "--speculate", "ngram:x"}) ==
         "error: --speculate: expected ngram, or ngram:N with N from 2 to 64, got 'ngram:x'");
-  CHECK(mentions(refusal({"generate", model, "--speculate", folder.at("none")}), {"none"}));
+  check_refused({"generate", model, "--speculate", folder.at("none")}, {"none"});
 }
 
 TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]") {

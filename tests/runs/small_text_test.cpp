@@ -1,6 +1,7 @@
 #include "headlight/runs/small_text.h"
 
 #include "headlight/base/error.h"
+#include "headlight/runs/config_source.h"
 #include "support/catch.h"
 #include "support/program.h"
 
@@ -27,21 +28,55 @@ TEST_CASE("a small text without given model sizes gets a small model", "[train]"
   CHECK(config.n_embd == 128);
   CHECK(config.max_iters == 2000);
   CHECK(config.block_size == 1024);  // given
-  CHECK(line.starts_with("a small text and no sizes given: n_layer 4, n_head 4, n_embd 128, "));
+  CHECK(line.starts_with(
+      "a small text, settings that are not given: n_layer 4, n_head 4, n_embd 128, "));
   CHECK(line.find("block_size") == std::string::npos);
 }
 
-TEST_CASE("given sizes, large texts and models to start from keep their sizes", "[train]") {
+TEST_CASE("sizes that are not given fit those that are", "[train]") {
+  struct Case {
+    std::vector<std::pair<const char*, const char*>> given;
+    Index n_layer, n_head, n_embd;
+    double learning_rate;
+  };
   const ScratchFolder folder;
-  for (const char* key : {"n_layer", "n_head", "n_embd"}) {
-    TrainConfig config = on_text(folder, 300);
-    CHECK(fit_sizes_to_text(config, {key}).empty());
-    CHECK(config.n_layer == 12);
-    CHECK(config.max_iters == 600000);
+  const auto& [given, n_layer, n_head, n_embd, learning_rate] = GENERATE(values<Case>({
+      {{{"n_layer", "2"}}, 2, 4, 128, 3e-3},
+      {{{"n_embd", "64"}}, 4, 4, 64, 3e-3},
+      {{{"n_embd", "66"}}, 4, 3, 66, 3e-3},
+      {{{"n_embd", "384"}, {"n_layer", "6"}}, 6, 4, 384, 1e-3},
+      {{{"n_head", "2"}}, 4, 2, 128, 3e-3},
+      {{{"n_head", "3"}}, 4, 3, 96, 3e-3},
+      {{{"n_kv_head", "3"}}, 4, 3, 96, 3e-3},
+      {{{"n_embd", "66"}, {"head_width", "8"}}, 4, 4, 66, 3e-3},
+  }));
+  TrainConfig config = on_text(folder, 300);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : given) {
+    set_config_value(config, key, value);
+    keys.emplace_back(key);
   }
+  fit_sizes_to_text(config, keys);
+  CHECK(config.n_layer == n_layer);
+  CHECK(config.n_head == n_head);
+  CHECK(config.n_embd == n_embd);
+  CHECK(config.max_iters == 2000);
+  CHECK(config.learning_rate == Approx(learning_rate));
+  CHECK_NOTHROW(config.validate());
+}
+
+TEST_CASE("whole models, large texts and models to start from keep their sizes", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig whole = on_text(folder, 300);
+  CHECK(fit_sizes_to_text(whole, {"n_layer", "n_head", "n_embd"}).empty());
+  CHECK(whole.n_layer == 12);
+  CHECK(whole.max_iters == 600000);
   TrainConfig large = on_text(folder, 10'000'000);
   CHECK(fit_sizes_to_text(large, {}).empty());
   CHECK(large.n_embd == 768);
+  large.n_embd = 64;
+  CHECK(fit_sizes_to_text(large, {"n_embd"}) ==
+        "sizes that fit the given ones: n_head 8, n_embd 64");
   TrainConfig finetune = on_text(folder, 300);
   finetune.init_from = "gpt2";
   CHECK(fit_sizes_to_text(finetune, {}).empty());

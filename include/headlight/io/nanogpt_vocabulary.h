@@ -30,7 +30,8 @@ void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer
 std::unique_ptr<Tokenizer> vocabulary_beside(const std::filesystem::path& data);
 
 // Throws Error if meta.pkl beside a token file maps an id to another character than `tokenizer`
-// does. Ignores a meta.pkl that is not nanoGPT's.
-void require_same_vocabulary(const std::filesystem::path& data, const Tokenizer& tokenizer);
+// does. Ignores a meta.pkl that is not nanoGPT's. Returns the number of ids that the file may use:
+// those of meta.pkl, else all of the tokenizer.
+Index require_same_vocabulary(const std::filesystem::path& data, const Tokenizer& tokenizer);
 
 }  // namespace headlight

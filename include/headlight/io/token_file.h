@@ -74,6 +74,10 @@ TokenDataset token_file_documents(const std::filesystem::path& path, const Token
                                   TokenDtype dtype, std::vector<std::string>& notes,
                                   BeginToken begin = BeginToken::automatic);
 
+// Returns the largest id of a token file plus 1. `dtype` as in open_token_file(). Throws Error if
+// the file cannot be read or its width is ambiguous.
+Index id_count(const std::filesystem::path& path, TokenDtype dtype = TokenDtype::automatic);
+
 // True if a token file has an index of documents beside it.
 bool has_documents(const std::filesystem::path& path);
 

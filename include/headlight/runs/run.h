@@ -79,6 +79,7 @@ struct RunResult {
   bool stopped = false;        // on request, before max_iters
   Evaluation validation = {};  // last evaluation of this call; tokens is 0 if there was none
   double best_validation_loss = 0;
+  Index best_iteration = -1;  // step of that loss; -1: none
   std::filesystem::path directory = {};
 };
 

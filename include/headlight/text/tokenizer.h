@@ -44,7 +44,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  // "char", "byte", "bpe", "wordpiece" or "unigram".
+  // "char", "byte", "bpe", "wordpiece", "wordlevel" or "unigram".
   virtual std::string_view kind() const = 0;
   // V: number of ids, special tokens included.
   virtual Index vocab_size() const = 0;

@@ -48,13 +48,14 @@ inline constexpr auto kChoices<SpecialNames> =
     std::to_array<Choice<SpecialNames>>({{"off", SpecialNames::off}, {"on", SpecialNames::on}});
 
 // A tokenizer that a run makes itself.
-enum class NewTokenizer { characters, bytes, bpe };
+enum class NewTokenizer { characters, bytes, bpe, ids };
 
 template <>
 inline constexpr auto kChoices<NewTokenizer> =
     std::to_array<Choice<NewTokenizer>>({{"char", NewTokenizer::characters},
                                          {"byte", NewTokenizer::bytes},
-                                         {"bpe", NewTokenizer::bpe}});
+                                         {"bpe", NewTokenizer::bpe},
+                                         {"ids", NewTokenizer::ids}});
 
 // Value of init_from that nanoGPT's configurations use for --resume.
 inline constexpr std::string_view kResume = "resume";
@@ -242,6 +243,9 @@ struct ConfigField {
   // Copy the value to and from a model's configuration; null: no member there has the same meaning.
   void (*to_model)(std::string_view key, const TrainConfig& run, GptConfig& model) = nullptr;
   void (*from_model)(const GptConfig& model, TrainConfig& run) = nullptr;
+  // If this number is above 0, the derived value follows from it, as follows_other describes.
+  double TrainConfig::*other = nullptr;
+  std::string_view follows_other = {};
 };
 
 std::span<const ConfigField> config_fields();
@@ -256,6 +260,9 @@ std::span<const ConfigAlias> config_aliases();
 
 // nanoGPT keys that have no effect in Headlight, for example "device".
 std::span<const std::string_view> ignored_config_keys();
+
+// Returns the description of a value of `config` that was not given: "max_iters / 20".
+std::string_view derivation(const TrainConfig& config, const ConfigField& field);
 
 // Returns "0 to below 1" or "at least 1"; empty for a key without a range.
 std::string range_text(const ConfigField& field);

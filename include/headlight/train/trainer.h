@@ -39,7 +39,8 @@ struct StepMetrics {
   double loss = 0;      // mean over the step's targets, before the weights change
   double learning_rate = 0;
   double gradient_norm = 0;  // before clipping
-  Index tokens = 0;          // targets
+  Index tokens = 0;          // targets: tokens that are learned
+  Index inputs = 0;          // tokens that are computed
   Index terms = 0;           // of the loss: see Batch::loss_terms()
   double seconds = 0;
   PhaseSeconds phases = {};  // sums to `seconds`

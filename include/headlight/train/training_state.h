@@ -71,6 +71,7 @@ struct TrainingState {
   double best_validation_loss = std::numeric_limits<double>::infinity();
   Index best_iteration = -1;  // step of that loss; -1: none
   Index evaluated = -1;       // steps before the last evaluation; -1: none
+  Index without_better = -1;  // evaluations in a row since the best one; -1: unknown
   double learning_rate = 0;   // of the next step
   DataPosition data = {};
   UpdateHistory history = {};

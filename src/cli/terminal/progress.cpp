@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/printable.h"
+#include "base/read_number.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/terminal.h"
 #include "headlight/kernels/machine.h"
@@ -79,6 +80,7 @@ void TrainProgress::on_start(const RunPlan& plan) {
   first_iteration_ = plan.first_iteration;
   max_iters_ = plan.config.max_iters;
   log_interval_ = plan.config.log_interval;
+  dropout_ = plan.config.dropout;
   if (is_terminal(Stream::errors)) {
     log_info("effective configuration:\n" + to_toml(plan.config));
   } else {
@@ -113,6 +115,7 @@ void TrainProgress::on_start(const RunPlan& plan) {
 
 void TrainProgress::on_step(const StepMetrics& metrics) {
   tokens_ += metrics.tokens;
+  inputs_ += metrics.inputs;
   if (metrics.outcome != StepOutcome::updated) {
     on_warning("step " + std::to_string(metrics.iteration) + " is skipped: " + metrics.reason);
     return;
@@ -131,10 +134,9 @@ void TrainProgress::on_step(const StepMetrics& metrics) {
 }
 
 void TrainProgress::show(const StepMetrics& metrics) {
-  log_info(fmt::format(
-      "iter {}/{}: loss {:.4f}, lr {:.2e}, grad norm {:.3f}, {:.1f} ms, {} tokens/s",
-      metrics.iteration + 1, max_iters_, metrics.loss, metrics.learning_rate, metrics.gradient_norm,
-      1e3 * metrics.seconds, grouped(std::llround(tokens_per_second()))));
+  log_info(fmt::format("iter {}/{}: loss {:.4f}, lr {:.2e}, grad norm {:.3f}, {:.1f} ms, {}",
+                       metrics.iteration + 1, max_iters_, metrics.loss, metrics.learning_rate,
+                       metrics.gradient_norm, 1e3 * metrics.seconds, speed_text("tokens/s")));
 }
 
 void TrainProgress::draw_bar(const StepMetrics& metrics) {
@@ -146,24 +148,84 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
       progress_line(share,
                     {fmt::format("{:3.0f}% {}/{}", 100 * share, metrics.iteration + 1, max_iters_),
                      fmt::format("loss {:.3f}", smooth_loss_),
-                     "ETA " + duration_text(watch_.seconds() / done * left),
-                     grouped(std::llround(tokens_per_second())) + " tok/s",
+                     "ETA " + duration_text(watch_.seconds() / done * left), speed_text("tok/s"),
                      fmt::format("lr {:.1e}", metrics.learning_rate),
                      fmt::format("norm {:.2f}", metrics.gradient_norm)},
                     columns_of(Stream::errors)));
 }
 
+std::string TrainProgress::speed_text(const char* unit) const {
+  const char* kind = tokens_ < inputs_ ? "learned " : "";  // conversations have context, too
+  return concat_text(grouped(std::llround(tokens_per_second())), " ", kind, unit);
+}
+
 std::string TrainProgress::loss_curve() const {
   constexpr int kWidest = 60;
+  constexpr int kHeight = 8;
   constexpr int kAxis = 11;  // columns of the labels and the axis
-  return line_chart(losses_.points(),
-                    {.width = std::clamp(columns_of(Stream::errors) - kAxis, 1, kWidest),
-                     .x_label = "training loss, steps " + grouped(first_iteration_ + 1) + " to " +
-                                grouped(last_iteration_ + 1)});
+  const int width = std::clamp(columns_of(Stream::errors) - kAxis, 1, kWidest);
+  const std::string steps = concat_text("loss, steps ", grouped(first_iteration_ + 1), " to ",
+                                        grouped(last_iteration_ + 1));
+  if (validation_.x.size() < 2) {
+    return line_chart(losses_.points(), {.width = width, .x_label = "training " + steps});
+  }
+  ChartSeries training{.y = losses_.points(width), .mark = '.'};
+  const double wide = static_cast<double>(losses_.count()) / static_cast<double>(training.y.size());
+  for (std::size_t i = 0; i < training.y.size(); ++i) {
+    training.x.push_back(static_cast<double>(first_iteration_) +
+                         wide * (static_cast<double>(i) + 0.5));
+  }
+  return series_chart({training, validation_},
+                      {.width = width,
+                       .height = kHeight,
+                       .colours = has_colours(Stream::errors),
+                       .x_label = concat_text(steps, "; o: validation loss, line: training loss")});
+}
+
+// Returns a line of advice if the validation loss rose after its best step while the training loss
+// fell; otherwise "".
+std::string TrainProgress::overfitting(const RunResult& result) const {
+  constexpr double kRise = 1.01;
+  constexpr int kParts = 20;
+  const double last = result.validation.loss;
+  const std::vector<double> parts = losses_.points(kParts);
+  if (validation_.x.size() < 2 || last < kRise * result.best_validation_loss || parts.empty()) {
+    return "";
+  }
+  const double share = static_cast<double>(result.best_iteration - first_iteration_) /
+                       static_cast<double>(std::max<Index>(1, losses_.count()));
+  const auto best =
+      static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(parts.size() - 1));
+  if (parts.back() > parts[best]) {
+    return "";
+  }
+  return fmt::format(
+      "over-fitting: since step {} the validation loss rose from {:.4f} to {:.4f}, while the "
+      "training loss fell to {:.4f}. More data, or --dropout {}, helps; --patience 3 ends a run in "
+      "time. {}/best has the model of step {}",
+      grouped(result.best_iteration), result.best_validation_loss, last, parts.back(),
+      dropout_ < 0.15 ? "0.2" : "above " + shortest_text(dropout_), shown(result.directory),
+      grouped(result.best_iteration));
+}
+
+void TrainProgress::show_end(const RunResult& result) {
+  if (const std::string curve = loss_curve(); !curve.empty()) {
+    log_info("\n" + curve);
+  }
+  if (!validation_.x.empty() && result.best_iteration >= 0) {
+    log_info(fmt::format("validation loss: best {:.4f} at step {}, last {:.4f} at step {:.0f}",
+                         result.best_validation_loss, grouped(result.best_iteration),
+                         validation_.y.back(), validation_.x.back()));
+  }
+  if (const std::string advice = overfitting(result); !advice.empty()) {
+    log_warning(advice);
+  }
 }
 
 void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
   bar_.clear();
+  validation_.x.push_back(static_cast<double>(metrics.iteration));
+  validation_.y.push_back(metrics.validation.loss);
   if (logs_evaluations_) {
     log_info("iter " + std::to_string(metrics.iteration) + ": " +
              evaluation_text(metrics.validation) + (metrics.best ? " (best)" : ""));

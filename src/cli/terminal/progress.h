@@ -47,13 +47,17 @@ class TrainProgress : public TrainObserver {
   void on_rollback(const RollbackMetrics& metrics) override;
   void on_warning(const std::string& text) override;
 
-  // Chart of the losses of this run, printed at its end.
-  std::string loss_curve() const;
+  // Logs a chart of the losses of this run, its best validation loss and advice.
+  void show_end(const RunResult& result);
+  // Speed of the learned tokens.
   double tokens_per_second() const;
 
  private:
   void show(const StepMetrics& metrics);
   void draw_bar(const StepMetrics& metrics);
+  std::string speed_text(const char* unit) const;
+  std::string loss_curve() const;
+  std::string overfitting(const RunResult& result) const;
 
   std::string note_;
   bool logs_evaluations_;
@@ -64,8 +68,11 @@ class TrainProgress : public TrainObserver {
   Index max_iters_ = 0;
   Index log_interval_ = 1;
   Index tokens_ = 0;
+  Index inputs_ = 0;
+  double dropout_ = 0;
   double smooth_loss_ = 0;
   ChartValues losses_;
+  ChartSeries validation_ = {.mark = 'o', .colour = 1, .points = true};
 };
 
 // Function that shows a share of work, 0 to 1, as a bar on stderr with the remaining time; nothing

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/all_errors.h"
 #include "base/printable.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -156,7 +157,7 @@ std::size_t read_texts(const std::vector<TextFile>& files, const TextFormat& for
                        const std::function<void(const TextFile&, const TextPart&)>& use) {
   std::size_t bytes = 0;
   std::vector<std::string> warnings;
-  for (const TextFile& file : files) {
+  use_each(files, "files", [&](const TextFile& file) {
     InputFormatCheck look(file, format);
     read_text(file, format, [&](const TextPart& part) {
       look.add(part.text);
@@ -164,7 +165,7 @@ std::size_t read_texts(const std::vector<TextFile>& files, const TextFormat& for
       bytes += part.text.size();
     });
     look.add_to(warnings);
-  }
+  });
   log_warnings(warnings);
   return bytes;
 }

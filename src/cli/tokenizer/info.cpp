@@ -82,6 +82,7 @@ Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
 const char* description(std::string_view kind) {
   return kind == "bpe"         ? "byte-pair encoding"
          : kind == "wordpiece" ? "longest pieces of each word"
+         : kind == "wordlevel" ? "one token for each word"
          : kind == "unigram"   ? "pieces with the highest sum of scores"
          : kind == "byte"      ? "one token for each byte"
                                : "one token for each character";

@@ -14,7 +14,7 @@ class PieceModel {
   PieceModel(const PieceModel&) = delete;
   PieceModel& operator=(const PieceModel&) = delete;
 
-  // "wordpiece" or "unigram".
+  // "wordpiece", "wordlevel" or "unigram".
   virtual std::string_view kind() const = 0;
   // Appends the ids of a piece, which is not empty.
   virtual void encode(std::string_view piece, std::vector<std::int32_t>& ids) const = 0;

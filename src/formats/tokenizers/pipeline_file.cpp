@@ -9,6 +9,7 @@
 #include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "formats/tokenizers/unigram.h"
+#include "formats/tokenizers/word_level.h"
 #include "formats/tokenizers/word_piece.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
@@ -49,6 +50,8 @@ class PipelineReader {
       read_word_piece();
     } else if (is_step(model_, "Unigram")) {
       read_unigram();
+    } else if (is_step(model_, "WordLevel")) {
+      read_word_level();
     } else {
       read_model(steps.byte_level);
     }
@@ -236,6 +239,14 @@ class PipelineReader {
         WordPiece::Options{.mark = json_string(model_, "continuing_subword_prefix", at("model")),
                            .longest_word = static_cast<std::size_t>(longest.natural()),
                            .unknown = found->second});
+  }
+
+  void read_word_level() {
+    require(!parts_.pre_tokenizer.empty(), at("pre_tokenizer"),
+            ": expected a step that cuts words, because the model is WordLevel");
+    const auto found = ids_.find(json_string(model_, "unk_token", at("model")));
+    parts_.model.unknown = found == ids_.end() ? -1 : found->second;
+    parts_.piece_model = std::make_unique<WordLevel>(parts_.names, parts_.model.unknown);
   }
 
   // SentencePiece finds user-defined tokens of BPE models first; a unigram model weighs them with

@@ -304,7 +304,8 @@ void require_bpe_model(const Json& model, std::string_view name) {
   const bool untyped = model.is_object() && !model.contains("type") && model.contains("merges");
   const std::string type = untyped ? "BPE" : json_string(model, "type", at(name, "model"));
   require(type == "BPE", at(name, "model.type"),
-          ": expected \"BPE\", \"WordPiece\" or \"Unigram\", got ", quoted_text(type));
+          ": expected \"BPE\", \"WordPiece\", \"WordLevel\" or \"Unigram\", got ",
+          quoted_text(type));
   const Json& merges = json_member(model, "merges", at(name, "model"));
   require(merges.is_array(), at(name, "model.merges"), ": expected an array, got ",
           merges.type_name());
@@ -494,7 +495,7 @@ std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::stri
   refuse_lfs_pointer(text, name);
   const Json root = parse_json(text, name);
   const Json& model = json_member(root, "model", name);
-  if (is_step(model, "WordPiece") || is_step(model, "Unigram")) {
+  if (is_step(model, "WordPiece") || is_step(model, "Unigram") || is_step(model, "WordLevel")) {
     return read_pipeline_tokenizer(root, text, end_name, name);
   }
   require_bpe_model(model, name);

@@ -125,6 +125,10 @@ HttpServer::HttpServer(HttpOptions options)
   if (listener_->options.on_signal) {
     listener_->signals.add(SIGTERM);
     listener_->signals.add(SIGINT);
+    if (struct sigaction present{};
+        ::sigaction(SIGHUP, nullptr, &present) == 0 && present.sa_handler != SIG_IGN) {
+      listener_->signals.add(SIGHUP);  // nohup ignores it
+    }
     listener_->wait_for_signal();
   }
 }

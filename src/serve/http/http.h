@@ -51,8 +51,8 @@ struct HttpOptions {
       [](int status, std::string_view) { return HttpResponse{.status = status}; };
   // Receives a line for every request, once its answer has been sent or its client has gone.
   std::function<void(const std::string& line)> log = {};
-  // Called on the server's thread for SIGTERM and SIGINT, which then do not end the program; empty:
-  // signals are not handled.
+  // Called on the server's thread for SIGTERM, SIGINT and SIGHUP, which then do not end the
+  // program; empty: signals are not handled.
   std::function<void(int signal)> on_signal = {};
 };
 

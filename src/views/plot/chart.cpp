@@ -245,4 +245,6 @@ std::vector<double> ChartValues::points() const {
   return points;
 }
 
+std::vector<double> ChartValues::points(int columns) const { return resampled(points(), columns); }
+
 }  // namespace headlight

@@ -23,11 +23,11 @@ std::string line_chart(const std::vector<double>& values, const ChartOptions& op
 
 // One curve of a chart.
 struct ChartSeries {
-  std::vector<double> x;
-  std::vector<double> y;  // same length as x
-  char mark = '*';        // character of points, and of lines without colours
-  int colour = 0;         // palette index
-  bool points = false;    // draw marks at the values instead of a line
+  std::vector<double> x = {};
+  std::vector<double> y = {};  // same length as x
+  char mark = '*';             // character of points, and of lines without colours
+  int colour = 0;              // palette index
+  bool points = false;         // draw marks at the values instead of a line
 };
 
 struct SeriesChartOptions {
@@ -55,6 +55,8 @@ class ChartValues {
 
   // Returns at most 4097 means, each of the same number of consecutive values except the last.
   std::vector<double> points() const;
+  // Returns points() averaged to at most `columns` values.
+  std::vector<double> points(int columns) const;
   // Returns the number of values added.
   std::int64_t count() const { return count_; }
 

@@ -221,6 +221,22 @@ TEST_CASE("a run stopped by a signal saves and the resumed run does the missed e
   CHECK(metrics_of(run) == metrics_of(whole));
 }
 
+TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("d.txt", corpus());
+  const auto ends_after_hangup = [&](const std::string& run, const std::string& steps) {
+    const pid_t child = start(training(data, run, {"--max_iters", steps}));
+    wait_for_lines(run, 2);
+    kill(child, SIGHUP);
+    CHECK(exit_code(child) == 0);
+    return Json::parse(file_contents(fs::path(run) / "latest" / "state.json"))["iteration"];
+  };
+  CHECK(ends_after_hangup(folder.at("stopped"), "100000") < 100000);
+  signal(SIGHUP, SIG_IGN);  // as nohup does for its program
+  CHECK(ends_after_hangup(folder.at("whole"), "30") == 30);
+  signal(SIGHUP, SIG_DFL);
+}
+
 TEST_CASE("resuming with another model is refused by name", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("d.txt", corpus());
