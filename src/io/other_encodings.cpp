@@ -111,7 +111,7 @@ bool looks_like_latin1(std::string_view bytes, std::size_t place) {
     (end - i <= 3 ? letters : longer) += end - i;
     i = end + 1;
   }
-  return letters > 10 * longer && letters * 3 < seen.size();
+  return letters > 10 * longer && letters * 2 < seen.size();
 }
 
 // Returns the shell command that converts a file from `encoding`, a name of iconv's, to UTF-8.
