@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every command of the sh blocks and tables of README.md and docs/*.md, in order, as after the quickstart:
-# in a scratch folder with configs, data and a model in runs/toy. Shortens training, benchmarks and
-# data; leaves out builds. Ends with 1 at the first failure.
+# in a scratch folder with configs, data and a model in runs/toy. Pages show what a reader should run; this
+# script shortens training, experiments, benchmarks and data (shortened), and leaves out builds. Ends with 1
+# at the first failure.
 # usage: check_readme.sh PROGRAM [FILE ...]
 #   FILEs run one after the other in one folder; without any, each page has a folder of its own.
 set -euo pipefail
@@ -16,13 +17,31 @@ server=   # process of headlight serve
 address=  # its host and port
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 
-headlight() {
-  case $1 in
-    serve) start_server "$@"; return ;;
-    train) set -- "$@" --eval_interval 4 --eval_iters 1 --max_iters "$([[ $* == *--resume* ]] && echo 6 || echo 4)" ;;
-    bench) set -- "$@" --steps 2 --warmup 1 ;;
+# Sets `words` to a command with few steps and repeats instead of those that it asks for.
+shortened() {
+  words=()
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --max_iters | --iters | --starts) shift ;;
+      --full) ;;
+      *) words+=("$1") ;;
+    esac
+    shift
+  done
+  case "${words[*]:0:2}" in
+    train*) words+=(--eval_interval 4 --eval_iters 1 --max_iters "$([[ ${words[*]} == *--resume* ]] && echo 6 || echo 4)") ;;
+    bench*) words+=(--steps 2 --warmup 1) ;;
+    'lab single-vs-multi') words+=(--iters 20 --starts 2) ;;
+    'lab heads' | 'lab pre-post-ln') words+=(--iters 20) ;;
+    'lab induction') [[ ${words[*]} == *--model* ]] || words+=(--iters 20) ;;
   esac
-  "$program" "$@" --log_level warn
+}
+
+headlight() {
+  local words
+  [ "$1" != serve ] || { start_server "$@"; return; }
+  shortened "$@"
+  "$program" "${words[@]}" --log_level warn
 }
 
 # Starts a server on a free port. It runs until the next one or the end of the page.
@@ -52,7 +71,7 @@ commands_of() {
   awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on
        match($0, /^\|.*\| `headlight [^`]+ [^`]+` \|$/) {sub(/.*\| `/, ""); sub(/` \|$/, ""); print}' "$1" |
     sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' |
-    sed -e 's/--max_iters [0-9]*//' -e '/^\.\/tools\//d' -e '/^cmake /d' -e '/^ctest /d' -e '/^build\//d' -e '/^$/d'
+    sed -e '/^\.\/tools\//d' -e '/^cmake /d' -e '/^ctest /d' -e '/^build\//d' -e '/^$/d'
 }
 
 run_page() {

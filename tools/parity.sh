@@ -50,12 +50,12 @@ live_cases() {
 }
 models_and_files() {
   check 1-cases live_cases
-  for checker in hf families llmc files adapters bpe_trainer openai gguf_model; do
+  for checker in hf families configs llmc files adapters bpe_trainer openai gguf_model; do
     check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
   done
   # TRL is not among the packages that are installed above.
   if "$python" -c 'import trl' 2>/dev/null; then
-    for checker in preferences masks; do
+    for checker in preferences masks completions; do
       check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
     done
   fi
@@ -63,7 +63,9 @@ models_and_files() {
 }
 tokenizers() {
   check 3-tokenizer "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
+  check 3-tokenizer-side "$python" tools/parity/check_side_tokens.py build/release/headlight --seed "$seed"
   check 3-tokenizer-sentencepiece "$python" tools/parity/check_sentencepiece.py build/release/headlight
+  check 3-tokenizer-chats "$python" tools/parity/check_chat_tokens.py build/release/headlight
   check 3-tokenizer-gguf "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500 --share "$share"
 }
 set -m

@@ -17,7 +17,7 @@ fi
 PATH=$scratch/tools/bin:$PATH auditwheel repair -w "$folder" "$scratch"/headlight-*.whl
 
 "${PYTHON:-python3}" -m venv "$scratch/empty"
-"$scratch"/empty/bin/pip install -q --find-links "$folder" --no-index --no-deps headlight
+"$scratch"/empty/bin/pip install -q --no-index --no-deps "$folder"/headlight-*.whl
 "$scratch"/empty/bin/pip install -q numpy
 "$scratch"/empty/bin/headlight --version
 "$scratch"/empty/bin/python -c 'import headlight as hl; print(hl.Tensor([1.0, 2.0]) @ hl.Tensor([[1.0], [2.0]]))'

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
+#include <tuple>
 #include <utility>
 
 #include "base/printable.h"
@@ -15,42 +18,111 @@ namespace {
 
 using Library = nlohmann::ordered_json;
 
-constexpr std::size_t kMaxQuoted = 40;  // bytes
+constexpr std::size_t kMaxQuoted = 40;     // bytes
+constexpr std::size_t kMostDigits = 4300;  // of a whole number, as in Python
 
 using MemberFunction = std::function<void(const std::string&, Json&)>;
 
 constexpr std::size_t kMaxValues = std::size_t{1} << 22;
 constexpr std::size_t kMaxMemberValues = std::size_t{1} << 16;
 constexpr std::size_t kMaxKeyBytes = std::size_t{1} << 16;  // keys are copied, values moved
+constexpr std::size_t kIndexBlock = 32;                     // members
+constexpr std::size_t kHeapBytes = 48;  // a text or list on the heap, with the allocator's part
 
 bool is_pair_with_key(const Json& part) {
   return part.is_array() && part.size() == 2 && part[0].is_string();
 }
 
-Library library_value(const Json& json) {
-  if (json.is_array()) {
-    Library list = Library::array();
-    for (const Json& value : json.list()) {
-      list.push_back(library_value(value));
+// Writes a value as the library does, without a copy of the whole value in the library's types.
+class JsonWriter {
+ public:
+  // `indent`: blanks per level; below 0: one line.
+  JsonWriter(int indent, Json::BadUtf8 bad)
+      : indent_(indent),
+        bad_(bad == Json::BadUtf8::replaced ? Library::error_handler_t::replace
+                                            : Library::error_handler_t::strict) {}
+
+  std::string text(const Json& json) {
+    write(json);
+    return std::move(text_);
+  }
+
+ private:
+  void write(const Json& json) {
+    if (json.is_array()) {
+      write_all(json.list(), "[]", [&](const Json& value) { write(value); });
+    } else if (json.is_object()) {
+      write_all(json.members(), "{}", [&](const JsonMember& member) {
+        write(std::string_view(member.key));
+        text_ += indent_ < 0 ? ":" : ": ";
+        write(member.value);
+      });
+    } else if (json.is_string()) {
+      write(std::string_view(json.text()));
+    } else if (json.digits() != nullptr) {
+      text_ += *json.digits();
+    } else if (json.is_natural()) {
+      text_ += std::to_string(json.natural());
+    } else if (json.is_integer()) {
+      text_ += std::to_string(json.integer());
+    } else if (json.is_number()) {
+      write(json.number());
+    } else {
+      text_ += json.is_null() ? "null" : json.boolean() ? "true" : "false";
     }
-    return list;
   }
-  if (!json.is_object()) {
-    return json.is_null()      ? Library()
-           : json.is_boolean() ? Library(json.boolean())
-           : json.is_string()  ? Library(json.text())
-           : json.is_natural() ? Library(json.natural())
-           : json.is_integer() ? Library(json.integer())
-                               : Library(json.number());
+
+  template <class Values, class Write>
+  void write_all(const Values& values, std::string_view brackets, const Write& write_one) {
+    text_ += brackets.front();
+    ++depth_;
+    bool is_first = true;
+    for (const auto& value : values) {
+      text_ += std::exchange(is_first, false) ? "" : ",";
+      break_line();
+      write_one(value);
+    }
+    --depth_;
+    if (!values.empty()) {
+      break_line();
+    }
+    text_ += brackets.back();
   }
-  Library object = Library::object();
-  auto& entries = object.get_ref<Library::object_t&>();
-  for (const auto& [key, value] : json.members()) {
-    // The keys are unique, so skip the map's search for an equal key.
-    entries.Library::object_t::Container::emplace_back(key, library_value(value));
+
+  void break_line() {
+    if (indent_ >= 0) {
+      text_ += '\n';
+      text_.append(depth_ * static_cast<std::size_t>(indent_), ' ');
+    }
   }
-  return object;
-}
+
+  void write(double number) {
+    if (!std::isfinite(number)) {
+      text_ += "null";
+      return;
+    }
+    std::array<char, 64> digits{};
+    text_.append(digits.data(),
+                 nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), number));
+  }
+
+  void write(std::string_view text) {
+    const bool is_plain = std::ranges::all_of(
+        text, [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
+    if (is_plain) {
+      text_ += '"';
+      text_ += text;
+      text_ += '"';
+    } else {
+      text_ += Library(std::string(text)).dump(-1, ' ', false, bad_);
+    }
+  }
+
+  int indent_;
+  Library::error_handler_t bad_;
+  std::size_t depth_ = 0;
+  std::string text_;
+};
 
 }  // namespace
 
@@ -73,13 +145,13 @@ Json Json::array(std::initializer_list<Json> values) {
 
 Json Json::object() {
   Json json;
-  json.value_ = Held(Object());
+  json.value_ = Held(Members());
   return json;
 }
 
 const char* Json::type_name() const {
-  constexpr std::array kNames{"null",   "boolean", "number", "number",
-                              "number", "string",  "array",  "object"};
+  constexpr std::array kNames{"null",   "boolean", "number", "number", "number",
+                              "string", "array",   "object", "number"};
   return kNames[value_.index()];
 }
 
@@ -101,7 +173,15 @@ std::uint64_t Json::natural() const {
                                       : get<std::uint64_t>("a whole number from 0");
 }
 
+const std::string* Json::digits() const {
+  const auto* held = std::get_if<Held<Digits>>(&value_);
+  return held == nullptr ? nullptr : &(**held).text;
+}
+
 double Json::number() const {
+  if (const std::string* all = digits()) {
+    return std::strtod(all->c_str(), nullptr);
+  }
   return is_integer()   ? static_cast<double>(integer())
          : is_natural() ? static_cast<double>(natural())
                         : get<double>("a number");
@@ -111,7 +191,7 @@ const std::string& Json::text() const { return *get<Held<std::string>>("a text")
 
 const Json::List& Json::list() const { return *get<Held<List>>("a list"); }
 
-const Json::Object& Json::members() const { return *get<Held<Object>>("an object"); }
+const Json::Object& Json::members() const { return (*get<Held<Members>>("an object")).all; }
 
 std::size_t Json::size() const {
   return is_array() ? list().size() : is_object() ? members().size() : is_null() ? 0 : 1;
@@ -139,13 +219,58 @@ const Json* Json::find(std::string_view key) const {
   if (!is_object()) {
     return nullptr;
   }
-  for (const JsonMember& member : members()) {
-    if (member.key == key) {
-      return &member.value;
+  const JsonMember* found = (*get<Held<Members>>("an object")).find(key);
+  return found == nullptr ? nullptr : &found->value;
+}
+
+// The index has sorted parts, the largest first: one of kIndexBlock * 2^k places for every bit k of
+// the number of its blocks. Members after the last whole block are not in the index. Keys of equal
+// hash are sorted, so that nobody can choose keys that take long to find.
+const JsonMember* Json::Members::find(std::string_view key) const {
+  const std::size_t hash = std::hash<std::string_view>()(key);
+  const auto is_before = [&](const Place& place, std::string_view wanted) {
+    return place.hash < hash || (place.hash == hash && all[place.member].key < wanted);
+  };
+  auto begin = index.begin();
+  for (std::size_t size = std::bit_floor(index.size()); size >= kIndexBlock; size /= 2) {
+    if ((index.size() & size) != 0) {
+      const auto end = begin + static_cast<std::ptrdiff_t>(size);
+      const auto place = std::lower_bound(begin, end, key, is_before);
+      if (place != end && all[place->member].key == key) {
+        return &all[place->member];
+      }
+      begin = end;
     }
   }
-  return nullptr;
+  const auto rest = all.begin() + std::ssize(index);
+  const auto found = std::find_if(rest, all.end(), [&](const auto& one) { return one.key == key; });
+  return found == all.end() ? nullptr : &*found;
 }
+
+bool Json::Members::comes_before(const Place& a, const Place& b) const {
+  return std::tie(a.hash, all[a.member].key, a.member) <
+         std::tie(b.hash, all[b.member].key, b.member);
+}
+
+// Every block joins the parts of its size, as a carry joins the bits of a number.
+JsonMember& Json::Members::add(JsonMember member) {
+  all.push_back(std::move(member));
+  if (all.size() % kIndexBlock == 0) {
+    const auto is_before = [this](const Place& a, const Place& b) { return comes_before(a, b); };
+    const std::size_t before = index.size();
+    for (std::size_t i = before; i < all.size(); ++i) {
+      index.push_back({std::hash<std::string_view>()(all[i].key), static_cast<std::uint32_t>(i)});
+    }
+    std::sort(index.begin() + static_cast<std::ptrdiff_t>(before), index.end(), is_before);
+    for (std::size_t size = kIndexBlock; (before & size) != 0; size *= 2) {
+      const auto length = static_cast<std::ptrdiff_t>(size);
+      std::inplace_merge(index.end() - 2 * length, index.end() - length, index.end(), is_before);
+    }
+  }
+  return all.back();
+}
+
+bool Json::Members::operator==(const Members& other) const { return all == other.all; }
 
 Json Json::value(std::string_view key, const Json& otherwise) const {
   const Json* found = find(key);
@@ -172,9 +297,7 @@ Json& Json::add(std::string key, Json value) {
   if (is_null()) {
     *this = Json::object();
   }
-  auto& object = const_cast<Object&>(members());
-  object.push_back({std::move(key), std::move(value)});
-  return object.back().value;
+  return (*get<Held<Members>>("an object")).add({std::move(key), std::move(value)}).value;
 }
 
 void Json::update(const Json& object) {
@@ -183,12 +306,27 @@ void Json::update(const Json& object) {
   }
 }
 
+std::size_t Json::memory() const {
+  std::size_t bytes = sizeof(Json);
+  if (is_string()) {
+    bytes += kHeapBytes + text().capacity();
+  } else if (is_array()) {
+    bytes += kHeapBytes;
+    for (const Json& value : list()) {
+      bytes += value.memory();
+    }
+  } else if (is_object()) {
+    bytes += kHeapBytes;
+    for (const JsonMember& member : members()) {
+      bytes += sizeof(Members::Place) + kHeapBytes + member.key.capacity() + member.value.memory();
+    }
+  }
+  return bytes;
+}
+
 std::string Json::dump(int indent, BadUtf8 bad) const {
-  const bool replaced = bad == BadUtf8::replaced;
   try {
-    return library_value(*this).dump(
-        indent, ' ', false,
-        replaced ? Library::error_handler_t::replace : Library::error_handler_t::strict);
+    return JsonWriter(indent, bad).text(*this);
   } catch (const Library::exception&) {
     fail("a text is not UTF-8");
   }
@@ -212,7 +350,8 @@ bool Json::equals(const Json& other) const {
 // replaced by null.
 class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  JsonBuilder(std::string_view name, const MemberFunction* member) : name_(name), member_(member) {}
+  JsonBuilder(std::string_view name, const MemberFunction* member, WorkBudget budget)
+      : name_(name), member_(member), budget_(std::move(budget)) {}
 
   Json take() { return std::move(root_); }
 
@@ -223,7 +362,11 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return value == 0 ? add(-0.0) : add(value);
   }
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  // The parser also calls this for whole numbers beyond 64 bits.
+  bool number_float(number_float_t value, const string_t& text) override {
+    const bool is_whole = text.find_first_of(".eE") == std::string::npos;
+    return is_whole && text.size() <= kMostDigits ? add(with_digits(text)) : add(value);
+  }
   bool string(string_t& value) override {
     Json text;
     text.value_ = Json::Held(std::move(value));
@@ -238,7 +381,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   bool key(string_t& key) override {
     require(key.size() <= kMaxKeyBytes, name_, ": key ", in_quotes(key), " is longer than ",
             kMaxKeyBytes, " bytes");
-    if (is_known(key)) {
+    if (open_.back()->contains(key)) {
       const std::string place = open_.size() > 1 ? " in " + in_quotes(top_key_) : "";
       fail(name_, ": duplicate key ", in_quotes(key), place);
     }
@@ -255,10 +398,11 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  struct Open {
-    Json* container;
-    std::unordered_set<std::size_t> hashes = {};  // of the keys of an object with many members
-  };
+  static Json with_digits(const std::string& text) {
+    Json json;
+    json.value_ = Json::Held(Json::Digits{text});
+    return json;
+  }
 
   // Returns ": REASON" from the message "... syntax error while parsing value - REASON; last read:
   // ...", or "". The rest of the message may be long and quotes the file.
@@ -271,22 +415,9 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return ": " + std::string(rest.substr(0, rest.find(';')));
   }
 
-  static std::size_t hash_of(std::string_view key) { return std::hash<std::string_view>()(key); }
-
-  bool is_known(std::string_view key) {
-    constexpr std::size_t kFew = 32;  // below this, a linear search is enough
-    auto& [container, hashes] = open_.back();
-    if (hashes.empty() && container->size() >= kFew) {
-      for (const JsonMember& member : container->members()) {
-        hashes.insert(hash_of(member.key));
-      }
-    }
-    return (hashes.empty() || hashes.contains(hash_of(key))) && container->contains(key);
-  }
-
   bool open(Json container) {
     require(open_.size() < kMaxJsonDepth, name_, ": JSON is nested deeper than ", kMaxJsonDepth);
-    open_.push_back({&place(std::move(container))});
+    open_.push_back(&place(std::move(container)));
     return true;
   }
 
@@ -304,19 +435,17 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   Json& place(Json value) {
     require(++values_ <= (member_ == nullptr ? kMaxValues : kMaxMemberValues), name_,
             ": too many JSON values");
+    budget_.spend(1);
     if (open_.empty()) {
       require(member_ == nullptr || value.is_object(), name_, ": expected a JSON object");
       return root_ = std::move(value);
     }
-    Open& parent = open_.back();
-    if (parent.container->is_array()) {
-      parent.container->push_back(std::move(value));
-      return const_cast<Json&>(parent.container->list().back());
+    Json& parent = *open_.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return const_cast<Json&>(parent.list().back());
     }
-    if (!parent.hashes.empty()) {
-      parent.hashes.insert(hash_of(key_));
-    }
-    return parent.container->add(std::move(key_), std::move(value));
+    return parent.add(std::move(key_), std::move(value));
   }
 
   bool hand_over() {
@@ -331,27 +460,31 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   std::string_view name_;
   const MemberFunction* member_;
+  WorkBudget budget_;
   Json root_;
-  std::vector<Open> open_;  // the containers around the next value, outermost first
-  std::string key_;         // key of the next value
-  std::string top_key_;     // key of the current member of the outermost object
-  std::size_t values_ = 0;  // values so far, of the document or of the current member
+  std::vector<Json*> open_;  // the containers around the next value, outermost first
+  std::string key_;          // key of the next value
+  std::string top_key_;      // key of the current member of the outermost object
+  std::size_t values_ = 0;   // values so far, of the document or of the current member
 };
 
 namespace {
 
-Json build(std::string_view text, std::string_view name, const MemberFunction* member) {
+Json build(std::string_view text, std::string_view name, const MemberFunction* member,
+           WorkBudget budget = {}) {
   // The library treats a zero byte as the end of the text and would ignore the rest.
   const std::size_t zero = text.find('\0');
   require(zero == std::string_view::npos, name, ": invalid JSON at byte ", zero, ": zero byte");
-  JsonBuilder builder(name, member);
+  JsonBuilder builder(name, member, std::move(budget));
   nlohmann::json::sax_parse(text, &builder);
   return builder.take();
 }
 
 }  // namespace
 
-Json parse_json(std::string_view text, std::string_view name) { return build(text, name, nullptr); }
+Json parse_json(std::string_view text, std::string_view name, WorkBudget budget) {
+  return build(text, name, nullptr, std::move(budget));
+}
 
 std::optional<Json> try_parse_json(std::string_view text) {
   try {

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/work_budget.h"
 #include "headlight/base/index.h"
 
 namespace headlight {
@@ -39,8 +40,9 @@ concept JsonRange = !JsonText<T> && !JsonMap<T> && requires(const T& range) {
 
 struct JsonMember;
 
-// A JSON value. Objects keep the order of their members. Only json.cpp uses the JSON library, so
-// this header is cheap to include.
+// A JSON value. Objects keep the order of their members; a member is found in a time that depends
+// on their number, not on their keys. Only json.cpp uses the JSON library, so this header is cheap
+// to include.
 //
 // Construct values from nullptr, bool, numbers, texts, and lists and maps of these. Braces also
 // work: {{"loss", 1.5}, {"heads", {0, 1}}} is an object, because every part is a pair that begins
@@ -95,7 +97,9 @@ class Json {
 
   bool is_null() const { return holds<std::nullptr_t>(); }
   bool is_boolean() const { return holds<bool>(); }
-  bool is_number() const { return is_integer() || holds<std::uint64_t>() || holds<double>(); }
+  bool is_number() const {
+    return is_integer() || holds<std::uint64_t>() || holds<double>() || digits() != nullptr;
+  }
   // Returns true for a whole number that fits an Index.
   bool is_integer() const { return holds<std::int64_t>(); }
   // Returns true for a whole number >= 0, even if it does not fit an Index.
@@ -105,7 +109,9 @@ class Json {
   }
   bool is_string() const { return holds<Held<std::string>>(); }
   bool is_array() const { return holds<Held<List>>(); }
-  bool is_object() const { return holds<Held<Object>>(); }
+  bool is_object() const { return holds<Held<Members>>(); }
+  // Returns the digits of a whole number beyond 64 bits, or null. number() is close to it.
+  const std::string* digits() const;
   // Returns "null", "boolean", "number", "string", "array" or "object".
   const char* type_name() const;
 
@@ -142,11 +148,13 @@ class Json {
   Json& add(std::string key, Json value);
   // Adds the members of another object, overwriting members with equal keys.
   void update(const Json& object);
+  // Returns about the number of bytes that the value takes in memory.
+  std::size_t memory() const;
 
   enum class BadUtf8 { replaced, refused };
-  // Writes one line, or one value per line indented by `indent` blanks per level. Numbers have the
-  // fewest digits that identify them; NaN and infinities become null. Invalid UTF-8 becomes U+FFFD
-  // or throws Error.
+  // Whole numbers beyond 64 bits keep their digits. Writes one line, or one value per line indented
+  // by `indent` blanks per level. Numbers have the fewest digits that identify them; NaN and
+  // infinities become null. Invalid UTF-8 becomes U+FFFD or throws Error.
   std::string dump(int indent = -1, BadUtf8 bad = BadUtf8::replaced) const;
 
   // Compares values; ignores the order of members, and 1 equals 1.0.
@@ -174,6 +182,22 @@ class Json {
     std::unique_ptr<T> value_;
   };
 
+  // Members of an object in order, and an index of large objects.
+  struct Members {
+    struct Place {
+      std::size_t hash = 0;  // of the key
+      std::uint32_t member = 0;
+    };
+
+    Object all;
+    std::vector<Place> index;  // of the first members; sorted parts, see json.cpp
+
+    const JsonMember* find(std::string_view key) const;
+    JsonMember& add(JsonMember member);
+    bool comes_before(const Place& a, const Place& b) const;
+    bool operator==(const Members& other) const;
+  };
+
   template <class T>
   bool holds() const {
     return std::holds_alternative<T>(value_);
@@ -184,8 +208,13 @@ class Json {
   const T& get(const char* expected) const;
   bool equals(const Json& other) const;
 
+  struct Digits {
+    std::string text;
+    bool operator==(const Digits&) const = default;
+  };
+
   std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, Held<std::string>,
-               Held<List>, Held<Object>>
+               Held<List>, Held<Members>, Held<Digits>>
       value_;
 };
 
@@ -211,8 +240,9 @@ inline constexpr std::size_t kMaxJsonDepth = 64;
 
 // Parses untrusted JSON. Throws a one-line Error that starts with `name` (usually the path).
 // Rejects text that is not JSON in UTF-8, duplicate keys, keys longer than 65,536 bytes, nesting
-// deeper than kMaxJsonDepth, and more than 4,194,304 values. Byte positions start at 0.
-Json parse_json(std::string_view text, std::string_view name);
+// deeper than kMaxJsonDepth, and more than 4,194,304 values. Byte positions start at 0. Spends a
+// unit of the budget for every value.
+Json parse_json(std::string_view text, std::string_view name, WorkBudget budget = {});
 
 // Returns nothing if parse_json() would throw.
 std::optional<Json> try_parse_json(std::string_view text);

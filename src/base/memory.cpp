@@ -3,7 +3,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/control_groups.h"
 #include "headlight/base/index.h"
@@ -36,6 +41,12 @@ std::string missing_memory(double bytes) {
     return std::to_string(static_cast<Index>(count / 1e6)) + " MB";
   };
   return megabytes(bytes) + ", but " + megabytes(available) + " are free";
+}
+
+void release_free_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 double peak_memory() { return 1024 * system_number("/proc/self/status", "VmHWM"); }

@@ -22,6 +22,16 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
+std::vector<std::string> split_at(char at, std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 std::string joined(const std::vector<std::string>& texts, const std::string& between) {
   std::string all;
   for (const std::string& text : texts) {

@@ -4,7 +4,6 @@
 #include <csignal>
 #include <iostream>
 
-#include "base/display_text.h"
 #include "base/json.h"
 #include "cli/chat/chat_commands.h"
 #include "cli/chat/line_input.h"
@@ -112,15 +111,14 @@ void answer(TerminalChat& chat, ChatSession& session, Reader reader, Index block
   is_interrupted = false;
   const auto print = [&](std::string_view piece) {
     if (reader != Reader::json) {
-      std::cout << (reader == Reader::terminal ? printable_text(piece) : std::string(piece))
-                << std::flush;
+      print_untrusted(piece);
     }
   };
   const ChatReply reply = session.reply(
       chat.generation(), {.on_text = print, .should_stop = [] { return is_interrupted.load(); }},
       chat.hook());
   if (reader == Reader::json) {
-    std::cout << json_of(reply).dump() << std::endl;
+    std::cout << json_line(json_of(reply)) << std::flush;
     return;
   }
   std::cout << "\n"
@@ -175,8 +173,8 @@ void chat_command(const Options& options) {
     require_utf8(options.text(name), concat_text("--", name));
   }
   Decoding decoding(options);
-  const LoadedModel loaded =
-      load_model_with_warnings(options.positional(), {.matrices = decoding.matrices()});
+  const LoadedModel loaded = load_model_with_warnings(
+      options.positional(), {.base = base_option(options), .matrices = decoding.matrices()});
   settings.scores = scores_option(options, *loaded.model);
   Decoder decoder = decoding.decoder(*loaded.model);
   settings.generation.make_drafter = decoding.drafter(*loaded.tokenizer);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "base/printable.h"
 #include "base/split.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
@@ -14,6 +15,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
+#include "formats/adapter/adapter.h"
 #include "formats/token_settings.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/formats/chat_template/chat_model.h"
@@ -105,13 +107,14 @@ Options export_options() {
       "chat_template",
       concat_text("hf, gguf: write this chat template (", joined(chat_template_names(), ", "),
                   ", or a file in Jinja) and add its special tokens to the vocabulary"));
+  options.flag("adapter", "gguf: write the adapter (LoRA) alone, for llama.cpp's --lora");
   options.value("calibrate",
                 "gguf: text, or data as in headlight eval --data, whose activations decide how the "
                 "weights of q6_k, q5_k, q4_k and q4_0 are rounded");
   add_format_options(options);
   options.choice("token_dtype", kTokenDtypeHelp, kChoiceNames<TokenDtype>, "auto");
   options.paths({"out", "chat_template", "calibrate"})
-      .basic({"to", "out", "type", "chat_template", "calibrate"});
+      .basic({"to", "out", "type", "adapter", "chat_template", "calibrate"});
   return options;
 }
 
@@ -170,28 +173,31 @@ void apply_chat_template(const Options& options, LoadedModel& loaded) {
   if (!options.given("chat_template")) {
     return;
   }
-  const std::vector<std::string> added =
-      set_chat_template(loaded, read_chat_template(options.text("chat_template")));
+  const std::vector<std::string> added = set_chat_template(
+      loaded, read_chat_template(options.text("chat_template"), loaded.tokenizer->chat_template()));
   if (!added.empty()) {
-    log_info(concat_text("added to the vocabulary: ", joined(transformed(added, escaped), ", "),
-                         "; their embeddings are the mean of the others until they are trained"));
+    log_info(
+        concat_text("added to the vocabulary: ", joined(transformed(added, escaped), ", "),
+                    "; their embeddings are near the mean of the others until they are trained"));
   }
 }
 
 Exported export_hf(const fs::path& model, const Options& options) {
   const fs::path out = options.text("out");
-  LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
+  LoadedModel loaded =
+      load_model_with_warnings(model, {.adjust = simplify_heads, .base = base_option(options)});
   apply_chat_template(options, loaded);
   loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
   require_exportable(loaded.model->config());
   require_fitting(model_tensors(*loaded.model), options);
-  AtomicDirectory directory(out);
+  AtomicDirectory directory(out, AtomicDirectory::Target::for_others);
   write_model_files(directory.path(), *loaded.model, *loaded.tokenizer,
                     kFileTypes.at(type_of(options)));
   directory.commit();
   const auto header = read_safetensors_header(out / "model.safetensors");
   Exported report{.files = files_in(out), .tensors = static_cast<Index>(header.size())};
   add_line(dropped_settings(loaded.directory, *loaded.tokenizer), report.warnings);
+  add_line(tokenizer_warning(loaded.model->config(), *loaded.tokenizer), report.warnings);
   const bool is_of_sentencepiece = fs::exists(loaded.directory / "tokenizer.model") &&
                                    !fs::exists(loaded.directory / "tokenizer.json");
   add_line(is_of_sentencepiece
@@ -227,16 +233,16 @@ std::vector<std::string> dropped_by_nanogpt(const fs::path& source, const Tokeni
   return lines;
 }
 
-Exported export_nanogpt(const fs::path& model, const fs::path& out) {
+Exported export_nanogpt(const fs::path& model, const fs::path& out, const fs::path& base) {
   const fs::path source = find_model_directory(model);
   const std::unique_ptr<Gpt> weights = with_zero_heads_and_mlps(
-      load_weights(source, {.adjust = simplify_heads, .warn = log_warning}));
+      load_weights(source, {.adjust = simplify_heads, .base = base, .warn = log_warning}));
   require_nanogpt(weights->config());
   Exported report{.tensors = static_cast<Index>(weights->parameters().size()) + 1};
-  AtomicDirectory directory(out);
+  AtomicDirectory directory(out, AtomicDirectory::Target::for_others);
   write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
   if (is_model_file(source) || tokenizer_in(source)) {
-    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(source);
+    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(source, base);
     if (tokenizer->kind() == "char") {
       write_nanogpt_vocabulary(directory.path() / "meta.pkl", *tokenizer);
     }
@@ -268,11 +274,22 @@ std::optional<TokenDataset> calibration_data(const Options& options, const Loade
              : std::nullopt;
 }
 
+Exported export_gguf_adapter(const fs::path& adapter, const fs::path& out, const fs::path& base) {
+  require(is_adapter(adapter) && !is_model_file(adapter), "--adapter: ", shown(adapter),
+          " is no adapter in a folder of PEFT");
+  write_gguf_adapter(out, adapter, checked_base(adapter, base));
+  return {.files = {out.string()}, .tensors = std::ssize(GgufFile(out).tensors())};
+}
+
 Exported export_gguf(const fs::path& model, const Options& options) {
   const fs::path out = options.text("out");
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
-  LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
+  if (options.given("adapter")) {
+    return export_gguf_adapter(find_model_directory(model), out, base_option(options));
+  }
+  LoadedModel loaded =
+      load_model_with_warnings(model, {.adjust = simplify_heads, .base = base_option(options)});
   apply_chat_template(options, loaded);
   const std::optional<TokenDataset> data = calibration_data(options, loaded);
   Exported report{.files = {out.string()}};
@@ -292,9 +309,9 @@ NamedTensors read_gguf(const fs::path& source) {
   return tensors;
 }
 
-ResultArrays read_arrays(const fs::path& source) {
+ResultArrays read_arrays(const fs::path& source, const fs::path& base) {
   if (!is_tensor_file(source) || fs::is_directory(source)) {
-    return {model_tensors(*load_weights(source, {.warn = log_warning}))};
+    return {model_tensors(*load_weights(source, {.base = base, .warn = log_warning}))};
   }
   if (source.extension() == ".gguf") {
     return {read_gguf(source)};
@@ -316,7 +333,7 @@ Exported export_tensors(const fs::path& source, const std::string& format, const
   const fs::path out = options.text("out");
   const StoredFloats floats = kFileTypes.at(type_of(options));
   const std::string suffix = "." + format;
-  const ResultArrays arrays = read_arrays(source);
+  const ResultArrays arrays = read_arrays(source, base_option(options));
   for (const auto& [name, list] : arrays.texts) {
     require(format == "npz", source.string(), ": '", name,
             "' contains text, which a safetensors file cannot store; use --to npz");
@@ -328,7 +345,7 @@ Exported export_tensors(const fs::path& source, const std::string& format, const
     report.files = {out.string()};
     return report;
   }
-  AtomicDirectory directory(out);
+  AtomicDirectory directory(out, AtomicDirectory::Target::for_others);
   write_arrays(directory.path() / ("weights" + suffix), arrays, floats);
   directory.commit();
   report.files = files_in(out);
@@ -346,7 +363,8 @@ Exported export_to(const std::string& format, const fs::path& source, const Opti
   if (format == "gguf") {
     return export_gguf(source, options);
   }
-  return format == "hf" ? export_hf(source, options) : export_nanogpt(source, out);
+  return format == "hf" ? export_hf(source, options)
+                        : export_nanogpt(source, out, base_option(options));
 }
 
 void print(const Exported& report, const std::string& format, bool json) {
@@ -380,6 +398,10 @@ void export_command(const Options& options) {
   }
   require(format == "gguf" || format == "hf" || !options.given("chat_template"),
           "--chat_template: only for --to hf and gguf");
+  if (options.given("adapter")) {
+    require(format == "gguf", "--adapter: only for --to gguf");
+    refuse_options(options, {"type", "chat_template", "calibrate"}, "not with --adapter");
+  }
   require(options.given("out") && !options.text("out").empty(),
           "--out: expected the name of the output directory or file");
   print(export_to(format, options.positional(), options), format, options.json());

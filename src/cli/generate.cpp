@@ -2,23 +2,28 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "base/stopwatch.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/terminal/chat_template_option.h"
 #include "cli/terminal/decoding_options.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/sampling_options.h"
+#include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
+#include "headlight/generate/engine.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/grammar.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/text_source.h"
+#include "runs/conversations/prompts.h"
 #include "text/bytes_of_ids.h"
 #include "views/report/json_output.h"
 
@@ -49,13 +54,20 @@ constexpr const char* kGenerateDetails =
     "is incomplete.\n\n"
     "Names of special tokens in a prompt are plain text. --special_tokens on reads a chat such "
     "as <|im_start|>user ... as tokens. --ids takes token ids.\n\n"
+    "--prompts FILE answers many prompts in one process, several at once, and prints a JSON line "
+    "for each, in the order of the file. A line of the file is a text, {\"prompt\": \"...\"}, or a "
+    "conversation, {\"messages\": [...]}, in any form that headlight train reads; it is put into "
+    "the "
+    "chat template, and its last answer is left out. Each line has the text that --prompt with the "
+    "same options would give.\n\n"
     "JSON keys: text (without the prompt), tokens (number of new tokens), tokens_per_second "
     "(after the first token), finish_reason (length, end_of_text or stop), "
     "guessed_tokens and guesses_taken (by --speculate), prompt, "
     "prompt_tokens, seconds_to_first_token, prompt_was_cut, logprobs (with --logprobs: id, "
     "token, logprob, rank and top_logprobs of every token, including a final <|endoftext|> and "
     "the tokens of a stop text). With --num_samples above 1 these are the first sample's, and "
-    "samples lists all.";
+    "samples lists all. With --prompts each line also has index (from 0) and, if the line of the "
+    "file has one, id; prompt is the text or the list of messages.";
 
 constexpr const char* kInterveneHelp =
     "--intervene changes activations at every token, or at the positions after @:\n"
@@ -85,6 +97,7 @@ Options generate_options() {
            "headlight generate runs/toy --prompt_file story.txt --temperature 0.8 --top_k "
            "200",
            "headlight generate runs/toy --num_samples 3 --max_new_tokens 100 --seed 7",
+           "headlight generate runs/cards --prompts data/cards_held_out.jsonl > answers.jsonl",
            "headlight generate runs/toy --prompt \"Once\" --max_new_tokens 20 --logprobs 3",
            "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json",
            "headlight generate runs/toy --prompt \"Answer: \" --json_schema answer.json",
@@ -92,7 +105,10 @@ Options generate_options() {
   options.value("prompt", "Continue this text")
       .value("prompt_file", "Continue the text of this UTF-8 file; -: standard input")
       .value("start", "Same as --prompt; FILE:PATH reads a file (nanoGPT's name of the option)")
-      .value("ids", "Continue these token ids, e.g. 1,4093; no token is added");
+      .value("ids", "Continue these token ids, e.g. 1,4093; no token is added")
+      .value("prompts",
+             "Answer every text or conversation of this file of JSON lines; - is standard input");
+  add_chat_template_option(options);
   add_special_tokens_option(options);
   add_sampling_options(options);
   options.value("num_samples", "Generate this number of texts at the same time", "1")
@@ -106,7 +122,7 @@ Options generate_options() {
       .flag("no_cache", "Compute without the key/value cache (slow)");
   add_decoding_options(options);
   add_intervene_options(options);
-  options.paths({"prompt_file", "grammar", "json_schema"})
+  options.paths({"prompt_file", "prompts", "grammar", "json_schema"})
       .basic({"prompt", "prompt_file", "max_new_tokens", "temperature", "top_k", "top_p", "seed",
               "num_samples", "weights", "stop", "stream"});
   return options;
@@ -114,10 +130,10 @@ Options generate_options() {
 
 // Text of the prompt; "" with --ids.
 std::string read_text(const Options& options) {
-  constexpr std::array kSources{"prompt", "prompt_file", "start", "ids"};
+  constexpr std::array kSources{"prompt", "prompt_file", "start", "ids", "prompts"};
   require(
       std::ranges::count_if(kSources, [&](const char* name) { return options.given(name); }) <= 1,
-      "--prompt, --prompt_file, --start, --ids: expected only one of them");
+      "--prompt, --prompt_file, --start, --ids, --prompts: expected only one of them");
   if (options.given("prompt_file")) {
     return read_text_file(options.text("prompt_file"));
   }
@@ -160,6 +176,8 @@ GenerateOptions generation_options(const Options& options) {
   result.validate();
   return result;
 }
+
+constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
 
 struct Prompt {
   std::string text;
@@ -229,10 +247,9 @@ Json to_json(const GenerateResult& result, const Output& output) {
   return json;
 }
 
-Json json_of(const std::string& prompt, const std::vector<GenerateResult>& results,
-             const Output& output) {
+Json json_of(Json prompt, const std::vector<GenerateResult>& results, const Output& output) {
   Json json = to_json(results[0], output);
-  json["prompt"] = prompt;
+  json["prompt"] = std::move(prompt);
   json["prompt_tokens"] = results[0].prompt_tokens;
   json["seconds_to_first_token"] = results[0].seconds_to_first_token;
   json["prompt_was_cut"] = results[0].prompt_was_cut;
@@ -243,7 +260,7 @@ Json json_of(const std::string& prompt, const std::vector<GenerateResult>& resul
   return json;
 }
 
-void print_piece(std::string_view text) { std::cout << text << std::flush; }
+void print_piece(std::string_view text) { print_untrusted(text); }
 
 constexpr const char* kSeparator = "---------------\n";
 
@@ -276,22 +293,100 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
   return results;
 }
 
-void generate_command(const Options& options) {
-  const bool stream = options.given("stream");
-  require(!options.json() || !stream, "--stream: cannot be combined with --json");
-  GenerateOptions generation = generation_options(options);
-  constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
-  const Index samples = count_option(options, "num_samples", 1, kMostTexts);
-  const std::string text = read_text(options);
-  Decoding decoding(options);
-  const LoadedModel loaded =
-      load_text_model(options.positional(), options, {.matrices = decoding.matrices()});
-  const Prompt prompt = encoded(text, *loaded.tokenizer, options);
-  warn_about_prompt(loaded, prompt, !options.given("ids"));
-  intervene(options, loaded);
-  Decoder decoder = decoding.decoder(*loaded.model);
-  generation.make_drafter = decoding.drafter(*loaded.tokenizer);
+// Results of the prompts of a file. Prints a line for each prompt as soon as it and all before it
+// are complete.
+class PromptLines {
+ public:
+  PromptLines(const std::vector<FilePrompt>& prompts, Index samples, Output output)
+      : prompts_(prompts),
+        output_(output),
+        results_(prompts.size(), std::vector<GenerateResult>(static_cast<std::size_t>(samples))),
+        missing_(prompts.size(), samples) {}
+
+  void add(std::size_t prompt, Index sample, GenerateResult result) {
+    tokens_ += result.tokens.size();
+    results_[prompt][static_cast<std::size_t>(sample)] = std::move(result);
+    --missing_[prompt];
+    for (; printed_ < prompts_.size() && missing_[printed_] == 0; ++printed_) {
+      print(printed_);
+    }
+  }
+  std::size_t tokens() const { return tokens_; }
+
+ private:
+  void print(std::size_t number) {
+    const FilePrompt& prompt = prompts_[number];
+    Json line{{"index", number}};
+    if (!prompt.id.is_null()) {
+      line.add("id", prompt.id);
+    }
+    const std::vector<GenerateResult> results = std::exchange(results_[number], {});
+    line.update(json_of(prompt.text, results, output_));
+    print_piece(json_line(line));
+  }
+
+  const std::vector<FilePrompt>& prompts_;
+  Output output_;
+  std::vector<std::vector<GenerateResult>> results_;  // of prompts that are not printed
+  std::vector<Index> missing_;                        // samples
+  std::size_t printed_ = 0;                           // prompts
+  std::size_t tokens_ = 0;
+};
+
+std::vector<FilePrompt> prompts_option(const Options& options, const ChatFormat& chat,
+                                       const LoadedModel& loaded) {
+  std::vector<std::string> warnings;
+  std::vector<FilePrompt> prompts =
+      read_prompts({.path = options.text("prompts")}, chat, *loaded.tokenizer, warnings);
+  log_warnings(warnings);
+  const Index block = loaded.model->config().block_size;
+  const auto cut = std::ranges::count_if(
+      prompts, [&](const FilePrompt& prompt) { return std::ssize(prompt.ids) > block; });
+  if (cut > 0) {
+    log_warning(concat_text(cut, " of ", prompts.size(), " prompts are longer than the context of ",
+                            block, " tokens: the model reads only their last ", (block + 1) / 2));
+  }
+  return prompts;
+}
+
+// Answers all prompts of --prompts side by side.
+void generate_for_file(const Options& options, const LoadedModel& loaded, Decoder& decoder,
+                       const GenerateOptions& generation) {
   const Tokenizer& tokenizer = *loaded.tokenizer;
+  const ChatFormat chat(chat_template_option(options, tokenizer), tokenizer);
+  const std::vector<FilePrompt> prompts = prompts_option(options, chat, loaded);
+  const Index samples = count_option(options, "num_samples", 1, kMostTexts);
+  PromptLines lines(prompts, samples, {tokenizer, generation.logprobs.has_value()});
+  const Stopwatch watch;
+  Engine engine(decoder, tokenizer);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    GenerateOptions own = generation;
+    if (prompts[i].is_chat) {
+      own.end_tokens = chat.end_tokens();
+    }
+    engine.begin({.prompt = prompts[i].ids,
+                  .options = std::move(own),
+                  .samples = samples,
+                  .on_end = [&lines, i](Index sample, GenerateResult result) {
+                    lines.add(i, sample, std::move(result));
+                  }});
+  }
+  while (engine.step()) {
+  }
+  const double seconds = watch.seconds();
+  log_info(fmt::format("{} prompts, {} tokens in {:.2f} s ({:.1f} tokens/s together)",
+                       prompts.size(), lines.tokens(), seconds,
+                       static_cast<double>(lines.tokens()) / seconds));
+}
+
+// Continues one prompt.
+void generate_for_text(const Options& options, const std::string& text, const LoadedModel& loaded,
+                       Decoder& decoder, const GenerateOptions& generation) {
+  const bool stream = options.given("stream");
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  const Prompt prompt = encoded(text, tokenizer, options);
+  warn_about_prompt(loaded, prompt, !options.given("ids"));
+  const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   const Stopwatch watch;
   const std::vector<GenerateResult> results =
       stream ? stream_samples(decoder, tokenizer, prompt, generation, samples)
@@ -304,6 +399,30 @@ void generate_command(const Options& options) {
     print_samples(prompt.text, results, output);
   }
   log_statistics(results, seconds);
+}
+
+void generate_command(const Options& options) {
+  if (options.given("stream")) {
+    require(!options.json(), "--stream: cannot be combined with --json");
+    require(!options.given("prompts"), "--stream: cannot be combined with --prompts");
+  }
+  if (!options.given("prompts")) {
+    refuse_options(options, {"chat_template"}, "needs --prompts; see also headlight chat");
+  }
+  GenerateOptions generation = generation_options(options);
+  count_option(options, "num_samples", 1, kMostTexts);  // checked before the model is read
+  const std::string text = read_text(options);
+  Decoding decoding(options);
+  const LoadedModel loaded =
+      load_text_model(options.positional(), options, {.matrices = decoding.matrices()});
+  intervene(options, loaded);
+  Decoder decoder = decoding.decoder(*loaded.model);
+  generation.make_drafter = decoding.drafter(*loaded.tokenizer);
+  if (options.given("prompts")) {
+    generate_for_file(options, loaded, decoder, generation);
+  } else {
+    generate_for_text(options, text, loaded, decoder, generation);
+  }
 }
 
 }  // namespace

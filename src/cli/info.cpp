@@ -14,6 +14,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/cluster/processes.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/gguf/gguf.h"
@@ -124,7 +125,8 @@ Subject read_subject(const Options& options) {
   if (std::filesystem::is_directory(path) || is_model_file(path)) {
     require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ", path.string(),
             " is a model");
-    return {.model = read_effective_config(find_model_directory(path), log_warning)};
+    return {.model = read_effective_config(find_model_directory(path), log_warning,
+                                           base_option(options))};
   }
   TrainConfig config;
   apply_config_file(config, path);
@@ -318,12 +320,13 @@ std::string text_of(const Subject& subject, const ParameterCounts& counts) {
 }
 
 // Model of a GGUF file; none for other files and unsupported architectures.
-std::optional<Subject> model_in_file(const std::filesystem::path& path) {
+std::optional<Subject> model_in_file(const std::filesystem::path& path,
+                                     const std::filesystem::path& base) {
   if (!is_gguf_file(path)) {
     return std::nullopt;
   }
   try {
-    return Subject{.model = read_effective_config(path)};
+    return Subject{.model = read_effective_config(path, {}, base)};
   } catch (const Error& error) {
     log_warning(concat_text(error.what(), "; only its tensors are listed"));
     return std::nullopt;
@@ -394,9 +397,11 @@ std::string model_report(const Subject& subject, const DiagramFiles& diagram, bo
   return json_line(result);
 }
 
-std::string file_report(const std::filesystem::path& path, const DiagramFiles& diagram, bool json) {
+std::string file_report(const std::filesystem::path& path, const DiagramFiles& diagram,
+                        const Options& options) {
+  const bool json = options.json();
   const Json list = list_tensor_file(path);
-  const std::optional<Subject> model = model_in_file(path);
+  const std::optional<Subject> model = model_in_file(path, base_option(options));
   if (!model) {
     diagram.refuse("needs a configuration or model");
     return json ? json_line(list) : tensor_list_text(list);
@@ -411,7 +416,7 @@ void info_command(const Options& options) {
   if (is_tensor_file(path) && !std::filesystem::is_directory(path)) {
     require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ", path,
             " is a file of tensors");
-    std::cout << file_report(path, diagram, options.json());
+    std::cout << file_report(path, diagram, options);
     return;
   }
   std::cout << model_report(read_subject(options), diagram, options.json());

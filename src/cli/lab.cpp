@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/report/report.h"
+#include "cli/terminal/language.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "headlight/base/nearest_name.h"
@@ -30,17 +31,14 @@ constexpr const char* kLabDetails =
     "JSON keys: experiments[{name, summary}] without EXPERIMENT.";
 
 constexpr const char* kExperimentDetails =
-    "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}]. "
+    "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}]; "
+    "holds is null if the run had too few training steps for a verdict. "
     "--out DIR writes the same object as results.json, the figures as SVG, and with attention and "
     "shapes all arrays as .npz.";
 
 std::vector<std::string> experiment_names() {
   return transformed(lab::kExperiments,
                      [](const Experiment& one) { return std::string(one.name); });
-}
-
-Options& choose_language(Options& options) {
-  return options.choice("lang", "Language of the explanations", kChoiceNames<Language>, "en");
 }
 
 Options list_options() {
@@ -53,7 +51,7 @@ Options list_options() {
                     "headlight lab heads --out runs/lab_heads",
                     "headlight lab pre-post-ln --lang ko --full", "headlight lab shapes --help"},
        .positional_choices = experiment_names()});
-  return choose_language(options);
+  return add_language_option(options, "Language of the explanations");
 }
 
 // Options of an experiment: its own and those of all.
@@ -67,7 +65,8 @@ Options own_options(const Experiment& experiment) {
                                 command + " --lang ko --out runs/lab"}});
   experiment.declare(options);
   options.value("seed", "Seed of all random numbers", "1337");
-  choose_language(options).value("out", "Write the figures and results.json to this directory");
+  add_language_option(options, "Language of the explanations")
+      .value("out", "Write the figures and results.json to this directory");
   options.paths({"out"});
   return options;
 }
@@ -96,10 +95,15 @@ const Experiment& find_experiment(const std::string& name) {
   return *found;
 }
 
+// Language of texts in JSON, which do not depend on the locale.
+Language json_language(const Options& options) {
+  return options.given("lang") ? options.chosen<Language>("lang") : Language::english;
+}
+
 void print_list(const Options& options) {
   require(options.positionals().empty(),
           "expected the experiment before its options: headlight lab EXPERIMENT [options]");
-  const Language language = options.chosen<Language>("lang");
+  const Language language = options.json() ? json_language(options) : language_option(options);
   Json names = Json::array();
   for (const Experiment& experiment : lab::kExperiments) {
     const std::string summary = lab::prose(experiment.name, language).title();
@@ -145,7 +149,7 @@ lab::Settings settings_of(const Options& options) {
 
 void run_experiment(const Experiment& experiment, const Options& options) {
   const lab::Settings settings = settings_of(options);
-  Report report(experiment.name, options.chosen<Language>("lang"));
+  Report report(experiment.name, language_option(options), json_language(options));
   experiment.run(settings, report);
   Json results{{"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
   results.update(report.json());

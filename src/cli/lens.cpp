@@ -162,7 +162,6 @@ void lens_command(const Options& options) {
   check_source(options);
   const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
-  require_head(loaded);
   intervene(options, loaded);
   if (gives_text(options)) {
     read_text(options, loaded, files);

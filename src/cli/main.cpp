@@ -68,8 +68,7 @@ CommandTable program_table() {
                               "shows attention heads.",
                    .positional = "COMMAND",
                    .details = kDetails,
-                   .examples = {"headlight train configs/toy.toml --out_dir runs/short "
-                                "--max_iters 100",
+                   .examples = {"headlight train configs/toy.toml",
                                 "headlight generate runs/toy --prompt \"One day\" "
                                 "--temperature 0.5",
                                 "headlight eval runs/toy --data data/toy.txt --documents "

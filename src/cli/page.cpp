@@ -10,10 +10,12 @@
 #include "base/split.h"
 #include "cli/commands.h"
 #include "cli/gguf_file.h"
+#include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
 #include "files/input_file.h"
+#include "formats/adapter/adapter.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_vocabulary.h"
 #include "headlight/base/choices.h"
@@ -80,6 +82,7 @@ Options page_options() {
               kPageWeights)
       .flag("separate", "Write the model into a second file, OUT with the ending .bin")
       .value("engine", "Folder with headlight.js and headlight.wasm.gz");
+  add_language_option(options, "Language of the page, unless its address or story gives one");
   options.paths({"out", "engine", "story", "data"});
   return options;
 }
@@ -160,8 +163,12 @@ serve::Story story_of(const Options& options, const std::vector<std::string>& vi
     return {};
   }
   const GptConfig config = read_gguf_model(GgufFile(model)).config;
-  return serve::read_story(options.text("story"),
-                           {.views = views, .layers = config.n_layer, .heads = config.n_head});
+  serve::Story story = serve::read_story(
+      options.text("story"), {.views = views, .layers = config.n_layer, .heads = config.n_head});
+  require(
+      !options.given("lang") || story.language.empty() || story.language == options.text("lang"),
+      "--lang: the story gives the language ", story.language, ", got ", options.text("lang"));
+  return story;
 }
 
 // Checks that the page can open a GGUF file, from its tables alone, and that a browser can hold it.
@@ -192,11 +199,12 @@ class PageModel {
     if (model.empty()) {
       return;
     }
-    if (is_gguf_file(file_) && !options.given("weights")) {
+    if (is_gguf_file(file_) && !is_adapter(file_) && !options.given("weights")) {
       require_opens(file_, is_embedded);
       return;
     }
-    LoadedModel loaded = load_model_with_warnings(file_, {.adjust = simplify_heads});
+    LoadedModel loaded =
+        load_model_with_warnings(file_, {.adjust = simplify_heads, .base = base_option(options)});
     temporary_ = fs::path(options.text("out") + ".tmp.gguf");
     const GgufType type = options.text("weights") == "int8" ? GgufType::q8_0 : GgufType::f32;
     try {
@@ -299,6 +307,7 @@ void page_command(const Options& options) {
                           .name = name_of_model(model),
                           .source = model,
                           .text = options.given("text") ? options.text("text") : "",
+                          .language = std::string(name_of(language_option(options))),
                           .views = views,
                           .story = story_of(options, views, file.path()),
                           .model_file = beside,

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/terminal/chat_template_option.h"
 #include "cli/terminal/decoding_options.h"
+#include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -56,6 +57,7 @@ Options serve_options() {
       .value("max_tokens", "Largest number of tokens in a chat answer, if the request gives none",
              "512");
   options.flag("log_requests", "Write a line to stderr for every request");
+  add_language_option(options, "Language of the page where its address gives none");
   add_chat_template_option(options);
   add_decoding_options(options);
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
@@ -86,6 +88,7 @@ std::string key_option(const Options& options) {
 
 ServeOptions serve_options(const Options& options, const Decoding& decoding) {
   ServeOptions result;
+  result.page_language = name_of(language_option(options));
   result.cache_type = decoding.cache_type();
   result.host = options.text("host");
   result.port = count_option(options, "port", 0, 65535);
@@ -118,8 +121,9 @@ ServedModel open_model(const std::string& argument, const Options& options, Deco
   ServedModel model{
       .name = has_name ? argument.substr(0, sign)
                        : (last.extension() == ".gguf" ? last.stem() : last.filename()).string(),
-      .loaded =
-          load_model_with_warnings(path, {.matrices = decoding.matrices(), .warn = log_warning}),
+      .loaded = load_model_with_warnings(
+          path,
+          {.base = base_option(options), .matrices = decoding.matrices(), .warn = log_warning}),
       .source = path.string()};
   model.chat_template = chat_template_option(options, *model.loaded.tokenizer);
   model.draft_room = decoding.draft_room();

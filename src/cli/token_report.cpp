@@ -110,7 +110,7 @@ void TokenReport::print_text(const TokenEvaluation& token) {
     if (token.is_predicted()) {
       print_colour(name, token.log_probability);
     } else {
-      std::cout << kFaint << name << kReset;
+      std::cout << kFaint << display_label(name) << kReset;
       at_start_ = false;
     }
     return;

@@ -1,7 +1,12 @@
 #include "headlight/data/batcher.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "data/batch_source.h"
 #include "headlight/base/error.h"
+#include "headlight/data/sequence_pieces.h"
 #include "headlight/data/training_batch.h"
 
 namespace headlight {
@@ -50,5 +55,22 @@ std::vector<std::vector<std::int32_t>> Batcher::sequences(Index index) {
 }
 
 Index Batcher::batches_per_epoch() const { return source_->batches_per_epoch(); }
+
+Index most_batch_tokens(const TokenDataset& dataset, const BatcherOptions& options) {
+  if (options.batching == Batching::packed) {
+    const bool is_short = options.repeat_share == 0 && dataset.token_count <= options.block_size;
+    return options.batch_size * (is_short ? dataset.token_count - 1 : options.block_size);
+  }
+  const SequencePieces pieces(dataset, options.block_size);
+  std::vector<Index> inputs;
+  for (Index piece = 0; piece < pieces.count(); ++piece) {
+    inputs.push_back(pieces.length(piece) - 1);
+  }
+  const auto end = inputs.begin() + std::min<Index>(options.batch_size, std::ssize(inputs));
+  std::partial_sort(inputs.begin(), end, inputs.end(), std::greater<>());
+  // A share with few sequences can give the longest one several times.
+  return dataset.shares.empty() ? std::accumulate(inputs.begin(), end, Index{0})
+                                : options.batch_size * inputs.front();
+}
 
 }  // namespace headlight

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "base/printable.h"
-#include "base/read_number.h"
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/manifest.h"
@@ -50,28 +49,12 @@ int rename_to_new(const fs::path& from, const fs::path& to) {
   return std::rename(from.c_str(), to.c_str());
 }
 
-constexpr std::string_view kMark = ".tmp.";
-
-// Returns the process id at the end of NAME.tmp.<process id>; 0 for any other name.
-int writer_of(const std::string& name) {
-  const std::size_t mark = name.rfind(kMark);
-  if (mark == std::string::npos || mark == 0) {
-    return 0;
-  }
-  const std::string_view process = std::string_view(name).substr(mark + kMark.size());
-  return std::max(0, read_number<int>(process).value_or(0));
-}
-
 }  // namespace
 
 AtomicDirectory::AtomicDirectory(const fs::path& target, Target condition)
     : target_(checked_target(target, condition == Target::may_exist)),
-      temporary_(temporary_path(target_)) {
-  std::error_code error;
-  fs::remove_all(temporary_, error);
-  if (error) {
-    fail_system("remove", temporary_, error.value());
-  }
+      temporary_(fresh_temporary_path(target_)),
+      has_manifest_(condition != Target::for_others) {
   constexpr mode_t kAllPermissions = 0777;  // minus the user's umask
   if (::mkdir(temporary_.c_str(), kAllPermissions) != 0) {
     fail_system("create", temporary_, errno);
@@ -86,7 +69,7 @@ AtomicDirectory::~AtomicDirectory() {
 }
 
 void AtomicDirectory::seal() {
-  write_manifest(temporary_);
+  has_manifest_ ? write_manifest(temporary_) : flush_content(temporary_);
   sealed_ = true;
 }
 
@@ -126,10 +109,10 @@ std::vector<fs::path> remove_stale_temporaries(
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const int writer = writer_of(name);
+    const int writer = writer_of_temporary(name);
     // A dead process may have had this process's id.
     if (writer > 0 && (writer == ::getpid() || !is_alive(writer)) &&
-        is_own(std::string_view(name).substr(0, name.rfind(kMark)))) {
+        is_own(std::string_view(name).substr(0, name.rfind(kTemporaryMark)))) {
       stale.push_back(entry->path());
     }
   }

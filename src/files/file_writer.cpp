@@ -52,8 +52,7 @@ void FileWriter::close() {
 
 void replace_file(const std::filesystem::path& path, const std::function<void(FileWriter&)>& body) {
   require_replaceable(path);
-  const std::filesystem::path temporary = temporary_path(path);
-  ::unlink(temporary.c_str());  // left by a killed process with the same id
+  const std::filesystem::path temporary = fresh_temporary_path(path);
   FileWriter writer(temporary);
   body(writer);
   writer.close();

@@ -125,6 +125,12 @@ void write_manifest(const fs::path& directory) {
   }
 }
 
+void flush_content(const fs::path& directory) {
+  const Content content = list_content(directory);
+  std::ranges::for_each(content.files, sync_file);
+  std::ranges::for_each(content.folders, sync_folder);
+}
+
 bool has_manifest(const fs::path& directory) {
   std::error_code ignored;
   return fs::is_regular_file(directory / kManifestName, ignored);

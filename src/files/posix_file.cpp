@@ -5,12 +5,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/printable.h"
+#include "base/read_number.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -72,8 +75,36 @@ std::filesystem::path parent_folder(const std::filesystem::path& path) {
 
 std::filesystem::path temporary_path(const std::filesystem::path& path) {
   std::filesystem::path result = path;
-  result += ".tmp." + std::to_string(::getpid());
+  result += kTemporaryMark;
+  result += std::to_string(::getpid());
   return result;
+}
+
+int writer_of_temporary(std::string_view name) {
+  const std::size_t mark = name.rfind(kTemporaryMark);
+  if (mark == std::string_view::npos || mark == 0) {
+    return 0;
+  }
+  return std::max(0, read_number<int>(name.substr(mark + kTemporaryMark.size())).value_or(0));
+}
+
+std::filesystem::path fresh_temporary_path(const std::filesystem::path& path) {
+  std::filesystem::path own = temporary_path(path);
+  const std::string name = path.filename().string() + std::string(kTemporaryMark);
+  std::error_code ignored;
+  std::vector<std::filesystem::path> stale{own};
+  for (std::filesystem::directory_iterator entry(parent_folder(path), ignored), end;
+       !ignored && entry != end; entry.increment(ignored)) {
+    const std::string other = entry->path().filename().string();
+    const int writer = other.starts_with(name) ? writer_of_temporary(other) : 0;
+    if (writer > 0 && !is_alive(writer)) {
+      stale.push_back(entry->path());
+    }
+  }
+  for (const std::filesystem::path& one : stale) {
+    std::filesystem::remove_all(one, ignored);
+  }
+  return own;
 }
 
 void require_replaceable(const std::filesystem::path& path) {

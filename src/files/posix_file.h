@@ -69,8 +69,17 @@ FileDescriptor open_file(std::string_view action, const std::filesystem::path& p
 // Returns the folder that holds `path`: "." for a bare name.
 std::filesystem::path parent_folder(const std::filesystem::path& path);
 
+inline constexpr std::string_view kTemporaryMark = ".tmp.";
+
 // Returns PATH.tmp.<process id>.
 std::filesystem::path temporary_path(const std::filesystem::path& path);
+
+// Returns the process id at the end of NAME.tmp.<process id>; 0 for any other name.
+int writer_of_temporary(std::string_view name);
+
+// Returns temporary_path(path). Removes the files and folders that killed processes have left there
+// and under the same name with their own ids.
+std::filesystem::path fresh_temporary_path(const std::filesystem::path& path);
 
 // True if a process with this id exists.
 bool is_alive(int process);

@@ -159,8 +159,7 @@ void ZipArchive::close() {
 
 void replace_zip(const std::filesystem::path& path, const std::function<void(ZipArchive&)>& fill) {
   require_replaceable(path);
-  const TemporaryFile temporary{temporary_path(path)};
-  ::unlink(temporary.path.c_str());  // left by a killed process with the same id
+  const TemporaryFile temporary{fresh_temporary_path(path)};
   ZipArchive archive(temporary.path, ZIP_CREATE | ZIP_EXCL, shown(path));
   fill(archive);
   sync_file(temporary.path);

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
-#include "formats/adapter.h"
+#include "formats/adapter/adapter.h"
 #include "formats/families/families.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_header.h"
@@ -137,7 +137,11 @@ void verify_model_files(const fs::path& directory) {
   const auto& files = is_adapter(directory) ? kAdapterFiles : kModelFiles;
   std::copy_if(files.begin(), files.end(), std::back_inserter(present),
                [&](std::string_view file) { return fs::exists(directory / file, ignored); });
-  verify_manifest(directory, present);
+  try {
+    verify_manifest(directory, present);
+  } catch (const Error& error) {
+    fail(error.what(), "; if the change is intended, remove MANIFEST.json");
+  }
 }
 
 constexpr std::string_view kPickle =
@@ -190,15 +194,6 @@ std::string_view format_of(const fs::path& file) {
        "or latest");
 }
 
-// Returns the base model of an adapter. Throws Error if that is an adapter, too.
-fs::path base_model(const fs::path& directory) {
-  const fs::path base = find_model_directory(base_of_adapter(directory));
-  require(
-      !is_adapter(base), shown(directory), ": its base model, ", shown(base),
-      ", is an adapter itself; make a whole model of that one first (headlight export --to hf)");
-  return base;
-}
-
 }  // namespace
 
 bool is_model_file(const fs::path& path) {
@@ -223,9 +218,11 @@ fs::path find_model_directory(const fs::path& path) {
   fail_without_model(path);
 }
 
-GptConfig read_effective_config(const fs::path& path, const WarningSink& warn) {
+GptConfig read_effective_config(const fs::path& path, const WarningSink& warn,
+                                const fs::path& base) {
   if (is_adapter(path)) {
-    return read_effective_config(base_model(path), warn);
+    const fs::path found = checked_base(path, base);
+    return adapted_config(path, found, read_effective_config(found, warn));
   }
   StoredModel model = open_model(path);
   model.weights.settle(model.config);
@@ -237,14 +234,14 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   const fs::path directory = find_model_directory(path);
   verify_model_files(directory);
   if (is_adapter(directory)) {
-    const fs::path base = base_model(directory);
+    const fs::path base = checked_base(directory, options.base);
     if (!options.adapter) {
       return load_weights(base, options);
     }
     LoadOptions of_base = options;
     of_base.matrices = options.matrices ? std::optional(MatrixForm::float32) : std::nullopt;
     std::unique_ptr<Gpt> model = load_weights(base, of_base);
-    merge_adapter(directory, base, *model);
+    merge_adapter(directory, base, model);
     if (options.matrices && format_of(*options.matrices) != WeightFormat::float32) {
       pack_all_matrices(*model, format_of(*options.matrices));
     }
@@ -267,9 +264,11 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   return model;
 }
 
-std::optional<double> stored_weight_bytes(const fs::path& path, bool layers_only) {
+std::optional<double> stored_weight_bytes(const fs::path& path, bool layers_only,
+                                          const fs::path& base) {
   const fs::path directory = find_model_directory(path);
-  StoredModel stored = open_model(is_adapter(directory) ? base_model(directory) : directory);
+  StoredModel stored =
+      open_model(is_adapter(directory) ? base_of_adapter(directory, base) : directory);
   stored.weights.settle(stored.config);
   check(stored, {});
   return stored.weights.has_integers()
@@ -304,15 +303,16 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
   const fs::path directory = find_model_directory(path);
   // Reads both at the same time, because a tokenizer takes as long as the weights of a small model.
   std::future<std::unique_ptr<Tokenizer>> tokenizer =
-      std::async([&] { return load_tokenizer(directory); });
+      std::async([&] { return load_tokenizer(directory, options.base); });
   LoadedModel loaded{
       .model = load_weights(directory, options), .tokenizer = {}, .directory = directory};
   loaded.tokenizer = tokenizer.get();
-  const Index vocabulary = loaded.model->config().vocab_size;
-  const fs::path file = is_model_file(directory) ? directory : directory / "tokenizer.json";
-  require(loaded.tokenizer->vocab_size() <= vocabulary, shown(file), ": the tokenizer has ",
-          loaded.tokenizer->vocab_size(), " tokens, more than the model's vocabulary of ",
-          vocabulary);
+  const Index rows = loaded.model->config().vocab_size;
+  if (options.warn && loaded.tokenizer->vocab_size() > rows) {
+    options.warn(concat_text(shown(directory), ": the tokenizer has ",
+                             loaded.tokenizer->vocab_size(), " tokens, the model rows for ", rows,
+                             ": texts with tokens from id ", rows, " on are refused"));
+  }
   return loaded;
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "formats/families/families.h"
 #include "formats/huggingface/model_weights.h"
 #include "headlight/files/file_writer.h"
@@ -10,6 +11,7 @@
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/text/bpe_pattern.h"
 
 namespace headlight {
 namespace {
@@ -25,7 +27,42 @@ std::string config_json(const LanguageModel& model) {
          "\n";
 }
 
+// Returns whether the tokenizer splits and normalises texts as Qwen 2's does.
+bool has_qwen_steps(const Tokenizer& tokenizer) {
+  const Json file = parse_json(to_tokenizer_json(tokenizer), "tokenizer.json");
+  const Json before = file.value("pre_tokenizer", Json()).value("pretokenizers", Json());
+  if (!before.is_array() || before.size() != 2) {
+    return false;
+  }
+  const auto has = [](const Json& step, const char* key, const Json& value) {
+    return step.value(key, Json()) == value;
+  };
+  return has(file.value("model", Json()), "type", "BPE") &&
+         has(file.value("normalizer", Json()), "type", "NFC") &&
+         has(before[0], "pattern", Json{{"Regex", kQwen2Pattern}}) &&
+         has(before[0], "behavior", "Isolated") && has(before[0], "invert", false) &&
+         has(before[1], "type", "ByteLevel") && has(before[1], "use_regex", false) &&
+         has(before[1], "add_prefix_space", false);
+}
+
+// Returns the family that a model with this tokenizer is written as. For Qwen 2, transformers 5
+// takes only vocabulary, merges and post-processor from tokenizer.json: other tokenizers need
+// another family.
+const ModelFamily& family_with(const GptConfig& config, const Tokenizer& tokenizer) {
+  const ModelFamily& family = family_for(config);
+  return &family == &kQwen2 && kSeedOss.refusal(config).empty() && !has_qwen_steps(tokenizer)
+             ? kSeedOss
+             : family;
+}
+
 }  // namespace
+
+std::string tokenizer_warning(const GptConfig& config, const Tokenizer& tokenizer) {
+  return &family_with(config, tokenizer) == &kQwen2 && !has_qwen_steps(tokenizer)
+             ? "AutoTokenizer of transformers 5 gives other token ids, because it builds Qwen 2's "
+               "tokenizer for this model_type; use PreTrainedTokenizerFast.from_pretrained there"
+             : "";
+}
 
 NamedTensors saved_tensors(const LanguageModel& model) {
   NamedTensors all = model.parameters();
@@ -45,7 +82,8 @@ void write_tokenizer_files(const fs::path& directory, const LanguageModel& model
 void write_model_files(const fs::path& directory, const LanguageModel& model,
                        const Tokenizer& tokenizer, StoredFloats floats) {
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  const ModelFamily* family = gpt == nullptr ? nullptr : &family_for(gpt->config());
+  const ModelFamily* family = gpt == nullptr ? nullptr : &family_with(gpt->config(), tokenizer);
+  require_finite(model.parameters(), shown(directory) + ": ");
   write_file(directory / "config.json",
              gpt == nullptr ? config_json(model)
                             : family_config_json(*family, gpt->config(), tokenizer, floats));

@@ -1,5 +1,6 @@
 #include "headlight/formats/nanogpt_checkpoint.h"
 
+#include "base/printable.h"
 #include "files/zip_archive.h"
 #include "formats/families/families.h"
 #include "io/pickle_writer.h"
@@ -111,6 +112,7 @@ void write_nanogpt_checkpoint(const std::filesystem::path& path, const Gpt& mode
   require(model.dtype() == DType::float32, "nanogpt: only float32 weights can be written, got ",
           model.dtype());
   const NamedTensors tensors = model.parameters();  // matrices are [outputs, inputs], as nanoGPT's
+  require_finite(tensors, shown(path) + ": ");
   const std::string program = checkpoint_pickle(tensors, model.config(), details);
   replace_zip(path, [&](ZipArchive& archive) {
     archive.add("ckpt/data.pkl", bytes_of_text(program));

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/printable.h"
 #include "base/read_number.h"
 #include "files/input_file.h"
+#include "formats/side_tokens.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
@@ -21,18 +23,19 @@ constexpr Index kMostIds = Index{1} << 24;
 // Keys of tokenizer_config.json that are kept, stored in tokenizer.json, or without effect.
 constexpr std::string_view kKeptOfTokenizer =
     "bos_token eos_token chat_template model_max_length tokenizer_class added_tokens_decoder "
-    "additional_special_tokens extra_special_tokens add_bos_token add_prefix_space name_or_path "
+    "additional_special_tokens extra_special_tokens add_bos_token add_eos_token add_prefix_space "
+    "split_special_tokens name_or_path "
     "tokenizer_file special_tokens_map_file use_fast backend is_local legacy errors "
     "sp_model_kwargs processor_class";
 constexpr std::string_view kKeptOfMap = "bos_token eos_token additional_special_tokens";
 constexpr std::string_view kKeptOfGeneration =
     "bos_token_id eos_token_id transformers_version _from_model_config";
 
-// Reads a JSON file of the folder; null if it is missing or not JSON.
+// Reads a JSON file of the folder; null if it is missing. Throws Error if it is not JSON.
 Json json_in(const fs::path& folder, const char* file) {
   const fs::path path = folder / file;
   return fs::is_regular_file(path)
-             ? try_parse_json(read_whole_file(path, kLargestSettings)).value_or(Json())
+             ? parse_json(read_whole_file(path, kLargestSettings), shown(path))
              : Json();
 }
 
@@ -53,26 +56,45 @@ std::string rest_of(const Json& file, const char* name, std::string_view kept,
     const bool is_padding =
         key == "pad_token_id" || (key == "pad_token" && name_of(&value) == padding);
     const bool is_kept = has_word(kept, key) || (is_padding && !padding.empty());
-    const bool has_others = key == "chat_template" && value.is_array() && value.size() > 1;
-    if ((!is_kept || has_others) && has_value(value)) {
-      keys +=
-          (keys.empty() ? "" : ", ") + escaped(key) + (has_others ? " (except the default)" : "");
+    if (!is_kept && has_value(value)) {
+      keys += (keys.empty() ? "" : ", ") + escaped(key);
     }
   }
   return keys.empty() ? "" : concat_text(name, ": ", keys);
 }
 
-// Returns the chat template: a text, or the "default" in a list of {"name", "template"}; else "".
-std::string template_in(const Json& config) {
+// Returns the chat templates: a text, or those in a list of {"name", "template"}.
+ChatTemplates templates_in(const Json& config) {
   const Json value = config.value("chat_template", Json());
-  const Json::List named = value.is_array() ? value.list() : Json::List();
-  for (const Json& one : named) {
+  ChatTemplates templates(value.is_string() ? value.text() : "");
+  for (const Json& one : value.is_array() ? value.list() : Json::List()) {
+    const Json name = one.value("name", Json());
     const Json text = one.value("template", Json());
-    if (one.value("name", Json()) == Json("default") && text.is_string()) {
-      return text.text();
+    if (name.is_string() && text.is_string()) {
+      templates.set(name.text(), text.text());
     }
   }
-  return value.is_string() ? value.text() : "";
+  return templates;
+}
+
+// Returns the chat templates in files of their own: chat_template.jinja and
+// additional_chat_templates/NAME.jinja.
+ChatTemplates templates_beside(const fs::path& folder) {
+  ChatTemplates templates;
+  const auto add = [&](const std::string& name, const fs::path& file) {
+    if (fs::is_regular_file(file)) {
+      templates.set(name, read_whole_file(file, kLargestSettings));
+    }
+  };
+  add(ChatTemplates::kDefault, folder / "chat_template.jinja");
+  if (fs::is_directory(folder / "additional_chat_templates")) {
+    for (const auto& entry : fs::directory_iterator(folder / "additional_chat_templates")) {
+      if (entry.path().extension() == ".jinja") {
+        add(entry.path().stem().string(), entry.path());
+      }
+    }
+  }
+  return templates;
 }
 
 bool has_value(const GgufValue& value) {
@@ -87,7 +109,8 @@ constexpr std::string_view kUsedOfGguf =
     "tokenizer.ggml.scores tokenizer.ggml.merges tokenizer.ggml.bos_token_id "
     "tokenizer.ggml.eos_token_id tokenizer.ggml.eot_token_id tokenizer.ggml.eom_token_id "
     "tokenizer.ggml.padding_token_id tokenizer.ggml.unknown_token_id "
-    "tokenizer.ggml.add_bos_token tokenizer.ggml.add_space_prefix tokenizer.chat_template "
+    "tokenizer.ggml.add_bos_token tokenizer.ggml.add_eos_token tokenizer.ggml.add_space_prefix "
+    "tokenizer.chat_template "
     "tokenizer.huggingface.json";
 
 // Returns "FILE: KEY, KEY" for the keys of a GGUF file that a folder lacks; "" if there are none.
@@ -97,7 +120,7 @@ std::string rest_of_gguf(const fs::path& path) {
   for (const auto& [key, value] : file.metadata()) {
     const bool is_rest =
         key.starts_with("tokenizer.")
-            ? !has_word(kUsedOfGguf, key)
+            ? !has_word(kUsedOfGguf, key) && !key.starts_with("tokenizer.chat_template")
             : describes_model(key) && key != "general.name" && key != "general.type";
     if (is_rest && has_value(value)) {
       keys += (keys.empty() ? "" : ", ") + escaped(key);
@@ -139,8 +162,33 @@ TokenSettings::TokenSettings(const fs::path& folder)
       config_(json_in(folder, "config.json")) {}
 
 std::string TokenSettings::name(const std::string& key) const {
-  const std::string token = name_of(tokenizer_config_.find(key));
-  return token.empty() ? name_of(special_tokens_map_.find(key)) : token;
+  const bool has_own_tokens = !tokenizer_config_.value("added_tokens_decoder", Json()).is_null();
+  const std::string token = has_own_tokens ? "" : name_of(special_tokens_map_.find(key));
+  return token.empty() ? name_of(tokenizer_config_.find(key)) : token;
+}
+
+bool TokenSettings::complete(const std::string& where, Json& root) const {
+  const SideFiles files{.tokenizer_config = tokenizer_config_,
+                        .special_tokens_map = special_tokens_map_,
+                        .added_tokens = json_in(folder_, "added_tokens.json"),
+                        .config = config_};
+  return apply_side_files(files, where, root);
+}
+
+Json TokenSettings::text_ends(const std::string& where, const Json& added) const {
+  const auto id_of = [&](const char* key) -> std::optional<NamedId> {
+    for (const Json& entry : added) {
+      if (entry["content"] == Json(name(key))) {
+        return NamedId{name(key), static_cast<std::int32_t>(entry["id"].integer())};
+      }
+    }
+    return std::nullopt;
+  };
+  const auto first = flag("add_bos_token").value_or(false) ? id_of("bos_token") : std::nullopt;
+  const auto last = flag("add_eos_token").value_or(false) ? id_of("eos_token") : std::nullopt;
+  require(first || !last, where,
+          ": tokenizer_config.json: add_eos_token is supported only with add_bos_token");
+  return first ? template_json(*first, last) : Json();
 }
 
 std::vector<std::int32_t> TokenSettings::ids(const std::string& key,
@@ -178,9 +226,8 @@ void TokenSettings::apply(Tokenizer& tokenizer) const {
   if (const auto mask = special("mask", tokenizer)) {
     tokenizer.set_mask_token(mask);
   }
-  const fs::path file = folder_ / "chat_template.jinja";
-  tokenizer.set_chat_template(fs::is_regular_file(file) ? read_whole_file(file, kLargestSettings)
-                                                        : template_in(tokenizer_config_));
+  const ChatTemplates templates = templates_beside(folder_);
+  tokenizer.set_chat_template(templates.empty() ? templates_in(tokenizer_config_) : templates);
 }
 
 Json TokenSettings::added_tokens() const {

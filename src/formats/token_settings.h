@@ -13,16 +13,23 @@ namespace headlight {
 
 // Settings files beside a tokenizer.json, which define the tokens that begin, end and pad texts.
 // tokenizer_config.json and special_tokens_map.json hold names; generation_config.json and
-// config.json hold ids. The first file with a value counts.
+// config.json hold ids. special_tokens_map.json counts only without added_tokens_decoder, as in
+// transformers 5.
 class TokenSettings {
  public:
   explicit TokenSettings(const std::filesystem::path& folder);
 
   // Returns the token name under a key, for example "eos_token"; "" if there is none.
   std::string name(const std::string& key) const;
-  // Sets the end, begin and padding tokens of the folder's tokenizer, and the chat template of
-  // chat_template.jinja or tokenizer_config.json. A begin token from tokenizer.json stays. Ids
-  // without a token are ignored.
+  // Adds the tokens of these files to a tokenizer.json; see apply_side_files().
+  bool complete(const std::string& where, Json& root) const;
+  // Returns the post-processor of GPT-2's files by add_bos_token and add_eos_token: null, or the
+  // tokens around a text. `added` are the added tokens. Throws Error that begins with `where` for
+  // add_eos_token alone.
+  Json text_ends(const std::string& where, const Json& added) const;
+  // Sets the end, begin and padding tokens of the folder's tokenizer, and the chat templates of
+  // chat_template.jinja and additional_chat_templates, else of tokenizer_config.json. A begin token
+  // from tokenizer.json stays. Ids without a token are ignored.
   void apply(Tokenizer& tokenizer) const;
   // Returns the tokens of tokenizer_config.json (added_tokens_decoder) and added_tokens.json, as
   // entries of added_tokens in a tokenizer.json.

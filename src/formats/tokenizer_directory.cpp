@@ -3,16 +3,19 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "files/lfs_pointer.h"
 #include "files/posix_file.h"
-#include "formats/adapter.h"
+#include "formats/adapter/adapter.h"
 #include "formats/gguf/gguf_vocabulary.h"
 #include "formats/llmc/llmc_file.h"
 #include "formats/llmc/llmc_tokenizer.h"
 #include "formats/nanogpt/nanogpt_file.h"
 #include "formats/sentencepiece/sentencepiece_tokenizer.h"
 #include "formats/token_settings.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/staged_files.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
@@ -36,6 +39,22 @@ std::unique_ptr<Tokenizer> read_sentencepiece(const fs::path& file, const TokenS
                                   .appends_end = settings.flag("add_eos_token")});
 }
 
+// Reads a tokenizer.json with the tokens that stand beside it.
+std::unique_ptr<Tokenizer> read_with_tokens(const fs::path& file, const TokenSettings& settings,
+                                            const std::string& end_name) {
+  std::string text = read_whole_file(file, kLargestFile);
+  const std::string name = shown(file);
+  refuse_lfs_pointer(text, name);
+  Json root = parse_json(text, name);
+  if (settings.complete(shown(parent_folder(file)), root)) {
+    text = root.dump(-1, Json::BadUtf8::refused);
+  }
+  if (settings.flag(kSplitSpecial).value_or(false)) {
+    root[kSplitSpecial] = true;
+  }
+  return read_tokenizer_json(root, text, name, end_name);
+}
+
 // Reads a tokenizer.json or, if that is missing, vocab.json and merges.txt, or tokenizer.model.
 std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const TokenSettings& settings) {
   const fs::path directory = file.parent_path();
@@ -46,11 +65,15 @@ std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const TokenSett
     return read_sentencepiece(pieces, settings);
   }
   if (fs::exists(file) || !fs::exists(vocabulary)) {
-    return parse_tokenizer_json(read_whole_file(file, kLargestFile), shown(file), end_name);
+    return read_with_tokens(file, settings, end_name);
   }
-  return parse_gpt2_vocabulary(read_whole_file(vocabulary, kLargestFile),
-                               read_whole_file(directory / "merges.txt", kLargestFile),
-                               shown(directory), end_name);
+  const std::string name = shown(directory);
+  Json root = gpt2_tokenizer_json(read_whole_file(vocabulary, kLargestFile),
+                                  read_whole_file(directory / "merges.txt", kLargestFile), name);
+  settings.complete(name, root);
+  root["post_processor"] = settings.text_ends(name, root["added_tokens"]);
+  return read_gpt2_json(std::move(root), name, end_name,
+                        settings.flag(kSplitSpecial).value_or(false));
 }
 
 // Loads a tokenizer with the settings beside it.
@@ -106,7 +129,7 @@ std::unique_ptr<Tokenizer> read_tokenizer_of_llmc(const fs::path& checkpoint) {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory, const fs::path& base) {
   if (is_llmc_file(directory)) {
     return read_tokenizer_of_llmc(directory);
   }
@@ -114,7 +137,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
     return read_nanogpt_tokenizer(directory);
   }
   if (is_adapter(directory) && !tokenizer_in(directory)) {
-    return open_tokenizer(base_of_adapter(directory));
+    return open_tokenizer(base_of_adapter(directory, base));
   }
   return is_gguf_file(directory) ? read_gguf_vocabulary(GgufFile(directory))
                                  : read_tokenizer(directory / "tokenizer.json");
@@ -157,12 +180,14 @@ void require_no_model(const fs::path& directory) {
 void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
   require_no_model(directory);
   make_folder(directory);
-  write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
-  write_tokenizer_config(directory, tokenizer);
+  StagedFiles staged(directory);
+  write_file(staged.path() / "tokenizer.json", to_tokenizer_json(tokenizer));
+  write_tokenizer_config(staged.path(), tokenizer);
   const bool is_in_config = tokenizer.end_token() && tokenizer.stop_tokens().size() == 1;
   if (!is_in_config && !tokenizer.stop_tokens().empty()) {
-    write_generation_config(directory, tokenizer);
+    write_generation_config(staged.path(), tokenizer);
   }
+  staged.commit();
 }
 
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "formats/token_settings.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/tokenizer_directory.h"
 
@@ -21,8 +22,17 @@ void write_tokenizer_config(const std::filesystem::path& directory, const Tokeni
     config["model_max_length"] = *context_length;
   }
   config["clean_up_tokenization_spaces"] = false;
-  if (!tokenizer.chat_template().empty()) {
-    config["chat_template"] = tokenizer.chat_template();
+  if (splits_special_tokens(tokenizer)) {
+    config[kSplitSpecial] = true;
+  }
+  const ChatTemplates::ByName& templates = tokenizer.chat_template().by_name();
+  const std::string* main = tokenizer.chat_template().find(ChatTemplates::kDefault);
+  if (templates.size() == 1 && main != nullptr) {
+    config["chat_template"] = *main;
+  } else if (!templates.empty()) {
+    config["chat_template"] = json_list(templates, [](const auto& one) {
+      return Json{{"name", one.first}, {"template", one.second}};
+    });
   }
   write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");
 }

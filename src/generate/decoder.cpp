@@ -8,6 +8,7 @@
 #include "headlight/autograd/autograd.h"
 #include "kernels/gemm/products.h"
 #include "kernels/loops.h"
+#include "nn/packed_weight.h"
 
 namespace headlight {
 namespace {
@@ -119,7 +120,7 @@ double position_bytes(const GptConfig& config, CacheType type) {
 
 CacheType usual_cache_type(const LanguageModel& model, WeightFormat format) {
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  const bool is_packed = gpt != nullptr && gpt->stored_embedding() != nullptr;
+  const bool is_packed = gpt != nullptr && packed_token_embedding(*gpt) != nullptr;
   return is_packed || format != WeightFormat::float32 ? CacheType::float16 : CacheType::float32;
 }
 

@@ -87,7 +87,7 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat format)
     : gpt(&model),
       width(model.config().n_embd),
       has_integers(true),
-      is_packed(model.stored_embedding() != nullptr) {
+      is_packed(packed_token_embedding(model) != nullptr) {
   require(model.dtype() == DType::float32, "[Decoder] expected a float32 model, got ",
           model.dtype());
   require(model.config().causal, "[Decoder] expected a causal model, got a bidirectional one");
@@ -127,9 +127,8 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat format)
   if (model.config().norm_weights && model.config().embedding_norm) {
     embedding_norm = norm_of(model, Part::embedding_norm, kNoLayer);
   }
-  head = model.stored_head() != nullptr
-             ? *packed_head(model)
-             : PackedMatrix(model.head_weight(), model.head_bias(), format);
+  const PackedMatrix* packed = packed_head(model);
+  head = packed != nullptr ? *packed : PackedMatrix(model.head_weight(), model.head_bias(), format);
 }
 
 }  // namespace headlight

@@ -18,11 +18,21 @@ struct ChosenToken {
   std::exception_ptr failure = {};
 };
 
+// Whether the grammar of a text is prepared, or the error that prevents it.
+struct Readiness {
+  bool is_ready = false;
+  std::exception_ptr failure = {};
+};
+
 namespace {
 
 // Number of tokens in one step for which guesses cost little: the products read each weight once
 // for all of them.
 constexpr Index kMostItems = 16;
+
+// Work of all grammars in one step, in positions of their automata: some 15 milliseconds. Texts
+// whose grammars need more miss steps, so that other texts do not wait for them.
+constexpr std::size_t kGrammarWork = std::size_t{1} << 18U;
 
 // Chooses a token for each text from the logits of its item. Runs in parallel: a draw takes much of
 // the time that a step needs for one more text.
@@ -60,6 +70,7 @@ struct Engine::State {
   // Starts texts whose prompts have been read.
   void begin_texts() {
     queue.drop_ended();
+    started_work = 0;
     for (const auto& request : queue.waiting()) {
       if (request->is_read) {
         guarded(*request, [&] { begin_texts_of(request); });
@@ -69,16 +80,76 @@ struct Engine::State {
   }
 
   void begin_texts_of(const std::shared_ptr<RunningRequest>& request) {
-    while (request->next_sample < request->end_sample() && queue.free_places(request->id) > 0) {
+    while (request->next_sample < request->end_sample() && queue.free_places(*request) > 0 &&
+           started_work < kGrammarWork) {
       const Index sample = request->next_sample++;
       const bool is_last = request->next_sample == request->end_sample();
       texts.emplace_back(request, sample,
                          is_last ? std::move(*request->prompt) : request->prompt->fork());
-      if (!texts.back().finished()) {
-        texts.back().take(request->prompt_logits);
-        ++generated;
+      started_work += texts.back().grammar_work();
+      take_first(texts.back(), texts.back().prepare(grammar_share()));
+    }
+  }
+
+  // Chooses the first token of a text if its grammar is ready.
+  void take_first(RunningText& text, bool is_ready) {
+    if (!text.finished() && is_ready) {
+      text.take(text.request().prompt_logits);
+      ++generated;
+    }
+  }
+
+  // Returns the work that the grammar of each text may do in a step.
+  std::size_t grammar_share() const {
+    const auto count = std::ranges::count_if(
+        texts, [](const RunningText& text) { return text.has_grammar() && !text.finished(); });
+    return kGrammarWork / static_cast<std::size_t>(std::max<std::ptrdiff_t>(count, 1));
+  }
+
+  // Prepares the grammars of texts. Returns which are ready, or their errors.
+  std::vector<Readiness> prepare(const std::vector<RunningText*>& all) const {
+    std::vector<Readiness> results(all.size());
+    const std::size_t share = grammar_share();
+    const bool is_plain =
+        std::ranges::none_of(texts, [](const RunningText& text) { return text.has_grammar(); });
+    parallel_for(std::ssize(all), is_plain ? std::max<Index>(std::ssize(all), 1) : 1,
+                 [&](Index begin, Index end) {
+                   for (Index i = begin; i < end; ++i) {
+                     const auto place = static_cast<std::size_t>(i);
+                     try {
+                       results[place].is_ready = all[place]->prepare(share);
+                     } catch (...) {
+                       results[place].failure = std::current_exception();
+                     }
+                   }
+                 });
+    return results;
+  }
+
+  // Returns the unfinished texts that can take part in a step. New texts whose grammars were not
+  // ready before choose their first token instead.
+  std::vector<RunningText*> ready_texts() {
+    std::vector<RunningText*> all;
+    for (RunningText& text : texts) {
+      if (!text.finished()) {
+        all.push_back(&text);
       }
     }
+    const std::vector<Readiness> results = prepare(all);
+    std::vector<RunningText*> ready;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      guarded(all[i]->request(), [&] {
+        if (results[i].failure) {
+          std::rethrow_exception(results[i].failure);
+        }
+        if (all[i]->is_new()) {
+          take_first(*all[i], results[i].is_ready);
+        } else if (results[i].is_ready) {
+          ready.push_back(all[i]);
+        }
+      });
+    }
+    return ready;
   }
 
   // Generates one token for every unfinished text, and reads tokens of prompts.
@@ -88,11 +159,11 @@ struct Engine::State {
     std::map<ForwardHook*, std::vector<RunningText*>>
         groups;                         // each shares passes over the weights
     std::vector<RunningText*> reading;  // texts that must read their window
-    for (RunningText& text : texts) {
-      if (!text.finished() && text.window().can_step()) {
-        groups[text.request().request.hook].push_back(&text);
-      } else if (!text.finished()) {
-        reading.push_back(&text);
+    for (RunningText* text : ready_texts()) {
+      if (text->window().can_step()) {
+        groups[text->request().request.hook].push_back(text);
+      } else {
+        reading.push_back(text);
       }
     }
     if (!prompts.parts.empty()) {
@@ -134,6 +205,7 @@ struct Engine::State {
                      const PromptStep& prompts) {
     std::vector<Index> first;
     const std::vector<ChosenToken> chosen = choose_next(hook, group, prompts, first);
+    const std::size_t share = grammar_share();
     for (std::size_t i = 0; i < group.size(); ++i) {
       RunningText& text = *group[i];
       if (text.finished()) {  // by a callback of an earlier text
@@ -143,7 +215,7 @@ struct Engine::State {
         if (chosen[i].failure) {
           std::rethrow_exception(chosen[i].failure);
         }
-        generated += text.take_step(decoder, first[i], chosen[i].id);
+        generated += text.take_step(decoder, first[i], chosen[i].id, share);
       });
     }
   }
@@ -167,7 +239,8 @@ struct Engine::State {
   RequestId last_id = 0;
   std::list<RunningText> texts = {};
   PromptQueue queue{decoder, options, texts};
-  Index generated = 0;  // tokens
+  Index generated = 0;           // tokens
+  std::size_t started_work = 0;  // of the grammars that started in this step
   // All tokens of the vocabulary, if a request had a grammar.
   std::shared_ptr<const TokenTrie> first_tokens = {};
   std::shared_ptr<const TokenTrie> tokens = {};
@@ -175,9 +248,6 @@ struct Engine::State {
 
 Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions& options)
     : state_(new State{.decoder = decoder, .tokenizer = tokenizer, .options = options}) {
-  const Index known = tokenizer.vocab_size();
-  const Index all = decoder.model().vocab_size();
-  require(known <= all, "[generate] the tokenizer has ", known, " ids, the model only ", all);
   require_value(options.max_batch >= 1, "max_batch", "expected a number from 1, got ",
                 options.max_batch);
   constexpr Index kBlock = KeyValueCache::kBlock;
@@ -198,6 +268,11 @@ RequestId Engine::begin(Request request) {
                 request.samples);
   if (request.prompt.empty()) {
     request.prompt.push_back(state_->tokenizer.begin_of_text());
+  }
+  const Index rows = state_->decoder.model().vocab_size();
+  for (const std::int32_t id : request.prompt) {
+    require_value(id >= 0 && id < rows, "prompt", "expected token ids from 0 to ", rows - 1,
+                  ", for which the model has rows, got ", id);
   }
   const Index most = state_->options.context_tokens;
   const Index needed = context_of(request, state_->decoder.model().block_size());

@@ -1,6 +1,7 @@
 #include "generate/prompt_queue.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -97,25 +98,66 @@ void PromptQueue::read_chunk(RunningRequest& request) {
   end_part(request, logits);
 }
 
-Index PromptQueue::free_places(RequestId id) const {
-  const auto others = std::count_if(waiting_.begin(), waiting_.end(), [&](const auto& request) {
-    return !request->is_read && (request->prompt || request->id < id);
-  });
-  return options_.max_batch - std::ssize(texts_) - others;
+Index PromptQueue::free_places(const RunningRequest& request) const {
+  return std::min(free_places_before(request.id, std::nullopt),
+                  free_places_before(request.id, request.request.group));
+}
+
+// Returns the places that running texts, prompts being read and unread requests before `id` leave:
+// of all places, or of those of a group.
+Index PromptQueue::free_places_before(RequestId id, std::optional<std::uint64_t> group) const {
+  const bool is_limited = !group || (*group != 0 && options_.group_batch > 0);
+  if (!is_limited) {
+    return options_.max_batch;
+  }
+  const auto counts = [&](const RunningRequest& request) {
+    return !group || request.request.group == *group;
+  };
+  Index places = group ? options_.group_batch : options_.max_batch;
+  places -= std::ranges::count_if(texts_,
+                                  [&](const RunningText& text) { return counts(text.request()); });
+  std::map<std::uint64_t, Index> of_groups;  // places for the requests that have not begun
+  for (const auto& request : waiting_) {
+    if (!counts(*request) || request->is_read) {
+      continue;
+    }
+    if (request->prompt) {
+      --places;
+    } else if (request->id < id) {
+      const std::uint64_t other = request->request.group;
+      if (!group && !of_groups.contains(other)) {
+        of_groups[other] = free_places_before(0, other);
+      }
+      places -= group || of_groups[other]-- > 0 ? 1 : 0;
+    }
+  }
+  return places;
 }
 
 // Returns the requests whose prompts may be read, in order of arrival, as far as places and
-// memory suffice. Stops at the first that does not fit, so that no later one takes its memory.
+// memory suffice. The first that does not fit stops the later ones that have not begun, so that
+// they do not take its memory. Requests whose group has its places stop no others.
 std::vector<std::shared_ptr<RunningRequest>> PromptQueue::admitted() const {
   std::vector<std::shared_ptr<RunningRequest>> found;
-  Index places = free_places(0);
+  std::map<std::uint64_t, Index> of_groups;
+  Index places = free_places_before(0, std::nullopt);
   Index room = options_.context_tokens - reserved();
+  bool is_full = false;
   for (const auto& request : waiting_) {
     if (!request->prompt) {
-      room -= Engine::context_of(request->request, decoder_.model().block_size());
-      if (--places < 0 || (options_.context_tokens > 0 && room < 0)) {
-        break;
+      const std::uint64_t group = request->request.group;
+      if (!is_full && !of_groups.contains(group)) {
+        of_groups[group] = free_places_before(0, group);
       }
+      if (is_full || of_groups[group] <= 0) {
+        continue;
+      }
+      room -= Engine::context_of(request->request, decoder_.model().block_size());
+      is_full = --places < 0 || (options_.context_tokens > 0 && room < 0);
+      if (is_full) {
+        continue;
+      }
+      --of_groups[group];
     }
     if (!request->is_read) {
       found.push_back(request);

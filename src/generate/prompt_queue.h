@@ -53,9 +53,9 @@ class PromptQueue {
   // Takes the results of a step of the decoder, which took `seconds`. Its first logits must be
   // those of the prompts.
   void end_parts(const PromptStep& step, double seconds);
-  // Returns the free places for texts of a request. Each prompt being read, and each earlier unread
-  // request, reserves one place.
-  Index free_places(RequestId id) const;
+  // Returns the free places for texts of a request, of all and of its group. Each prompt being
+  // read, and each earlier unread request, reserves one place.
+  Index free_places(const RunningRequest& request) const;
   // Returns the status of the engine without `texts` and `tokens`.
   EngineStatus status() const;
 
@@ -63,6 +63,7 @@ class PromptQueue {
   bool keeps_prefixes(const Request& request) const;
   bool shares(const RunningRequest& request) const;
   Index reserved() const;
+  Index free_places_before(RequestId id, std::optional<std::uint64_t> group) const;
   void begin_prompt(RunningRequest& request);
   void share_prompt(RunningRequest& request);
   void continue_prompt(RunningRequest& request);

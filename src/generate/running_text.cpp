@@ -43,7 +43,7 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
       window_(std::move(window)),
       decoder_(*request_->tokenizer, has_text(*request_->tokenizer, history_),
                options().shown_tokens),
-      filter_(options().stop) {
+      filter_(options().stop.values()) {
   result_.prompt_tokens = std::ssize(history_);
   result_.prompt_tokens_reused = request_->reused_tokens;
   if (options().grammar) {
@@ -82,14 +82,18 @@ std::vector<std::int32_t> RunningText::guess(Index most, Index chunk) {
 
 void RunningText::add_step_items(Index most, Index chunk, std::vector<DecodeItem>& items) {
   guesses_ = guess(most, chunk);
+  const Index rows = window_.model().vocab_size();  // a smaller model may have more
+  const auto above = std::ranges::find_if(guesses_, [=](std::int32_t id) { return id >= rows; });
+  guesses_.erase(above, guesses_.end());
   window_.add_step_items(guesses_, items);
 }
 
-Index RunningText::take_step(const Decoder& decoder, Index first, std::int32_t id) {
+Index RunningText::take_step(const Decoder& decoder, Index first, std::int32_t id,
+                             std::size_t share) {
   take(decoder.logits(first), id);
   Index taken = 0;
   while (!finished() && taken < std::ssize(guesses_) &&
-         guesses_[static_cast<std::size_t>(taken)] == id) {
+         guesses_[static_cast<std::size_t>(taken)] == id && prepare(share)) {
     const auto logits = decoder.logits(first + ++taken);
     id = choose(logits);
     take(logits, id);
@@ -112,9 +116,11 @@ std::int32_t RunningText::choose(std::span<const float> logits) {
   if (!grammar_) {
     return sampler_.next(logits, history_);
   }
-  const bool is_first = result_.tokens.empty();
-  return sampler_.next(logits, history_,
-                       grammar_->allowed(is_first ? *request_->first_tokens : *request_->tokens));
+  return sampler_.next(logits, history_, grammar_->allowed(next_tokens()));
+}
+
+bool RunningText::prepare(std::size_t share) {
+  return !grammar_ || grammar_->prepare(next_tokens(), share);
 }
 
 void RunningText::take(std::span<const float> logits, std::int32_t id) {

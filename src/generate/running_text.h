@@ -80,14 +80,23 @@ class RunningText {
   RunningRequest& request() { return *request_; }
   const RunningRequest& request() const { return *request_; }
   ContextWindow& window() { return window_; }
+  // Computes a part of what the grammar needs to choose the next token, about `share` positions of
+  // its automaton. Returns whether the text can choose: always true without a grammar. Texts can
+  // prepare in parallel. Throws Error as GrammarState::prepare().
+  bool prepare(std::size_t share);
+  bool has_grammar() const { return grammar_.has_value(); }
+  // Returns the work of the grammar's last step so far.
+  std::size_t grammar_work() const { return grammar_ ? grammar_->work() : 0; }
+  // Returns whether the text has no token yet: its first comes from the prompt's logits.
+  bool is_new() const { return result_.tokens.empty(); }
   bool finished() const { return finished_ || request_->status != RequestStatus::running; }
 
   // Appends the next items of a step: the last token and at most `most` guesses. The drafter reads
   // prompts in chunks; 0: whole.
   void add_step_items(Index most, Index chunk, std::vector<DecodeItem>& items);
   // Takes the token chosen from the logits of the step's item `first`, and the tokens after it for
-  // which the step has logits. Returns their number.
-  Index take_step(const Decoder& decoder, Index first, std::int32_t id);
+  // which the step has logits. Returns their number. `share`: see prepare().
+  Index take_step(const Decoder& decoder, Index first, std::int32_t id, std::size_t share);
 
   // Chooses the next token from logits [V]. Changes only this text: texts can choose in parallel.
   std::int32_t choose(std::span<const float> logits);
@@ -104,6 +113,9 @@ class RunningText {
   bool is_end(std::int32_t id) const;
   bool must_end(std::int32_t id);
   void advance_grammar(std::int32_t id);
+  const TokenTrie& next_tokens() const {
+    return is_new() ? *request_->first_tokens : *request_->tokens;
+  }
   bool grammar_is_complete() const { return grammar_ && grammar_->is_complete(); }
 
   std::shared_ptr<RunningRequest> request_;

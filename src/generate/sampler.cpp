@@ -25,13 +25,16 @@ bool likelier(const TokenCandidate& a, const TokenCandidate& b) {
 // The comparison is false for NaN.
 bool is_score(double score) { return score < std::numeric_limits<double>::infinity(); }
 
-template <class T>
+// Throws Fault, a class of Error, for a score that is NaN or plus infinity.
+template <class Fault, class T>
 void check_scores(std::span<const T> scores, std::string_view cause) {
   require(!scores.empty(), "[Sampler] expected logits [V]");
   const auto bad = std::find_if_not(scores.begin(), scores.end(), is_score);
-  require(bad == scores.end(), "[Sampler] the logits are not finite: the logit of token ",
-          bad - scores.begin(), " is ",
-          bad != scores.end() && std::isnan(*bad) ? "NaN" : "infinite", ": ", cause);
+  if (bad != scores.end()) {
+    throw Fault(concat_text("[Sampler] the logits are not finite: the logit of token ",
+                            bad - scores.begin(), " is ", std::isnan(*bad) ? "NaN" : "infinite",
+                            ": ", cause));
+  }
 }
 
 // Keeps a finite score finite at any penalty, because minus infinity marks impossible tokens.
@@ -128,7 +131,7 @@ void keep_top_p(double wanted, Candidates& candidates, Candidates& order) {
 }  // namespace
 
 void require_finite_logits(std::span<const float> logits, std::string_view cause) {
-  check_scores(logits, cause);
+  check_scores<Error>(logits, cause);
 }
 
 void SamplingOptions::validate() const {
@@ -233,9 +236,10 @@ void Sampler::choose_candidates() {
 }
 
 void Sampler::compute(std::span<const std::int32_t> history, std::span<const char> allowed) {
-  check_scores<double>(scores_,
-                       "the model's weights may be damaged, or its keys and values are above the "
-                       "65,504 of float16 (then use --cache_type float32)");
+  check_scores<ModelFault, double>(
+      scores_,
+      "the model's weights may be damaged, or its keys and values are above the "
+      "65,504 of float16 (then use --cache_type float32)");
   adjust_scores(history);
   keep_allowed(allowed, scores_);
   distribution_.clear();

@@ -196,8 +196,9 @@ MakeDrafter model_drafter(Decoder& decoder, const Tokenizer& own, const Tokenize
     require_value(own.token_bytes(id) == tokenizer.token_bytes(id), "speculate",
                   "expected a model with the same tokenizer, got one with another token ", id);
   }
-  return [&decoder, count, room = std::move(room)] {
-    return std::make_unique<ModelDrafter>(decoder, count, room);
+  const Index rows = std::min(count, decoder.model().vocab_size());
+  return [&decoder, rows, room = std::move(room)] {
+    return std::make_unique<ModelDrafter>(decoder, rows, room);
   };
 }
 

@@ -84,16 +84,19 @@ class Folding {
     return value.defined() ? value : Tensor::zeros(weight.shape, model_.dtype());
   }
 
-  // Returns a matrix [O, C] that reads a norm times its gain; or its bias [O] plus the product of
-  // the matrix, the norm's shift and `factor`.
+  // Returns a matrix [O, C] that reads a norm times its gain, with rows of mean 0 behind a layer
+  // norm; or its bias [O] plus the product of the matrix, the norm's shift and `factor`.
   Tensor reading(const Weight& weight, Part norm, double factor) const {
     const Tensor value = own(weight);
+    if (!weight.is_bias) {
+      const Tensor gain = config_.norm_weights ? model_.weight(norm, weight.layer) : Tensor();
+      const Tensor scaled =
+          gain.defined() ? value * (config_.norm_gain_plus_one ? gain + 1 : gain) : value;
+      // A layer norm has mean 0, so the mean of a row acts on nothing.
+      return config_.norm_type == NormKind::layer ? centred(scaled, -1) : scaled;
+    }
     if (!config_.norm_weights) {
       return value;
-    }
-    if (!weight.is_bias) {
-      const Tensor gain = model_.weight(norm, weight.layer);
-      return value * (config_.norm_gain_plus_one ? gain + 1 : gain);
     }
     const Tensor shift = model_.bias(norm, weight.layer);
     Weight matrix = weight;
@@ -122,6 +125,7 @@ std::unique_ptr<Gpt> folded(const Gpt& model, const FoldOptions& options) {
     Tensor tensor = weight.tensor;
     tensor.copy_from(folding.value(weight.weight));
   }
+  require_finite(result->parameters(), "fold: ");  // products of finite weights may be infinite
   return result;
 }
 

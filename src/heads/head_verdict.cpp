@@ -176,7 +176,7 @@ const std::vector<VerdictRule>& verdict_rules() {
                    "{head} attends to nearby tokens: {score} of its weight on the last 8 tokens",
                    "{head}: 가까운 곳을 둘러봅니다. 마지막 8개 토큰에 가중치의 {score}"),
       verdict_rule(
-          "diffuse", "고르게", {"spread"}, kDiffuse, 2,
+          "diffuse", "고른 분포", {"spread"}, kDiffuse, 2,
           "{head} attends evenly to all tokens: its entropy is {score} of the largest possible",
           "{head}: 모든 토큰을 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"),
       verdict_rule("mixed", "패턴 없음", {}, 0, 3,

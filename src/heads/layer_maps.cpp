@@ -13,6 +13,17 @@ bool is_causal(const LanguageModel& model) {
   return gpt == nullptr || gpt->config().causal;
 }
 
+void require_causal(const LanguageModel& model) {
+  require(is_causal(model), "this needs a causal model; a model of type '", model.model_type(),
+          "' is bidirectional");
+}
+
+void require_head(const LanguageModel& model) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  require(gpt == nullptr || gpt->config().has_head(),
+          "this model has no head that predicts tokens; only its hidden states have a meaning");
+}
+
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model) {
   std::vector<Tensor>& weights = recorder.sequences(layer);
   require(!weights.empty(), "a model of type '", model.model_type(),

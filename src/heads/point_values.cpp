@@ -48,9 +48,9 @@ Tensor KeepValues::visit(const Place& place, const Tensor& value) {
 }
 
 PointValues values_of(const LanguageModel& model, const Batch& batch,
-                      std::function<bool(Point, Index)> wants) {
+                      std::function<bool(Point, Index)> wants, bool in_family_units) {
   const NoGrad no_grad;
-  KeepValues hook(std::move(wants));
+  KeepValues hook(std::move(wants), nullptr, in_family_units);
   if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
     gpt->hidden(batch, {.hook = &hook});
   } else {
@@ -59,13 +59,33 @@ PointValues values_of(const LanguageModel& model, const Batch& batch,
   return std::move(hook.values);
 }
 
-PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches,
+namespace {
+
+// Returns the batch with the target of its last token as one more token, without targets.
+Batch with_last_token(const Batch& batch, Index block_size) {
+  const auto* tokens = batch.tokens.data<std::int32_t>();
+  std::vector<std::vector<std::int32_t>> sequences;
+  for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
+    sequences.emplace_back(tokens + batch.offsets[b], tokens + batch.offsets[b + 1]);
+  }
+  if (std::ssize(sequences.back()) == block_size) {
+    sequences.emplace_back();
+  }
+  sequences.back().push_back(batch.targets.data<std::int32_t>()[batch.token_count() - 1]);
+  return make_batch(sequences);
+}
+
+}  // namespace
+
+PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches, bool is_stream,
                       const std::function<bool(Point, Index)>& wants) {
   std::map<Spot, std::vector<double>> sums;
   double rows = 0;
   for (Index i = 0; i < batches.count(); ++i) {
-    const Batch batch = batches.batch(i);
-    for (const auto& [spot, value] : values_of(model, batch, wants)) {
+    const bool is_last = is_stream && i + 1 == batches.count();
+    const Batch batch =
+        is_last ? with_last_token(batches.batch(i), model.block_size()) : batches.batch(i);
+    for (const auto& [spot, value] : values_of(model, batch, wants, true)) {
       const std::vector<double> values = value.to_vector();
       std::vector<double>& sum = sums[spot];
       sum.resize(values.size() / static_cast<std::size_t>(value.size(0)));

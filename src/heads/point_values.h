@@ -37,10 +37,12 @@ using PointValues = std::map<Spot, Tensor>;
 class KeepValues final : public ForwardHook {
  public:
   using Part = std::function<Tensor(const Place& place, const Tensor& value)>;
-  explicit KeepValues(std::function<bool(Point, Index)> wants, Part part = nullptr)
-      : wants_(std::move(wants)), part_(std::move(part)) {}
+  explicit KeepValues(std::function<bool(Point, Index)> wants, Part part = nullptr,
+                      bool in_family_units = false)
+      : wants_(std::move(wants)), part_(std::move(part)), in_family_units_(in_family_units) {}
 
   bool wants(Point point, Index layer) const override { return wants_(point, layer); }
+  bool in_family_units() const override { return in_family_units_; }
   Tensor visit(const Place& place, const Tensor& value) override;
 
   PointValues values;
@@ -48,14 +50,18 @@ class KeepValues final : public ForwardHook {
  private:
   std::function<bool(Point, Index)> wants_;
   Part part_;
+  bool in_family_units_;
 };
 
 // Runs the model and returns the values of the wanted points; for maps only the last sequence's.
 // Records no gradient.
 PointValues values_of(const LanguageModel& model, const Batch& batch,
-                      std::function<bool(Point, Index)> wants);
+                      std::function<bool(Point, Index)> wants, bool in_family_units = false);
 
-// Means of the wanted points [N, ...] over the rows of all batches, [F] with the elements of a row.
-PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches,
+// Means of the wanted points [N, ...] over the rows of all batches, [F] with the elements of a row,
+// in the units of the model's family. `is_stream`: also over the last token of the text, which is
+// only a target in the batches.
+PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches, bool is_stream,
                       const std::function<bool(Point, Index)>& wants);
+
 }  // namespace headlight

@@ -5,6 +5,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
+#include "heads/layer_maps.h"
 
 namespace headlight {
 namespace {
@@ -155,6 +156,7 @@ std::vector<Index> places_of(const std::vector<Index>& numbers, Index count) {
 }  // namespace
 
 std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
+  require_causal(model);
   const HeadLayout whole = model.heads();
   heads.require_in(whole);
   require(!model.config().qk_norm_whole || heads.empty(),

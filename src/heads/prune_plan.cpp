@@ -8,6 +8,7 @@
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/importance.h"
 #include "headlight/heads/prune.h"
+#include "heads/layer_maps.h"
 
 namespace headlight {
 namespace {
@@ -130,6 +131,10 @@ class Planner {
 
 PrunePlan plan_pruning(const Gpt& model, const TokenDataset& data,
                        const PrunePlanOptions& options) {
+  require_causal(model);
+  const Index heads = std::ssize(HeadSet::all(model.heads()));
+  require_value(options.keep >= 0 && options.keep <= heads, "keep", "expected 0 to ", heads,
+                " heads, got ", options.keep);
   return Planner(model, data, options).run();
 }
 

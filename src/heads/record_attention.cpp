@@ -115,7 +115,11 @@ Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocumen
   context.recorder = &recorder;
   context.hook = hook;
   const NoGrad no_grad;
-  model.next_logits(make_batch(sequences), context);
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
+    gpt->hidden(make_batch(sequences), context);  // a model may have no head
+  } else {
+    model.next_logits(make_batch(sequences), context);
+  }
   return recorder;
 }
 
@@ -199,6 +203,7 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   const HeadSet chosen = options.heads.or_all(layout);
   RecordedAttention recorded;
   recorded.unit = options.unit;
+  recorded.value_weighted = options.value_weighted;
   recorded.documents = prepared(std::move(documents), model, tokenizer, options);
   require_memory(bytes_needed(model, chosen, recorded, options.vectors), recorded,
                  options.max_bytes);
@@ -233,6 +238,12 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
     }
   }
   return recorded;
+}
+
+// Unit of a document's cells: if no characters were joined, they are tokens.
+TextUnit unit_of(TextUnit unit, const RecordedDocument& document) {
+  const bool is_joined = document.cells.size() < document.ids.size();
+  return unit == TextUnit::character && !is_joined ? TextUnit::token : unit;
 }
 
 }  // namespace
@@ -273,7 +284,8 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
   const RecordedDocument& one = documents[static_cast<std::size_t>(document)];
   const Index length = std::ssize(one.cells);
   AttentionMaps maps{std::move(title), one.labels(), {}};
-  maps.unit = unit;
+  maps.unit = unit_of(unit, one);
+  maps.value_weighted = value_weighted;
   for (const RecordedLayer& layer : layers) {
     const Index width = layer.weights.size(-1);
     const auto heads = static_cast<Index>(layer.heads.size());
@@ -294,6 +306,24 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
     }
   }
   return maps;
+}
+
+AttentionMaps RecordedAttention::whole_maps(Index document, const Tokenizer& tokenizer,
+                                            std::string title) const {
+  AttentionMaps result = maps(document, std::move(title));
+  if (unit != TextUnit::token || layers.empty() || layers.front().queries.defined()) {
+    return result;
+  }
+  RecordedDocument whole = documents[static_cast<std::size_t>(document)];
+  whole.cells = token_cells(tokenizer, whole.ids, TextUnit::character);
+  result.unit = unit_of(TextUnit::character, whole);
+  if (result.unit != TextUnit::token) {
+    result.tokens = whole.labels();
+    for (LayerAttention& layer : result.layers) {
+      layer.weights = merged_weights(layer.weights, whole.cells);
+    }
+  }
+  return result;
 }
 
 RecordedAttention record_attention_batch(const LanguageModel& model, const Tokenizer& tokenizer,

@@ -16,10 +16,12 @@ using SpotValues = std::map<Spot, std::vector<Tensor>>;
 // gradient of the value.
 class KeepSpots final : public ForwardHook {
  public:
-  explicit KeepSpots(std::function<bool(Point, Index)> wants, bool with_leaves = false)
-      : wants_(std::move(wants)), with_leaves_(with_leaves) {}
+  explicit KeepSpots(std::function<bool(Point, Index)> wants, bool with_leaves = false,
+                     bool in_family_units = false)
+      : wants_(std::move(wants)), with_leaves_(with_leaves), in_family_units_(in_family_units) {}
 
   bool wants(Point point, Index layer) const override { return wants_(point, layer); }
+  bool in_family_units() const override { return in_family_units_; }
   Tensor visit(const Place& place, const Tensor& value) override;
 
   SpotValues values;
@@ -28,6 +30,7 @@ class KeepSpots final : public ForwardHook {
  private:
   std::function<bool(Point, Index)> wants_;
   bool with_leaves_;
+  bool in_family_units_;
 };
 
 // Freezes all weights of a model during its lifetime: backward passes leave out their gradients.

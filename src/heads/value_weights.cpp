@@ -19,7 +19,9 @@ std::vector<double> relative_norms(const Gpt& model, const Tensor& values, Index
                                    const Tensor& output) {
   const Index key = model.heads().key_place(layer, place);
   const HeadMatrices matrices = head_matrices(model, layer, place, DType::float32, output);
-  const Tensor written = linear(convert(select(values, 1, key), DType::float32), matrices.output);
+  const double clip = model.config().qkv_clip;
+  const Tensor own = convert(select(values, 1, key), DType::float32);
+  const Tensor written = linear(clip > 0 ? clamp(own, -clip, clip) : own, matrices.output);
   std::vector<double> norms = sqrt(sum(written * written, {.axes = {1}})).to_vector();
   const double largest = std::ranges::max(norms);
   for (double& norm : norms) {

@@ -1,6 +1,9 @@
 #include "io/records.h"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,17 +16,62 @@
 namespace headlight {
 namespace {
 
-constexpr std::size_t kLongestRow = std::size_t{128} << 20;  // bytes
+constexpr Index kLongestRow = Index{128} << 20;  // bytes
+
+std::string file_ending(std::string_view name) {
+  return std::filesystem::path(lower_case(without_compression(name))).extension().string();
+}
+constexpr std::size_t kMostColumns = std::size_t{1} << 20;
 
 // Splits a text that arrives in pieces into rows of values.
 class TableReader {
  public:
   TableReader(const TextFile& file, const UseRecord& use)
-      : name_(file.name()),
-        separator_(lower_case(without_compression(file.path)).ends_with(".tsv") ? '\t' : ','),
-        use_(use) {}
+      : name_(file.name()), separator_(file_ending(file.path) == ".tsv" ? '\t' : '\0'), use_(use) {}
 
   void take(char c) {
+    if (separator_ != '\0') {
+      read(c);
+      return;
+    }
+    first_row_ += c;
+    check(std::ssize(first_row_) <= kLongestRow, "a row is longer than ", kLongestRow, " bytes");
+    is_in_quotes_ = is_in_quotes_ != (c == '"');
+    if (c == '\n' && !is_in_quotes_ && first_row_.find_first_not_of("\r\n") != std::string::npos) {
+      read_first_row();
+    }
+  }
+
+  void finish() {
+    if (separator_ == '\0') {
+      read_first_row();
+    }
+    check(state_ != State::quoted, "a value begins with a double quote and has no end");
+    if (state_ != State::begin || !values_.empty()) {
+      end_row();
+    }
+  }
+
+ private:
+  enum class State { begin, plain, quoted, after_quote };
+
+  // Chooses the separator that the first row has most of.
+  void read_first_row() {
+    std::array<std::pair<char, Index>, 3> counts{{{',', 0}, {';', 0}, {'\t', 0}}};
+    bool is_quoted = false;
+    for (const char c : first_row_) {
+      is_quoted = is_quoted != (c == '"');
+      for (auto& [separator, count] : counts) {
+        count += c == separator && !is_quoted ? 1 : 0;
+      }
+    }
+    separator_ = std::ranges::max_element(counts, {}, &std::pair<char, Index>::second)->first;
+    for (const char c : std::exchange(first_row_, {})) {
+      read(c);
+    }
+  }
+
+  void read(char c) {
     check(++size_ <= kLongestRow, "a row is longer than ", kLongestRow, " bytes");
     line_ += c == '\n' ? 1 : 0;
     if (state_ == State::quoted && c != '"') {
@@ -47,16 +95,6 @@ class TableReader {
     }
   }
 
-  void finish() {
-    check(state_ != State::quoted, "a value begins with a double quote and has no end");
-    if (state_ != State::begin || !values_.empty()) {
-      end_row();
-    }
-  }
-
- private:
-  enum class State { begin, plain, quoted, after_quote };
-
   std::string where() const { return concat_text(name_, ": line ", row_line_); }
 
   // Runs for every character, so it makes no text unless the condition is false.
@@ -68,6 +106,7 @@ class TableReader {
   }
 
   void end_value() {
+    check(values_.size() < kMostColumns, "a row has more than ", kMostColumns, " values");
     values_.push_back(std::exchange(value_, {}));
     state_ = State::begin;
   }
@@ -86,10 +125,11 @@ class TableReader {
 
   void name_columns() {
     columns_ = values_;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const bool is_new = std::count(columns_.begin(), columns_.end(), columns_[i]) == 1;
-      check(is_new, "expected different names of columns, got ", quoted_text(columns_[i]),
-            " twice");
+    std::set<std::string_view> names;
+    for (const std::string& name : columns_) {
+      if (!names.insert(name).second) {
+        check(false, "expected different names of columns, got ", quoted_text(name), " twice");
+      }
     }
   }
 
@@ -104,20 +144,140 @@ class TableReader {
   }
 
   std::string name_;
-  char separator_;
+  char separator_;  // '\0': not known yet
+  std::string first_row_;
+  bool is_in_quotes_ = false;  // in first_row_
   const UseRecord& use_;
   State state_ = State::begin;  // of the present value
   std::string value_;
   std::vector<std::string> values_;   // before the present one
   std::vector<std::string> columns_;  // names, from the first row
-  std::size_t size_ = 0;              // bytes in the row
+  Index size_ = 0;                    // bytes in the row
   Index line_ = 1;                    // of the next character
   Index row_line_ = 1;                // where the row begins
 };
 
-void read_table(const TextFile& file, const UseRecord& use) {
-  TableReader reader(file, use);
-  read_text(file, {.cut = StreamCut::character}, [&](const TextPart& part) {
+// Cuts a text that arrives in pieces into the values of one JSON list, or into values one after
+// another.
+class JsonReader {
+ public:
+  JsonReader(const TextFile& file, const UseRecord& use) : name_(file.name()), use_(use) {}
+
+  void take(char c) {
+    line_ += c == '\n' ? 1 : 0;
+    if (value_.empty()) {
+      between(c);
+      return;
+    }
+    if (depth_ == 0 && !is_string_ && ends_scalar(c)) {
+      end_value();
+      between(c);
+      return;
+    }
+    add(c);
+  }
+
+  void finish() {
+    if (!value_.empty()) {
+      end_value();
+    }
+    require(!is_list_ || is_closed_, name_, ": begins with a list that has no end");
+  }
+
+ private:
+  static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+  static bool ends_scalar(char c) { return is_blank(c) || c == ',' || c == ']'; }
+
+  // Takes a character outside of values.
+  void between(char c) {
+    if (is_blank(c)) {
+      return;
+    }
+    if (c == '[' && !is_list_ && count_ == 0) {
+      is_list_ = true;
+      return;
+    }
+    const bool is_mark = is_list_ && !is_closed_ && (c == ',' || c == ']');
+    if (is_mark) {
+      require(c == ']' ? !needs_value_ : needs_comma_, place(), ": expected a record, got '", c,
+              "'");
+      is_closed_ = c == ']';
+      needs_value_ = c == ',';
+      needs_comma_ = false;
+      return;
+    }
+    require(!is_closed_, place(), ": expected nothing after the list, got '", c, "'");
+    require(!needs_comma_, place(), ": expected a comma between records, got '", c, "'");
+    value_line_ = line_;
+    add(c);
+  }
+
+  void add(char c) {
+    value_ += c;
+    if (std::ssize(value_) > kLongestRow) {
+      fail(place(), ": a record is longer than ", kLongestRow, " bytes");
+    }
+    if (is_string_) {
+      is_string_ = is_escaped_ || c != '"';
+      is_escaped_ = c == '\\' && !is_escaped_;
+    } else {
+      is_string_ = c == '"';
+      depth_ += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    }
+    const bool may_end = c == '}' || c == ']' || c == '"';
+    if (may_end && depth_ <= 0 && !is_string_) {
+      end_value();
+    }
+  }
+
+  std::string place() const {
+    return is_list_ ? concat_text(name_, ": record ", count_ + 1)
+                    : concat_text(name_, ": line ", value_line_);
+  }
+
+  void end_value() {
+    const std::string where = place();
+    const Json value = parse_json(std::exchange(value_, {}), where);
+    depth_ = 0;
+    needs_comma_ = is_list_;
+    needs_value_ = false;
+    ++count_;
+    is_list_ || count_ > 1 ? use_(value, where) : use_first(value, where);
+  }
+
+  // Calls use() for an object, or for the records of a list in it.
+  void use_first(const Json& value, const std::string& where) {
+    for (const char* key : {"data", "train", "rows", "examples"}) {
+      const Json* list = value.find(key);
+      if (list != nullptr && list->is_array() && !list->empty() && list->front().is_object()) {
+        for (std::size_t i = 0; i < list->size(); ++i) {
+          use_((*list)[i], concat_text(name_, ": \"", key, "\" record ", i + 1));
+        }
+        return;
+      }
+    }
+    use_(value, where);
+  }
+
+  std::string name_;
+  const UseRecord& use_;
+  std::string value_;  // the present one; "" between values
+  Index depth_ = 0;
+  bool is_string_ = false;
+  bool is_escaped_ = false;
+  bool is_list_ = false;
+  bool is_closed_ = false;
+  bool needs_comma_ = false;
+  bool needs_value_ = false;
+  Index count_ = 0;  // values
+  Index line_ = 1;
+  Index value_line_ = 1;
+};
+
+template <class Reader>
+void read_with(const TextFile& file, const UseRecord& use) {
+  Reader reader(file, use);
+  read_characters(file, [&](const TextPart& part) {
     for (const char c : part.text) {
       reader.take(c);
     }
@@ -127,9 +287,35 @@ void read_table(const TextFile& file, const UseRecord& use) {
 
 }  // namespace
 
+bool has_records_name(std::string_view name) {
+  return is_json_lines_name(name) || is_table_name(name) || file_ending(name) == ".json";
+}
+
+bool is_json_of_texts(const TextFile& file) {
+  bool has_text = false;
+  struct Found {};  // ends the reading
+  if (file.is_standard_input() || file_ending(file.path) != ".json") {
+    return false;
+  }
+  try {
+    read_records(file, [&](const Json& record, const std::string&) {
+      const Json* text = record.find("text");
+      has_text = record.is_string() || (text != nullptr && text->is_string());
+      throw Found();
+    });
+  } catch (const Found&) {
+  } catch (const Error&) {  // another file
+  }
+  return has_text;
+}
+
 void read_records(const TextFile& file, const UseRecord& use) {
   if (is_table_name(file.path)) {
-    read_table(file, use);
+    read_with<TableReader>(file, use);
+    return;
+  }
+  if (file_ending(file.path) == ".json") {
+    read_with<JsonReader>(file, use);
     return;
   }
   read_lines(file, [&](std::string_view line, Index number) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "headlight/io/text_files.h"
@@ -11,14 +12,22 @@ namespace headlight {
 // A record, and its place for messages: "NAME: line 3".
 using UseRecord = std::function<void(const Json& record, const std::string& where)>;
 
+// True for names of files with records: JSON lines, .json and tables, also followed by .gz or .zst.
+bool has_records_name(std::string_view name);
+
+// True for a file named .json whose first record is a text or has one under "text".
+bool is_json_of_texts(const TextFile& file);
+
 // Calls `use` for each record of a file: the JSON value of each line, or each row of a table
-// (is_table_name) as an object of strings. Throws Error as read_lines() does, and "NAME: line 3:
-// ..." for a line that is not JSON.
+// (is_table_name) as an object of strings. A file named .json is a list of records, records one
+// after another (JSON lines), or an object with a list under "data", "train", "rows" or
+// "examples". Throws Error as read_lines() does, and "NAME: line 3: ..." for text that is not JSON.
 //
-// The first row of a table names the columns. Values are separated by commas, or by tabs in a file
-// named .tsv (RFC 4180). Values in double quotes may contain separators, line ends and doubled
-// quotes. Blank lines are skipped. Throws Error for a column without a unique name, a row with
-// another number of values, text around quotes and rows above 128 MiB.
+// The first row of a table names the columns. Values are separated by tabs in a file named .tsv,
+// else by commas, semicolons or tabs, whichever the first row has most of (RFC 4180). Values in
+// double quotes may contain separators, line ends and doubled quotes. Blank lines are skipped.
+// Throws Error for a column without a unique name, a row with another number of values, text
+// around quotes, rows and records above 128 MiB, and rows of more than 1,048,576 values.
 void read_records(const TextFile& file, const UseRecord& use);
 
 }  // namespace headlight

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_set>
 
+#include "base/keyed_hash.h"
 #include "base/printable.h"
 #include "headlight/base/error.h"
 
@@ -39,7 +39,7 @@ void check_tensor_name(const std::filesystem::path& path, std::string_view name)
 void check_tensors(const std::filesystem::path& path, const NamedTensors& tensors) {
   require(tensors.size() <= kMaxTensors, shown(path), ": ", tensors.size(), " tensors, at most ",
           kMaxTensors, " can be written");
-  std::unordered_set<std::string_view> names;
+  TextSet names;
   for (const auto& [name, tensor] : tensors) {
     check_tensor_name(path, name);
     require(tensor.defined(), shown(path), ": tensor ", in_quotes(name), " is undefined");

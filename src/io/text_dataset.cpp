@@ -88,7 +88,7 @@ bool looks_for_separator(const TextFile& file, const TextFormat& format,
     return false;
   }
   const std::vector<TextSegment> segments =
-      special_segments(tokenizer, separator, tokenizer.reads_special());
+      special_segments(tokenizer, separator, {.read_special = tokenizer.reads_special()});
   return segments.size() != 1 || segments.front().id < 0;  // else it is read as a token
 }
 
@@ -200,6 +200,16 @@ Masking masking_of(const Tokenizer& tokenizer) {
           "the tokenizer has no mask token, which stands for a hidden token");
   return {.token = *tokenizer.mask_token(),
           .kept = transformed(special_tokens_of(tokenizer), &AddedToken::id)};
+}
+
+TokenDataset whole_sequences(TokenDataset data, const GptConfig& model,
+                             const Tokenizer& tokenizer) {
+  if (model.causal) {
+    return data;
+  }
+  const bool has_ends = tokenizer.prepends_begin_token();
+  return closed_windows(std::move(data), has_ends ? tokenizer.begin_token() : std::nullopt,
+                        has_ends ? tokenizer.closing_token() : std::nullopt, model.block_size);
 }
 
 }  // namespace headlight

@@ -284,8 +284,12 @@ void read_lines(const TextFile& file, const UseLine& use) {
   }
 }
 
+void read_characters(const TextFile& file, const UseText& use) {
+  read_plain(file, {.cut = StreamCut::character}, use);
+}
+
 bool TextFormat::is_json_lines(const TextFile& file) const {
-  return !jsonl.empty() || is_json_lines_name(file.path);
+  return !jsonl.empty() || is_json_lines_name(file.path) || is_json_of_texts(file);
 }
 
 bool TextFormat::gives_documents(const TextFile& file) const {

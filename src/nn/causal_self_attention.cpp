@@ -126,10 +126,10 @@ Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& o
                                     const ForwardContext& context,
                                     const std::optional<NormParameters>& norm) const {
   Tensor qkv = project(c_attn_, x, context, norm);
+  qkv = parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook);
   if (plan_.clip > 0) {
     qkv = clamp(qkv, -plan_.clip, plan_.clip);
   }
-  qkv = parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook);
   if (q_norm_ && !qk_norm_last_) {
     qkv = queries_and_keys_normalized(qkv);
   }

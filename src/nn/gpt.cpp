@@ -10,10 +10,13 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "nn/block_order.h"
+#include "nn/trained_rows.h"
 
 namespace headlight {
 namespace {
 
+constexpr const char* kNoHead =
+    "this model has no head that predicts tokens; only its hidden states have a meaning";
 constexpr double kInitialDeviation = 0.02;
 constexpr std::uint64_t kInitializationStream = 1;
 
@@ -109,6 +112,13 @@ void Gpt::initialize(std::uint64_t seed) {
   }
 }
 
+void Gpt::train_rows(const std::vector<std::int32_t>& ids) {
+  wte_.train_rows(ids);
+  if (lm_head_ && !lm_head_->bias.defined()) {
+    lm_head_->train_rows(ids);
+  }
+}
+
 // Returns the layer that has a matrix.
 const Linear& Gpt::linear_of(const Weight& weight) const {
   const auto part = std::string_view(weight.name).substr(0, weight.name.rfind('.'));
@@ -151,7 +161,8 @@ Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
     hook->begin(batch);
   }
   Tensor x = wte_.forward(batch.tokens);
-  x = visited(hook, {Point::embed}, config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
+  x = visited(hook, place_of(Point::embed, 0, config_.residual_multiplier),
+              config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
   x = wpe_ ? x + wpe_->forward(batch.positions) : x;
   x = wse_ ? x + slice(wse_->weight, 0, 0, 1) : x;
   return ln_e_ ? ln_e_->forward(x) : x;
@@ -178,6 +189,7 @@ Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Ba
   HookPair hooks(attached(), context.hook);
   ForwardContext inner = context;
   inner.hook = hooks.get();
+  inner.residual_multiplier = config_.residual_multiplier;
   if (inner.hook != nullptr) {
     inner.hook->begin(batch);
   }
@@ -233,7 +245,9 @@ Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const Batch& batch,
 Tensor Gpt::finished(const Tensor& residual, ForwardHook* hook) const {
   Tensor x = residual;
   if (ln_f_) {
-    x = ln_f_->forward(residual, hook, kFinalNorm);
+    NormPoints points = kFinalNorm;
+    points.residual_multiplier = config_.residual_multiplier;
+    x = ln_f_->forward(residual, hook, points);
   } else if (head_transform_) {
     x = head_norm_->forward(activate(head_transform_->forward(residual), config_.activation));
   }
@@ -267,6 +281,7 @@ Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const
 }
 
 Tensor Gpt::head_product(const Tensor& hidden, Precision precision) const {
+  require(config_.has_head(), kNoHead);
   return stored_head() != nullptr ? stored_head()->product(hidden, precision)
                                   : linear(hidden, head_weight(), head_bias(), precision);
 }
@@ -278,9 +293,11 @@ Tensor Gpt::head_logits(const Tensor& hidden, Precision precision) const {
 
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
+  require(config_.has_head(), kNoHead);
   HookPair hooks(attached(), context.hook);
-  if (wants_any(hooks.get(), {Point::logits}, 0) || head_bias().defined() ||
-      stored_head() != nullptr) {
+  const bool is_packed =
+      stored_head() != nullptr && dynamic_cast<const TrainedRows*>(stored_head()) == nullptr;
+  if (wants_any(hooks.get(), {Point::logits}, 0) || head_bias().defined() || is_packed) {
     return LanguageModel::loss(batch, context, normalizer);
   }
   return linear_cross_entropy(hidden(batch, context), head_weight(), batch.targets,

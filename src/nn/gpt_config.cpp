@@ -254,6 +254,7 @@ GptConfig GptConfig::canonical() const {
   drop(config.head_width, n_head > 0 && n_embd % n_head == 0 ? n_embd / n_head : 0);
   drop(config.embedding_scale, 1.0);
   drop(config.logit_scale, 1.0);
+  drop(config.residual_multiplier, 1.0);
   // These norms have no bias, so that `bias` is redundant.
   config.bias = norm_type == NormKind::rms || !norm_weights ? qkv_bias.value_or(bias) : bias;
   for (std::optional<bool>* bias_of_part :
@@ -316,6 +317,7 @@ void GptConfig::validate() const {
   require_value(!gated_mlp || mlp, "gated_mlp", "needs MLPs");
   require_range("embedding_scale", embedding_scale, 0.0, kLargestScale);
   require_range("logit_scale", logit_scale, 0.0, kLargestScale);
+  require_range("residual_multiplier", residual_multiplier, 0.0, kLargestScale);
   require_cap("logit_cap", logit_cap);
   require_cap("attention_cap", attention_cap);
   require_range("qkv_clip", qkv_clip, 0.0, kLargestScale);

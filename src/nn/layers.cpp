@@ -5,6 +5,7 @@
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/reduce.h"
+#include "nn/trained_rows.h"
 
 namespace headlight {
 
@@ -40,6 +41,12 @@ void Embedding::store(std::shared_ptr<const StoredWeight> stored) {
   weight.release_elements();
 }
 
+void Embedding::train_rows(const std::vector<std::int32_t>& ids) {
+  const auto stored = std::make_shared<const TrainedRows>(weight, ids);
+  register_parameter("trained_rows", stored->parameter());
+  stored_ = stored;
+}
+
 LayerNorm::LayerNorm(const NormOptions& options)
     : epsilon_(options.epsilon), kind_(options.kind), gain_plus_one_(options.gain_plus_one) {
   if (options.affine) {
@@ -56,10 +63,12 @@ Tensor LayerNorm::forward(const Tensor& x) const { return normalize(x, norm()); 
 Tensor LayerNorm::forward(const Tensor& x, ForwardHook* hook, const NormPoints& points) const {
   const ReduceOptions last_axis{.axes = {-1}, .keepdim = true};
   Tensor result;
-  if (wants_any(hook, {points.scale}, points.layer)) {
+  if (wants_any(hook, {points.scale, points.normalized}, points.layer)) {
     const Tensor centred = kind_ == NormKind::layer ? x - mean(x, last_axis) : x;  // [N, C]
     const Tensor scale = sqrt(mean(centred * centred, last_axis) + epsilon_);      // [N, 1]
-    result = centred / visited(hook, {points.scale, points.layer}, scale);
+    result = centred /
+             visited(hook, place_of(points.scale, points.layer, points.residual_multiplier), scale);
+    result = visited(hook, {points.normalized, points.layer}, result);
     if (weight.defined()) {
       result = result * (gain_plus_one_ ? weight + 1 : weight);
     }
@@ -67,7 +76,7 @@ Tensor LayerNorm::forward(const Tensor& x, ForwardHook* hook, const NormPoints& 
   } else {
     result = forward(x);
   }
-  return visited(hook, {points.normalized, points.layer}, result);
+  return visited(hook, {points.result, points.layer}, result);
 }
 
 Tensor project(const Linear& linear, const Tensor& x, const ForwardContext& context,

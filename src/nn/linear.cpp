@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "headlight/ops/matmul.h"
+#include "nn/trained_rows.h"
 
 namespace headlight {
 namespace {
@@ -53,6 +54,12 @@ void Linear::store(std::shared_ptr<const StoredWeight> stored) {
           "[Linear] only a frozen weight can be stored in another form");
   stored_ = std::move(stored);
   weight.release_elements();
+}
+
+void Linear::train_rows(const std::vector<std::int32_t>& ids) {
+  const auto stored = std::make_shared<const TrainedRows>(weight, ids);
+  register_parameter("trained_rows", stored->parameter());
+  stored_ = stored;
 }
 
 void Linear::add_update(const std::string& name, LowRankUpdate update, double dropout,

@@ -44,9 +44,10 @@ void pack_all_matrices(Gpt& model, WeightFormat format);
 // Returns the other form of a parameter of a model, by its name; null if it has none.
 const StoredWeight* stored_form(const Module& model, std::string_view parameter);
 
-// Returns the panels of a weight, or of the head, if the model stores it as such, without low-rank
-// updates; else null.
+// Returns the panels of a weight, of the head or of the token embedding, if the model stores it as
+// such, without low-rank updates; else null.
 const PackedMatrix* packed_matrix(const Gpt& model, const Weight& weight);
 const PackedMatrix* packed_head(const Gpt& model);
+const PackedMatrix* packed_token_embedding(const Gpt& model);
 
 }  // namespace headlight

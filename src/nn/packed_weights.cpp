@@ -79,6 +79,10 @@ const PackedMatrix* packed_matrix(const Gpt& model, const Weight& weight) {
 
 const PackedMatrix* packed_head(const Gpt& model) { return panels_of(model.stored_head()); }
 
+const PackedMatrix* packed_token_embedding(const Gpt& model) {
+  return panels_of(model.stored_embedding());
+}
+
 void pack_all_matrices(Gpt& model, WeightFormat format) {
   for (const auto& [weight, tensor] : model.weights()) {
     Tensor(tensor).set_requires_grad(false);

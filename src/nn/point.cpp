@@ -18,11 +18,12 @@ struct HookName {
   PointItems items = PointItems::features;
 };
 
-// TransformerLens names, without "blocks.L."; the first name of a point is its official one.
+// TransformerLens names, without "blocks.L.".
 constexpr HookName kHookNames[] = {{"hook_embed", Point::embed},
                                    {"hook_resid_pre", Point::resid_pre},
                                    {"ln1.hook_scale", Point::ln1_scale},
-                                   {"ln1.hook_normalized", Point::ln1},
+                                   {"ln1.hook_normalized", Point::ln1_normalized},
+                                   {"ln1.hook_out", Point::ln1},
                                    {"attn.hook_q", Point::q, PointItems::heads},
                                    {"attn.hook_k", Point::k, PointItems::key_heads},
                                    {"attn.hook_v", Point::v, PointItems::key_heads},
@@ -35,17 +36,16 @@ constexpr HookName kHookNames[] = {{"hook_embed", Point::embed},
                                    {"hook_attn_out", Point::attn_out},
                                    {"hook_resid_mid", Point::resid_mid},
                                    {"ln2.hook_scale", Point::ln2_scale},
-                                   {"ln2.hook_normalized", Point::ln2},
+                                   {"ln2.hook_normalized", Point::ln2_normalized},
+                                   {"ln2.hook_out", Point::ln2},
                                    {"mlp.hook_pre", Point::mlp_pre},
                                    {"mlp.hook_post", Point::mlp_post},
                                    {"hook_mlp_out", Point::mlp_out},
                                    {"hook_resid_post", Point::resid_post},
                                    {"ln_final.hook_scale", Point::ln_final_scale},
-                                   {"ln_final.hook_normalized", Point::ln_final},
-                                   {"logits", Point::logits},
-                                   {"ln1.hook_out", Point::ln1},
-                                   {"ln2.hook_out", Point::ln2},
-                                   {"ln_final.hook_out", Point::ln_final}};
+                                   {"ln_final.hook_normalized", Point::ln_final_normalized},
+                                   {"ln_final.hook_out", Point::ln_final},
+                                   {"logits", Point::logits}};
 
 constexpr auto kOtherNames = std::to_array<Choice<Point>>({{"attn", Point::attn_out},
                                                            {"mlp", Point::mlp_out},
@@ -129,10 +129,7 @@ void take_numbers(std::string_view about, std::string_view text, std::string_vie
 
 }  // namespace
 
-bool is_in_layer(Point point) {
-  return point != Point::embed && point != Point::ln_final_scale && point != Point::ln_final &&
-         point != Point::logits;
-}
+bool is_in_layer(Point point) { return point != Point::embed && point < Point::ln_final_scale; }
 
 PointItems items_of(Point point) { return hook_name_of(point).items; }
 

@@ -57,7 +57,6 @@ void prepare_preferences(RunStart& start) {
     }
     return;
   }
-  start.memory.activations *= 2;  // a pair has two sequences
   start.preferences = std::make_unique<PreferenceTuning>(
       *start.model, start.config.dpo_beta, parse_name<Precision>("dtype", start.config.dtype));
   if (start.checkpoint.empty()) {

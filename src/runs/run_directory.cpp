@@ -8,7 +8,7 @@
 
 #include "base/printable.h"
 #include "files/posix_file.h"
-#include "formats/adapter.h"
+#include "formats/adapter/adapter.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/run_layout.h"

@@ -24,6 +24,7 @@
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/starting_model.h"
 #include "io/fingerprint.h"
+#include "runs/new_tokens.h"
 #include "runs/preference_reference.h"
 #include "runs/resume_plan.h"
 
@@ -100,10 +101,14 @@ void warn_of_rise(const TrainConfig& past, RunStart& start) {
 
 // Reads the checkpoint and records the changed settings. Returns the previous settings.
 TrainConfig go_on(RunStart& start) {
-  const TrainConfig past = read_past(start);
+  TrainConfig past = read_past(start);
   TrainConfig& config = start.config;
   if (config.init_from == kResume) {
     config.init_from = past.init_from;
+  }
+  if (config.lora_rank > 0 && config.init_from != past.init_from) {
+    start.base = config.init_from;  // moved; its weights are compared
+    past.init_from = config.init_from;
   }
   const Index done = start.state.iteration;
   keep_warmup(past, done, config);
@@ -126,7 +131,7 @@ TrainConfig go_on(RunStart& start) {
 // Gives the starting model the chat template of the settings.
 void use_chat_template(RunStart& start, LoadedModel& loaded) {
   const std::string& name = start.config.chat_template;
-  const std::string source = read_chat_template(name);
+  const std::string source = read_chat_template(name, loaded.tokenizer->chat_template());
   const std::string names = joined(ChatFormat(source, *loaded.tokenizer).missing_names(), ", ");
   require_value(start.config.lora_rank == 0 || names.empty(), "chat_template", "adds the tokens ",
                 names,
@@ -140,6 +145,15 @@ void use_chat_template(RunStart& start, LoadedModel& loaded) {
   }
 }
 
+// Throws Error unless the settings describe the adapter that the run continues.
+void require_same_adapter(const TrainConfig& config, const LoraOptions& adapter) {
+  require_value(config.lora_rank == adapter.rank, "lora_rank", "expected ", adapter.rank,
+                ", as in the adapter that the run continues, got ", config.lora_rank);
+  require_value(config.lora().scale() == adapter.scale(), "lora_alpha", "expected a scale of ",
+                adapter.scale(), ", as in the adapter that the run continues, got ",
+                config.lora().scale());
+}
+
 // Freezes the parameters that the run does not train, and adds the adapter that it trains.
 void choose_trained(RunStart& start, LoadedModel& loaded) {
   const TrainConfig& config = start.config;
@@ -150,17 +164,26 @@ void choose_trained(RunStart& start, LoadedModel& loaded) {
     }
     return;
   }
-  const bool resumes = !start.checkpoint.empty();
-  require_value(resumes || !is_adapter(loaded.directory), "init_from", shown(loaded.directory),
-                " is an adapter; make a whole model of it first (headlight export --to hf)");
-  const fs::path base =
-      find_model_directory(resumes ? base_of_adapter(start.checkpoint) : loaded.directory);
-  start.adapter =
-      plan_adapter(base, model.config(), config.lora(), {config.adapted(), config.train_parts});
+  // The adapter that the run continues: its own, or one of another run or of PEFT.
+  const fs::path earlier = is_adapter(loaded.directory) ? loaded.directory : fs::path();
+  const fs::path base = earlier.empty() ? loaded.directory : base_of_adapter(earlier, start.base);
+  AdaptedParts adapted{config.adapted(), config.train_parts};
+  std::vector<std::int32_t> tokens;
+  if (!earlier.empty()) {
+    const EarlierAdapter values = read_earlier_adapter(earlier);
+    require_same_adapter(config, values.options);
+    adapted.modules = values.modules;
+    tokens = values.tokens;
+  }
+  start.adapter = plan_adapter(base, model.config(), config.lora(), adapted);
   add_lora(model, start.adapter->places(), config.lora(),
            {static_cast<std::uint64_t>(config.seed), kLoraStream});
-  if (resumes) {
-    read_adapter(start.checkpoint, *start.adapter, model);
+  if (!tokens.empty()) {
+    model.train_rows(tokens);
+    start.adapter->tokens = std::move(tokens);
+  }
+  if (!earlier.empty()) {
+    read_adapter(earlier, *start.adapter, model);
   }
   if (const WeightFormat format = format_of(config.matrix_form());
       format != WeightFormat::float32) {
@@ -169,11 +192,11 @@ void choose_trained(RunStart& start, LoadedModel& loaded) {
 }
 
 // Returns the bytes of the weights with base_weights = stored, else 0.
-double stored_bytes(const TrainConfig& config, const fs::path& from) {
+double stored_bytes(const TrainConfig& config, const fs::path& from, const fs::path& base) {
   if (config.matrix_form() != MatrixForm::stored) {
     return 0;
   }
-  const std::optional<double> bytes = stored_weight_bytes(from, true);
+  const std::optional<double> bytes = stored_weight_bytes(from, true, base);
   require_value(bytes.has_value(), "base_weights",
                 "stored needs the blocks of a GGUF file, such as ", "Q4_K, which ", shown(from),
                 " does not have; choose float32, bfloat16 or int8");
@@ -187,8 +210,8 @@ LoadedModel initial_model(RunStart& start, Index processes) {
     return {};
   }
   const fs::path from = start.checkpoint.empty() ? fs::path(config.init_from) : start.checkpoint;
-  const bool resumes_adapter = config.lora_rank > 0 && !start.checkpoint.empty();
-  const double stored = stored_bytes(config, from);
+  const bool adds_adapter = config.lora_rank == 0;  // to the weights, instead of training it
+  const double stored = stored_bytes(config, from, start.base);
   LoadedModel loaded =
       load_model(from, {.adjust =
                             [&](GptConfig& model) {
@@ -196,9 +219,13 @@ LoadedModel initial_model(RunStart& start, Index processes) {
                                 start.notes.push_back(std::move(note));
                               }
                               start.memory = plan_memory(config, model, processes, stored);
-                              require_memory(start.memory);
+                              // The data decides how large a batch is; it is not read yet.
+                              MemoryPlan without_batch = start.memory;
+                              without_batch.activations = 0;
+                              require_memory(without_batch);
                             },
-                        .adapter = !resumes_adapter,
+                        .adapter = adds_adapter,
+                        .base = start.base,
                         .matrices = stored > 0 ? std::optional(MatrixForm::stored) : std::nullopt,
                         .layers_only = true,
                         .warn = [&](const std::string& line) { start.warnings.push_back(line); }});
@@ -294,6 +321,20 @@ std::vector<std::pair<std::string, std::string>> identity_of(const RunStart& sta
           {"weights", fingerprint(*start.model)}};
 }
 
+// Completes the memory plan with the data: its bytes, and the size of its largest batch. Throws
+// Error if the plan exceeds the available memory.
+void require_memory_with_data(RunStart& start, double bytes) {
+  const BatcherOptions options = start.config.batcher();
+  Index tokens = most_batch_tokens(start.data.train, options);
+  if (!start.data.validation.sequences.empty()) {
+    tokens = std::max(tokens, most_batch_tokens(start.data.validation, options));
+  }
+  start.memory.activations *=
+      static_cast<double>(tokens) / static_cast<double>(options.batch_size * options.block_size);
+  start.memory.data = bytes;
+  require_memory(start.memory);
+}
+
 // Sets max_iters from epochs, and an eval_interval that was not given.
 void set_length(RunStart& start) {
   TrainConfig& config = start.config;
@@ -354,17 +395,18 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
   require_vocabulary(start.config, ids);
   require_prompt(start.config, *start.data.tokenizer);
   start.model = std::move(loaded.model);
+  if (start.model != nullptr) {
+    train_new_tokens(start, *start.model);
+  }
   prepare_preferences(start);
   if (start.model == nullptr) {
     const GptConfig model = start.config.model(ids);
     start.memory = plan_memory(start.config, model, processes);
     start.memory.available += start.memory.available > 0 ? data : 0;  // already allocated
-    start.memory.data = data;
-    require_memory(start.memory);
+    require_memory_with_data(start, data);
     start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(start.config.seed));
   } else {
-    start.memory.data = data;
-    require_memory(start.memory);
+    require_memory_with_data(start, data);
   }
   start.state.config = to_toml(start.config);
   start.state.build = build_description();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/adapter.h"
+#include "formats/adapter/adapter.h"
 #include "headlight/cluster/processes.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/train/memory_plan.h"
@@ -22,6 +22,7 @@ struct RunStart {
   TrainConfig config;
   std::unique_ptr<Gpt> model;
   std::optional<Adapter> adapter;  // what the run trains with lora_rank, instead of the weights
+  std::filesystem::path base;      // base model of that adapter, if it has moved
   TrainingData data;
   // For pairs of answers: the loss, and the reference by the name of the dataset.
   std::unique_ptr<PreferenceTuning> preferences;

@@ -39,10 +39,10 @@ void SampleWriter::before_checkpoint() {
 std::string SampleWriter::sample(Index iteration) const {
   Decoder decoder(*model_);
   const std::string& prompt = config_->sample_prompt;
-  const GenerateResult result =
-      generate(decoder, *tokenizer_, prompt,
-               {.max_new_tokens = config_->sample_tokens,
-                .sampling = {.seed = static_cast<std::uint64_t>(config_->seed)}});
+  GenerateOptions options;
+  options.max_new_tokens = config_->sample_tokens;
+  options.sampling.seed = static_cast<std::uint64_t>(config_->seed);
+  const GenerateResult result = generate(decoder, *tokenizer_, prompt, options);
   return Json{{"iteration", iteration}, {"prompt", prompt}, {"text", prompt + result.text}}.dump();
 }
 

@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "base/split.h"
+#include "formats/adapter/adapter.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_files.h"
 #include "headlight/runs/config_source.h"
-#include "runs/conversations.h"
+#include "runs/conversations/conversations.h"
 
 namespace headlight {
 namespace {
@@ -103,6 +104,15 @@ void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path&
                 ", as in the model that the run starts from, got ", run.tokenizer);
 }
 
+// Copies the scale of an adapter that the run continues.
+void adopt_adapter(TrainConfig& config, const std::filesystem::path& adapter,
+                   const std::vector<std::string>& given) {
+  const LoraOptions options = read_earlier_adapter(adapter).options;
+  const auto is_given = [&](std::string_view key) { return std::ranges::count(given, key) > 0; };
+  config.lora_alpha = is_given("lora_alpha") ? config.lora_alpha : options.alpha;
+  config.rslora = is_given("rslora") ? config.rslora : options.rslora;
+}
+
 }  // namespace
 
 bool starts_from_model(const TrainConfig& config) { return config.init_from != "scratch"; }
@@ -118,7 +128,14 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
   if (is_given("tokenizer")) {
     require_same_tokenizer(config, directory);
   }
-  const GptConfig of_file = with_context_of(config, read_effective_config(directory)).canonical();
+  const bool continues_adapter = config.lora_rank > 0 && is_adapter(directory);
+  if (continues_adapter) {
+    adopt_adapter(config, directory, given);
+  }
+  const GptConfig of_file =
+      with_context_of(config, continues_adapter ? read_effective_config(base_of_adapter(directory))
+                                                : read_effective_config(directory))
+          .canonical();
   const TrainConfig model = train_config_of(of_file);
   std::vector<std::string> adopted;
   for (const ConfigField& field : config_fields()) {

@@ -13,7 +13,7 @@
 #include "headlight/runs/small_text.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
-#include "runs/conversations.h"
+#include "runs/conversations/conversations.h"
 
 namespace headlight {
 namespace {
@@ -256,6 +256,9 @@ class SplitReader {
         datasets.push_back(read_chat(file));
       } else {
         texts.push_back(file);
+        if (std::string line = warning_of_texts(file); !line.empty() && config_.jsonl.empty()) {
+          data_.warnings.push_back(std::move(line));
+        }
       }
     });
     if (!texts.empty()) {

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/lower_case.h"
 #include "base/split.h"
+#include "headlight/base/memory.h"
 #include "serve/api_error.h"
 #include "serve/json_answer.h"
 #include "serve/page_files.h"
@@ -14,6 +15,8 @@ namespace headlight::serve {
 namespace {
 
 constexpr Index kMostUnread = 64;  // bodies; at 1 MiB each, HttpLimits::all_body_bytes
+constexpr std::size_t kLargeBody = std::size_t{64} << 10U;
+constexpr double kSecondsToRead = 10;
 
 HttpResponse response_of(const Json& json) { return json_response(json.dump()); }
 
@@ -44,6 +47,14 @@ const std::map<std::string, EmbeddedFile, std::less<>>& served_files() {
   return all;
 }
 
+// Returns index.html in a language.
+std::string index_page(std::string_view language) {
+  constexpr std::string_view kEnglish = "<html lang=\"en\">";
+  std::string page(served_files().at("/index.html").contents);
+  return page.replace(page.find(kEnglish), kEnglish.size(),
+                      concat_text("<html lang=\"", language, "\">"));
+}
+
 // Returns the paths that need no key.
 std::vector<std::string> open_paths() {
   std::vector<std::string> paths{"/health", "/api/login"};
@@ -69,7 +80,8 @@ Api::Api(const ServeOptions& options, const HttpServer& http)
       http_(http),
       access_(options, http.port(), open_paths()),
       runs_(options.runs),
-      reader_(kMostUnread) {}
+      reader_(kMostUnread),
+      large_reader_(kMostUnread) {}
 
 void Api::start(const std::vector<ServedModel>& models) {
   questions_.emplace(models, options_);
@@ -131,12 +143,24 @@ void Api::handle(const HttpRequest& request, const Exchange& exchange) {
       (this->*route.handler)(request, exchange);
       return;
     }
-    reader_.run([this, handler = route.handler, request, exchange] {
-      if (!exchange->gone()) {
-        answer_or_refuse(exchange, [&] { (this->*handler)(request, exchange); });
-      }
-    });
+    read_later(route.handler, request, exchange);
   });
+}
+
+void Api::read_later(Handler handler, const HttpRequest& request, const Exchange& exchange) {
+  const bool is_large = request.body.size() > kLargeBody;
+  (is_large ? large_reader_ : reader_)
+      .run([this, handler, is_large, wanted = request, exchange]() mutable {
+        if (!exchange->gone()) {
+          wanted.budget = WorkBudget("body", kSecondsToRead,
+                                     [this, exchange] { return !exchange->gone() && !stopping_; });
+          answer_or_refuse(exchange, [&] { (this->*handler)(wanted, exchange); });
+        }
+        if (is_large) {
+          wanted = {};
+          release_free_memory();
+        }
+      });
 }
 
 void Api::answer_or_refuse(const Exchange& exchange, const std::function<void()>& answer) {
@@ -157,7 +181,8 @@ void Api::get_file(const HttpRequest& request, const Exchange& exchange) {
   const EmbeddedFile& file = served_files().at(request.path);
   exchange->send({.status = 200,
                   .headers = {{"Content-Type", type_of_file(file.name)}},
-                  .body = std::string(file.contents)});
+                  .body = file.name == "index.html" ? index_page(options_.page_language)
+                                                    : std::string(file.contents)});
 }
 
 void Api::get_health(const HttpRequest&, const Exchange& exchange) {

@@ -16,8 +16,9 @@
 
 namespace headlight::serve {
 
-// Handlers of all HTTP paths, and the threads that they use. The reader's thread handles bodies
-// with texts. Work that needs a model goes to the computing thread.
+// Handlers of all HTTP paths, and the threads that they use. The readers' threads handle bodies
+// with texts: large bodies have their own, so that others do not wait for them. Work that needs a
+// model goes to the computing thread.
 class Api {
  public:
   // `options` and `http` must outlive this.
@@ -40,7 +41,9 @@ class Api {
   }
   // Ends the threads for bodies and models.
   void stop() {
+    stopping_ = true;
     reader_.stop();
+    large_reader_.stop();
     if (questions_) {
       questions_->compute().stop();
     }
@@ -61,6 +64,8 @@ class Api {
   static Route route_of(std::string_view path);
   // Sends the error response if answer() throws.
   void answer_or_refuse(const Exchange& exchange, const std::function<void()>& answer);
+  // Queues a request with texts for a reader.
+  void read_later(Handler handler, const HttpRequest& request, const Exchange& exchange);
 
   void ask(const HttpRequest& request, const Exchange& exchange);
   void get_file(const HttpRequest& request, const Exchange& exchange);
@@ -75,11 +80,13 @@ class Api {
   Access access_;
   Metrics metrics_;
   std::atomic<bool> closing_{false};
+  std::atomic<bool> stopping_{false};  // ends the work on bodies
   std::atomic<bool> started_{false};
-  // Members are destroyed in reverse order: the reader hands requests to the others.
+  // Members are destroyed in reverse order: the readers hand requests to the others.
   RunFeed runs_;
   std::optional<Questions> questions_;  // empty before start()
   BodyReader reader_;
+  BodyReader large_reader_;
 };
 
 }  // namespace headlight::serve

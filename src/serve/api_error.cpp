@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/json.h"
+#include "headlight/generate/sampler.h"
 
 namespace headlight::serve {
 namespace {
@@ -53,6 +54,10 @@ HttpResponse current_error_response() {
     throw;
   } catch (const ApiError& error) {
     return error.response();
+  } catch (const OutOfMemory& error) {
+    return error_response(503, error.what());
+  } catch (const ModelFault& error) {
+    return error_response(500, error.what());
   } catch (const Error& error) {
     return error_response(400, error.what(), error.about());
   } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headlight/base/memory.h"
 #include "headlight/tensor/storage.h"
 #include "serve/api_error.h"
 
@@ -22,8 +23,15 @@ EngineStatus sum(const EngineStatus& a, const EngineStatus& b) {
 // Positions of a prompt in a pass of its own. Other sequences wait for them, so this is the
 // smallest number with about the full speed per position.
 constexpr Index kPromptChunk = 64;
+// Memory of an ended request that is returned to the system.
+constexpr std::size_t kLargeRequest = std::size_t{1} << 20U;
 // Positions of prompts in a step of texts.
 constexpr Index kStepTokens = 32;
+
+// Returns the slots that one client's request leaves to others.
+Index kept_places(const ServeOptions& options) {
+  return options.slots > 1 ? std::max<Index>(1, options.slots / 8) : 0;
+}
 
 }  // namespace
 
@@ -49,6 +57,7 @@ void Compute::make_engine(std::size_t model) {
   models_[model].engine =
       std::make_unique<Engine>(models_[model].decoder, *served_[model].loaded.tokenizer,
                                EngineOptions{.max_batch = options_.slots,
+                                             .group_batch = options_.slots - kept_places(options_),
                                              .prompt_chunk = kPromptChunk,
                                              .step_tokens = kStepTokens,
                                              .context_tokens = options_.context_tokens});
@@ -58,8 +67,11 @@ void Compute::make_engine(std::size_t model) {
 void Compute::drop_all(std::size_t model) {
   make_engine(model);
   const std::lock_guard lock(mutex_);
-  status_.requests -= static_cast<Index>(
-      std::erase_if(running_, [&](const auto& entry) { return entry.second.model == model; }));
+  status_.requests -= static_cast<Index>(std::erase_if(running_, [&](const auto& entry) {
+    const bool is_dropped = entry.second.model == model;
+    give_back(is_dropped ? entry.second.bytes : 0);
+    return is_dropped;
+  }));
 }
 
 void Compute::stop() {
@@ -73,7 +85,22 @@ void Compute::stop() {
   }
 }
 
-Compute::Ticket Compute::begin(std::size_t model, std::vector<Request> requests) {
+// Counts the memory of a request or job; call with the lock held. A single one always fits.
+void Compute::reserve(std::size_t bytes) {
+  if (bytes_ > 0 && bytes_ + bytes > static_cast<std::size_t>(options_.queue_bytes)) {
+    throw ApiError(429, "queue_full", "the waiting requests take too much memory: try again later");
+  }
+  bytes_ += bytes;
+}
+
+// Ends the memory of a request or job; call with the lock held.
+void Compute::give_back(std::size_t bytes) {
+  bytes_ -= bytes;
+  has_unused_memory_ = has_unused_memory_ || bytes >= kLargeRequest;
+}
+
+Compute::Ticket Compute::begin(std::size_t model, std::vector<Request> requests,
+                               std::size_t bytes) {
   for (const Request& request : requests) {
     request.options.validate();
     const Index needed = Engine::context_of(request, served_[model].loaded.model->block_size());
@@ -89,10 +116,11 @@ Compute::Ticket Compute::begin(std::size_t model, std::vector<Request> requests)
   if (status_.requests >= most_requests() || stopping_) {
     throw ApiError(429, "queue_full", "the server is busy: try again later");
   }
+  reserve(bytes);
   ++status_.requests;
   const Ticket ticket = ++last_ticket_;
-  inbox_.push_back([this, ticket, model, moved = std::move(requests)]() mutable {
-    begin_now(ticket, model, std::move(moved));
+  inbox_.push_back([this, ticket, model, moved = std::move(requests), bytes]() mutable {
+    begin_now(ticket, model, std::move(moved), bytes);
   });
   wake_.notify_all();
   return ticket;
@@ -120,6 +148,7 @@ void Compute::run(Urgency urgency, Job job) {
   if (std::ssize(jobs) >= most_requests() || stopping_) {
     throw ApiError(429, "queue_full", "too many analyses are waiting: try again later");
   }
+  reserve(job.bytes);
   jobs.push_back(std::move(job));
   ++status_.jobs;
   wake_.notify_all();
@@ -134,6 +163,9 @@ void Compute::drop_unwanted(std::size_t urgency) {
   unwanted.assign(std::make_move_iterator(begin), std::make_move_iterator(jobs.end()));
   jobs.erase(begin, jobs.end());
   status_.jobs -= std::ssize(unwanted);
+  for (const Job& job : unwanted) {
+    give_back(job.bytes);
+  }
 }
 
 ComputeStatus Compute::status() const {
@@ -146,9 +178,11 @@ void Compute::count_job_tokens(double tokens) {
   status_.job_tokens += tokens;
 }
 
-void Compute::begin_now(Ticket ticket, std::size_t model, std::vector<Request> requests) {
+void Compute::begin_now(Ticket ticket, std::size_t model, std::vector<Request> requests,
+                        std::size_t bytes) {
   Running& running = running_[ticket];
   running.model = model;
+  running.bytes = bytes;
   for (Request& request : requests) {
     running.left += request.samples;
   }
@@ -156,6 +190,7 @@ void Compute::begin_now(Ticket ticket, std::size_t model, std::vector<Request> r
     watch_end(request, ticket);
     const auto on_error = request.on_error;
     request.options.make_drafter = served_[model].make_drafter;
+    request.group = ticket;
     try {
       const RequestId id = models_[model].engine->begin(std::move(request));
       if (const auto still = running_.find(ticket); still != running_.end()) {
@@ -188,9 +223,11 @@ void Compute::ended(Ticket ticket, Index texts) {
   }
   running->second.left -= texts;
   if (running->second.left <= 0) {
+    const std::size_t bytes = running->second.bytes;
     running_.erase(running);
     const std::lock_guard lock(mutex_);
     --status_.requests;
+    give_back(bytes);
   }
 }
 
@@ -200,14 +237,15 @@ bool Compute::has_jobs(std::size_t before) const {
 }
 
 // Waits for work when idle; returns false when the thread must end. Releases unused memory first if
-// jobs have run: they need far more than completions.
+// jobs or large requests have ended: they need far more than others.
 bool Compute::wait_for_work(bool is_busy) {
   const auto has_work = [this] { return stopping_ || !inbox_.empty() || has_jobs(kUrgencies); };
   std::unique_lock lock(mutex_);
-  if (!is_busy && has_run_jobs_ && !has_work()) {
-    has_run_jobs_ = false;
+  if (!is_busy && has_unused_memory_ && !has_work()) {
+    has_unused_memory_ = false;
     lock.unlock();
     release_unused_storage();
+    release_free_memory();
     lock.lock();
   }
   if (!is_busy) {
@@ -294,10 +332,12 @@ void Compute::run_next_job(std::size_t urgency) {
     job.run();
   } catch (...) {  // out of memory while reporting an error
   }
+  const std::size_t bytes = job.bytes;
   job = {};
-  has_run_jobs_ = true;
   const std::lock_guard lock(mutex_);
   --status_.jobs;
+  give_back(bytes);
+  has_unused_memory_ = true;
 }
 
 // Runs one step of every engine. Returns false when no request is left.

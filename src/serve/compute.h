@@ -46,6 +46,7 @@ class Compute {
   struct Job {
     std::function<void()> run;        // must not throw
     std::function<bool()> is_wanted;  // false: the client has gone, and the job is dropped
+    std::size_t bytes = 0;            // memory of the job
   };
 
   // `models` must outlive this. `options.context_tokens` must not be 0.
@@ -58,13 +59,15 @@ class Compute {
   // Returns false when nothing is left to do.
   bool step();
 
-  // Queues requests that are cancelled together. The computing thread calls their callbacks; each
-  // ends with on_end or on_error, except after cancel() or an engine failure. Throws ApiError: 400
-  // above context_tokens, 429 when the queue is full. Throws Error for invalid options.
-  Ticket begin(std::size_t model, std::vector<Request> requests);
+  // Queues requests that are cancelled together and take `bytes` of memory. The computing thread
+  // calls their callbacks; each ends with on_end or on_error, except after cancel() or an engine
+  // failure. Throws ApiError: 400 above context_tokens, 429 when the queue or its memory is full.
+  // Throws Error for invalid options.
+  Ticket begin(std::size_t model, std::vector<Request> requests, std::size_t bytes = 0);
   // Cancels the requests of a ticket before the next step.
   void cancel(Ticket ticket);
-  // Queues a job. Throws ApiError (429) when slots + queue jobs of that urgency wait.
+  // Queues a job. Throws ApiError (429) when slots + queue jobs of that urgency wait, or the memory
+  // of the queue is full.
   void run(Urgency urgency, Job job);
   // Called by a running job between slices, with its model changes detached. Runs a step and more
   // urgent jobs; repeats while such jobs wait (a background job: also while sequences run), up to
@@ -87,6 +90,7 @@ class Compute {
     std::size_t model = 0;
     std::vector<RequestId> ids;
     Index left = 0;  // samples that have not ended
+    std::size_t bytes = 0;
   };
 
   void work();
@@ -97,27 +101,31 @@ class Compute {
   bool step_all();
   void make_engine(std::size_t model);
   void drop_all(std::size_t model);
-  void begin_now(Ticket ticket, std::size_t model, std::vector<Request> requests);
+  void begin_now(Ticket ticket, std::size_t model, std::vector<Request> requests,
+                 std::size_t bytes);
   void watch_end(Request& request, Ticket ticket);
   void ended(Ticket ticket, Index texts);
   void publish(double seconds);
   bool has_jobs(std::size_t before) const;
   Index most_requests() const { return options_.slots + options_.queue; }
   void drop_unwanted(std::size_t urgency);
+  void reserve(std::size_t bytes);
+  void give_back(std::size_t bytes);
 
   ServeOptions options_;
   const std::vector<ServedModel>& served_;
   std::vector<Model> models_;
   // Used by the computing thread alone.
   std::map<Ticket, Running> running_;
-  Stopwatch part_;             // duration of the running job's current slice
-  bool has_run_jobs_ = false;  // since unused memory was released
+  Stopwatch part_;                  // duration of the running job's current slice
+  bool has_unused_memory_ = false;  // jobs or large requests ended since it was released
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::function<void()>> inbox_;  // calls for the computing thread before its next step
   std::array<std::deque<Job>, kUrgencies> jobs_;
   ComputeStatus status_;
+  std::size_t bytes_ = 0;  // memory of all requests and jobs
   Ticket last_ticket_ = 0;
   bool stopping_ = false;
   std::thread thread_;

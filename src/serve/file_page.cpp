@@ -10,6 +10,7 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/staged_files.h"
 #include "serve/page_files.h"
 #include "views/html/filled_page.h"
 #include "views/html/page_script.h"
@@ -109,7 +110,8 @@ std::string page_head(const FilePage& page, const ModelFile& model) {
                           page_script(page_file, "file/main.js"), "}\n</script>\n");
       break;  // </body> and </html> follow the model
     } else if (line.starts_with("<html")) {
-      html += concat_text("<html lang=\"", page.story.language, "\">\n");
+      const std::string& own = page.story.language;
+      html += concat_text("<html lang=\"", own.empty() ? page.language : own, "\">\n");
     } else {
       html += line;
       html += line.starts_with("<meta charset") ? policy_element(!model.name.empty()) : "";
@@ -133,11 +135,12 @@ void for_each_part(const InputFile& file, const See& see) {
   }
 }
 
-ModelFile write_model_file(const std::filesystem::path& out, const InputFile& model) {
-  replace_file(out, [&](FileWriter& writer) {
+ModelFile write_model_file(const std::filesystem::path& folder, const std::string& name,
+                           const InputFile& model) {
+  replace_file(folder / name, [&](FileWriter& writer) {
     for_each_part(model, [&](std::span<const std::byte> part) { writer.write(part); });
   });
-  return {.name = out.filename().string(), .bytes = model.size(), .modified = model.modified()};
+  return {.name = name, .bytes = model.size(), .modified = model.modified()};
 }
 
 }  // namespace
@@ -149,10 +152,13 @@ void write_file_page(const std::filesystem::path& out, const FilePage& page,
     file.emplace(model);
   }
   const Index bytes = file ? file->size() : 0;
-  replace_file(out, [&](FileWriter& writer) {
+  StagedFiles staged(out.has_parent_path() ? out.parent_path() : ".");
+  replace_file(staged.path() / out.filename(), [&](FileWriter& writer) {
     const bool is_separate = file && !page.model_file.empty();
     writer.write(page_head(
-        page, is_separate ? write_model_file(page.model_file, *file) : ModelFile{.bytes = bytes}));
+        page, is_separate
+                  ? write_model_file(staged.path(), page.model_file.filename().string(), *file)
+                  : ModelFile{.bytes = bytes}));
     writer.write(element_of("id=\"page-program\"", base64_of(bytes_of(page.program))));
     if (file && !is_separate) {
       for_each_part(*file, [&](std::span<const std::byte> part) {
@@ -161,6 +167,7 @@ void write_file_page(const std::filesystem::path& out, const FilePage& page,
     }
     writer.write("<i id=\"end-of-file\" hidden></i>\n</body>\n</html>\n");
   });
+  staged.commit();
 }
 
 }  // namespace headlight::serve

@@ -25,11 +25,12 @@ struct TrainingText {
 
 // Contents of a page of one file, besides its model.
 struct FilePage {
-  std::string script;       // headlight.js of the WebAssembly build
-  std::string program;      // its headlight.wasm.gz
-  std::string name = {};    // of the model, as the page shows it
-  std::string source = {};  // path of the model for commands that readers copy
-  std::string text = {};    // opening text; empty: the page's own
+  std::string script;           // headlight.js of the WebAssembly build
+  std::string program;          // its headlight.wasm.gz
+  std::string name = {};        // of the model, as the page shows it
+  std::string source = {};      // path of the model for commands that readers copy
+  std::string text = {};        // opening text; empty: the page's own
+  std::string language = "en";  // or "ko"; that of the story comes first
   // Parts of the page that have tabs, of kFilePageViews or kTrainingView. The first one opens.
   std::vector<std::string> views = {};
   Story story = {};  // steps to show first; empty: none

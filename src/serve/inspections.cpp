@@ -95,11 +95,8 @@ class InspectionRequest {
     if (value->is_integer()) {
       return static_cast<std::int32_t>(fields_.integer(name, 0, 0, tokenizer().vocab_size() - 1));
     }
-    const std::vector<std::int32_t> ids =
-        texts_.encode(limited(fields_.text(name, ""), name), name);
-    require_value(ids.size() == 1, name, "expected the text of one token, or its number, got ",
-                  ids.size(), " tokens");
-    return ids.front();
+    const std::string text = limited(fields_.text(name, ""), name);
+    return only_token(texts_.encode(text, name), text, tokenizer(), name);
   }
   NumberRange range(const std::string& name) {
     const std::string text = fields_.text(name, "");
@@ -129,6 +126,9 @@ class InspectionRequest {
       throw ApiError(400, tokens.empty() ? "" : kContextExceeded,
                      concat_text("expected 1 to ", most, " tokens, got ", tokens.size()), name);
     }
+    const std::int32_t largest = *std::ranges::max_element(tokens);
+    require_value(largest < gpt().vocab_size(), name, "expected token ids from 0 to ",
+                  gpt().vocab_size() - 1, ", for which the model has rows, got ", largest);
   }
 
   const ServedModel& served_;
@@ -249,16 +249,6 @@ std::string ablate(InspectionRequest& question) {
       .dump();
 }
 
-// Reads `by`, the parts to patch: "layer", "head", "position" or "head,position".
-void read_parts(Fields& fields, PatchGridOptions& options) {
-  const std::string by = fields.text("by", "head");
-  const bool known = by == "layer" || by == "head" || by == "position" || by == "head,position";
-  require_value(known, "by", "expected layer, head, position or head,position, got '", escaped(by),
-                "'");
-  options.by_item = by.starts_with("head");
-  options.by_position = by.ends_with("position");
-}
-
 Json cell_json(const PatchCell& cell) {
   return {{"layer", cell.layer},
           {"head", cell.item ? Json(*cell.item) : Json()},
@@ -273,19 +263,22 @@ std::string patch(InspectionRequest& question) {
                     .corrupt = question.tokens("corrupt"),
                     .answer = {},
                     .wrong = {}};
-  const auto answer = question.token("answer");
-  const auto wrong = question.token("wrong");
+  for (const auto& [name, answer] : {std::pair{"answer", &task.answer}, {"wrong", &task.wrong}}) {
+    if (const auto token = question.token(name)) {
+      *answer = {*token};
+    }
+  }
   PatchGridOptions options{.point = parse_name<Point>("point", fields.text("point", "z")),
                            .layers = question.range("layers"),
                            .positions = question.range("positions")};
-  read_parts(fields, options);
+  set_parts(options, fields.text("by", ""));
   options.noising = fields.boolean("noising", false);
   options.progress = question.progress();
   const Index length = std::ssize(task.clean);
-  question.begin(patch_grid_tokens(question.gpt(), length, options) + (answer ? 0 : length) +
-                 (wrong ? 0 : std::ssize(task.corrupt)));
-  task.answer = {answer ? *answer : likeliest_next(question.gpt(), task.clean)};
-  task.wrong = {wrong ? *wrong : likeliest_next(question.gpt(), task.corrupt)};
+  question.begin(patch_grid_tokens(question.gpt(), length, options) +
+                 (task.answer.empty() ? length : 0) +
+                 (task.wrong.empty() ? std::ssize(task.corrupt) : 0));
+  complete_task(task, MetricKind::logit_difference, question.gpt(), question.tokenizer());
   const PatchGrid grid = patch_grid(question.gpt(), task, options);
   return Json{{"point", name_of(options.point)},
               {"answer", token_json(task.answer.front(), question.tokenizer())},

@@ -113,11 +113,11 @@ std::size_t Questions::model_of(Fields& fields) const {
 void Questions::get_tokenizer_info(const HttpRequest&, const Exchange& exchange) {
   const Model& model = models_.front();
   const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
+  const std::string* chat_template = model.served.chat_template.chosen(false);
   Json info{{"tokenizer_class", tokenizer.kind()},
             {"vocab_size", tokenizer.vocab_size()},
             {"add_bos_token", tokenizer.prepends_begin_token()},
-            {"chat_template",
-             model.served.chat_template.empty() ? Json() : Json(model.served.chat_template)}};
+            {"chat_template", chat_template == nullptr ? Json() : Json(*chat_template)}};
   const auto add = [&](const char* key, std::optional<std::int32_t> id) {
     info.add(key, id ? Json(tokenizer.special_name(*id)) : Json());
   };
@@ -128,7 +128,7 @@ void Questions::get_tokenizer_info(const HttpRequest&, const Exchange& exchange)
 }
 
 void Questions::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
-  Fields fields(request.body);
+  Fields fields(request.body, request.budget);
   const Model& model = models_[model_of(fields)];
   const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
   RequestTexts texts(fields, tokenizer, model.names);
@@ -140,9 +140,17 @@ void Questions::post_tokenize(const HttpRequest& request, const Exchange& exchan
   const std::vector<std::int32_t> ids = add_special ? texts.encode_prompt(content.text(), "content")
                                                     : texts.encode(content.text(), "content");
   const auto token = [&](std::int32_t id) {
-    return with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}} : Json(id);
+    fields.budget().spend(1);
+    if (!with_pieces) {
+      return Json(id);
+    }
+    Json piece = Json::object();
+    piece.add("id", id);
+    piece.add("piece", label_of_id(id, tokenizer));
+    return piece;
   };
-  Json answer{{"tokens", json_list(ids, token)}};
+  Json answer = Json::object();
+  answer.add("tokens", json_list(ids, token));
   if (!texts.warnings().empty()) {
     answer["warnings"] = texts.warnings();
   }
@@ -150,7 +158,7 @@ void Questions::post_tokenize(const HttpRequest& request, const Exchange& exchan
 }
 
 void Questions::post_detokenize(const HttpRequest& request, const Exchange& exchange) {
-  Fields fields(request.body);
+  Fields fields(request.body, request.budget);
   const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
   const std::vector<std::int32_t> ids =
       token_list(fields.get("tokens"), "tokens", tokenizer.vocab_size());
@@ -170,7 +178,7 @@ Work::Options Questions::work_of(Urgency urgency, const Exchange& exchange) {
 
 void Questions::post_completion(const HttpRequest& request, const Exchange& exchange) {
   const bool is_chat = request.path == kChats;
-  Fields fields(request.body);
+  Fields fields(request.body, request.budget);
   const std::size_t place = model_of(fields);
   const Model& model = models_[place];
   Gpt& gpt = *model.served.loaded.model;
@@ -186,37 +194,40 @@ void Questions::post_completion(const HttpRequest& request, const Exchange& exch
   const bool needs_preparation = scores_prompts || !wanted.changes.changes.empty();
   require_work(wanted.changes.work + (scores_prompts ? 2 : 1) * wanted.prompt_tokens(),
                options_.max_work);
+  const std::size_t bytes = wanted.memory();
   const std::string id = concat_text(is_chat ? "chatcmpl-" : "cmpl-", created_, "-", ++answers_);
   const auto answer =
       std::make_shared<CompletionAnswer>(std::move(wanted), id, model.served, exchange);
   if (!needs_preparation) {
-    begin(place, answer, exchange);
+    begin(place, answer, bytes, exchange);
     return;
   }
   const Urgency urgency = scores_prompts ? Urgency::asked : Urgency::live;
-  const auto prepare = [this, place, answer, urgency, &gpt, exchange] {
+  const auto prepare = [this, place, answer, bytes, urgency, &gpt, exchange] {
     try {
       Work work(gpt, work_of(urgency, exchange));
       answer->prepare([&] { work.give_way(); });
-      begin(place, answer, exchange);
+      begin(place, answer, bytes, exchange);
     } catch (...) {
       answer->fail();
     }
   };
-  compute_.run(urgency, {prepare, [exchange] { return !exchange->gone(); }});
+  compute_.run(urgency, {prepare, [exchange] { return !exchange->gone(); }, bytes});
 }
 
 void Questions::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
-                      const Exchange& exchange) {
-  const Compute::Ticket ticket = compute_.begin(model, answer->requests());
+                      std::size_t bytes, const Exchange& exchange) {
+  const Compute::Ticket ticket = compute_.begin(model, answer->requests(), bytes);
   exchange->on_gone([this, ticket] { compute_.cancel(ticket); });
 }
 
 void Questions::post_inspection(const HttpRequest& request, const Exchange& exchange) {
   const Inspection* inspection = find_inspection(request.path);
-  Fields fields(request.body);
+  Fields fields(request.body, request.budget);
   const Model& model = models_[model_of(fields)];
   const bool stream = fields.boolean("stream", false);
+  const std::size_t bytes = fields.memory();
+  fields.set_budget({});  // the computing thread has limits of its own
   const auto answer_it = [this, inspection, fields, stream, &model, exchange]() mutable {
     InspectionAnswer answer(exchange, stream);
     try {
@@ -233,7 +244,7 @@ void Questions::post_inspection(const HttpRequest& request, const Exchange& exch
       answer.fail();
     }
   };
-  compute_.run(inspection->urgency, {answer_it, [exchange] { return !exchange->gone(); }});
+  compute_.run(inspection->urgency, {answer_it, [exchange] { return !exchange->gone(); }, bytes});
 }
 
 }  // namespace headlight::serve

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,8 +37,7 @@ class Questions {
 
   // Returns the route of a path, or nothing.
   static std::optional<Route> find(std::string_view path);
-  // Answers at once, or from compute(). Throws Error; see current_error_response(). Questions with
-  // a body must come from one thread.
+  // Answers at once, or from compute(). Throws Error; see current_error_response(). Thread-safe.
   void answer(const HttpRequest& request, const Exchange& exchange);
   Compute& compute() { return compute_; }
 
@@ -57,7 +57,7 @@ class Questions {
 
   // Returns the work limit and the callbacks of a job.
   Work::Options work_of(Urgency urgency, const Exchange& exchange);
-  void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
+  void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer, std::size_t bytes,
              const Exchange& exchange);
   // Returns the index of the requested model, or 0 without "model". Throws ApiError (404).
   std::size_t model_of(Fields& fields) const;
@@ -65,9 +65,9 @@ class Questions {
 
   const ServeOptions& options_;
   std::vector<Model> models_;
-  Index created_;        // seconds since 1970
-  Index answers_ = 0;    // number of accepted completions
-  std::uint64_t seeds_;  // last default seed
+  Index created_;                     // seconds since 1970
+  std::atomic<Index> answers_ = 0;    // number of accepted completions
+  std::atomic<std::uint64_t> seeds_;  // last default seed
   Compute compute_;
 };
 

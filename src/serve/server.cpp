@@ -138,6 +138,7 @@ void ServeOptions::validate() const {
   }
   require_value(slots >= 1 && slots <= 256, "slots", "expected 1 to 256, got ", slots);
   require_value(queue >= 0, "queue", "expected a number from 0, got ", queue);
+  require_value(queue_bytes >= 1, "queue_bytes", "expected a number from 1, got ", queue_bytes);
   require_value(context_tokens >= 0 && (context_tokens == 0 || context_tokens >= 64), "ctx_size",
                 "expected a number from 64, or 0, got ", context_tokens);
   require_value(max_work >= 1, "max_work", "expected a number from 1, got ", max_work);

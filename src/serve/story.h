@@ -20,7 +20,7 @@ struct StoryStep {
 // A presentation of a page of one file (docs/page.md).
 struct Story {
   std::string title = {};
-  std::string language = "en";  // or "ko"
+  std::string language = {};  // "en" or "ko"; empty: that of the page
   std::vector<StoryStep> steps = {};
 
   bool empty() const { return steps.empty(); }

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <regex>
+#include <span>
 
 #include "base/printable.h"
 #include "base/read_number.h"
@@ -80,33 +80,60 @@ void require_head(const std::string& name, const StoryScope& scope) {
           name.substr(0, dot), ".", scope.heads - 1, ", got ", name);
 }
 
-// Checks a part: group 1 of `match` is a head, or group 2 a layer.
-void require_part(const std::smatch& match, const StoryScope& scope) {
-  if (match[1].matched) {
-    require_head(match[1], scope);
+// Returns whether a text is digits, then `between`, then digits.
+bool is_pair(std::string_view text, char between) {
+  const std::size_t place = text.find(between);
+  const auto is_number = [](std::string_view digits) {
+    return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  };
+  return place != text.npos && is_number(text.substr(0, place)) &&
+         is_number(text.substr(place + 1));
+}
+
+// Checks a part of the model: a head, or one of `kinds` with a layer, such as "mlp.1". Returns
+// false for another form.
+bool is_part(std::string_view text, std::span<const std::string_view> kinds,
+             const StoryScope& scope) {
+  const std::size_t dot = text.find('.');
+  if (is_pair(text, '.')) {
+    require_head(std::string(text), scope);
+  } else if (dot != text.npos && is_one_of(kinds, text.substr(0, dot)) &&
+             is_pair(concat_text("0", text.substr(dot)), '.')) {
+    require_layer(std::string(text.substr(dot + 1)), scope);
   } else {
-    require_layer(match[2], scope);
+    return false;
   }
+  return true;
+}
+
+bool is_effect(std::string_view effect) {
+  constexpr std::array<std::string_view, 4> kPlain{"off", "mean", "freeze", "scale"};
+  constexpr std::string_view kScale = "scale";
+  const std::string_view factor = effect.substr(std::min(kScale.size(), effect.size()));
+  const bool is_whole = factor.find('.') == factor.npos;
+  return is_one_of(kPlain, effect) ||
+         (effect.starts_with(kScale) && is_pair(concat_text(factor, is_whole ? ".0" : "0"), '.'));
 }
 
 void check_changes(const std::string& changes, const StoryScope& scope) {
-  static const std::regex kChange(
-      R"((?:(\d{1,9}\.\d{1,9})|(?:mlp|layer)\.(\d{1,9})):(?:off|mean|freeze|scale(?:\d+\.?\d*)?))");
+  constexpr std::array<std::string_view, 2> kKinds{"mlp", "layer"};
   for (const std::string& change : split_at_commas(changes)) {
-    std::smatch match;
-    require(std::regex_match(change, match, kChange),
-            "changes: expected changes such as 0.3:off,mlp.1:scale0.5, got ", in_quotes(change));
-    require_part(match, scope);
+    const std::size_t colon = std::min(change.find(':'), change.size());
+    const std::string_view text = change;
+    const bool is_change = colon < change.size() && is_effect(text.substr(colon + 1)) &&
+                           is_part(text.substr(0, colon), kKinds, scope);
+    require(is_change, "changes: expected changes such as 0.3:off,mlp.1:scale0.5, got ",
+            in_quotes(change));
   }
 }
 
-void check_carry(const std::string& carry, const StoryScope& scope) {
-  static const std::regex kCarry(
-      R"((?:(\d{1,9}\.\d{1,9})|(?:resid_post|mlp_out|attn_out)\.(\d{1,9}))(?::\d+>\d+)?)");
-  std::smatch match;
-  require(std::regex_match(carry, match, kCarry),
+void check_carry(std::string_view carry, const StoryScope& scope) {
+  constexpr std::array<std::string_view, 3> kKinds{"resid_post", "mlp_out", "attn_out"};
+  const std::size_t colon = std::min(carry.find(':'), carry.size());
+  const bool has_tokens = colon < carry.size();
+  require((!has_tokens || is_pair(carry.substr(colon + 1), '>')) &&
+              is_part(carry.substr(0, colon), kKinds, scope),
           "carry: expected a part and tokens such as 0.3:5>5, got ", in_quotes(carry));
-  require_part(match, scope);
 }
 
 void check_entry(const std::string& name, const std::string& value, const StoryScope& scope) {
@@ -136,16 +163,30 @@ void check_entry(const std::string& name, const std::string& value, const StoryS
   }
 }
 
-void check_fragment(const std::string& fragment, const StoryScope& scope) {
-  static const std::regex kFragment(
-      R"(#(?:model|head|neuron|grid)(?:/(\d{1,9}\.\d{1,9})(?:/\d{1,9}(?:/receives)?)?)?(?:&(?:doc|beside)=-?\d)*)");
-  std::smatch match;
-  require(std::regex_match(fragment, match, kFragment),
-          "expected #model, #head, #neuron or #grid with a head and a token, such as "
-          "#grid/0.3/13, got ",
-          in_quotes(fragment));
-  if (match[1].matched) {
-    require_head(match[1], scope);
+// Checks "#VIEW/HEAD/TOKEN/receives&doc=0&beside=-1", of which all but the view may be missing.
+void check_fragment(std::string_view fragment, const StoryScope& scope) {
+  constexpr std::array<std::string_view, 4> kGraphViews{"#model", "#head", "#neuron", "#grid"};
+  const std::vector<std::string> parts = split_at('&', fragment);
+  const std::vector<std::string> places = split_at('/', parts.front());
+  const auto is_option = [](std::string_view part) {
+    for (const std::string_view name : {"doc=", "beside="}) {
+      if (part.starts_with(name)) {
+        part.remove_prefix(name.size());
+        part.remove_prefix(part.starts_with('-') ? 1 : 0);
+        return part.size() == 1 && read_number<int>(part).has_value();
+      }
+    }
+    return false;
+  };
+  const bool fits = is_one_of(kGraphViews, places[0]) && places.size() <= 4 &&
+                    (places.size() < 2 || is_pair(places[1], '.')) &&
+                    (places.size() < 3 || is_pair(concat_text("0.", places[2]), '.')) &&
+                    (places.size() < 4 || places[3] == "receives") &&
+                    std::all_of(parts.begin() + 1, parts.end(), is_option);
+  require(fits, "expected #model, #head, #neuron or #grid with a head and a token, such as ",
+          "#grid/0.3/13, got ", in_quotes(fragment));
+  if (places.size() >= 2) {
+    require_head(places[1], scope);
   }
 }
 

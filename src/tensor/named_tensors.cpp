@@ -31,7 +31,13 @@ bool have_elements(const NamedTensors& tensors) {
 
 void require_finite(const NamedTensors& tensors, const std::string& where) {
   for (const auto& [name, tensor] : tensors) {
-    const Tensor elements = to_contiguous(tensor);
+    require(is_floating(tensor.dtype()), where, name, ": expected floating-point numbers, got ",
+            tensor.dtype());
+    Tensor elements = to_contiguous(tensor);
+    if (tensor.dtype() == DType::bfloat16) {
+      elements = Tensor::empty(tensor.shape(), DType::float32);
+      elements.copy_from(tensor);
+    }
     const bool finite = dispatch_floating(elements.dtype(), "require_finite", [&](auto zero) {
       const auto* values = elements.data<decltype(zero)>();
       return std::all_of(values, values + elements.numel(),

@@ -67,6 +67,13 @@ std::size_t with_space_behind(std::string_view text, std::size_t end) {
   return end;
 }
 
+// True if the name of a special token in these bytes of the text is the token.
+bool reads_special_in(const EncodeOptions& options, std::size_t begin, std::size_t end) {
+  const auto next = std::ranges::upper_bound(options.plain, begin, {}, &ByteRange::end);
+  const bool is_plain = next != options.plain.end() && next->begin < end;
+  return options.read_special && !is_plain;
+}
+
 }  // namespace
 
 AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) {
@@ -124,7 +131,9 @@ AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
   return {token.content.size(), &token};
 }
 
-std::vector<TextSegment> AddedTokenMatcher::split(std::string_view text, bool read_special) const {
+std::vector<TextSegment> AddedTokenMatcher::split(const PlacedText& placed,
+                                                  const EncodeOptions& options) const {
+  const std::string_view text = placed.text;
   std::vector<TextSegment> segments;
   std::size_t done = 0;
   std::size_t spaces_end = 0;  // end of the white space after the last rstrip token
@@ -143,7 +152,7 @@ std::vector<TextSegment> AddedTokenMatcher::split(std::string_view text, bool re
     std::size_t begin = i;
     std::size_t end = i + match.length;
     i = end;
-    if ((token.special && !read_special) ||
+    if ((token.special && !reads_special_in(options, placed.place(begin), placed.place(end))) ||
         (token.single_word && !stands_alone(text, begin, end))) {
       continue;
     }
@@ -157,7 +166,8 @@ std::vector<TextSegment> AddedTokenMatcher::split(std::string_view text, bool re
     if (done < begin) {
       segments.push_back({text.substr(done, begin - done)});
     }
-    segments.push_back({text.substr(begin, end - begin), token.id});
+    segments.push_back(
+        {text.substr(begin, end - begin), token.id, text.substr(i - match.length, match.length)});
     done = end;
   }
   if (done < text.size()) {

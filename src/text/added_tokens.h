@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/text/tokenizer.h"
+#include "text/placed_text.h"
+
 namespace headlight {
 
 // A token that is searched for in the text before the other stages run.
@@ -22,7 +25,8 @@ struct AddedToken {
 // A part of a text: plain text or one added token.
 struct TextSegment {
   std::string_view text;
-  std::int32_t id = -1;  // -1: plain text, else the token of this text
+  std::int32_t id = -1;        // -1: plain text, else the token of this text
+  std::string_view name = {};  // of the token, within `text`, which may have white space around it
 };
 
 // Searches for added tokens: the leftmost match wins, then the longest, as in the class
@@ -36,9 +40,12 @@ class AddedTokenMatcher {
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
-  // Returns the parts of a text in order; plain-text parts are not empty. Special tokens are plain
-  // text unless `read_special`.
-  std::vector<TextSegment> split(std::string_view text, bool read_special) const;
+  // Returns the parts of a text in order; plain-text parts are not empty. `options`: where special
+  // tokens are plain text.
+  std::vector<TextSegment> split(const PlacedText& text, const EncodeOptions& options) const;
+  std::vector<TextSegment> split(std::string_view text, bool read_special) const {
+    return split(PlacedText{text}, {.read_special = read_special});
+  }
 
  private:
   struct Match {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "headlight/text/tokenizer.h"
 #include "kernels/parallel.h"
 #include "text/bpe_model.h"
 
@@ -39,7 +41,8 @@ class BpeEncoder {
 
   void add_piece(std::string_view piece);
   void add_token(std::int32_t id) { ids_.push_back(id); }
-  // Returns all ids added so far.
+  // Return all ids added so far.
+  std::span<const std::int32_t> ids() const { return ids_; }
   std::vector<std::int32_t> take() { return std::move(ids_); }
 
  private:
@@ -69,9 +72,11 @@ std::vector<std::int32_t> joined_ids(std::vector<std::vector<std::int32_t>> part
 template <class Item>
 class EncodeParts {
  public:
-  // One part unless `parallel`.
-  explicit EncodeParts(bool parallel)
-      : part_bytes_(parallel ? kParallelPart : std::numeric_limits<std::size_t>::max()) {}
+  // One part unless the options are parallel and need no ranges.
+  explicit EncodeParts(const EncodeOptions& options)
+      : part_bytes_(options.parallel && options.ranges == nullptr
+                        ? kParallelPart
+                        : std::numeric_limits<std::size_t>::max()) {}
 
   // Wanted length of a part.
   std::size_t part_bytes() const { return part_bytes_; }

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "text/pair_map.h"
 
 namespace headlight {
@@ -31,7 +31,7 @@ struct BpeModel {
   std::int32_t unknown = -1;  // id for text without a token; -1: such text is dropped
   bool fuse_unknown = false;  // adjacent unknown texts give one unknown id
   // Token ids by text. Filled only for `characters` and `whole_pieces`.
-  std::unordered_map<std::string_view, std::int32_t> ids = {};
+  TextMap<std::int32_t> ids = {};
 };
 
 // Appends the token ids of one piece to `ids`.

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "base/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
@@ -16,6 +16,7 @@
 #include "text/bpe_encoder.h"
 #include "text/bpe_model.h"
 #include "text/byte_characters.h"
+#include "text/token_ranges.h"
 
 namespace headlight {
 namespace {
@@ -23,8 +24,7 @@ namespace {
 constexpr std::size_t kMostTokens = std::numeric_limits<std::int32_t>::max();
 
 // Returns the ids by bytes. A special token must have no bytes: it is found by its name only.
-std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabulary& vocabulary,
-                                                                std::string_view name) {
+TextMap<std::int32_t> ids_by_bytes(const BpeVocabulary& vocabulary, std::string_view name) {
   std::vector<bool> special(vocabulary.tokens.size(), false);
   for (const auto& [token, id] : vocabulary.special) {
     const bool inside = id >= 0 && static_cast<std::size_t>(id) < special.size();
@@ -33,7 +33,7 @@ std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabul
     require(!special[static_cast<std::size_t>(id)], name, ": two special tokens have id ", id);
     special[static_cast<std::size_t>(id)] = true;
   }
-  std::unordered_map<std::string_view, std::int32_t> ids;
+  TextMap<std::int32_t> ids;
   ids.reserve(vocabulary.tokens.size());
   for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     const std::string& token = vocabulary.tokens[id];
@@ -83,10 +83,10 @@ struct BpeState {
   std::int32_t end_of_text = -1;
 
  private:
-  using TokenIds = std::unordered_map<std::string_view, std::int32_t>;
+  using TokenIds = TextMap<std::int32_t>;
 
   void check_special_tokens(const TokenIds& ids, std::string_view name) const {
-    std::unordered_map<std::string_view, std::int32_t> names;
+    TextMap<std::int32_t> names;
     for (const auto& [token, id] : vocabulary.special) {
       require(!token.empty(), name, ": a special token has no name");
       require_utf8(token, concat_text(name, ": special token ", id));
@@ -143,11 +143,12 @@ Index BpeTokenizer::vocab_size() const {
 
 std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes,
                                                      const EncodeOptions& options) const {
+  const PlacedText whole{bytes};
   std::vector<TextSegment> segments{{bytes}};
   if (options.read_special) {
-    segments = state_->specials.split(bytes, true);
+    segments = state_->specials.split(whole, options);
   }
-  EncodeParts<TextSegment> parts(options.parallel);
+  EncodeParts<TextSegment> parts(options);
   for (const TextSegment& segment : segments) {
     if (segment.id >= 0) {
       parts.add(segment);
@@ -157,9 +158,16 @@ std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes,
       parts.add({plain});
     }
   }
-  return parts.encode(state_->model, [](const auto& items, BpeEncoder& encoder) {
-    for (const auto& [text, id] : items) {
+  const TokenTexts texts{state_->vocabulary.tokens};
+  return parts.encode(state_->model, [&](const auto& items, BpeEncoder& encoder) {
+    for (const auto& [text, id, name] : items) {
+      const std::size_t known = encoder.ids().size();
       id >= 0 ? encoder.add_token(id) : encoder.add(text, bpe_piece_length);
+      if (options.ranges != nullptr) {
+        id >= 0
+            ? options.ranges->push_back(range_of(whole.part(name)))
+            : texts.append_ranges(whole.part(text), encoder.ids().subspan(known), *options.ranges);
+      }
     }
   });
 }

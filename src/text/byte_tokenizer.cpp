@@ -1,6 +1,7 @@
 #include "headlight/text/byte_tokenizer.h"
 
 #include "text/special_names.h"
+#include "text/token_ranges.h"
 
 namespace headlight {
 
@@ -8,13 +9,19 @@ std::vector<std::int32_t> ByteTokenizer::encode_bytes(std::string_view bytes,
                                                       const EncodeOptions& options) const {
   std::vector<std::int32_t> ids;
   ids.reserve(bytes.size());
-  for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
+  const auto add = [&](std::int32_t id, std::string_view text) {
+    ids.push_back(id);
+    if (options.ranges != nullptr) {
+      options.ranges->push_back(range_of(PlacedText{bytes}.part(text)));
+    }
+  };
+  for (const TextSegment& segment : special_segments(*this, bytes, options)) {
     if (segment.id >= 0) {
-      ids.push_back(segment.id);
+      add(segment.id, segment.name);
       continue;
     }
-    for (const char c : segment.text) {
-      ids.push_back(static_cast<std::uint8_t>(c));
+    for (std::size_t i = 0; i < segment.text.size(); ++i) {
+      add(static_cast<std::uint8_t>(segment.text[i]), segment.text.substr(i, 1));
     }
   }
   return ids;

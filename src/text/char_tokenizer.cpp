@@ -6,6 +6,7 @@
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/special_names.h"
+#include "text/token_ranges.h"
 
 namespace headlight {
 namespace {
@@ -52,19 +53,25 @@ std::vector<std::int32_t> CharTokenizer::encode_bytes(std::string_view bytes,
   require_utf8(bytes, "[encode] text");
   std::vector<std::int32_t> ids;
   ids.reserve(bytes.size());
-  for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
+  const auto add = [&](std::int32_t id, std::string_view text) {
+    ids.push_back(id);
+    if (options.ranges != nullptr) {
+      options.ranges->push_back(range_of(PlacedText{bytes}.part(text)));
+    }
+  };
+  for (const TextSegment& segment : special_segments(*this, bytes, options)) {
     if (segment.id >= 0) {
-      ids.push_back(segment.id);
+      add(segment.id, segment.name);
       continue;
     }
     for (std::string_view rest = segment.text; !rest.empty();) {
       const Utf8Character character = first_character(rest);
+      const std::string_view text = rest.substr(0, static_cast<std::size_t>(character.length));
       const auto found = ids_.find(character.code_point);
-      require(found != ids_.end() || unknown(), "[encode] character ",
-              in_quotes(rest.substr(0, static_cast<std::size_t>(character.length))),
+      require(found != ids_.end() || unknown(), "[encode] character ", in_quotes(text),
               " is not in the vocabulary, which has no ", kUnknownName);
-      ids.push_back(found == ids_.end() ? *unknown() : found->second);
-      rest.remove_prefix(static_cast<std::size_t>(character.length));
+      add(found == ids_.end() ? *unknown() : found->second, text);
+      rest.remove_prefix(text.size());
     }
   }
   return ids;

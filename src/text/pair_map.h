@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "headlight/text/bpe_tokenizer.h"
 
 namespace headlight {
@@ -40,8 +41,7 @@ class PairMap {
   std::size_t slot_of(BpeMerge pair) const {
     const auto key = std::uint64_t{static_cast<std::uint32_t>(pair.left)} << 32 |
                      static_cast<std::uint32_t>(pair.right);
-    // Fibonacci hashing: the multiplier is 2^64 divided by the golden ratio.
-    const std::uint64_t mixed = (key ^ key >> 29) * 0x9E3779B97F4A7C15U;
+    const std::uint64_t mixed = (key ^ key >> 29) * multiplier_;
     auto slot = static_cast<std::size_t>((mixed ^ mixed << 32) >> shift_);
     while (entries_[slot].pair.left >= 0 && entries_[slot].pair != pair) {
       slot = (slot + 1) & (entries_.size() - 1);
@@ -65,6 +65,8 @@ class PairMap {
   }
 
   std::vector<Entry> entries_;  // the size is a power of two
+  // Random and odd, so that nobody can choose pairs of equal slots for a file.
+  std::uint64_t multiplier_ = process_key() | 1;
   int shift_ = 0;
   std::size_t used_ = 0;
 };

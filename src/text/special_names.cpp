@@ -28,11 +28,11 @@ std::vector<AddedToken> special_tokens_of(const Tokenizer& tokenizer) {
 }
 
 std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text,
-                                          bool read_special) {
-  if (!read_special) {
+                                          const EncodeOptions& options) {
+  if (!options.read_special) {
     return {{text}};
   }
-  return AddedTokenMatcher(special_tokens_of(tokenizer)).split(text, true);
+  return AddedTokenMatcher(special_tokens_of(tokenizer)).split(PlacedText{text}, options);
 }
 
 SpecialNameCount::SpecialNameCount(const Tokenizer& tokenizer, std::string_view without)

@@ -14,9 +14,9 @@ namespace headlight {
 // Returns the special tokens of a tokenizer with their names.
 std::vector<AddedToken> special_tokens_of(const Tokenizer& tokenizer);
 
-// Cuts a text at names of special tokens. Returns the text uncut unless `read_special`.
+// Cuts a text at names of special tokens. Returns the text uncut unless the options read them.
 std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text,
-                                          bool read_special);
+                                          const EncodeOptions& options);
 
 // Counts names of special tokens in text that is encoded as plain text, to warn users who meant the
 // tokens. Counts none if the tokenizer reads_special(). Copies share the names.

@@ -154,4 +154,26 @@ void Tokenizer::require_id(std::int32_t id) const {
           vocab_size() - 1);
 }
 
+void require_known(std::span<const std::int32_t> ids, std::string_view text,
+                   const Tokenizer& tokenizer, std::string_view about) {
+  require_value(!ids.empty(), about, "expected a text, got none");
+  for (const std::int32_t id : ids) {
+    require_value(id != tokenizer.unknown() || text == tokenizer.special_name(id), about,
+                  "the tokenizer has no token for ", ids.size() == 1 ? "'" : "a part of '", text,
+                  "'");
+  }
+}
+
+std::int32_t only_token(std::span<const std::int32_t> ids, std::string_view text,
+                        const Tokenizer& tokenizer, std::string_view about) {
+  if (ids.size() != 1) {
+    const bool is_word = tokenizer.encode(" " + std::string(text)).size() == 1;
+    fail_value(about, "expected the text of one token, or its id, got ", ids.size(), " tokens in '",
+               text, "'",
+               is_word ? concat_text("; with a leading space, ' ", text, "', it is one") : "");
+  }
+  require_known(ids, text, tokenizer, about);
+  return ids.front();
+}
+
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #include "headlight/train/preference_tuning.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string_view>
@@ -111,8 +112,8 @@ Evaluation PreferenceTuning::evaluate(const TokenDataset& dataset,
   const SequentialBatches batches = batches_of(dataset, options);
   Processes& processes = processes_of(options);
   Evaluation result;
-  std::vector<double> sums(3 *
-                           static_cast<std::size_t>(batches.count()));  // loss, preferred, margin
+  // Loss, preferred, margin, likelier.
+  std::vector<double> sums(4 * static_cast<std::size_t>(batches.count()));
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);
     result.pairs += batch.loss_terms();
@@ -122,23 +123,35 @@ Evaluation PreferenceTuning::evaluate(const TokenDataset& dataset,
     }
     const std::vector<PreferredPair> reference = reference_of(batch);
     const Tensor losses = token_losses(batch, {});
-    double* sum = sums.data() + 3 * i;
+    double* sum = sums.data() + 4 * i;
     sum[0] =
         preference_loss(losses, batch.offsets, reference, {.beta = beta_, .normalizer = 1}).item();
-    for (const double margin :
-         preference_margins(pair_log_probabilities(losses, batch.offsets), reference)) {
+    const std::vector<PreferredPair> own = pair_log_probabilities(losses, batch.offsets);
+    for (const double margin : preference_margins(own, reference)) {
       sum[1] += margin > 0 ? 1 : 0;
       sum[2] += beta_ * margin;
     }
+    sum[3] = static_cast<double>(std::ranges::count_if(
+        own, [](const PreferredPair& pair) { return pair.chosen > pair.rejected; }));
   }
   add_across(processes, sums);
-  for (std::size_t i = 0; i < sums.size(); i += 3) {
+  for (std::size_t i = 0; i < sums.size(); i += 4) {
     const auto pairs = static_cast<double>(result.pairs);
     result.loss += sums[i] / pairs;
     result.accuracy += sums[i + 1] / pairs;
     result.margin += sums[i + 2] / pairs;
+    result.likelier += sums[i + 3] / pairs;
   }
   return result;
+}
+
+Evaluation evaluate_preferences(const Gpt& model, const Gpt& reference, double beta,
+                                const TokenDataset& dataset, const EvaluationOptions& options) {
+  EvaluationOptions all = options;
+  all.max_batches = 0;
+  PreferenceTuning tuning(model, beta);
+  tuning.restore_reference(dataset, PreferenceTuning(reference, beta).add_reference(dataset, all));
+  return tuning.evaluate(dataset, options);
 }
 
 }  // namespace headlight

@@ -8,10 +8,12 @@
 #include <concepts>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "base/read_number.h"
 #include "base/split.h"
 #include "headlight/data/documents.h"
 #include "headlight/data/token_dtype.h"
@@ -188,6 +190,10 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"sliding_window_pattern", &C::sliding_window_pattern,
      "Let every Nth layer attend to all earlier tokens despite sliding_window; 0: none",
      architecture, kOptionalSize},
+    {"windows", &C::windows,
+     "Windows of the layers in turn, repeated, instead of sliding_window: 0,256 (GPT-Neo); 0: all "
+     "earlier tokens",
+     architecture},
     heading(
         "Dropout",
         {"dropout", &C::dropout,
@@ -213,6 +219,12 @@ constexpr auto kFields = std::to_array<ConfigField>({
         "tie_weights", "Use the token embedding also as the weight of the output head"),
     of_model<&C::embedding_scale, &G::embedding_scale>(
         "embedding_scale", "Multiply token embeddings by this number; 0: do not", kNotNegative),
+    of_model<&C::residual_multiplier, &G::residual_multiplier>(
+        "residual_multiplier",
+        "Show the residual stream to hooks and caches multiplied by this number, as Granite has "
+        "it; "
+        "0: as it is",
+        kNotNegative),
     of_model<&C::norm, &G::norm>(
         "norm",
         "Position of the norms: pre (GPT-2), post (the original transformer) or output (on "
@@ -258,7 +270,12 @@ constexpr auto kFields = std::to_array<ConfigField>({
     of_model<&C::original_max_position_embeddings,
              kRope<&RopeOptions::original_max_position_embeddings>>(
         "original_max_position_embeddings",
-        "llama3, yarn: length of the original context in tokens", kNotNegative),
+        "llama3, yarn, longrope: length of the original context in tokens", kNotNegative),
+    {"short_factor", &C::short_factor,
+     "longrope: divisors of the frequencies in sequences up to the original context, with commas",
+     architecture},
+    {"long_factor", &C::long_factor, "longrope: divisors of the frequencies in longer sequences",
+     architecture},
     of_model<&C::attention_scale, &G::attention_scale>(
         "attention_scale", "Multiply attention scores by this number; 0: 1 / sqrt(head_width)",
         kNotNegative),
@@ -559,17 +576,77 @@ double tenth_of(double value) {
   return tenth;
 }
 
-// Sets sliding_window and sliding_window_pattern from the windows of the layers, as far as the two
-// keys can describe them.
-void describe_windows(const std::vector<Index>& windows, TrainConfig& config) {
+// Returns the numbers in the text of a key: "0,256".
+template <Number T>
+std::vector<T> parsed_numbers(std::string_view key, const std::string& text) {
+  std::vector<T> numbers;
+  for (const std::string& word : split_at_commas(text)) {
+    const auto number = read_number<T>(word);
+    require_value(number.has_value() && *number >= 0, key,
+                  "expected numbers from 0 with commas, got '", text, "'");
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+std::string numbers_text(const std::vector<double>& numbers) {
+  std::vector<std::string> words;
+  std::ranges::transform(numbers, std::back_inserter(words), shortest_text);
+  return joined(words, ",");
+}
+
+// Returns the window of each layer; empty: no layer has one.
+std::vector<Index> layer_windows(const TrainConfig& config) {
+  const std::vector<Index> turns = parsed_numbers<Index>("windows", config.windows);
+  require_value(turns.empty() || config.sliding_window == 0, "windows",
+                "replaces sliding_window; give only one of them");
+  const auto turn_count = static_cast<Index>(turns.size());
+  const Index layers = std::min(config.n_layer, kMostLayers);  // more layers fail in validate()
+  const Index pattern = config.sliding_window_pattern;
+  std::vector<Index> windows;
+  for (Index layer = 0; layer < layers && (turn_count > 0 || config.sliding_window > 0); ++layer) {
+    const bool sees_all = pattern > 0 && (layer + 1) % pattern == 0;
+    windows.push_back(turn_count > 0 ? turns[static_cast<std::size_t>(layer % turn_count)]
+                      : sees_all     ? 0
+                                     : config.sliding_window);
+  }
+  return windows;
+}
+
+// Returns the shortest text of windows whose repetition gives the windows of all layers.
+std::string windows_text(const std::vector<Index>& windows) {
+  std::size_t period = 1;
+  const auto repeats = [&] {
+    return std::equal(windows.begin() + static_cast<std::ptrdiff_t>(period), windows.end(),
+                      windows.begin());
+  };
+  while (!repeats()) {
+    ++period;
+  }
+  std::vector<std::string> words;
+  for (std::size_t layer = 0; layer < period; ++layer) {
+    words.push_back(std::to_string(windows[layer]));
+  }
+  return joined(words, ",");
+}
+
+// Sets the keys of windows: sliding_window and its pattern if they can describe the layers.
+void describe_windows(const GptConfig& model, TrainConfig& config) {
+  const std::vector<Index>& windows = model.windows;
   const auto window = std::find_if(windows.begin(), windows.end(), [](Index w) { return w > 0; });
   if (window == windows.end()) {
     return;
   }
-  config.sliding_window = *window;
   const auto whole = std::find(windows.begin(), windows.end(), Index{0});
-  config.sliding_window_pattern =
+  TrainConfig usual;
+  usual.n_layer = model.n_layer;
+  usual.sliding_window = *window;
+  usual.sliding_window_pattern =
       whole == windows.end() ? 0 : static_cast<Index>(whole - windows.begin()) + 1;
+  const bool is_usual = layer_windows(usual) == windows;
+  config.sliding_window = is_usual ? usual.sliding_window : 0;
+  config.sliding_window_pattern = is_usual ? usual.sliding_window_pattern : 0;
+  config.windows = is_usual ? "" : windows_text(windows);
 }
 
 }  // namespace
@@ -645,7 +722,9 @@ TrainConfig train_config_of(const GptConfig& model) {
     config.rotary_pct =
         static_cast<double>(model.rope.width) / static_cast<double>(model.elements_of_head());
   }
-  describe_windows(model.windows, config);
+  config.short_factor = numbers_text(model.rope.short_factors);
+  config.long_factor = numbers_text(model.rope.long_factors);
+  describe_windows(model, config);
   return config;
 }
 
@@ -722,11 +801,9 @@ GptConfig TrainConfig::model(Index vocabulary) const {
                   "expected a share that gives at least two of the ", head,
                   " elements of a head, got ", rotary_pct);
   }
-  const Index window_layers = std::min(n_layer, kMostLayers);  // more layers fail in validate()
-  for (Index layer = 0; sliding_window > 0 && layer < window_layers; ++layer) {
-    const bool sees_all = sliding_window_pattern > 0 && (layer + 1) % sliding_window_pattern == 0;
-    model.windows.push_back(sees_all ? 0 : sliding_window);
-  }
+  model.rope.short_factors = parsed_numbers<double>("short_factor", short_factor);
+  model.rope.long_factors = parsed_numbers<double>("long_factor", long_factor);
+  model.windows = layer_windows(*this);
   return model;
 }
 

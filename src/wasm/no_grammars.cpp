@@ -19,7 +19,7 @@ Grammar::Grammar(std::string_view) { refuse(); }
 
 std::string json_schema_grammar(std::string_view) { refuse(); }
 
-std::string json_schema_grammar(const Json&, std::vector<SchemaRule>) { refuse(); }
+std::string json_schema_grammar(const Json&, std::vector<SchemaRule>, WorkBudget) { refuse(); }
 
 Json parameter_value(const Json&, std::string_view, std::string_view) { refuse(); }
 
@@ -33,13 +33,15 @@ GrammarState::GrammarState(const Grammar& grammar, std::vector<std::int32_t>)
 
 std::span<const char> GrammarState::allowed(const TokenTrie&) { refuse(); }
 
+bool GrammarState::prepare(const TokenTrie&, std::size_t) { refuse(); }
+
 void GrammarState::advance(std::string_view) { refuse(); }
 
 TokenTrie::TokenTrie(const Tokenizer&, Place) { refuse(); }
 
 namespace serve {
 
-std::shared_ptr<const Grammar> call_grammar(const ToolsRequest&) { refuse(); }
+std::shared_ptr<const Grammar> call_grammar(const ToolsRequest&, const WorkBudget&) { refuse(); }
 
 }  // namespace serve
 }  // namespace headlight

@@ -1,11 +1,11 @@
-#include "formats/adapter.h"
+#include "formats/adapter/adapter.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
-#include "runs/conversations.h"
+#include "runs/conversations/conversations.h"
 #include "runs/preference_reference.h"
 
 // A run in a page begins with random weights and a tokenizer of its own, on a text without
@@ -29,7 +29,8 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path&, const LoadOption
   refuse_here("models");
 }
 
-std::optional<double> stored_weight_bytes(const std::filesystem::path&, bool) {
+std::optional<double> stored_weight_bytes(const std::filesystem::path&, bool,
+                                          const std::filesystem::path&) {
   return std::nullopt;
 }
 
@@ -41,12 +42,16 @@ bool is_adapter(const std::filesystem::path&) { return false; }
 
 std::vector<LoraPlace> Adapter::places() const { return {}; }
 
-std::filesystem::path base_of_adapter(const std::filesystem::path&) { refuse_here("adapters"); }
+std::filesystem::path base_of_adapter(const std::filesystem::path&, const std::filesystem::path&) {
+  refuse_here("adapters");
+}
 
 Adapter plan_adapter(const std::filesystem::path&, const GptConfig&, const LoraOptions&,
                      const AdaptedParts&) {
   refuse_here("adapters");
 }
+
+EarlierAdapter read_earlier_adapter(const std::filesystem::path&) { refuse_here("adapters"); }
 
 NamedTensors adapter_tensors(const Adapter&, const Gpt&) { return {}; }
 
@@ -54,7 +59,9 @@ void write_adapter(const std::filesystem::path&, const Adapter&, const NamedTens
 
 void read_adapter(const std::filesystem::path&, const Adapter&, Gpt&) {}
 
-std::string read_chat_template(const std::string&) { refuse_here("chat templates"); }
+std::string read_chat_template(const std::string&, const ChatTemplates&) {
+  refuse_here("chat templates");
+}
 
 std::vector<std::string> set_chat_template(LoadedModel&, const std::string&) { return {}; }
 
@@ -67,6 +74,8 @@ Index require_same_vocabulary(const std::filesystem::path&, const Tokenizer& tok
 ConversationKind kind_of_conversations(const TextFile&, const std::string&) {
   return ConversationKind::none;
 }
+
+std::string warning_of_texts(const TextFile&) { return {}; }
 
 TokenDataset read_conversations(const TextFile&, const ConversationOptions&, const ChatFormat&,
                                 const Tokenizer&, std::vector<std::string>&,

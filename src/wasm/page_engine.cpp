@@ -92,7 +92,7 @@ PageEngine& engine() {
 // Makes `loaded` the model that answers.
 void use(LoadedModel loaded, const char* name, const char* source) {
   PageEngine& page = engine();
-  const std::string chat_template = loaded.tokenizer->chat_template();
+  const ChatTemplates chat_template = loaded.tokenizer->chat_template();
   const Index block = rounded_up(loaded.model->block_size(), KeyValueCache::kBlock);
   page.options = {.slots = 4, .context_tokens = std::max(block, std::min<Index>(4 * block, 4096))};
   page.models.push_back({.name = name,

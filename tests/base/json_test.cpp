@@ -65,6 +65,23 @@ TEST_CASE("checked JSON keeps values, types and nesting") {
   CHECK(parse_json("7", "a.json") == 7);
 }
 
+TEST_CASE("whole numbers beyond 64 bits keep their digits") {
+  const std::string text =
+      R"({"a":[98765432109876543210,-98765432109876543210,18446744073709551615],"b":{"c":1.5,"d":[]}})";
+  const Json json = parse_json(text, "t");
+  CHECK(json.dump() == text);
+  CHECK(json.dump(2) ==
+        "{\n  \"a\": [\n    98765432109876543210,\n    -98765432109876543210,\n"
+        "    18446744073709551615\n  ],\n  \"b\": {\n    \"c\": 1.5,\n    \"d\": []\n"
+        "  }\n}");
+  CHECK(json["a"][0].is_number());
+  CHECK(json["a"][0].number() == 98765432109876543210.0);
+  CHECK_FALSE(json["a"][0].is_integer());
+  CHECK_FALSE(json["a"][0].is_natural());
+  CHECK(json["a"][0] == Json(98765432109876543210.0));
+  CHECK(json["a"][0] != json["a"][1]);
+}
+
 TEST_CASE("a key that an object holds twice is refused with its place") {
   CHECK(parse_error(R"({"a": 1, "a": 1})") == "a.json: duplicate key 'a'");
   CHECK(parse_error(R"({"top": {"in": [{"a": 1, "b": 2, "a": 3}]}})") ==
@@ -213,6 +230,51 @@ TEST_CASE("a repeated key is found among many") {
   }
   CHECK(parse_json(text + "\"last\": 1}", "a.json").size() == 200001);
   CHECK(parse_error(text + "\"a key 5\": 1}") == "a.json: duplicate key 'a key 5'");
+}
+
+TEST_CASE("members of a large object keep their order and are found by their keys") {
+  Json object;
+  for (int i = 0; i < 10'000; ++i) {
+    const int key = i * 7919 % 10'000;  // every number once
+    object[std::to_string(key)] = key;
+    if (i % 997 == 0) {  // at many sizes of the index
+      CHECK(object.members().back().key == std::to_string(key));
+      CHECK(object.find(std::to_string(key + 10'000)) == nullptr);
+    }
+  }
+  REQUIRE(object.size() == 10'000);
+  Json copy = object;
+  object["x"] = 1;
+  for (int i = 0; i < 10'000; ++i) {
+    REQUIRE(copy[std::to_string(i)] == i);
+  }
+  CHECK(copy.members()[1].key == "7919");
+  CHECK(!copy.contains("x"));
+  Json twice = Json::object();
+  for (int i = 0; i < 100; ++i) {
+    twice.add("same", i);
+  }
+  CHECK(twice["same"] == 0);  // the first
+}
+
+TEST_CASE("parsing ends when its budget does") {
+  const std::string text = "[" + std::string(10'000, ' ') + "1" + [] {
+    std::string more;
+    for (int i = 0; i < 5'000; ++i) {
+      more += ",1";
+    }
+    return more + "]";
+  }();
+  int checks = 0;
+  const WorkBudget left("body", 1e9, [&] { return ++checks < 3; });
+  CHECK(error_of([&] { parse_json(text, "body", left); }) ==
+        "body: nobody waits for the result any more");
+  CHECK(checks == 3);
+  const WorkBudget late("body", 0, [] { return true; });
+  CHECK(error_of([&] { parse_json(text, "body", late); }) ==
+        "body: takes longer than 0 seconds to read: ask for less at once");
+  CHECK(parse_json("[1]", "body", late).size() == 1);  // few values are never refused
+  CHECK(parse_json(text, "body").size() == 5'001);
 }
 
 TEST_CASE("a text that is not JSON gives no value") {

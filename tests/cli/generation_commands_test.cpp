@@ -1,5 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include <sstream>
+
 #include "generate/test_models.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/io/npz.h"
@@ -42,6 +44,32 @@ Tensor array_of(const NamedTensors& arrays, const std::string& name) {
 }
 
 }  // namespace
+
+TEST_CASE("a terminal gets no control characters of prompts, models and files", "[cli]") {
+  const ScratchFolder folder;
+  const std::string control =
+      "a\x1B]0;t\x07\xC2\x9B"
+      "31mb\x7F";
+  const std::string model = folder.at("model");
+  std::filesystem::create_directory(model);
+  write_model_files(model, *scripted_model(257, script_of(control)), ByteTokenizer());
+  const std::vector<std::vector<std::string>> commands{
+      {"generate", model, "--prompt", "?" + control},
+      {"generate", model, "--prompt", "?" + control, "--stream"},
+      {"generate", model, "--prompt", "?" + control, "--json"},
+      {"tokenizer", "decode", model, "--ids", "97,27,93,48,194,155,127"},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    const std::string shown = run_headlight_typing({}, command).out;
+    INFO(shown);
+    CHECK(shown.find(command[0] == "generate" ? "b" : "a") != std::string::npos);
+    for (const char* sequence : {"\x1B]", "\x07", "\xC2\x9B", "\x7F"}) {
+      CHECK(shown.find(sequence) == std::string::npos);
+    }
+  }
+  // Other readers get the bytes.
+  CHECK(output_of({"generate", model, "--prompt", "?"}) == "?" + control + "\n");
+}
 
 TEST_CASE("generate prints the prompt and its continuation", "[cli]") {
   const ScratchFolder folder;
@@ -98,7 +126,7 @@ TEST_CASE("guessed tokens change no text", "[cli]") {
   }
   CHECK(refusal({"generate", model, "--speculate", "ngram:x"}) ==
         "error: --speculate: expected ngram, or ngram:N with N from 2 to 64, got 'ngram:x'");
-  check_refused({"generate", model, "--speculate", folder.at("none")}, {"none"});
+  CHECK(mentions(refusal({"generate", model, "--speculate", folder.at("none")}), {"none"}));
 }
 
 TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]") {
@@ -120,7 +148,7 @@ TEST_CASE("a prompt comes from the command line or from a file", "[cli]") {
   CHECK(output_of({"generate", model, "--start", "FILE:" + file}) == "!hello\n");
   CHECK(output_of({"generate", model, "--start", "#"}) == "#hello\n");
   CHECK(refusal({"generate", model, "--prompt", "a", "--start", "b"}) ==
-        "error: --prompt, --prompt_file, --start, --ids: expected only one of them");
+        "error: --prompt, --prompt_file, --start, --ids, --prompts: expected only one of them");
 }
 
 TEST_CASE("generate describes its result as JSON", "[cli]") {
@@ -243,6 +271,75 @@ TEST_CASE("attention names invalid values of --heads and --layers and --format",
         "error: the text has 40 tokens, more than the 32 tokens of the context length: cut it with "
         "max_tokens 32, or raise window up to block_size");
   CHECK(!std::filesystem::exists(folder.at("maps")));
+}
+
+TEST_CASE("generate answers all prompts of a file, each as if it were alone", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = random_model(folder);
+  std::string lines = "{\"id\": \"a\", \"prompt\": \"once\"}\n\"twice\"\n{\"text\": \"thrice\"}\n";
+  for (int i = 0; i < 40; ++i) {  // more than the engine computes at once
+    lines += "{\"prompt\": \"" + std::string(static_cast<std::size_t>(i % 9) + 1, 'x') + "\"}\n";
+  }
+  const std::string file = folder.write("prompts.jsonl", lines);
+  const Arguments sampling{"--n", "12", "--seed", "5", "--temperature", "0.9", "--ignore_eos"};
+  const auto with_sampling = [&](Arguments arguments) {
+    arguments.insert(arguments.end(), sampling.begin(), sampling.end());
+    return arguments;
+  };
+  const auto answers = [&](const Arguments& arguments) {
+    std::istringstream out(output_of(with_sampling(arguments)));
+    std::vector<Json> found;
+    for (std::string line; std::getline(out, line);) {
+      found.push_back(Json::parse(line));
+    }
+    return found;
+  };
+  const std::vector<Json> all = answers({"generate", model, "--prompts", file});
+  REQUIRE(all.size() == 43);
+  CHECK(all[0]["id"] == "a");
+  CHECK_FALSE(all[1].contains("id"));
+  for (const std::size_t number : {0U, 1U, 2U, 42U}) {
+    const Json& one = all[number];
+    CHECK(one["index"] == number);
+    CHECK(one["tokens"] == 12);
+    const Json alone =
+        report_of(with_sampling({"generate", model, "--prompt", one["prompt"].get<std::string>()}));
+    CHECK(one["text"] == alone["text"]);
+  }
+  CHECK(all[1]["prompt"] == "twice");
+  const std::vector<Json> sampled =
+      answers({"generate", model, "--prompts", file, "--num_samples", "2", "--logprobs", "1"});
+  CHECK(sampled.at(0)["samples"].size() == 2);
+  CHECK(sampled.at(0)["logprobs"].size() == 12);
+  CHECK(sampled.at(0)["samples"][0]["text"] == all[0]["text"]);
+}
+
+TEST_CASE("generate answers the conversations of a file", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = hello_model(folder);
+  const std::string source = folder.write("own.jinja", "{{ messages[-1].content }}");
+  const std::string file = folder.write(
+      "chats.jsonl",
+      R"({"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "no"}]})"
+      "\n"
+      R"({"instruction": "?", "output": "no", "category": "x"})");
+  const ProgramResult result =
+      run_headlight({"generate", model, "--prompts", file, "--chat_template", source});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  std::istringstream out(result.out);
+  for (std::string line; std::getline(out, line);) {
+    const Json answer = Json::parse(line);
+    CHECK(answer["text"] == "hello");
+    CHECK(answer["prompt"] == Json::parse(R"([{"role": "user", "content": "?"}])"));
+  }
+  CHECK_THAT(result.err, contains_text("keys that are ignored: \"category\", \"output\""));
+  CHECK_THAT(refusal({"generate", model, "--prompts", file}),
+             contains_text("chats.jsonl: line 1: messages: this model has no chat template"));
+  CHECK_THAT(refusal({"generate", model, "--prompts", file, "--prompt", "a"}),
+             contains_text("expected only one of them"));
+  CHECK_THAT(refusal({"generate", model, "--prompts", folder.write("a.jsonl", "{\"x\": 1}")}),
+             contains_text("line 1: expected a text, or an object with \"prompt\""));
 }
 
 }  // namespace generation_commands_test

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "cli/lab_support.h"
@@ -95,6 +96,15 @@ TEST_CASE("lab attention counts and draws eight heads of the user's words", "[cl
     INFO(line);
     CHECK(contains(text, line));
   }
+}
+
+TEST_CASE("lab attention says that PyTorch's weights do not show the number of heads", "[cli]") {
+  const ScratchFolder folder;
+  const std::string weights = torch_weights(folder);
+  std::string text = lab_text({"attention", "--weights", weights, "--heads", "2"});
+  std::replace(text.begin(), text.end(), '\n', ' ');  // as wrapped
+  CHECK(contains(text,
+                 "The file does not show the number of heads. This run uses 2, as --heads says."));
 }
 
 TEST_CASE("lab attention with PyTorch's weights gives the numbers of nn.MultiheadAttention",

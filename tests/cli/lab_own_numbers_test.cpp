@@ -54,6 +54,21 @@ TEST_CASE("lab masks applies the user's mask to the user's words", "[cli]") {
   }
 }
 
+TEST_CASE("lab masks makes no claim about what the user's mask does not have", "[cli]") {
+  const auto ids_of = [](const std::string& keep) {
+    std::vector<std::string> ids;
+    const Json claims = claims_of(lab_json({"masks", "--tokens", "a,b,c", "--keep", keep}));
+    for (const auto& [id, holds] : claims.items()) {
+      ids.push_back(id);
+    }
+    return ids;
+  };
+  CHECK(ids_of("1,1,1").empty());
+  CHECK(ids_of("1,1,0") ==
+        std::vector<std::string>{"hidden_keys_get_nothing", "mask_renormalises"});
+  CHECK(ids_of("1,1,1;0,0,0;1,1,1").size() == 3);
+}
+
 TEST_CASE("lab params breaks the parameters of the user's layer down", "[cli]") {
   const Json results = lab_json({"params", "--width", "96", "--heads", "6"});
   CHECK(results["values"]["own"]["counted"] == 4 * 96 * 96 + 4 * 96);

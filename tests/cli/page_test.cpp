@@ -210,6 +210,32 @@ TEST_CASE("page embeds the steps of a story", "[cli]") {
   CHECK(contains(html, "?changes=0.1:off,mlp.0:scale0.5\\u0026part=write\\u0026text=b\""));
 }
 
+TEST_CASE("page speaks the language of --lang, its story or the locale", "[cli]") {
+  const ScratchFolder folder;
+  write_file(folder.at("story.md"), "# A\n\n`?lang=ko`\n\n## B\n`?part=heads`\nC.\n");
+  const std::string out = folder.at("demo.html");
+  const std::vector<std::string> plain{"page",     model_of_bytes(folder), "--out", out,
+                                       "--engine", engine(folder)};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), plain.begin(), plain.end());
+    return more;
+  };
+  const auto language = [&](const ProgramResult& result) {
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    const std::string html = file_contents(out);
+    return html.substr(html.find("<html lang=\"") + 12, 2);
+  };
+  const std::vector<std::string> korean{"LANG=ko_KR.UTF-8"};
+  CHECK(language(run_headlight(plain)) == "en");
+  CHECK(language(run_headlight_with(korean, plain)) == "ko");
+  CHECK(language(run_headlight_with(korean, with({"--lang", "en"}))) == "en");
+  const std::string story = folder.at("story.md");
+  CHECK(language(run_headlight(with({"--story", story}))) == "ko");
+  CHECK(contains(run_headlight(with({"--story", story, "--lang", "en"})).err,
+                 "--lang: the story gives the language ko, got en"));
+}
+
 TEST_CASE("page names the line of a story that it cannot show", "[cli]") {
   const ScratchFolder folder;
   const std::string model = model_of_bytes(folder);
@@ -240,7 +266,41 @@ TEST_CASE("page names the line of a story that it cannot show", "[cli]") {
   refused("# A\n## B\n`?text=a&text=b`\nx\n", "line 3: text: given twice");
   refused("# A\n## B\n`?colour=1`\nx\n", "line 3: expected an entry of the page's address");
   refused("# A\n## B\n`?carry=0.1:x`\nx\n", "line 3: carry: expected a part");
+  // Long addresses once ended the program.
+  const std::string digits((1 << 20) - 400, '1');
+  refused("# A\n## B\n`?changes=0.1:scale" + digits + "x`\nx\n", "line 3: changes: expected");
+  refused("# A\n## B\n`?carry=0.1:" + digits + "`\nx\n", "line 3: carry: expected a part");
+  std::string options;
+  for (int i = 0; i < 150'000; ++i) {
+    options += "&doc=1";
+  }
+  refused("# A\n## B\n`#grid/0.1" + options + "&doc=11`\nx\n", "line 3: expected #model, #head");
+  for (const char* address :
+       {"?carry=0.1:5>", "?carry=0.1.1", "?carry=mlp_out.x", "?changes=0.1", "?changes=0.1:scale.5",
+        "?changes=mlp:off", "?changes=0.1:offf", "#grid/0.1/", "#grid/0.1/3/sends",
+        "#grid/0.1/3/receives/1", "#grid&doc=-", "#grid&x=1"}) {
+    refused(concat_text("# A\n## B\n`", address, "`\nx\n"), "line 3: ");
+  }
   CHECK(!fs::exists(folder.at("demo.html")));
+}
+
+TEST_CASE("page takes every form of a story's address", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_of_bytes(folder);
+  const std::string page_engine = engine(folder);
+  for (const char* address :
+       {"?changes=0.1:scale,mlp.0:scale5.,layer.0:scale0.25,0.0:freeze", "?carry=resid_post.0",
+        "?carry=0.1:5>15", "?carry=mlp_out.0:0>1", "#model", "#grid/0.1/3/receives&doc=-1&beside=2",
+        "#neuron/0.0&doc=3"}) {
+    INFO(address);
+    write_file(folder.at("story.md"), concat_text("# A\n## B\n`", address, "`\nx\n"));
+    const ProgramResult result =
+        run_headlight({"page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
+                       "--story", folder.at("story.md"), "--views", "heads"});
+    INFO(result.err);
+    CHECK(result.exit_code == 0);
+    fs::remove(folder.at("demo.html"));
+  }
 }
 
 TEST_CASE("page has the tabs of --views", "[cli]") {

@@ -7,6 +7,7 @@
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/program.h"
+#include "support/tensors.h"
 
 namespace special_tokens_test {
 
@@ -112,7 +113,7 @@ TEST_CASE("a prompt of special tokens is continued as its ids are", "[cli]") {
   CHECK(answer({"--prompt", kChat, "--special_tokens", "on"}) == ids);
   CHECK(answer({"--prompt", kChat})[2] == 24);
   CHECK(refusal(changed(generate, {"--ids", "1", "--prompt", "a"})) ==
-        "error: --prompt, --prompt_file, --start, --ids: expected only one of them");
+        "error: --prompt, --prompt_file, --start, --ids, --prompts: expected only one of them");
   CHECK(refusal(changed(generate, {"--ids", ""})) ==
         "error: --ids: expected token ids, e.g. 1,4093, got none");
 }
@@ -220,6 +221,28 @@ TEST_CASE("training reads special tokens on demand", "[cli]") {
   CHECK(trained("on", "on").find("names of special tokens") == std::string::npos);
   CHECK(file_contents(given.folder.at("on") + "/config.toml").find("special_tokens = \"on\"") !=
         std::string::npos);
+}
+
+TEST_CASE("a tokenizer with more tokens than the model has rows opens", "[cli]") {
+  const Given given;
+  given.folder.write("model/tokenizer_config.json", R"({"extra_special_tokens": ["<x>"]})");
+  const Arguments generate{"generate",         given.model, "--max_new_tokens", "2",
+                           "--special_tokens", "on",        "--prompt"};
+  const ProgramResult plain = run_headlight(changed(generate, {"hi"}));
+  INFO(plain.err);
+  CHECK(plain.exit_code == 0);
+  CHECK_THAT(plain.err,
+             contains_text("the tokenizer has 260 tokens, the model rows for 259: texts with "
+                           "tokens from id 259 on are refused"));
+  const ProgramResult above = run_headlight(changed(generate, {"hi <x>"}));
+  CHECK(above.exit_code == 2);
+  CHECK_THAT(above.err, contains_text("prompt: expected token ids from 0 to 258, for which the "
+                                      "model has rows, got 259"));
+  for (const char* command : {"lens", "attribute"}) {
+    INFO(command);
+    CHECK(run_headlight({command, given.model, "--text", "hi <x>", "--special_tokens", "on"})
+              .exit_code == 2);
+  }
 }
 
 }  // namespace special_tokens_test

@@ -293,4 +293,23 @@ TEST_CASE("the largest possible option values cause no overflow and no huge allo
   CHECK(Batcher(dataset, options_of(Batching::packed, 1, kLargest)).sequences(0).size() == 1);
 }
 
+TEST_CASE("no batch has more tokens than the longest sequences of the data", "[data]") {
+  const TokenDataset documents =
+      document_dataset({{1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3, 4, 5}}, {std::nullopt, 9});
+  for (const Batching batching : {Batching::padded, Batching::bucketed}) {
+    const BatcherOptions options{.batching = batching, .batch_size = 2, .block_size = 4};
+    // Inputs: 1, 2, 3, 4, and 4 of the longest, which is cut.
+    CHECK(most_batch_tokens(documents, options) == 8);
+    Batcher batcher(documents, options);
+    Index most = 0;
+    for (Index i = 0; i < 20; ++i) {
+      most = std::max(most, batcher.batch(i).token_count());
+    }
+    CHECK(most <= 8);
+  }
+  const TokenDataset stream = stream_dataset({1, 2, 3, 4, 5, 6});
+  CHECK(most_batch_tokens(stream, {.batch_size = 3, .block_size = 4}) == 12);
+  CHECK(most_batch_tokens(stream, {.batch_size = 3, .block_size = 100}) == 15);
+}
+
 }  // namespace batcher_test

@@ -1,7 +1,11 @@
 #include "headlight/files/file_writer.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "headlight/base/error.h"
+#include "headlight/files/staged_files.h"
 #include "io/file_size_limit.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
@@ -124,6 +128,50 @@ TEST_CASE("leftovers of a killed process under the temporary name are replaced")
   write_file(folder / "a.txt", "new");
   CHECK(read_bytes(folder / "a.txt") == "new");
   CHECK(folder.names() == std::vector<std::string>{"a.txt"});
+}
+
+TEST_CASE("leftovers of other dead processes for the same file are removed") {
+  const TemporaryFolder folder;
+  const pid_t dead = ::fork();
+  if (dead == 0) {
+    ::_exit(0);
+  }
+  ::waitpid(dead, nullptr, 0);
+  const std::string mark = ".tmp." + std::to_string(dead);
+  for (const std::string name : {"a.txt", "a.txt.gz", "b.txt"}) {
+    test::write_bytes(folder / (name + mark), "left over");
+  }
+  test::write_bytes(folder / ("a.txt.tmp." + std::to_string(::getppid())), "of a living process");
+  write_file(folder / "a.txt", "new");
+  CHECK(folder.names() == std::vector<std::string>{"a.txt", "a.txt.gz" + mark,
+                                                   "a.txt.tmp." + std::to_string(::getppid()),
+                                                   "b.txt" + mark});
+}
+
+TEST_CASE("staged files replace others together or not at all") {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "old a");
+  write_file(folder / "c", "old c");
+  const auto stage = [&](bool fails) {
+    StagedFiles staged(folder / ".");
+    write_file(staged.path() / "a", "new a");
+    write_file(staged.path() / "b", "new b");
+    require(!fails, "the disk is full");
+    staged.commit();
+  };
+  CHECK(error_of([&] { stage(true); }) == "the disk is full");
+  CHECK(read_bytes(folder / "a") == "old a");
+  CHECK(folder.names() == std::vector<std::string>{"a", "c"});
+  stage(false);
+  CHECK(read_bytes(folder / "a") == "new a");
+  CHECK(read_bytes(folder / "b") == "new b");
+  CHECK(read_bytes(folder / "c") == "old c");
+  CHECK(folder.names() == std::vector<std::string>{"a", "b", "c"});
+  std::filesystem::remove(folder / "b");
+  std::filesystem::create_directory(folder / "b");
+  write_file(folder / "a", "old a");
+  CHECK(error_of([&] { stage(false); }).find("not a regular file") != std::string::npos);
+  CHECK(read_bytes(folder / "a") == "old a");
 }
 
 }  // namespace file_writer_test

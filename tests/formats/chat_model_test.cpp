@@ -81,9 +81,10 @@ TEST_CASE("a chat template brings its special tokens into the vocabulary of a ba
         mean[i] += static_cast<double>(row_of(rows, row)[i]) / 258;
       }
     }
+    // The deviation of the old rows is 0.02; that of the new ones is a tenth of it.
     for (std::size_t i = 0; i < mean.size(); ++i) {
-      CHECK(static_cast<double>(row_of(rows, 258)[i]) == Approx(mean[i]).margin(1e-7));
-      CHECK(row_of(rows, 259)[i] == row_of(rows, 258)[i]);
+      CHECK(static_cast<double>(row_of(rows, 258)[i]) == Approx(mean[i]).margin(0.01));
+      CHECK(row_of(rows, 259)[i] != row_of(rows, 258)[i]);
     }
   }
   const ChatFormat chat(tokenizer.chat_template(), tokenizer);
@@ -115,7 +116,7 @@ TEST_CASE("rows that a model has beyond its vocabulary are used for new tokens")
   CHECK(loaded.model->config().vocab_size == 300);
   CHECK(loaded.tokenizer->vocab_size() > 258);
   const Tensor rows = weight_of(*loaded.model, Part::token_embedding);
-  CHECK(row_of(rows, 258) == row_of(rows, 299));
+  CHECK(row_of(rows, 258) != row_of(rows, 299));  // rows start apart
 }
 
 TEST_CASE("a tokenizer of characters and a faulty template are refused and change nothing") {

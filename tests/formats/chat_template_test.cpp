@@ -273,6 +273,57 @@ y)_"},
   }
 }
 
+TEST_CASE("letter cases, formats and filters of chat templates are those of Jinja 3.1", "[chat]") {
+  const Row
+      rows[] =
+          {
+              {R"_({{ 'straße éß ŉ ﬁ ǆ İ' | upper }} {{ 'ÀÉΣ ΑΣ ΑΣΑ ΑΣ. İI' | lower }} {{ 'ÑANDÚ ñandú' | capitalize }} {{ 'ñandú ÉCOLE-été ǆ' | title }})_",
+               R"_(STRASSE ÉSS ʼN FI Ǆ İ àéς ας ασα ας. i̇i Ñandú ñandú Ñandú École-Été Ǆ)_"},
+              {R"_({{ 'éa ÀB ß한a ǆ 1b'.title() }} {{ 'ßa'.capitalize() }} {{ 'ΌΣΟΣ ΣΑΣ'.lower() }} {{ 'ა ⓐ ꭰ'.upper() }})_",
+               R"_(Éa Àb Ss한A ǅ 1B Ssa όσος σας Ა Ⓐ Ꭰ)_"},
+              {R"_({{ 'abc' is lower }} {{ 'aBc' is lower }} {{ 'ABC É' is upper }} {{ '12' is lower }} {{ 'éß ª' is lower }} {{ 'ǅ' is upper }} {{ 'ab'.islower() }} {{ 'AB'.isupper() }})_",
+               R"_(True False True False True False True True)_"},
+              {R"_({{ 2345 | round(-2) }} {{ 2350 | round(-2) }} {{ 2450 | round(-2) }} {{ -2350 | round(-2) }} {{ 2345.678 | round(-2) }} {{ 250.0 | round(-2) }} {{ 350.0 | round(-2) }} {{ -250.1 | round(-2) }} {{ 42 | round }} {{ 42.5 | round }} {{ 43.5 | round }} {{ 5 | round(-1) }} {{ 15 | round(-1) }} {{ 7 | round(2) }} {{ 2.675 | round(2) }} {{ 1e300 | round(20) }} {{ 3 | round(-20) }} {{ 42.55 | round(1, 'floor') }} {{ 42 | round(0, 'ceil') }} {{ 2345 | round(-2, 'floor') }} {{ true | round }})_",
+               R"_(2300 2400 2400 -2400 2300.0 200.0 400.0 -300.0 42 42.0 44.0 0 20 7 2.67 1e+300 0 42.5 42.0 2300.0 1)_"},
+              {R"_({{ range(3) }} {{ range(1, 10, 3) }} {{ range(5, 1, -2) }} {{ range(10)[2:8:2] }} {{ range(10)[::-1] }} {{ range(3) | list }} {{ range(3) == [0, 1, 2] }} {{ range(3) is sequence }} {{ range(4)[1] }} {{ range(3) | length }} {{ [range(2)] }})_",
+               R"_(range(0, 3) range(1, 10, 3) range(5, 1, -2) range(2, 8, 2) range(9, -1, -1) [0, 1, 2] False True 1 3 [range(0, 2)])_"},
+              {R"_({{ {'a': 1}.items() }} {{ {'a': 1, 'b': 2}.keys() }} {{ {'a': 1}.values() }})_",
+               R"_(dict_items([('a', 1)]) dict_keys(['a', 'b']) dict_values([1]))_"},
+              {R"_({% for g in [{'c': 'b', 'n': 1}, {'c': 'A', 'n': 2}, {'c': 'B', 'n': 3}] | groupby('c') %}{{ g.grouper }}:{{ g.list | map(attribute='n') | list }};{% endfor %}{% for k, l in [{'c': 2}, {'c': 1}] | groupby('c') %}{{ k }}{{ l }}{% endfor %}{{ [{'c': 1}] | groupby('c') }})_",
+               R"_(A:[2];b:[1, 3];1[{'c': 1}]2[{'c': 2}][(1, [{'c': 1}])])_"},
+              {R"_({% for k, l in [{'c': 'x'}, {'d': 1}] | groupby('c', default='none') %}{{ k }}{{ l | length }} {% endfor %}{% for k, l in ['Bb', 'a', 'bB'] | groupby(0, case_sensitive=true) %}{{ k }}{{ l }}{% endfor %})_",
+               R"_(none1 x1 B['Bb']a['a']b['bB'])_"},
+              {R"_({{ [1, 2, 3, 4, 5] | batch(2) | list }} {{ [1, 2, 3] | batch(2, 'x') | list }} {{ range(7) | slice(3) | list }} {{ [1, 2, 3, 4] | slice(3, '-') | list }} {{ [] | batch(2) | list }})_",
+               R"_([[1, 2], [3, 4], [5]] [[1, 2], [3, 'x']] [[0, 1, 2], [3, 4], [5, 6]] [[1, 2], [3, '-'], [4, '-']] [])_"},
+              {R"_({{ 'foo bar baz qux' | truncate(9) }}|{{ 'foo bar baz qux' | truncate(9, true) }}|{{ 'foo bar baz qux' | truncate(11) }}|{{ 'foo bar baz qux' | truncate(11, false, '...', 0) }}|{{ '한국어 문장입니다' | truncate(5, leeway=0, end='') }})_",
+               R"_(foo...|foo ba...|foo bar baz qux|foo bar...|한국어)_"},
+              {R"_({{ 'Two words, l’été_3 --' | wordcount }} {{ '' | wordcount }} {{ 'ab' | center(7) }}| {{ 'abc' | center(6) }}| {{ 'a b/é?' | urlencode }} {{ '<a>' | forceescape }} {{ {'a': 1} | attr('a') }}|{{ 'x' | safe is escaped }})_",
+               R"_(4 0    ab  |  abc  | a%20b/%C3%A9%3F &lt;a&gt; |True)_"},
+              {R"_({{ '%.2f' % 3.14159 }} {{ '%5.1f|%-6d|%06.2f|%+d|% d' % (2.25, 42, 3.14159, 5, 7) }} {{ '%x %X %o %#x' % (255, 255, 8, 255) }} {{ '%e %E %g %G' % (12345.678, 0.00012, 1e20, 0.5) }} {{ '%5s|%-5s|%.2s' % ('ab', 'ab', 'abc') }} {{ '%r %s' % ('a', [1, 'b']) }} {{ '%(x)s-%(y).1f' % {'x': 1, 'y': 2} }} {{ '%s' % {'a': 1} }} {{ '%d%%' % 7.9 }} {{ '%.0f %.0f' % (0.5, 1.5) }} {{ '%i' % -3 }} {{ '%05d' % -42 }} {{ '%f' % 1 }})_", R"_(3.14   2.2|42    |003.14|+5| 7 ff FF 10 0xff 1.234568e+04 1.200000E-04 1e+20 0.5    ab|ab   |ab 'a' [1, 'b'] 1-2.0 {'a': 1} 7% 0 2 -3 -0042 1.000000)_"},
+              {R"_({{ '%s is %.1f' | format('x', 2) }} {{ '%(a)s' | format(a=3) }} {{ '{:.2f} {:>5}|{:<5}|{:^5}|{:05d}'.format(2.5, 'ab', 'ab', 'ab', 42) }} {{ '{0}{1}{0} {n}'.format('a', 'b', n=1) }} {{ '{:,} {:,.1f} {:x} {:.1%} {:+d}'.format(1234567, 1234.56, 255, 0.256, 3) }} {{ '{{}} {!r}'.format('q') }} {{ '{:*^7}'.format('é') }} {{ '{:.3}'.format('abcdef') }})_",
+               R"_(x is 2.0 3 2.50    ab|ab   | ab  |00042 aba 1 1,234,567 1,234.6 ff 25.6% +3 {} 'q' ***é*** abc)_"},
+              {R"_({% set c = cycler('a', 'b', 'c') %}{{ c.next() }}{{ c.next() }}{{ c.current }}{{ c.next() }}{{ c.next() }}{{ c.reset() }}{{ c.next() }}{% set j = joiner(', ') %}{% for x in [1, 2] %}{{ j() }}{{ x }}{% endfor %}{% set k = joiner() %}{{ k() }}{{ k() }})_",
+               R"_(abccaNonea1, 2, )_"},
+              {R"_({{ 12345678901234567890 }} {{ {'id': 98765432109876543210, 'm': -98765432109876543210} | tojson }} {{ 18446744073709551615 == 18446744073709551615 }} {{ 12345678901234567890 is integer }} {{ '12345678901234567890' | int }} {{ -12345678901234567890 | abs }} {{ 12345678901234567890 < 12345678901234567891 }} {{ [98765432109876543210] }} {{ 12345678901234567890 ~ '' }} {{ 9223372036854775808 == 9223372036854775807 }})_",
+               R"_(12345678901234567890 {"id": 98765432109876543210, "m": -98765432109876543210} True True 12345678901234567890 12345678901234567890 True [98765432109876543210] 12345678901234567890 False)_"},
+              {R"_({{ ['É', 'e', 'é', 'Z'] | sort }} {{ ['É', 'é'] | unique | list }} {{ 'upper' is filter }} {{ 'nothing' is test }} {{ 'odd' is test }})_",
+               R"_(['e', 'Z', 'É', 'é'] ['É'] True False True)_"},
+          };
+  for (const Row& row : rows) {
+    INFO(row.source);
+    CHECK(rendered(row.source) == row.expected);
+  }
+}
+
+TEST_CASE("whole numbers of any size reach a chat template with all digits", "[chat]") {
+  const char* messages = R"([{"role": "assistant", "content": "", "tool_calls": [
+      {"function": {"name": "f", "arguments": {"id": 12345678901234567890, "n": [-98765432109876543210]}}}]}])";
+  CHECK(rendered("{{ messages[0].tool_calls[0].function.arguments | tojson }}", "{}", messages) ==
+        R"({"id": 12345678901234567890, "n": [-98765432109876543210]})");
+  CHECK(rendered("{{ messages[0].tool_calls[0].function.arguments }}", "{}", messages) ==
+        "{'id': 12345678901234567890, 'n': [-98765432109876543210]}");
+}
+
 TEST_CASE("errors of chat templates name the line and the cause", "[chat]") {
   const Row rows[] = {
       {"a\n{{ 1 + }}", "line 2: expected an expression, got '}}'"},
@@ -287,6 +338,9 @@ TEST_CASE("errors of chat templates name the line and the cause", "[chat]") {
       {"{{ [].append(1) }}", "has no 'append'"},
       {"{{ ''.__class__ }}", "unsafe"},
       {"{{ 9223372036854775807 + 1 }}", "outside the range of 64 bits"},
+      {"{{ 12345678901234567890 + 1 }}", "outside the range of 64 bits"},
+      {"{{ '%d' % 'a' }}", "expected a number, got a value of type str"},
+      {"{{ '%q' % 1 }}", "a format supports only"},
       {"{{ \"", "a text has no end"},
       {"{% macro f(a) %}{% endmacro %}{{ f(1, 2) }}", "macro 'f' takes at most 1 arguments, got 2"},
       {"\xff", "invalid UTF-8 at byte 0"},
@@ -325,8 +379,13 @@ TEST_CASE("hostile chat templates end with an error", "[chat]") {
        "%}",
        "bytes"},
       {"{% set a = 'a' * 10**6 %}{% for i in range(10**5) %}{{ 'b' in a }}{% endfor %}", "bytes"},
-      {"{{ '%1000000000d' % 1 }}", "only %s, %d and %%"},
-      {"{{ '{a}'.format(a=1) }}", "only the field {}"},
+      {"{{ '%1000000000d' % 1 }}", "width or precision above"},
+      {"{{ '%.1000000000f' % 1 }}", "width or precision above"},
+      {"{{ '{:1000000000}'.format(1) }}", "width or precision above"},
+      {"{{ '{a.b}'.format(a=1) }}", "there is no argument 'a.b'"},
+      {"{{ [1] | batch(10**9, 1) | list }}", "bytes"},
+      {"{{ [1] | slice(10**9) | list }}", "1 to 100000 columns"},
+      {"{{ 'a' | center(10**9) }}", "at most 100000"},
       {"{{ {}|tojson(indent=10**9) }}", "indent"},
   };
   for (const Row& row : rows) {

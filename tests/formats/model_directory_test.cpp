@@ -546,7 +546,7 @@ TEST_CASE("GPT-2 options that Headlight does not compute are refused by name") {
   CHECK(error_of([] { parse_model_config(R"({"model_type": "t5"})", "config.json"); }) ==
         "config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, qwen2, qwen3, "
         "gemma3_text, phi3, stablelm, starcoder2, phi, gemma, granite, smollm3, arcee, ernie4_5, "
-        "helium, opt, olmo, olmo2, olmo3, exaone4, gemma2, nanochat or bert, got 't5'");
+        "helium, seed_oss, opt, olmo, olmo2, olmo3, exaone4, gemma2, nanochat or bert, got 't5'");
 }
 
 TEST_CASE(

@@ -155,6 +155,35 @@ TEST_CASE("a chat template stays with the tokenizer from folder to folder and th
   CHECK(load_tokenizer(folder.path() / "again")->chat_template() == text);
 }
 
+TEST_CASE("chat templates with names stay with the tokenizer, from a list, files and GGUF") {
+  ChatTemplates expected("D");
+  expected.set("tool_use", "T");
+  expected.set("rag", "R");
+  const ChatFolder list(false);
+  list.write("tokenizer_config.json", {{"chat_template",
+                                        {{{"name", "default"}, {"template", "D"}},
+                                         {{"name", "tool_use"}, {"template", "T"}},
+                                         {{"name", "rag"}, {"template", "R"}}}}});
+  CHECK(load_tokenizer(list.path())->chat_template() == expected);
+  // As in transformers, files of their own count, not the list.
+  const ScratchFolder files;
+  save_tokenizer(files.path() / "t", ByteTokenizer());
+  files.write("t/tokenizer_config.json", R"({"chat_template": "other"})");
+  files.write("t/chat_template.jinja", "D");
+  fs::create_directories(files.path() / "t/additional_chat_templates");
+  files.write("t/additional_chat_templates/tool_use.jinja", "T");
+  files.write("t/additional_chat_templates/rag.jinja", "R");
+  files.write("t/additional_chat_templates/notes.txt", "N");
+  const auto tokenizer = load_tokenizer(files.path() / "t");
+  CHECK(tokenizer->chat_template() == expected);
+  CHECK(TokenSettings(files.path() / "t").dropped(*tokenizer).empty());
+  const fs::path again = write_folder(files.path() / "again", *tokenizer);
+  CHECK(load_tokenizer(again)->chat_template() == expected);
+  write_gguf_model(files.path() / "m.gguf", small_model(), *tokenizer);
+  CHECK(load_tokenizer(files.path() / "m.gguf")->chat_template() == expected);
+  CHECK(dropped_settings(files.path() / "m.gguf", *tokenizer).empty());
+}
+
 TEST_CASE("tokens that begin and end and pad texts stay the same from folder to folder") {
   for (const bool digits : {false, true}) {
     const ChatFolder chat(digits);
@@ -249,7 +278,7 @@ TEST_CASE("plain tokens end texts where a tokenizer has no special tokens") {
   }
   file["added_tokens"] = nlohmann::json::array();
   chat.write("tokenizer.json", file);
-  chat.write("tokenizer_config.json", nlohmann::json::object());
+  chat.write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}});
   chat.write("generation_config.json", {{"eos_token_id", {'a', kTurnEnd}}});
   fs::path folder = chat.path();
   for (const char* next : {"again", "third"}) {

@@ -246,13 +246,13 @@ TEST_CASE("the special tokens of a character vocabulary have ids 0 and 1") {
         "t.json: added_tokens: special token \"b\" is not supported");
 }
 
-TEST_CASE("a byte vocabulary must have every byte at its own value") {
+TEST_CASE("a byte vocabulary may have another order, more tokens or fewer bytes") {
   json file = byte_file();
   file["model"]["vocab"]["A"] = 66;
   file["model"]["vocab"]["B"] = 65;
-  CHECK(refusal(file) == "t.json: model.vocab: id 65 must be \"A\", got \"B\"");
-  CHECK(refusal(byte_file(), "/model/vocab/AB", 257) ==
-        "t.json: model.vocab: expected 257 tokens, got 258");
+  CHECK(parse_tokenizer_json(file.dump(), "t.json")->encode("AB") ==
+        std::vector<std::int32_t>{66, 65});
+  CHECK(refusal(byte_file(), "/model/vocab/AB", 257).empty());
   file = byte_file();
   file["model"]["vocab"].erase("<|endoftext|>");
   file["added_tokens"][0]["content"] = "<|stop|>";
@@ -260,7 +260,8 @@ TEST_CASE("a byte vocabulary must have every byte at its own value") {
   file["added_tokens"][0]["content"] = "<|endoftext|>";
   file["model"]["vocab"].erase("\xC3\xBF");
   file["added_tokens"][0]["id"] = 255;
-  CHECK(refusal(file).starts_with("t.json: model.vocab: id 255 must be"));
+  const auto tokenizer = parse_tokenizer_json(file.dump(), "t.json");
+  CHECK(tokenizer->encode_bytes("A\xFF") == std::vector<std::int32_t>{'A'});
 }
 
 TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the key") {
@@ -284,14 +285,16 @@ TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the
         "t.json: pre_tokenizer: type \"Whitespace\" is not supported");
 }
 
-TEST_CASE("a template other than the one that Headlight writes is refused") {
+TEST_CASE("a template of bytes may have an end, but no other ids than its tokens") {
   ByteTokenizer tokenizer;
   tokenizer.set_prepends_begin_token(true);
   const json file = json::parse(to_tokenizer_json(tokenizer));
   json single = file["post_processor"]["single"];
   single.push_back(single[0]);
-  CHECK(refusal(file, "/post_processor/single", single) ==
-        "t.json: post_processor: expected the template <|endoftext|> $A");
+  json around = file;
+  around["post_processor"]["single"] = single;
+  CHECK(parse_tokenizer_json(around.dump(), "t.json")->encode_prompt("A") ==
+        std::vector<std::int32_t>{256, 'A', 256});
   CHECK(refusal(file, "/post_processor/special_tokens/<|endoftext|>/ids", {65}) ==
         "t.json: post_processor.special_tokens: expected ids [256] for <|endoftext|>");
   CHECK(refusal(file, "/post_processor/type", 7) ==

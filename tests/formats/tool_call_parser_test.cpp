@@ -275,6 +275,57 @@ TEST_CASE("the parts of an answer do not depend on the pieces in which it arrive
   }
 }
 
+TEST_CASE("a beginning that only resembles a call is text in any pieces") {
+  CHECK(parts_of(parameters(), "<tool_call><f</funcn=f></function>") ==
+        "<tool_call><f</funcn=f></function>");
+  CHECK(parts_of(named(), "[TOOL_CALLS]f[[ARGS]{}") == "[TOOL_CALLS]f[[ARGS]{}");
+  CHECK(parts_of(named(), "[TOOL_CALLS]f[CALL_ID]" + std::string(246, '1') + "[ARGS]{}") == "f{}");
+  CHECK(parts_of(named(), "[TOOL_CALLS]f[CALL_ID]" + std::string(247, '1') + "[ARGS]{}")
+            .starts_with("[TOOL_CALLS]f[CALL_ID]1"));
+  CHECK(parts_of(parameters(), "<tool_call><function=f></function> <fun") == "f{}|<fun");
+}
+
+TEST_CASE("random fragments of calls give the same parts in any pieces") {
+  const std::vector<std::string> fragments{"<tool_call>",
+                                           "</tool_call>",
+                                           "[TOOL_CALLS]",
+                                           "[ARGS]",
+                                           "[CALL_ID]",
+                                           "<function=",
+                                           "f",
+                                           "g>",
+                                           "</function>",
+                                           "<parameter=s>",
+                                           "</parameter>",
+                                           "{}",
+                                           R"({"name": "f", "arguments": {)",
+                                           "}}",
+                                           "[",
+                                           ",",
+                                           "<",
+                                           "</",
+                                           " ",
+                                           "\n",
+                                           "<|tool_call|>",
+                                           "<|python_tag|>",
+                                           ";",
+                                           "]",
+                                           "\"",
+                                           "x"};
+  std::mt19937 random(7);
+  for (const ToolStyle* style :
+       {&hermes(), &mistral(), &llama(), &named(), &parameters(), &granite()}) {
+    for (int i = 0; i < 400; ++i) {
+      std::string answer(i % 2 == 0 ? style->begin : "");
+      for (auto parts = random() % 9; parts > 0; --parts) {
+        const std::string& one = fragments[random() % fragments.size()];
+        answer += random() % 4 == 0 ? one.substr(0, 1 + random() % one.size()) : one;
+      }
+      parts_of(*style, answer, {.most_calls = 9, .in_pieces = random() % 2 == 0});
+    }
+  }
+}
+
 TEST_CASE("the style of tool calls is recognised from the templates of models", "[formats]") {
   std::map<const ToolStyle*, std::string> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {

@@ -4,6 +4,7 @@
 
 #include "generate/test_models.h"
 #include "headlight/ops/layout.h"
+#include "kernels/cpu_variant.h"
 #include "kernels/panels/panels.h"
 #include "kernels/panels/rounded_rows.h"
 #include "nn/nn_support.h"
@@ -215,6 +216,9 @@ TEST_CASE("keys and values have 16 bits by default if the weights are not float3
 }
 
 TEST_CASE("with rounded weights the chunks of a prompt change no bit") {
+  if (!kernels::supports(kernels::CpuVariant::v4)) {
+    return;  // CPUs without AVX-512 read long prompts with the model's own weights
+  }
   const WeightFormat format = GENERATE(WeightFormat::bfloat16, WeightFormat::int8);
   GptConfig config = small_config();
   config.block_size = 200;
@@ -227,6 +231,7 @@ TEST_CASE("with rounded weights the chunks of a prompt change no bit") {
     decoder.read(prompt, whole);
     const std::vector<float> expected = copied(decoder.logits(0));
     for (const Index chunk : {1, 32, 128, 149}) {
+      INFO(name_of(format) << ", cache " << name_of(type) << ", chunks of " << chunk);
       KeyValueCache cache = decoder.make_cache();
       for (Index first = 0; first < std::ssize(prompt); first += chunk) {
         const Index last = std::min(first + chunk, std::ssize(prompt));

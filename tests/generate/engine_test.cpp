@@ -134,6 +134,33 @@ TEST_CASE("requests processed together get the same results as alone bit for bit
   }
 }
 
+TEST_CASE("texts do not wait for a grammar that needs much work", "[engine]") {
+  const auto model = lively_model(257, 256);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer);
+  Outcome slow;
+  Outcome plain;
+  GenerateOptions hard = drawing(1, 3);
+  hard.grammar = std::make_shared<const Grammar>(
+      "root ::= a{0,200} \"x\"\na ::= b{0,30}\nb ::= [a-z] [a-z] | [a-z]");
+  Request request = request_of("x", hard, slow);
+  request.samples = 6;
+  engine.begin(std::move(request));
+  engine.begin(request_of("y", drawing(2, 40), plain));
+  Index steps = 0;
+  while (engine.step()) {
+    steps += plain.results.empty() ? 1 : 0;
+  }
+  CHECK(steps <= 45);  // a token a step
+  REQUIRE(slow.results.size() == 6);
+  for (const auto& [sample, result] : slow.results) {
+    GenerateOptions alone = hard;
+    alone.sample = sample;
+    CHECK(generate(decoder, ByteTokenizer(), "x", alone).text == result.text);
+  }
+}
+
 TEST_CASE("a hook changes its own request and no other", "[engine]") {
   const auto model = lively_model(257, 48);
   Decoder decoder(*model);

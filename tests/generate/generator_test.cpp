@@ -248,8 +248,8 @@ TEST_CASE("generation names the option that it refuses") {
   CHECK(error(options) == "top_p: expected 0 to 1, got 2");
   CHECK(error({}, "a\x80").find("invalid UTF-8 at byte 1") != std::string::npos);
   const auto small = lively_model(200, 8, 1);
-  CHECK(error_of([&] { generate(*small, bytes, "a"); }) ==
-        "[generate] the tokenizer has 257 ids, the model only 200");
+  CHECK(error_of([&] { generate(*small, bytes, "a\xC8\xA3"); }) ==
+        "prompt: expected token ids from 0 to 199, for which the model has rows, got 200");
 }
 
 TEST_CASE("a model with damaged weights gives an error, not a text") {

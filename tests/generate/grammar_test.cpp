@@ -233,6 +233,24 @@ TEST_CASE("characters may end between tokens", "[generate]") {
                     "grammar: the text does not match after the last token");
 }
 
+TEST_CASE("allowed tokens are the same when they are prepared in parts", "[generate]") {
+  const WordTokenizer tokenizer;
+  const TokenTrie tokens(tokenizer);
+  const Grammar grammar(R"(root ::= ("a" | "b" | " " | "é"){0,300})");
+  GrammarState at_once(grammar, {0});
+  GrammarState in_parts(grammar, {0});
+  for (int i = 0; i < 3; ++i) {
+    int parts = 1;
+    while (!in_parts.prepare(tokens, 1)) {
+      ++parts;
+    }
+    CHECK(parts > 1);
+    CHECK(allowed_ids(in_parts, tokens) == allowed_ids(at_once, tokens));
+    in_parts.advance("a");
+    at_once.advance("a");
+  }
+}
+
 TEST_CASE("tokens are allowed if all their bytes continue the text", "[generate]") {
   const WordTokenizer tokenizer;
   const TokenTrie tokens(tokenizer);

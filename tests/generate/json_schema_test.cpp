@@ -255,9 +255,8 @@ TEST_CASE("generated texts satisfy random schemas", "[generate]") {
   const auto model = lively_model(257, 128, 1);
   Decoder decoder(*model);
   GenerateOptions options{.max_new_tokens = 250};
-  for (const char c : {'"', '}', ']'}) {
-    options.sampling.logit_bias.push_back({.token = c, .bias = 4});
-  }
+  options.sampling.logit_bias = {
+      {.token = '"', .bias = 4}, {.token = '}', .bias = 4}, {.token = ']', .bias = 4}};
   int finished = 0;
   for (unsigned seed = 0; seed < 500; ++seed) {
     const Json schema = Schemas(seed).root();
@@ -400,6 +399,50 @@ TEST_CASE("what a schema cannot express is refused by name", "[generate]") {
     INFO(schema.dump());
     CHECK(refusal(schema) == message);
   }
+}
+
+TEST_CASE("schemas are combined in a time and memory that grow with their size", "[generate]") {
+  const auto repeated = [](const Json& value, std::size_t count) {
+    return Json(std::vector<Json>(count, value));
+  };
+  const Json many_names = [] {
+    Json properties = Json::object();
+    for (int i = 0; i < 3'000; ++i) {
+      properties.add("name " + std::to_string(i), true);
+    }
+    return properties;
+  }();
+  Json numbers = Json::array();
+  Json others = Json::array();
+  for (int i = 0; i < 10'000; ++i) {
+    numbers.push_back(i);
+    others.push_back(i + 9'999.0);
+  }
+  const auto all_of = [](const Json& a, const Json& b) {
+    return Json{{"allOf", Json::array({a, b})}};
+  };
+  const Json same{{"enum", repeated("x", 9'000)}};
+  CHECK(is_accepted(all_of(same, same), "\"x\""));
+  const Json types{{"type", repeated("string", 9'000)}};
+  CHECK(is_accepted(all_of(types, types), "\"x\""));
+  const Json common = all_of({{"enum", numbers}}, {{"enum", others}});
+  CHECK(is_accepted(common, "9999"));  // as 9999.0
+  CHECK(!is_accepted(common, "9998"));
+  CHECK(refusal({{"oneOf", Json::array({{{"enum", numbers}}, {{"enum", others}}})}}) ==
+        "json_schema: #: oneOf: a value may satisfy both schema 0 and schema 1: use anyOf");
+  CHECK(refusal(all_of({{"properties", many_names}}, {{"properties", many_names}})) == "");
+  Json closed{{"properties", many_names}, {"additionalProperties", false}};
+  CHECK(refusal(all_of(closed, closed)) == "");
+}
+
+TEST_CASE("a schema is no longer read when its budget ends", "[generate]") {
+  Json choices = Json::array();
+  for (int i = 0; i < 2'000; ++i) {
+    choices.push_back({{"type", "string"}, {"maxLength", i}});
+  }
+  const WorkBudget budget("body", 1e9, [] { return false; });
+  CHECK_THROWS_WITH(json_schema_grammar({{"anyOf", choices}}, {{"root", "#"}}, budget),
+                    "body: nobody waits for the result any more");
 }
 
 TEST_CASE("hostile schemas end soon with one error", "[generate]") {

@@ -1,7 +1,12 @@
 #include "headlight/heads/effects/ablation.h"
 
+#include <algorithm>
+
 #include "headlight/data/sequential_batches.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
+#include "heads/point_values.h"
 #include "support/local_processes.h"
 
 namespace ablation_test {
@@ -73,6 +78,52 @@ TEST_CASE("an ablation shared by several processes has the same bits as in one")
                 "rise of ", head_name(whole.heads[i].head), " in ", processes.rank());
       }
     });
+  }
+}
+
+TEST_CASE("mean ablation uses the mean over every token of a text") {
+  const auto gpt = random_gpt(three_layers());
+  for (const Index length : {5, 9}) {  // 9: the last token has no room in a context of 8
+    std::vector<std::int32_t> text;
+    for (std::int32_t i = 0; i < length; ++i) {
+      text.push_back((3 * i * i + 1) % 10);
+    }
+    Tensor sum;
+    for (Index begin = 0; begin < length; begin += 8) {
+      KeepValues keep([](Point point, Index layer) { return point == Point::z && layer == 1; });
+      const std::vector<std::int32_t> part(text.begin() + begin,
+                                           text.begin() + std::min<Index>(begin + 8, length));
+      gpt->hidden(make_batch({part}), {.hook = &keep});
+      const Tensor rows = headlight::sum(keep.values.at({Point::z, 1}), {.axes = {0}});  // [H, D]
+      sum = sum.defined() ? sum + rows : rows;
+    }
+    const std::vector<double> mean = (sum / static_cast<double>(length)).to_vector();
+    const TokenDataset data = stream_dataset(std::vector<std::int32_t>(text));
+    const double rise = ablate_heads(*gpt, data, {.mode = AblationMode::mean, .heads = {{1, 2}}})
+                            .heads[0]
+                            .rise.mean;
+    class Put final : public ForwardHook {
+     public:
+      explicit Put(std::vector<double> values) : values_(std::move(values)) {}
+      bool wants(Point point, Index layer) const override {
+        return point == Point::z && layer == 1;
+      }
+      Tensor visit(const Place&, const Tensor& value) override {
+        Tensor changed = to_contiguous(value).clone();
+        for (Index row = 0; row < value.size(0); ++row) {
+          std::copy_n(values_.begin() + 8, 4, changed.data<double>() + row * 12 + 8);
+        }
+        return changed;
+      }
+
+     private:
+      std::vector<double> values_;
+    } put(mean);
+    const SequentialBatches batches(data, {.batch_size = 1, .block_size = 8});
+    const auto loss = [&](ForwardHook* hook) {
+      return gpt->loss(batches.batch(0), {.hook = hook}).item();
+    };
+    CHECK(rise == Approx(loss(&put) - loss(nullptr)).margin(1e-9));
   }
 }
 

@@ -2,9 +2,14 @@
 
 #include "headlight/data/masking.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/heads/circuit/circuit.h"
 #include "headlight/heads/effects/ablation.h"
+#include "headlight/heads/effects/attribution.h"
+#include "headlight/heads/effects/importance.h"
 #include "headlight/heads/effects/lens.h"
 #include "headlight/heads/effects/patching.h"
+#include "headlight/heads/prune.h"
+#include "headlight/heads/prune_plan.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/heads/scores/head_scores.h"
 #include "headlight/io/text_dataset.h"
@@ -166,6 +171,54 @@ TEST_CASE("ablation of a bidirectional model measures the loss of masked tokens"
   CHECK(result.loss.mean == Approx(-(first + second) / 3).epsilon(1e-5));
   CHECK_THROWS_WITH(ablate_heads(*model, documents({{1, 1}}), {.masking = masking_of(*tokenizer)}),
                     contains_text("no token to predict"));
+}
+
+TEST_CASE("tasks of a bidirectional model are completed with its masked token") {
+  const auto model = random_bert();
+  const auto tokenizer = word_piece();
+  Ids clean = kText;
+  clean[2] = kMask;
+  Ids corrupt = clean;
+  corrupt[3] = 9;
+  PatchingTask task{.clean = clean, .corrupt = corrupt, .answer = {6}, .wrong = {7}};
+  CHECK_THROWS_WITH(patch_heads(*model, task), contains_text("mask: expected the position"));
+  CHECK_THROWS_WITH(likeliest_next(*model, clean), contains_text("mask: expected the position"));
+  complete_task(task, MetricKind::logit_difference, *model, *tokenizer);
+  CHECK(task.mask == 2);
+  CHECK(patch_heads(*model, task).clean_difference ==
+        Approx(log_probability(*model, clean, 2, 6) - log_probability(*model, clean, 2, 7))
+            .epsilon(1e-4));
+  PatchingTask open{.clean = clean, .corrupt = corrupt, .answer = {}, .wrong = {9}};
+  complete_task(open, MetricKind::logit_difference, *model, *tokenizer);
+  CHECK(open.answer == Ids{likeliest_next(*model, clean, 2)});
+  open.corrupt[2] = 6;
+  CHECK_THROWS_WITH(complete_task(open, MetricKind::kl, *model, *tokenizer),
+                    contains_text("corrupt: expected one [MASK]"));
+}
+
+TEST_CASE("analyses of next tokens refuse a bidirectional model") {
+  const auto model = random_bert();
+  const TokenDataset data = documents({{5, 6, 8, 9, 5, 10, 12, 7, 8}, {7, 8}});
+  const PatchingTask task{
+      .clean = {2, 5, 4, 8, 3}, .corrupt = {2, 6, 4, 8, 3}, .answer = {6}, .wrong = {7}, .mask = 2};
+  const auto refused = [](const auto& call) { CHECK_THROWS_WITH(call(), contains_text("causal")); };
+  refused([&] { find_circuit(*model, {task}); });
+  refused([&] { head_importance(*model, data, {}); });
+  refused([&] { plan_pruning(*model, data, {.keep = 2}); });
+  refused([&] { prune_heads(*model, HeadSet{{0, 1}}); });
+  refused([&] { attribute_logit(*model, {.text = {2, 5, 3}, .target = 6}, AttributionBy::head); });
+  refused([&] { repeated_sequences({}, model->config()); });
+  CHECK_THROWS_WITH(ablate_heads(*model, data, {}), contains_text("masking: expected"));
+  CHECK_THROWS_WITH(lens_means(*model, data, {}), contains_text("masking: expected"));
+  CHECK_THROWS_WITH(logit_lens(*model, {.text = kText}), contains_text("mask: expected"));
+}
+
+TEST_CASE("a bidirectional model without a head has hidden states only") {
+  const auto model = random_bert(false);
+  const Batch batch = make_batch({kText});
+  CHECK(model->hidden(batch).shape() == Shape{9, model->config().n_embd});
+  CHECK_THROWS_WITH(model->logits(batch), contains_text("no head"));
+  CHECK_THROWS_WITH(model->loss(batch), contains_text("no head"));
 }
 
 TEST_CASE("a bidirectional model has no key value cache") {

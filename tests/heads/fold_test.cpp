@@ -45,6 +45,16 @@ double largest(const Tensor& x) {
 
 }  // namespace
 
+TEST_CASE("a model whose folded weights would be infinite is refused", "[heads]") {
+  const auto model = random_gpt(three_layers(), DType::float32);
+  for (const auto& [name, parameter] : model->parameters()) {
+    if (name.find("ln_1.weight") != std::string::npos || name.find("c_attn") != std::string::npos) {
+      Tensor(parameter).fill(3e20);
+    }
+  }
+  CHECK_THROWS_WITH(folded(*model), contains_text("contains values that are not finite"));
+}
+
 TEST_CASE("a folded model has the same logits and norms without weights", "[heads]") {
   const Batch batch = make_batch({{1, 2, 3, 4, 5}, {9, 7}});
   Index number = 0;
@@ -72,6 +82,19 @@ TEST_CASE("centred weights write vectors of mean 0", "[heads]") {
   CHECK(largest(mean(model->residual(batch, 3), {.axes = {1}})) > 1e-3);
   const auto kept = folded(*model, {.center_writing = false});
   check_close(kept->residual(batch, 3), model->residual(batch, 3), 1e-9);
+}
+
+TEST_CASE("rows that read a layer norm have mean 0 and others keep theirs", "[heads]") {
+  for (const bool is_layer : {true, false}) {
+    GptConfig config = three_layers();
+    config.norm_type = is_layer ? NormKind::layer : NormKind::rms;
+    const auto copy = folded(*random_gpt(config));
+    const auto spread = [&](const Tensor& matrix) { return largest(mean(matrix, {.axes = {1}})); };
+    for (const Part part : {Part::query_key_value, Part::mlp_in}) {
+      CHECK((spread(copy->weight(part, 1)) < 1e-12) == is_layer);
+    }
+    CHECK((spread(copy->head_weight()) < 1e-12) == is_layer);
+  }
 }
 
 TEST_CASE("a centred head keeps probabilities", "[heads]") {

@@ -2,9 +2,13 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 
+#include "headlight/autograd/autograd.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
+#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
 #include "io/temporary_folder.h"
 
@@ -162,6 +166,63 @@ TEST_CASE("edits move values along decoder rows", "[heads]") {
                  {"feature", "0 to 5", "6"}));
 }
 
+TEST_CASE("several edits of one feature act one after the other", "[heads]") {
+  const SparseAutoencoder sae({.hook_name = "blocks.0.hook_resid_pre"}, random_weights());
+  const Tensor values = random_uniform({3, kWidth}, {8, 1}, -2, 2);
+  using Kind = FeatureEdit::Kind;
+  const std::vector<FeatureEdit> edits{{2, Kind::set, 0}, {2, Kind::add, 2}, {2, Kind::scale, 3}};
+  const std::vector<FeatureEdit> together{{2, Kind::set, 6}};
+  check_close(sae.edited(values, edits), sae.edited(values, together), 1e-5);
+}
+
+TEST_CASE("autoencoders that SAELens has saved give its features and values", "[heads]") {
+  const std::filesystem::path saes = HEADLIGHT_SOURCE_DIR "/tests/heads/saes";  // make_saes.py
+  Index number = 0;
+  for (const char* name : {"standard", "jumprelu", "topk", "topk_rescaled"}) {
+    INFO(name);
+    const SparseAutoencoder sae = load_sae(saes / name);
+    if (std::string_view(name) == "topk") {
+      CHECK(mentions(error_of([&] { sae.folded(); }), {"fold_W_dec_norm", "topk"}));
+    } else {
+      const SparseAutoencoder unit = sae.folded();
+      const Tensor& rows = unit.weights().decoder;
+      check_close(sum(rows * rows, {.axes = {1}}), Tensor::ones({12}), 1e-5);
+    }
+    CHECK(sae.config().hook_name == concat_text("blocks.", number++, ".hook_resid_post"));
+    std::map<std::string, Tensor> expected;
+    for (const auto& [key, tensor] : read_safetensors(saes / name / "expected.safetensors")) {
+      expected[key] = tensor;
+    }
+    const Tensor features = sae.encode(expected["values"]);
+    check_close(features, expected["features"], 1e-5);
+    check_close(sae.decode(features, expected["values"]), expected["decoded"], 1e-4);
+    if (std::string_view(name) != "topk") {
+      const SparseAutoencoder unit = sae.folded();
+      check_close(unit.encode(expected["values"]), expected["folded"], 1e-5);
+      check_close(unit.decode(expected["folded"], expected["values"]), expected["decoded"], 1e-4);
+    }
+  }
+}
+
+TEST_CASE("a hook that changes features refuses gradients", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  SparseAutoencoder::Weights weights = random_weights();
+  const auto wide = [](const Shape& shape, std::uint64_t stream) {
+    return random_uniform(shape, {7, stream}, -1, 1);
+  };
+  weights.encoder = wide({12, kFeatures}, 0);
+  weights.decoder = wide({kFeatures, 12}, 2);
+  weights.decoder_bias = wide({12}, 3);
+  const SparseAutoencoder sae({.hook_name = "blocks.1.hook_resid_pre"}, weights);
+  FeatureHook hook(sae, {{3}});
+  const std::string refused = error_of([&] {
+    gpt->logits(make_batch({{1, 2, 3}}), {.hook = &hook});
+  });
+  CHECK(mentions(refused, {"blocks.1.hook_resid_pre", "gradients"}));
+  FeatureHook nothing(sae, {});
+  CHECK(gpt->logits(make_batch({{1, 2, 3}}), {.hook = &nothing}).requires_grad());
+}
+
 TEST_CASE("a hook edits features of heads side by side", "[heads]") {
   GptConfig config = three_layers();
   config.n_embd = 4;
@@ -172,6 +233,7 @@ TEST_CASE("a hook edits features of heads side by side", "[heads]") {
   const auto z_with = [&](ForwardHook* own) {
     KeepValues keep([](Point point, Index layer) { return point == Point::z && layer == 1; });
     HookPair both(own, &keep);
+    const NoGrad no_grad;
     gpt->hidden(make_batch({{1, 2, 3}}), {.hook = both.get()});
     return keep.values.at({Point::z, 1});
   };
@@ -182,6 +244,13 @@ TEST_CASE("a hook edits features of heads side by side", "[heads]") {
     CHECK(moved.to_vector()[i] - plain.to_vector()[i] ==
           Approx(2 * sae.weights().decoder.to_vector()[3 * 4 + i % 4]).margin(1e-5));
   }
+}
+
+TEST_CASE("weights of an autoencoder must be finite in float32", "[heads]") {
+  SparseAutoencoder::Weights weights = random_weights();
+  weights.decoder = Tensor::full(weights.decoder.shape(), 1e300, DType::float64);
+  CHECK_THROWS_WITH(SparseAutoencoder({}, weights),
+                    contains_text("W_dec contains values that are not finite"));
 }
 
 TEST_CASE("folders of SAELens are read with old and new settings", "[heads]") {

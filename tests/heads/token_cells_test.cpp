@@ -4,6 +4,7 @@
 #include "headlight/heads/record_attention.h"
 #include "headlight/heads/scores/head_scores.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/ops/layout.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
@@ -132,6 +133,29 @@ TEST_CASE("maps of a Korean sentence by words have six rows and columns", "[head
                                           {.vectors = true, .unit = TextUnit::word});
                  }),
                  {"unit = token"}));
+}
+
+TEST_CASE("maps for readers join the tokens that cut a character", "[heads]") {
+  const auto model = byte_model();
+  const ByteTokenizer tokenizer;
+  const RecordedAttention recorded = record_attention_batch(*model, tokenizer, {"너 a", "a b"});
+  const AttentionMaps whole = recorded.whole_maps(0, tokenizer, "title");
+  CHECK(whole.tokens == Labels{"너", " ", "a"});
+  CHECK(whole.unit == TextUnit::character);
+  CHECK(whole.title == "title");
+  const AttentionMaps plain = recorded.maps(0);
+  CHECK(plain.tokens.size() == 5);
+  // The syllable has three of the five tokens: means over its queries of sums over its keys.
+  const std::vector<double> all = select(plain.layers[1].weights, 0, 0).to_vector();
+  const std::vector<double> joined = select(whole.layers[1].weights, 0, 0).to_vector();
+  CHECK(joined[0] == Approx(1));
+  CHECK(joined[6] == Approx(all[20] + all[21] + all[22]));
+  const AttentionMaps english = recorded.whole_maps(1, tokenizer);
+  CHECK(english.unit == TextUnit::token);
+  CHECK(same_bits(english.layers[0].weights, recorded.maps(1).layers[0].weights));
+  const RecordedAttention vectors =
+      record_attention_batch(*model, tokenizer, {"너 a"}, {.vectors = true});
+  CHECK(vectors.whole_maps(0, tokenizer).tokens.size() == 5);
 }
 
 TEST_CASE("scores of words use merged weights and pairs of words", "[heads]") {

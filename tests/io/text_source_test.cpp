@@ -97,9 +97,12 @@ TEST_CASE("a text file that looks like CP949 is refused with the command that co
   // The first pair is also a UTF-8 character.
   CHECK_THROWS_WITH(read_text_file(folder.file("\xC7\xB0" + greeting)),
                     name + ": invalid UTF-8 at byte 2" + hint);
-  // Latin-1, and UTF-8 with a broken byte, get no hint.
   CHECK_THROWS_WITH(read_text_file(folder.file("d\xE9j\xE0 vu, \xE9t\xE9")),
-                    name + ": invalid UTF-8 at byte 1");
+                    contains_text(": invalid UTF-8 at byte 1 (if it is Latin-1: iconv -f "
+                                  "ISO-8859-1 -t UTF-8 "));
+  CHECK_THROWS_WITH(read_text_file(folder.file("he said \x93no\x94, and \xE9")),
+                    contains_text("iconv -f WINDOWS-1252"));
+  // UTF-8 with a broken byte gets no hint.
   CHECK_THROWS_WITH(read_text_file(folder.file("\xED\x95\x9C\xEA\xB5\xAD\xFF\xEC\x96\xB4")),
                     name + ": invalid UTF-8 at byte 6");
 }

@@ -150,32 +150,24 @@ TEST_CASE("a hook visits every point of a layer in order and with its shape", "[
   const Gpt gpt(small_config(), 3);
   Watcher watcher;
   gpt.logits(small_batch(), {.hook = &watcher});
-  REQUIRE(watcher.seen.size() == 3 * 20 + 4);
-  CHECK(std::vector<std::string>(watcher.seen.begin() + 21, watcher.seen.begin() + 41) ==
-        std::vector<std::string>{"blocks.1.hook_resid_pre [8, 6]",
-                                 "blocks.1.ln1.hook_scale [8, 1]",
-                                 "blocks.1.ln1.hook_normalized [8, 6]",
-                                 "blocks.1.attn.hook_q [8, 2, 3]",
-                                 "blocks.1.attn.hook_k [8, 2, 3]",
-                                 "blocks.1.attn.hook_v [8, 2, 3]",
-                                 "blocks.1.attn.hook_attn_scores [2, 5, 5]",
-                                 "blocks.1.attn.hook_pattern [2, 5, 5]",
-                                 "blocks.1.attn.hook_attn_scores [2, 3, 3]",
-                                 "blocks.1.attn.hook_pattern [2, 3, 3]",
-                                 "blocks.1.attn.hook_z [8, 2, 3]",
-                                 "blocks.1.attn.hook_result [8, 2, 6]",
-                                 "blocks.1.hook_attn_out [8, 6]",
-                                 "blocks.1.hook_resid_mid [8, 6]",
-                                 "blocks.1.ln2.hook_scale [8, 1]",
-                                 "blocks.1.ln2.hook_normalized [8, 6]",
-                                 "blocks.1.mlp.hook_pre [8, 24]",
-                                 "blocks.1.mlp.hook_post [8, 24]",
-                                 "blocks.1.hook_mlp_out [8, 6]",
-                                 "blocks.1.hook_resid_post [8, 6]"});
+  REQUIRE(watcher.seen.size() == 3 * 22 + 5);
+  CHECK(std::vector<std::string>(watcher.seen.begin() + 23, watcher.seen.begin() + 45) ==
+        std::vector<std::string>{
+            "blocks.1.hook_resid_pre [8, 6]",       "blocks.1.ln1.hook_scale [8, 1]",
+            "blocks.1.ln1.hook_normalized [8, 6]",  "blocks.1.ln1.hook_out [8, 6]",
+            "blocks.1.attn.hook_q [8, 2, 3]",       "blocks.1.attn.hook_k [8, 2, 3]",
+            "blocks.1.attn.hook_v [8, 2, 3]",       "blocks.1.attn.hook_attn_scores [2, 5, 5]",
+            "blocks.1.attn.hook_pattern [2, 5, 5]", "blocks.1.attn.hook_attn_scores [2, 3, 3]",
+            "blocks.1.attn.hook_pattern [2, 3, 3]", "blocks.1.attn.hook_z [8, 2, 3]",
+            "blocks.1.attn.hook_result [8, 2, 6]",  "blocks.1.hook_attn_out [8, 6]",
+            "blocks.1.hook_resid_mid [8, 6]",       "blocks.1.ln2.hook_scale [8, 1]",
+            "blocks.1.ln2.hook_normalized [8, 6]",  "blocks.1.ln2.hook_out [8, 6]",
+            "blocks.1.mlp.hook_pre [8, 24]",        "blocks.1.mlp.hook_post [8, 24]",
+            "blocks.1.hook_mlp_out [8, 6]",         "blocks.1.hook_resid_post [8, 6]"});
   CHECK(watcher.seen.front() == "hook_embed [8, 6]");
-  CHECK(std::vector<std::string>(watcher.seen.end() - 3, watcher.seen.end()) ==
+  CHECK(std::vector<std::string>(watcher.seen.end() - 4, watcher.seen.end()) ==
         std::vector<std::string>{"ln_final.hook_scale [8, 1]", "ln_final.hook_normalized [8, 6]",
-                                 "logits [8, 13]"});
+                                 "ln_final.hook_out [8, 6]", "logits [8, 13]"});
 }
 
 TEST_CASE("rotated queries and keys have points of their own", "[nn]") {
@@ -239,7 +231,8 @@ TEST_CASE("reading points changes no bit unless the point splits a fused op", "[
     std::vector<Point> same_bits_points = all_points();
     for (const Point point :
          {Point::attn_scores, Point::pattern, Point::result, Point::mlp_pre, Point::mlp_post,
-          Point::ln1_scale, Point::ln1, Point::ln2_scale, Point::ln2, Point::ln_final_scale}) {
+          Point::ln1_scale, Point::ln1_normalized, Point::ln1, Point::ln2_scale,
+          Point::ln2_normalized, Point::ln2, Point::ln_final_scale, Point::ln_final_normalized}) {
       std::erase(same_bits_points, point);  // these points split a fused op
     }
     Watcher watcher(same_bits_points);

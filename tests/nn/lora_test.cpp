@@ -5,6 +5,7 @@
 #include "headlight/generate/weights.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/packed_weights.h"
+#include "headlight/ops/layout.h"
 #include "headlight/train/trainer.h"
 #include "nn/nn_support.h"
 #include "support/catch.h"
@@ -161,6 +162,41 @@ TEST_CASE("a place that does not exist is refused", "[lora]") {
   CHECK_THROWS_WITH(add_lora(model, {{"h.2.attn.c_attn", "q", 0, 8}}, {}, {7, 0}),
                     contains_text("the model has no matrix h.2.attn.c_attn"));
   CHECK_THROWS_AS(add_lora(model, {{"h.1.attn.c_attn", "q", 12, 8}}, {}, {7, 0}), Error);
+}
+
+TEST_CASE("trained rows replace rows of frozen matrices and have their gradients", "[lora]") {
+  const bool tied = GENERATE(true, false);
+  GptConfig config = llama_like();
+  config.tie_weights = tied;
+  const std::vector<std::int32_t> ids{2, 3, 10};
+  Gpt whole(config, 5);
+  Gpt model(config, 5);
+  add_lora(model, {}, {}, {7, 0});
+  model.train_rows(ids);
+  CHECK(model.trainable_parameters().size() == (tied ? 1U : 2U));
+  CHECK(distance(model.logits(some_batch()), whole.logits(some_batch())) == 0);
+  backward(model.loss(some_batch()));
+  backward(whole.loss(some_batch()));
+  const auto compare = [&](const std::string& matrix) {
+    const Tensor all = parameter_of(whole, matrix + ".weight").grad();
+    const Tensor own = parameter_of(model, matrix + ".trained_rows").grad();
+    for (Index i = 0; i < 3; ++i) {
+      const Index id = ids[static_cast<std::size_t>(i)];
+      CHECK(distance(slice(own, 0, i, i + 1), slice(all, 0, id, id + 1)) < 1e-6);
+    }
+  };
+  compare("wte");
+  if (!tied) {
+    compare("lm_head");
+  }
+  // Other rows change the logits as a changed weight does.
+  parameter_of(model, "wte.trained_rows").fill(0.5);
+  Tensor row = slice(parameter_of(whole, "wte.weight").detach(), 0, 2, 4);
+  row.fill(0.5);
+  slice(parameter_of(whole, "wte.weight").detach(), 0, 10, 11).fill(0.5);
+  CHECK(distance(model.logits(some_batch()), whole.logits(some_batch())) < 1e-6);
+  CHECK_THROWS_AS(Gpt(config, 5).train_rows({3, 2}), Error);
+  CHECK_THROWS_AS(Gpt(config, 5).train_rows({11}), Error);
 }
 
 TEST_CASE("frozen weights of fused layers get no gradient and the others the same", "[lora]") {

@@ -19,6 +19,7 @@ mapfile -t examples < <("$headlight" --help | sed -n 's/^  headlight \([a-z]\)/\
 [ ${#examples[@]} -eq 5 ] || fail "found these examples: ${examples[*]}"
 for example in "${examples[@]}"; do
   eval "set -- $example"
+  [ "$1" != train ] || set -- "$@" --max_iters 2 --eval_iters 1 --out_dir runs/short  # a reader trains longer
   "$headlight" "$@" --log_level error >/dev/null || fail "headlight $*"
 done
 cd "$work/prefix/share/headlight"

@@ -2,11 +2,12 @@
 
 import json
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import program
+from conftest import program, task_ids
 from numpy.typing import NDArray
 
 import headlight as hl
@@ -29,7 +30,7 @@ def test_cache_has_the_names_and_shapes_of_transformer_lens(model: hl.Model) -> 
         "blocks.1.attn.hook_z": (b, t, 4, 8),
         "blocks.0.attn.hook_pattern": (b, 4, t, t),
         "blocks.0.mlp.hook_post": (b, t, 128),
-        "ln_final.hook_normalized": (b, t, 32),
+        "ln_final.hook_normalized": (b, t, 32), "ln_final.hook_out": (b, t, 32),
     }
     for name, shape in shapes.items():
         assert cache[name].shape == shape, name
@@ -144,3 +145,126 @@ def test_a_hook_cannot_run_its_model(model: hl.Model, run: pathlib.Path) -> None
     other = hl.load(run)
     with model.hooks({"logits": lambda value, point: other(TEXT).logits * 2}):
         assert np.array_equal(model(TEXT).logits, other(TEXT).logits * 2)
+
+
+LOOKS = ["embed", "ln1", "ln1_normalized", "q", "pattern", "z.1", "mlp_post", "resid_post", "ln_final", "logits"]
+
+
+def look(value: NDArray[Any], point: hl.HookPoint) -> NDArray[Any] | None:
+    assert np.isfinite(value[..., :1]).any()
+    return None
+
+
+def copied(value: NDArray[Any], point: hl.HookPoint) -> NDArray[Any] | None:
+    return value.copy()
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_hook_that_only_looks_keeps_gradients(model: hl.Model, name: str) -> None:
+    ids = task_ids(model)
+    options: dict[str, Any] = {"method": "attribution", "point": "z"}
+    plain = model.patch(*ids, [5], [6], **options)["attribution"]
+    _, _, gradients = model.grad(TEXT, "loss", ["resid_pre.0", "z.0"])
+    importance = model.importance(TEXT, progress=False)["taylor"]
+    for function in (look, copied):
+        with model.hooks({name: function}):
+            assert model.patch(*ids, [5], [6], **options)["attribution"] == pytest.approx(plain, abs=1e-4)
+            _, _, again = model.grad(TEXT, "loss", ["resid_pre.0", "z.0"])
+            assert again["z.0"] == pytest.approx(gradients["z.0"], abs=1e-6)
+            assert again["resid_pre.0"] == pytest.approx(gradients["resid_pre.0"], abs=1e-6)
+            taylor = model.importance(TEXT, progress=False)["taylor"]
+            assert taylor == pytest.approx(importance, abs=1e-5)
+
+
+def test_a_circuit_is_found_beside_a_hook_that_only_looks(model: hl.Model) -> None:
+    pairs = [(*task_ids(model), [5], [6])]
+    plain = model.circuit(pairs, edges=12, progress=False)
+    with model.hooks({"resid_pre": look, "z": look}):
+        found = model.circuit(pairs, edges=12, progress=False)
+    assert found["score"] == pytest.approx(plain["score"], abs=1e-4)
+    assert found.summary["faithfulness"] == pytest.approx(plain.summary["faithfulness"], abs=1e-4)
+
+
+def test_a_changed_value_is_refused_where_gradients_flow(model: hl.Model) -> None:
+    def halve(value: NDArray[Any], point: hl.HookPoint) -> None:
+        value *= 0.5
+
+    ids = task_ids(model)
+    calls: list[Callable[[], Any]] = [
+        lambda: model.patch(*ids, [5], [6], method="attribution"),
+        lambda: model.grad(TEXT, "loss", ["resid_pre.0"]),
+        lambda: model.importance(TEXT, progress=False),
+        lambda: model.circuit([(*ids, [5], [6])], progress=False),
+        lambda: model.gpt(ids[0]),
+    ]
+    for call in calls:
+        with model.hooks({"z.1": halve}), pytest.raises(ValueError, match="blocks.1.attn.hook_z: a hook"):
+            call()
+    with model.hooks({"z.1": halve}), hl.no_grad():
+        assert model.gpt(ids[0]).shape[-1] == 400
+
+
+def test_points_that_do_not_exist_are_refused(model: hl.Model) -> None:
+    for name, message in (("z.99", "layers 0 to 1, got z.99"), ("rot_q", "does not compute rot_q")):
+        with pytest.raises(ValueError, match="hooks: .*" + message):
+            model.hooks({name: look})
+        with pytest.raises(ValueError, match="names: .*" + message):
+            model.run_with_cache(TEXT, ["z", name])
+        with pytest.raises(ValueError, match="names: .*" + message):
+            model.generate_with_cache(TEXT, [name])
+
+
+def test_hook_normalized_is_before_gain_and_shift(model: hl.Model) -> None:
+    _, cache = model.run_with_cache(TEXT)
+    for name, norm in (("blocks.1.ln1", "h.1.ln_1"), ("ln_final", "ln_f")):
+        normalized = cache[name + ".hook_normalized"]
+        expected = normalized * model.weights[norm + ".weight"] + model.weights[norm + ".bias"]
+        assert cache[name + ".hook_out"] == pytest.approx(expected, abs=1e-5)
+        assert normalized.mean(axis=-1) == pytest.approx(0, abs=1e-5)
+
+
+def test_models_of_float64_give_float64(run: pathlib.Path) -> None:
+    model = hl.load(run, dtype="float64")
+    output, cache = model.run_with_cache([TEXT, "a b"])
+    assert output.logits.dtype == np.float64
+    assert {values.dtype for name, values in cache.items() if "items" not in name} == {np.dtype("float64")}
+    _, values, gradients = model.grad(TEXT, hl.kl_divergence(output.logits[0]), ["z.0", "pattern.1"])
+    assert {array.dtype for array in [*values.values(), *gradients.values()]} == {np.dtype("float64")}
+    assert np.array_equal(cache["z.0"][:1], values["z.0"]) or np.allclose(cache["z.0"][:1], values["z.0"], atol=1e-12)
+
+
+def test_arrays_of_pruned_models_carry_the_numbers_of_heads(model: hl.Model) -> None:
+    pruned = model.prune(heads="1.0,1.2")
+    seen: list[list[int]] = []
+
+    def keep(value: NDArray[Any], point: hl.HookPoint) -> None:
+        seen.append(point.heads)
+        if point.point == "z" and point.layer == 1:
+            value[:, :, point.place(3)] = 0
+
+    with pruned.hooks({"z": keep, "pattern.1": keep, "resid_pre.0": keep}):
+        logits, cache = pruned.run_with_cache(TEXT, ["z", "pattern"])
+    assert set(map(tuple, seen)) == {(), (0, 1, 2, 3), (1, 3)}
+    with model.intervene("off 1.0, 1.2, 1.3"):
+        assert logits.logits == pytest.approx(model(TEXT).logits, abs=1e-5)
+    _, whole = model.run_with_cache(TEXT, ["z.0", "pattern.1"])
+    assert cache.heads("z.1") == cache.heads("pattern.1") == [1, 3] and cache.heads("z.0") == [0, 1, 2, 3]
+    place = cache.place("pattern.1", 3)
+    assert cache["pattern.1"][:, place] == pytest.approx(whole["pattern.1"][:, 3], abs=1e-5)
+    _, values, gradients = pruned.grad(TEXT, "loss", ["z.1"])
+    assert values.heads("z.1") == gradients.heads("z.1") == [1, 3]
+    _, generated = pruned.generate_with_cache(TEXT, ["z.1"], max_new_tokens=2)
+    assert generated.heads("z.1") == [1, 3]
+    assert pruned.weights["blocks.1.attn.W_Q/items"].tolist() == [1, 3]
+    assert model.weights["blocks.1.attn.W_O/items"].tolist() == [0, 1, 2, 3]
+    query = pruned.weights["blocks.1.attn.W_Q"][1]
+    assert np.array_equal(query, model.weights["blocks.1.attn.W_Q"][3])
+    with pytest.raises(ValueError, match=r"head: .*hook_pattern has the heads \[1, 3\], got 2"):
+        hl.plot.attention(cache, 1, 2)
+    assert "1.3" in hl.plot.attention(cache, 1).source
+    with pytest.raises(ValueError, match="1.2"):
+        hl.plot.value_weighted(pruned, TEXT, 1, 2)
+    assert "1.3" in hl.plot.value_weighted(pruned, TEXT, 1).source
+    with pruned.hooks({"z.1": lambda value, point: point.place(2)}):
+        with pytest.raises(ValueError, match="blocks.1.attn.hook_z has the heads 1 and 3"):
+            pruned(TEXT)

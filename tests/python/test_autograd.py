@@ -45,6 +45,10 @@ def test_tensors_share_memory_with_numpy_and_dlpack() -> None:
     assert hl.Tensor([True]).dtype == "bool" and float(hl.Tensor(2.5)) == 2.5
     with pytest.raises(ValueError, match="tensor: expected an array of numbers, got <U1"):
         hl.Tensor("x")
+    for number in [2**63, 2**64 - 1]:
+        with pytest.raises(ValueError, match=f"expected integers of 32 bits, got {number}"):
+            hl.Tensor(np.array([1, number], np.uint64))
+    assert np.array_equal(hl.Tensor(np.array([7], np.uint64)).numpy(), [7])
     with pytest.raises(ValueError, match="shape"):
         tensor + hl.Tensor(np.zeros(3))
 

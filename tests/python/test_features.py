@@ -35,9 +35,9 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
         "W_dec": random.normal(size=(50, 32)), "b_dec": random.normal(size=32),
         "threshold": np.full(50, 0.5),
     }  # fmt: skip
-    meta = {"hook_name": "blocks.1.hook_resid_pre"}
+    metadata = {"hook_name": "blocks.1.hook_resid_pre", "sae_lens_version": "6.54.0"}
     write_tensors(tmp_path / "sae_weights.safetensors", weights)
-    config = {"architecture": "jumprelu", "apply_b_dec_to_input": True, "meta": meta}
+    config = {"architecture": "jumprelu", "apply_b_dec_to_input": True, "metadata": metadata}
     (tmp_path / "cfg.json").write_text(json.dumps(config))
     return tmp_path
 
@@ -69,6 +69,15 @@ def test_features_can_be_ablated_and_steered(model: hl.Model, folder: pathlib.Pa
     assert doubled == pytest.approx(
         values + sae.encode(values)[..., [feature]] * sae.W_dec[feature], abs=1e-4
     )
+
+
+def test_ablation_and_steering_of_one_feature_are_combined(folder: pathlib.Path) -> None:
+    sae = hl.load_sae(folder)
+    values = np.random.default_rng(4).normal(size=(3, 32)).astype(np.float32)
+    both = sae.edit(ablate=[7], steer={7: 2.0})(values)
+    assert both == pytest.approx(sae.edit(set={7: 2.0})(values), abs=1e-4)
+    scaled = sae.edit(set={7: 3.0}, scale={7: 2.0}, steer={7: 1.0})(values)
+    assert scaled == pytest.approx(sae.edit(set={7: 7.0})(values), abs=1e-4)
 
 
 def test_folders_that_cannot_be_used(folder: pathlib.Path) -> None:

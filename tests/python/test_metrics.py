@@ -119,13 +119,18 @@ def test_patching_cells_of_any_point(model: hl.Model) -> None:
     cells = model.patch(clean, corrupt, [5], [6], point="z", by="head,position")
     assert cells["recovered"].shape == (8, len(clean)) and cells.labels("head")[4] == "1.0"
     for metric in ("loss", "probability", "kl"):
-        found = model.patch(clean, corrupt, [5], metric=metric, point="resid_post", by="layer")
+        answer = None if metric == "kl" else [5]
+        found = model.patch(clean, corrupt, answer, metric=metric, point="resid_post", by="layer")
         assert found["recovered"][-1] == pytest.approx(1, abs=1e-4), metric
     assert found.summary["clean_difference"] == pytest.approx(0, abs=1e-5)
     with pytest.raises(ValueError, match="by: expected one of layer"):
         model.patch(clean, corrupt, [5], [6], by="neuron")
-    with pytest.raises(ValueError, match="wrong: expected a text or token ids"):
-        model.patch(clean, corrupt, [5])
+    with pytest.raises(ValueError, match="answer: has no part in metric kl"):
+        model.patch(clean, corrupt, [5], metric="kl")
+    with pytest.raises(ValueError, match="wrong: needs metric logit_difference"):
+        model.patch(clean, corrupt, [5], [6], metric="loss")
+    likeliest = [int(model([corrupt]).logits[0, -1].argmax())]
+    assert model.patch(clean, corrupt, [5]).summary == model.patch(clean, corrupt, [5], likeliest).summary
     with pytest.raises(ValueError, match="metric: expected logit_difference, probability"):
         model.patch(clean, corrupt, [5], [6], metric="accuracy")
     with pytest.raises(ValueError, match="metric: expected a value with a gradient"):

@@ -96,6 +96,19 @@ def test_circuits_of_tokens(model: hl.Model) -> None:
         hl.plot.matrix(np.eye(2), ["a"])
 
 
+def test_a_figure_is_saved_under_the_name_of_its_format(
+    model: hl.Model, tmp_path: pathlib.Path
+) -> None:
+    page = hl.plot.text(model.run_with_cache(TEXT)[1], "neuron.1.17")
+    with pytest.raises(ValueError, match=r"HTML page: expected a name that ends in .html"):
+        page.save(tmp_path / "x.svg")
+    with pytest.raises(ValueError, match=r"SVG: expected a name that ends in .svg"):
+        hl.plot.model(model).save(tmp_path / "x.html")
+    assert not list(tmp_path.iterdir())
+    page.save(tmp_path / "x.html")
+    assert (tmp_path / "x.html").read_text() == page.source
+
+
 def test_coloured_texts(model: hl.Model) -> None:
     _, cache = model.run_with_cache([TEXT, "a <b>"], ["mlp_post.1", "resid_post.0"])
     page = hl.plot.text(cache, ["neuron.1.17", "resid_post.0.3"], title="Neurons")

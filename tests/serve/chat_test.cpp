@@ -96,6 +96,29 @@ TEST_CASE("models without a chat template or with a faulty one have no chats", "
   CHECK_THROWS_WITH(faulty.encode({{"user", "hi"}}), contains_text("messages: the model's"));
 }
 
+TEST_CASE("a template named tool_use serves prompts with tools, as in transformers", "[serve]") {
+  const ChatBytes tokenizer;
+  ChatTemplates templates;
+  templates.set("tool_use", "tools:{{ tools | length }}{{ messages[0].content }}");
+  templates.set("rag", "rag");
+  const std::string tools = R"([{"function": {"name": "f"}}])";
+  const ChatFormat without_default(templates, tokenizer);
+  CHECK(without_default.problem() ==
+        "this model has chat templates named rag, tool_use, but none named default: choose one "
+        "with --chat_template");
+  CHECK_THROWS_WITH(without_default.encode({{"user", "hi"}}), contains_text("none named default"));
+  CHECK(shown(without_default.encode({{"user", "hi"}}, ChatPrompt::new_answer, tools)) ==
+        "tools:1hi");
+  templates.set("default", "default:{{ messages[0].content }}");
+  const ChatFormat chat(templates, tokenizer);
+  CHECK(chat.source() == *templates.find("default"));
+  CHECK(chat.source(true) == *templates.find("tool_use"));
+  CHECK(shown(chat.encode({{"user", "hi"}})) == "default:hi");
+  CHECK(shown(chat.encode({{"user", "hi"}}, ChatPrompt::new_answer, tools)) == "tools:1hi");
+  CHECK(shown(ChatFormat("one:{{ tools | length }}", tokenizer)
+                  .encode({{"user", "hi"}}, ChatPrompt::new_answer, tools)) == "one:1");
+}
+
 TEST_CASE("templates other than ChatML are used, and may refuse messages", "[serve]") {
   const ChatBytes tokenizer;
   const ChatFormat chat(

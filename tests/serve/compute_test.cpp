@@ -73,6 +73,66 @@ TEST_CASE("a completion of one token waits for at most one slice of a job", "[se
   CHECK(compute.status().slices == 1);
 }
 
+TEST_CASE("requests and jobs wait only while their memory is below the limit", "[serve]") {
+  std::vector<ServedModel> models;
+  models.push_back(lively_served());
+  Compute compute(models, {.queue_bytes = 1000, .context_tokens = 256});
+  const auto always = [] { return true; };
+  const auto begin = [&](std::size_t bytes) {
+    Request request{.prompt = {'a'}};
+    request.options.max_new_tokens = 1;
+    std::vector<Request> requests;
+    requests.push_back(std::move(request));
+    return compute.begin(0, std::move(requests), bytes);
+  };
+  begin(2000);  // a single one always fits
+  CHECK_THROWS_AS(begin(1), serve::ApiError);
+  CHECK_THROWS_AS(compute.run(Urgency::live, {[] {}, always, 1}), serve::ApiError);
+  while (compute.step()) {
+  }
+  compute.run(Urgency::live, {[] {}, always, 600});
+  CHECK_THROWS_AS(begin(500), serve::ApiError);
+  const Compute::Ticket ticket = begin(400);
+  compute.cancel(ticket);
+  while (compute.step()) {
+  }
+  bool is_wanted = true;
+  compute.run(Urgency::live, {[] {}, [&] { return is_wanted; }, 1000});
+  is_wanted = false;
+  compute.run(Urgency::live, {[] {}, always, 1000});  // drops the unwanted one
+  CHECK(compute.status().jobs == 1);
+}
+
+TEST_CASE("a request for many texts leaves a slot to others", "[serve]") {
+  std::vector<ServedModel> models;
+  models.push_back(lively_served());
+  const Index slots = GENERATE(2, 4, 16);
+  Compute compute(models, {.slots = slots, .context_tokens = 64 * 300});
+  std::vector<std::string> ends;
+  const auto requests = [&](const std::string& name, std::size_t count, Index samples,
+                            Index tokens) {
+    std::vector<Request> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      Request request{.prompt = {'a', 'b'}, .samples = samples};
+      request.options.max_new_tokens = tokens;
+      request.options.ignore_end_of_text = true;
+      request.on_end = [&ends, name](Index, const GenerateResult&) { ends.push_back(name); };
+      all.push_back(std::move(request));
+    }
+    return all;
+  };
+  const bool has_many_prompts = GENERATE(false, true);
+  compute.begin(0, has_many_prompts ? requests("many", 40, 1, 200) : requests("many", 1, 40, 200));
+  for (int i = 0; i < 5; ++i) {
+    compute.step();
+  }
+  compute.begin(0, requests("short", 1, 1, 2));
+  while (compute.step()) {
+  }
+  REQUIRE(ends.size() == 41);
+  CHECK(ends.front() == "short");
+}
+
 TEST_CASE("memory of jobs is returned to the system when the server is idle", "[serve]") {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   std::vector<ServedModel> models;

@@ -313,6 +313,16 @@ TEST_CASE("invalid request bodies are refused by name", "[serve]") {
           "logprobs: expected at most 500000 log-probabilities in an answer, got a request for");
   refused(completions, R"({"prompt": "a", "logit_bias": {"x": 1}})", "logit_bias: expected token");
   refused(completions, R"({"prompt": "a", "logit_bias": {"1": 101}})", "from -100 to 100");
+  for (const char* id : {"01", "-0", "-1", "+1", " 1", "1 ", "1.0", "", "257", "99999999999"}) {
+    refused(completions, Json{{"prompt", "a"}, {"logit_bias", {{id, 1}}}}.dump(),
+            "logit_bias: expected token ids from 0 to 256, got '" + std::string(id) + "'");
+  }
+  Json biases = Json::object();
+  for (int i = 0; i < 20'000; ++i) {
+    biases.add(std::to_string(i), 1);
+  }
+  refused(completions, Json{{"prompt", "a"}, {"logit_bias", biases}}.dump(),
+          "logit_bias: expected at most 16384 tokens, got 20000");
   refused(completions, R"({"prompt": "a", "best_of": 3})", "best_of");
   refused(completions, R"({"prompt": "a", "temperatur": 1})", "did you mean 'temperature'?");
   refused(completions, R"({"prompt": "a", "stream_options": {}})", "stream_options");

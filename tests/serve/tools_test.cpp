@@ -205,8 +205,9 @@ TEST_CASE("tools and calls reach the chat template as transformers passes them",
     const ChatFormat chat(template_of(name), tokenizer);
     Fields fields(Json{{"messages", messages}, {"tools", tools}}.dump());
     std::string text;
-    for (const std::int32_t id : chat.encode(read_messages(fields, chat), ChatPrompt::new_answer,
-                                             read_tools(fields, chat).tools.dump())) {
+    for (const std::int32_t id :
+         chat.encode(read_messages(fields, chat, true), ChatPrompt::new_answer,
+                     read_tools(fields, chat).tools.dump())) {
       text += tokenizer.token_label(id);
     }
     return text;
@@ -233,7 +234,7 @@ TEST_CASE("tools and calls reach the chat template as transformers passes them",
   // Names of special tokens in calls and results are plain text.
   const ChatFormat chat(template_of("qwen2_5"), tokenizer);
   Fields fields(Json{{"messages", messages}}.dump());
-  const auto ids = chat.encode(read_messages(fields, chat));
+  const auto ids = chat.encode(read_messages(fields, chat, false));
   CHECK(std::count(ids.begin(), ids.end(), 257) == 5);
 }
 
@@ -266,8 +267,20 @@ TEST_CASE("faulty tools are refused by name", "[serve]") {
                 "JSON object") == "messages");
   Json request = question();
   request["tool_choice"] = "required";
-  request["tools"] = Json::array({tool("a", R"({"type": "string", "pattern": "a+"})")});
+  request["tools"] =
+      Json::array({tool("a", R"({"properties": {"x": {"type": "string", "pattern": "a+"}}})")});
   CHECK_THAT(server.post(kChats, request.dump()).body, contains_text("pattern"));
+  // A call that the server could not read: arguments are objects.
+  for (const char* parameters :
+       {R"({"type": "array"})", R"({"type": ["string", "null"]})", R"({"enum": [1, "a"]})",
+        R"({"anyOf": [{"type": "string"}, {"type": "array"}]})",
+        R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "number"}}})"}) {
+    INFO(parameters);
+    request["tools"] = Json::array({tool("a", parameters)});
+    const HttpClient::Answer answer = server.post(kChats, request.dump());
+    CHECK(answer.status == 400);
+    CHECK_THAT(answer.body, contains_text("tools"));
+  }
   request["tools"] = nullptr;
   CHECK_THAT(server.post(kChats, request.dump()).body, contains_text("expected tools beside it"));
 }

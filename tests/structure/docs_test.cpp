@@ -140,6 +140,23 @@ TEST_CASE("docs/library.md shows the program that tests/consumer builds", "[stru
         std::string::npos);
 }
 
+TEST_CASE("no page or hint installs the PyPI package of another project", "[structure]") {
+  std::vector<fs::path> files = pages();
+  for (const char* folder : {"docs", "src", "tools"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      if (entry.is_regular_file()) {
+        files.push_back(entry.path());
+      }
+    }
+  }
+  static const std::regex kInstall(R"(pip3? install( -[^ \n]*)* headlight\b)");
+  for (const fs::path& file : files) {
+    INFO(file);
+    const std::string text = file_contents(file);
+    CHECK_FALSE((text.find(" install ") != text.npos && std::regex_search(text, kInstall)));
+  }
+}
+
 TEST_CASE("the first page is short in both languages", "[structure]") {
   constexpr std::size_t kMostBytes = 9000;
   CHECK(fs::file_size(kRoot / "README.md") <= kMostBytes);

@@ -21,10 +21,20 @@ class MarkedBytes : public Tokenizer {
   std::vector<std::int32_t> encode_bytes(std::string_view bytes,
                                          const EncodeOptions& options) const override {
     std::vector<std::int32_t> ids;
-    for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
-      const auto more =
-          segment.id >= 0 ? std::vector{segment.id} : bytes_.encode_bytes(segment.text);
-      ids.insert(ids.end(), more.begin(), more.end());
+    const auto add = [&](std::int32_t id, std::string_view text) {
+      ids.push_back(id);
+      if (options.ranges != nullptr) {
+        const auto begin = static_cast<std::size_t>(text.data() - bytes.data());
+        options.ranges->push_back({begin, begin + text.size()});
+      }
+    };
+    for (const TextSegment& segment : special_segments(*this, bytes, options)) {
+      if (segment.id >= 0) {
+        add(segment.id, segment.name);
+      }
+      for (std::size_t i = 0; segment.id < 0 && i < segment.text.size(); ++i) {
+        add(static_cast<std::uint8_t>(segment.text[i]), segment.text.substr(i, 1));
+      }
     }
     return ids;
   }

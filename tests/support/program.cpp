@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -47,6 +48,7 @@ ProgramResult run(const std::vector<std::string>& command, const std::string& in
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
   const std::vector<char*> argv = pointers_to(command);
+  setenv("LC_ALL", "C.UTF-8", 1);  // the caller's locale chooses no language
   pid_t child = 0;
   const int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -64,6 +66,16 @@ ProgramResult run(const std::vector<std::string>& command, const std::string& in
 
 ProgramResult run_headlight(const std::vector<std::string>& arguments) {
   std::vector<std::string> command{HEADLIGHT_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run(command);
+}
+
+ProgramResult run_headlight_with(const std::vector<std::string>& environment,
+                                 const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{"/usr/bin/env", "-u", "LC_ALL", "-u",
+                                   "LC_MESSAGES",  "-u", "LANG"};
+  command.insert(command.end(), environment.begin(), environment.end());
+  command.push_back(HEADLIGHT_PROGRAM);
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run(command);
 }

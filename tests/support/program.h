@@ -17,6 +17,10 @@ struct ProgramResult {
 
 ProgramResult run_headlight(const std::vector<std::string>& arguments);
 
+// Runs the program without a locale but with this environment, as "NAME=VALUE".
+ProgramResult run_headlight_with(const std::vector<std::string>& environment,
+                                 const std::vector<std::string>& arguments);
+
 // Runs the program with `input` on standard input, which is empty otherwise.
 ProgramResult run_headlight_reading(const std::string& input,
                                     const std::vector<std::string>& arguments);

@@ -264,6 +264,22 @@ TEST_CASE("settings made from a model configuration give the same configuration"
   CHECK(!again.mlp);
 }
 
+TEST_CASE("windows of the layers in turn are a setting", "[train]") {
+  const TrainConfig config = read_back("n_layer = 5\nwindows = \"0,256\"\n");
+  const std::vector<Index> windows{0, 256, 0, 256, 0};
+  CHECK(config.model(9).windows == windows);
+  CHECK(train_config_of(config.model(9)).windows == "0,256");
+  // What sliding_window and its pattern can say is said by them.
+  const TrainConfig usual = read_back("n_layer = 3\nwindows = \"8,0,8\"\n");
+  CHECK(train_config_of(usual.model(9)).windows.empty());
+  CHECK(train_config_of(usual.model(9)).sliding_window == 8);
+  CHECK(train_config_of(usual.model(9)).sliding_window_pattern == 2);
+  CHECK(refusal("windows", "8,-1", config) ==
+        "windows: expected numbers from 0 with commas, got '8,-1'");
+  CHECK(refusal("sliding_window", "4", config) ==
+        "windows: replaces sliding_window; give only one of them");
+}
+
 TEST_CASE("the bounds of Llama 3's rotary embeddings are settings", "[train]") {
   const TrainConfig config = read_back(
       "position = \"rope\"\nrope_scaling = \"llama3\"\nrope_factor = 8\nlow_freq_factor = 2\n"

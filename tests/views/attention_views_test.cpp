@@ -267,4 +267,25 @@ TEST_CASE("an attention figure outside a model names no layer and shows its whol
   }
 }
 
+TEST_CASE("the legend of value-weighted maps names what they show") {
+  AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5, 0.25});
+  maps.value_weighted = true;
+  CHECK(occurrences(svg_of(maps), ">Weight times value norm<") == 1);
+  CHECK(occurrences(svg_of(maps), ">Attention weight<") == 0);
+  CHECK(occurrences(attention_html({maps}), "\"value_weighted\":true") == 1);
+}
+
+TEST_CASE("a long title of a figure ends before the legend") {
+  AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5, 0.5});
+  maps.title = "A model whose name WWW MMMM is long · value-weighted";
+  const std::string svg = svg_of(maps);
+  const std::size_t begin = svg.find("font-weight=\"600\"");
+  const std::size_t text = svg.find('>', begin) + 1;
+  const std::string title = svg.substr(text, svg.find('<', text) - text);
+  CHECK(title.ends_with("… · Layer 0"));
+  // A bold letter of DejaVu Sans is 0.69 of the font size wide on average; the legend begins at
+  // 346.
+  CHECK(24 + 18 * 0.69 * static_cast<double>(title.size() - 3) < 346);
+}
+
 }  // namespace attention_views_test

@@ -50,6 +50,23 @@ TEST_CASE("labels of a scatter plot are those of the outlying points and do not 
   CHECK(svg.find(">hidden</text>") == svg.npos);
 }
 
+TEST_CASE("labels of a scatter plot cover no point", "[views]") {
+  // A point is where the label of "named" would be, so the label is on the other side.
+  const ScatterPlot plot{.points = {{"named", 0.5, 0.5}, {"", 0.53, 0.5}, {"", 0, 0}, {"", 1, 1}}};
+  const std::string svg = scatter_plot_svg(plot);
+  const std::size_t label = svg.rfind("<text x=\"", svg.find(">named</text>"));
+  const std::size_t circle = svg.find("<circle cx=\"");
+  REQUIRE(label != svg.npos);
+  CHECK(std::stod(svg.substr(label + 9)) < std::stod(svg.substr(circle + 12)) - 30);
+  ScatterPlot crowded{.points = {{"inner", 0.5, 0.5}}};
+  for (int i = -40; i <= 40; ++i) {
+    for (int j = -20; j <= 20; ++j) {
+      crowded.points.push_back({"", 0.5 + i * 0.01, 0.5 + j * 0.02});
+    }
+  }
+  CHECK(scatter_plot_svg(crowded).find(">inner</text>") == std::string::npos);
+}
+
 TEST_CASE("a scatter plot needs a finite point", "[views]") {
   CHECK(has_parts(error_of([] { scatter_plot_svg({.points = {}}); }), {"finite point"}));
 }

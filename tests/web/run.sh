@@ -147,6 +147,20 @@ results_page() {
   expect 'a node shows its own lines alone' "$(count_of '.graph .aside')" 2
 }
 
+# Prints a dark page. When the browser takes the picture, every heat map must have other colours.
+print_in_the_dark() {
+  start_browser 1280 850 dark
+  open_page "$work/small.html#model"
+  js "void (window.pictures = () =>
+    [...document.querySelectorAll('.thumbnails canvas')].map((map) => map.toDataURL()))" >/dev/null
+  js "void ((dark) => matchMedia('print').addEventListener('change', ({matches}) => {
+    window.printed ??= matches && dark.length > 0 && pictures().every((map, i) => map !== dark[i]);
+  }))(pictures())" >/dev/null
+  cdp Page.printToPDF '{}' >/dev/null
+  expect 'heat maps are drawn before they are printed' 'window.printed' true
+  stop_browser
+}
+
 take_pictures() {
   local view size scheme
   mkdir -p "$pictures"
@@ -184,6 +198,7 @@ results_page
 expect 'the page asked the network for nothing' "performance.getEntriesByType('resource').length" 0
 expect_none
 stop_browser
+print_in_the_dark
 [ -z "$pictures" ] || take_pictures
 echo "$checks checks, $failures failed"
 [ "$failures" = 0 ]

@@ -11,7 +11,7 @@ set(not_in_wasm
     files/decompression files/zip_.* io/npz heads/effects/tuned_lens  # archives
     formats/nanogpt.* formats/model_directory formats/tokenizer_directory
     generate/grammar.* formats/chat_template/tool_parameter serve/completions/call_grammar
-    formats/adapter io/nanogpt_vocabulary runs/conversations  # for other runs than a page's
+    formats/adapter/.* io/nanogpt_vocabulary runs/conversations/.*  # for other runs than a page's
     runs/preference_reference formats/chat_template/known_templates formats/chat_template/chat_model
     serve/http/.* serve/api serve/file_page serve/story.* serve/server serve/run_feed serve/metrics)  # HTTP
 list(JOIN not_in_wasm "|" not_in_wasm)

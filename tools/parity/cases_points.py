@@ -145,7 +145,10 @@ class Watch:
         # The result is (x - mean) gain / scale + shift.
         gradient = -(after.grad[0] * (after.detach()[0] - shift)).sum(-1, keepdim=True) / scale
         self.points[f"{name}.hook_scale"] = scale, gradient
-        self.add(f"{name}.hook_normalized", after)
+        centred = before - before.mean(-1, keepdim=True) if isinstance(norm, torch.nn.LayerNorm) else before
+        gain = norm.weight.detach() + (1.0 if "Gemma" in type(norm).__name__ else 0.0)
+        self.points[f"{name}.hook_normalized"] = centred.detach()[0] / scale, after.grad[0] * gain
+        self.add(f"{name}.hook_out", after)
 
     def add_attention(self, layer: int, block: str) -> None:
         self.add(block + "hook_resid_pre", self.way("", layer)[0])

@@ -19,7 +19,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # must be set before the imports read it
 
 import torch
 from safetensors import safe_open
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformer_lens.model_bridge import TransformerBridge
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
@@ -54,10 +54,21 @@ def save_model(configuration: dict, tensors: dict, folder: str) -> str:
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors["in/" + name_in_files(config, name)])
     model.save_pretrained(folder)
-    words = {str(number): number for number in range(config.vocab_size)}
-    PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="0")), unk_token="0",
-                            bos_token="0", eos_token="0", pad_token="0").save_pretrained(folder)
+    save_tokenizer(config, folder)
     return config.model_type
+
+
+def save_tokenizer(config, folder: str) -> None:
+    """Saves a tokenizer of bytes and pairs of them, which no comparison uses."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    pairs = list(zip(letters, letters[1:]))[:max(0, config.vocab_size - len(letters))]
+    names = (letters + [a + b for a, b in pairs])[:config.vocab_size]
+    tokenizer = Tokenizer(models.BPE({name: number for number, name in enumerate(names)},
+                                     pairs if len(letters) < config.vocab_size else []))
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
+    end = names[0]
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=end, bos_token=end, eos_token=end,
+                            pad_token=end).save_pretrained(folder)
 
 
 def open_bridge(folder: str, model_type: str) -> TransformerBridge:
@@ -103,9 +114,7 @@ def compare(configuration: dict, tensors: dict) -> dict[str, float]:
                 logits, cache = bridge.run_with_cache(tokens)
             for name, expected in expected_of(tensors, number, lengths).items():
                 if not name.endswith(MISSING.get(model_type, ())):
-                    # TransformerLens's hook_normalized is before the gain, so hook_out is compared.
-                    key = name.replace("hook_normalized", "hook_out")
-                    found = logits if name == "logits" else cache[key]
+                    found = logits if name == "logits" else cache[name]
                     errors[name] = max(errors.get(name, 0.0), distance(found[0], expected))
     return errors
 

@@ -14,4 +14,8 @@ std::string missing_memory(double bytes);
 // Returns the process's peak memory use (peak resident set) in bytes; 0: unknown.
 double peak_memory();
 
+// Returns memory that free() has received to the system, where the C library can. Takes about a
+// millisecond.
+void release_free_memory();
+
 }  // namespace headlight

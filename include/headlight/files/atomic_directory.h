@@ -8,12 +8,13 @@
 namespace headlight {
 
 // A directory that appears complete or not at all. It is filled under a temporary name and gets a
-// manifest of checksums (see manifest.h). It is renamed once everything is on the disk.
+// manifest of checksums (see manifest.h), unless it is for other programs, which may change it. It
+// is renamed once everything is on the disk.
 class AtomicDirectory {
  public:
-  enum class Target { must_be_new, may_exist };
+  enum class Target { must_be_new, may_exist, for_others };  // for_others must be new, too
 
-  // Creates PARENT/NAME.tmp.<process id>, removing leftovers of a killed process there. Throws
+  // Creates PARENT/NAME.tmp.<process id>, removing what killed processes have left there. Throws
   // Error if `target` (PARENT/NAME) exists and must be new, or if PARENT does not exist.
   explicit AtomicDirectory(const std::filesystem::path& target,
                            Target condition = Target::must_be_new);
@@ -24,8 +25,8 @@ class AtomicDirectory {
 
   // Returns the directory to write into. After commit() this path no longer exists.
   const std::filesystem::path& path() const { return temporary_; }
-  // Writes the manifest and flushes every file and folder to the disk. Throws Error if a step
-  // fails, and for content that is neither a regular file nor a folder.
+  // Writes the manifest, if any, and flushes every file and folder to the disk. Throws Error if a
+  // step fails, and for content that is neither a regular file nor a folder.
   void seal();
   // Renames the directory to `target`, calling seal() first if needed. Throws Error if a step
   // fails, or if `target` exists by now.
@@ -37,6 +38,7 @@ class AtomicDirectory {
  private:
   std::filesystem::path target_;
   std::filesystem::path temporary_;
+  bool has_manifest_;
   bool sealed_ = false;
   bool committed_ = false;
 };

@@ -14,6 +14,9 @@ namespace headlight {
 // manifest.
 void write_manifest(const std::filesystem::path& directory);
 
+// Flushes every file and folder to the disk, as write_manifest() does, without a manifest.
+void flush_content(const std::filesystem::path& directory);
+
 // True if the directory holds a MANIFEST.json. Directories of other tools have none.
 bool has_manifest(const std::filesystem::path& directory);
 

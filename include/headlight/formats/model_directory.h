@@ -31,6 +31,7 @@ struct LoadOptions {
   // Changes the configuration before the model is created: dropout, or fewer positions.
   std::function<void(GptConfig&)> adjust = {};
   bool adapter = true;  // adds an adapter to its base model; false: loads only the base model
+  std::filesystem::path base = {};  // base model of an adapter; empty: the one that it names
   // Accepts models with causal = false, such as BERT. Callers that predict the next token keep
   // false.
   bool bidirectional = false;
@@ -49,12 +50,12 @@ struct LoadOptions {
 // directory, a model directory of another tool, an adapter (LoRA) of PEFT, a GGUF file, nanoGPT's
 // ckpt.pt or its folder, or a checkpoint of llm.c (model_NAME.bin, version 3 or 5). Another tool's
 // directory holds one model.safetensors, or shards with an index, of float32, float64, float16 or
-// bfloat16; the name prefix "transformer." is optional. An adapter names its base model, to whose
-// weights it is added. A GGUF file has the architecture llama, qwen2, qwen3, gemma3,
-// gpt2 or gptneox. nanoGPT's checkpoint has an exact GELU; see load_tokenizer() for its tokenizer.
-// Converts weights to `dtype`.
-// Throws Error, naming the file and the problem, if a file is missing or damaged, if the parameters
-// do not fit in memory, or for a bidirectional model unless options.bidirectional is set.
+// bfloat16; the name prefix "transformer." is optional. An adapter is added to the weights of its
+// base model, which must be those that it was trained on if it has their fingerprint. A GGUF file
+// has the architecture llama, qwen2, qwen3, gemma3, gpt2 or gptneox. nanoGPT's checkpoint has an
+// exact GELU; see load_tokenizer() for its tokenizer. Converts weights to `dtype`. Throws Error,
+// naming the file and the problem, if a file is missing or damaged, if the parameters do not fit in
+// memory, or for a bidirectional model unless options.bidirectional is set.
 LoadedModel load_model(const std::filesystem::path& path, const LoadOptions& options);
 LoadedModel load_model(const std::filesystem::path& path, DType dtype = DType::float32);
 
@@ -69,7 +70,8 @@ NamedTensors model_tensors(const Gpt& model);
 // Returns the bytes of the weights that MatrixForm::stored takes; nothing if no matrix of the file
 // is stored in blocks. Reads the base model of an adapter. Throws Error as load_weights() does for
 // weights that do not fit the configuration.
-std::optional<double> stored_weight_bytes(const std::filesystem::path& path, bool layers_only);
+std::optional<double> stored_weight_bytes(const std::filesystem::path& path, bool layers_only,
+                                          const std::filesystem::path& base = {});
 
 // True for a path with the name of a GGUF file or a PyTorch file (NAME.pt), unless it is a folder,
 // and for a NAME.bin that begins as checkpoints of llm.c do.
@@ -85,6 +87,10 @@ std::filesystem::path find_model_directory(const std::filesystem::path& path);
 void write_model_files(const std::filesystem::path& directory, const LanguageModel& model,
                        const Tokenizer& tokenizer, StoredFloats floats = StoredFloats::float32);
 
+// Returns one line if transformers reads another tokenizer from the files of write_model_files();
+// "" otherwise.
+std::string tokenizer_warning(const GptConfig& config, const Tokenizer& tokenizer);
+
 // Writes the files of write_model_files() that describe the tokenizer.
 void write_tokenizer_files(const std::filesystem::path& directory, const LanguageModel& model,
                            const Tokenizer& tokenizer);
@@ -97,8 +103,9 @@ void load_parameters(const std::filesystem::path& path, LanguageModel& model);
 // Returns the configuration that load_model would use for a model directory or a model file. The
 // weights override config.json or the metadata: a head that differs from the token embedding is not
 // tied, and non-zero biases mean that the model has biases. Throws Error if the weights do not fit
-// the configuration.
-GptConfig read_effective_config(const std::filesystem::path& model, const WarningSink& warn = {});
+// the configuration. An adapter may change its base's configuration: the head, or the vocabulary.
+GptConfig read_effective_config(const std::filesystem::path& model, const WarningSink& warn = {},
+                                const std::filesystem::path& base = {});
 
 // Throws Error with the reason for a model that no family of Hugging Face can express: norm = post,
 // layers without MLPs, pruned heads and others.

@@ -19,7 +19,8 @@ using RequestId = std::uint64_t;
 struct Request {
   std::vector<std::int32_t> prompt = {};  // empty: the text begins with <|endoftext|>
   GenerateOptions options = {};
-  Index samples = 1;  // number of texts; they share one reading of the prompt
+  Index samples = 1;        // number of texts; they share one reading of the prompt
+  std::uint64_t group = 0;  // requests of one client; see EngineOptions::group_batch
   // Hook for the texts of this request; must outlive them. Texts with a hook are computed in
   // separate passes over the weights.
   ForwardHook* hook = nullptr;
@@ -38,6 +39,9 @@ struct EngineOptions {
   // Maximum number of texts in one pass over the weights: enough to hide the time for reading the
   // weights, few enough for the memory of their caches. Other texts wait.
   Index max_batch = 32;
+  // Maximum number of texts of one group among them, so that others need not wait for its end; 0:
+  // no limit. Group 0 has none.
+  Index group_batch = 0;
   // Prompts are read in chunks that end at multiples of this position, one chunk a step, so that
   // other texts do not wait long; 0: whole prompts. Must be a multiple or a divisor of 64. The
   // oldest prompt and the one with the least left alternate. Changes the last bits of the results.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headlight/base/choices.h"
+#include "headlight/base/shared_list.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/grammar.h"
 #include "headlight/generate/sampler.h"
@@ -33,7 +34,7 @@ struct GenerateOptions {
   // If set: the text matches this grammar. Tokens that cannot continue it are never chosen, and
   // tokens that end texts only where it may end. The text ends when nothing may follow.
   std::shared_ptr<const Grammar> grammar = {};
-  std::vector<std::string> stop = {};  // the text ends before the first of these texts
+  SharedList<std::string> stop = {};  // the text ends before the first of these texts
   // Further tokens that end the text, for example the end of a turn in a chat.
   std::vector<std::int32_t> end_tokens = {};
   // Special tokens whose names are part of the text, such as the mark before a tool call.

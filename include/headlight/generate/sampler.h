@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/error.h"
+#include "headlight/base/shared_list.h"
 #include "headlight/tensor/random.h"
 
 namespace headlight {
@@ -26,7 +28,7 @@ struct SamplingOptions {
   // once for every occurrence. Prompt tokens do not count, as in OpenAI's API.
   double presence_penalty = 0;
   double frequency_penalty = 0;
-  std::vector<TokenBias> logit_bias = {};
+  SharedList<TokenBias> logit_bias = {};
   double temperature = 1.0;  // divides the logits; 0: always choose the most likely token
   Index top_k = 0;           // keep only the most likely top_k tokens; 0: all
   // Keep the most likely tokens until their probabilities sum to top_p, at least one; 1: all.
@@ -53,6 +55,12 @@ struct TokenCandidate {
   std::int32_t id = 0;
   double score = 0;
   double weight = 0;
+};
+
+// Numbers of a model that are not finite. Not a fault of the request.
+class ModelFault : public Error {
+ public:
+  using Error::Error;
 };
 
 // Throws Error for a logit that is NaN or plus infinity; `cause` ends the message.

@@ -39,6 +39,7 @@ struct AttentionMaps {
   std::vector<LayerAttention> layers;
   std::map<HeadId, HeadScore> scores = {};  // shown next to the heads; some may be missing
   TextUnit unit = TextUnit::token;  // each of `tokens` is a token, or tokens merged to this unit
+  bool value_weighted = false;      // see RecordAttentionOptions
 };
 
 // Returns the weights of `first` minus those of `second`, head by head, for

@@ -18,6 +18,7 @@ struct FoldOptions {
 
 // Returns an equivalent model whose norms have gain 1 and shift 0: they are folded into the
 // matrices that read them, as in TransformerLens (fold_ln, center_writing_weights, center_unembed).
+// Rows of matrices that read a layer norm get mean 0, which changes no product with it.
 // Norms of queries and keys, of outputs and of embeddings keep theirs. Logits differ by rounding
 // only, except for center_unembed. Hooks and low-rank updates: the copy has the updates, but no
 // hook. Throws Error about "fold" for models without norms before their layers and bidirectional

@@ -10,7 +10,7 @@ namespace headlight {
 // Returns the model without these heads: without their rows of c_attn and columns of c_proj,
 // otherwise a copy. It computes the same as the model with these heads' outputs set to 0, with
 // smaller products. The other heads keep their numbers, GptConfig::head_numbers. Throws Error for
-// heads that do not exist and if a layer would keep none.
+// heads that do not exist, if a layer would keep none, and for bidirectional models.
 std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads);
 
 // Returns a full-size model with the same function. Every layer gets the same number of heads,

@@ -53,12 +53,17 @@ struct RecordedAttention {
   std::vector<RecordedDocument> documents;  // [B]
   std::vector<RecordedLayer> layers;        // ascending
   TextUnit unit = TextUnit::token;
+  bool value_weighted = false;
 
   Index longest() const;      // T: cells of the longest document
   Index token_count() const;  // N: tokens of all documents
   Index head_count() const;   // in all layers
   // Maps of one document, without padding.
   AttentionMaps maps(Index document, std::string title = "") const;
+  // The same for readers: tokens that cut a character share a cell, as with TextUnit::character.
+  // Maps with queries and keys, or of other units, stay as they are.
+  AttentionMaps whole_maps(Index document, const Tokenizer& tokenizer,
+                           std::string title = "") const;
 };
 
 // Runs the model once over the documents and records its attention weights. weights[query][key] of

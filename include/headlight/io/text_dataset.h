@@ -6,6 +6,7 @@
 #include "headlight/data/dataset.h"
 #include "headlight/data/masking.h"
 #include "headlight/io/text_source.h"
+#include "headlight/nn/gpt_config.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/tokenizer.h"
 
@@ -34,5 +35,9 @@ CharTokenizer learn_characters(const std::vector<TextFile>& files, TextFormat fo
 // Returns the masking by the tokenizer's mask token, which keeps special tokens. Throws Error if
 // the tokenizer has no mask token.
 Masking masking_of(const Tokenizer& tokenizer);
+
+// Returns the data as a model reads them: the sequences of a bidirectional model are whole, each
+// with its begin and end token, and fit into the context. A causal model's data stay unchanged.
+TokenDataset whole_sequences(TokenDataset data, const GptConfig& model, const Tokenizer& tokenizer);
 
 }  // namespace headlight

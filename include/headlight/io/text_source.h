@@ -25,8 +25,8 @@ enum class StreamCut {
 struct TextFormat {
   DocumentSplitOptions split = {};
   // Key of the text in JSON lines. Empty: the key is "text", and only files with a matching name
-  // (is_json_lines_name) are JSON lines. Otherwise all files are, and in tables (is_table_name) it
-  // names a column.
+  // (is_json_lines_name), and .json files whose records have this key, are JSON lines. Otherwise
+  // all files are, and in tables (is_table_name) it names a column.
   std::string jsonl = {};
   StreamCut cut = StreamCut::piece;  // for text that is not split into documents
   bool as_it_is = false;             // if false, drops a byte order mark and turns "\r\n" into "\n"
@@ -63,6 +63,10 @@ using UseText = std::function<void(const TextPart& part)>;
 // a line of JSON, or a stretch of a stream without a place to cut exceeds 128 MiB. A stream with
 // StreamCut::end must fit in memory. Passes on exceptions from `use`.
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use);
+
+// Calls `use` for the parts of a text file, whatever the name of the file says about its format.
+// Throws Error as read_text() does, without reading records.
+void read_characters(const TextFile& file, const UseText& use);
 
 // A line of a file that is not blank.
 using UseLine = std::function<void(std::string_view line, Index number)>;

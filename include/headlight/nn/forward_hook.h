@@ -11,6 +11,8 @@ struct Place {
   Point point = Point::resid_pre;
   Index layer = 0;     // 0 for points outside the layers
   Index sequence = 0;  // index in the pass, for attn_scores and pattern
+  // The value in_family_units() over Headlight's: for the residual stream residual_multiplier.
+  double unit = 1;
 };
 
 // Sees and may replace intermediate values of a forward pass. Set it in ForwardContext or pass it
@@ -28,6 +30,9 @@ class ForwardHook {
   virtual void begin(const Batch& /*rows*/) {}
   // Returns true if visit() is to be called at this point. Must not change during a forward pass.
   virtual bool wants(Point point, Index layer) const = 0;
+  // Returns true if visit() gets values in the units of the model's family, as in transformers and
+  // TransformerLens: hooks whose values users see, give or compare. False: in Headlight's units.
+  virtual bool in_family_units() const { return false; }
   // Returns the replacement of `value`, with the same shape and type. Its ops are part of the
   // autograd graph, so that gates learn gradients.
   virtual Tensor visit(const Place& place, const Tensor& value) = 0;
@@ -51,9 +56,17 @@ class HookPair final : public ForwardHook {
   ForwardHook* second_;
 };
 
+// Returns the place of a point in a model with this residual_multiplier.
+Place place_of(Point point, Index layer, double residual_multiplier);
+
 // Returns the hook's replacement of `value`, or `value` if there is no hook or it does not want
-// this point. Throws Error when the hook returns another shape or type.
+// this point. Converts the units of hooks that are in_family_units(). Throws Error when the hook
+// returns another shape or type.
 Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value);
+
+// Throws Error about the place if gradients are recorded through `value`. Call it before replacing
+// the value by one without its gradient history: gradients upstream would be wrong.
+void require_no_gradient(const Place& place, const Tensor& value);
 
 // Returns true if there is a hook that wants one of the points.
 bool wants_any(const ForwardHook* hook, std::initializer_list<Point> points, Index layer);

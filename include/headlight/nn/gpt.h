@@ -126,6 +126,11 @@ class Gpt : public LanguageModel {
   // them. Used to interleave other work.
   void call_after_layers(std::function<void(Index rows)> call) { after_layer_ = std::move(call); }
 
+  // Trains rows of the token embedding, and of an untied head without bias, whose other rows are
+  // frozen: copies of them become the parameters "wte.trained_rows" and "lm_head.trained_rows".
+  // `ids` are ascending ids of tokens.
+  void train_rows(const std::vector<std::int32_t>& ids);
+
   // Returns an empty cache for ForwardContext::caches and Decoder.
   KeyValueCache make_cache() const { return KeyValueCache(config_, dtype_); }
   // Returns whether the keys of a sequence of `before` tokens change when it has `after` tokens:

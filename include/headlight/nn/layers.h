@@ -28,6 +28,8 @@ class Embedding : public Module {
 
   // Replaces the weight by another form of it, as Linear::store() does.
   void store(std::shared_ptr<const StoredWeight> stored);
+  // Trains rows of the weight, as Linear::train_rows() does.
+  void train_rows(const std::vector<std::int32_t>& ids);
   const StoredWeight* stored() const { return stored_.get(); }  // null if not in another form
   // Returns the weight in either form.
   Tensor full_weight() const { return stored_ != nullptr ? stored_->weight() : weight; }
@@ -52,8 +54,10 @@ struct NormOptions {
 // Points of a norm that a hook can visit.
 struct NormPoints {
   Point scale = Point::ln1_scale;
-  Point normalized = Point::ln1;
+  Point normalized = Point::ln1_normalized;
+  Point result = Point::ln1;
   Index layer = 0;
+  double residual_multiplier = 0;  // of the model
 };
 
 // A norm over the last axis: layer norm or RMS norm. Parameters, when affine: weight [width] (the
@@ -62,7 +66,7 @@ class LayerNorm : public Module {
  public:
   explicit LayerNorm(const NormOptions& options);
   Tensor forward(const Tensor& x) const;
-  // Shows the divisor of x and the result to a hook, which may change both.
+  // Shows the divisor of x, the quotient and the result to a hook, which may change them.
   Tensor forward(const Tensor& x, ForwardHook* hook, const NormPoints& points) const;
   // Returns the parameters for ops that normalise their input.
   NormParameters norm() const { return {weight, bias, epsilon_, kind_, gain_plus_one_}; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ class WeightProducts {
 class StoredWeight {
  public:
   virtual ~StoredWeight() = default;
-  // Returns linear(x, weight(), bias), which has a gradient for x only.
+  // Returns linear(x, weight(), bias), which has a gradient for x, and for rows that are trained.
   virtual Tensor product(const Tensor& x, Precision precision) const = 0;
   // Returns rows [..., inputs] of weight(), chosen by ids [...] int32. Throws Error for an id that
   // is not a row.
@@ -68,6 +69,9 @@ class Linear : public Module {
   // Replaces the weight and bias by another form of them, and frees the elements of `weight`, so
   // that they cannot be read any more. Throws Error if they are trained.
   void store(std::shared_ptr<const StoredWeight> stored);
+  // Trains rows of the weight, which must be frozen and have no bias: copies of them become the
+  // parameter "trained_rows". `ids` are ascending.
+  void train_rows(const std::vector<std::int32_t>& ids);
   // True if forward() is one product with `weight` and `bias`, which an op may join with others.
   bool is_plain() const { return updates_.empty() && stored_ == nullptr; }
   const StoredWeight* stored() const { return stored_.get(); }  // null if not in another form

@@ -13,15 +13,17 @@ namespace headlight {
 // gradients equal those in hooks on modules of transformers' models (tests/parity). N: rows of the
 // pass; H D: inner width of attention; G: heads of keys and values; I: inner width of the MLP.
 // Layers skip points that they do not compute: without rotary positions there is no rot_q. With
-// NormPosition::post, ln1 and ln2 are the residual stream itself.
+// NormPosition::post, ln1 and ln2 are the residual stream itself. Hooks that are in_family_units()
+// see the residual stream and its scales in the units of transformers.
 enum class Point {
   embed,           // [N, C]: token embeddings, before positions are added; outside the layers
   resid_pre,       // [N, C]: residual stream at the layer's input
   ln1_scale,       // [N, 1]: divisor in the norm of attention
+  ln1_normalized,  // [N, C]: result of that division, before gain and shift
   ln1,             // [N, C]: output of that norm after gain and shift: input of attention
-  q,               // [N, H, D]: queries, before qk_norm
-  k,               // [N, G, D]: keys, before qk_norm
-  v,               // [N, G, D]: values
+  q,               // [N, H, D]: queries, before qkv_clip and qk_norm
+  k,               // [N, G, D]: keys, before qkv_clip and qk_norm
+  v,               // [N, G, D]: values, before qkv_clip
   rot_q,           // [N, H, D]: queries after qk_norm and rotation
   rot_k,           // [N, G, D]: keys after qk_norm and rotation
   attn_scores,     // [H, T, S] of one sequence: scaled scores; -infinity where masked
@@ -31,14 +33,16 @@ enum class Point {
   attn_out,        // [N, C]: output of attention, after any output norm, added to the stream
   resid_mid,       // [N, C]: residual stream between attention and MLP
   ln2_scale,       // [N, 1]: divisor in the norm of the MLP
+  ln2_normalized,  // [N, C]: result of that division, before gain and shift
   ln2,             // [N, C]: input of the MLP
   mlp_pre,         // [N, I]: input of the activation; the gate, if there is one
   mlp_post,        // [N, I]: input of the output matrix: neurons
   mlp_out,         // [N, C]: output of the MLP, after any output norm, added to the stream
   resid_post,      // [N, C]: residual stream at the layer's output
-  ln_final_scale,  // [N, 1]: divisor in the final norm; outside the layers, like the next two
-  ln_final,        // [N, C]: input of the head
-  logits,          // [N, V]
+  ln_final_scale,  // [N, 1]: divisor in the final norm; outside the layers, like the next three
+  ln_final_normalized,  // [N, C]: result of that division, before gain and shift
+  ln_final,             // [N, C]: input of the head
+  logits,               // [N, V]
 };
 
 // Short names of the points, for users.
@@ -47,6 +51,7 @@ inline constexpr auto kChoices<Point> =
     std::to_array<Choice<Point>>({{"embed", Point::embed},
                                   {"resid_pre", Point::resid_pre},
                                   {"ln1_scale", Point::ln1_scale},
+                                  {"ln1_normalized", Point::ln1_normalized},
                                   {"ln1", Point::ln1},
                                   {"q", Point::q},
                                   {"k", Point::k},
@@ -60,16 +65,18 @@ inline constexpr auto kChoices<Point> =
                                   {"attn_out", Point::attn_out},
                                   {"resid_mid", Point::resid_mid},
                                   {"ln2_scale", Point::ln2_scale},
+                                  {"ln2_normalized", Point::ln2_normalized},
                                   {"ln2", Point::ln2},
                                   {"mlp_pre", Point::mlp_pre},
                                   {"mlp_post", Point::mlp_post},
                                   {"mlp_out", Point::mlp_out},
                                   {"resid_post", Point::resid_post},
                                   {"ln_final_scale", Point::ln_final_scale},
+                                  {"ln_final_normalized", Point::ln_final_normalized},
                                   {"ln_final", Point::ln_final},
                                   {"logits", Point::logits}});
 
-// Returns false for embed, ln_final_scale, ln_final and logits, for which hooks get layer 0.
+// Returns false for embed, logits and the points of the final norm, for which hooks get layer 0.
 bool is_in_layer(Point point);
 
 // Meaning of the second axis of a point's values.
@@ -81,11 +88,9 @@ enum class PointItems {
 };
 PointItems items_of(Point point);
 
-// Returns the TransformerLens name: "blocks.5.attn.hook_q", "hook_embed". The values are the same,
-// with one difference. Headlight's hook_normalized is the result of a norm after gain and shift, as
-// in LayerNorm of HookedTransformer (release 2.18). In its RMSNorm, and in every norm of
-// TransformerBridge (4.3), hook_normalized is before the gain; TransformerBridge calls the result
-// after it hook_out.
+// Returns the name in TransformerLens's TransformerBridge (4.3), whose values are the same:
+// "blocks.5.attn.hook_q", "hook_embed". ln1 is "blocks.5.ln1.hook_out"; hook_normalized is before
+// gain and shift.
 std::string point_name(Point point, Index layer);
 
 // Numbers from `first` to `last`, from 0; without `last` all from `first` on.
@@ -113,8 +118,8 @@ struct PointRange {
 
 // Parses POINT[.LAYERS[.ITEMS]] with short or TransformerLens names: "resid_post", "z.5.1",
 // "mlp_post.3-5.17", "blocks.5.attn.hook_z", "blocks.5.attn.hook_z.1". Also accepts "mlp.3"
-// (mlp_out), "attn.3" (attn_out), "neuron.3.17" (mlp_post), "blocks.3.ln1.hook_out" (ln1) and "5.1"
-// (head 1 of layer 5: z.5.1). Throws Error about `about`, with the nearest name.
+// (mlp_out), "attn.3" (attn_out), "neuron.3.17" (mlp_post) and "5.1" (head 1 of layer 5: z.5.1).
+// Throws Error about `about`, with the nearest name.
 PointRange parse_point(std::string_view about, std::string_view text);
 
 }  // namespace headlight

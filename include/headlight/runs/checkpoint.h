@@ -30,7 +30,7 @@ void saving(const Work& work) {
   }
 }
 
-struct Adapter;  // src/formats/adapter.h
+struct Adapter;  // src/formats/adapter/adapter.h
 
 struct CheckpointParts {
   const LanguageModel& model;

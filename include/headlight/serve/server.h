@@ -15,9 +15,9 @@ namespace headlight {
 struct ServedModel {
   std::string name;  // used in requests
   LoadedModel loaded;
-  std::string chat_template = {};  // Jinja template; empty: none
-  std::string source = {};         // path for commands that users copy; empty: `name`
-  MakeDrafter make_drafter = {};   // guesses tokens of all texts; empty: no guesses
+  ChatTemplates chat_template = {};
+  std::string source = {};        // path for commands that users copy; empty: `name`
+  MakeDrafter make_drafter = {};  // guesses tokens of all texts; empty: no guesses
   // Room of its drafters, which the server limits; null: they keep nothing.
   std::shared_ptr<DraftRoom> draft_room = {};
 };
@@ -31,12 +31,14 @@ struct ServeOptions {
   // Origins whose scripts may use the server, "https://example.org"; "null": local files.
   std::vector<std::string> allowed_origins = {};
 
+  std::string page_language = "en";  // of the page where its address gives none; or "ko"
   // Folder of training runs, which the page shows live; empty: none.
   std::string runs = {};
 
   std::optional<CacheType> cache_type = {};  // empty: usual_cache_type() of each model
   Index slots = 16;                          // sequences generated in parallel, per model
   Index queue = 64;                          // requests that may wait for a slot; 429 for more
+  Index queue_bytes = Index{512} << 20;      // their memory; 429 beyond
   // Positions of the key/value cache, per model. 0: a block for every slot, but at most 8192 or one
   // block, whichever is larger.
   Index context_tokens = 0;
@@ -56,7 +58,8 @@ struct ServeOptions {
 };
 
 // Serves models over HTTP: OpenAI's completions and chat completions, and the API of its own page.
-// See src/serve/README.md. One thread handles connections, one encodes texts, one computes.
+// See src/serve/README.md. One thread handles connections, two read bodies and encode texts (one of
+// them large bodies), one computes.
 class Server {
  public:
   // Listens at once; clients wait until run(). Throws Error when an option is out of range, two

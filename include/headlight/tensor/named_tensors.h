@@ -14,7 +14,8 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 // Returns false if the elements of a tensor were released.
 bool have_elements(const NamedTensors& tensors);
 
-// Throws Error, "WHERE NAME holds ...", for the first tensor with a value that is not finite.
+// Throws Error, "WHERE NAME contains ...", for the first tensor with a value that is not finite or
+// with elements of another kind than floating-point numbers.
 void require_finite(const NamedTensors& tensors, const std::string& where);
 
 // Copies the elements of `from` into the tensors of the same name in `into`. Both must have the

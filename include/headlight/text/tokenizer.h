@@ -10,6 +10,7 @@
 
 #include "headlight/base/choices.h"
 #include "headlight/tensor/shape.h"
+#include "headlight/text/chat_templates.h"
 
 namespace headlight {
 
@@ -28,9 +29,21 @@ template <>
 inline constexpr auto kChoices<BeginToken> = std::to_array<Choice<BeginToken>>(
     {{"auto", BeginToken::automatic}, {"on", BeginToken::on}, {"off", BeginToken::off}});
 
+// Bytes of a text, from `begin` to the byte before `end`.
+struct ByteRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
 struct EncodeOptions {
   bool read_special = false;  // names of special tokens in the text become those tokens
   bool parallel = false;      // use all threads, if the kind is "bpe"
+  // Ranges, in order, in which names of special tokens are plain text despite read_special.
+  std::span<const ByteRange> plain = {};
+  // Receives the bytes that each token stands for, if not null; one thread then encodes. An added
+  // token has its name, without the white space that it takes. Tokens for inserted text and for
+  // all but one part of a character may have an empty range.
+  std::vector<ByteRange>* ranges = nullptr;
 };
 
 // Returns bytes as text for display: bytes that are no whole character as <0xEA>.
@@ -114,9 +127,9 @@ class Tokenizer {
   // Token that stands for a hidden token, such as BERT's [MASK]; null: none.
   std::optional<std::int32_t> mask_token() const { return mask_token_; }
   void set_mask_token(std::optional<std::int32_t> id) { mask_token_ = id; }
-  // Chat template of the model, in Jinja; "": none.
-  const std::string& chat_template() const { return chat_template_; }
-  void set_chat_template(std::string text) { chat_template_ = std::move(text); }
+  // Chat templates of the model; usually there is at most one.
+  const ChatTemplates& chat_template() const { return chat_template_; }
+  void set_chat_template(ChatTemplates templates) { chat_template_ = std::move(templates); }
   // One-line warning that ids may differ from the ids of the model's training; "": none.
   const std::string& warning() const { return warning_; }
   void set_warning(std::string text) { warning_ = std::move(text); }
@@ -153,8 +166,17 @@ class Tokenizer {
   std::optional<std::int32_t> mask_token_ = {};
   bool prepends_begin_token_ = false;
   bool reads_special_ = false;
-  std::string chat_template_;
+  ChatTemplates chat_template_;
   std::string warning_;
 };
+
+// Throws Error about `about` for no ids, and for characters of `text`, whose tokens they are, that
+// the tokenizer does not know.
+void require_known(std::span<const std::int32_t> ids, std::string_view text,
+                   const Tokenizer& tokenizer, std::string_view about);
+// Returns the only id of a text that names one token. Throws Error as require_known(), and for
+// several ids.
+std::int32_t only_token(std::span<const std::int32_t> ids, std::string_view text,
+                        const Tokenizer& tokenizer, std::string_view about);
 
 }  // namespace headlight

@@ -21,6 +21,7 @@ struct Evaluation {
   Index pairs = 0;
   double accuracy = 0;  // share of pairs with a positive margin
   double margin = 0;    // mean of beta times the margin of a pair
+  double likelier = 0;  // share of pairs whose preferred answer the model finds likelier
 };
 
 struct EvaluationOptions {

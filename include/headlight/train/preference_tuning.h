@@ -41,4 +41,9 @@ class PreferenceTuning {
   std::unordered_map<std::size_t, double> reference_;  // log-probabilities by key of the sequence
 };
 
+// Returns PreferenceTuning::evaluate() of a model whose reference is another one, such as the model
+// before its training.
+Evaluation evaluate_preferences(const Gpt& model, const Gpt& reference, double beta,
+                                const TokenDataset& dataset, const EvaluationOptions& options = {});
+
 }  // namespace headlight

@@ -95,6 +95,7 @@ struct TrainConfig {
   Index head_width = 0;
   Index sliding_window = 0;
   Index sliding_window_pattern = 0;
+  std::string windows;
   double dropout = 0.0;
   double attention_dropout = kFollows;
   double residual_dropout = kFollows;
@@ -105,6 +106,7 @@ struct TrainConfig {
   std::optional<bool> mlp_bias = {};
   bool tie_weights = true;
   double embedding_scale = 0;
+  double residual_multiplier = 0;
   std::string norm = "pre";
   std::string norm_type = "layer";
   double layer_norm_epsilon = 1e-5;
@@ -122,6 +124,8 @@ struct TrainConfig {
   double low_freq_factor = 1;
   double high_freq_factor = 4;
   Index original_max_position_embeddings = 8192;
+  std::string short_factor;
+  std::string long_factor;
   double attention_scale = 0;
   double attention_cap = 0;
   double logit_cap = 0;

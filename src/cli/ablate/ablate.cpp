@@ -16,6 +16,7 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/head_score_file.h"
+#include "headlight/io/text_dataset.h"
 #include "views/report/effect_grids.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
@@ -164,7 +165,7 @@ TokenDataset read_data(const Options& options, const LoadedModel& loaded) {
   if (options.given("ids")) {
     data.documents = !loaded.model->config().causal;  // read whole, without more tokens
   } else {
-    data = whole_sequences(std::move(data), loaded);
+    data = whole_sequences(std::move(data), loaded.model->config(), *loaded.tokenizer);
   }
   require(has_targets(data), options.given("ids") ? "--ids" : "--text",
           ": expected at least two tokens, got ", data.token_count);

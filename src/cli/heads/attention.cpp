@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/heads/token_circuits.h"
 #include "cli/terminal/interventions.h"
+#include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -15,6 +16,7 @@
 #include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/staged_files.h"
 #include "headlight/heads/head_score_file.h"
 #include "views/attention/attention_files.h"
 #include "views/report/json_output.h"
@@ -82,8 +84,8 @@ void add_style_options(Options& options) {
       .choice("colours", "Colour map of figures, pages and the terminal", kChoiceNames<ColourMap>,
               "headlight")
       .value("title", "Title of figures and pages, instead of the model's name")
-      .value("number_format", "Format of the weights in cells: .0f to .4f, or .0% to .4%", ".2f")
-      .choice("lang", "Language of figures and pages", kChoiceNames<Language>, "en")
+      .value("number_format", "Format of the weights in cells: .0f to .4f, or .0% to .4%", ".2f");
+  add_language_option(options, "Language of figures and pages")
       .choice("ground", "Choose colours for a dark or light terminal background", kGrounds, "auto");
 }
 
@@ -124,8 +126,10 @@ Options attention_options() {
             "Multiply each weight by the norm of the vector that it carries (v W_O), relative to "
             "the head's largest")
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
-      .choice("by", "Show a row and column for each token, character or word",
-              kChoiceNames<TextUnit>, "token");
+      .choice("by",
+              "Show a row and column for each token, character or word (default: token; figures, "
+              "pages and text join tokens that cut a character)",
+              kChoiceNames<TextUnit>);
   add_token_circuit_options(options);
   add_style_options(options);
   options
@@ -228,21 +232,30 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
   return std::move(file.scores);
 }
 
-std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std::string& title,
+// Returns the maps for figures, pages and text. Without --by they have whole characters.
+std::vector<AttentionMaps> maps_of(const Options& options, const RecordedAttention& recorded,
+                                   const Tokenizer& tokenizer, const std::string& title,
                                    const std::map<HeadId, HeadScore>& scores) {
   std::vector<AttentionMaps> documents;
-  for (std::size_t d = 0; d < recorded.documents.size(); ++d) {
-    documents.push_back(recorded.maps(static_cast<Index>(d), title));
+  for (Index d = 0; d < std::ssize(recorded.documents); ++d) {
+    documents.push_back(options.given("by") ? recorded.maps(d, title)
+                                            : recorded.whole_maps(d, tokenizer, title));
     documents.back().scores = scores;
   }
   return documents;
 }
 
+// Language of figures and pages. Text for the terminal follows --lang alone.
+Language style_language(const Options& options) {
+  return is_terminal_view(options) && !options.given("lang") ? Language::english
+                                                             : language_option(options);
+}
+
 // Title with the kind of its weights.
 std::string shown_title(const Options& options, const std::string& title) {
-  return title + (!options.given("value_weighted")                       ? ""
-                  : options.chosen<Language>("lang") == Language::korean ? " · 값 벡터 크기로 가중"
-                                                                         : " · value-weighted");
+  return title + (!options.given("value_weighted")              ? ""
+                  : style_language(options) == Language::korean ? " · 값 벡터 크기로 가중"
+                                                                : " · value-weighted");
 }
 
 // Records the attention of --ids, if given, and of the texts.
@@ -275,9 +288,10 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
         alike && !options.given("title") ? shown_title(options, options.positional()) : maps.title;
   }
   const auto beside = static_cast<Index>(documents.size());
-  for (AttentionMaps& maps : maps_of(record(options, other, texts, recording),
-                                     shown_title(options, alike ? path : title_of(path)),
-                                     scores_option(options, 1, *other.model))) {
+  for (AttentionMaps& maps :
+       maps_of(options, record(options, other, texts, recording), *other.tokenizer,
+               shown_title(options, alike ? path : title_of(path)),
+               scores_option(options, 1, *other.model))) {
     documents.push_back(std::move(maps));
   }
   return beside;
@@ -310,7 +324,7 @@ void print_maps(const Options& options, const std::vector<AttentionMaps>& docume
 AttentionStyle style_option(const Options& options) {
   return {.colours = options.chosen<ColourMap>("colours"),
           .numbers = parse_number_format("--number_format", options.text("number_format")),
-          .language = options.chosen<Language>("lang")};
+          .language = style_language(options)};
 }
 
 // Removes figures of layers that this call did not write. An earlier call left them, and a reader
@@ -342,17 +356,20 @@ std::vector<std::string> write_files(
     const std::vector<std::pair<std::string, std::string>>& texts) {
   const std::filesystem::path directory = options.text("out");
   std::vector<std::string> files;
-  if (!arrays.tensors.empty() || !texts.empty()) {
-    make_folder(directory);
+  if (arrays.tensors.empty() && texts.empty()) {
+    return files;
   }
+  make_folder(directory);
+  StagedFiles staged(directory);
   if (!arrays.tensors.empty()) {
     files.push_back((directory / "attention.npz").string());
-    write_npz(files.back(), arrays.tensors, arrays.texts);
+    write_npz(staged.path() / "attention.npz", arrays.tensors, arrays.texts);
   }
   for (const auto& [name, contents] : texts) {
     files.push_back((directory / name).string());
-    write_file(files.back(), contents);
+    write_file(staged.path() / name, contents);
   }
+  staged.commit();
   for (const std::string format : {"svg", "png"}) {
     if (formats.contains(format)) {
       remove_old_figures(directory, "." + format, files);
@@ -374,7 +391,7 @@ RecordAttentionOptions recording_options(const Options& options) {
   RecordAttentionOptions recording;
   recording.max_tokens = count_option(options, "max_tokens", 0);
   recording.vectors = options.given("neurons") || options.text("view") == "neuron";
-  recording.unit = options.chosen<TextUnit>("by");
+  recording.unit = options.given("by") ? options.chosen<TextUnit>("by") : TextUnit::token;
   recording.value_weighted = options.given("value_weighted");
   require(!recording.vectors || !recording.value_weighted,
           "--value_weighted: cannot be combined with --neurons and --view neuron");
@@ -440,7 +457,7 @@ void attention_command(const Options& options) {
     warn_about_unknown(document.ids, *loaded.tokenizer, "text");
   }
   std::vector<AttentionMaps> documents =
-      maps_of(recorded,
+      maps_of(options, recorded, *loaded.tokenizer,
               shown_title(options, options.given("title") ? options.text("title")
                                                           : title_of(options.positional())),
               scores_option(options, 0, *loaded.model));

@@ -14,6 +14,7 @@
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
+#include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 #include "views/report/heads_columns.h"
 #include "views/report/heads_files.h"
@@ -164,7 +165,7 @@ HeadsText read_text(const Options& options, const LoadedModel& loaded) {
   const DocumentEnds ends = document_ends(tokenizer, begin_option(options));
   const bool has_begin = of_documents ? ends.begin.has_value() : window_begin >= 0;
   if (!loaded.model->config().causal && !options.given("annotations")) {
-    return {token_ids(whole_sequences(std::move(data), loaded)), {}};
+    return {token_ids(whole_sequences(std::move(data), loaded.model->config(), tokenizer)), {}};
   }
   HeadsText text{token_ids(std::move(data)), {}};
   if (of_documents && loaded.model->config().causal) {
@@ -246,11 +247,6 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   report.random_tokens = !gives_text(options) && !options.given("data");
-  if (!loaded.model->config().causal) {
-    require(!report.random_tokens, "--text: expected a text, or --data: repeated random tokens ",
-            "measure causal models only");
-    scoring.repeats.sequences = 0;
-  }
   HeadsText text = report.random_tokens
                        ? HeadsText{repeated_sequences(scoring.repeats, loaded.model->config()), {}}
                        : read_text(options, loaded);

@@ -168,7 +168,7 @@ std::string birth_text(const HeadHistory& history, const Birth& birth, Language 
   const double loss = history.loss[birth.birth.time];
   const std::string update = updates_text(history.iterations[birth.birth.time]);
   std::string text =
-      korean ? head + ": " + birth.score + " 점수가 업데이트 " + update + "까지 " + threshold +
+      korean ? head + ": " + birth.score + " 점수가 업데이트 " + update + "번까지 " + threshold +
                    "에 이릅니다"
              : head + ": " + birth.score + " reaches " + threshold + " by step " + update;
   if (std::isfinite(loss)) {
@@ -198,10 +198,10 @@ std::string times_text(const HeadHistory& history, Language language) {
   const std::string times = grouped(static_cast<Index>(history.iterations.size()));
   const std::string first = updates_text(history.iterations.front());
   const std::string last = updates_text(history.iterations.back());
-  return language == Language::korean
-             ? "헤드 " + heads + "개, 업데이트 " + first + "부터 " + last + "까지 " + times + "번\n"
-             : heads + " heads, " + times + " measurements from step " + first + " to " + last +
-                   "\n";
+  return language == Language::korean ? "헤드 " + heads + "개, 업데이트 " + first + "번부터 " +
+                                            last + "번까지 " + times + "회 측정\n"
+                                      : heads + " heads, " + times + " measurements from step " +
+                                            first + " to " + last + "\n";
 }
 
 Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {

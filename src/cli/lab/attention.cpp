@@ -249,8 +249,10 @@ void show_mask(const Tensor& hidden, const Tensor& weights, Report& report) {
   const Index side = weights.size(-1);
   const Tensor square = reshape(expand(hidden, {1, 1, side, side}), {side, side});
   report.section("mask", {{"mask", named_tensor_text("mask", square)}});
-  const double most = largest_hidden(weights, hidden);
-  report.claim("hidden_keys_get_nothing", most == 0, {{"most", most}});
+  if (max(convert(square, DType::float32)).item() > 0) {
+    const double most = largest_hidden(weights, hidden);
+    report.claim("hidden_keys_get_nothing", most == 0, {{"most", most}});
+  }
 }
 
 }  // namespace
@@ -264,7 +266,7 @@ void declare_attention(Options& options) {
       .value("weights",
              "Use the weights of this .safetensors file, under the names of PyTorch's "
              "nn.MultiheadAttention: in_proj_weight, in_proj_bias, out_proj.weight, "
-             "out_proj.bias");
+             "out_proj.bias. They do not show the number of heads: give --heads");
   options.paths({"weights"});
 }
 
@@ -283,7 +285,7 @@ void run_attention(const Settings& settings, Report& report) {
   report.values() = values_of(options, tokens, layer, steps);
   report.section("introduction", {{"count", count}});
   report.section(options.given("weights") ? "given_weights" : "random_weights",
-                 {{"seed", settings.seed}});
+                 {{"seed", settings.seed}, {"heads_given", options.given("heads")}});
   report.section("steps", {{"steps", shown_steps(steps.steps)}});
   show_joint_projection(layer, x, steps, report);
   if (hidden.defined()) {

@@ -12,7 +12,10 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr Index kWidestSweep = 512;  // C; keeps trainings short
+constexpr Index kWidestSweep = 512;    // C; keeps trainings short
+constexpr Index kGuidelineWidth = 32;  // least d_k of the guideline
+constexpr Index kCopySteps = 600;
+constexpr Index kLookupSteps = 400;
 
 struct Point {
   Index heads = 0;
@@ -48,6 +51,7 @@ struct Outcome {
 // A task with its trainings, all of one width.
 struct Sweep {
   const char* name;  // of its values, section and figure
+  TrainingLength training = {};
   Index width = 0;
   Index starts = 0;
   std::vector<Index> heads = {};
@@ -79,7 +83,7 @@ void show_sweep(const Sweep& sweep, const std::vector<Point>& points, Report& re
     report.values()[sweep.name].push_back(row);
     row["lowest"] = std::ranges::min(point.losses);
     row["highest"] = std::ranges::max(point.losses);
-    row["is_guideline"] = point.head_width >= 32;
+    row["is_guideline"] = point.head_width >= kGuidelineWidth;
     rows.push_back(row);
     losses.push_back(
         {report.entry("words", "heads") + " " + std::to_string(point.heads), point.loss});
@@ -145,25 +149,29 @@ const Point& best_of(std::span<const Point> points) {
 
 // Compares each end of the sweep with the best of the others, never with itself.
 void claim_ends(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
-  const std::string task = report.entry("words", sweep.name);
+  const bool is_lookup = sweep.name == std::string_view("lookup");
   const Point& fewest = points.front();
   const Point& above = best_of(std::span(points).subspan(1));
   const Count few = count_starts(fewest.losses, above.losses, is_worse);
-  report.claim(
-      concat_text(sweep.name, "_too_few_heads"), few.is_most(),
-      {{"fewest", fewest.json()}, {"best", above.json()}, {"clear", few.text()}, {"task", task}},
-      "too_few_heads");
+  report.claim(concat_text(sweep.name, "_too_few_heads"), sweep.training, few.is_most(),
+               {{"fewest", fewest.json()},
+                {"best", above.json()},
+                {"clear", few.text()},
+                {"is_lookup", is_lookup}},
+               "too_few_heads");
   const Point& most = points.back();
   const Point& below = best_of(std::span(points).first(points.size() - 1));
   const Count many = count_starts(most.losses, below.losses, is_worse);
-  report.claim(
-      concat_text(sweep.name, "_too_many_heads"), many.is_most(),
-      {{"most", most.json()}, {"best", below.json()}, {"clear", many.text()}, {"task", task}},
-      "too_many_heads");
+  report.claim(concat_text(sweep.name, "_too_many_heads"), sweep.training, many.is_most(),
+               {{"most", most.json()},
+                {"best", below.json()},
+                {"clear", many.text()},
+                {"is_lookup", is_lookup}},
+               "too_many_heads");
 }
 
-// Claims of the copy task about repetition, and of the lookup task about the guideline.
-void claim_repetition(const std::vector<Point>& points, Report& report) {
+// Claim of the copy task about repetition.
+void claim_repetition(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
   const auto several =
       std::ranges::find_if(points, [](const Point& one) { return one.heads >= 4; });
   if (several == points.end() || several->heads == points.back().heads) {
@@ -171,8 +179,18 @@ void claim_repetition(const std::vector<Point>& points, Report& report) {
   }
   const Point& most = points.back();
   const Count alike = count_starts(most.distances, several->distances, is_closer);
-  report.claim("many_heads_repeat", alike.is_most(),
+  report.claim("many_heads_repeat", sweep.training, alike.is_most(),
                {{"most", most.json()}, {"several", several->json()}, {"closer", alike.text()}});
+}
+
+// Claim of the look-up task about the guideline, if it has heads within it and outside.
+void claim_guideline(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
+  const auto follows = [](const Point& point) { return point.head_width >= kGuidelineWidth; };
+  const auto within = std::ranges::count_if(points, follows);
+  if (within > 0 && within < std::ssize(points)) {
+    const Point& best = best_of(points);
+    report.claim("guideline_width_is_best", sweep.training, follows(best), {{"best", best.json()}});
+  }
 }
 
 std::vector<Point> run_sweep(const Sweep& sweep, Report& report) {
@@ -187,6 +205,7 @@ std::vector<Point> run_sweep(const Sweep& sweep, Report& report) {
 Sweep copy_sweep(const Sweep& common, const CopyTask& task, Index steps, const Settings& settings) {
   Sweep sweep = common;
   sweep.name = "copy";
+  sweep.training = {steps, kCopySteps};
   sweep.sample = task.sample;
   sweep.train = [&settings, &task, steps, width = common.width](Index heads, std::uint64_t start) {
     TrainConfig config = lab_training(settings, steps, 3e-3, 1, heads);
@@ -203,6 +222,7 @@ Sweep lookup_sweep(const Sweep& common, const LookupTask& task, Index steps,
                    const Settings& settings) {
   Sweep sweep = common;
   sweep.name = "lookup";
+  sweep.training = {steps, kLookupSteps};
   sweep.sample = task.sample();
   sweep.train = [&settings, &task, steps, width = common.width](Index heads, std::uint64_t start) {
     Outcome outcome{task.make_model(width, heads, settings.seed + start)};
@@ -242,8 +262,8 @@ void run_heads(const Settings& settings, Report& report) {
                      .width = width,
                      .starts = settings.full ? 5 : 3,
                      .heads = heads_to_compare(settings.options, width)};
-  const Index copy_steps = settings.updates(600, 2000);
-  const Index lookup_steps = settings.updates(400, 1500);
+  const Index copy_steps = settings.updates(kCopySteps, 2000);
+  const Index lookup_steps = settings.updates(kLookupSteps, 1500);
   report.values() = {{"width", width},
                      {"starts", common.starts},
                      {"copy_steps", copy_steps},
@@ -258,9 +278,8 @@ void run_heads(const Settings& settings, Report& report) {
   report.section("known_models");
   claim_ends(lookup, lookup_points, report);
   claim_ends(copy, copy_points, report);
-  claim_repetition(copy_points, report);
-  const Point& best = best_of(lookup_points);
-  report.claim("guideline_width_is_best", best.head_width >= 32, {{"best", best.json()}});
+  claim_repetition(copy, copy_points, report);
+  claim_guideline(lookup, lookup_points, report);
 }
 
 }  // namespace headlight::cli::lab

@@ -126,15 +126,26 @@ double largest_hidden(const Tensor& weights, const Tensor& hidden) {
   return max(weights - masked_fill(weights, hidden, 0.0)).item();
 }
 
+// Largest number of keys that the mask hides in a row.
+Index most_hidden(const Tensor& hidden) {
+  const Tensor counts = sum(convert(hidden, DType::float32), {.axes = {1}});
+  return static_cast<Index>(max(counts).item());
+}
+
 void run_own_mask(const Projections& given, const Words& words, const Tensor& hidden,
                   Report& report) {
   const Tensor all = show({"none", {}}, given, words, report);
   const Tensor weights = show({"own", hidden}, given, words, report);
-  const double deviation = largest_deviation(all, weights, hidden);
-  report.claim("mask_renormalises", deviation < 1e-12, {{"deviation", deviation}});
-  const double on_hidden = largest_hidden(weights, hidden);
-  report.claim("hidden_keys_get_nothing", on_hidden == 0, {{"on_hidden", on_hidden}});
-  report.claim("empty_row_is_safe", gradients_are_finite(given, hidden) && all_finite(weights));
+  const Index most = most_hidden(hidden);
+  if (most > 0) {
+    const double deviation = largest_deviation(all, weights, hidden);
+    report.claim("mask_renormalises", deviation < 1e-12, {{"deviation", deviation}});
+    const double on_hidden = largest_hidden(weights, hidden);
+    report.claim("hidden_keys_get_nothing", on_hidden == 0, {{"on_hidden", on_hidden}});
+  }
+  if (most == hidden.size(1)) {
+    report.claim("empty_row_is_safe", gradients_are_finite(given, hidden) && all_finite(weights));
+  }
 }
 
 void run_all_masks(const Projections& given, const Words& words, Report& report) {

@@ -52,6 +52,7 @@ std::vector<double> layer_gradients(Gpt& model, const Batch& batch) {
 }
 
 constexpr Index kLayers = 6;
+constexpr Index kSteps = 240;
 
 TrainConfig config_of(NormPosition norm, Index iterations, double rate, const Settings& settings) {
   TrainConfig config = lab_training(settings, iterations, rate, kLayers, 4);
@@ -174,18 +175,19 @@ void claim_gradients(const std::vector<Gradients>& all, Report& report) {
 }
 
 // `careful`: results at the small learning rate. `bold`: results at the large one.
-void claim_training(const Comparison& careful, const Comparison& bold, Report& report) {
+void claim_training(const TrainingLength& training, const Comparison& careful,
+                    const Comparison& bold, Report& report) {
   const auto ahead = [](const Curve& a, const Curve& b) { return a.last() < 0.9 * b.last(); };
-  report.claim("pre_ln_needs_no_warmup", ahead(bold.pre, bold.post), last_losses(bold));
-  report.claim("warmup_helps_post_ln", ahead(bold.warmed, bold.post), last_losses(bold));
-  report.claim("small_rates_spare_post_ln", !ahead(careful.pre, careful.post),
+  report.claim("pre_ln_needs_no_warmup", training, ahead(bold.pre, bold.post), last_losses(bold));
+  report.claim("warmup_helps_post_ln", training, ahead(bold.warmed, bold.post), last_losses(bold));
+  report.claim("small_rates_spare_post_ln", training, !ahead(careful.pre, careful.post),
                last_losses(careful));
 }
 
 }  // namespace
 
 void run_pre_post_ln(const Settings& settings, Report& report) {
-  const Index iterations = settings.updates(240, 2000);
+  const Index iterations = settings.updates(kSteps, 2000);
   report.section("introduction", {{"layers", kLayers}});
   const CopyTask task = make_copy_task(4096, settings.seed);
   const std::vector<Gradients> gradients = measure_gradients(settings, task);
@@ -194,7 +196,7 @@ void run_pre_post_ln(const Settings& settings, Report& report) {
                                             compare(3e-3, iterations, settings, task)};
   show_training(comparisons, iterations, report);
   claim_gradients(gradients, report);
-  claim_training(comparisons.front(), comparisons.back(), report);
+  claim_training({iterations, kSteps}, comparisons.front(), comparisons.back(), report);
 }
 
 }  // namespace headlight::cli::lab

@@ -19,7 +19,8 @@ namespace {
 
 constexpr Index kHeads = 8;
 constexpr std::size_t kBits = 4;
-constexpr Index kMostSteps = 6000;  // of a training that does not settle
+constexpr Index kMostSteps = 6000;    // of a training that does not settle
+constexpr Index kFewestSteps = 1500;  // for verdicts about trainings that did not settle
 constexpr Index kMostStarts = 20;
 
 // Predictions on the held-out sequences.
@@ -297,6 +298,18 @@ double best_alone(const Trained& many) {
   return std::ranges::min_element(many.alone, {}, &Quality::loss)->loss;
 }
 
+// Length of the shortest training that stopped before its loss settled; else of any.
+TrainingLength length_of(const std::vector<Pair>& pairs) {
+  Index fewest = kMostSteps;
+  for (const Pair& pair : pairs) {
+    for (const Trained& trained : pair) {
+      const Index steps = static_cast<Index>(trained.curve.updates.back());
+      fewest = is_settled(trained.curve) ? fewest : std::min(fewest, steps);
+    }
+  }
+  return {fewest, kFewestSteps};
+}
+
 // Claims that `shows` is true for most starts; `shown` has the means over the starts.
 void claim_most(const std::string& id, const std::vector<Pair>& pairs,
                 const std::function<bool(const Trained& one, const Trained& many)>& shows,
@@ -304,7 +317,7 @@ void claim_most(const std::string& id, const std::vector<Pair>& pairs,
   const auto held =
       std::ranges::count_if(pairs, [&](const Pair& pair) { return shows(pair[0], pair[1]); });
   shown.update({{"held", held}, {"starts", pairs.size()}, {"heads", kHeads}});
-  report.claim(id, 2 * held > std::ssize(pairs), shown);
+  report.claim(id, length_of(pairs), 2 * held > std::ssize(pairs), shown);
 }
 
 Json mean_of(const std::vector<Pair>& pairs,

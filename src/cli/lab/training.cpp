@@ -85,17 +85,6 @@ Curve train_while(Gpt& model, const CopyTask& task, const TrainConfig& config, I
   return curve;
 }
 
-bool is_settled(const Curve& curve) {
-  const double early = curve.updates.back() - 2500;
-  double before = std::numeric_limits<double>::infinity();
-  double lowest = before;
-  for (std::size_t i = 0; i < curve.loss.size(); ++i) {
-    lowest = std::min(lowest, curve.loss[i]);
-    before = curve.updates[i] <= early ? lowest : before;
-  }
-  return curve.last() < 0.005 || (early > 0 && lowest > 0.98 * before);
-}
-
 }  // namespace
 
 CopyTask make_copy_task(Index sequences_to_learn, std::uint64_t seed) {
@@ -138,6 +127,17 @@ std::unique_ptr<Gpt> make_model(const TrainConfig& config) {
 double Curve::at(double step) const {
   const auto after = std::ranges::upper_bound(updates, step);
   return loss[static_cast<std::size_t>(after - updates.begin()) - 1];
+}
+
+bool is_settled(const Curve& curve) {
+  const double early = curve.updates.back() - 2500;
+  double before = std::numeric_limits<double>::infinity();
+  double lowest = before;
+  for (std::size_t i = 0; i < curve.loss.size(); ++i) {
+    lowest = std::min(lowest, curve.loss[i]);
+    before = curve.updates[i] <= early ? lowest : before;
+  }
+  return curve.last() < 0.005 || (early > 0 && lowest > 0.98 * before);
 }
 
 Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index points) {

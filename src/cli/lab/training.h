@@ -61,6 +61,9 @@ Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index p
 // by less than 2 % in the last 2500 steps. Measures every 50 steps, and stops at config.max_iters.
 Curve train_until_settled(Gpt& model, const CopyTask& task, const TrainConfig& config);
 
+// True if the loss has settled, as in train_until_settled().
+bool is_settled(const Curve& curve);
+
 PlotSeries series_of(const std::string& name, const Curve& curve);
 
 // Charts of the losses side by side, over the same range.

@@ -77,17 +77,13 @@ Options circuit_options() {
 }
 
 CircuitOptions circuit_options(const Options& options) {
-  const double faithfulness = options.number("faithfulness");
-  require(faithfulness > 0 && faithfulness <= 1,
-          "--faithfulness: expected a number above 0 to 1, got ", faithfulness);
-  const Index edges = count_option(options, "edges", 0);
-  require(edges == 0 || !options.given("faithfulness"),
-          "--faithfulness: cannot be combined with --edges; give one of the two");
-  const Index random_sets = count_option(options, "random_sets", 0, 1000);
+  const Index random_sets = options.integer("random_sets");
   require(random_sets > 0 || !options.given("seed"), "--seed: needs --random_sets");
-  return {.steps = count_option(options, "steps", 1, 1000),
-          .edges = edges,
-          .faithfulness = faithfulness,
+  return {.steps = options.integer("steps"),
+          .edges = options.integer("edges"),
+          .faithfulness = options.given("faithfulness")
+                              ? std::optional(options.number("faithfulness"))
+                              : std::nullopt,
           .ablation = options.chosen<CircuitAblation>("ablation"),
           .random_sets = random_sets,
           .seed = seed_option(options)};

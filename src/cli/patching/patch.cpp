@@ -11,6 +11,7 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
+#include "headlight/heads/effects/patch_grid.h"
 #include "views/report/effect_grids.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
@@ -194,7 +195,6 @@ void patch_command(const Options& options) {
   const ResultFiles files(options);  // rejects invalid file names before the model is read
   const LoadedModel loaded =
       load_text_model(options.positional(), options, {.bidirectional = true});
-  require_head(loaded);
   intervene(options, loaded);
   if (is_grid) {
     patch_and_show_grid(options, loaded, files);

@@ -19,22 +19,11 @@
 namespace headlight::cli {
 namespace {
 
-// Value of --by. Other options determine the default.
-std::string by_option(const Options& options, Point point) {
-  const bool has_heads = items_of(point) != PointItems::features;
+// Value of --by; "" for the default of the point.
+std::string by_option(const Options& options) {
   return options.given("by")                                     ? options.text("by")
          : options.given("group") && !options.given("positions") ? "group"
-         : has_heads                                             ? "head"
-                                                                 : "position";
-}
-
-void set_parts(const Options& options, PatchGridOptions& grid) {
-  const std::string by = by_option(options, grid.point);
-  grid.by_item = by.starts_with("head");
-  grid.by_position = by == "position" || by == "head,position";
-  grid.by_group = by == "group" || by == "head,group";
-  require(grid.by_position || !options.given("positions"), "--positions: needs --by position");
-  require(grid.by_group || !options.given("group"), "--group: needs --by group");
+                                                                 : "";
 }
 
 PatchGridOptions grid_options(const Options& options) {
@@ -46,15 +35,14 @@ PatchGridOptions grid_options(const Options& options) {
   if (options.given("positions")) {
     grid.positions = parse_range("positions", options.text("positions"));
   }
-  set_parts(options, grid);
+  set_parts(grid, by_option(options));
+  require(grid.by_group || !options.given("group"), "--group: needs --by group");
   const std::string method = options.text("method");
   grid.patch = method != "attribution";
   grid.attribution = method != "patch";
   grid.noising = options.given("noising");
   grid.fix_pattern = options.given("qk_fix");
   grid.drop_gradients = options.given("grad_drop");
-  require(grid.attribution || !(grid.fix_pattern || grid.drop_gradients),
-          grid.fix_pattern ? "--qk_fix" : "--grad_drop", ": needs --method attribution or both");
   require(method == "both" || !options.given("scatter"), "--scatter: needs --method both");
   if (options.given("scatter")) {
     output_file(options, "scatter", ".svg");  // rejects invalid names before the work
@@ -271,11 +259,8 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
   grid.progress = progress_bar("patching");
   const PatchStudy study = patch_pairs(*loaded.model, tasks, grid);
   grid.progress = {};
-  Report report{{grid, study, tasks, *loaded.tokenizer},
-                options,
-                strength_of(study),
-                by_option(options, grid.point),
-                ""};
+  Report report{
+      {grid, study, tasks, *loaded.tokenizer}, options, strength_of(study), parts_name(grid), ""};
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
   const std::vector<ResultGrid> grids = patch_study_grids(
       report, !has_own_metric(tasks) && 2 * report.strength.clear < std::ssize(study.pairs));

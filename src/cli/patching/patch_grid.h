@@ -11,9 +11,7 @@
 // Modes of `headlight patch` other than one head at a time.
 namespace headlight::cli {
 
-// Values of --by and --method.
-inline constexpr std::array<std::string_view, 6> kPatchParts{
-    "layer", "head", "position", "head,position", "group", "head,group"};
+// Values of --method.
 inline constexpr std::array<std::string_view, 3> kPatchMethods{"patch", "attribution", "both"};
 
 // True if an option asks for a grid. Throws Error for conflicting options.

@@ -170,25 +170,6 @@ void add_groups_of_line(const Json& line, const std::vector<std::string>& groups
   }
 }
 
-// Sets the position of the masked token that both texts of a bidirectional model have.
-void set_mask(PatchingTask& task, const LoadedModel& loaded) {
-  if (loaded.model->config().causal) {
-    return;
-  }
-  const std::int32_t mask = masking_of(*loaded.tokenizer).token;
-  for (const auto& [name, text] : {std::pair{"clean", task.clean}, {"corrupt", task.corrupt}}) {
-    const auto found = std::ranges::find(text, mask);
-    const Index place = found - text.begin();
-    require(std::ranges::count(text, mask) == 1, name, ": expected one ",
-            loaded.tokenizer->special_name(mask), ", which the answers replace, got ",
-            std::ranges::count(text, mask));
-    require(!task.mask || *task.mask == place, name, ": expected ",
-            loaded.tokenizer->special_name(mask), " at position ", task.mask.value_or(0),
-            " as in the clean text, got ", place);
-    task.mask = place;
-  }
-}
-
 PatchingTask pair_of(const Json& line, const LoadedModel& loaded, const std::string& place) {
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const auto text = [&](const char* key) {
@@ -203,7 +184,7 @@ PatchingTask pair_of(const Json& line, const LoadedModel& loaded, const std::str
                     .corrupt = tokenizer.encode_prompt(text("corrupt")),
                     .answer = answer("answer"),
                     .wrong = answer("wrong")};
-  set_mask(task, loaded);
+  set_mask(task, *loaded.model, tokenizer);
   return task;
 }
 
@@ -270,46 +251,25 @@ void add_group_option(Options& options, const std::string& with) {
                               "NAME=POSITIONS (3, 5-6, last), of the clean text");
 }
 
-namespace {
-
-// Throws Error for answers that --metric does not measure.
-void check_answers(const Options& options) {
-  const MetricKind metric = metric_option(options);
-  if (metric != MetricKind::logit_difference) {
-    refuse_options(options, {"wrong"}, "needs --metric logit_difference");
-  }
-  if (metric == MetricKind::kl) {
-    refuse_options(options, {"answer"}, "has no part in --metric kl, which needs no answers");
-  }
-}
-
-}  // namespace
-
 PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
-  check_answers(options);
+  const MetricKind metric = metric_option(options);
+  check_answers(metric, options.given("answer"), options.given("wrong"));
   for (const char* name : {"clean", "corrupt"}) {
     require(options.given(name), "--", name, ": expected a text (or use --pairs)");
   }
   const Tokenizer& tokenizer = *loaded.tokenizer;
-  PatchingTask task{.clean = block_tokens(options, "clean", loaded),
-                    .corrupt = block_tokens(options, "corrupt", loaded),
-                    .answer = {},
-                    .wrong = {}};
-  set_mask(task, loaded);
-  const auto answer = [&](const std::string& name, const std::vector<std::int32_t>& text) {
+  const auto answer = [&](const std::string& name) {
     warn_about_special_names({options.text(name)}, tokenizer, "--" + name);
     return options.given(name) ? tokens_of(options.text(name), "--" + name, tokenizer)
-                               : std::vector{likeliest_next(*loaded.model, text, task.mask)};
+                               : std::vector<std::int32_t>();
   };
-  task.answer = answer("answer", task.clean);
-  task.wrong = answer("wrong", task.corrupt);
-  require(task.answer != task.wrong || metric_option(options) != MetricKind::logit_difference,
-          "--wrong: expected a token other than the answer, got '",
-          answer_label(task.wrong, tokenizer), "' for both; name them with --answer and --wrong");
+  PatchingTask task{.clean = block_tokens(options, "clean", loaded),
+                    .corrupt = block_tokens(options, "corrupt", loaded),
+                    .answer = answer("answer"),
+                    .wrong = answer("wrong")};
+  complete_task(task, metric, *loaded.model, tokenizer);
   add_groups(groups_option(options), task, tokenizer);
-  std::vector<PatchingTask> tasks{std::move(task)};
-  set_metrics(options, loaded, tasks);
-  return std::move(tasks.front());
+  return task;
 }
 
 std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& loaded,

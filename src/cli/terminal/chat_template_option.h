@@ -12,6 +12,6 @@ void add_chat_template_option(Options& options);
 
 // Returns the template of --chat_template, else the tokenizer's; "" if there is none. Logs a
 // warning if the vocabulary lacks special tokens of the given template.
-std::string chat_template_option(const Options& options, const Tokenizer& tokenizer);
+ChatTemplates chat_template_option(const Options& options, const Tokenizer& tokenizer);
 
 }  // namespace headlight::cli

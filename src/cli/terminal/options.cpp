@@ -58,6 +58,10 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
         "prompt always use Headlight's")
       .choices(kChoiceNames<kernels::Products>);
   choice("log_level", "Lowest level of messages on standard error", kLogLevels, "info");
+  if (info_.positional.find("MODEL") != std::string_view::npos) {
+    value("base", "Base model of an adapter (LoRA), if it has moved or the adapter names none");
+    paths({"base"});
+  }
   group_.clear();
 }
 

@@ -113,15 +113,7 @@ std::int32_t token_of(const std::string& text, const std::string& about,
     return numbered_token(text, about, tokenizer);
   }
   require_utf8(text, about);
-  const std::vector<std::int32_t> ids = tokenizer.encode(text);
-  const bool one_after_blank = ids.size() != 1 && is_one_behind_blank(text, tokenizer);
-  require(ids.size() == 1, about, ": expected the text of one token, or its id, e.g. #42, got ",
-          ids.size(), " tokens in '", text, "'",
-          one_after_blank ? concat_text("; with a leading space, ' ", text, "', it is one")
-                          : std::string());
-  require(ids[0] != tokenizer.unknown() || text == tokenizer.special_name(ids[0]), about,
-          ": the tokenizer has no token for '", text, "'");
-  return ids[0];
+  return only_token(tokenizer.encode(text), text, tokenizer, about);
 }
 
 std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
@@ -137,13 +129,8 @@ std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& 
   }
   require_utf8(text, about);
   const std::vector<std::int32_t> ids = tokenizer.encode(text);
-  if (ids.size() == 1) {
-    return {token_of(text, about, tokenizer)};
-  }
-  require(!ids.empty(), about, ": expected a text, got none");
-  require(std::ranges::count(ids, tokenizer.unknown()) == 0, about,
-          ": the tokenizer cannot encode all of '", text, "'");
-  if (is_one_behind_blank(text, tokenizer)) {
+  require_known(ids, text, tokenizer, about);
+  if (ids.size() > 1 && is_one_behind_blank(text, tokenizer)) {
     log_warning(concat_text(place, about, ": '", text, "' is ", ids.size(),
                             " tokens; with a leading space, ' ", text, "', it is one"));
   }

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iostream>
 #include <string_view>
+
+#include "base/display_text.h"
 
 namespace headlight::cli {
 namespace {
@@ -32,6 +35,14 @@ bool supports_escape_codes() {
 }  // namespace
 
 bool is_terminal(Stream stream) { return ::isatty(descriptor_of(stream)) == 1; }
+
+void print_untrusted(std::string_view text) {
+  if (is_terminal(Stream::output)) {
+    std::cout << printable_text(text) << std::flush;
+  } else {
+    std::cout << text << std::flush;
+  }
+}
 
 bool can_redraw(Stream stream) { return is_terminal(stream) && supports_escape_codes(); }
 

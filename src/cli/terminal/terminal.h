@@ -1,11 +1,17 @@
 #pragma once
 
+#include <string_view>
+
 // Capabilities of the terminal behind a stream.
 namespace headlight::cli {
 
 enum class Stream { input, output, errors };
 
 bool is_terminal(Stream stream);
+
+// Prints a text of a model, user or file on standard output. A terminal gets printable_text(),
+// which cannot control it; other readers get the bytes as they are. Characters must be complete.
+void print_untrusted(std::string_view text);
 
 // True for a terminal that can redraw a line.
 bool can_redraw(Stream stream);

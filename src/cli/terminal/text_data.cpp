@@ -56,6 +56,10 @@ LoadedModel load_model_with_warnings(const std::filesystem::path& path,
   return loaded;
 }
 
+std::filesystem::path base_option(const Options& options) {
+  return options.has("base") ? options.text("base") : "";
+}
+
 std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path) {
   std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path);
   warn_about(*tokenizer);
@@ -76,7 +80,9 @@ bool special_tokens_option(const Options& options) {
 LoadedModel load_text_model(const std::filesystem::path& path, const Options& options,
                             const LoadOptions& loading) {
   const bool reads_special = special_tokens_option(options);
-  LoadedModel loaded = load_model_with_warnings(path, loading);
+  LoadOptions with_base = loading;
+  with_base.base = base_option(options);
+  LoadedModel loaded = load_model_with_warnings(path, with_base);
   const bool is_open = !loaded.model->config().causal && !options.given("special_tokens");
   loaded.tokenizer->set_reads_special(reads_special || is_open);
   return loaded;
@@ -111,13 +117,7 @@ LoadedModel load_windowed_model(const std::filesystem::path& path, const Options
   return loaded;
 }
 
-void require_head(const LoadedModel& loaded) {
-  require(loaded.model->config().has_head(), shown(loaded.directory),
-          ": has no head that predicts masked tokens, which this needs");
-}
-
 std::optional<Masking> masking_for(const LoadedModel& loaded) {
-  require_head(loaded);
   return loaded.model->config().causal ? std::nullopt
                                        : std::optional(masking_of(*loaded.tokenizer));
 }
@@ -177,19 +177,9 @@ TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
   return read_text_data(options, find_texts(options.texts(name), token_file), tokenizer);
 }
 
-TokenDataset whole_sequences(TokenDataset data, const LoadedModel& loaded) {
-  if (loaded.model->config().causal) {
-    return data;
-  }
-  const Tokenizer& tokenizer = *loaded.tokenizer;
-  const bool has_ends = tokenizer.prepends_begin_token();
-  return closed_windows(std::move(data), has_ends ? tokenizer.begin_token() : std::nullopt,
-                        has_ends ? tokenizer.closing_token() : std::nullopt,
-                        loaded.model->block_size());
-}
-
 TokenDataset read_model_data(const Options& options, const LoadedModel& loaded) {
-  return whole_sequences(read_text_data(options, *loaded.tokenizer), loaded);
+  return whole_sequences(read_text_data(options, *loaded.tokenizer), loaded.model->config(),
+                         *loaded.tokenizer);
 }
 
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,

@@ -35,6 +35,8 @@ void add_text_data_options(Options& options);
 // load_model() and open_tokenizer() that log the warnings of the files.
 LoadedModel load_model_with_warnings(const std::filesystem::path& path,
                                      const LoadOptions& options = {});
+// Value of --base, for LoadOptions::base; empty for commands without it.
+std::filesystem::path base_option(const Options& options);
 std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path);
 
 // Adds --special_tokens, which is off or on.
@@ -57,10 +59,7 @@ BeginToken begin_option(const Options& options);
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options,
                                 Attention attention = Attention::causal);
 
-// Throws Error for a bidirectional model without a head for masked tokens.
-void require_head(const LoadedModel& loaded);
-// Returns the masking of a bidirectional model; none for a causal model. Throws Error without a
-// head.
+// Returns the masking of a bidirectional model; none for a causal model.
 std::optional<Masking> masking_for(const LoadedModel& loaded);
 
 TextFormat text_format(const Options& options);
@@ -84,8 +83,6 @@ TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
 // Reads --data for a model. The sequences of a bidirectional model are whole: each has its begin
 // and end token and fits into the context.
 TokenDataset read_model_data(const Options& options, const LoadedModel& loaded);
-// Returns the data as read_model_data() does; a causal model's data stay unchanged.
-TokenDataset whole_sequences(TokenDataset data, const LoadedModel& loaded);
 
 // Passes all parts of the texts to `use`. Logs warnings about files that look like another format.
 // Returns the number of bytes.

@@ -7,6 +7,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "files/input_file.h"
 #include "headlight/base/utf8.h"
@@ -85,15 +86,17 @@ void tokenizer_decode_command(const Options& options) {
   require(options.given("ids") != options.given("file"), "expected either --ids or --file");
   const auto tokenizer = open_tokenizer_aloud(options.positional());
   BytesOfIds bytes_of(*tokenizer, options.given("skip_special"));
+  const bool at_once = options.json() || is_terminal(Stream::output);
   std::string whole;
   decode_source(options, *tokenizer, [&](std::span<const std::int32_t> ids) {
     const std::string bytes = bytes_of.next(ids);
-    options.json() ? void(whole += bytes) : void(std::cout << bytes);
+    at_once ? void(whole += bytes) : void(std::cout << bytes);
   });
   if (options.json()) {
     print_json({{"text", replace_invalid_utf8(whole)}});
+  } else {
+    print_untrusted(whole);
   }
-  std::cout.flush();
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "runs/conversations.h"
+#include "runs/conversations/conversations.h"
 #include "text/text_encoder.h"
 #include "views/report/json_output.h"
 #include "views/report/terminal_text.h"

@@ -4,7 +4,10 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/split.h"
+#include "base/transformed.h"
 #include "formats/chat_template/tail_match.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/added_tokens.h"
@@ -46,17 +49,49 @@ Json with_marked_names(const AddedTokenMatcher& special, const Json& value) {
   return marked;
 }
 
-std::string without_marks(std::string text) {
-  for (const std::string_view mark : {kNameStart, kNameEnd}) {
-    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) {
-      text.erase(at, mark.size());
-    }
+}  // namespace
+
+// A rendered chat without marks.
+struct UnmarkedText {
+  std::string text;
+  std::vector<ByteRange> names;    // that were marked
+  std::vector<std::size_t> marks;  // places in the marked text
+
+  // Returns the place of a byte of the marked text.
+  std::size_t place(std::size_t byte) const {
+    const auto before = std::ranges::lower_bound(marks, byte) - marks.begin();
+    return byte - static_cast<std::size_t>(before) * kNameStart.size();
   }
-  return text;
+};
+
+namespace {
+
+UnmarkedText unmarked(std::string_view marked) {
+  constexpr std::string_view kCommon = kNameStart.substr(0, 2);
+  UnmarkedText result;
+  bool is_open = false;
+  for (std::size_t at = 0; at < marked.size();) {
+    const std::size_t next = std::min(marked.find(kCommon, at), marked.size());
+    const std::string_view found = marked.substr(next, kNameStart.size());
+    result.text += marked.substr(at, next - at);
+    at = next + found.size();
+    if (is_open) {
+      result.names.back().end = result.text.size();
+    }
+    if (found == kNameStart) {
+      result.names.push_back({result.text.size(), result.text.size()});
+    } else if (found != kNameEnd) {
+      result.text += found;
+      continue;
+    }
+    result.marks.push_back(next);
+    is_open = found == kNameStart;
+  }
+  return result;
 }
 
-void require_no_marks(const std::string& text, const char* about) {
-  require_value(without_marks(text) == text, about, "expected no noncharacters U+FDD0 and U+FDD1");
+void require_no_marks(std::string_view text, const char* about) {
+  require_value(unmarked(text).marks.empty(), about, "expected no noncharacters U+FDD0 and U+FDD1");
 }
 
 // Returns the end of the last message's content in a rendered chat. Templates may trim it.
@@ -99,15 +134,15 @@ std::string_view kept_part(std::string_view answer) {
   return answer.substr(0, answer.find_last_not_of(kBlanks) + 1);
 }
 
+std::vector<std::string> template_names(const ChatTemplates& templates) {
+  return transformed(templates.by_name(), [](const auto& one) { return escaped(one.first); });
+}
+
 }  // namespace
 
-ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
+ChatFormat::ChatFormat(const ChatTemplates& templates, const Tokenizer& tokenizer)
     : tokenizer_(tokenizer),
       special_(std::make_shared<AddedTokenMatcher>(special_tokens_of(tokenizer))) {
-  if (source.empty()) {
-    problem_ = "this model has no chat template";
-    return;
-  }
   Json names = Json::object();
   const auto add_name = [&](const char* key, std::optional<std::int32_t> id) {
     if (id) {
@@ -118,13 +153,42 @@ ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
   add_name("eos_token", tokenizer.end_token());
   add_name("pad_token", tokenizer.padding());
   variables_ = names.dump();
-  try {
-    template_.emplace(source);
-    turn_ending_ = turn_ending();
-    end_tokens_ = turn_end();
-  } catch (const Error& error) {
-    problem_ = concat_text("the model's ", error.what());
+  main_ = form_of(templates.chosen(false));
+  if (templates.chosen(true) != templates.chosen(false)) {
+    tool_use_ = form_of(templates.chosen(true));
   }
+  if (templates.chosen(false) == nullptr && !templates.empty()) {
+    main_.problem =
+        concat_text("this model has chat templates named ", joined(template_names(templates), ", "),
+                    ", but none named default: choose one with --chat_template");
+  }
+  if (splits_special_tokens(tokenizer) && !templates.empty()) {
+    main_.problem =
+        "tokenizer_config.json has split_special_tokens = true, so that special tokens of the chat "
+        "template would be plain text; set it to false";
+    tool_use_.reset();
+  }
+}
+
+// Reads a template; null: there is none.
+ChatFormat::Form ChatFormat::form_of(const std::string* source) {
+  Form form;
+  if (source == nullptr) {
+    form.problem = "this model has no chat template";
+    return form;
+  }
+  try {
+    form.program.emplace(*source);
+    set_turn_end(form);
+  } catch (const Error& error) {
+    form.problem = concat_text("the model's ", error.what());
+  }
+  return form;
+}
+
+std::string_view ChatFormat::source(bool has_tools) const {
+  const Form& chosen = form(has_tools);
+  return chosen.problem.empty() ? chosen.program->source() : std::string_view();
 }
 
 std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
@@ -139,11 +203,16 @@ std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
     result.update(marked(message.more, "messages"));
     return result;
   });
+  return rendered(form(!tools.empty()),
+                  {.messages = list.dump(),
+                   .tools = tools.empty() ? "" : marked(tools, "tools").dump(),
+                   .variables = variables_,
+                   .add_generation_prompt = add_generation_prompt});
+}
+
+std::string ChatFormat::rendered(const Form& form, const ChatTemplateInput& input) const {
   try {
-    return template_->render({.messages = list.dump(),
-                              .tools = tools.empty() ? "" : marked(tools, "tools").dump(),
-                              .variables = variables_,
-                              .add_generation_prompt = add_generation_prompt});
+    return form.program->render(input);
   } catch (const Error& error) {
     fail_value("messages", error.what());
   }
@@ -151,10 +220,14 @@ std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
 
 // Returns a chat of one question and this answer; "" if the template refuses it, since it may
 // accept others.
-std::string ChatFormat::one_turn(const std::string& answer) const {
-  const std::vector<ChatMessage> chat{{"user", "Hi"}, {"assistant", answer}};
+std::string ChatFormat::one_turn(const Form& form, const std::string& answer) const {
+  const Json chat = Json::array(
+      {{{"role", "user"}, {"content", "Hi"}}, {{"role", "assistant"}, {"content", answer}}});
   try {
-    return template_ ? rendered(chat, false) : std::string();
+    return form.program ? rendered(form, {.messages = chat.dump(),
+                                          .variables = variables_,
+                                          .add_generation_prompt = false})
+                        : std::string();
   } catch (const Error&) {
     return {};
   }
@@ -162,7 +235,7 @@ std::string ChatFormat::one_turn(const std::string& answer) const {
 
 std::vector<std::string> ChatFormat::missing_names() const {
   std::vector<std::string> names;
-  const std::string text = one_turn("Hi");
+  const std::string text = one_turn(main_, "Hi") + (tool_use_ ? one_turn(*tool_use_, "Hi") : "");
   for (const TextSegment& segment : special_->split(text, true)) {
     std::string_view rest = segment.id < 0 ? segment.text : "";
     for (std::size_t begin = 0; (begin = rest.find('<')) != std::string_view::npos;) {
@@ -178,26 +251,24 @@ std::vector<std::string> ChatFormat::missing_names() const {
   return names;
 }
 
-// Returns the text after the content of a last answer.
-std::string ChatFormat::turn_ending() const {
+// Finds the text after the content of a last answer, and the special token in it.
+void ChatFormat::set_turn_end(Form& form) {
   constexpr std::string_view kAnswer = "ANSWER";
-  const std::string text = one_turn(std::string(kAnswer));
+  const std::string text = one_turn(form, std::string(kAnswer));
   const std::size_t place = text.rfind(kAnswer);
-  return place == std::string::npos ? "" : text.substr(place + kAnswer.size());
-}
-
-// Finds the special token after the content of an answer.
-std::vector<std::int32_t> ChatFormat::turn_end() const {
-  for (const TextSegment& segment : special_->split(turn_ending_, true)) {
+  form.turn_ending = place == std::string::npos ? "" : text.substr(place + kAnswer.size());
+  for (const TextSegment& segment : special_->split(form.turn_ending, true)) {
     if (segment.id >= 0) {
-      return {segment.id};
+      if (std::ranges::find(end_tokens_, segment.id) == end_tokens_.end()) {
+        end_tokens_.push_back(segment.id);
+      }
+      return;
     }
   }
-  return {};
 }
 
-void ChatFormat::check(const std::vector<ChatMessage>& messages) const {
-  require_value(problem_.empty(), "messages", problem_);
+void ChatFormat::check(const std::vector<ChatMessage>& messages, bool has_tools) const {
+  require_value(problem(has_tools).empty(), "messages", problem(has_tools));
   for (const ChatMessage& message : messages) {
     require_utf8_value(message.content, "messages");
     require_no_marks(message.content, "messages");
@@ -205,41 +276,97 @@ void ChatFormat::check(const std::vector<ChatMessage>& messages) const {
 }
 
 std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages,
-                                             ChatPrompt end, const std::string& tools) const {
-  check(messages);
+                                             ChatPrompt end, const std::string& tools,
+                                             std::string_view begun) const {
+  check(messages, !tools.empty());
   std::string text = rendered(messages, end == ChatPrompt::new_answer, tools);
   if (end == ChatPrompt::last_answer) {
     require_value(!messages.empty(), "messages", "expected a message to continue, got none");
     text.resize(end_of(with_marked_names(*special_, messages.back().content), text));
   }
-  return tokens_of(text, {{0, text.size()}});
+  return encoded(unmarked(text += begun), nullptr);
 }
 
 std::vector<std::int32_t> ChatFormat::encode_for_training(const std::vector<ChatMessage>& messages,
                                                           Learn learn,
                                                           const std::string& tools) const {
-  check(messages);
+  check(messages, !tools.empty());
   const Chat chat{messages, tools, rendered(messages, false, tools)};
-  return tokens_of(chat.text, learn == Learn::all ? std::vector<Span>{{0, chat.text.size()}}
-                                                  : learned_spans(chat, learn));
+  const UnmarkedText text = unmarked(chat.text);
+  if (learn == Learn::all) {
+    return encoded(text, nullptr);
+  }
+  std::vector<ByteRange> learned;
+  for (const ByteRange& span : learned_spans(chat, learn)) {
+    learned.push_back({text.place(span.begin), text.place(span.end)});
+  }
+  return learned_tokens(text, learned);
+}
+
+// `ranges`: see EncodeOptions.
+std::vector<std::int32_t> ChatFormat::encoded(const UnmarkedText& chat,
+                                              std::vector<ByteRange>* ranges) const {
+  const bool reads_names = tokenizer_.reads_special();
+  return tokenizer_.encode_bytes(
+      chat.text, {.read_special = true,
+                  .plain = reads_names ? std::span<const ByteRange>() : std::span(chat.names),
+                  .ranges = ranges});
+}
+
+// Returns the tokens of a chat. Tokens without a byte in the ranges `learned`, which are in order,
+// are context.
+std::vector<std::int32_t> ChatFormat::learned_tokens(const UnmarkedText& chat,
+                                                     const std::vector<ByteRange>& learned) const {
+  std::vector<ByteRange> ranges;
+  std::vector<std::int32_t> tokens = encoded(chat, &ranges);
+  auto span = learned.begin();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::size_t begin = ranges[i].begin;
+    const std::size_t end = std::max(ranges[i].end, begin + 1);  // inserted: of the next byte
+    while (span != learned.end() && span->end <= begin) {
+      ++span;
+    }
+    if (span == learned.end() || end <= span->begin) {
+      tokens[i] = as_context(tokens[i]);
+    }
+  }
+  return tokens;
+}
+
+std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMessage>& messages,
+                                                        std::size_t prompt_messages,
+                                                        const std::string& tools) const {
+  check(messages, !tools.empty());
+  require_value(prompt_messages < messages.size(), "messages",
+                "expected a message after the prompt, got none");
+  const Chat chat{messages, tools, rendered(messages, false, tools)};
+  const UnmarkedText text = unmarked(chat.text);
+  return learned_tokens(text,
+                        {{text.place(answer_span(chat, prompt_messages).begin), text.text.size()}});
 }
 
 // Finds the answers of the assistant that are to be learned.
-std::vector<ChatFormat::Span> ChatFormat::learned_spans(const Chat& chat, Learn learn) const {
-  std::vector<Span> spans;
+std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, Learn learn) const {
+  std::vector<ByteRange> spans;
+  bool is_last = true;
   for (std::size_t i = chat.messages.size(); i-- > 0;) {
-    if (chat.messages[i].role == "assistant" && (spans.empty() || learn != Learn::last)) {
+    if (chat.messages[i].role != "assistant") {
+      continue;
+    }
+    if (chat.messages[i].is_learned && (is_last || learn != Learn::last)) {
       spans.push_back(answer_span(chat, i));
     }
+    is_last = false;
   }
+  std::ranges::reverse(spans);
   return spans;
 }
 
 // Returns the place of message `i`, an answer, with the end of its turn.
-ChatFormat::Span ChatFormat::answer_span(const Chat& chat, std::size_t i) const {
+ByteRange ChatFormat::answer_span(const Chat& chat, std::size_t i) const {
   const std::string marked = with_marked_names(*special_, chat.messages[i].content);
   const std::string_view kept = kept_part(marked);
-  Span span{.begin = answer_begin(chat, i, kept), .end = chat.text.size()};
+  ByteRange span{.begin = answer_begin(chat, i, kept), .end = chat.text.size()};
   if (i + 1 < chat.messages.size()) {
     span.end = answer_end(chat, i, kept, span.begin);
   }
@@ -280,8 +407,9 @@ std::size_t ChatFormat::answer_end(const Chat& chat, std::size_t i, std::string_
   const std::string_view text = chat.text;
   const std::string answer = rendered(first_messages(chat.messages, i + 1), false, chat.tools);
   const std::string_view whole = answer;
+  const std::string& ending = form(!chat.tools.empty()).turn_ending;
   const std::string_view body =
-      whole.substr(0, whole.size() - (whole.ends_with(turn_ending_) ? turn_ending_.size() : 0));
+      whole.substr(0, whole.size() - (whole.ends_with(ending) ? ending.size() : 0));
   std::size_t end = common_length(body, text);
   if (end < body.size() && (end <= begin || part_of(text, begin, end).find(kept) == text.npos)) {
     // The template writes a last answer otherwise, as with its thoughts: only the tails are equal.
@@ -303,62 +431,6 @@ std::size_t ChatFormat::ending_length(std::string_view text, std::string_view en
   const bool is_other = !found.empty() && !usual.empty() && found.front().id >= 0 &&
                         usual.front().id >= 0 && found.front().id != usual.front().id;
   return is_other ? found.front().text.size() : common_length(ending, text);
-}
-
-std::vector<std::int32_t> ChatFormat::tokens_of(const std::string& text,
-                                                const std::vector<Span>& learned) const {
-  std::vector<std::int32_t> tokens;
-  std::size_t plain_begin = 0;
-  std::size_t place = 0;
-  const auto add_plain = [&] {
-    const std::vector<std::int32_t> more = plain_tokens(
-        std::string_view(text).substr(plain_begin, place - plain_begin), plain_begin, learned);
-    tokens.insert(tokens.end(), more.begin(), more.end());
-  };
-  const std::vector<TextSegment> segments = special_->split(text, true);
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const bool is_marked = i > 0 && i + 1 < segments.size() &&
-                           segments[i - 1].text.ends_with(kNameStart) &&
-                           segments[i + 1].text.starts_with(kNameEnd);
-    const std::size_t end = place + segments[i].text.size();
-    if (segments[i].id >= 0 && !is_marked) {
-      add_plain();
-      plain_begin = end;
-      const bool is_inside = std::ranges::any_of(
-          learned, [&](const Span& span) { return span.begin < end && end <= span.end; });
-      tokens.push_back(is_inside ? segments[i].id : as_context(segments[i].id));
-    }
-    place = end;
-  }
-  add_plain();
-  return tokens;
-}
-
-// Returns the tokens of text without special tokens, which begins at byte `begin` of the chat.
-std::vector<std::int32_t> ChatFormat::plain_tokens(std::string_view text, std::size_t begin,
-                                                   const std::vector<Span>& learned) const {
-  const std::vector<std::int32_t> ids = tokenizer_.encode(without_marks(std::string(text)));
-  std::vector<std::int32_t> tokens(ids.size());
-  std::ranges::transform(ids, tokens.begin(), as_context);
-  // Returns how many of the ids are in the text before byte `end`, and if a token crosses it.
-  const auto ids_before = [&](std::size_t end) {
-    const std::vector<std::int32_t> part =
-        tokenizer_.encode(without_marks(std::string(text.substr(0, end))));
-    const auto same = std::ranges::mismatch(part, ids);
-    return std::pair<Index, bool>(same.in2 - ids.begin(), same.in1 != part.end());
-  };
-  for (const Span& span : learned) {
-    const std::size_t first = std::max(span.begin, begin) - begin;
-    const std::size_t last = std::min(std::max(span.end, begin) - begin, text.size());
-    if (first >= last) {
-      continue;
-    }
-    const auto from = first == 0 ? 0 : ids_before(first).first;
-    const auto [count, crosses] =
-        last == text.size() ? std::pair<Index, bool>(std::ssize(ids), false) : ids_before(last);
-    std::copy(ids.begin() + from, ids.begin() + count + (crosses ? 1 : 0), tokens.begin() + from);
-  }
-  return tokens;
 }
 
 }  // namespace headlight

@@ -1,16 +1,20 @@
 #include "headlight/formats/chat_template/chat_model.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/json.h"
+#include "formats/token_rows.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "headlight/ops/layout.h"
+#include "headlight/tensor/random.h"
 
 namespace headlight {
 namespace {
+
+constexpr std::uint64_t kNewRowSeed = 1;
 
 // Returns a copy of the tokenizer with these special tokens after its last id.
 std::unique_ptr<Tokenizer> with_special_tokens(const Tokenizer& tokenizer,
@@ -43,37 +47,16 @@ std::unique_ptr<Tokenizer> with_special_tokens(const Tokenizer& tokenizer,
   return result;
 }
 
-// Fills the rows from `known` on with the mean of the rows before.
-void fill_with_mean(Tensor& rows, Index known) {
-  const Index width = rows.numel() / rows.size(0);
-  float* data = rows.data<float>();
-  std::vector<double> sum(static_cast<std::size_t>(width));
-  for (Index row = 0; row < known; ++row) {
-    for (Index i = 0; i < width; ++i) {
-      sum[static_cast<std::size_t>(i)] += static_cast<double>(data[row * width + i]);
-    }
-  }
-  for (Index row = known; row < rows.size(0); ++row) {
-    for (Index i = 0; i < width; ++i) {
-      data[row * width + i] =
-          static_cast<float>(sum[static_cast<std::size_t>(i)] / static_cast<double>(known));
-    }
-  }
-}
-
 // Returns a copy of the model with at least `vocab_size` tokens. Rows from `known` on are new.
 std::unique_ptr<Gpt> with_tokens(const Gpt& model, Index known, Index vocab_size) {
-  GptConfig config = model.config();
-  config.vocab_size = std::max(config.vocab_size, vocab_size);
-  std::unique_ptr<Gpt> result = Gpt::blank(config);
-  const NamedTensors parameters = result->parameters();
-  const std::map<std::string, Tensor> into(parameters.begin(), parameters.end());
-  for (const ModelWeight& weight : model.weights()) {
-    Tensor target = into.at(weight.weight.name);
-    const auto* source = weight.tensor.data<float>();
-    std::copy(source, source + weight.tensor.numel(), target.data<float>());
-    if (weight.weight.part == Part::token_embedding || weight.weight.part == Part::head) {
-      fill_with_mean(target, known);
+  const GptConfig& config = model.config();
+  std::unique_ptr<Gpt> result = resized(
+      model, {.tokens = std::max(config.vocab_size, vocab_size), .tied = config.tie_weights});
+  for (const auto& [weight, tensor] : result->weights()) {
+    if (weight.part == Part::token_embedding || weight.part == Part::head) {
+      const Tensor rows = tensor.detach();
+      fill_new_rows(reshape(rows, {rows.size(0), rows.numel() / rows.size(0)}), known,
+                    {kNewRowSeed, weight.part == Part::head ? std::uint64_t{1} : 0});
     }
   }
   return result;
@@ -86,7 +69,7 @@ std::vector<std::string> set_chat_template(LoadedModel& loaded, const std::strin
   require(given.problem().empty(), given.problem());
   const std::vector<std::string> names = given.missing_names();
   if (!names.empty()) {
-    const Index known = loaded.tokenizer->vocab_size();
+    const Index known = std::min(loaded.tokenizer->vocab_size(), loaded.model->config().vocab_size);
     auto tokenizer = with_special_tokens(*loaded.tokenizer, names);
     loaded.model = with_tokens(*loaded.model, known, tokenizer->vocab_size());
     loaded.tokenizer = std::move(tokenizer);

@@ -19,8 +19,8 @@ constexpr Index kPromptChunk = 128;
 }  // namespace
 
 struct ChatSession::State {
-  State(Decoder& wanted_decoder, const Tokenizer& tokenizer, const std::string& chat_template)
-      : format(chat_template, tokenizer),
+  State(Decoder& wanted_decoder, const Tokenizer& tokenizer, const ChatTemplates& templates)
+      : format(templates, tokenizer),
         block_size(wanted_decoder.model().block_size()),
         engine(wanted_decoder, tokenizer,
                {.prompt_chunk = kPromptChunk,
@@ -37,8 +37,8 @@ struct ChatSession::Prompt {
 };
 
 ChatSession::ChatSession(Decoder& decoder, const Tokenizer& tokenizer,
-                         const std::string& chat_template)
-    : state_(std::make_unique<State>(decoder, tokenizer, chat_template)) {
+                         const ChatTemplates& templates)
+    : state_(std::make_unique<State>(decoder, tokenizer, templates)) {
   require(state_->format.problem().empty(), state_->format.problem());
 }
 

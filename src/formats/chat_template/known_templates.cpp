@@ -25,13 +25,19 @@ std::vector<std::string> chat_template_names() {
   });
 }
 
-std::string read_chat_template(const std::string& name_or_file) {
+std::string read_chat_template(const std::string& name_or_file, const ChatTemplates& own) {
+  if (const std::string* source = own.find(name_or_file)) {
+    return *source;
+  }
   for (const EmbeddedFile& file : known_chat_templates()) {
     if (file.name == name_or_file + std::string(kEnding)) {
       return std::string(file.contents);
     }
   }
-  const std::vector<std::string> names = chat_template_names();
+  std::vector<std::string> names = chat_template_names();
+  for (const auto& [name, source] : own.by_name()) {
+    names.push_back(escaped(name));
+  }
   if (!std::filesystem::exists(name_or_file)) {
     fail_value("chat_template", "expected a file, ", joined(names, ", "), ", got ",
                in_quotes(name_or_file), did_you_mean(name_or_file, names));

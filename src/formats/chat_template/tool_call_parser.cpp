@@ -32,7 +32,8 @@ std::vector<AnswerPart> ToolCallParser::push(std::string_view piece) {
 }
 
 std::vector<AnswerPart> ToolCallParser::finish() {
-  const bool ends_call = follows_call_ && state_ == State::between_calls;
+  const bool ends_call = follows_call_ && state_ == State::between_calls &&
+                         next_mark().starts_with(std::string_view(held_).substr(read_));
   const bool is_cut_off = state_ == State::call && reader_->is_begun();
   if (!is_over() && !ends_call && !is_cut_off) {
     drop_blanks_after_call();
@@ -79,26 +80,32 @@ bool ToolCallParser::read_between_calls() {
     return kCallBlanks.find(c) != std::string_view::npos ||
            style_.between.find(c) != std::string_view::npos;
   };
-  while (read_ < held_.size() && is_skipped(held_[read_])) {
+  while (read_ < held_.size() && read_ <= kLongestCall && is_skipped(held_[read_])) {
     ++read_;
   }
   const std::string_view rest = std::string_view(held_).substr(read_);
-  const bool may_end = follows_call_ && !style_.end.empty();
-  const std::string_view mark = may_end ? style_.end : style_.begin;
-  if (rest.size() < mark.size() && mark.starts_with(rest) && read_ <= kLongestCall) {
+  const std::string_view mark = next_mark();
+  const std::optional<bool> begins_call = ToolCallReader::begins(style_, rest);
+  if (read_ > kLongestCall) {
+    end_calls(read_, !follows_call_);
+  } else if ((rest.size() < mark.size() && mark.starts_with(rest)) || !begins_call) {
     return false;
-  }
-  if (ToolCallReader::can_begin(style_, rest)) {
+  } else if (*begins_call) {
     reader_.emplace(style_, options_.functions, options_.in_pieces);
     state_ = State::call;
   } else if (!rest.starts_with(mark)) {
     end_calls(read_, !follows_call_);
-  } else if (may_end) {
+  } else if (mark == style_.end) {
     end_calls(read_ + mark.size(), false);
   } else {
     read_ += mark.size();
   }
   return true;
+}
+
+// Returns the mark that may be next between calls.
+std::string_view ToolCallParser::next_mark() const {
+  return follows_call_ && !style_.end.empty() ? style_.end : style_.begin;
 }
 
 // Continues with text after `end`; the bytes before it are text, too, or dropped.
@@ -110,7 +117,7 @@ void ToolCallParser::end_calls(std::size_t end, bool is_text) {
 
 // Reads on to the end of the call; a broken one is text, with its mark.
 bool ToolCallParser::read_call() {
-  const std::string_view call = std::string_view(held_).substr(read_);
+  const std::string_view call = std::string_view(held_).substr(read_, kLongestCall + 1);
   ToolCallReader::State state = reader_->read(call);
   if (std::optional<ToolCall> piece = reader_->take()) {
     parts_.push_back({.call = std::move(piece)});

@@ -46,6 +46,7 @@ class ToolCallParser {
   bool read_text();
   bool read_between_calls();
   bool read_call();
+  std::string_view next_mark() const;
   void end_calls(std::size_t end, bool is_text);
   void give_text(std::size_t end);
   std::size_t drop_blanks_after_call();

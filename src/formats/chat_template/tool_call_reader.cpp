@@ -25,13 +25,16 @@ std::string_view without_line_ends(std::string_view value) {
 
 }  // namespace
 
-bool ToolCallReader::can_begin(const ToolStyle& style, std::string_view text) {
-  if (style.name_end.empty()) {
-    return text.starts_with('{');
-  }
+std::optional<bool> ToolCallReader::begins(const ToolStyle& style, std::string_view text) {
   const std::size_t begin = style.name_begin.size();
-  return !text.empty() && may_begin_with(text, style.name_begin) &&
-         (text.size() <= begin || kNameCharacters.find(text[begin]) != std::string_view::npos);
+  if (!may_begin_with(text, style.name_begin)) {
+    return false;
+  }
+  if (text.size() <= begin) {
+    return std::nullopt;
+  }
+  return style.name_end.empty() ? text[begin] == '{'
+                                : kNameCharacters.find(text[begin]) != std::string_view::npos;
 }
 
 ToolCallReader::State ToolCallReader::read(std::string_view text) {
@@ -62,15 +65,16 @@ ToolCallReader::State ToolCallReader::read_name(std::string_view text) {
     return !mark.empty() && may_begin_with(rest, mark);
   };
   if (end != std::string_view::npos) {
-    const bool is_name = rest.empty() || (may_have(style_.id_mark) && end <= kLongestName);
-    if (!is_name || !find_function(name)) {
+    const bool has_id = !style_.id_mark.empty() && rest.starts_with(style_.id_mark);
+    if (end > kLongestName || !(rest.empty() || has_id) || !find_function(name)) {
       return State::broken;
     }
     read_ = style_.name_begin.size() + end + style_.name_end.size();
     return State::complete;
   }
   const bool may_continue = may_have(style_.name_end) || may_have(style_.id_mark);
-  return may_continue && text.size() < kLongestName ? State::unfinished : State::broken;
+  const bool may_be_short = text.size() < kLongestName + style_.name_end.size();
+  return may_continue && may_be_short ? State::unfinished : State::broken;
 }
 
 bool ToolCallReader::find_function(std::string_view name) {

@@ -26,8 +26,8 @@ class ToolCallReader {
   ToolCallReader(const ToolStyle& style, const Json& functions, bool in_pieces)
       : style_(style), functions_(functions), in_pieces_(in_pieces) {}
 
-  // Returns true if a call may begin with `text`, which may be cut off.
-  static bool can_begin(const ToolStyle& style, std::string_view text);
+  // Returns true if a call begins with `text`, false if none does; nothing if more text is needed.
+  static std::optional<bool> begins(const ToolStyle& style, std::string_view text);
   // Reads on in the text of the call, which begins with everything that was read before. A call of
   // an unknown function, or one that does not follow the style, is broken. A begun call is complete
   // before a fault instead.

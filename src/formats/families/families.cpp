@@ -12,10 +12,10 @@ namespace headlight {
 namespace {
 
 constexpr std::array kFamilies{
-    &kGpt2,    &kGptNeo,  &kGptNeoX,  &kLlama,      &kMistral, &kQwen2,    &kQwen3,
-    &kGemma3,  &kPhi3,    &kStableLm, &kStarcoder2, &kPhi,     &kGemma,    &kGranite,
-    &kSmolLm3, &kArcee,   &kErnie,    &kHelium,     &kOpt,     &kOlmo,     &kOlmo2,
-    &kOlmo3,   &kExaone4, &kGemma2,   &kNanochat,   &kBert,    &kHeadlight};
+    &kGpt2,    &kGptNeo, &kGptNeoX,  &kLlama,      &kMistral,  &kQwen2, &kQwen3,
+    &kGemma3,  &kPhi3,   &kStableLm, &kStarcoder2, &kPhi,      &kGemma, &kGranite,
+    &kSmolLm3, &kArcee,  &kErnie,    &kHelium,     &kSeedOss,  &kOpt,   &kOlmo,
+    &kOlmo2,   &kOlmo3,  &kExaone4,  &kGemma2,     &kNanochat, &kBert,  &kHeadlight};
 
 constexpr const char* kWhole = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
@@ -30,11 +30,25 @@ constexpr std::string_view kIdle =
     "pad_token_id sep_token_id decoder_start_token_id tokenizer_class prefix problem_type "
     "finetuning_task task_specific_params id2label label2id num_labels return_dict output_scores "
     "classifier_dropout summary_type summary_use_proj summary_activation summary_proj_to_labels "
-    "summary_first_dropout reorder_and_upcast_attn attention_layers pretraining_tp "
+    "summary_first_dropout reorder_and_upcast_attn pretraining_tp "
     "is_llama_config rope_interleaved _sliding_window_pattern gradient_checkpointing "
     "pooler_fc_size "
     "pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type "
     "directionality init_std";
+
+// Keys of transformers that change the function of models of every family.
+constexpr std::pair<const char*, const char*> kUnsupported[] = {
+    {"quantization_config", "quantised weights are not supported; GGUF files are"},
+    {"per_layer_config", "layers of different kinds are not supported"},
+    {"pruned_heads", "heads that config.json removes are not supported"}};
+
+void require_supported(const ConfigReader& reader, bool causal) {
+  for (const auto& [key, reason] : kUnsupported) {
+    const Json* value = reader.find(key);
+    require_value(value == nullptr || !has_value(*value), key, reason);
+  }
+  reader.require_default("is_causal", causal);
+}
 
 // Returns keys with values that were not looked up and may have a meaning.
 std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
@@ -87,10 +101,9 @@ std::string family_config_json(const ModelFamily& family, const GptConfig& confi
 ModelConfig parse_model_config(std::string_view text, std::string_view name) {
   const Json json = parse_json(text, name);
   return in_place(concat_text(name, ": "), [&] {
-    const ConfigReader reader(json);
-    const ModelFamily& family = family_of_type(reader.text("model_type", ""));
-    require_value(reader.find("quantization_config") == nullptr, "quantization_config",
-                  "quantised weights are not supported; GGUF files are");
+    const ModelFamily& family = family_of_type(ConfigReader(json).text("model_type", ""));
+    const ConfigReader reader(json, family.aliases);
+    require_supported(reader, family.causal);
     ModelConfig result{&family, family.read_config(reader)};
     // count_parameters() throws Error if config.json describes a model too large for any file.
     reader.asked().in_file_keys("", [&] { count_parameters(result.config); });
@@ -109,12 +122,13 @@ std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<b
                                  Index window) {
   constexpr const char* kKey = "layer_types";
   const Json::List types = reader.list(kKey, &Json::is_string, "texts");
-  require_value(types.empty() || types.size() == sliding.size(), kKey, "expected ", sliding.size(),
+  const bool has_types = reader.find(kKey) != nullptr;
+  require_value(!has_types || types.size() == sliding.size(), kKey, "expected ", sliding.size(),
                 " texts, got ", types.size());
   std::vector<Index> windows;
   for (std::size_t layer = 0; layer < sliding.size(); ++layer) {
     bool is_sliding = sliding[layer];
-    if (!types.empty()) {
+    if (has_types) {
       const std::string& type = types[layer].text();
       is_sliding = type == kSliding;
       require_value((is_sliding && window > 0) || type == kWhole, kKey, "expected ", kWhole,

@@ -26,6 +26,7 @@ struct ModelFamily {
   // Returns the keys that are specific to the family.
   Json (*config_json)(const GptConfig& config);
   bool causal = true;  // value of GptConfig::causal in the family's models
+  std::span<const KeyAlias> aliases = {};
 };
 
 // Reads an activation under `key`; `usual` is its name if the key is missing.
@@ -49,6 +50,7 @@ extern const ModelFamily kSmolLm3;
 extern const ModelFamily kArcee;
 extern const ModelFamily kErnie;
 extern const ModelFamily kHelium;
+extern const ModelFamily kSeedOss;
 extern const ModelFamily kOpt;
 extern const ModelFamily kOlmo;
 extern const ModelFamily kOlmo2;

@@ -55,7 +55,7 @@ std::string refusal_of_gemma2(const GptConfig& config) {
   plain.windows.clear();
   const bool has_windows = config.windows.empty() || common_window(config) > 0;
   return first_refusal({{!has_windows, kOtherWindows},
-                        {!config.output_norms || config.n_embd % config.n_head != 0, kOtherLayers},
+                        {!config.output_norms, kOtherLayers},
                         {true, kGemma.refusal(plain)}});
 }
 

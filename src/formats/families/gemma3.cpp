@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "formats/families/llama_layers.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kGlobalTheta = 1e6;
 constexpr double kLocalTheta = 1e4;
+constexpr const char* kLocalThetaKey = "rope_local_base_freq";
 
 std::vector<Index> read_gemma_windows(const ConfigReader& reader, Index layers) {
   const Index window = read_window(reader, 4096);
@@ -24,36 +26,30 @@ std::vector<Index> read_gemma_windows(const ConfigReader& reader, Index layers) 
   return layer_windows(reader, sliding, window);
 }
 
-GptConfig read_config(const ConfigReader& reader) {
-  GptConfig config;
-  config.vocab_size = reader.size("vocab_size", 262208);
-  config.block_size = reader.size("max_position_embeddings", Index{1} << 17);
-  config.n_embd = reader.size("hidden_size", 2304);
-  config.n_layer = reader.size("num_hidden_layers", 26, 1, kMostLayers);
-  config.n_head = reader.size("num_attention_heads", 8);
-  config.n_kv_head = reader.size("num_key_value_heads", 4);
-  config.n_inner = reader.size("intermediate_size", 9216);
-  config.head_width = reader.size("head_dim", 256);
-  config.bias = false;
+GptConfig read_gemma3(const ConfigReader& reader) {
+  GptConfig config =
+      read_llama_layers(reader, {.vocabulary = 262208,
+                                 .block = Index{1} << 17,
+                                 .width = 2304,
+                                 .layers = 26,
+                                 .heads = 8,
+                                 .key_heads = 4,
+                                 .head_width = 256,
+                                 .inner = 9216,
+                                 .tied = true,
+                                 .theta = kGlobalTheta,
+                                 .local_theta = reader.number(kLocalThetaKey, kLocalTheta)});
+  config.activation = read_activation(reader, "hidden_activation", "gelu_pytorch_tanh");
   config.qkv_bias = reader.boolean("attention_bias", false);
   config.attention_output_bias = config.qkv_bias;
-  config.tie_weights = reader.boolean("tie_word_embeddings", true);
   config.embedding_scale = std::sqrt(static_cast<double>(config.n_embd));
-  config.norm_type = NormKind::rms;
   config.norm_gain_plus_one = true;
   config.output_norms = true;
   config.qk_norm = true;
-  config.layer_norm_epsilon = reader.number("rms_norm_eps", 1e-6);
-  config.gated_mlp = true;
-  config.activation = read_activation(reader, "hidden_activation", "gelu_pytorch_tanh");
-  config.position = PositionKind::rope;
-  read_layer_ropes(reader, kGlobalTheta, reader.number("rope_local_base_freq", kLocalTheta),
-                   config);
   config.windows = read_gemma_windows(reader, config.n_layer);
   const double scalar = reader.number("query_pre_attn_scalar", 256);
   require_value(scalar > 0, "query_pre_attn_scalar", "expected a number above 0, got ", scalar);
   config.attention_scale = 1 / std::sqrt(scalar);
-  config.attention_dropout = reader.number("attention_dropout", 0);
   reader.require_default("use_bidirectional_attention", false);
   for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"}) {
     require_value(reader.find(key) == nullptr, key, "only null is supported");
@@ -61,57 +57,64 @@ GptConfig read_config(const ConfigReader& reader) {
   return config;
 }
 
-std::string refusal(const GptConfig& config) {
-  const bool has_norms = config.norm == NormPosition::pre && config.norm_type == NormKind::rms &&
-                         config.norm_gain_plus_one && config.output_norms && config.qk_norm;
-  if (!has_norms || config.embedding_scale != std::sqrt(static_cast<double>(config.n_embd))) {
-    return "these norms cannot be expressed: Gemma's have gains of 1 + w, around attention and MLP";
-  }
-  const bool has_layers = config.mlp && config.gated_mlp && !config.parallel_residual &&
-                          config.heads_per_layer.empty() && config.head_numbers.empty() &&
-                          config.residual_dropout == 0 && config.embedding_dropout == 0 &&
-                          has_plain_head(config);
-  const bool has_positions =
-      config.position == PositionKind::rope && config.rope.width == 0 &&
-      config.rope.style == RotaryStyle::half && config.rope_per_layer.empty() &&
-      (config.windows.empty() || (common_window(config) > 0 && config.rope_local_theta > 0));
+std::string refusal_of_gemma3(const GptConfig& config) {
+  GptConfig plain = config;
+  plain.norm_gain_plus_one = false;
+  plain.output_norms = false;
+  plain.embedding_scale = 0;
+  plain.attention_scale = 0;
+  plain.rope_local_theta = 0;
   const BlockPlan plan = block_plan(config, 0);
-  const bool has_biases = plan.qkv_bias == plan.attention_output_bias && !plan.mlp_bias;
-  return has_layers && has_positions && has_biases
-             ? refusal_of_rare_parts(config)
-             : "these layers cannot be expressed: Gemma 3 has others";
+  const bool has_norms = config.norm_gain_plus_one && config.output_norms && config.qk_norm &&
+                         config.embedding_scale == std::sqrt(static_cast<double>(config.n_embd));
+  const bool has_windows =
+      config.windows.empty() || (common_window(config) > 0 && config.rope_local_theta > 0);
+  return first_refusal(
+      {{!has_norms,
+        "these norms cannot be expressed: Gemma's have gains of 1 + w, around attention and MLP"},
+       {!has_windows, kOtherWindows},
+       {plan.qkv_bias != plan.attention_output_bias || plan.mlp_bias, kOtherBiases},
+       {true, refusal_of_llama_layers(plain)}});
 }
 
-Json config_json(const GptConfig& config) {
+// Returns the distance of the layers without a window, if it is the same everywhere, else 0.
+Index window_pattern(const GptConfig& config) {
+  const auto whole = std::ranges::find(config.windows, 0);
+  const auto pattern =
+      whole == config.windows.end() ? config.n_layer + 1 : whole - config.windows.begin() + 1;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const bool has_window = block_plan(config, layer).attention.window > 0;
+    if (has_window != ((layer + 1) % pattern != 0)) {
+      return 0;
+    }
+  }
+  return pattern;
+}
+
+Json gemma3_json(const GptConfig& config) {
   const BlockPlan block = block_plan(config, 0);
-  const AttentionPlan& plan = block.attention;
-  return {{"architectures", {"Gemma3ForCausalLM"}},
-          {"model_type", "gemma3_text"},
-          {"max_position_embeddings", config.block_size},
-          {"hidden_size", config.n_embd},
-          {"num_hidden_layers", config.n_layer},
-          {"num_attention_heads", config.n_head},
-          {"num_key_value_heads", plan.key_heads},
-          {"head_dim", plan.head_width},
-          {"intermediate_size", *block.mlp_width},
-          {"hidden_activation", activation_name(config.activation)},
-          {"rms_norm_eps", config.layer_norm_epsilon},
-          {"query_pre_attn_scalar", query_scalar_json(plan)},
-          {"attention_bias", block.qkv_bias},
-          {"attention_dropout", config.attention_dropout},
-          {"attn_logit_softcapping", nullptr},
-          {"final_logit_softcapping", nullptr},
-          {"sliding_window", config.windows.empty() ? 4096 : common_window(config)},
-          {"layer_types", layer_types_json(config)},
-          {"rope_parameters", layer_ropes_json(config)}};
+  Json json = llama_layers_json(config, "gemma3_text", "Gemma3ForCausalLM");
+  json["hidden_activation"] = activation_name(config.activation);
+  json["query_pre_attn_scalar"] = query_scalar_json(block.attention);
+  json["attention_bias"] = block.qkv_bias;
+  json["attn_logit_softcapping"] = nullptr;
+  json["final_logit_softcapping"] = nullptr;
+  json["sliding_window"] = config.windows.empty() ? 4096 : common_window(config);
+  json["layer_types"] = layer_types_json(config);
+  if (const Index pattern = config.windows.empty() ? 1 : window_pattern(config); pattern > 0) {
+    json["sliding_window_pattern"] = pattern;  // for programs without layer_types
+  }
+  json.update(layer_ropes_json(config));
+  json[kLocalThetaKey] = config.rope_local_theta > 0 ? config.rope_local_theta : kLocalTheta;
+  return json;
 }
 
 }  // namespace
 
 const ModelFamily kGemma3{.type = "gemma3_text",
                           .layout = llama_layout(output_norm_tensors),
-                          .read_config = read_config,
-                          .refusal = refusal,
-                          .config_json = config_json};
+                          .read_config = read_gemma3,
+                          .refusal = refusal_of_gemma3,
+                          .config_json = gemma3_json};
 
 }  // namespace headlight

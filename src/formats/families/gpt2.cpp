@@ -62,6 +62,7 @@ void for_each_field(Config& config, const Field& field) {
   field("embedding_scale", config.embedding_scale);
   field("head_bias", config.head_bias);
   field("logit_scale", config.logit_scale);
+  field("residual_multiplier", config.residual_multiplier);
   field("logit_cap", config.logit_cap);
   field("qk_norm", config.qk_norm);
   field("qk_norm_whole", config.qk_norm_whole);
@@ -253,11 +254,17 @@ const WeightLayout kGpt2Layout{.prefix = "transformer.",
                                .tensors_of = gpt2_tensors,
                                .has_all_biases = true};
 
+constexpr KeyAlias kGpt2Aliases[] = {{"hidden_size", "n_embd"},
+                                     {"max_position_embeddings", "n_positions"},
+                                     {"num_attention_heads", "n_head"},
+                                     {"num_hidden_layers", "n_layer"}};
+
 const ModelFamily kGpt2{.type = "gpt2",
                         .layout = kGpt2Layout,
                         .read_config = read_gpt2,
                         .refusal = refusal_of_gpt2,
-                        .config_json = gpt2_json};
+                        .config_json = gpt2_json,
+                        .aliases = kGpt2Aliases};
 
 const ModelFamily kHeadlight{.type = "headlight",
                              .layout = kGpt2Layout,

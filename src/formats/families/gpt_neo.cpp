@@ -8,8 +8,15 @@ namespace {
 
 constexpr Index kWindow = 256;  // transformers' window_size
 
+// Returns whether a kind of layer has a window.
+bool is_local(const Json& kind, const char* key) {
+  require_value(kind == Json("global") || kind == Json("local"), key,
+                "expected global or local, got ", kind.dump());
+  return kind.text() == "local";
+}
+
 // Returns, for every layer, whether "attention_types" makes it local: [[["global", "local"], 12]].
-std::vector<bool> local_layers(const ConfigReader& reader) {
+std::vector<bool> local_types(const ConfigReader& reader) {
   constexpr const char* kKey = "attention_types";
   const Json usual = Json::array({Json::array({Json::array({"global", "local"}), 12})});
   std::vector<bool> local;
@@ -22,14 +29,28 @@ std::vector<bool> local_layers(const ConfigReader& reader) {
                   kKey, "expected lists of kinds with the number of repetitions");
     for (Index time = 0; time < group[1].integer(); ++time) {
       for (const Json& kind : group[0]) {
-        require_value(kind.is_string() && (kind.text() == "global" || kind.text() == "local"), kKey,
-                      "expected global or local, got ", kind.dump());
-        local.push_back(kind.text() == "local");
+        local.push_back(is_local(kind, kKey));
       }
       require_value(std::ssize(local) <= kMostLayers, kKey, "expected at most ", kMostLayers,
                     " layers");
     }
   }
+  return local;
+}
+
+// Returns whether each layer is local. attention_layers has priority, as in transformers.
+std::vector<bool> local_layers(const ConfigReader& reader, Index layers) {
+  constexpr const char* kKey = "attention_layers";
+  std::vector<bool> local = local_types(reader);
+  const bool has_layers = reader.find(kKey) != nullptr;
+  if (has_layers) {
+    local.clear();
+    for (const Json& kind : reader.list(kKey, &Json::is_string, "texts")) {
+      local.push_back(is_local(kind, kKey));
+    }
+  }
+  require_value(std::ssize(local) == layers, has_layers ? kKey : "attention_types", "expected ",
+                layers, " layers, got ", local.size());
   return local;
 }
 
@@ -49,12 +70,9 @@ GptConfig read_gpt_neo(const ConfigReader& reader) {
   config.tie_weights = reader.boolean("tie_word_embeddings", true);
   config.attention_scale = 1;
   config.qkv_bias = false;
-  const std::vector<bool> local = local_layers(reader);
-  require_value(std::ssize(local) == config.n_layer, "attention_types", "expected ", config.n_layer,
-                " layers, got ", local.size());
   const Index window = reader.size("window_size", kWindow);
-  for (const bool is_local : local) {
-    config.windows.push_back(is_local ? window : 0);
+  for (const bool has_window : local_layers(reader, config.n_layer)) {
+    config.windows.push_back(has_window ? window : 0);
   }
   return config;
 }
@@ -78,9 +96,7 @@ std::string refusal_of_gpt_neo(const GptConfig& config) {
 Json gpt_neo_json(const GptConfig& config) {
   Json layers;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const bool is_local =
-        !config.windows.empty() && config.windows[static_cast<std::size_t>(layer)] > 0;
-    layers.push_back(is_local ? "local" : "global");
+    layers.push_back(block_plan(config, layer).attention.window > 0 ? "local" : "global");
   }
   const Json types = Json::array({Json::array({layers, 1})});
   return {{"architectures", {"GPTNeoForCausalLM"}},
@@ -110,6 +126,9 @@ std::vector<StoredTensor> gpt_neo_tensors(const Weight& weight, const GptConfig&
 
 }  // namespace
 
+constexpr KeyAlias kGptNeoAliases[] = {{"num_attention_heads", "num_heads"},
+                                       {"num_hidden_layers", "num_layers"}};
+
 const ModelFamily kGptNeo{
     .type = "gpt_neo",
     .layout = {.prefix = "transformer.",
@@ -119,6 +138,7 @@ const ModelFamily kGptNeo{
                .tensors_of = gpt_neo_tensors},
     .read_config = read_gpt_neo,
     .refusal = refusal_of_gpt_neo,
-    .config_json = gpt_neo_json};
+    .config_json = gpt_neo_json,
+    .aliases = kGptNeoAliases};
 
 }  // namespace headlight

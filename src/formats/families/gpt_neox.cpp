@@ -19,8 +19,9 @@ GptConfig read_gpt_neox(const ConfigReader& reader) {
   config.n_inner = reader.size("intermediate_size", 24576);
   config.activation = read_activation(reader, "hidden_act", "gelu");
   config.attention_dropout = reader.number("attention_dropout", 0);
-  config.residual_dropout = reader.number("hidden_dropout", 0);
-  config.embedding_dropout = config.residual_dropout;
+  const double dropout = reader.number("hidden_dropout", 0);
+  config.residual_dropout = reader.number("headlight_residual_dropout", dropout);
+  config.embedding_dropout = reader.number("headlight_embedding_dropout", dropout);
   config.layer_norm_epsilon = reader.number("layer_norm_eps", 1e-5);
   config.tie_weights = reader.boolean("tie_word_embeddings", false);
   config.parallel_residual = reader.boolean("use_parallel_residual", true);
@@ -34,6 +35,9 @@ GptConfig read_gpt_neox(const ConfigReader& reader) {
                            .theta = "rotary_emb_base",
                            .share = "rotary_pct",
                            .usual_share = kUsualShare});
+  for (const char* key : {"rope_theta", "partial_rotary_factor"}) {
+    reader.find(key);  // ignored by transformers too
+  }
   return config;
 }
 
@@ -53,36 +57,35 @@ std::string refusal_of_gpt_neox(const GptConfig& config) {
   }
   const bool fits = config.position == PositionKind::rope &&
                     config.rope.style == RotaryStyle::half && config.rope_local_theta == 0 &&
-                    config.rope_per_layer.empty() && !config.shared_norm &&
-                    config.residual_dropout == config.embedding_dropout;
+                    config.rope_per_layer.empty() && !config.shared_norm;
   return fits ? "" : "these positions cannot be expressed: GPT-NeoX rotates a part of each head";
 }
 
 Json gpt_neox_json(const GptConfig& config) {
   const BlockPlan block = block_plan(config, 0);
-  const Index head_width = block.attention.head_width;
-  const double share = config.rope.width == 0 ? 1
-                                              : static_cast<double>(config.rope.width) /
-                                                    static_cast<double>(head_width);
-  Json rope = rope_parameters_json(config.rope, head_width);
-  rope["partial_rotary_factor"] = share;
-  return {{"architectures", {"GPTNeoXForCausalLM"}},
-          {"model_type", "gpt_neox"},
-          {"max_position_embeddings", config.block_size},
-          {"hidden_size", config.n_embd},
-          {"num_hidden_layers", config.n_layer},
-          {"num_attention_heads", config.n_head},
-          {"intermediate_size", *block.mlp_width},
-          {"hidden_act", name_of(config.activation)},
-          {"layer_norm_eps", config.layer_norm_epsilon},
-          {"attention_dropout", config.attention_dropout},
-          {"hidden_dropout", config.residual_dropout},
-          {"use_parallel_residual", config.parallel_residual},
-          {"attention_bias", block.qkv_bias},
-          {"rotary_emb_base", config.rope.theta},
-          {"rotary_pct", share},
-          {"rope_scaling", config.rope.scaling == RopeScaling::none ? Json() : rope},
-          {"rope_parameters", rope}};
+  const double share = rotary_share(config.rope, block.attention.head_width);
+  Json json = rope_json(config);
+  json["rope_parameters"]["partial_rotary_factor"] = share;
+  if (config.residual_dropout != config.embedding_dropout) {
+    json["headlight_residual_dropout"] = config.residual_dropout;
+    json["headlight_embedding_dropout"] = config.embedding_dropout;
+  }
+  json.update(Json{{"architectures", {"GPTNeoXForCausalLM"}},
+                   {"model_type", "gpt_neox"},
+                   {"max_position_embeddings", config.block_size},
+                   {"hidden_size", config.n_embd},
+                   {"num_hidden_layers", config.n_layer},
+                   {"num_attention_heads", config.n_head},
+                   {"intermediate_size", *block.mlp_width},
+                   {"hidden_act", name_of(config.activation)},
+                   {"layer_norm_eps", config.layer_norm_epsilon},
+                   {"attention_dropout", config.attention_dropout},
+                   {"hidden_dropout", config.residual_dropout},
+                   {"use_parallel_residual", config.parallel_residual},
+                   {"attention_bias", block.qkv_bias},
+                   {"rotary_emb_base", config.rope.theta},
+                   {"rotary_pct", share}});
+  return json;
 }
 
 constexpr Choice<Part> kNeoXNames[] = {{"embed_in", Part::token_embedding},

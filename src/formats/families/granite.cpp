@@ -5,7 +5,8 @@
 
 // Granite 3 (IBM): Llama's layers with four factors. residual_multiplier r scales what attention
 // and MLP add to the residual stream. Headlight's residual stream is the one of transformers
-// divided by r: with epsilon divided by r^2, the RMS norms that read it are the same.
+// divided by r: with epsilon divided by r^2, the RMS norms that read it are the same. Hooks of
+// users see the one of transformers: GptConfig::residual_multiplier.
 namespace headlight {
 namespace {
 
@@ -21,6 +22,7 @@ GptConfig read_granite(const ConfigReader& reader) {
   config.attention_output_bias = config.qkv_bias;
   config.mlp_bias = reader.boolean("mlp_bias", false);
   const double residual = positive(reader, "residual_multiplier");
+  config.residual_multiplier = residual;
   config.embedding_scale = positive(reader, "embedding_multiplier") / residual;
   config.layer_norm_epsilon /= residual * residual;
   config.attention_scale = positive(reader, "attention_multiplier");
@@ -44,11 +46,13 @@ Json granite_json(const GptConfig& config) {
   const BlockPlan plan = block_plan(config, 0);
   const double usual_scale = 1 / std::sqrt(static_cast<double>(plan.attention.head_width));
   const auto or_one = [](double value) { return value > 0 ? value : 1; };
+  const double residual = or_one(config.residual_multiplier);
   Json json = llama_layers_json(config, "granite", "GraniteForCausalLM");
+  json["rms_norm_eps"] = config.layer_norm_epsilon * residual * residual;
   json["attention_bias"] = plan.qkv_bias;
   json["mlp_bias"] = plan.mlp_bias;
-  json["residual_multiplier"] = 1.0;
-  json["embedding_multiplier"] = or_one(config.embedding_scale);
+  json["residual_multiplier"] = residual;
+  json["embedding_multiplier"] = or_one(config.embedding_scale) * residual;
   json["attention_multiplier"] = plan.attention.scale > 0 ? plan.attention.scale : usual_scale;
   json["logits_scaling"] = 1 / or_one(config.logit_scale);
   return json;

@@ -20,8 +20,9 @@ GptConfig read_llama(const ConfigReader& reader) {
 GptConfig read_mistral(const ConfigReader& reader) {
   GptConfig config =
       read_llama_layers(reader, {.block = Index{1} << 17, .key_heads = 8, .inner = 14336});
-  config.windows.assign(static_cast<std::size_t>(config.n_layer),
-                        read_window(reader, kUsualWindow));
+  const Index window = read_window(reader, kUsualWindow);
+  const std::vector<bool> sliding(static_cast<std::size_t>(config.n_layer), window > 0);
+  config.windows = layer_windows(reader, sliding, window);
   return config;
 }
 
@@ -58,10 +59,12 @@ GptConfig read_qwen3(const ConfigReader& reader) {
 
 std::string refusal_of_llama(const GptConfig& config) {
   const BlockPlan plan = block_plan(config, 0);
-  return first_refusal({{config.qk_norm, kQkNorm},
-                        {!config.windows.empty(), kOtherWindows},
-                        {plan.qkv_bias != plan.attention_output_bias, kOtherBiases},
-                        {true, refusal_of_llama_layers(config)}});
+  return first_refusal(
+      {{config.qk_norm, kQkNorm},
+       {!config.windows.empty(), kOtherWindows},
+       {plan.qkv_bias != plan.attention_output_bias, kOtherBiases},
+       {config.n_embd % config.n_head != 0, "transformers needs an n_head that divides n_embd"},
+       {true, refusal_of_llama_layers(config)}});
 }
 
 std::string refusal_of_mistral(const GptConfig& config) {

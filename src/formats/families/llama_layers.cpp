@@ -28,6 +28,20 @@ constexpr Choice<Part> kOutputNormNames[] = {
     {"pre_feedforward_layernorm", Part::mlp_norm},
     {"post_feedforward_layernorm", Part::mlp_output_norm}};
 
+void read_llama_rope(const ConfigReader& reader, const LlamaDefaults& usual, GptConfig& config) {
+  if (usual.local_theta) {
+    read_layer_ropes(reader, usual.theta, *usual.local_theta, config);
+    return;
+  }
+  config.rope = read_rope(reader, block_plan(config, 0).attention.head_width,
+                          {.block_size = config.block_size,
+                           .usual_theta = usual.theta,
+                           .usual_share = usual.share.value_or(1),
+                           .longrope_original = usual.longrope_original});
+  require_value(config.rope.width == 0 || usual.share, reader.asked().key_of("rotary_pct"),
+                "only 1 is supported");
+}
+
 }  // namespace
 
 GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& usual) {
@@ -53,13 +67,7 @@ GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& usu
   config.gated_mlp = true;
   config.activation = read_activation(reader, "hidden_act", usual.activation);
   config.position = PositionKind::rope;
-  config.rope = read_rope(reader, block_plan(config, 0).attention.head_width,
-                          {.block_size = config.block_size,
-                           .usual_theta = usual.theta,
-                           .usual_share = usual.share.value_or(1),
-                           .longrope_original = usual.longrope_original});
-  require_value(config.rope.width == 0 || usual.share, reader.asked().key_of("rotary_pct"),
-                "only 1 is supported");
+  read_llama_rope(reader, usual, config);
   return config;
 }
 
@@ -87,6 +95,11 @@ std::string refusal_of_llama_layers(const GptConfig& config) {
         "attention_scale"}});
 }
 
+void require_heads_of_model_width(const GptConfig& config) {
+  require_value(config.elements_of_head() * config.n_head == config.n_embd, "head_dim", "expected ",
+                config.n_embd / config.n_head, ", got ", config.head_width);
+}
+
 bool has_only_qkv_bias(const GptConfig& config, bool qkv) {
   const BlockPlan plan = block_plan(config, 0);
   return plan.qkv_bias == qkv && !plan.attention_output_bias && !plan.mlp_bias;
@@ -95,7 +108,6 @@ bool has_only_qkv_bias(const GptConfig& config, bool qkv) {
 Json llama_layers_json(const GptConfig& config, const char* type, const char* architecture,
                        const char* epsilon_key) {
   const AttentionPlan plan = block_plan(config, 0).attention;
-  const Json rope = rope_parameters_json(config.rope, plan.head_width);
   Json json{{"architectures", Json::array({architecture})},
             {"model_type", type},
             {"max_position_embeddings", config.block_size},
@@ -107,10 +119,8 @@ Json llama_layers_json(const GptConfig& config, const char* type, const char* ar
             {"intermediate_size", *block_plan(config, 0).mlp_width},
             {"hidden_act", name_of(config.activation)},
             {epsilon_key, config.layer_norm_epsilon},
-            {"attention_dropout", config.attention_dropout},
-            {"rope_theta", config.rope.theta},
-            {"rope_scaling", config.rope.scaling == RopeScaling::none ? Json() : rope},
-            {"rope_parameters", rope}};
+            {"attention_dropout", config.attention_dropout}};
+  json.update(rope_json(config));
   if (config.residual_dropout > 0 || config.embedding_dropout > 0) {
     json["headlight_residual_dropout"] = config.residual_dropout;
     json["headlight_embedding_dropout"] = config.embedding_dropout;
@@ -156,9 +166,7 @@ void add_windows(const GptConfig& config, Json& json) {
 }
 
 void add_rotary_share(const GptConfig& config, Json& json) {
-  const double share = config.rope.width == 0 ? 1
-                                              : static_cast<double>(config.rope.width) /
-                                                    static_cast<double>(config.elements_of_head());
+  const double share = rotary_share(config.rope, config.elements_of_head());
   json["partial_rotary_factor"] = share;
   json["rope_parameters"]["partial_rotary_factor"] = share;
 }

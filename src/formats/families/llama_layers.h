@@ -25,6 +25,9 @@ struct LlamaDefaults {
   std::optional<double> share = {};  // rotated share of a head; none: only 1 is supported
   Index longrope_original = 0;       // usual original context for longrope; 0: not allowed
   const char* epsilon_key = "rms_norm_eps";
+  // Usual theta of layers with a window, whose rotation is one of its own; none: all layers have
+  // the same.
+  std::optional<double> local_theta = {};
 };
 
 GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& usual);
@@ -48,6 +51,9 @@ double read_cap(const ConfigReader& reader, const char* key, double usual);
 Json cap_json(double cap);
 // Returns the value of query_pre_attn_scalar, 1 / scale^2.
 Json query_scalar_json(const AttentionPlan& plan);
+
+// Throws Error about head_dim unless all heads together are as wide as the model.
+void require_heads_of_model_width(const GptConfig& config);
 
 // True if biases are exactly on queries, keys and values (`qkv`) or nowhere.
 bool has_only_qkv_bias(const GptConfig& config, bool qkv);

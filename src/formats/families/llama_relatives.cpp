@@ -10,9 +10,13 @@ struct Relative {
   LlamaDefaults usual;
   RotaryStyle style = RotaryStyle::half;
   bool is_gated = true;
-  const char* qkv_bias = nullptr;  // key of the biases of queries, keys and values
-  bool has_output_bias = false;    // attention's output has one with the same key
-  const char* mlp_bias = nullptr;  // key of the MLP's biases; null: the same key
+  // Keys of the biases; null: none. Parts with the same key have biases together.
+  const char* qkv_bias = nullptr;
+  const char* output_bias = nullptr;
+  const char* mlp_bias = nullptr;
+  bool usual_qkv_bias = false;
+  bool has_model_width = false;   // all heads together are as wide as the model
+  const char* dropout = nullptr;  // key of the residual dropout; null: Headlight's key
 };
 
 constexpr Relative kArceeRow{
@@ -21,7 +25,7 @@ constexpr Relative kArceeRow{
     .usual = {.block = 4096, .width = 2560, .inner = 18432, .epsilon = 1e-5, .activation = "relu2"},
     .is_gated = false,
     .qkv_bias = "attention_bias",
-    .has_output_bias = true,
+    .output_bias = "attention_bias",
     .mlp_bias = "mlp_bias"};
 
 constexpr Relative kErnieRow{.type = "ernie4_5",
@@ -39,7 +43,8 @@ constexpr Relative kErnieRow{.type = "ernie4_5",
                                        .theta = 5e5},
                              .style = RotaryStyle::interleaved,
                              .qkv_bias = "use_bias",
-                             .has_output_bias = true};
+                             .output_bias = "use_bias",
+                             .mlp_bias = "use_bias"};
 
 constexpr Relative kHeliumRow{.type = "helium",
                               .architecture = "HeliumForCausalLM",
@@ -55,22 +60,48 @@ constexpr Relative kHeliumRow{.type = "helium",
                                         .theta = 1e5},
                               .style = RotaryStyle::interleaved,
                               .qkv_bias = "attention_bias",
-                              .mlp_bias = "mlp_bias"};
+                              .mlp_bias = "mlp_bias",
+                              .has_model_width = true};
+
+constexpr Relative kSeedRow{.type = "seed_oss",
+                            .architecture = "SeedOssForCausalLM",
+                            .usual = {.vocabulary = 155136,
+                                      .block = Index{1} << 19,
+                                      .layers = 64,
+                                      .heads = 80,
+                                      .key_heads = 8,
+                                      .head_width = 128,
+                                      .inner = 27648},
+                            .qkv_bias = "attention_bias",
+                            .output_bias = "attention_out_bias",
+                            .mlp_bias = "mlp_bias",
+                            .usual_qkv_bias = true,
+                            .dropout = "residual_dropout"};
 
 GptConfig read_relative(const ConfigReader& reader, const Relative& row) {
   GptConfig config = read_llama_layers(reader, row.usual);
+  if (row.has_model_width) {
+    require_heads_of_model_width(config);
+  }
   config.rope.style = row.style;
   config.gated_mlp = row.is_gated;
-  const bool has_bias = reader.boolean(row.qkv_bias, false);
-  config.qkv_bias = has_bias;
-  config.attention_output_bias = row.has_output_bias && has_bias;
-  config.mlp_bias = row.mlp_bias == nullptr ? has_bias : reader.boolean(row.mlp_bias, false);
+  config.qkv_bias = reader.boolean(row.qkv_bias, row.usual_qkv_bias);
+  config.attention_output_bias =
+      row.output_bias != nullptr && reader.boolean(row.output_bias, false);
+  config.mlp_bias = reader.boolean(row.mlp_bias, false);
+  if (row.dropout != nullptr) {
+    config.residual_dropout = reader.number(row.dropout, 0.1);
+  }
   return config;
 }
 
 bool has_biases_of(const Relative& row, const BlockPlan& plan) {
-  return plan.attention_output_bias == (row.has_output_bias && plan.qkv_bias) &&
-         (row.mlp_bias != nullptr || plan.mlp_bias == plan.qkv_bias);
+  const std::string_view together = row.qkv_bias;
+  const bool has_output = row.output_bias == nullptr ? !plan.attention_output_bias
+                          : row.output_bias == together
+                              ? plan.attention_output_bias == plan.qkv_bias
+                              : true;
+  return has_output && (row.mlp_bias != together || plan.mlp_bias == plan.qkv_bias);
 }
 
 std::string refusal_of_relative(const GptConfig& config, const Relative& row) {
@@ -79,7 +110,8 @@ std::string refusal_of_relative(const GptConfig& config, const Relative& row) {
   plain.gated_mlp = true;
   const BlockPlan plan = block_plan(config, 0);
   const bool has_layers = config.rope.style == row.style && config.gated_mlp == row.is_gated &&
-                          config.mlp && plan.attention.inner_width() == config.n_embd;
+                          config.mlp &&
+                          (!row.has_model_width || plan.attention.inner_width() == config.n_embd);
   return first_refusal({{config.qk_norm, kQkNorm},
                         {!config.windows.empty(), kOtherWindows},
                         {!has_biases_of(row, plan), kOtherBiases},
@@ -91,8 +123,12 @@ Json relative_json(const GptConfig& config, const Relative& row) {
   const BlockPlan plan = block_plan(config, 0);
   Json json = llama_layers_json(config, row.type, row.architecture);
   json[row.qkv_bias] = plan.qkv_bias;
-  if (row.mlp_bias != nullptr) {
-    json[row.mlp_bias] = plan.mlp_bias;
+  if (row.output_bias != nullptr) {
+    json[row.output_bias] = plan.attention_output_bias;
+  }
+  json[row.mlp_bias] = plan.mlp_bias;
+  if (row.dropout != nullptr) {
+    json[row.dropout] = config.residual_dropout;
   }
   return json;
 }
@@ -111,5 +147,6 @@ ModelFamily family_of() {
 const ModelFamily kArcee = family_of<kArceeRow>();
 const ModelFamily kErnie = family_of<kErnieRow>();
 const ModelFamily kHelium = family_of<kHeliumRow>();
+const ModelFamily kSeedOss = family_of<kSeedRow>();
 
 }  // namespace headlight

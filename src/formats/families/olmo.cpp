@@ -1,3 +1,4 @@
+#include <optional>
 #include <vector>
 
 #include "formats/families/llama_layers.h"
@@ -13,9 +14,12 @@ namespace {
 constexpr double kOlmoEpsilon = 1e-5;  // not a key of OLMo 1
 constexpr double kOlmo3Theta = 500000;
 
-GptConfig read_olmo_layers(const ConfigReader& reader, double theta = 10000) {
-  GptConfig config =
-      read_llama_layers(reader, {.vocabulary = 50304, .epsilon = kOlmoEpsilon, .theta = theta});
+GptConfig read_olmo_layers(const ConfigReader& reader,
+                           std::optional<double> local_theta = std::nullopt) {
+  GptConfig config = read_llama_layers(reader, {.vocabulary = 50304,
+                                                .epsilon = kOlmoEpsilon,
+                                                .theta = local_theta.value_or(10000),
+                                                .local_theta = local_theta});
   config.qkv_bias = reader.boolean("attention_bias", false);
   config.attention_output_bias = config.qkv_bias;
   return config;
@@ -24,6 +28,7 @@ GptConfig read_olmo_layers(const ConfigReader& reader, double theta = 10000) {
 GptConfig read_olmo(const ConfigReader& reader) {
   GptConfig config = read_olmo_layers(reader);
   config.layer_norm_epsilon = kOlmoEpsilon;
+  reader.find("layer_norm_epsilon");  // written for readers; ignored by transformers
   config.norm_type = NormKind::layer;
   config.norm_weights = false;
   if (reader.find("clip_qkv") != nullptr) {
@@ -34,17 +39,21 @@ GptConfig read_olmo(const ConfigReader& reader) {
   return config;
 }
 
-GptConfig read_olmo2(const ConfigReader& reader) {
-  GptConfig config = read_olmo_layers(reader);
+void set_olmo2_norms(GptConfig& config) {
   config.norm = NormPosition::output;
   config.qk_norm = true;
   config.qk_norm_whole = true;
+}
+
+GptConfig read_olmo2(const ConfigReader& reader) {
+  GptConfig config = read_olmo_layers(reader);
+  set_olmo2_norms(config);
   return config;
 }
 
 GptConfig read_olmo3(const ConfigReader& reader) {
-  GptConfig config = read_olmo2(reader);
-  read_layer_ropes(reader, kOlmo3Theta, kOlmo3Theta, config);
+  GptConfig config = read_olmo_layers(reader, kOlmo3Theta);
+  set_olmo2_norms(config);
   const Index window = read_window(reader, 4096);
   std::vector<bool> sliding;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
@@ -75,12 +84,20 @@ std::string refusal_of_olmo(const GptConfig& config) {
                         {true, refusal_of_llama_layers(plain)}});
 }
 
+// transformers 4 rotates all layers with one theta, and scales those without a window only.
+bool has_one_theta(const GptConfig& config) {
+  const double local = config.rope_local_theta;
+  const bool is_scaled = config.rope.scaling != RopeScaling::none;
+  return config.windows.empty() || local == config.rope.theta || (local == 0 && !is_scaled);
+}
+
 std::string refusal_of_olmo3(const GptConfig& config) {
   GptConfig plain = config;
   plain.norm = NormPosition::pre;
   plain.qk_norm_whole = false;
   plain.rope_local_theta = 0;
   return first_refusal({{!config.windows.empty() && common_window(config) == 0, kOtherWindows},
+                        {!has_one_theta(config), "OLMo 3 has one rope_theta in all layers"},
                         {!has_olmo_biases(config), kOtherBiases},
                         {config.norm != NormPosition::output || !config.qk_norm_whole,
                          "norms of OLMo 2 are on outputs, and on queries and keys of all heads"},
@@ -92,15 +109,25 @@ std::string refusal_of_olmo2(const GptConfig& config) {
       {{!config.windows.empty(), kOtherWindows}, {true, refusal_of_olmo3(config)}});
 }
 
+// Shortens rope_scaling to the two keys that transformers 4 accepts, for linear and dynamic only.
+void shorten_scaling(const GptConfig& config, Json& json) {
+  const RopeScaling scaling = config.rope.scaling;
+  if (scaling == RopeScaling::linear || scaling == RopeScaling::dynamic) {
+    json["rope_scaling"] = {{"type", name_of(scaling)}, {"factor", config.rope.factor}};
+  }
+}
+
 Json olmo_json(const GptConfig& config) {
   Json json = llama_layers_json(config, "olmo", "OlmoForCausalLM", "layer_norm_epsilon");
   json["attention_bias"] = block_plan(config, 0).qkv_bias;
+  shorten_scaling(config, json);
   json["clip_qkv"] = config.qkv_clip > 0 ? Json(config.qkv_clip) : Json();
   return json;
 }
 
 Json olmo2_json(const GptConfig& config) {
   Json json = llama_layers_json(config, "olmo2", "Olmo2ForCausalLM");
+  shorten_scaling(config, json);
   json["attention_bias"] = block_plan(config, 0).qkv_bias;
   return json;
 }
@@ -110,8 +137,7 @@ Json olmo3_json(const GptConfig& config) {
   json["attention_bias"] = block_plan(config, 0).qkv_bias;
   json["sliding_window"] = common_window(config);
   json["layer_types"] = layer_types_json(config);
-  json["rope_scaling"] = Json();
-  json["rope_parameters"] = layer_ropes_json(config);
+  json.update(layer_ropes_json(config));
   return json;
 }
 

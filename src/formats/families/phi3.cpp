@@ -6,8 +6,14 @@
 namespace headlight {
 namespace {
 
-bool has_phi3_scaling(const GptConfig& config) {
-  return config.rope.scaling == RopeScaling::none || config.rope.scaling == RopeScaling::longrope;
+// Returns why Phi-3 cannot have the rotation; "" if it can.
+std::string refusal_of_phi3_rope(const GptConfig& config) {
+  const RopeScaling scaling = config.rope.scaling;
+  const bool is_long = scaling == RopeScaling::longrope;
+  return first_refusal({{scaling != RopeScaling::none && !is_long,
+                         concat_text("expected default or longrope, got ", name_of(scaling))},
+                        {is_long && config.elements_of_head() != config.n_embd / config.n_head,
+                         "longrope needs heads of the width hidden_size / num_attention_heads"}});
 }
 
 GptConfig read_phi3(const ConfigReader& reader) {
@@ -22,8 +28,8 @@ GptConfig read_phi3(const ConfigReader& reader) {
   config.embedding_dropout = reader.number("embd_pdrop", config.embedding_dropout);
   config.windows = read_equal_windows(reader, config.n_layer);
   reader.find("original_max_position_embeddings");  // without effect on unscaled rotations
-  require_value(has_phi3_scaling(config), "rope_type", "expected default or longrope, got ",
-                name_of(config.rope.scaling));
+  const std::string refusal = refusal_of_phi3_rope(config);
+  require_value(refusal.empty(), "rope_type", refusal);
   return config;
 }
 
@@ -31,12 +37,11 @@ std::string refusal_of_phi3(const GptConfig& config) {
   GptConfig plain = config;
   plain.rope.width = 0;
   plain.rope.scaling = RopeScaling::none;
-  return first_refusal(
-      {{config.qk_norm, kQkNorm},
-       {!has_equal_windows(config), kOtherWindows},
-       {!has_only_qkv_bias(config, false), kOtherBiases},
-       {!has_phi3_scaling(config), "rope_scaling cannot be expressed: Phi-3 has none or longrope"},
-       {true, refusal_of_llama_layers(plain)}});
+  return first_refusal({{config.qk_norm, kQkNorm},
+                        {!has_equal_windows(config), kOtherWindows},
+                        {!has_only_qkv_bias(config, false), kOtherBiases},
+                        {true, refusal_of_phi3_rope(config)},
+                        {true, refusal_of_llama_layers(plain)}});
 }
 
 Json phi3_json(const GptConfig& config) {

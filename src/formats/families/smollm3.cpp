@@ -9,13 +9,14 @@ namespace {
 std::vector<Index> read_rotated_layers(const ConfigReader& reader, Index layers) {
   constexpr const char* kKey = "no_rope_layers";  // 1: with rotations, against the name
   const Json::List given = reader.list(kKey, &Json::is_integer, "whole numbers");
-  require_value(given.empty() || std::ssize(given) == layers, kKey, "expected ", layers,
+  const bool is_given = reader.find(kKey) != nullptr;
+  require_value(!is_given || std::ssize(given) == layers, kKey, "expected ", layers,
                 " numbers, got ", given.size());
   const Index interval = reader.size("no_rope_layer_interval", 4);
   std::vector<Index> rotated;
   for (Index layer = 0; layer < layers; ++layer) {
-    const bool is_rotated = given.empty() ? (layer + 1) % interval != 0
-                                          : given[static_cast<std::size_t>(layer)].integer() != 0;
+    const bool is_rotated = !is_given ? (layer + 1) % interval != 0
+                                      : given[static_cast<std::size_t>(layer)].integer() != 0;
     rotated.push_back(is_rotated ? 1 : 0);
   }
   return rotated;

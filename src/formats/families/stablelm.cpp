@@ -22,8 +22,7 @@ GptConfig read_stablelm(const ConfigReader& reader) {
   config.mlp_bias = false;
   config.parallel_residual = reader.boolean("use_parallel_residual", false);
   config.shared_norm = config.parallel_residual;
-  require_value(config.elements_of_head() * config.n_head == config.n_embd, "head_dim", "expected ",
-                config.n_embd / config.n_head, ", got ", config.head_width);
+  require_heads_of_model_width(config);
   require_value(reader.number("hidden_dropout", 0) == 0, "hidden_dropout", "only 0 is supported");
   reader.require_default("qk_layernorm", false);
   return config;

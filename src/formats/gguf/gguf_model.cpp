@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -47,25 +48,29 @@ GptConfig without_idle_windows(GptConfig config) {
   return config.canonical();
 }
 
-GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& config,
-                         GgufMetadata tokenizer, const GgufModelOptions& options) {
-  GgufMetadata metadata = gguf_model_keys(architecture, config);
-  const auto add_unless_kept = [&](const char* key, const std::string& value) {
-    const auto is_it = [&](const auto& entry) { return entry.first == key; };
-    if (std::none_of(options.general.begin(), options.general.end(), is_it)) {
-      metadata.emplace_back(key, value);
-    }
+// Returns the keys that describe the model. Its name does not change ids in llama.cpp.
+GgufMetadata general_keys(const Tokenizer& tokenizer, const GgufModelOptions& options) {
+  GgufMetadata keys = options.general;
+  const auto value_of = [&](const char* key, const std::string& otherwise) -> GgufValue& {
+    const auto found = std::ranges::find(keys, key, &GgufMetadata::value_type::first);
+    return found != keys.end() ? found->second : keys.emplace_back(key, otherwise).second;
   };
-  add_unless_kept("general.type", "model");
-  add_unless_kept("general.name", options.name);
-  metadata.insert(metadata.end(), options.general.begin(), options.general.end());
-  metadata.emplace_back("general.file_type", file_type(options.type));
-  if (gguf_integers(options.type)) {
+  value_of("general.type", "model");
+  if (auto* name = std::get_if<std::string>(&value_of("general.name", options.name))) {
+    *name = gguf_model_name(*name, tokenizer);
+  }
+  return keys;
+}
+
+GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& config,
+                         GgufMetadata general, GgufMetadata tokenizer, GgufType type) {
+  GgufMetadata metadata = gguf_model_keys(architecture, config);
+  std::ranges::move(general, std::back_inserter(metadata));
+  metadata.emplace_back("general.file_type", file_type(type));
+  if (gguf_integers(type)) {
     metadata.emplace_back("general.quantization_version", std::uint32_t{2});
   }
-  for (auto& entry : tokenizer) {
-    metadata.push_back(std::move(entry));
-  }
+  std::ranges::move(tokenizer, std::back_inserter(metadata));
   return metadata;
 }
 
@@ -197,6 +202,7 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
   std::vector<GgufSource> sources;
   NamesByType others;
   const NamedTensors tensors = tensors_of(model, architecture);
+  require_finite(tensors, shown(path) + ": ");
   const std::string& head = head_of(tensors, architecture);
   MatrixImportance importance = importance_of(model, architecture, options.importance);
   for (const auto& [name, tensor] : tensors) {
@@ -212,7 +218,10 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
   GgufVocabulary vocabulary = options.tokenizer.empty()
                                   ? gguf_vocabulary(tokenizer, config.vocab_size)
                                   : GgufVocabulary{options.tokenizer};
-  write_gguf(path, metadata_of(architecture, config, std::move(vocabulary.keys), options), sources);
+  write_gguf(path,
+             metadata_of(architecture, config, general_keys(tokenizer, options),
+                         std::move(vocabulary.keys), options.type),
+             sources);
   add_warnings(architecture, others, vocabulary.warnings);
   return std::move(vocabulary.warnings);
 }

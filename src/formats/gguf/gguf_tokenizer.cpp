@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "formats/gguf/gguf_pre_tokenizer.h"
+#include "formats/gguf/gguf_vocabulary.h"
 #include "formats/tokenizers/piece_table.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
@@ -121,14 +122,26 @@ void respell_blanks(PieceTable& tokens, std::vector<float>& scores) {
   }
 }
 
-// Returns the step that puts the begin token before a text, or null.
+// Returns the step that puts the begin token before a text and the end token behind it, or null.
 Json template_of(const TokenizerKeys& keys, const PieceTable& tokens, bool otherwise) {
   if (!keys.flag("add_bos_token", otherwise)) {
     return nullptr;
   }
   require(tokens.begin >= 0, keys.at("bos_token_id"),
           ": is missing, but texts must begin with this token");
-  return template_json(tokens.name_of(tokens.begin), tokens.begin);
+  const NamedId end{tokens.name_of(tokens.end), tokens.end};
+  const bool has_end = keys.flag("add_eos_token", false) && tokens.end >= 0;
+  return template_json({tokens.name_of(tokens.begin), tokens.begin},
+                       has_end ? std::optional(end) : std::nullopt);
+}
+
+// Returns the tokens that are found in the text before any other step, as llama.cpp reads them.
+Json added_tokens_of(const PieceTable& tokens, std::string_view model_name) {
+  Json::List added = added_pieces_json(tokens).list();
+  for (Json& token : added) {
+    token["rstrip"] = is_phi3_name(model_name) && strips_in_phi3(token["content"].text());
+  }
+  return added;
 }
 
 Json split_by(std::string_view regex) {
@@ -169,18 +182,20 @@ Json written_merges(const TokenizerKeys& keys) {
   return result;
 }
 
-Json bpe_json(const TokenizerKeys& keys, const PieceTable& tokens) {
+Json bpe_json(const TokenizerKeys& keys, const PieceTable& tokens, const std::string& name) {
   const GgufPreTokenizer& pieces =
       gguf_pre_tokenizer(keys.at("pre"), keys.text("pre", kDefaultPieces));
-  Json root = {{"version", "1.0"}, {"added_tokens", added_pieces_json(tokens)}};
+  Json root = {{"version", "1.0"}, {"added_tokens", added_tokens_of(tokens, name)}};
   root["normalizer"] = pieces.nfc ? Json({{"type", "NFC"}}) : Json();
   root["pre_tokenizer"] = pre_tokenizer(pieces);
   root["post_processor"] = template_of(keys, tokens, pieces.begins);
   root["decoder"] = byte_level_json(true);
-  root["model"] = {{"type", "BPE"},
-                   {"ignore_merges", pieces.whole},
-                   {"vocab", piece_ids_json(tokens)},
-                   {"merges", written_merges(keys)}};
+  root["model"] = {
+      {"type", "BPE"},
+      {"unk_token", tokens.unknown < 0 ? Json() : Json(tokens.name_of(tokens.unknown))},
+      {"ignore_merges", pieces.whole},
+      {"vocab", piece_ids_json(tokens)},
+      {"merges", written_merges(keys)}};
   return root;
 }
 
@@ -206,12 +221,13 @@ void add_mark_steps(bool prefix, Json& root) {
   root["decoder"] = mark_decoder_json(prefix);
 }
 
-Json sentencepiece_json(const TokenizerKeys& keys, PieceTable& tokens, bool gemma) {
+Json sentencepiece_json(const TokenizerKeys& keys, PieceTable& tokens, const std::string& name,
+                        bool gemma) {
   std::vector<float> scores = read_scores(keys, tokens);
   if (gemma) {
     respell_blanks(tokens, scores);
   }
-  Json root = {{"version", "1.0"}, {"added_tokens", added_pieces_json(tokens)}};
+  Json root = {{"version", "1.0"}, {"added_tokens", added_tokens_of(tokens, name)}};
   add_mark_steps(keys.flag("add_space_prefix", true), root);
   root["post_processor"] = template_of(keys, tokens, true);
   root["model"] = {{"type", "BPE"},
@@ -223,9 +239,13 @@ Json sentencepiece_json(const TokenizerKeys& keys, PieceTable& tokens, bool gemm
   return root;
 }
 
-// Returns a warning about a file without a pre-tokenizer name; "" for others.
-std::string warning_about(const TokenizerKeys& keys) {
-  if (keys.text("pre", kDefaultPieces) != kDefaultPieces) {
+// Returns a warning about a file whose ids may differ from llama.cpp's or from those of its model;
+// "" for others.
+std::string warning_about(const TokenizerKeys& keys, const Json& root, bool bytes) {
+  if (is_null(root, "post_processor") && keys.flag("add_eos_token", false)) {
+    return keys.at("add_eos_token") + " is supported only with add_bos_token: no token ends texts";
+  }
+  if (!bytes || keys.text("pre", kDefaultPieces) != kDefaultPieces) {
     return "";
   }
   return keys.at("pre") +
@@ -241,13 +261,18 @@ std::unique_ptr<Tokenizer> gguf_tokenizer(const GgufFile& file) {
   const bool bytes = model == "gpt2";
   require(bytes || model == "llama", keys.at("model"), ": expected gpt2 or llama, got ",
           quoted_text(model));
-  const auto* name = std::get_if<std::string>(file.find_value("general.architecture"));
-  const bool gemma = name != nullptr && name->starts_with("gemma");
+  const auto text = [&](const char* key) {
+    const auto* value = std::get_if<std::string>(file.find_value(key));
+    return value == nullptr ? std::string() : *value;
+  };
+  const std::string name = text("general.name");
+  const bool gemma = text("general.architecture").starts_with("gemma");
   PieceTable tokens = read_tokens(keys, !bytes);
-  const Json root = bytes ? bpe_json(keys, tokens) : sentencepiece_json(keys, tokens, gemma);
+  const Json root =
+      bytes ? bpe_json(keys, tokens, name) : sentencepiece_json(keys, tokens, name, gemma);
   auto tokenizer = parse_tokenizer_json(root.dump(-1, Json::BadUtf8::refused), shown(file.path()),
                                         tokens.name_of(tokens.end));
-  tokenizer->set_warning(bytes ? warning_about(keys) : "");
+  tokenizer->set_warning(warning_about(keys, root, bytes));
   return tokenizer;
 }
 

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <set>
-#include <unordered_map>
 
+#include "base/keyed_hash.h"
+#include "base/lower_case.h"
 #include "base/printable.h"
 #include "formats/tokenizers/piece_table.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
+#include "formats/word_list.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/formats/gguf/gguf_tokenizer.h"
@@ -20,6 +24,7 @@ namespace headlight {
 namespace {
 
 constexpr std::string_view kWholeFile = "tokenizer.huggingface.json";
+constexpr std::string_view kChatTemplate = "tokenizer.chat_template";
 
 constexpr std::string_view kCannot = "gguf: this tokenizer cannot be expressed: ";
 constexpr float kScoreOfAdded = -1000;  // llama.cpp writes it but does not read it
@@ -74,10 +79,10 @@ bool has_known_normalizer(const Json& root) {
 
 // Returns merges that join the bytes of each character from left to right. Merges of different
 // characters do not interfere, because no first byte is a continuation byte.
-std::vector<std::string> merges_of_characters(const Tokenizer& tokenizer) {
+std::vector<std::string> merges_of_characters(const Tokenizer& tokenizer, Index vocab_size) {
   std::vector<std::string> merges;
   std::set<std::string> known;
-  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+  for (std::int32_t id = 0; id < std::min(tokenizer.vocab_size(), vocab_size); ++id) {
     const std::string bytes = tokenizer.token_bytes(id);
     for (std::size_t i = 1; tokenizer.special_name(id).empty() && i < bytes.size(); ++i) {
       const std::string merge = byte_name(bytes.substr(0, i)) + " " + byte_name(bytes.substr(i, 1));
@@ -129,7 +134,7 @@ Tokens tokens_of(const Tokenizer& tokenizer, const Json& root, Index vocab_size)
   return tokens;
 }
 
-GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root) {
+GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root, Index vocab_size) {
   const bool in_characters = tokenizer.kind() == "char";
   const std::string pieces = in_characters ? "gpt-2" : name_of_pieces(root);
   require(!pieces.empty() && has_known_normalizer(root), kCannot,
@@ -138,8 +143,10 @@ GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root) {
           "GPT-2, SmolLM, Llama 3 and Qwen 2");
   return {{"tokenizer.ggml.model", std::string("gpt2")},
           {"tokenizer.ggml.pre", pieces},
+          {"tokenizer.ggml.add_space_prefix", false},
           {"tokenizer.ggml.merges",
-           GgufArray(in_characters ? merges_of_characters(tokenizer) : merges_of_file(root))}};
+           GgufArray(in_characters ? merges_of_characters(tokenizer, vocab_size)
+                                   : merges_of_file(root))}};
 }
 
 // How a tokenizer turns blanks into marks.
@@ -189,7 +196,7 @@ std::optional<MarkStyle> mark_style(const Json& root) {
   return known && cuts_nothing(pieces) ? std::optional(MarkStyle{.prefix = prefix}) : std::nullopt;
 }
 
-using TokenPlaces = std::unordered_map<std::string_view, std::size_t>;
+using TokenPlaces = TextMap<std::size_t>;
 
 TokenPlaces places_of(const Json& vocab) {
   TokenPlaces places;
@@ -297,9 +304,6 @@ GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Token
     if (tokens.types[id] == kUserDefined && scores.makes(id) && marks_of(name) > 0) {
       tokens.names[id] = std::string(marks_of(name), ' ');
     }
-    if (tokens.types[id] == kUnknown) {
-      keys.emplace_back("tokenizer.ggml.unknown_token_id", static_cast<std::uint32_t>(id));
-    }
   }
   keys.emplace_back("tokenizer.ggml.scores", GgufArray(scores.take()));
   return keys;
@@ -318,6 +322,35 @@ std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& t
              : std::nullopt;
 }
 
+// Returns the chat templates: "default" under kChatTemplate, others under kChatTemplate.NAME.
+ChatTemplates chat_templates(const GgufFile& file) {
+  ChatTemplates templates;
+  for (const auto& [key, value] : file.metadata()) {
+    const auto* text = std::get_if<std::string>(&value);
+    const std::string_view rest =
+        std::string_view(key).substr(std::min(kChatTemplate.size(), key.size()));
+    if (text != nullptr && key.starts_with(kChatTemplate) && (rest.empty() || rest[0] == '.')) {
+      templates.set(rest.empty() ? ChatTemplates::kDefault : std::string(rest.substr(1)), *text);
+    }
+  }
+  return templates;
+}
+
+// As gguf-py writes them, with a list of the names other than "default".
+void add_chat_templates(const ChatTemplates& templates, GgufMetadata& keys) {
+  std::vector<std::string> names;
+  for (const auto& [name, source] : templates.by_name()) {
+    const bool is_default = name == ChatTemplates::kDefault;
+    keys.emplace_back(concat_text(kChatTemplate, is_default ? "" : "." + name), source);
+    if (!is_default) {
+      names.push_back(name);
+    }
+  }
+  if (!names.empty()) {
+    keys.emplace_back("tokenizer.chat_templates", GgufArray(names));
+  }
+}
+
 // Sets the chat template, and the tokens that begin, end and pad texts from the file's ids.
 void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   const auto special = [&](const char* key) {
@@ -333,9 +366,131 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   tokenizer.suggest_stop_tokens(special(kEndKeys[0]), std::move(ends));
   tokenizer.suggest_begin_of_text(special("bos_token_id"));
   tokenizer.set_padding(special("padding_token_id"));
-  if (const auto* text = std::get_if<std::string>(file.find_value("tokenizer.chat_template"))) {
-    tokenizer.set_chat_template(*text);
+  tokenizer.set_chat_template(chat_templates(file));
+}
+
+// Words in general.name by which llama.cpp chooses a tokenizer, and the place for a blank.
+constexpr auto kNamesOfTokenizers = std::to_array<std::pair<std::string_view, std::size_t>>(
+    {{"phi-3", 3}, {"phi3", 3}, {"modern-bert", 6}});
+constexpr std::string_view kKeepBlanksInPhi3 = "<unk> <s> <|endoftext|>";
+
+// True if blanks disappear only behind the tokens for which they do in Phi-3's tokenizer.
+bool strips_like_phi3(const Tokenizer& tokenizer) {
+  const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer);
+  std::size_t needed = 0;  // tokens without which llama.cpp does not load such a file
+  bool same = pipeline != nullptr;
+  for (std::size_t i = 0; same && i < pipeline->added_tokens().size(); ++i) {
+    const AddedToken& token = pipeline->added_tokens()[i];
+    same = token.rstrip == strips_in_phi3(token.content) && !token.lstrip && !token.single_word;
+    needed += token.content == "</s>" || !strips_in_phi3(token.content) ? 1 : 0;
   }
+  return same && needed == 4;
+}
+
+// Returns a tokenizer.json without the tokens from id `count` on and their merges.
+Json with_first_ids(Json root, Index count) {
+  Json vocab = Json::object();
+  for (const auto& [name, id] : root["model"]["vocab"].members()) {
+    if (id.integer() < count) {
+      vocab.add(name, id);
+    }
+  }
+  const TokenPlaces known = places_of(vocab);
+  Json merges = Json::array();
+  for (const Json& merge : root["model"]["merges"]) {
+    const auto [left, right] = merge_pair(merge, "model.merges");
+    if (known.contains(left) && known.contains(right) && known.contains(concat_text(left, right))) {
+      merges.push_back(merge);
+    }
+  }
+  Json added = Json::array();
+  for (const Json& token : root["added_tokens"]) {
+    if (token["id"].integer() < count) {
+      added.push_back(token);
+    }
+  }
+  root["model"]["vocab"] = vocab;
+  root["model"]["merges"] = merges;
+  root["added_tokens"] = added;
+  return root;
+}
+
+std::string unknown_name(const Json& root) {
+  const Json name = root["model"].value("unk_token", Json());
+  return name.is_string() ? name.text() : "";
+}
+
+// Adds the ids of the tokens that begin, end and pad texts.
+void add_special_keys(const Tokenizer& tokenizer, Index vocab_size, GgufVocabulary& result) {
+  const auto add = [&](const char* key, std::optional<std::int32_t> id) {
+    if (id && *id < vocab_size) {
+      result.keys.emplace_back(concat_text("tokenizer.ggml.", key),
+                               static_cast<std::uint32_t>(*id));
+    }
+  };
+  const std::vector<std::int32_t>& ends = tokenizer.stop_tokens();
+  add("bos_token_id", tokenizer.begin_token());
+  for (std::size_t i = 0; i < std::min(ends.size(), kEndKeys.size()); ++i) {
+    add(kEndKeys[i], ends[i]);
+  }
+  add("padding_token_id", tokenizer.padding());
+  result.keys.emplace_back("tokenizer.ggml.add_bos_token", tokenizer.prepends_begin_token());
+  const std::optional<std::int32_t> closing = tokenizer.closing_token();
+  if (closing && tokenizer.prepends_begin_token()) {
+    const bool is_end = !ends.empty() && *closing == ends.front();
+    result.keys.emplace_back("tokenizer.ggml.add_eos_token", is_end);
+    if (!is_end) {
+      result.warnings.push_back(concat_text("llama.cpp does not end prompts with ",
+                                            in_quotes(tokenizer.special_name(*closing))));
+    }
+  }
+  if (ends.size() > kEndKeys.size()) {
+    result.warnings.push_back(concat_text("GGUF has keys for ", kEndKeys.size(), " of the ",
+                                          ends.size(), " tokens that end a text"));
+  }
+}
+
+// Returns a warning about added tokens with a flag that llama.cpp does not have; "" without any.
+std::string flag_warning(const Json& added, const char* flag, std::string_view instead,
+                         const std::function<bool(const Json& token)>& counts) {
+  std::size_t count = 0;
+  std::string first;
+  for (const Json& token : added) {
+    if (token.value(flag, Json(false)) == Json(true) && counts(token)) {
+      first = count++ == 0 ? token["content"].text() : first;
+    }
+  }
+  return count == 0 ? ""
+                    : concat_text("llama.cpp ", instead, ": ", count, " tokens with ", flag, ", ",
+                                  in_quotes(first), " first, get other ids beside them");
+}
+
+// Names the steps of a tokenizer that llama.cpp does not have.
+void add_differences(const Tokenizer& tokenizer, const Json& root,
+                     const std::optional<MarkStyle>& marks, std::vector<std::string>& warnings) {
+  const auto add = [&](bool differs, std::string_view line) {
+    if (differs && !line.empty()) {
+      warnings.emplace_back(line);
+    }
+  };
+  const Json& added = root["added_tokens"];
+  const auto every = [](const Json&) { return true; };
+  add(is_step(root.value("normalizer", Json()), "NFC"),
+      "llama.cpp does not compose characters (NFC): decomposed letters and accents get other ids");
+  add(true, flag_warning(added, "lstrip", "keeps blanks before special tokens", every));
+  add(!strips_like_phi3(tokenizer),
+      flag_warning(added, "rstrip", "keeps blanks behind special tokens", every));
+  add(true, flag_warning(added, "single_word", "finds tokens inside words", every));
+  add(marks.has_value(),
+      flag_warning(added, "normalized", "finds all tokens in the text as it is written",
+                   [](const Json& token) { return token["special"] == Json(false); }));
+  add(marks && marks->differs,
+      "llama.cpp also puts a space before text that begins with one or follows a special token");
+  add(tokenizer.unknown().has_value(),
+      "llama.cpp drops characters without a token, for which this tokenizer has an unknown token");
+  add(splits_special_tokens(tokenizer),
+      "llama.cpp reads names of special tokens as tokens unless its caller says otherwise; "
+      "split_special_tokens is not kept");
 }
 
 // Returns the name of the token that ends a text; "" if the file has none.
@@ -360,45 +515,49 @@ std::unique_ptr<Tokenizer> read_gguf_vocabulary(const GgufFile& file) {
 }
 
 GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
-  const std::string file = to_tokenizer_json(tokenizer);
-  const Json root = parse_json(file, "tokenizer.json");
+  const Json file = parse_json(to_tokenizer_json(tokenizer), "tokenizer.json");
+  const bool fits = tokenizer.vocab_size() <= vocab_size;
+  const Json root = fits ? file : with_first_ids(file, vocab_size);
   Tokens tokens = tokens_of(tokenizer, root, vocab_size);
   const std::optional<MarkStyle> marks = mark_style(root);
   GgufVocabulary result{marks ? sentencepiece_keys(root["model"], *marks, tokens)
-                              : byte_level_keys(tokenizer, root)};
-  const auto add = [&](const char* key, GgufValue value) {
-    result.keys.emplace_back(concat_text("tokenizer.ggml.", key), std::move(value));
-  };
-  const auto id = [](std::int32_t token) { return static_cast<std::uint32_t>(token); };
-  add("tokens", GgufArray(std::move(tokens.names)));
-  add("token_type", GgufArray(std::move(tokens.types)));
-  if (const std::optional<std::int32_t> begin = tokenizer.begin_token()) {
-    add("bos_token_id", id(*begin));
+                              : byte_level_keys(tokenizer, root, vocab_size)};
+  add_special_keys(tokenizer, vocab_size, result);
+  const auto unknown = std::ranges::find(tokens.names, unknown_name(root));
+  if (unknown != tokens.names.end()) {
+    result.keys.emplace_back("tokenizer.ggml.unknown_token_id",
+                             static_cast<std::uint32_t>(unknown - tokens.names.begin()));
   }
-  const std::vector<std::int32_t>& ends = tokenizer.stop_tokens();
-  for (std::size_t i = 0; i < std::min(ends.size(), kEndKeys.size()); ++i) {
-    add(kEndKeys[i], id(ends[i]));
+  result.keys.emplace_back("tokenizer.ggml.tokens", GgufArray(std::move(tokens.names)));
+  result.keys.emplace_back("tokenizer.ggml.token_type", GgufArray(std::move(tokens.types)));
+  add_chat_templates(tokenizer.chat_template(), result.keys);
+  add_differences(tokenizer, root, marks, result.warnings);
+  if (!fits) {
+    result.warnings.push_back(concat_text("llama.cpp gets only the tokens with rows in the model: ",
+                                          tokenizer.vocab_size() - vocab_size, " tokens from id ",
+                                          vocab_size, " on are not written"));
   }
-  if (tokenizer.padding()) {
-    add("padding_token_id", id(*tokenizer.padding()));
-  }
-  add("add_bos_token", tokenizer.prepends_begin_token());
-  if (!tokenizer.chat_template().empty()) {
-    result.keys.emplace_back("tokenizer.chat_template", tokenizer.chat_template());
-  }
-  if (tokenizer.unknown()) {
-    add("unknown_token_id", id(*tokenizer.unknown()));
-  }
-  if (marks && marks->differs) {
-    result.warnings.emplace_back(
-        "llama.cpp also puts a space before text that begins with one or follows a special token");
-  }
-  if (ends.size() > kEndKeys.size()) {
-    result.warnings.push_back(concat_text("GGUF has keys for ", kEndKeys.size(), " of the ",
-                                          ends.size(), " tokens that end a text"));
-  }
-  result.keys.emplace_back(kWholeFile, root.dump(-1, Json::BadUtf8::refused));
+  result.keys.emplace_back(kWholeFile, file.dump(-1, Json::BadUtf8::refused));
   return result;
+}
+
+bool is_phi3_name(std::string_view name) {
+  const std::string lower = lower_case(name);
+  return lower.find("phi-3") != lower.npos || lower.find("phi3") != lower.npos;
+}
+
+bool strips_in_phi3(std::string_view token) { return !has_word(kKeepBlanksInPhi3, token); }
+
+std::string gguf_model_name(std::string name, const Tokenizer& tokenizer) {
+  if (strips_like_phi3(tokenizer)) {
+    return is_phi3_name(name) ? name : concat_text("Phi-3", name.empty() ? "" : " ", name);
+  }
+  for (const auto& [word, hyphen] : kNamesOfTokenizers) {
+    for (std::size_t at = 0; (at = lower_case(name).find(word)) != name.npos;) {
+      name.replace(at + hyphen, word[hyphen] == '-' ? 1 : 0, " ");
+    }
+  }
+  return name;
 }
 
 }  // namespace headlight

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/text/tokenizer.h"
@@ -17,7 +19,19 @@ struct GgufVocabulary {
 };
 
 // Returns the GGUF keys of a tokenizer, byte-level BPE or SentencePiece (its merges become scores),
-// for a model of `vocab_size` ids. Throws Error, "gguf: ...", if llama.cpp cannot express it.
+// for a model of `vocab_size` ids. Warnings name everything that changes ids in llama.cpp. Throws
+// Error, "gguf: ...", if llama.cpp cannot express the tokenizer.
 GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size);
+
+// llama.cpp finds tokenizers in general.name: with "phi-3", "phi3" or "modern-bert" in it, blanks
+// beside special tokens disappear, and files without certain tokens do not load.
+
+// Returns true for a name that llama.cpp reads as Phi-3's.
+bool is_phi3_name(std::string_view name);
+// True for a special token behind which Phi-3's tokenizer removes blanks.
+bool strips_in_phi3(std::string_view token);
+// Returns a general.name with which llama.cpp gives the ids of the tokenizer: `name`, with a blank
+// in such a word, or with "Phi-3" in front for tokenizers that strip blanks in the same way.
+std::string gguf_model_name(std::string name, const Tokenizer& tokenizer);
 
 }  // namespace headlight

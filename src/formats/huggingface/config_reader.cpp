@@ -6,7 +6,8 @@
 
 namespace headlight {
 
-ConfigReader::ConfigReader(const Json& object) : object_(object) {
+ConfigReader::ConfigReader(const Json& object, std::span<const KeyAlias> aliases)
+    : object_(object), aliases_(aliases) {
   require(object.is_object(), "expected a JSON object");
 }
 
@@ -19,14 +20,24 @@ ConfigReader ConfigReader::inside(const char* key) const {
   return reader;
 }
 
+std::string ConfigReader::spelled(const char* key) const {
+  const auto has = [&](const KeyAlias& other) {
+    const Json* value = other.key == key ? object_.find(other.alias) : nullptr;
+    return value != nullptr && !value->is_null();
+  };
+  const auto found = std::ranges::find_if(aliases_, has);
+  return std::string(found == aliases_.end() ? key : found->alias);
+}
+
 const Json* ConfigReader::find(const char* key) const {
-  const Json* found = is_null(key) ? nullptr : object_.find(key);
+  const Json* found = is_null(key) ? nullptr : object_.find(spelled(key));
+  asked_->add(prefix_ + key, false);
   asked_->add(name(key), found != nullptr);
   return found;
 }
 
 bool ConfigReader::is_null(const char* key) const {
-  const Json* found = object_.find(key);
+  const Json* found = object_.find(spelled(key));
   return found != nullptr && found->is_null();
 }
 
@@ -56,6 +67,11 @@ double ConfigReader::number(const char* key, double fallback) const {
 std::optional<bool> ConfigReader::boolean(const char* key) const {
   const Json* value = find(key, &Json::is_boolean, "true or false");
   return value == nullptr ? std::nullopt : std::optional<bool>(value->boolean());
+}
+
+bool ConfigReader::boolean(const char* key, bool fallback) const {
+  require_value(!fallback || !is_null(key), name(key), "expected true or false, got null");
+  return boolean(key).value_or(fallback);
 }
 
 std::string ConfigReader::text(const char* key, const std::string& fallback) const {

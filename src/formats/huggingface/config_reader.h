@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -11,18 +13,24 @@
 
 namespace headlight {
 
-// Reads members of one config.json. Errors name their keys. Only is_null() distinguishes null from
-// absent.
+// Another name of a key, which has priority: attribute_map in transformers' configurations.
+struct KeyAlias {
+  std::string_view alias;
+  std::string_view key;
+};
+
+// Reads members of one config.json. Errors name their keys. Only is_null() and the boolean() of
+// keys that are usually true distinguish null from absent.
 class ConfigReader {
  public:
   // Throws Error unless `object` is a JSON object.
-  explicit ConfigReader(const Json& object);
+  explicit ConfigReader(const Json& object, std::span<const KeyAlias> aliases = {});
   // Returns a reader of the object under a key. Error messages call its members "KEY.MEMBER".
   // Throws Error unless it is an object.
   ConfigReader inside(const char* key) const;
 
   // Returns the name of a member in messages.
-  std::string name(const char* key) const { return prefix_ + key; }
+  std::string name(const char* key) const { return prefix_ + spelled(key); }
   const AskedKeys& asked() const { return *asked_; }
   const Json* find(const char* key) const;
   bool is_null(const char* key) const;  // true if the key exists and is null
@@ -31,7 +39,8 @@ class ConfigReader {
              Index largest = kLargestSize) const;
   double number(const char* key, double fallback) const;
   std::optional<bool> boolean(const char* key) const;
-  bool boolean(const char* key, bool fallback) const { return boolean(key).value_or(fallback); }
+  // Throws Error for null if `fallback` is true: to transformers null is false, or an error.
+  bool boolean(const char* key, bool fallback) const;
   std::string text(const char* key, const std::string& fallback) const;
   // Returns the elements of a list; none if the key is missing. Throws Error unless all are of the
   // kind.
@@ -45,7 +54,11 @@ class ConfigReader {
   // value is of another kind.
   const Json* find(const char* key, bool (Json::*is_kind)() const, const char* kind) const;
 
+  // Returns the alias of a key if the object has it, else the key.
+  std::string spelled(const char* key) const;
+
   const Json& object_;
+  std::span<const KeyAlias> aliases_;
   std::string prefix_;
   std::shared_ptr<AskedKeys> asked_ = std::make_shared<AskedKeys>();
 };

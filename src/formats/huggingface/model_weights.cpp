@@ -38,23 +38,9 @@ std::string first_of(const std::vector<std::string>& names) {
                                : text;
 }
 
-// Returns the shape in the file of a tensor of a weight with this shape.
-Shape file_shape(const StoredTensor& stored, const Shape& shape) {
-  Shape result = shape;
-  result[0] = stored.file_rows > 0 ? stored.file_rows : stored.rows;
-  return stored.transposed ? Shape{result[1], result[0]} : result;
-}
-
 // True if all linear layers and norms have biases or none has, as in GPT-2's configuration.
 bool has_one_bias_key(const GptConfig& config) {
   return !config.qkv_bias && !config.attention_output_bias && !config.mlp_bias;
-}
-
-// Returns the name in files that use the prefix.
-std::string full_name(const std::string& name, const WeightLayout& layout) {
-  const bool of_head =
-      name == layout.head || (!layout.head_names.empty() && name.starts_with(layout.head_names));
-  return of_head ? name : std::string(layout.prefix) + name;
 }
 
 // Returns zeros for the biases of GPT-2 that a model without biases lacks.
@@ -69,13 +55,6 @@ NamedTensors zero_biases(const GptConfig& config, const WeightLayout& layout) {
     }
   }
   return biases;
-}
-
-// Returns the name of the token embedding or the head in a layout.
-std::string stored_name(Part part, const WeightLayout& layout) {
-  const Weight weight{
-      .name = part_name(part) + std::string(".weight"), .shape = {1, 1}, .part = part};
-  return layout.tensors_of(weight, {}).front().name;
 }
 
 // Returns the elements plus `shift`.
@@ -105,15 +84,6 @@ Tensor as_stored(const StoredTensor& stored, const Tensor& rows) {
   const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
   const Tensor result = shifted(reordered_rows(rows, back), stored.shift);
   return stored.transposed ? transpose(result) : result;
-}
-
-// Converts a tensor of the file to rows of a weight.
-Tensor as_ours(const StoredTensor& stored, const Tensor& x) {
-  Tensor rows = stored.transposed ? transpose(x) : x;
-  if (stored.file_rows > 0) {
-    rows = to_contiguous(slice(rows, 0, stored.file_begin, stored.file_begin + stored.rows));
-  }
-  return shifted(reordered_rows(rows, stored.order), -stored.shift);
 }
 
 // Returns the row of the file for each row of a weight.
@@ -155,6 +125,32 @@ Tensor reordered_rows(const Tensor& x, const RowOrder& order) {
   const Index rest = x.numel() / (order.outer * order.first * order.second);
   const Tensor parts = reshape(x, {order.outer, order.first, order.second, rest});
   return reshape(permute(parts, {0, 2, 1, 3}), x.shape());
+}
+
+Shape file_shape(const StoredTensor& stored, const Shape& shape) {
+  Shape result = shape;
+  result[0] = stored.file_rows > 0 ? stored.file_rows : stored.rows;
+  return stored.transposed ? Shape{result[1], result[0]} : result;
+}
+
+std::string full_name(const std::string& name, const WeightLayout& layout) {
+  const bool of_head =
+      name == layout.head || (!layout.head_names.empty() && name.starts_with(layout.head_names));
+  return of_head ? name : std::string(layout.prefix) + name;
+}
+
+std::string stored_name(Part part, const WeightLayout& layout) {
+  const Weight weight{
+      .name = part_name(part) + std::string(".weight"), .shape = {1, 1}, .part = part};
+  return layout.tensors_of(weight, {}).front().name;
+}
+
+Tensor as_ours(const StoredTensor& stored, const Tensor& x) {
+  Tensor rows = stored.transposed ? transpose(x) : x;
+  if (stored.file_rows > 0) {
+    rows = to_contiguous(slice(rows, 0, stored.file_begin, stored.file_begin + stored.rows));
+  }
+  return shifted(reordered_rows(rows, stored.order), -stored.shift);
 }
 
 NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout) {

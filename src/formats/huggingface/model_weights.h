@@ -15,6 +15,18 @@ namespace headlight {
 // Reorders rows from [outer, first, second, rest] to [outer, second, first, rest].
 Tensor reordered_rows(const Tensor& x, const RowOrder& order);
 
+// Returns the shape in the file of a tensor of a weight with this shape.
+Shape file_shape(const StoredTensor& stored, const Shape& shape);
+
+// Returns the name in files that use the prefix.
+std::string full_name(const std::string& name, const WeightLayout& layout);
+
+// Returns the name of the token embedding or the head in a layout, without the prefix.
+std::string stored_name(Part part, const WeightLayout& layout);
+
+// Converts a tensor of the file to rows of a weight.
+Tensor as_ours(const StoredTensor& stored, const Tensor& x);
+
 // Returns a model's tensors with the names and the layout of another program.
 NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout);
 

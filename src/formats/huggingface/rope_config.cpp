@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "formats/token_settings.h"
 #include "headlight/base/error.h"
 #include "headlight/nn/architecture.h"
 
@@ -13,13 +14,23 @@ namespace {
 
 constexpr const char* kUnscaled = "default";
 constexpr const char* kOriginal = "original_max_position_embeddings";
+constexpr const char* kOldRope = "rope_scaling";
+constexpr const char* kNewRope = "rope_parameters";
 
-// Returns the key of transformers 4 (rope_scaling, without theta) or 5; null if there is none.
+// Types of layers that may have rotations of their own.
+constexpr const char* kWhole = "full_attention";
+constexpr const char* kSliding = "sliding_attention";
+
+bool has_object(const ConfigReader& reader, const char* key) {
+  const Json* value = reader.find(key);
+  return value != nullptr && has_value(*value);
+}
+
+// Returns the key whose object transformers 5 takes: rope_scaling (transformers 4, without theta),
+// unless it is empty, else rope_parameters; null if both are empty.
 const char* parameters_key(const ConfigReader& reader) {
-  const bool has_new = reader.find("rope_parameters") != nullptr;
-  return reader.find("rope_scaling") != nullptr ? "rope_scaling"
-         : has_new                              ? "rope_parameters"
-                                                : nullptr;
+  const bool has_new = has_object(reader, kNewRope);
+  return has_object(reader, kOldRope) ? kOldRope : has_new ? kNewRope : nullptr;
 }
 
 // "su" is an old name of longrope.
@@ -52,12 +63,10 @@ double read_yarn_strength(const ConfigReader& parameters, double factor) {
                                                         : yarn_attention_factor(factor));
 }
 
-// Returns the factor of cosines and sines for longrope.
-double read_longrope_strength(const ConfigReader& parameters, const RopeOptions& rope) {
-  const auto original = static_cast<double>(rope.original_max_position_embeddings);
-  const double usual =
-      rope.factor <= 1 ? 1 : std::sqrt(1 + std::log(rope.factor) / std::log(original));
-  return parameters.number("attention_factor", usual);
+// Returns the usual factor of cosines and sines for longrope.
+double longrope_attention_factor(double factor, Index original) {
+  return factor <= 1 ? 1
+                     : std::sqrt(1 + std::log(factor) / std::log(static_cast<double>(original)));
 }
 
 Index turned_elements(double share, const std::string& key, Index head_width) {
@@ -67,9 +76,22 @@ Index turned_elements(double share, const std::string& key, Index head_width) {
   return turned == head_width ? 0 : turned;
 }
 
+// Length of the context before a scaling.
+struct OriginalLength {
+  Index usual = 0;
+  bool is_fixed = false;  // by a key outside of the parameters, which may not contradict it
+};
+
+OriginalLength read_original(const ConfigReader& reader, const RopeKeys& keys) {
+  const bool has_longrope = keys.longrope_original > 0;
+  const bool is_fixed = reader.find(kOriginal) != nullptr || has_longrope;
+  return {reader.size(kOriginal, has_longrope ? keys.longrope_original : keys.block_size),
+          is_fixed};
+}
+
 // Reads the parts of `rope` that the type of scaling has.
-void read_scaled(const ConfigReader& parameters, const RopeKeys& keys, Index original,
-                 RopeOptions& rope) {
+void read_scaled(const ConfigReader& parameters, const RopeKeys& keys,
+                 const OriginalLength& original, RopeOptions& rope) {
   const RopeOptions usual;
   const bool has_ratio = rope.scaling == RopeScaling::longrope;
   require_value(has_ratio || parameters.find("factor") != nullptr, parameters.name("factor"),
@@ -83,14 +105,17 @@ void read_scaled(const ConfigReader& parameters, const RopeKeys& keys, Index ori
     rope.beta_slow = parameters.number("beta_slow", usual.beta_slow);
     rope.truncate = parameters.boolean("truncate", true);
   }
-  rope.original_max_position_embeddings =
-      has_ratio ? original : parameters.size(kOriginal, original);
+  const Index length = parameters.size(kOriginal, original.usual);
+  require_value(!original.is_fixed || length == original.usual, parameters.name(kOriginal),
+                "expected ", original.usual, ", as outside of the object, got ", length);
+  rope.original_max_position_embeddings = length;
   rope.factor = parameters.number(
-      "factor", static_cast<double>(keys.block_size) / static_cast<double>(original));
+      "factor", static_cast<double>(keys.block_size) / static_cast<double>(length));
   if (rope.scaling == RopeScaling::longrope) {
     rope.short_factors = parameters.numbers("short_factor");
     rope.long_factors = parameters.numbers("long_factor");
-    rope.attention_factor = read_longrope_strength(parameters, rope);
+    rope.attention_factor =
+        parameters.number("attention_factor", longrope_attention_factor(rope.factor, length));
   }
   if (rope.scaling == RopeScaling::yarn) {
     rope.attention_factor = read_yarn_strength(parameters, rope.factor);
@@ -99,10 +124,9 @@ void read_scaled(const ConfigReader& parameters, const RopeKeys& keys, Index ori
                 "expected a number above 0, got ", rope.attention_factor);
 }
 
-// Reads one object of rope_parameters. `usual` has the values of missing keys; `original` is the
-// usual length of the original context.
+// Reads one object of parameters. `usual` has the values of missing keys.
 RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& usual,
-                                 const RopeKeys& keys, Index original) {
+                                 const RopeKeys& keys, const OriginalLength& original) {
   RopeOptions rope = usual;
   rope.theta = parameters.number("rope_theta", usual.theta);
   rope.scaling = read_scaling(parameters, keys.longrope_original > 0);
@@ -112,53 +136,77 @@ RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptio
   return rope;
 }
 
+// Reads the rotation of a type of layers, which must be one of whole heads.
+RopeOptions read_type_rope(const ConfigReader& parameters, const RopeOptions& usual,
+                           const RopeKeys& keys) {
+  require_value(parameters.number(keys.share, 1) == 1, parameters.name(keys.share),
+                "only 1 is supported");
+  return read_rope_parameters(parameters, usual, keys, {.usual = keys.block_size});
+}
+
+// Reads the rotation of the layers without a window. transformers 5 takes `truncate` from the
+// object around the types of layers, and merges rope_scaling into the parameters.
+RopeOptions read_whole_rope(const ConfigReader& reader, const RopeKeys& keys) {
+  RopeOptions rope{.theta = reader.number("rope_theta", keys.usual_theta)};
+  bool truncate = true;
+  if (has_object(reader, kNewRope)) {
+    const ConfigReader types = reader.inside(kNewRope);
+    const bool has_sliding = types.find(kSliding) != nullptr;
+    const bool has_whole = types.find(kWhole) != nullptr;
+    require_value(has_sliding || has_whole, kNewRope, "expected ", kWhole, " and ", kSliding);
+    truncate = types.boolean("truncate", true);
+    rope = has_whole ? read_type_rope(types.inside(kWhole), rope, keys) : rope;
+  }
+  if (has_object(reader, kOldRope)) {
+    const ConfigReader parameters = reader.inside(kOldRope);
+    require_value(parameters.find("rope_type") != nullptr, parameters.name("rope_type"),
+                  "is missing");
+    rope = read_type_rope(parameters, rope, keys);
+  }
+  require_value(rope.scaling != RopeScaling::yarn || rope.truncate == truncate, kNewRope,
+                "expected truncate = ", rope.truncate, " beside ", kWhole, ", as inside");
+  return rope;
+}
+
 }  // namespace
 
 void read_layer_ropes(const ConfigReader& reader, double usual_theta, double usual_local_theta,
                       GptConfig& config) {
-  constexpr const char* kKey = "rope_parameters";
   const RopeKeys keys{.block_size = config.block_size, .usual_theta = usual_theta};
-  const Json* parameters = reader.find(kKey);
-  const bool is_nested = parameters != nullptr && parameters->is_object();
-  const auto read = [&](const char* kind, const RopeOptions& usual) {
-    const bool has_kind = is_nested && reader.inside(kKey).find(kind) != nullptr;
-    return has_kind ? read_rope_parameters(reader.inside(kKey).inside(kind), usual, keys,
-                                           config.block_size)
-                    : usual;
-  };
-  config.rope =
-      read("full_attention", read_rope(reader, block_plan(config, 0).attention.head_width, keys));
-  const RopeOptions local = read("sliding_attention", {.theta = usual_local_theta});
-  require_value(local.scaling == RopeScaling::none && config.rope.width == 0, kKey,
-                "only whole heads, and windows without scaling, are supported");
+  config.rope = read_whole_rope(reader, keys);
+  RopeOptions local{.theta = usual_local_theta};
+  if (has_object(reader, kNewRope) && reader.inside(kNewRope).find(kSliding) != nullptr) {
+    local = read_type_rope(reader.inside(kNewRope).inside(kSliding), local, keys);
+  }
+  require_value(reader.number(keys.share, 1) == 1, keys.share, "only 1 is supported");
+  require_value(local.scaling == RopeScaling::none, kNewRope, "expected no scaling in ", kSliding);
   config.rope_local_theta = local.theta;
 }
 
 RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys) {
   RopeOptions rope{.theta = reader.number(keys.theta, keys.usual_theta)};
+  require_value(!reader.is_null(keys.share) || keys.usual_share == 1, keys.share,
+                "expected a number, got null");
   double share = reader.number(keys.share, keys.usual_share);
+  const OriginalLength original = read_original(reader, keys);
   if (const char* const key = parameters_key(reader); key != nullptr) {
     const ConfigReader parameters = reader.inside(key);
+    for (const char* type : {kWhole, kSliding}) {
+      require_value(parameters.find(type) == nullptr, parameters.name(type),
+                    "expected one rotation for all types of layers");
+    }
     share = parameters.number("partial_rotary_factor", share);
-    const bool has_longrope = keys.longrope_original > 0;
-    const Index original = has_longrope ? keys.longrope_original : keys.block_size;
-    rope = read_rope_parameters(parameters, rope, keys, reader.size(kOriginal, original));
+    rope = read_rope_parameters(parameters, rope, keys, original);
   }
   rope.width = turned_elements(share, reader.asked().key_of("rotary_pct"), head_width);
   return rope;
 }
 
-Json rope_parameters_json(const RopeOptions& rope, Index head_width) {
-  const bool is_scaled = rope.scaling != RopeScaling::none;
-  Json json{{"rope_type", is_scaled ? std::string(name_of(rope.scaling)) : kUnscaled},
-            {"rope_theta", rope.theta}};
-  if (rope.width > 0) {
-    json["partial_rotary_factor"] =
-        static_cast<double>(rope.width) / static_cast<double>(head_width);
-  }
-  if (is_scaled) {
-    json["factor"] = rope.factor;
-  }
+namespace {
+
+// Returns the keys of a scaling in the files of all versions.
+Json scaling_json(const RopeOptions& rope) {
+  Json json{{"rope_type", name_of(rope.scaling)}, {"factor", rope.factor}};
   if (rope.scaling == RopeScaling::llama3) {
     json["low_freq_factor"] = rope.low_freq_factor;
     json["high_freq_factor"] = rope.high_freq_factor;
@@ -180,11 +228,53 @@ Json rope_parameters_json(const RopeOptions& rope, Index head_width) {
   return json;
 }
 
+// Returns the value of rope_parameters.
+Json new_rope_json(const RopeOptions& rope, Index head_width) {
+  const bool is_scaled = rope.scaling != RopeScaling::none;
+  Json json = is_scaled ? scaling_json(rope) : Json{{"rope_type", kUnscaled}};
+  json["rope_theta"] = rope.theta;
+  if (rope.width > 0) {
+    json["partial_rotary_factor"] = rotary_share(rope, head_width);
+  }
+  return json;
+}
+
+// Returns the value of rope_scaling. Version 4 accepts exactly three keys for longrope and computes
+// the others. It refuses longer objects, which is right for other values.
+Json old_rope_json(const RopeOptions& rope, Index block_size) {
+  const Index original = rope.original_max_position_embeddings;
+  const double ratio = static_cast<double>(block_size) / static_cast<double>(original);
+  const bool is_usual = rope.attention_factor == longrope_attention_factor(ratio, original);
+  if (rope.scaling == RopeScaling::longrope && is_usual) {
+    return {{"type", "longrope"},
+            {"short_factor", rope.short_factors},
+            {"long_factor", rope.long_factors}};
+  }
+  return rope.scaling == RopeScaling::none ? Json() : scaling_json(rope);
+}
+
+}  // namespace
+
+double rotary_share(const RopeOptions& rope, Index head_width) {
+  return rope.width == 0 ? 1 : static_cast<double>(rope.width) / static_cast<double>(head_width);
+}
+
+Json rope_json(const GptConfig& config) {
+  const Index head_width = block_plan(config, 0).attention.head_width;
+  return {{"rope_theta", config.rope.theta},
+          {kOldRope, old_rope_json(config.rope, config.block_size)},
+          {kNewRope, new_rope_json(config.rope, head_width)}};
+}
+
 Json layer_ropes_json(const GptConfig& config) {
-  const Json rope = rope_parameters_json(config.rope, config.elements_of_head());
-  const double theta = config.rope_local_theta;
-  return {{"full_attention", rope},
-          {"sliding_attention", theta > 0 ? rope_parameters_json({.theta = theta}, 0) : rope}};
+  Json json = rope_json(config);
+  const Json whole = json[kNewRope];
+  const double theta = config.rope_local_theta > 0 ? config.rope_local_theta : config.rope.theta;
+  json[kNewRope] = {{kWhole, whole}, {kSliding, new_rope_json({.theta = theta}, 0)}};
+  if (config.rope.scaling == RopeScaling::yarn) {
+    json[kNewRope]["truncate"] = config.rope.truncate;
+  }
+  return json;
 }
 
 }  // namespace headlight

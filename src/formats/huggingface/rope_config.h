@@ -21,13 +21,16 @@ struct RopeKeys {
 RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys);
 
 // Reads config.rope and config.rope_local_theta of a model whose layers with a window have their
-// own rotation, without scaling. Needs block_size and head_width.
+// own rotation, without scaling. Needs block_size.
 void read_layer_ropes(const ConfigReader& reader, double usual_theta, double usual_local_theta,
                       GptConfig& config);
 
-// Returns the value of rope_parameters.
-Json rope_parameters_json(const RopeOptions& rope, Index head_width);
-// Returns the value of rope_parameters with an object for each type of layer.
+// Returns the rotated share of a head.
+double rotary_share(const RopeOptions& rope, Index head_width);
+// Returns the keys of a rotation for transformers 4 (rope_theta, rope_scaling) and 5
+// (rope_parameters).
+Json rope_json(const GptConfig& config);
+// Returns the same with an object for each type of layer in rope_parameters.
 Json layer_ropes_json(const GptConfig& config);
 
 }  // namespace headlight

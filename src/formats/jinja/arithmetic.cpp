@@ -65,6 +65,11 @@ Value float_arithmetic(std::string_view sign, double left, double right) {
                               : std::pow(left, right));
 }
 
+// Returns the kind of a list that is made from a list or tuple.
+ListKind plain_kind(const Value& value) {
+  return is_tuple_kind(value.list().kind) ? ListKind::tuple : ListKind::list;
+}
+
 Value repeated(Runtime& runtime, const Value& value, std::int64_t count) {
   const auto times = static_cast<std::size_t>(std::max<std::int64_t>(count, 0));
   if (value.is_text()) {
@@ -81,7 +86,7 @@ Value repeated(Runtime& runtime, const Value& value, std::int64_t count) {
   for (std::size_t i = 0; i < times && !once.empty(); ++i) {
     all.insert(all.end(), once.begin(), once.end());
   }
-  return runtime.list(std::move(all), value.list().kind);
+  return runtime.list(std::move(all), plain_kind(value));
 }
 
 // Joins the texts of two values. If one is safe, HTML in the other is escaped.
@@ -102,42 +107,10 @@ Value joined_values(Runtime& runtime, const Value& left, const Value& right) {
   Values all = elements(runtime.budget(), left);
   const Values more = elements(runtime.budget(), right);
   all.insert(all.end(), more.begin(), more.end());
-  return runtime.list(std::move(all), left.list().kind);
-}
-
-// Returns the text for %s or %d.
-std::string formatted(Runtime& runtime, char kind, const Value& value) {
-  if (kind == 's') {
-    return printed(runtime.budget(), value);
-  }
-  const double number = value.defined().number();
-  require(value.is_whole() || std::abs(number) < 9e18, "a number is too large");
-  return std::to_string(value.is_whole() ? value.whole() : static_cast<std::int64_t>(number));
+  return runtime.list(std::move(all), plain_kind(left));
 }
 
 }  // namespace
-
-std::string percent_format(Runtime& runtime, std::string_view pattern, const Arguments& arguments) {
-  runtime.budget().spend(pattern.size());
-  std::string out;
-  std::size_t next = 0;
-  for (std::size_t at = 0; (at = pattern.find('%')) != std::string_view::npos;) {
-    out += pattern.substr(0, at);
-    pattern.remove_prefix(at + 1);
-    require(!pattern.empty(), "a format ends within a placeholder");
-    const char kind = pattern[0];
-    pattern.remove_prefix(1);
-    if (kind == '%') {
-      out += '%';
-      continue;
-    }
-    require(kind == 's' || kind == 'd', "a format supports only %s, %d and %%");
-    require(next < arguments.values.size(), "a format has more placeholders than values");
-    out += formatted(runtime, kind, arguments.values[next++]);
-  }
-  require(next == arguments.values.size(), "a format has more values than placeholders");
-  return out += pattern;
-}
 
 Value arithmetic(Runtime& runtime, std::string_view sign, const Value& left, const Value& right) {
   if (sign == "~") {
@@ -146,6 +119,7 @@ Value arithmetic(Runtime& runtime, std::string_view sign, const Value& left, con
   left.defined();
   right.defined();
   if (left.is_number() && right.is_number()) {
+    require(!left.is_big() && !right.is_big(), "a whole number is outside the range of 64 bits");
     const bool divides = sign == "/" || sign == "//" || sign == "%";
     require(!divides || right.is_true(), "a division by zero");
     const bool has_whole_result =
@@ -154,22 +128,24 @@ Value arithmetic(Runtime& runtime, std::string_view sign, const Value& left, con
                             : float_arithmetic(sign, left.number(), right.number());
   }
   const auto repeats = [](const Value& value) {
-    return value.is_text() || (value.is_list() && value.is_sequence());
+    return value.is_text() || (value.is_list() && value.list().kind < ListKind::range);
   };
   if (sign == "*" && (repeats(left) || repeats(right)) && (left.is_whole() || right.is_whole())) {
     return repeats(left) ? repeated(runtime, left, right.whole())
                          : repeated(runtime, right, left.whole());
   }
   const bool are_texts = left.is_text() && right.is_text();
-  const bool are_lists = left.is_list() && right.is_list() && left.is_sequence() &&
-                         left.list().kind == right.list().kind;
+  const bool are_lists = left.is_list() && right.is_list() && left.list().kind < ListKind::range &&
+                         right.list().kind < ListKind::range &&
+                         is_tuple_kind(left.list().kind) == is_tuple_kind(right.list().kind);
   if (sign == "+" && (are_texts || are_lists)) {
     return joined_values(runtime, left, right);
   }
   if (sign == "%" && left.is_text()) {
-    const bool is_tuple = right.is_list() && right.list().kind == ListKind::tuple;
-    Arguments arguments{is_tuple ? right.list().values : Values{right}};
-    return runtime.text(percent_format(runtime, left.text(), arguments));
+    const bool is_tuple = right.is_list() && is_tuple_kind(right.list().kind);
+    return runtime.text(percent_format(runtime, left.text(),
+                                       is_tuple ? right.list().values : Values{right},
+                                       right.is_dict() ? &right.dict() : nullptr));
   }
   fail("there is no ", left.type_name(), " ", sign, " ", right.type_name());
 }

@@ -7,24 +7,24 @@ namespace headlight::jinja {
 namespace {
 
 template <class Part>
-Value dict_view(const Call& call, const Part& part) {
+Value dict_view(const Call& call, const char* name, const Part& part) {
   Values values;
   for (const auto& member : call.self.dict().members) {
     values.push_back(part(member));
   }
-  return call.runtime.list(std::move(values), ListKind::view);
+  return call.runtime.list({.values = std::move(values), .kind = ListKind::view, .name = name});
 }
 
 Value dict_items(const Call& call) {
-  return dict_view(call, [&](const auto& member) {
+  return dict_view(call, "dict_items", [&](const auto& member) {
     return call.runtime.list({member.first, member.second}, ListKind::tuple);
   });
 }
 Value dict_keys(const Call& call) {
-  return dict_view(call, [](const auto& member) { return member.first; });
+  return dict_view(call, "dict_keys", [](const auto& member) { return member.first; });
 }
 Value dict_values(const Call& call) {
-  return dict_view(call, [](const auto& member) { return member.second; });
+  return dict_view(call, "dict_values", [](const auto& member) { return member.second; });
 }
 
 Value dict_get(const Call& call) {

@@ -565,6 +565,12 @@ Value Evaluator::unary(const Node& node, Scope& scope) {
   if (node.text == "not") {
     return Value(!operand.is_true());
   }
+  if (operand.is_big()) {
+    const bool is_negative = operand.digits()[0] == '-';
+    return node.text == "+" ? operand
+                            : Value::whole_number(budget(), is_negative ? operand.digits().substr(1)
+                                                                        : "-" + operand.digits());
+  }
   return operand.is_float() && node.text == "-"
              ? Value(-operand.number())
              : arithmetic(runtime_, node.text, Value(std::int64_t{0}), operand);

@@ -21,15 +21,20 @@ Value case_filter(const Call& call) {
 
 // Capitalises the words between white space, hyphens and opening brackets.
 std::string title_words(std::string_view text) {
+  const auto is_inside = [](char32_t c) {
+    return !is_space(c) && std::u32string_view(U"-({[<").find(c) == std::u32string_view::npos;
+  };
   std::string out;
-  bool is_start = true;
-  for (std::string_view rest = text; !rest.empty();) {
-    const Utf8Character character = first_character(rest);
-    const std::string_view bytes = rest.substr(0, static_cast<std::size_t>(character.length));
-    out += is_start ? upper_text(bytes) : lower_case(bytes);
-    is_start = is_space(character.code_point) ||
-               std::string_view("-({[<").find(bytes) != std::string_view::npos;
-    rest.remove_prefix(bytes.size());
+  while (!text.empty()) {
+    const std::string_view after = stripped_of(text, Side::left, is_inside);
+    const std::string_view word = text.substr(0, text.size() - after.size());
+    const std::size_t first =
+        word.empty() ? 0 : static_cast<std::size_t>(first_character(word).length);
+    const std::size_t between =
+        after.empty() ? 0 : static_cast<std::size_t>(first_character(after).length);
+    out += upper_text(word.substr(0, first)) + lower_text(word.substr(first));
+    out += after.substr(0, between);
+    text = after.substr(between);
   }
   return out;
 }
@@ -99,12 +104,18 @@ Value to_int(const Call& call) {
     digits.remove_prefix(digits.starts_with('+') ? 1 : 0);
     const int base = static_cast<int>(call.whole_or(1, 10));
     require(base == 10, "int: expected base 10, got ", base);
-    if (const auto whole = read_number<std::int64_t>(digits)) {
-      return Value(*whole);
+    const bool is_whole = digits.find_first_not_of("0123456789", digits.starts_with('-') ? 1 : 0) ==
+                              std::string_view::npos &&
+                          digits.size() > (digits.starts_with('-') ? 1U : 0U);
+    if (is_whole) {
+      return Value::whole_number(call.budget(), std::string(digits));
     }
     const auto number = read_number<double>(digits);
     return number && std::abs(*number) < 9e18 ? Value(static_cast<std::int64_t>(*number))
                                               : otherwise;
+  }
+  if (input.is_big()) {
+    return input;
   }
   if (!input.is_number() || (input.is_float() && !(std::abs(input.number()) < 9e18))) {
     return otherwise;
@@ -126,12 +137,15 @@ Value to_float(const Call& call) {
 Value absolute(const Call& call) {
   const Value& input = call.self;
   const bool is_negative = input.defined().number() < 0;
+  if (is_negative && input.is_big()) {
+    return Value::whole_number(call.budget(), input.digits().substr(1));
+  }
   return is_negative ? arithmetic(call.runtime, "-", Value(std::int64_t{0}), input) : input;
 }
 
 // Returns the number that the decimal text with so many digits has.
 double rounded_decimal(double number, int digits) {
-  std::array<char, 64> text;
+  std::array<char, 1024> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
                                  std::chars_format::fixed, digits)
                        .ptr;
@@ -139,21 +153,55 @@ double rounded_decimal(double number, int digits) {
       std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
 }
 
+// Rounds to a multiple of `unit`, half to even.
+template <class Number, class Rest>
+Number rounded_to(Number number, Number unit, const Rest& rest_of) {
+  const Number rest = rest_of(number, unit);  // with the sign of the number
+  const Number size = rest < 0 ? -rest : rest;
+  const Number down = number - rest;
+  const bool is_odd = rest_of(down / unit, Number{2}) != 0;
+  const bool is_up = size > unit - size || (size == unit - size && is_odd);
+  return is_up ? down + (number < 0 ? -unit : unit) : down;
+}
+
+// Returns round(value, digits) of Python: a whole number stays one.
+Value rounded(const Value& value, std::int64_t digits) {
+  constexpr std::int64_t kMostDecimals = 330;
+  if (value.is_big() && digits >= 0) {
+    return value;
+  }
+  if (value.is_whole()) {
+    std::int64_t unit = 1;
+    for (std::int64_t i = digits; i < 0; ++i) {
+      if (__builtin_mul_overflow(unit, std::int64_t{10}, &unit)) {
+        return Value(std::int64_t{0});  // less than half of the unit, or not whole in 64 bits
+      }
+    }
+    return Value(rounded_to(value.whole(), unit, [](auto a, auto b) { return a % b; }));
+  }
+  const double number = value.number();
+  if (!std::isfinite(number) || digits >= kMostDecimals) {
+    return Value(number);
+  }
+  return digits >= 0 ? Value(rounded_decimal(number, static_cast<int>(digits)))
+                     : Value(digits < -308
+                                 ? std::copysign(0.0, number)
+                                 : rounded_to(number, std::pow(10.0, -digits),
+                                              [](double a, double b) { return std::fmod(a, b); }));
+}
+
 Value round_filter(const Call& call) {
   const std::int64_t digits = call.whole_or(0, 0);
   const std::string method = call.text_or(1, "common");
-  const double number = call.self.defined().number();
-  const double factor =
-      std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(digits, -300, 300)));
+  const Value& value = call.self.defined();
   if (method == "common") {
-    // Python rounds the decimal text, half to even.
-    return std::abs(number) < 1e15 && digits >= 0 && digits < 16
-               ? Value(rounded_decimal(number, static_cast<int>(digits)))
-               : Value(std::nearbyint(number * factor) / factor);
+    return rounded(value, digits);
   }
   require(method == "ceil" || method == "floor", "round: expected common, ceil or floor");
-  return Value((method == "ceil" ? std::ceil(number * factor) : std::floor(number * factor)) /
-               factor);
+  const double factor =
+      std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(digits, -300, 300)));
+  const double number = value.number() * factor;
+  return Value((method == "ceil" ? std::ceil(number) : std::floor(number)) / factor);
 }
 
 Value safe(const Call& call) { return Value::text(call.budget(), input_text(call), true); }
@@ -165,7 +213,12 @@ Value escape(const Call& call) {
 }
 
 Value format_filter(const Call& call) {
-  return call.runtime.text(percent_format(call.runtime, input_text(call), call.all));
+  Dict named;
+  for (const auto& [name, value] : call.all.named) {
+    named.set(call.budget(), call.runtime.text(name), value);
+  }
+  return call.runtime.text(percent_format(call.runtime, input_text(call), call.all.values,
+                                          named.members.empty() ? nullptr : &named));
 }
 
 }  // namespace
@@ -174,7 +227,7 @@ std::span<const Function> filters() {
   static constexpr Function kFilters[] = {
       {"trim", "chars", 0, trim},
       {"upper", "", 0, case_filter<upper_text>},
-      {"lower", "", 0, case_filter<lower_case>},
+      {"lower", "", 0, case_filter<lower_text>},
       {"capitalize", "", 0, case_filter<capitalized_text>},
       {"title", "", 0, case_filter<title_words>},
       {"replace", "old new count", 2, replace_filter},

@@ -70,7 +70,78 @@ Value range(const Call& call) {
       break;
     }
   }
-  return call.runtime.list(std::move(values));
+  return call.runtime.list(
+      {.values = std::move(values), .kind = ListKind::range, .range = {start, stop, step}});
+}
+
+// cycler(values ...): next() gives one after the other.
+class Cycler : public Object {
+ public:
+  explicit Cycler(Values values) : values_(std::move(values)) {}
+  const char* type_name() const override { return "cycler"; }
+  Value attribute(Runtime& runtime, const std::string& name) override;
+
+  Value next() {
+    const Value value = values_[place_];
+    place_ = (place_ + 1) % values_.size();
+    return value;
+  }
+  void reset() { place_ = 0; }
+
+ private:
+  Values values_;
+  std::size_t place_ = 0;
+};
+
+// next() or reset() of a cycler.
+class CyclerMethod : public Object {
+ public:
+  CyclerMethod(Cycler& cycler, bool resets) : cycler_(cycler), resets_(resets) {}
+  const char* type_name() const override { return "function"; }
+  bool is_callable() const override { return true; }
+  Value call(Runtime&, const Arguments&) override {
+    if (!resets_) {
+      return cycler_.next();
+    }
+    cycler_.reset();
+    return None{};
+  }
+
+ private:
+  Cycler& cycler_;
+  bool resets_;
+};
+
+Value Cycler::attribute(Runtime& runtime, const std::string& name) {
+  if (name == "current") {
+    return values_[place_];
+  }
+  const bool is_method = name == "next" || name == "reset";
+  return is_method ? Value(&runtime.make<CyclerMethod>(*this, name == "reset")) : Value();
+}
+
+Value make_cycler(const Call& call) {
+  require(!call.all.values.empty(), "cycler: expected values");
+  return Value(&call.runtime.make<Cycler>(call.all.values));
+}
+
+// joiner(separator): gives "" the first time it is called, then the separator.
+class Joiner : public Object {
+ public:
+  explicit Joiner(Value separator) : separator_(std::move(separator)) {}
+  const char* type_name() const override { return "joiner"; }
+  bool is_callable() const override { return true; }
+  Value call(Runtime& runtime, const Arguments&) override {
+    return std::exchange(is_used_, true) ? separator_ : runtime.text("");
+  }
+
+ private:
+  Value separator_;
+  bool is_used_ = false;
+};
+
+Value make_joiner(const Call& call) {
+  return Value(&call.runtime.make<Joiner>(call.value_or(0, call.runtime.text(", "))));
 }
 
 Value raise_exception(const Call& call) {
@@ -93,6 +164,8 @@ std::span<const Function> globals() {
       {"namespace", "*", 0, make_namespace},
       {"dict", "*", 0, make_dict},
       {"range", "start stop step", 1, range},
+      {"cycler", "*", 0, make_cycler},
+      {"joiner", "sep", 0, make_joiner},
       {"raise_exception", "message", 1, raise_exception},
       {"strftime_now", "format", 1, strftime_now},
   };

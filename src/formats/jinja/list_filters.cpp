@@ -31,11 +31,14 @@ Value attribute_or_self(const Call& call, const Value& value, std::size_t slot) 
   return has_path ? by_path(call.runtime, value, call.value(slot)) : value;
 }
 
+Value lowered(const Call& call, const Value& key, bool is_case_sensitive) {
+  return key.is_text() && !is_case_sensitive ? call.runtime.text(lower_text(key.text())) : key;
+}
+
 // Returns the key by which filters compare: texts in lower case, unless the case counts.
 Value sort_key(const Call& call, const Value& value, std::size_t attribute_slot,
                bool is_case_sensitive) {
-  Value key = attribute_or_self(call, value, attribute_slot);
-  return key.is_text() && !is_case_sensitive ? call.runtime.text(lower_case(key.text())) : key;
+  return lowered(call, attribute_or_self(call, value, attribute_slot), is_case_sensitive);
 }
 
 using Keyed = std::pair<Value, Value>;  // key, value
@@ -75,12 +78,35 @@ Value dict_sort(const Call& call) {
   std::vector<Keyed> all;
   for (const auto& [name, value] : call.self.dict().members) {
     const Value& key = by == "key" ? name : value;
-    const bool is_lowered = key.is_text() && !call.flag_or(0, false);
-    all.emplace_back(is_lowered ? call.runtime.text(lower_case(key.text())) : key,
+    all.emplace_back(lowered(call, key, call.flag_or(0, false)),
                      call.runtime.list({name, value}, ListKind::tuple));
   }
   sort_keyed(call, all, call.flag_or(2, false));
   return call.runtime.list(values_of(all));
+}
+
+// Returns the groups of elements whose attribute is equal, in the order of the attribute.
+Value group_by(const Call& call) {
+  const bool is_case_sensitive = call.flag_or(2, false);
+  const auto attribute_of = [&](const Value& value) {
+    const Value found = by_path(call.runtime, value, call.value(0));
+    return found.is_undefined() ? call.value_or(1, found) : found;
+  };
+  std::vector<Keyed> all;
+  for (const Value& value : elements(call.budget(), call.self)) {
+    all.emplace_back(lowered(call, attribute_of(value), is_case_sensitive), value);
+  }
+  sort_keyed(call, all, false);
+  Values groups;
+  for (auto begin = all.begin(), end = begin; begin != all.end(); begin = end) {
+    end = std::find_if(begin, all.end(), [&](const Keyed& one) {
+      return !equal(call.budget(), one.first, begin->first);
+    });
+    groups.push_back(
+        call.runtime.list({attribute_of(begin->second), call.runtime.list(values_of({begin, end}))},
+                          ListKind::group));
+  }
+  return call.runtime.list(std::move(groups));
 }
 
 Value unique(const Call& call) {
@@ -150,6 +176,47 @@ Value sum(const Call& call) {
     total = arithmetic(call.runtime, "+", total, attribute_or_self(call, value, 0));
   }
   return total;
+}
+
+// Returns rows of so many elements. Argument 1 fills the last row.
+Value batch(const Call& call) {
+  const std::int64_t size = call.value(0).whole();
+  require(size >= 1, "batch: expected rows of 1 or more, got ", size);
+  Values rows;
+  Values row;
+  const Values all = elements(call.budget(), call.self);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    row.push_back(all[i]);
+    if (std::ssize(row) < size && i + 1 < all.size()) {
+      continue;
+    }
+    const bool is_filled = call.given(1) && !call.value(1).is_none();
+    call.budget().spend(is_filled ? static_cast<std::size_t>(size) : 0, sizeof(Value));
+    row.resize(is_filled ? static_cast<std::size_t>(size) : row.size(), call.value_or(1, None{}));
+    rows.push_back(call.runtime.list(std::exchange(row, {})));
+  }
+  return call.runtime.list(std::move(rows), ListKind::generator);
+}
+
+// Returns so many columns, the first ones longer by one. Argument 1 fills the others.
+Value columns(const Call& call) {
+  const std::int64_t count = call.value(0).whole();
+  require(count >= 1 && count <= 100'000, "slice: expected 1 to 100000 columns, got ", count);
+  const Values all = elements(call.budget(), call.self);
+  const std::int64_t size = std::ssize(all) / count;
+  const std::int64_t longer = std::ssize(all) % count;
+  Values result;
+  auto begin = all.begin();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto end = begin + size + (i < longer ? 1 : 0);
+    Values column(begin, end);
+    if (i >= longer && call.given(1) && !call.value(1).is_none()) {
+      column.push_back(call.value(1));
+    }
+    result.push_back(call.runtime.list(std::move(column)));
+    begin = end;
+  }
+  return call.runtime.list(std::move(result), ListKind::generator);
 }
 
 Value to_list(const Call& call) { return call.runtime.list(elements(call.budget(), call.self)); }
@@ -222,6 +289,12 @@ std::span<const Function> list_filters() {
       {"length", "", 0, [](const Call& call) { return Value(length(call.budget(), call.self)); }},
       {"count", "", 0, [](const Call& call) { return Value(length(call.budget(), call.self)); }},
       {"join", "d attribute", 0, join_filter},
+      {"attr", "name", 1,
+       [](const Call& call) {  // no item of a dictionary
+         const bool has_it =
+             !call.self.is_dict() || find_method(call.self, call.text(0)) != nullptr;
+         return has_it ? attribute(call.runtime, call.self, call.text(0)) : Value();
+       }},
       {"first", "", 0, first},
       {"last", "", 0, last},
       {"list", "", 0, to_list},
@@ -229,6 +302,9 @@ std::span<const Function> list_filters() {
       {"reverse", "", 0, reverse},
       {"sort", "reverse case_sensitive attribute", 0, sort_filter},
       {"dictsort", "case_sensitive by reverse", 0, dict_sort},
+      {"groupby", "attribute default case_sensitive", 1, group_by},
+      {"batch", "linecount fill_with", 1, batch},
+      {"slice", "slices fill_with", 1, columns},
       {"unique", "case_sensitive attribute", 0, unique},
       {"min", "case_sensitive attribute", 0, extreme<false>},
       {"max", "case_sensitive attribute", 0, extreme<true>},

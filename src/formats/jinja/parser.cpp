@@ -238,9 +238,8 @@ class Parser {
 
   NodePtr parse_number(const Token& digits) const {
     if (digits.kind == TokenKind::integer) {
-      if (const auto whole = read_number<std::int64_t>(digits.text)) {
-        return constant(Value(*whole));
-      }
+      Budget budget;
+      return constant(Value::whole_number(budget, digits.text));
     } else if (const auto number = read_number<double>(digits.text)) {
       return constant(Value(*number));
     }

@@ -123,14 +123,22 @@ class PythonWriter {
 
  private:
   void write_list(const List& list) {
-    require(list.kind <= ListKind::tuple, "a view or generator cannot be printed: use | list");
-    const bool is_tuple = list.kind == ListKind::tuple;
+    require(list.kind != ListKind::generator, "a generator cannot be printed: use | list");
+    if (list.kind == ListKind::range) {
+      const auto [start, stop, step] = list.range;
+      return add(concat_text("range(", start, ", ", stop, step == 1 ? "" : ", ",
+                             step == 1 ? "" : std::to_string(step), ")"));
+    }
+    const bool is_view = list.kind == ListKind::view;
+    const bool is_tuple = is_tuple_kind(list.kind);
+    add(is_view ? list.name + "(" : "");
     add(is_tuple ? "(" : "[");
     for (std::size_t i = 0; i < list.values.size(); ++i) {
       add(i == 0 ? "" : ", ");
       write(list.values[i]);
     }
     add(is_tuple ? (list.values.size() == 1 ? ",)" : ")") : "]");
+    add(is_view ? ")" : "");
   }
 
   void write_dict(const Dict& dict) {
@@ -160,7 +168,7 @@ class JsonWriter {
     if (value.is_dict()) {
       return write_dict(value.dict());
     }
-    if (value.is_list() && value.list().kind <= ListKind::tuple) {
+    if (value.is_list() && value.list().kind < ListKind::range) {
       return write_list(value.list().values);
     }
     add(scalar(value));
@@ -177,9 +185,10 @@ class JsonWriter {
              : std::isinf(number) ? (number > 0 ? "Infinity" : "-Infinity")
                                   : text;
     }
-    require(value.is_none() || value.is_whole(), "a value of type ", value.type_name(),
-            " is not JSON");
+    require(value.is_none() || value.is_whole() || value.is_big(), "a value of type ",
+            value.type_name(), " is not JSON");
     return value.is_none()      ? "null"
+           : value.is_big()     ? value.digits()
            : value.is_integer() ? std::to_string(value.whole())
                                 : (value.is_true() ? "true" : "false");
   }
@@ -271,6 +280,7 @@ std::string printed(Budget& budget, const Value& value) {
     return value.is_undefined() ? ""
            : value.is_none()    ? "None"
            : value.is_float()   ? float_text(value.number())
+           : value.is_big()     ? value.digits()
            : value.is_integer() ? std::to_string(value.whole())
                                 : (value.is_true() ? "True" : "False");
   }

@@ -17,6 +17,14 @@ const Function* find_function(std::span<const Function> table, std::string_view 
   return found == table.end() ? nullptr : &*found;
 }
 
+const Function* find_filter(std::string_view name) {
+  const Function* filter = nullptr;
+  for (const auto& table : {filters(), list_filters(), text_filters()}) {
+    filter = filter == nullptr ? find_function(table, name) : filter;
+  }
+  return filter;
+}
+
 // A function as a value; of a method with its object.
 class FunctionObject : public Object {
  public:
@@ -115,6 +123,10 @@ std::optional<Value> plain_attribute(Runtime& runtime, const Value& object,
     const Value found = object.object().attribute(runtime, name);
     return found.is_undefined() ? std::nullopt : std::optional(found);
   }
+  if (object.is_list() && object.list().kind == ListKind::group &&
+      (name == "grouper" || name == "list")) {
+    return object.list().values[name == "list" ? 1 : 0];
+  }
   if (const Function* method = find_method(object, name)) {
     return function_value(runtime, *method, object);
   }
@@ -134,10 +146,12 @@ Value run(Runtime& runtime, const Function& function, const Value& self,
   return function.run(call);
 }
 
+bool has_filter(std::string_view name) { return find_filter(name) != nullptr; }
+bool has_test(std::string_view name) { return find_function(tests(), name) != nullptr; }
+
 Value apply_filter(Runtime& runtime, const std::string& name, const Value& input,
                    const Arguments& arguments) {
-  const Function* filter = find_function(filters(), name);
-  filter = filter == nullptr ? find_function(list_filters(), name) : filter;
+  const Function* filter = find_filter(name);
   if (filter == nullptr) {
     fail("there is no filter '", name, "'");
   }
@@ -227,8 +241,15 @@ Value slice(Runtime& runtime, const Value& object, const std::array<Value, 3>& p
     }
     at += step;
   }
+  if (object.is_list() && object.list().kind == ListKind::range) {
+    const auto [first, end, stride] = object.list().range;
+    return runtime.list({.values = std::move(chosen),
+                         .kind = ListKind::range,
+                         .range = {first + start * stride, first + stop * stride, stride * step}});
+  }
   if (!object.is_text()) {
-    return runtime.list(std::move(chosen), object.list().kind);
+    const bool is_tuple = is_tuple_kind(object.list().kind);
+    return runtime.list(std::move(chosen), is_tuple ? ListKind::tuple : ListKind::list);
   }
   std::string text;
   for (const Value& character : chosen) {

@@ -25,6 +25,7 @@ class Runtime {
   Value list(Values values, ListKind kind = ListKind::list) {
     return Value::list(budget_, {std::move(values), kind});
   }
+  Value list(List list) { return Value::list(budget_, std::move(list)); }
   // Creates an object that lives until the end of the rendering, so that values may refer to each
   // other in circles.
   template <class T, class... Parts>
@@ -80,6 +81,7 @@ std::span<const Function> text_methods();
 std::span<const Function> container_methods();  // of dictionaries, lists and tuples
 std::span<const Function> filters();
 std::span<const Function> list_filters();  // filters on several elements
+std::span<const Function> text_filters();  // filters that lay out texts
 std::span<const Function> tests();
 std::span<const Function> globals();
 
@@ -89,6 +91,8 @@ Value run(Runtime& runtime, const Function& function, const Value& self,
           const Arguments& arguments);
 Value apply_filter(Runtime& runtime, const std::string& name, const Value& input,
                    const Arguments& arguments);
+bool has_filter(std::string_view name);
+bool has_test(std::string_view name);
 bool apply_test(Runtime& runtime, const std::string& name, const Value& input,
                 const Arguments& arguments);
 // Calls a macro or function.
@@ -108,8 +112,11 @@ Value arithmetic(Runtime& runtime, std::string_view sign, const Value& left, con
 // left OPERATOR right, for == != < <= > >= in not in.
 bool compare(Runtime& runtime, std::string_view sign, const Value& left, const Value& right);
 bool contains(Runtime& runtime, const Value& container, const Value& element);
-// Returns `pattern` with %s and %d replaced. Throws Error for other placeholders.
-std::string percent_format(Runtime& runtime, std::string_view pattern, const Arguments& arguments);
+// Return a pattern with its placeholders replaced, as "%.2f" % value and "{:.2f}".format(value) do.
+// `named`: values of placeholders like %(name)s; null: none. Throw Error for other placeholders.
+std::string percent_format(Runtime& runtime, std::string_view pattern, const Values& values,
+                           const Dict* named);
+std::string brace_format(Runtime& runtime, std::string_view pattern, const Arguments& arguments);
 // Returns the place of the first `part` in `text` from byte `from`, or npos, in linear time.
 std::size_t find_text(Budget& budget, std::string_view text, std::string_view part,
                       std::size_t from = 0);

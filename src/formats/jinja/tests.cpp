@@ -16,6 +16,11 @@ Value is_bool(const Call& call) {
   return Value(call.self.is_boolean() && call.self.is_true() == kValue);
 }
 
+template <bool (*kIs)(std::string_view)>
+Value is_case(const Call& call) {
+  return Value(kIs(printed(call.budget(), call.self)));
+}
+
 // Compares with a sign of one or two characters.
 template <char kFirst, char kSecond>
 Value is_compared(const Call& call) {
@@ -46,10 +51,16 @@ std::span<const Function> tests() {
       {"boolean", "", 0, is_type<&Value::is_boolean>},
       {"true", "", 0, is_bool<true>},
       {"false", "", 0, is_bool<false>},
-      {"integer", "", 0, is_type<&Value::is_integer>},
+      {"integer", "", 0,
+       [](const Call& call) { return Value(call.self.is_integer() || call.self.is_big()); }},
       {"float", "", 0, is_type<&Value::is_float>},
       {"number", "", 0, is_type<&Value::is_number>},
       {"string", "", 0, is_type<&Value::is_text>},
+      {"lower", "", 0, is_case<is_lower_text>},
+      {"upper", "", 0, is_case<is_upper_text>},
+      {"escaped", "", 0, is_type<&Value::is_safe_text>},
+      {"filter", "", 0, [](const Call& call) { return Value(has_filter(call.self.text())); }},
+      {"test", "", 0, [](const Call& call) { return Value(has_test(call.self.text())); }},
       {"mapping", "", 0, is_type<&Value::is_dict>},
       {"iterable", "", 0, is_type<&Value::is_iterable>},
       {"sequence", "", 0, is_type<&Value::is_sequence>},

@@ -1,31 +1,152 @@
 #include "formats/jinja/text_case.h"
 
+#include "formats/tokenizers/bert_characters.h"
+
 namespace headlight::jinja {
+namespace {
+
+enum class Letter : std::uint8_t { upper, lower, title };
+
+// Returns the other case of a letter in runs of CaseTable; the letter itself if it has none.
+char32_t other_case(std::span<const std::uint32_t> runs, char32_t letter) {
+  std::size_t low = 0;
+  std::size_t high = runs.size() / 4;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    runs[middle * 4] <= letter ? low = middle + 1 : high = middle;
+  }
+  if (low == 0) {
+    return letter;
+  }
+  const std::span<const std::uint32_t> run = runs.subspan((low - 1) * 4, 4);
+  const std::uint32_t distance = letter - run[0];
+  const bool is_inside = distance % run[2] == 0 && distance / run[2] < run[1];
+  return is_inside ? letter + run[3] : letter;
+}
+
+// Returns the letters that one becomes; none if it is not in the table.
+std::span<const std::uint32_t> several(std::span<const std::uint32_t> table, char32_t letter) {
+  for (std::size_t i = 0; i < table.size() && table[i] <= letter; i += 2 + table[i + 1]) {
+    if (table[i] == letter) {
+      return table.subspan(i + 2, table[i + 1]);
+    }
+  }
+  return {};
+}
+
+void append_changed(char32_t letter, Letter wanted, std::string& out) {
+  const CaseTable& table = case_table();
+  std::span<const std::uint32_t> letters;
+  if (wanted != Letter::lower && letter >= 0x80) {
+    letters = wanted == Letter::title ? several(table.title, letter) : letters;
+    letters = letters.empty() ? several(table.long_upper, letter) : letters;
+  }
+  if (letters.empty()) {
+    append_utf8(other_case(wanted == Letter::lower ? table.lower : table.upper, letter), out);
+  }
+  for (const std::uint32_t one : letters) {
+    append_utf8(one, out);
+  }
+}
+
+bool is_lower(char32_t c) {
+  const CaseTable& table = case_table();
+  const bool has_upper = other_case(table.upper, c) != c || !several(table.long_upper, c).empty();
+  return (has_upper && other_case(table.lower, c) == c) || is_among(table.only_lower, c);
+}
+
+// True for letters of upper and title case.
+bool is_raised(char32_t c) {
+  constexpr char32_t kDottedI = 0x130;  // becomes two characters in lower case
+  return c == kDottedI || other_case(case_table().lower, c) != c ||
+         is_among(case_table().only_upper, c);
+}
+
+bool is_upper(char32_t c) {
+  const CaseTable& table = case_table();
+  return is_raised(c) && other_case(table.upper, c) == c && several(table.long_upper, c).empty();
+}
+
+bool is_cased(char32_t c) { return is_lower(c) || is_raised(c); }
+
+// True for the most frequent characters that a word may have between its letters.
+bool is_ignorable(char32_t c) {
+  constexpr std::u32string_view kSigns = U"'.:^`\u00A8\u00AD\u00AF\u00B4\u00B7\u00B8\u2018\u2019";
+  return kSigns.find(c) != kSigns.npos || is_among(bert_characters().marks, c);
+}
+
+// True for a sigma that ends a word: its lower case is another letter.
+bool is_final_sigma(std::string_view before, std::string_view after) {
+  before = stripped_of(before, Side::right, is_ignorable);
+  after = stripped_of(after, Side::left, is_ignorable);
+  return !before.empty() &&
+         is_cased(first_character(before.substr(before.size() - last_length(before))).code_point) &&
+         (after.empty() || !is_cased(first_character(after).code_point));
+}
+
+// Changes each letter to the case wanted(letter before it or 0).
+template <class Wanted>
+std::string changed(std::string_view text, const Wanted& wanted) {
+  constexpr char32_t kSigma = 0x3A3;
+  std::string out;
+  char32_t before = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Character character = first_character(text.substr(at));
+    const std::size_t end = at + static_cast<std::size_t>(character.length);
+    const Letter letter = wanted(before);
+    before = character.code_point;
+    if (before == kSigma && letter == Letter::lower &&
+        is_final_sigma(text.substr(0, at), text.substr(end))) {
+      out += "\u03C2";
+    } else if (before == 0x130 && letter == Letter::lower) {
+      out += "i\u0307";
+    } else {
+      append_changed(before, letter, out);
+    }
+    at = end;
+  }
+  return out;
+}
+
+// True if the text has characters that are `wanted`, and none that is `other`.
+template <class Wanted, class Other>
+bool has_only(std::string_view text, const Wanted& wanted, const Other& other) {
+  bool found = false;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    if (other(character.code_point)) {
+      return false;
+    }
+    found = found || wanted(character.code_point);
+    text.remove_prefix(static_cast<std::size_t>(character.length));
+  }
+  return found;
+}
+
+}  // namespace
 
 std::string upper_text(std::string_view text) {
-  std::string upper(text);
-  for (char& letter : upper) {
-    letter = is_lower_letter(letter) ? static_cast<char>(letter - 'a' + 'A') : letter;
-  }
-  return upper;
+  return changed(text, [](char32_t) { return Letter::upper; });
+}
+
+std::string lower_text(std::string_view text) {
+  return changed(text, [](char32_t) { return Letter::lower; });
 }
 
 std::string capitalized_text(std::string_view text) {
-  return upper_text(text.substr(0, 1)) +
-         lower_case(text.substr(std::min<std::size_t>(1, text.size())));
+  return changed(text, [](char32_t before) { return before == 0 ? Letter::title : Letter::lower; });
 }
 
 std::string title_text(std::string_view text) {
-  std::string title;
-  bool is_inside = false;
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    const std::string_view bytes = text.substr(0, static_cast<std::size_t>(character.length));
-    title += is_inside ? lower_case(bytes) : upper_text(bytes);
-    is_inside = is_letter(character.code_point);
-    text.remove_prefix(bytes.size());
-  }
-  return title;
+  return changed(text,
+                 [](char32_t before) { return is_cased(before) ? Letter::lower : Letter::title; });
+}
+
+bool is_lower_text(std::string_view text) { return has_only(text, is_lower, is_raised); }
+
+bool is_upper_text(std::string_view text) {
+  return has_only(text, is_upper,
+                  [](char32_t c) { return is_lower(c) || (is_raised(c) && !is_upper(c)); });
 }
 
 std::string stripped_by(const Call& call, std::string_view text, Side side) {

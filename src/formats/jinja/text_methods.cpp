@@ -190,20 +190,14 @@ Value remove_suffix(const Call& call) {
   return call.runtime.text(text.substr(0, text.size() - (has_it ? call.text(0).size() : 0)));
 }
 
-// Replaces {}. Other fields are refused.
 Value format(const Call& call) {
-  std::string out;
-  std::size_t next = 0;
-  std::string_view rest = call.self.text();
-  call.budget().spend(rest.size());
-  for (std::size_t at = 0; (at = rest.find_first_of("{}")) != std::string_view::npos;) {
-    require(rest.substr(at, 2) == "{}", "format: only the field {} is supported");
-    require(next < call.all.values.size(), "format: there is no argument ", next);
-    out += rest.substr(0, at);
-    out += printed(call.budget(), call.all.values[next++].defined());
-    rest.remove_prefix(at + 2);
-  }
-  return call.runtime.text(out += rest);
+  return call.runtime.text(brace_format(call.runtime, call.self.text(), call.all));
+}
+
+template <bool (*kIs)(std::string_view)>
+Value has_case(const Call& call) {
+  call.budget().spend(call.self.text().size());
+  return Value(kIs(call.self.text()));
 }
 
 }  // namespace
@@ -222,7 +216,7 @@ std::span<const Function> text_methods() {
       {"join", "iterable", 1, join},
       {"format", "*", 0, format},
       {"upper", "", 0, change_case<upper_text>},
-      {"lower", "", 0, change_case<lower_case>},
+      {"lower", "", 0, change_case<lower_text>},
       {"title", "", 0, change_case<title_text>},
       {"capitalize", "", 0, change_case<capitalized_text>},
       {"find", "sub", 1, find},
@@ -230,6 +224,8 @@ std::span<const Function> text_methods() {
       {"count", "sub", 1, count},
       {"removeprefix", "prefix", 1, remove_prefix},
       {"removesuffix", "suffix", 1, remove_suffix},
+      {"islower", "", 0, has_case<is_lower_text>},
+      {"isupper", "", 0, has_case<is_upper_text>},
       {"isspace", "", 0, all_are<is_space>},
       {"isdigit", "", 0, all_are<is_number_character>},
       {"isalpha", "", 0, all_are<is_letter>},

@@ -1,13 +1,16 @@
 #include "formats/jinja/value.h"
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "base/read_number.h"
 #include "headlight/base/utf8.h"
 
 namespace headlight::jinja {
 namespace {
 
-constexpr std::size_t kShare = 32;  // bytes that a shared value adds to its contents
+constexpr std::size_t kMostDigits = 4300;  // as in Python
+constexpr std::size_t kShare = 32;         // bytes that a shared value adds to its contents
 
 std::size_t depth_of(const Value& value) {
   return value.is_list() ? value.list().depth : value.is_dict() ? value.dict().depth : 0;
@@ -27,7 +30,11 @@ bool equal_dicts(Budget& budget, const Dict& a, const Dict& b) {
 }
 
 bool equal_numbers(const Value& a, const Value& b) {
-  return a.is_whole() && b.is_whole() ? a.whole() == b.whole() : a.number() == b.number();
+  if (a.is_float() || b.is_float()) {
+    return a.number() == b.number();
+  }
+  return a.is_big() || b.is_big() ? a.is_big() && b.is_big() && a.digits() == b.digits()
+                                  : a.whole() == b.whole();
 }
 
 }  // namespace
@@ -67,8 +74,24 @@ Value Value::dict(Budget& budget, Dict dict) {
   return value;
 }
 
+Value Value::whole_number(Budget& budget, const std::string& digits) {
+  if (const auto small = read_number<std::int64_t>(digits)) {
+    return Value(*small);
+  }
+  const std::size_t sign = digits.starts_with('-') ? 1 : 0;
+  const std::size_t first = std::min(digits.find_first_not_of('0', sign), digits.size());
+  if (first > sign) {
+    return whole_number(budget, digits.substr(0, sign) + digits.substr(first));
+  }
+  require(digits.size() <= kMostDigits, "a number has more than ", kMostDigits, " digits");
+  budget.spend(digits.size() + kShare);
+  Value value;
+  value.held_ = std::make_shared<const BigNumber>(BigNumber{digits});
+  return value;
+}
+
 bool Value::is_sequence() const {
-  const bool is_indexed = is_list() && list().kind <= ListKind::tuple;
+  const bool is_indexed = is_list() && list().kind <= ListKind::range;
   return is_text() || is_dict() || is_undefined() || is_indexed;
 }
 
@@ -79,11 +102,12 @@ const char* Value::type_name() const {
     return object().type_name();
   }
   if (is_list()) {
-    static constexpr const char* kKinds[] = {"list", "tuple", "view", "generator"};
+    static constexpr const char* kKinds[] = {"list",  "tuple", "tuple",
+                                             "range", "view",  "generator"};
     return kKinds[static_cast<std::size_t>(list().kind)];
   }
-  static constexpr const char* kNames[] = {"undefined value", "None", "bool", "int",
-                                           "float",           "str",  "list", "dict"};
+  static constexpr const char* kNames[] = {
+      "undefined value", "None", "bool", "int", "float", "str", "list", "dict", "object", "int"};
   return kNames[held_.index()];
 }
 
@@ -104,11 +128,19 @@ const T& Value::get(const char* expected) const {
 }
 
 std::int64_t Value::whole() const {
+  require(!is_big(), "the number ", is_big() ? digits() : "", " is outside the range of 64 bits");
   return is_boolean() ? std::int64_t{std::get<bool>(held_)} : get<std::int64_t>("whole number");
 }
 
 double Value::number() const {
+  if (is_big()) {
+    return std::strtod(digits().c_str(), nullptr);
+  }
   return is_whole() ? static_cast<double>(whole()) : get<double>("number");
+}
+
+const std::string& Value::digits() const {
+  return get<std::shared_ptr<const BigNumber>>("whole number")->digits;
 }
 
 const std::string& Value::text() const { return get<std::shared_ptr<const Text>>("text")->text; }
@@ -127,8 +159,8 @@ bool Value::is_true() const {
 }
 
 const Value* Dict::find(Budget& budget, const Value& key) const {
-  require(!key.is_dict() && !(key.is_list() && key.list().kind == ListKind::list),
-          "a value of type ", key.type_name(), " is no key of a dictionary");
+  require(!key.is_dict() && !(key.is_list() && !is_tuple_kind(key.list().kind)), "a value of type ",
+          key.type_name(), " is no key of a dictionary");
   const auto found = std::find_if(members.begin(), members.end(), [&](const auto& member) {
     return equal(budget, member.first, key);
   });
@@ -169,9 +201,10 @@ Value value_of(Budget& budget, const Json& json) {
     }
     return Value::dict(budget, std::move(dict));
   }
-  require(json.is_integer() || !json.is_natural(), "the number ", json.dump(),
-          " is outside the range of whole numbers");
-  return json.is_integer() ? Value(std::int64_t{json.integer()}) : Value(json.number());
+  const bool is_big = json.is_natural() || json.digits() != nullptr;
+  return json.is_integer() ? Value(std::int64_t{json.integer()})
+         : is_big          ? Value::whole_number(budget, json.dump())
+                           : Value(json.number());
 }
 
 bool equal(Budget& budget, const Value& a, const Value& b) {
@@ -187,10 +220,12 @@ bool equal(Budget& budget, const Value& a, const Value& b) {
   if (a.is_list() && b.is_list()) {
     const List& left = a.list();
     const List& right = b.list();
-    return left.kind == right.kind &&
-           std::equal(left.values.begin(), left.values.end(), right.values.begin(),
-                      right.values.end(),
-                      [&](const Value& x, const Value& y) { return equal(budget, x, y); });
+    const bool same_kind =
+        is_tuple_kind(left.kind) ? is_tuple_kind(right.kind) : left.kind == right.kind;
+    return same_kind && std::equal(left.values.begin(), left.values.end(), right.values.begin(),
+                                   right.values.end(), [&](const Value& x, const Value& y) {
+                                     return equal(budget, x, y);
+                                   });
   }
   if (a.is_dict() && b.is_dict()) {
     return equal_dicts(budget, a.dict(), b.dict());
@@ -205,6 +240,16 @@ bool less(Budget& budget, const Value& a, const Value& b) {
   budget.step();
   if (a.is_whole() && b.is_whole()) {
     return a.whole() < b.whole();
+  }
+  if (a.is_big() && b.is_big()) {
+    const bool a_minus = a.digits()[0] == '-';
+    const bool b_minus = b.digits()[0] == '-';
+    const auto size_of = [](const Value& value) {
+      return std::pair(value.digits().size(), std::string_view(value.digits()));
+    };
+    return a_minus != b_minus ? a_minus
+           : a_minus          ? size_of(b) < size_of(a)
+                              : size_of(a) < size_of(b);
   }
   if (a.defined().is_number() && b.defined().is_number()) {
     return a.number() < b.number();

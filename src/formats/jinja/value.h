@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,13 +35,18 @@ struct Text {
   bool is_safe = false;
 };
 
+// A whole number beyond 64 bits. It is printed and compared, but not computed with.
+struct BigNumber {
+  std::string digits;  // with the sign of a negative one
+};
+
 using Values = std::vector<Value>;
 
 class Value {
  public:
-  using Held =
-      std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const Text>,
-                   std::shared_ptr<const List>, std::shared_ptr<const Dict>, Object*>;
+  using Held = std::variant<Undefined, None, bool, std::int64_t, double,
+                            std::shared_ptr<const Text>, std::shared_ptr<const List>,
+                            std::shared_ptr<const Dict>, Object*, std::shared_ptr<const BigNumber>>;
 
   Value() = default;
   Value(None none) : held_(none) {}
@@ -53,6 +59,8 @@ class Value {
   static Value text(Budget& budget, std::string text, bool is_safe = false);
   static Value list(Budget& budget, List list);
   static Value dict(Budget& budget, Dict dict);
+  // Returns a whole number of any size: digits, perhaps after a minus.
+  static Value whole_number(Budget& budget, const std::string& digits);
 
   bool is_undefined() const { return holds<Undefined>(); }
   bool is_none() const { return holds<None>(); }
@@ -66,16 +74,18 @@ class Value {
   bool is_list() const { return holds<std::shared_ptr<const List>>(); }
   bool is_dict() const { return holds<std::shared_ptr<const Dict>>(); }
   bool is_object() const { return holds<Object*>(); }
+  bool is_big() const { return holds<std::shared_ptr<const BigNumber>>(); }
   // True for whole numbers and truth values, which count as 0 and 1.
   bool is_whole() const { return is_integer() || is_boolean(); }
-  bool is_number() const { return is_whole() || is_float(); }
+  bool is_number() const { return is_whole() || is_float() || is_big(); }
   bool is_sequence() const;  // has a length and items
   bool is_iterable() const;
   // Returns the name of the type in Python.
   const char* type_name() const;
 
-  // Return the value. Throw Error if the type differs.
+  // Return the value. Throw Error if the type differs, and whole() for big numbers.
   std::int64_t whole() const;
+  const std::string& digits() const;  // of a big number
   double number() const;
   const std::string& text() const;
   const List& list() const;
@@ -98,14 +108,20 @@ class Value {
 };
 
 // Kinds differ in printing, comparing and indexing. Generators have no length and end after one
-// iteration.
-enum class ListKind : std::uint8_t { list, tuple, view, generator };
+// iteration. A group is a tuple whose parts have the names `grouper` and `list`.
+enum class ListKind : std::uint8_t { list, tuple, group, range, view, generator };
+
+constexpr bool is_tuple_kind(ListKind kind) {
+  return kind == ListKind::tuple || kind == ListKind::group;
+}
 
 struct List {
   Values values;
   ListKind kind = ListKind::list;
-  std::size_t depth = 0;          // set by Value::list()
-  mutable bool consumed = false;  // for generators
+  std::size_t depth = 0;                   // set by Value::list()
+  mutable bool consumed = false;           // for generators
+  std::array<std::int64_t, 3> range = {};  // of a range: start, stop, step
+  std::string name = {};                   // of a view, as Python prints it
 };
 
 // Keeps the order of insertion.

@@ -1,6 +1,7 @@
 #include "formats/nanogpt/torch_tensors.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/printable.h"
@@ -91,6 +92,24 @@ TorchTensor parse_torch_tensor(const TorchFile& file, const Pickle& pickle, std:
   return tensor;
 }
 
+// Refuses files whose tensors take far more memory than the file: many names of one storage.
+void check_sharing(const TorchFile& file, const std::vector<TorchTensor>& tensors) {
+  constexpr Index kMostShares = 2;  // tied weights have two names
+  std::map<std::string_view, Index> storages;
+  Index all = 0;
+  for (const TorchTensor& tensor : tensors) {
+    all += numel(tensor.shape) * element_bytes(tensor.type);
+    storages.emplace(tensor.storage, *file.storage_bytes(tensor.storage));
+  }
+  Index stored = 0;
+  for (const auto& [key, bytes] : storages) {
+    stored += bytes;
+  }
+  require(all <= kMostShares * stored, shown(file.path()), ": data.pkl: the tensors have ", all,
+          " bytes, but their storages only ", stored, ": at most ", kMostShares,
+          " names may share each element");
+}
+
 }  // namespace
 
 std::vector<TorchTensor> torch_tensors(const TorchFile& file, const Pickle& pickle,
@@ -102,6 +121,7 @@ std::vector<TorchTensor> torch_tensors(const TorchFile& file, const Pickle& pick
             ": data.pkl: model: expected names of tensors");
     tensors.push_back(parse_torch_tensor(file, pickle, pickle.text(items[i]), items[i + 1]));
   }
+  check_sharing(file, tensors);
   return tensors;
 }
 

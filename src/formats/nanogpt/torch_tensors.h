@@ -31,7 +31,8 @@ struct TorchTensor {
 };
 
 // Returns the tensors of a dictionary in the file's pickle. Throws Error, one line with the path,
-// for other values, and for tensors that are not contiguous or exceed their storage.
+// for other values, for tensors that are not contiguous or exceed their storage, and if they have
+// more than twice the bytes of their storages.
 std::vector<TorchTensor> torch_tensors(const TorchFile& file, const Pickle& pickle,
                                        const PickleValue& dictionary);
 // Reads a tensor as float32, or as bfloat16 if the file has this type.

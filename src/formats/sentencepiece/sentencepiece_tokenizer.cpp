@@ -89,7 +89,7 @@ std::unique_ptr<Tokenizer> sentencepiece_tokenizer(std::string_view bytes, const
   root["pre_tokenizer"] = nullptr;
   const bool prepends = settings.prepends.value_or(!file.unigram) && pieces.begin >= 0;
   root["post_processor"] =
-      prepends ? template_json(pieces.name_of(pieces.begin), pieces.begin) : Json();
+      prepends ? template_json({pieces.name_of(pieces.begin), pieces.begin}) : Json();
   root["decoder"] = mark_decoder_json(file.prefix || file.single_blanks);
   root["model"] = model_json(file, name);
   const std::string end =

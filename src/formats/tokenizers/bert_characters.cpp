@@ -33,20 +33,19 @@ char32_t lower_case(char32_t c) {
 
 // Replaces each valid character by append(character, result).
 template <class Append>
-std::string rewritten(std::string_view text, const Append& append) {
-  std::string result;
-  result.reserve(text.size());
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    const auto length = static_cast<std::size_t>(character.length);
-    if (character.valid) {
-      append(character.code_point, result);
-    } else {
-      result += text.substr(0, length);
+void rewrite(MadeText& text, const Append& append) {
+  text.rewrite([&](const PlacedText& source, MadeText& made) {
+    std::string replacement;
+    for (std::size_t at = 0; at < source.size();) {
+      const Utf8Character character = first_character(source.text.substr(at));
+      const PlacedText bytes = source.part(at, static_cast<std::size_t>(character.length));
+      replacement.clear();
+      character.valid ? append(character.code_point, replacement)
+                      : void(replacement.assign(bytes.text));
+      made.append(replacement, bytes);
+      at += bytes.size();
     }
-    text.remove_prefix(length);
-  }
-  return result;
+  });
 }
 
 void append_clean(char32_t c, std::string& out) {
@@ -79,22 +78,24 @@ bool is_among(std::span<const std::uint32_t> runs, char32_t code_point) {
   return run < runs.size() && code_point - runs[run] < runs[run + 1];
 }
 
-std::string bert_normalized(std::string_view text, const BertNormalizerSteps& steps) {
-  std::string result(text);
+void bert_normalize(const BertNormalizerSteps& steps, MadeText& text) {
   if (steps.clean) {
-    result = rewritten(result, append_clean);
+    rewrite(text, append_clean);
   }
   if (steps.ideographs) {
-    result = rewritten(result, append_apart);
+    rewrite(text, append_apart);
   }
   if (steps.accents) {
-    result = rewritten(nfd(result), [](char32_t c, std::string& out) {
+    text.rewrite(nfd);
+    rewrite(text, [](char32_t c, std::string& out) {
       if (!is_among(bert_characters().marks, c)) {
         append_utf8(c, out);
       }
     });
   }
-  return steps.lower ? rewritten(result, append_lower) : result;
+  if (steps.lower) {
+    rewrite(text, append_lower);
+  }
 }
 
 }  // namespace headlight

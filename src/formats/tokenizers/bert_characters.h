@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
+
+#include "text/placed_text.h"
 
 // Characters of BERT's normalizer and pre-tokenizer, as in Hugging Face `tokenizers`.
 namespace headlight {
@@ -31,6 +31,6 @@ struct BertNormalizerSteps {
   bool accents = true;     // decomposes and removes accents
   bool lower = true;       // lower case
 };
-std::string bert_normalized(std::string_view text, const BertNormalizerSteps& steps);
+void bert_normalize(const BertNormalizerSteps& steps, MadeText& text);
 
 }  // namespace headlight

@@ -152,20 +152,23 @@ void compose(std::u32string& text) {
   text.resize(size);
 }
 
-void append_normalized(const std::u32string& run, std::string& out) {
-  if (run.size() == 1 && !tables().is_active(run[0])) {
-    append_utf8(run[0], out);
-    return;
+void append_characters(const std::u32string& characters, const PlacedText& source, MadeText& made) {
+  std::string text;
+  for (const char32_t c : characters) {
+    append_utf8(c, text);
   }
+  made.append(text, source);
+}
+
+// Appends a character and the active ones after it, whose bytes are `source`.
+void append_normalized(const std::u32string& run, const PlacedText& source, MadeText& made) {
   std::u32string characters;
   for (const char32_t c : run) {
     append_decomposed(c, characters);
   }
   reorder(characters);
   compose(characters);
-  for (const char32_t c : characters) {
-    append_utf8(c, out);
-  }
+  append_characters(characters, source, made);
 }
 
 }  // namespace
@@ -186,52 +189,60 @@ bool is_surely_nfc(std::string_view text) {
   return true;
 }
 
-std::string nfc(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  std::u32string run;  // a character and the active ones after it
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    const auto length = static_cast<std::size_t>(character.length);
+void nfc(const PlacedText& text, MadeText& made) {
+  std::u32string run;         // a character and the active ones after it
+  std::size_t run_begin = 0;  // its first byte
+  const auto flush = [&](std::size_t end) {
+    const PlacedText source = text.part(run_begin, end - run_begin);
+    run.size() > 1 || (run.size() == 1 && tables().is_active(run[0]))
+        ? append_normalized(run, source, made)
+        : made.append(source);
+    run.clear();
+    run_begin = end;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Character character = first_character(text.text.substr(at));
     if (!character.valid || !tables().is_active(character.code_point)) {
-      append_normalized(run, out);
-      run.clear();
+      flush(at);
     }
+    at += static_cast<std::size_t>(character.length);
     if (character.valid) {
       run += character.code_point;
     } else {
-      out += text.substr(0, length);
+      flush(at);
     }
-    text.remove_prefix(length);
   }
-  append_normalized(run, out);
-  return out;
+  flush(text.size());
 }
 
-std::string nfd(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  std::u32string run;  // decomposed characters
-  const auto flush = [&] {
+void nfd(const PlacedText& text, MadeText& made) {
+  std::u32string run;         // decomposed: a character of class 0 and marks
+  std::size_t run_begin = 0;  // its first byte
+  const auto flush = [&](std::size_t end) {
     reorder(run);
-    for (const char32_t c : run) {
-      append_utf8(c, out);
-    }
+    append_characters(run, text.part(run_begin, end - run_begin), made);
     run.clear();
+    run_begin = end;
   };
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
+  std::u32string characters;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Character character = first_character(text.text.substr(at));
     const auto length = static_cast<std::size_t>(character.length);
+    characters.clear();
     if (character.valid) {
-      append_decomposed(character.code_point, run);
-    } else {
-      flush();
-      out += text.substr(0, length);
+      append_decomposed(character.code_point, characters);
     }
-    text.remove_prefix(length);
+    if (!character.valid || tables().class_of(characters[0]) == 0) {
+      flush(at);
+    }
+    run += characters;
+    at += length;
+    if (!character.valid) {
+      made.append(text.part(at - length, length));
+      run_begin = at;
+    }
   }
-  flush();
-  return out;
+  flush(text.size());
 }
 
 }  // namespace headlight

@@ -2,21 +2,20 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
+
+#include "text/placed_text.h"
 
 namespace headlight {
 
 // True only if nfc(text) equals `text`. A quick check in one pass; may be false for NFC text.
 bool is_surely_nfc(std::string_view text);
 
-// Returns `text` in normalisation form C of Unicode 9.0, the version of Hugging Face `tokenizers`
-// (Unicode Standard Annex 15): decompose canonically, order the marks, compose. Invalid bytes stay
-// as they are and compose with nothing.
-std::string nfc(std::string_view text);
-
-// Returns `text` in normalisation form D: as nfc(), but not composed.
-std::string nfd(std::string_view text);
+// Bring a text to normalisation form C of Unicode 9.0, the version of Hugging Face `tokenizers`
+// (Unicode Standard Annex 15): decompose canonically, order the marks, compose. Form D: without the
+// last step. Invalid bytes stay as they are and compose with nothing.
+void nfc(const PlacedText& text, MadeText& made);
+void nfd(const PlacedText& text, MadeText& made);
 
 // Generated tables: see nfc_table.cpp.
 struct NfcData {

@@ -10,20 +10,44 @@ namespace {
 
 constexpr std::size_t kMostGrowth = 16;
 
-std::string applied(const NormalizerStep& step, std::string_view text) {
+void replace_all(const NormalizerStep& step, const PlacedText& text, MadeText& made) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t place = std::min(text.text.find(step.from, at), text.size());
+    made.append(text.part(at, place - at));
+    at = place;
+    if (at < text.size()) {
+      made.append(step.to, text.part(at, step.from.size()));
+      at += step.from.size();
+    }
+  }
+}
+
+void apply_step(const NormalizerStep& step, MadeText& text) {
   switch (step.kind) {
     case NormalizerStep::Kind::nfc:
-      return is_surely_nfc(text) ? std::string(text) : nfc(text);
+      if (!is_surely_nfc(text.text())) {
+        text.rewrite(nfc);
+      }
+      break;
     case NormalizerStep::Kind::prepend:
-      return text.empty() ? std::string() : step.to + std::string(text);
+      text.rewrite([&](const PlacedText& source, MadeText& made) {
+        made.append(source.text.empty() ? "" : step.to, source.part(0, 0));
+        made.append(source);
+      });
+      break;
     case NormalizerStep::Kind::bert:
-      return bert_normalized(text, step.bert);
+      bert_normalize(step.bert, text);
+      break;
     case NormalizerStep::Kind::sentencepiece:
-      return step.sentencepiece->apply(text);
+      text.rewrite([&](const PlacedText& source, MadeText& made) {
+        step.sentencepiece->apply(source, made);
+      });
+      break;
     case NormalizerStep::Kind::replace:
+      text.rewrite(
+          [&](const PlacedText& source, MadeText& made) { replace_all(step, source, made); });
       break;
   }
-  return replaced(text, step.from, step.to);
 }
 
 }  // namespace
@@ -37,12 +61,13 @@ bool Normalizer::keeps(std::string_view text) const {
   });
 }
 
-std::string Normalizer::apply(std::string_view text) const {
-  std::string result(text);
+MadeText Normalizer::apply(const PlacedText& text, bool tracks) const {
+  MadeText result(text, tracks,
+                  [](const PlacedText& source, MadeText& made) { made.append(source); });
   for (const NormalizerStep& step : steps_) {
-    result = applied(step, result);
-    require(result.size() <= kMostGrowth * (text.size() + kLongestText),
-            "[encode] the normalizer makes too long a text: ", result.size(), " bytes from ",
+    apply_step(step, result);
+    require(result.text().size() <= kMostGrowth * (text.size() + kLongestText),
+            "[encode] the normalizer makes too long a text: ", result.text().size(), " bytes from ",
             text.size());
   }
   return result;
@@ -52,7 +77,7 @@ std::string Normalizer::apply_to_token(std::string_view token) const {
   const bool keeps = std::ranges::any_of(steps_, [](const NormalizerStep& step) {
     return step.kind == NormalizerStep::Kind::sentencepiece;
   });
-  return keeps ? std::string(token) : apply(token);
+  return keeps ? std::string(token) : apply(PlacedText{token}, false).take();
 }
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {

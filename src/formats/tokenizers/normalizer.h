@@ -7,6 +7,7 @@
 
 #include "formats/tokenizers/bert_characters.h"
 #include "formats/tokenizers/sentencepiece_normalizer.h"
+#include "text/placed_text.h"
 
 namespace headlight {
 
@@ -30,8 +31,9 @@ class Normalizer {
 
   // True only if apply(text) equals `text`.
   bool keeps(std::string_view text) const;
-  // Returns the normalized text; "" for "". Throws Error above 16 * (bytes of `text` + 16) bytes.
-  std::string apply(std::string_view text) const;
+  // Returns the normalized text; "" for "". `tracks`: with the places of its bytes. Throws Error
+  // above 16 * (bytes of `text` + 16) bytes.
+  MadeText apply(const PlacedText& text, bool tracks) const;
   // Returns an added token as it is in normalized text. SentencePiece keeps its tokens.
   std::string apply_to_token(std::string_view token) const;
 

@@ -4,10 +4,10 @@
 #include <deque>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/json.h"
+#include "base/keyed_hash.h"
 
 namespace headlight {
 
@@ -22,7 +22,7 @@ inline constexpr std::int32_t kByte = 6;
 // The tokens of another program's vocabulary, their types and special ids.
 struct PieceTable {
   std::vector<std::string_view> names = {};  // [V]
-  std::unordered_map<std::string_view, std::int32_t> ids = {};
+  TextMap<std::int32_t> ids = {};
   std::vector<std::int32_t> types = {};  // [V]
   std::int32_t begin = -1;               // -1: none
   std::int32_t end = -1;

@@ -2,9 +2,9 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
+#include "base/keyed_hash.h"
 #include "formats/tokenizers/pipeline_steps.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
@@ -58,6 +58,7 @@ class PipelineReader {
     fill_bytes(decoder);
     read_ends(end_name);
     parts_.file = file;
+    parts_.splits_special = root_.contains(kSplitSpecial);
     return std::move(parts_);
   }
 
@@ -104,25 +105,17 @@ class PipelineReader {
     return token;
   }
 
-  // Returns the number of ids of `count` tokens. In a vocabulary with gaps, ids without a token
-  // have an empty name and decode to no text. There may be as many gaps as tokens: more would let
-  // one wrong id take gigabytes.
-  static std::size_t id_count(const Json::Object& vocab, const Json& added, std::size_t count) {
+  // Returns the number of ids of `count` tokens, of which some are not in the vocabulary. In a
+  // vocabulary with gaps, ids without a token have an empty name and decode to no text. There may
+  // be as many gaps as tokens: more would let one wrong id take gigabytes.
+  static std::size_t id_count(const Json::Object& vocab, std::size_t count) {
     std::size_t end = vocab.size();
-    const auto include = [&](const Json& id) {
+    for (const auto& [token, id] : vocab) {
       if (id.is_natural() && id.natural() < 2 * count) {
         end = std::max(end, static_cast<std::size_t>(id.natural()) + 1);
       }
-    };
-    for (const auto& [token, id] : vocab) {
-      include(id);
     }
-    if (end > vocab.size()) {
-      for (const Json& entry : added) {
-        include(entry.value("id", Json()));
-      }
-    }
-    return std::max(end, count);
+    return end + count - vocab.size();
   }
 
   // Returns the ids by token of a list of [TOKEN, SCORE] in the order of ids.
@@ -154,20 +147,23 @@ class PipelineReader {
     for (const Json& entry : added) {
       count += ids_.contains(json_string(entry, "content", at("added_tokens"))) ? 0 : 1;
     }
-    parts_.names.resize(id_count(tokens, added, count));
+    parts_.names.resize(id_count(tokens, count));
     parts_.special.resize(parts_.names.size());
     for (const auto& [token, id] : tokens) {
       const std::int32_t number = id_of(id, token, "model.vocab");
       place(token, number, "model.vocab");
       ids_[token] = number;
     }
-    // If the vocabulary has no gaps, added tokens follow it in the order of the file.
+    // Added tokens follow in the order of the file, from the number of tokens on even if there are
+    // gaps, as in Hugging Face tokenizers. Ids behind the last token do not exist.
     next_added_ = static_cast<std::int32_t>(tokens.size());
-    numbers_added_ =
-        std::ranges::all_of(ids_, [&](const auto& item) { return item.second < next_added_; });
     for (const Json& entry : added) {
       read_added(entry);
     }
+    while (!parts_.names.empty() && parts_.names.back().empty()) {
+      parts_.names.pop_back();
+    }
+    parts_.special.resize(parts_.names.size());
   }
 
   void read_added(const Json& entry) {
@@ -179,9 +175,10 @@ class PipelineReader {
     if (in_vocab != ids_.end()) {
       token.id = in_vocab->second;
     } else {
-      token.id = numbers_added_ ? next_added_++ : id_of(said, token.content, "added_tokens");
+      token.id = next_added_;
       place(token.content, token.id, "added_tokens");
     }
+    next_added_ = std::max(next_added_, token.id + 1);
     if (said != Json(token.id) && warning_.empty()) {
       warning_ = concat_text(at("added_tokens"), ": ", quoted_text(token.content), " has id ",
                              said.natural(), " in the file, but is used with id ", token.id,
@@ -234,9 +231,10 @@ class PipelineReader {
     require(longest.is_natural() && longest.natural() <= kLongestWord,
             at("model.max_input_chars_per_word"), ": expected 0 to ", kLongestWord, ", got ",
             quoted_text(longest.dump()));
+    parts_.continuation = json_string(model_, "continuing_subword_prefix", at("model"));
     parts_.piece_model = std::make_unique<WordPiece>(
         parts_.names,
-        WordPiece::Options{.mark = json_string(model_, "continuing_subword_prefix", at("model")),
+        WordPiece::Options{.mark = parts_.continuation,
                            .longest_word = static_cast<std::size_t>(longest.natural()),
                            .unknown = found->second});
   }
@@ -401,10 +399,13 @@ class PipelineReader {
   void read_ends(std::string_view end_name) {
     const std::string key = at("post_processor");
     const TextEnds ends = read_text_ends(root_.value("post_processor", Json()), key);
-    const auto special = [&](const std::optional<std::string>& token) {
-      const auto id = token ? special_id(*token) : std::nullopt;
-      require(id.has_value() || !token, key, ": ", quoted_text(token.value_or("")),
-              " is not a special token");
+    const auto special = [&](const std::optional<TextEnd>& end) {
+      const auto id = end ? special_id(end->name) : std::nullopt;
+      if (end) {
+        require(id.has_value(), key, ": ", quoted_text(end->name), " is not a special token");
+        require(end->ids == Json::array({*id}), key, ": expected the id [", *id, "] of ",
+                quoted_text(end->name), ", got ", quoted_text(end->ids.dump()));
+      }
       return id;
     };
     parts_.first = special(ends.first);
@@ -423,11 +424,10 @@ class PipelineReader {
   PipelineParts parts_;
   std::optional<SentencePieceSteps> sentencepiece_;
   // Without tokens that are only in added_tokens.
-  std::unordered_map<std::string_view, std::int32_t> ids_;
+  TextMap<std::int32_t> ids_;
   bool merges_cross_marks_ = false;
-  bool numbers_added_ = false;  // added tokens get ids from next_added_ on, not those of the file
-  std::int32_t next_added_ = 0;
-  std::string warning_;  // about the first token whose id differs from the file
+  std::int32_t next_added_ = 0;  // id of the next added token that is not in the vocabulary
+  std::string warning_;          // about the first token whose id differs from the file
 };
 
 }  // namespace

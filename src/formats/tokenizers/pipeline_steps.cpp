@@ -250,29 +250,32 @@ TextEnds read_template(const Json& step, const std::string& where) {
   require(known, where,
           ".single: expected the text, optionally after one special token and before ",
           "another, got ", quoted_text(single.dump()));
-  const auto name = [&](std::size_t place) {
-    return json_string(json_member(single[place], "SpecialToken", where + ".single"), "id",
-                       where + ".single");
+  const auto end_at = [&](std::size_t place) {
+    const std::string name = json_string(
+        json_member(single[place], "SpecialToken", where + ".single"), "id", where + ".single");
+    const Json& special =
+        json_member(json_member(step, "special_tokens", where), name, where + ".special_tokens");
+    return TextEnd{name, json_member(special, "ids", where + ".special_tokens")};
   };
   TextEnds ends;
   if (text == 1) {
-    ends.first = name(0);
+    ends.first = end_at(0);
   }
   if (count == 3) {
-    ends.last = name(2);
+    ends.last = end_at(2);
   }
   return ends;
 }
 
-// Reads BertProcessing: [TEXT, ID] for the tokens before and after a text.
+// Reads BertProcessing or RobertaProcessing: [TEXT, ID] for the tokens before and after a text.
 TextEnds read_bert_processing(const Json& step, const std::string& where) {
-  const auto name = [&](const char* key) {
+  const auto end_under = [&](const char* key) {
     const Json& pair = json_member(step, key, where);
     require(pair.is_array() && pair.size() == 2 && pair[0].is_string(), where, ".", key,
             ": expected [TOKEN, ID], got ", quoted_text(pair.dump()));
-    return pair[0].text();
+    return TextEnd{pair[0].text(), Json::array({pair[1]})};
   };
-  return {name("cls"), name("sep")};
+  return {end_under("cls"), end_under("sep")};
 }
 
 // Returns the texts in an optional list; none is empty.
@@ -411,12 +414,12 @@ TextEnds read_text_ends(const Json& json, const std::string& where) {
     if (type == "ByteLevel") {
       continue;  // changes only offsets
     }
-    if (type != "TemplateProcessing" && type != "BertProcessing") {
+    const bool is_template = type == "TemplateProcessing";
+    if (!is_template && type != "BertProcessing" && type != "RobertaProcessing") {
       fail_step(where, type);
     }
     require(!ends.first, where, ": expected one template with a special token");
-    ends =
-        type == "BertProcessing" ? read_bert_processing(*step, where) : read_template(*step, where);
+    ends = is_template ? read_template(*step, where) : read_bert_processing(*step, where);
   }
   return ends;
 }

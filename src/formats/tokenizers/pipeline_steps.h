@@ -60,10 +60,16 @@ struct DecoderSteps {
 };
 DecoderSteps read_decoder(const Json& json, const std::string& where);
 
-// Names of the special tokens that begin and end texts; `last` only with `first`.
+// A special token that begins or ends texts, and its ids in the step that adds it.
+struct TextEnd {
+  std::string name;
+  Json ids;
+};
+
+// The special tokens that begin and end texts; `last` only with `first`.
 struct TextEnds {
-  std::optional<std::string> first = {};
-  std::optional<std::string> last = {};
+  std::optional<TextEnd> first = {};
+  std::optional<TextEnd> last = {};
 };
 TextEnds read_text_ends(const Json& json, const std::string& where);
 

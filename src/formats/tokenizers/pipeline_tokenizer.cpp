@@ -6,13 +6,14 @@
 
 #include "headlight/base/utf8.h"
 #include "text/bpe_encoder.h"
+#include "text/token_ranges.h"
 
 namespace headlight {
 namespace {
 
 // An added token, or a part of the normalized text.
 struct EncodeItem {
-  std::string_view text = {};
+  PlacedText text = {};  // of an added token its name
   bool first = false;    // at the start of the whole text
   std::int32_t id = -1;  // -1: text
 };
@@ -59,27 +60,40 @@ std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view t
   return result;
 }
 
+// Appends the ids of a piece.
+void add_piece(const PipelineParts& parts, std::string_view piece, BpeEncoder& encoder) {
+  if (parts.piece_model) {
+    std::vector<std::int32_t> ids;
+    parts.piece_model->encode(piece, ids);
+    std::ranges::for_each(ids, [&](std::int32_t id) { encoder.add_token(id); });
+  } else if (parts.pre_tokenizer.last() != nullptr) {
+    encoder.add(piece, parts.pre_tokenizer.last());
+  } else if (!parts.mark.empty()) {
+    encoder.add(piece, [&](std::string_view text) { return marked_length(text, parts.mark); });
+  } else {
+    encoder.add_piece(piece);
+  }
+}
+
+// `ranges`: see EncodeOptions.
 void add_items(const PipelineParts& parts, const std::vector<EncodeItem>& items,
-               BpeEncoder& encoder) {
-  std::deque<std::string> storage;  // texts of pieces, to which the encoder refers
-  std::vector<std::int32_t> ids;    // of a word
-  const auto length_of = [&](std::string_view text) { return marked_length(text, parts.mark); };
+               BpeEncoder& encoder, std::vector<ByteRange>* ranges) {
+  PieceStorage storage{.tracks = ranges != nullptr};  // the encoder refers to its texts
+  const TokenTexts texts{parts.texts, &parts.model.byte_ids, parts.model.unknown,
+                         parts.continuation, !parts.model.characters && !parts.piece_model};
   for (const EncodeItem& item : items) {
     if (item.id >= 0) {
       encoder.add_token(item.id);
+      if (ranges != nullptr) {
+        ranges->push_back(range_of(item.text));
+      }
       continue;
     }
     for (const TextPiece& piece : parts.pre_tokenizer.split({item.text, item.first}, storage)) {
-      if (parts.piece_model) {
-        ids.clear();
-        parts.piece_model->encode(piece.text, ids);
-        std::ranges::for_each(ids, [&](std::int32_t id) { encoder.add_token(id); });
-      } else if (parts.pre_tokenizer.last() != nullptr) {
-        encoder.add(piece.text, parts.pre_tokenizer.last());
-      } else if (!parts.mark.empty()) {
-        encoder.add(piece.text, length_of);
-      } else {
-        encoder.add_piece(piece.text);
+      const std::size_t known = encoder.ids().size();
+      add_piece(parts, piece.text.text, encoder);
+      if (ranges != nullptr) {
+        texts.append_ranges(piece.text, encoder.ids().subspan(known), *ranges);
       }
     }
   }
@@ -106,30 +120,34 @@ Index PipelineTokenizer::vocab_size() const { return static_cast<Index>(parts_.n
 
 std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes,
                                                           const EncodeOptions& options) const {
-  std::deque<std::string> normalized;
-  EncodeParts<EncodeItem> parts(options.parallel);
-  for (const TextSegment& segment : raw_tokens_.split(bytes, options.read_special)) {
+  std::deque<MadeText> normalized;
+  EncodeParts<EncodeItem> parts(options);
+  EncodeOptions wanted = options;
+  wanted.read_special = options.read_special && !parts_.splits_special;
+  const PlacedText whole{bytes};
+  const bool tracks = options.ranges != nullptr || !options.plain.empty();
+  for (const TextSegment& segment : raw_tokens_.split(whole, wanted)) {
     if (segment.id >= 0) {
-      parts.add({.id = segment.id});
+      parts.add({.text = whole.part(segment.name), .id = segment.id});
       continue;
     }
-    std::string_view text = segment.text;
-    const bool first = text.data() == bytes.data();
-    if (!parts_.normalizer.keeps(text)) {
-      text = normalized.emplace_back(parts_.normalizer.apply(text));
+    PlacedText text = whole.part(segment.text);
+    const bool first = segment.text.data() == bytes.data();
+    if (!parts_.normalizer.keeps(text.text)) {
+      text = normalized.emplace_back(parts_.normalizer.apply(text, tracks)).placed();
     }
-    for (const TextSegment& inner : normalized_tokens_.split(text, options.read_special)) {
+    for (const TextSegment& inner : normalized_tokens_.split(text, wanted)) {
       if (inner.id >= 0) {
-        parts.add({.id = inner.id});
+        parts.add({.text = text.part(inner.name), .id = inner.id});
         continue;
       }
       for (const std::string_view plain : cut(parts_, inner.text, parts.part_bytes())) {
-        parts.add({plain, first && plain.data() == text.data()});
+        parts.add({text.part(plain), first && plain.data() == text.text.data()});
       }
     }
   }
   return parts.encode(parts_.model, [&](const auto& items, BpeEncoder& encoder) {
-    add_items(parts_, items, encoder);
+    add_items(parts_, items, encoder, options.ranges);
   });
 }
 

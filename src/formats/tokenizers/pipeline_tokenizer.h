@@ -35,7 +35,8 @@ struct PipelineParts {
   PreTokenizer pre_tokenizer;
   BpeModel model{0};                                   // refers to `texts`
   std::unique_ptr<const PieceModel> piece_model = {};  // instead of `model`; refers to `names`
-  std::string mark;  // replaces a blank; "": words are not encoded one by one
+  std::string continuation;  // begins the texts of tokens that continue a word
+  std::string mark;          // replaces a blank; "": words are not encoded one by one
   TextStart text_start = TextStart::kept;
   std::string start_mark;  // for TextStart::marks_gone
   std::size_t merges = 0;
@@ -43,6 +44,7 @@ struct PipelineParts {
   std::optional<std::int32_t> first;  // the token that begins texts
   std::optional<std::int32_t> last;   // the token that ends prompts, after `first`
   std::string file;                   // the tokenizer.json
+  bool splits_special = false;        // names of special tokens are always plain text
 };
 
 // The tokenizer of a tokenizer.json, with the stages of Hugging Face `tokenizers`. Added tokens are
@@ -72,6 +74,8 @@ class PipelineTokenizer final : public Tokenizer {
                                          const EncodeOptions& options = {}) const override;
 
   std::size_t merge_count() const { return parts_.merges; }
+  const std::vector<AddedToken>& added_tokens() const { return parts_.added; }
+  bool splits_special() const { return parts_.splits_special; }
   // The text of the tokenizer.json, and whether it prepends begin_of_text() to texts.
   const std::string& file() const { return parts_.file; }
   bool file_prepends() const { return parts_.first.has_value(); }

@@ -130,60 +130,73 @@ void add_spans(const TextPiece& piece, const std::vector<TextSpan>& spans,
   for (const TextSpan& span : spans) {
     if (span.begin < span.end) {
       pieces.push_back(
-          {piece.text.substr(span.begin, span.end - span.begin), piece.first && span.begin == 0});
+          {piece.text.part(span.begin, span.end - span.begin), piece.first && span.begin == 0});
     }
   }
 }
 
-void add_metaspace(const PreTokenizerStep& step, const TextPiece& piece,
-                   std::deque<std::string>& storage, std::vector<TextPiece>& pieces) {
-  std::string text;
-  for (const char c : piece.text) {
-    c == ' ' ? text += step.mark : text += c;
-  }
+void add_metaspace(const PreTokenizerStep& step, const TextPiece& piece, PieceStorage& storage,
+                   std::vector<TextPiece>& pieces) {
   const bool wanted =
       step.scheme == PrependScheme::always || (step.scheme == PrependScheme::first && piece.first);
-  if (wanted && !text.starts_with(step.mark)) {
-    text.insert(0, step.mark);
-  }
-  storage.push_back(std::move(text));
-  const TextPiece marked{storage.back(), piece.first};
+  const std::string_view start = piece.text.text;
+  const bool prepends = wanted && !start.starts_with(' ') && !start.starts_with(step.mark);
+  const auto mark_blanks = [&](const PlacedText& source, MadeText& made) {
+    made.append(prepends ? step.mark : "", source.part(0, 0));
+    for (std::size_t at = 0; at < source.size();) {
+      const std::size_t blank = std::min(source.text.find(' ', at), source.size());
+      made.append(source.part(at, blank - at));
+      made.append(blank < source.size() ? step.mark : "", source.part(blank, 1));
+      at = blank + 1;
+    }
+  };
+  const MadeText& made = storage.texts.emplace_back(piece.text, storage.tracks, mark_blanks);
+  const TextPiece marked{made.placed(), piece.first};
   if (!step.cuts) {
     pieces.push_back(marked);
     return;
   }
-  const std::vector<Part> parts = parts_of(marked.text, occurrences(step.mark, marked.text), false);
+  const std::vector<Part> parts = parts_of(made.text(), occurrences(step.mark, made.text()), false);
   add_spans(marked, spans_of(parts, SplitBehavior::merged_with_next), pieces);
 }
 
-void add_pieces(const PreTokenizerStep& step, const TextPiece& piece,
-                std::deque<std::string>& storage, std::vector<TextPiece>& pieces) {
+void add_prefixed(const TextPiece& piece, PieceStorage& storage, std::vector<TextPiece>& pieces) {
+  if (piece.text.text.starts_with(' ')) {
+    pieces.push_back(piece);
+    return;
+  }
+  const auto prefix = [](const PlacedText& source, MadeText& made) {
+    made.append(" ", source.part(0, 0));
+    made.append(source);
+  };
+  pieces.push_back(
+      {storage.texts.emplace_back(piece.text, storage.tracks, prefix).placed(), piece.first});
+}
+
+void add_pieces(const PreTokenizerStep& step, const TextPiece& piece, PieceStorage& storage,
+                std::vector<TextPiece>& pieces) {
+  const std::string_view text = piece.text.text;
   switch (step.kind) {
     case PreTokenizerStep::Kind::split: {
-      const std::vector<TextSpan> matches = matches_of(step.pattern, piece.text);
-      add_spans(piece, spans_of(parts_of(piece.text, matches, step.invert), step.behavior), pieces);
+      const std::vector<TextSpan> matches = matches_of(step.pattern, text);
+      add_spans(piece, spans_of(parts_of(text, matches, step.invert), step.behavior), pieces);
       break;
     }
     case PreTokenizerStep::Kind::digits: {
-      const std::vector<Part> parts = parts_of(piece.text, digits_of(piece.text), false);
+      const std::vector<Part> parts = parts_of(text, digits_of(text), false);
       const SplitBehavior behavior =
           step.individual ? SplitBehavior::isolated : SplitBehavior::contiguous;
       add_spans(piece, spans_of(parts, behavior), pieces);
       break;
     }
     case PreTokenizerStep::Kind::prefix:
-      if (piece.text.starts_with(' ')) {
-        pieces.push_back(piece);
-      } else {
-        storage.push_back(" " + std::string(piece.text));
-        pieces.push_back({storage.back(), piece.first});
-      }
+      add_prefixed(piece, storage, pieces);
       break;
     case PreTokenizerStep::Kind::metaspace:
       add_metaspace(step, piece, storage, pieces);
       break;
     case PreTokenizerStep::Kind::bert:
-      add_spans(piece, bert_words(piece.text), pieces);
+      add_spans(piece, bert_words(text), pieces);
       break;
   }
 }
@@ -203,8 +216,7 @@ PreTokenizer::PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::mo
   }
 }
 
-std::vector<TextPiece> PreTokenizer::split(TextPiece whole,
-                                           std::deque<std::string>& storage) const {
+std::vector<TextPiece> PreTokenizer::split(TextPiece whole, PieceStorage& storage) const {
   std::vector<TextPiece> pieces{whole};
   for (const PreTokenizerStep& step : steps_) {
     std::vector<TextPiece> next;

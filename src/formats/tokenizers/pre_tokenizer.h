@@ -9,6 +9,7 @@
 #include "formats/tokenizers/regex/regex.h"
 #include "headlight/base/choices.h"
 #include "headlight/text/bpe_pattern.h"
+#include "text/placed_text.h"
 
 namespace headlight {
 
@@ -65,8 +66,14 @@ struct PreTokenizerStep {
 };
 
 struct TextPiece {
-  std::string_view text;
+  PlacedText text;
   bool first = false;  // at the start of the whole text
+};
+
+// New texts of the steps, to which pieces refer.
+struct PieceStorage {
+  bool tracks = false;  // keeps the places of bytes
+  std::deque<MadeText> texts = {};
 };
 
 class PreTokenizer {
@@ -74,9 +81,9 @@ class PreTokenizer {
   PreTokenizer() = default;
   explicit PreTokenizer(std::vector<PreTokenizerStep> steps);
 
-  // Returns the pieces of a part of a text, not yet cut by last(); none is empty. `storage` holds
-  // new text that the steps make, and must outlive the pieces.
-  std::vector<TextPiece> split(TextPiece whole, std::deque<std::string>& storage) const;
+  // Returns the pieces of a part of a text, not yet cut by last(); none is empty. The storage must
+  // outlive them.
+  std::vector<TextPiece> split(TextPiece whole, PieceStorage& storage) const;
   // Returns the last step if it cuts the whole text into matches of a known pattern; else null.
   PieceLength last() const { return last_; }
   // True if a text may be cut by split_at_blanks() and its parts be split separately.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "formats/tokenizers/normalizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/utf8.h"
 
@@ -26,40 +27,33 @@ SentencePieceNormalizer::Part SentencePieceNormalizer::first_part(std::string_vi
   return character.valid ? Part{text.substr(0, length), length} : Part{kReplacementCharacter, 1};
 }
 
-void SentencePieceNormalizer::append(std::string_view text, std::string& result) const {
-  for (const char c : text) {
-    c == ' ' ? result.append(kMark) : result.append(1, c);
-  }
-}
-
-std::string SentencePieceNormalizer::apply(std::string_view text) const {
+void SentencePieceNormalizer::apply(const PlacedText& text, MadeText& made) const {
   const bool single = options_.single_blanks;
-  while (single && !text.empty()) {
-    const Part part = first_part(text);
+  std::size_t at = 0;
+  while (single && at < text.size()) {
+    const Part part = first_part(text.text.substr(at));
     if (part.text != " ") {
       break;
     }
-    text.remove_prefix(part.bytes);
+    at += part.bytes;
   }
-  std::string result;
-  if (text.empty()) {
-    return result;
+  if (at == text.size()) {
+    return;
   }
-  result.append(options_.prefix ? kMark : "");
+  made.append(options_.prefix ? kMark : "", text.part(at, 0));
   bool after_blank = single;
-  while (!text.empty()) {
-    Part part = first_part(text);
+  while (at < text.size()) {
+    Part part = first_part(text.text.substr(at));
     while (after_blank && part.text.starts_with(' ')) {
       part.text.remove_prefix(1);
     }
-    append(part.text, result);
+    made.append(replaced(part.text, " ", kMark), text.part(at, part.bytes));
     after_blank = single && (part.text.empty() ? after_blank : part.text.ends_with(' '));
-    text.remove_prefix(part.bytes);
+    at += part.bytes;
   }
-  while (single && result.ends_with(kMark)) {
-    result.resize(result.size() - kMark.size());
+  while (single && made.text().ends_with(kMark)) {
+    made.shorten(kMark.size());
   }
-  return result;
 }
 
 }  // namespace headlight

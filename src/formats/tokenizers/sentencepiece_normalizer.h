@@ -6,6 +6,7 @@
 
 #include "formats/tokenizers/charsmap.h"
 #include "formats/tokenizers/piece_trie.h"
+#include "text/placed_text.h"
 
 namespace headlight {
 
@@ -22,7 +23,7 @@ class SentencePieceNormalizer {
 
   explicit SentencePieceNormalizer(Options options);
 
-  std::string apply(std::string_view text) const;
+  void apply(const PlacedText& text, MadeText& made) const;
 
  private:
   struct Part {
@@ -30,7 +31,6 @@ class SentencePieceNormalizer {
     std::size_t bytes = 0;  // that it replaces
   };
   Part first_part(std::string_view text) const;
-  void append(std::string_view text, std::string& result) const;
 
   Options options_;
   PieceTrie kept_;

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "files/lfs_pointer.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
@@ -175,7 +176,7 @@ class BpeVocabularyBuilder {
     return found->second;
   }
 
-  std::unordered_map<std::string_view, std::int32_t> ids_;
+  TextMap<std::int32_t> ids_;
   BpeVocabulary result_;
 };
 
@@ -285,7 +286,7 @@ std::optional<std::int32_t> read_post_processor(const Json& root, const Tokenize
     if (token.empty()) {
       continue;
     }
-    const Json expected = template_json(token, id)["single"];
+    const Json expected = template_json({std::string(token), id})["single"];
     if (single == Json::array({expected[1]})) {
       return std::nullopt;  // transformers 5 writes this if there is no template
     }
@@ -345,7 +346,7 @@ Json post_processor(const Tokenizer& tokenizer) {
     return nullptr;
   }
   const std::int32_t begin = tokenizer.begin_of_text();
-  return template_json(tokenizer.special_name(begin), begin);
+  return template_json({std::string(tokenizer.special_name(begin)), begin});
 }
 
 // Returns the name of a token in tokenizer files.
@@ -433,25 +434,68 @@ bool has_own_ids(const Json& vocab, const Json& added) {
   return true;
 }
 
+// True if each byte has a token and all other tokens are made of bytes. `only_bytes`: there are no
+// other tokens but added ones, and the bytes are in order.
+bool has_whole_alphabet(const Json& model, const Json& added, bool only_bytes) {
+  const Json* vocab = model.find("vocab");
+  if (vocab == nullptr || !vocab->is_object()) {
+    return true;  // refused later, by name
+  }
+  std::set<std::string_view> specials;
+  for (const Json& entry : added) {
+    if (const Json* content = entry.find("content"); content != nullptr && content->is_string()) {
+      specials.insert(content->text());
+    }
+  }
+  std::size_t bytes = 0;
+  for (const auto& [token, id] : vocab->members()) {
+    if (specials.contains(token)) {
+      continue;
+    }
+    const auto text = bytes_of_name(token);
+    const bool is_byte = text && text->size() == 1;
+    bytes += is_byte ? 1 : 0;
+    if (!text ||
+        (only_bytes && !(is_byte && id == Json(Index{static_cast<std::uint8_t>(text->front())})))) {
+      return false;
+    }
+  }
+  return bytes == 256;
+}
+
+// True for a post-processor that adds nothing, or one special token before a text.
+bool has_own_template(const Json& root) {
+  const Json step = root.value("post_processor", Json());
+  if (!step.is_object() || is_step(step, "ByteLevel")) {
+    return true;
+  }
+  const Json single = step.value("single", Json());
+  const auto is_text = [](const Json& item) {
+    return item == Json{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  };
+  return is_step(step, "TemplateProcessing") && single.is_array() &&
+         ((single.size() == 1 && is_text(single[0])) || (single.size() == 2 && is_text(single[1])));
+}
+
 // True for files like Headlight's own and GPT-2's, which are read with strict checks.
 bool is_headlight_format(const Json& root) {
   const Json& model = root["model"];
   const Json* added = root.find("added_tokens");
-  if (!is_null(root, "normalizer") || model.value("ignore_merges", Json()) == Json(true)) {
-    return false;
-  }
-  if (is_step(root.value("post_processor", Json()), "Sequence")) {
+  if (!is_null(root, "normalizer") || model.value("ignore_merges", Json()) == Json(true) ||
+      !has_own_template(root) || root.contains(kSplitSpecial)) {
     return false;
   }
   if (is_null(root, "pre_tokenizer")) {
     return model["merges"].empty();
   }
   const Json& step = root["pre_tokenizer"];
-  const bool byte_level =
-      is_step(step, "ByteLevel") && step.value("add_prefix_space", Json()) == Json(false) &&
-      (step.value("use_regex", Json(true)) == Json(true) || model["merges"].empty());
+  const bool cuts = step.value("use_regex", Json(true)) == Json(true);
+  const bool byte_level = is_step(step, "ByteLevel") &&
+                          step.value("add_prefix_space", Json()) == Json(false) &&
+                          (cuts || model["merges"].empty());
   return byte_level && added != nullptr && added->is_array() && has_plain_names(*added) &&
-         has_own_ids(model.value("vocab", Json()), *added);
+         has_own_ids(model.value("vocab", Json()), *added) &&
+         has_whole_alphabet(model, *added, !cuts);
 }
 
 // Returns the merges in GPT-2's merges.txt, one for each line.
@@ -464,18 +508,6 @@ std::vector<std::string_view> merge_lines(std::string_view merges_txt) {
     merges.push_back(take_line(merges_txt));
   }
   return merges;
-}
-
-// Returns a tokenizer.json with the contents of GPT-2's two files.
-Json byte_level_file(const Json& vocab, const std::vector<std::string_view>& merges,
-                     const Json& added) {
-  return {{"version", "1.0"},
-          {"added_tokens", added},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", byte_level_json(true)},
-          {"post_processor", nullptr},
-          {"decoder", byte_level_json(true)},
-          {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", merges}}}};
 }
 
 // Returns the tokenizer's file, changed if prepends_begin_token() has changed.
@@ -493,7 +525,11 @@ std::string pipeline_json(const PipelineTokenizer& tokenizer) {
 std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name,
                                                 std::string_view end_name) {
   refuse_lfs_pointer(text, name);
-  const Json root = parse_json(text, name);
+  return read_tokenizer_json(parse_json(text, name), text, name, end_name);
+}
+
+std::unique_ptr<Tokenizer> read_tokenizer_json(const Json& root, std::string_view text,
+                                               std::string_view name, std::string_view end_name) {
   const Json& model = json_member(root, "model", name);
   if (is_step(model, "WordPiece") || is_step(model, "Unigram") || is_step(model, "WordLevel")) {
     return read_pipeline_tokenizer(root, text, end_name, name);
@@ -519,24 +555,56 @@ std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::stri
   return tokenizer;
 }
 
+bool splits_special_tokens(const Tokenizer& tokenizer) {
+  const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer);
+  return pipeline != nullptr && pipeline->splits_special();
+}
+
+Json gpt2_tokenizer_json(std::string_view vocab_json, std::string_view merges_txt,
+                         std::string_view name) {
+  return {{"version", "1.0"},
+          {"added_tokens", Json::array()},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", byte_level_json(true)},
+          {"post_processor", nullptr},
+          {"decoder", byte_level_json(true)},
+          {"model",
+           {{"type", "BPE"},
+            {"vocab", parse_json(vocab_json, at(name, "vocab.json"))},
+            {"merges", merge_lines(merges_txt)}}}};
+}
+
 std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
                                                  std::string_view merges_txt, std::string_view name,
                                                  std::string_view end_name) {
+  return read_gpt2_json(gpt2_tokenizer_json(vocab_json, merges_txt, name), name, end_name);
+}
+
+std::unique_ptr<Tokenizer> read_gpt2_json(Json root, std::string_view name,
+                                          std::string_view end_name, bool splits_special) {
   const std::string vocab_key = at(name, "vocab.json");
-  const Json vocab = parse_json(vocab_json, vocab_key);
   const std::string end(end_name.empty() ? kEndOfTextName : end_name);
-  // GPT-2's files have only this special token, and list it with the other tokens.
-  const Json added = Json::array(
-      {{{"content", end}, {"id", json_member(vocab, end, vocab_key)}, {"special", true}}});
-  if (end != kEndOfTextName || !has_own_ids(vocab, added)) {
-    const Json root = byte_level_file(vocab, merge_lines(merges_txt), added);
-    return read_pipeline_tokenizer(root, root.dump(), end, name);
+  const auto is_end = [&](const Json& entry) { return entry["content"] == Json(end); };
+  if (std::ranges::none_of(root["added_tokens"], is_end)) {
+    // GPT-2's files list this special token with the other tokens.
+    const Json id = json_member(root["model"]["vocab"], end, vocab_key);
+    root["added_tokens"].push_back({{"content", end}, {"id", id}, {"special", true}});
+  }
+  const Json& vocab = root["model"]["vocab"];
+  const Json& added = root["added_tokens"];
+  if (end != kEndOfTextName || added.size() > 1 || !is_headlight_format(root) ||
+      !is_null(root, "post_processor") || splits_special) {
+    const std::string text = root.dump();
+    if (splits_special) {
+      root[kSplitSpecial] = true;
+    }
+    return read_tokenizer_json(root, text, name, end);
   }
   const Vocabulary vocabulary = read_vocabulary(vocab, added, vocab_key, vocab_key);
   BpeVocabularyBuilder builder(vocabulary, vocab_key);
   const std::string merges_key = at(name, "merges.txt");
-  for (const std::string_view merge : merge_lines(merges_txt)) {
-    builder.add_merge(merge, merges_key);
+  for (const Json& merge : root["model"]["merges"]) {
+    builder.add_merge(merge.text(), merges_key);
   }
   return std::make_unique<BpeTokenizer>(builder.take(), name);
 }

@@ -62,15 +62,27 @@ Json byte_level_json(bool cuts) {
           {"use_regex", cuts}};
 }
 
-Json template_json(std::string_view name, std::int32_t id) {
-  const Json token = {{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
-  const Json first = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
-  const Json second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
+Json template_json(const NamedId& first, const std::optional<NamedId>& last) {
+  const auto special = [](const NamedId& token) {
+    return Json{{"SpecialToken", {{"id", token.first}, {"type_id", 0}}}};
+  };
+  const auto text = [](const char* id, int type) {
+    return Json{{"Sequence", {{"id", id}, {"type_id", type}}}};
+  };
   Json result = {{"type", "TemplateProcessing"}};
-  result["single"] = Json::array({token, first});
-  result["pair"] = Json::array({token, first, second});
-  result["special_tokens"][name] = {
-      {"id", name}, {"ids", Json::array({id})}, {"tokens", Json::array({name})}};
+  result["single"] = Json::array({special(first), text("A", 0)});
+  result["pair"] = Json::array({special(first), text("A", 0), text("B", 1)});
+  const auto add = [&](const NamedId& token) {
+    result["special_tokens"][token.first] = {{"id", token.first},
+                                             {"ids", Json::array({token.second})},
+                                             {"tokens", Json::array({token.first})}};
+  };
+  add(first);
+  if (last) {
+    result["single"].push_back(special(*last));
+    result["pair"].push_back(special(*last));
+    add(*last);
+  }
   return result;
 }
 

@@ -1,12 +1,23 @@
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "base/json.h"
+#include "headlight/text/tokenizer.h"
 
 // Parts of a tokenizer.json that several readers and writers share.
 namespace headlight {
 
 // The character for a blank in SentencePiece's tokens.
 inline constexpr std::string_view kMark = "\u2581";
+
+// A key of tokenizer_config.json. A parsed tokenizer.json has it, too, if names of special tokens
+// are always plain text.
+inline constexpr const char* kSplitSpecial = "split_special_tokens";
 
 // True for a step of this type.
 bool is_step(const Json& json, std::string_view type);
@@ -32,7 +43,28 @@ Json added_token_json(std::int32_t id, std::string_view content, bool special);
 // Returns the step that maps bytes to characters. `cuts`: it also cuts with GPT-2's pattern.
 Json byte_level_json(bool cuts);
 
-// Returns the step that puts a special token before a text.
-Json template_json(std::string_view name, std::int32_t id);
+// A special token and its id.
+using NamedId = std::pair<std::string, std::int32_t>;
+
+// Returns the step that puts a special token before a text and, if given, another behind it.
+Json template_json(const NamedId& first, const std::optional<NamedId>& last = {});
+
+// Builds the tokenizer of a tokenizer.json as parse_tokenizer_json() does: `root` is the parsed
+// `text`.
+std::unique_ptr<Tokenizer> read_tokenizer_json(const Json& root, std::string_view text,
+                                               std::string_view name, std::string_view end_name);
+
+// True if names of special tokens are always plain text; see kSplitSpecial.
+bool splits_special_tokens(const Tokenizer& tokenizer);
+
+// Returns a tokenizer.json with the contents of GPT-2's vocab.json and merges.txt, and no added
+// tokens. Throws Error that begins with `name` for text that is not JSON.
+Json gpt2_tokenizer_json(std::string_view vocab_json, std::string_view merges_txt,
+                         std::string_view name);
+
+// Builds the tokenizer of such a file as parse_gpt2_vocabulary() does. Its end-of-text token is
+// added unless it is in added_tokens. `splits_special`: see kSplitSpecial.
+std::unique_ptr<Tokenizer> read_gpt2_json(Json root, std::string_view name,
+                                          std::string_view end_name, bool splits_special = false);
 
 }  // namespace headlight

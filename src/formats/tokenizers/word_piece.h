@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "formats/tokenizers/piece_model.h"
 
 namespace headlight {
@@ -28,7 +28,7 @@ class WordPiece final : public PieceModel {
 
  private:
   Options options_;
-  std::unordered_map<std::string_view, std::int32_t> ids_;
+  TextMap<std::int32_t> ids_;
   std::size_t longest_name_ = 0;  // bytes
 };
 

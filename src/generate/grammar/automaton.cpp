@@ -38,6 +38,8 @@ GrammarAutomaton::State GrammarAutomaton::start() {
   return close();
 }
 
+std::size_t GrammarAutomaton::work() const { return kMaxWork - work_left_; }
+
 GrammarAutomaton::State GrammarAutomaton::begin_step(State state) {
   work_left_ = kMaxWork;
   if (memory() < forgotten_memory_ || state == kDead) {

@@ -28,6 +28,8 @@ class GrammarAutomaton {
   GrammarAutomaton& operator=(const GrammarAutomaton&) = delete;
 
   State start();
+  // Returns the work since the last begin_step() or start().
+  std::size_t work() const;
   // Begins a step with a new budget at `state`. May forget all other states and renumber this one:
   // returns its number.
   State begin_step(State state);

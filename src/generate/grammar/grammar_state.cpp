@@ -1,6 +1,7 @@
 #include "generate/grammar/grammar_state.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "headlight/base/error.h"
@@ -11,14 +12,32 @@ GrammarState::GrammarState(const Grammar& grammar, std::vector<std::int32_t> end
     : automaton_(grammar.program()), state_(automaton_.start()), ends_(std::move(ends)) {}
 
 std::span<const char> GrammarState::allowed(const TokenTrie& tokens) {
+  constexpr std::size_t kAll = std::numeric_limits<std::int32_t>::max();
+  while (!prepare(tokens, kAll)) {
+  }
+  return allowed_;
+}
+
+bool GrammarState::prepare(const TokenTrie& tokens, std::size_t share) {
   // Tokens inside a JSON string leave the state unchanged.
   if (allowed_tokens_ == &tokens) {
-    return allowed_;
+    return true;
   }
-  allowed_tokens_ = nullptr;
-  state_ = automaton_.begin_step(state_);
-  allowed_.assign(tokens.vocab_size(), 0);
-  mark_tokens(tokens);
+  const auto limit = static_cast<std::ptrdiff_t>(share);
+  credit_ = std::min(credit_ + limit, limit);
+  if (credit_ <= 0) {
+    return false;
+  }
+  if (prepared_tokens_ != &tokens) {
+    begin_marks(tokens);
+  }
+  const std::size_t before = automaton_.work();
+  const bool is_complete = mark_tokens(tokens, before + static_cast<std::size_t>(credit_));
+  credit_ -= static_cast<std::ptrdiff_t>(automaton_.work() - before);
+  if (!is_complete) {
+    return false;
+  }
+  prepared_tokens_ = nullptr;
   for (const std::int32_t id : ends_) {
     if (id >= 0 && static_cast<std::size_t>(id) < allowed_.size()) {
       allowed_[static_cast<std::size_t>(id)] = can_end() ? 1 : 0;
@@ -27,30 +46,43 @@ std::span<const char> GrammarState::allowed(const TokenTrie& tokens) {
   require_value(std::find(allowed_.begin(), allowed_.end(), 1) != allowed_.end(), "grammar",
                 "no token of the vocabulary can continue the text");
   allowed_tokens_ = &tokens;
-  return allowed_;
+  return true;
 }
 
-void GrammarState::mark_tokens(const TokenTrie& tokens) {
-  const std::span<const TokenTrieNode> nodes = tokens.nodes();
+void GrammarState::begin_marks(const TokenTrie& tokens) {
+  allowed_tokens_ = nullptr;
+  prepared_tokens_ = &tokens;
+  state_ = automaton_.begin_step(state_);
+  allowed_.assign(tokens.vocab_size(), 0);
   path_.resize(tokens.longest_token() + 1);
   path_[0] = state_;
-  for (std::size_t i = 0; i < nodes.size();) {
-    const TokenTrieNode& node = nodes[i];
+  place_ = 0;
+}
+
+// Continues until the work of the step is `most`. Returns whether all tokens are marked.
+bool GrammarState::mark_tokens(const TokenTrie& tokens, std::size_t most) {
+  const std::span<const TokenTrieNode> nodes = tokens.nodes();
+  while (place_ < nodes.size() && automaton_.work() < most) {
+    const TokenTrieNode& node = nodes[place_];
     const GrammarAutomaton::State next = automaton_.next(path_[node.depth], node.byte);
     if (next == GrammarAutomaton::kDead) {
-      i = node.end;
+      place_ = node.end;
       continue;
     }
     path_[node.depth + 1] = next;
-    for (const std::int32_t id : tokens.tokens(i)) {
+    for (const std::int32_t id : tokens.tokens(place_)) {
       allowed_[static_cast<std::size_t>(id)] = 1;
     }
-    ++i;
+    ++place_;
   }
+  return place_ >= nodes.size();
 }
 
 void GrammarState::advance(std::string_view bytes) {
-  state_ = automaton_.begin_step(state_);
+  if (allowed_tokens_ == nullptr) {  // otherwise the transitions of its tokens are known
+    state_ = automaton_.begin_step(state_);
+    prepared_tokens_ = nullptr;
+  }
   const GrammarAutomaton::State before = state_;
   for (const char c : bytes) {
     state_ = automaton_.next(state_, static_cast<std::uint8_t>(c));

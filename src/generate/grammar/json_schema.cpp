@@ -19,6 +19,7 @@ constexpr std::size_t kMaxRuleBytes = std::size_t{1} << 20U;
 constexpr std::size_t kMaxKeyBytes = 256;
 // Counts of characters and items. A larger maximum acts as this one.
 constexpr std::size_t kMaxCount = 10'000;
+constexpr std::size_t kBytesOfPlace = 64;  // in a unit of SchemaRoot::spend()
 constexpr std::size_t kNoMaximum = static_cast<std::size_t>(-1);
 
 // Rules for JSON, RFC 8259, and for dates and times, RFC 3339. Escapes name no half of a surrogate
@@ -79,8 +80,8 @@ struct SchemaProperty {
 
 class SchemaWriter {
  public:
-  SchemaWriter(const Json& document, std::vector<SchemaRule> rules)
-      : root_(document), targets_(std::move(rules)) {}
+  SchemaWriter(const Json& document, std::vector<SchemaRule> rules, WorkBudget budget)
+      : root_(document, std::move(budget)), targets_(std::move(rules)) {}
 
   std::string write() {
     while (!targets_.empty()) {
@@ -119,7 +120,7 @@ class SchemaWriter {
 
   // Returns the name of a rule for the values of a schema.
   std::string expression(const Json& schema, const std::string& place) {
-    root_.spend(1, place);
+    root_.spend(1 + place.size() / kBytesOfPlace, place);
     require_schema(schema != Json(false), place, "no value is allowed");
     if (schema == Json(true)) {
       return "value";
@@ -188,7 +189,7 @@ class SchemaWriter {
     const std::vector<std::string> types = types_of(schema, place);
     std::string all;
     for (const Json& value : listed_values(schema, place)) {
-      root_.spend(1, place);
+      root_.spend_on(value, place);
       if (std::any_of(types.begin(), types.end(),
                       [&](const std::string& type) { return has_type(value, type); })) {
         all += (all.empty() ? "" : " | ") + gbnf_literal(value.dump());
@@ -351,8 +352,9 @@ class SchemaWriter {
 
 }  // namespace
 
-std::string json_schema_grammar(const Json& document, std::vector<SchemaRule> rules) {
-  return SchemaWriter(document, std::move(rules)).write();
+std::string json_schema_grammar(const Json& document, std::vector<SchemaRule> rules,
+                                WorkBudget budget) {
+  return SchemaWriter(document, std::move(rules), std::move(budget)).write();
 }
 
 }  // namespace headlight

@@ -1,7 +1,9 @@
 #include "generate/grammar/schema_merge.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <map>
+#include <set>
 
 #include "base/printable.h"
 #include "base/read_number.h"
@@ -10,23 +12,26 @@
 namespace headlight {
 namespace {
 
-constexpr std::size_t kMaxValues = 300'000;
+constexpr std::size_t kMaxSchemaWork = 300'000;
+constexpr std::size_t kBytesOfWork = 64;
 constexpr int kMaxDepth = 64;
 constexpr int kMaxDisjointDepth = 4;
 
-// Returns the number of values in a JSON value.
-std::size_t values_in(const Json& value) {
-  std::size_t count = 1;
-  if (value.is_array()) {
+// Returns the work of reading or copying a value.
+std::size_t work_of(const Json& value) {
+  std::size_t work = 1;
+  if (value.is_string()) {
+    work += value.text().size() / kBytesOfWork;
+  } else if (value.is_array()) {
     for (const Json& element : value) {
-      count += values_in(element);
+      work += work_of(element);
     }
   } else if (value.is_object()) {
     for (const JsonMember& member : value.members()) {
-      count += values_in(member.value);
+      work += work_of(member.value) + member.key.size() / kBytesOfWork;
     }
   }
-  return count;
+  return work;
 }
 
 // Returns an object without one of its members.
@@ -59,20 +64,77 @@ const Json* child_of(const Json& value, const std::string& key) {
   return value.find(key);
 }
 
-// Returns the values of both lists. With `are_types`, integers are numbers.
-Json common_values(const Json& a, const Json& b, bool are_types) {
-  const auto list_of = [](const Json& value) {
-    return value.is_array() ? value.list() : Json::List{value};
-  };
-  Json common = Json::array();
-  for (const Json& left : list_of(a)) {
-    for (const Json& right : list_of(b)) {
-      const bool is_integer = left == Json("integer") || right == Json("integer");
-      const bool is_number = left == Json("number") || right == Json("number");
-      if (left == right || (are_types && is_integer && is_number)) {
-        common.push_back(left == right ? left : Json("integer"));
-      }
+// Appends a text that is equal for equal values: 1 and 1.0 are equal, and the order of members does
+// not matter.
+void append_comparable(const Json& value, std::string& text) {
+  if (value.is_array()) {
+    text += '[';
+    for (const Json& element : value) {
+      append_comparable(element, text);
+      text += ',';
     }
+  } else if (value.is_object()) {
+    std::map<std::string_view, const Json*> members;
+    for (const JsonMember& member : value.members()) {
+      members.emplace(member.key, &member.value);
+    }
+    text += '{';
+    for (const auto& [key, one] : members) {
+      text += Json(key).dump();
+      append_comparable(*one, text);
+    }
+  } else {
+    constexpr double kLimit = 0x1p63;
+    const double number = value.is_number() ? value.number() : 0.5;
+    const bool is_whole = number >= -kLimit && number < kLimit && number == std::floor(number);
+    const bool is_other_form = is_whole && !value.is_integer() && !value.is_natural();
+    text += is_other_form ? std::to_string(static_cast<Index>(number)) : value.dump();
+  }
+}
+
+// Sets of these texts replace comparisons of all pairs.
+std::string comparable(const Json& value) {
+  std::string text;
+  append_comparable(value, text);
+  return text;
+}
+
+std::set<std::string> comparable_values(const Json& values) {
+  std::set<std::string> all;
+  for (const Json& value : values) {
+    all.insert(comparable(value));
+  }
+  return all;
+}
+
+Json list_of(const Json& value) { return value.is_array() ? value : Json::array({value}); }
+
+// Returns the values of both lists, each once, in the order of `a`.
+Json common_values(const Json& a, const Json& b) {
+  std::set<std::string> others = comparable_values(list_of(b));
+  Json common = Json::array();
+  for (const Json& value : list_of(a)) {
+    if (others.erase(comparable(value)) > 0) {
+      common.push_back(value);
+    }
+  }
+  return common;
+}
+
+// Returns the types of both lists. Integers are numbers.
+Json common_types(const Json& a, const Json& b) {
+  const auto has_integer_of = [](const Json& types, const Json& others) {
+    const auto has = [](const Json& all, const char* name) {
+      return std::find(all.begin(), all.end(), Json(name)) != all.end();
+    };
+    return has(types, "integer") && !has(types, "number") && has(others, "number") &&
+           !has(others, "integer");
+  };
+  const Json left = list_of(a);
+  const Json right = list_of(b);
+  Json common = common_values(left, right);
+  if (has_integer_of(left, right) || has_integer_of(right, left)) {
+    common.push_back("integer");
   }
   return common;
 }
@@ -114,9 +176,14 @@ bool may_be(const Json& schema, std::string_view type, const std::string& place)
 
 }  // namespace
 
-void SchemaRoot::spend(std::size_t values, const std::string& place) {
-  spent_ += values;
-  require_schema(spent_ <= kMaxValues, place, "the schema is too large or nested too deeply");
+void SchemaRoot::spend(std::size_t work, const std::string& place) {
+  budget_.spend(work);
+  spent_ += work;
+  require_schema(spent_ <= kMaxSchemaWork, place, "the schema is too large or nested too deeply");
+}
+
+void SchemaRoot::spend_on(const Json& value, const std::string& place) {
+  spend(work_of(value), place);
 }
 
 const Json& SchemaRoot::target(const Json& reference, const std::string& place) const {
@@ -138,11 +205,15 @@ const Json& SchemaRoot::target(const Json& reference, const std::string& place) 
 
 Json SchemaRoot::expanded(Json schema, const std::string& place) {
   require_schema(++depth_ <= kMaxDepth, place, "schemas are combined too deeply");
+  if (schema.is_object()) {
+    check_keywords(schema, place);
+  }
   for (const char* keyword : {"$ref", "allOf"}) {
     while (const Json* value = schema.find(keyword)) {
       const bool is_list = std::string_view(keyword) == "allOf";
       const Json parts = is_list ? *value : Json::array({target(*value, place)});
       require_schema(parts.is_array(), place, "allOf: expected a list of schemas");
+      spend_on(schema, place);
       schema = without(schema, keyword);
       for (const Json& part : parts) {
         schema = merged(std::move(schema), part, place);
@@ -154,7 +225,7 @@ Json SchemaRoot::expanded(Json schema, const std::string& place) {
 }
 
 Json SchemaRoot::merged(Json a, Json b, const std::string& place) {
-  spend(values_in(a) + values_in(b), place);
+  spend(work_of(a) + work_of(b), place);
   a = expanded(std::move(a), place);
   b = expanded(std::move(b), place);
   if (a.is_boolean() || b.is_boolean()) {
@@ -177,19 +248,15 @@ void SchemaRoot::merge_member(Json& all, const JsonMember& member, const std::st
   if (known == nullptr) {
     all.add(key, member.value);
   } else if (key == "type" || key == "enum") {
-    all[key] = common_values(*known, member.value, key == "type");
+    all[key] =
+        key == "type" ? common_types(*known, member.value) : common_values(*known, member.value);
     require_schema(!all[key].empty(), place, key, ": no value satisfies all schemas");
   } else if (key == "required" && known->is_array() && member.value.is_array()) {
     for (const Json& name : member.value) {
       all[key].push_back(name);
     }
   } else if (key == "properties" && known->is_object() && member.value.is_object()) {
-    Json& properties = all[key];
-    for (const JsonMember& property : member.value.members()) {
-      const Json* same = properties.find(property.key);
-      Json both = same == nullptr ? property.value : merged(*same, property.value, place);
-      properties[property.key] = std::move(both);
-    }
+    all[key] = merged_properties(*known, member.value, place);
   } else if (key.starts_with("min") && known->is_number() && member.value.is_number()) {
     all[key] = known->number() < member.value.number() ? member.value : *known;
   } else if (key.starts_with("max") && known->is_number() && member.value.is_number()) {
@@ -200,8 +267,18 @@ void SchemaRoot::merge_member(Json& all, const JsonMember& member, const std::st
   }
 }
 
+Json SchemaRoot::merged_properties(const Json& a, const Json& b, const std::string& place) {
+  Json all = a;
+  for (const JsonMember& property : b.members()) {
+    const Json* same = a.find(property.key);
+    Json both = same == nullptr ? property.value : merged(*same, property.value, place);
+    all[property.key] = std::move(both);
+  }
+  return all;
+}
+
 bool SchemaRoot::are_disjoint(const Json& a, const Json& b, const std::string& place) {
-  spend(values_in(a) + values_in(b), place);
+  spend(work_of(a) + work_of(b), place);
   if (depth_ > kMaxDisjointDepth || !a.is_object() || !b.is_object()) {
     return a == Json(false) || b == Json(false);
   }
@@ -210,9 +287,7 @@ bool SchemaRoot::are_disjoint(const Json& a, const Json& b, const std::string& p
   const std::vector<Json> values = listed_values(left, place);
   const std::vector<Json> others = listed_values(right, place);
   if (!values.empty() && !others.empty()) {
-    return std::none_of(values.begin(), values.end(), [&](const Json& value) {
-      return std::find(others.begin(), others.end(), value) != others.end();
-    });
+    return common_values(Json(values), Json(others)).empty();
   }
   std::vector<std::string> common;
   for (const char* type : {"object", "array", "string", "number", "boolean", "null"}) {

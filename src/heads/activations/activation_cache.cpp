@@ -92,7 +92,7 @@ NamedTensors cache_activations(const LanguageModel& model, const ActivationConte
   const ActivationPlan plan(model, options.points);
   const std::vector<ContextSpan> spans = context_spans(plan, contexts, options, 0);
   require_memory(plan, contexts, spans.front(), options.positions);
-  ArraysInMemory memory;
+  ArraysInMemory memory(model.dtype() == DType::float64 ? DType::float64 : DType::float32);
   NamedTensors tensors;
   const auto ignore = [](Index) {};
   for (const KeptArray& array :

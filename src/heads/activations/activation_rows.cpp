@@ -13,11 +13,11 @@ namespace headlight {
 namespace {
 
 // Copies elements [outer, inner, width] at some places of both outer axes; no inner_places: all.
-void copy_chosen(const float* from, Index inner, Index width,
-                 const std::vector<Index>& outer_places, const std::vector<Index>& inner_places,
-                 float* to) {
+template <class T>
+void copy_chosen(const T* from, Index inner, Index width, const std::vector<Index>& outer_places,
+                 const std::vector<Index>& inner_places, T* to) {
   for (const Index outer : outer_places) {
-    const float* part = from + outer * inner * width;
+    const T* part = from + outer * inner * width;
     if (inner_places.empty()) {
       to = std::copy_n(part, inner * width, to);
     }
@@ -27,7 +27,20 @@ void copy_chosen(const float* from, Index inner, Index width,
   }
 }
 
-Tensor as_floats(const Tensor& value) { return to_contiguous(convert(value, DType::float32)); }
+// Returns `count` elements of a value [outer, inner] or [outer, inner, width], chosen by
+// copy_chosen(), in float64 if they are, else in float32.
+Tensor chosen_elements(const Tensor& value, const std::vector<Index>& outer_places,
+                       const std::vector<Index>& inner_places, Index count) {
+  const DType dtype = value.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  const Tensor whole = to_contiguous(convert(value, dtype));
+  Tensor chosen = Tensor::empty({count}, dtype);
+  dispatch_floating(dtype, "activations", [&](auto zero) {
+    using T = decltype(zero);
+    copy_chosen(whole.data<T>(), value.size(1), value.rank() == 3 ? value.size(2) : 1, outer_places,
+                inner_places, chosen.data<T>());
+  });
+  return chosen;
+}
 
 Tensor int32_tensor(const std::vector<std::int32_t>& values) {
   return Tensor::from(values, {static_cast<Index>(values.size())});
@@ -105,6 +118,7 @@ class RowKeeper final : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return plan_.find(point, layer).has_value();
   }
+  bool in_family_units() const override { return true; }
 
   Tensor visit(const Place& place, const Tensor& value) override {
     const std::size_t number = *plan_.find(place.point, place.layer);
@@ -138,10 +152,8 @@ class RowKeeper final : public ForwardHook {
                  Index first) {
     const ActivationArray& array = plan_.arrays()[number];
     const Index length = numel(array.row);
-    chosen_.resize(rows.size() * static_cast<std::size_t>(length));
-    copy_chosen(as_floats(value).data<float>(), value.size(1),
-                value.rank() == 3 ? value.size(2) : 1, rows, array.places, chosen_.data());
-    store_.put(stored_[number], first * length, chosen_);
+    store_.put(stored_[number], first * length,
+               chosen_elements(value, rows, array.places, std::ssize(rows) * length));
   }
 
   // Stores the chosen heads and queries of a map [H, T, S].
@@ -153,10 +165,7 @@ class RowKeeper final : public ForwardHook {
     const Shape shape{std::ssize(heads), std::ssize(queries), map.size(2)};
     const std::size_t stored = store_.add(shape);
     if (!queries.empty()) {
-      chosen_.resize(static_cast<std::size_t>(numel(shape)));
-      copy_chosen(as_floats(map).data<float>(), map.size(1), map.size(2), heads, queries,
-                  chosen_.data());
-      store_.put(stored, 0, chosen_);
+      store_.put(stored, 0, chosen_elements(map, heads, queries, numel(shape)));
     }
     maps_.push_back({array.name() + "/" + std::to_string(first_context_ + sequence), stored, {}});
   }
@@ -183,7 +192,6 @@ class RowKeeper final : public ForwardHook {
   ArrayStore& store_;
   std::vector<std::size_t> stored_;  // store indices of the plan's arrays; unused for maps
   std::vector<KeptArray> maps_;
-  std::vector<float> chosen_;  // buffer for the next put()
   RowOrigins origins_;
   std::vector<Index> kept_;  // selected rows of the pass
   Index first_row_ = 0;      // row of the cache where the pass begins

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <span>
 
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
@@ -27,12 +28,12 @@ void count_lost(std::span<const float> values, LostValues& lost) {
 }  // namespace
 
 std::size_t ArraysInMemory::add(const Shape& shape) {
-  arrays_.push_back(Tensor::empty(shape));
+  arrays_.push_back(Tensor::empty(shape, dtype_));
   return arrays_.size() - 1;
 }
 
-void ArraysInMemory::put(std::size_t array, Index first, std::span<const float> values) {
-  std::copy(values.begin(), values.end(), arrays_[array].mutable_data<float>() + first);
+void ArraysInMemory::put(std::size_t array, Index first, const Tensor& values) {
+  arrays_[array].strided_view({values.numel()}, {1}, first).copy_from(values);
 }
 
 ArraysOnDisk::ArraysOnDisk(const std::filesystem::path& path)
@@ -52,7 +53,10 @@ std::size_t ArraysOnDisk::add(const Shape& shape) {
   return places_.size() - 1;
 }
 
-void ArraysOnDisk::put(std::size_t array, Index first, std::span<const float> values) {
+void ArraysOnDisk::put(std::size_t array, Index first, const Tensor& given) {
+  const Tensor floats = to_contiguous(convert(given, DType::float32));
+  const std::span<const float> values(floats.data<float>(),
+                                      static_cast<std::size_t>(floats.numel()));
   count_lost(values, places_[array].lost);
   const Index begin = places_[array].begin + first * static_cast<Index>(sizeof(float));
   const std::span<const std::byte> bytes = std::as_bytes(values);

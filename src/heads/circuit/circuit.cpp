@@ -14,6 +14,7 @@
 #include "heads/circuit/edge_cut.h"
 #include "heads/circuit/stream_reader.h"
 #include "heads/effects/answer_contrast.h"
+#include "heads/layer_maps.h"
 #include "heads/spot_values.h"
 
 namespace headlight {
@@ -187,7 +188,7 @@ class CircuitSearch {
                 const CircuitOptions& options)
       : graph_(model), options_(options) {
     require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
-    require_value(options.steps >= 1, "steps", "expected a number from 1, got ", options.steps);
+    check_options(model);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       const auto add = [&] { pairs_.emplace_back(model, graph_, tasks[i]); };
       if (tasks.size() == 1) {
@@ -276,16 +277,62 @@ class CircuitSearch {
     return result;
   }
 
+  // Returns a union of random paths with `count` edges, or a few less where no path fits. All edges
+  // of a circuit are on paths from the embedding to the logits; others carry nothing.
   KeptEdges random_edges(Index count, Index set) const {
-    const RandomStream random{options_.seed, static_cast<std::uint64_t>(set)};
-    std::vector<EdgePlace> edges = order_;
+    constexpr Index kTries = 1000;
+    const RandomStream stream{options_.seed, static_cast<std::uint64_t>(set)};
+    const std::vector<std::vector<std::size_t>> inputs = sender_inputs();
+    std::uint64_t draws = 0;
+    const auto random = [&](std::size_t choices) { return stream.below(draws++, choices); };
+    KeptEdges kept = no_edges();
+    for (Index misses = 0; count > 0 && misses < kTries; ++misses) {
+      std::vector<EdgePlace> path = random_path(inputs, random);
+      std::erase_if(path, [&](const EdgePlace& edge) { return kept[edge.first][edge.second]; });
+      if (!path.empty() && std::ssize(path) <= count) {
+        for (const EdgePlace& edge : path) {
+          kept[edge.first][edge.second] = true;
+        }
+        count -= std::ssize(path);
+        misses = 0;
+      }
+    }
+    return kept;
+  }
+
+  // Draws a path backwards: from the logits to a sender, from one of its inputs to a sender ... to
+  // the embedding.
+  template <class Random>
+  std::vector<EdgePlace> random_path(const std::vector<std::vector<std::size_t>>& inputs,
+                                     const Random& random) const {
+    std::vector<EdgePlace> path;
+    std::size_t receiver = graph_.receivers().size() - 1;
+    while (true) {
+      const auto sender = static_cast<std::size_t>(
+          random(static_cast<std::size_t>(graph_.receivers()[receiver].senders)));
+      path.emplace_back(receiver, sender);
+      if (inputs[sender].empty()) {
+        return path;
+      }
+      receiver = inputs[sender][random(inputs[sender].size())];
+    }
+  }
+
+  // Returns the receivers that are inputs of each sender; none for the embedding.
+  std::vector<std::vector<std::size_t>> sender_inputs() const {
+    std::vector<std::vector<std::size_t>> inputs(graph_.senders().size());
+    for (std::size_t receiver = 0; receiver < graph_.receivers().size(); ++receiver) {
+      for (const std::size_t sender : graph_.readers(receiver)) {
+        inputs[sender].push_back(receiver);
+      }
+    }
+    return inputs;
+  }
+
+  KeptEdges no_edges() const {
     KeptEdges kept;
     for (const std::vector<double>& senders : scores_) {
       kept.emplace_back(senders.size(), false);
-    }
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      std::swap(edges[i], edges[i + random.below(i, edges.size() - i)]);
-      kept[edges[i].first][edges[i].second] = true;
     }
     return kept;
   }
@@ -312,10 +359,7 @@ class CircuitSearch {
   // Returns the `edges` strongest edges, but drops edges on no path of kept edges from the
   // embedding to the logits. Dropped edges have no effect.
   KeptEdges connected(Index edges) const {
-    KeptEdges kept;
-    for (const std::vector<double>& senders : scores_) {
-      kept.emplace_back(senders.size(), false);
-    }
+    KeptEdges kept = no_edges();
     for (Index i = 0; i < edges; ++i) {
       const EdgePlace& place = order_[static_cast<std::size_t>(i)];
       kept[place.first][place.second] = true;
@@ -352,6 +396,25 @@ class CircuitSearch {
     return any;
   }
 
+  void check_options(const Gpt& model) const {
+    constexpr Index kMost = 1000;
+    require_causal(model);
+    const double wanted = wanted_faithfulness();
+    require_value(wanted > 0 && wanted <= 1, "faithfulness", "expected a number above 0 to 1, got ",
+                  wanted);
+    require_value(options_.edges >= 0, "edges", "expected a number from 0, got ", options_.edges);
+    require_value(options_.edges == 0 || !options_.faithfulness, "faithfulness",
+                  "cannot be combined with edges; give one of the two");
+    require_value(options_.steps >= 1 && options_.steps <= kMost, "steps", "expected 1 to ", kMost,
+                  ", got ", options_.steps);
+    require_value(options_.random_sets >= 0 && options_.random_sets <= kMost, "random_sets",
+                  "expected 0 to ", kMost, ", got ", options_.random_sets);
+  }
+  double wanted_faithfulness() const {
+    constexpr double kUsual = 0.8;
+    return options_.faithfulness.value_or(kUsual);
+  }
+
   double faithfulness_of(Index edges) const { return faithfulness_of(connected(edges)); }
   double faithfulness_of(const KeptEdges& kept) const {
     double reached = 0;
@@ -369,7 +432,7 @@ class CircuitSearch {
     Index low = 0;
     Index high = curve.back().edges;
     for (const CircuitFit& fit : curve) {
-      if (fit.faithfulness >= options_.faithfulness) {
+      if (fit.faithfulness >= wanted_faithfulness()) {
         high = fit.edges;
         break;
       }
@@ -377,7 +440,7 @@ class CircuitSearch {
     }
     while (high - low > std::max<Index>(1, high / 32)) {
       const Index middle = (low + high) / 2;
-      (faithfulness_of(middle) >= options_.faithfulness ? high : low) = middle;
+      (faithfulness_of(middle) >= wanted_faithfulness() ? high : low) = middle;
     }
     return high;
   }

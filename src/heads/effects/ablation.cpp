@@ -39,8 +39,8 @@ class Ablation {
       : model_(model), mode_(options.mode), walk_(model, data, options) {
     options.progress(0);
     if (mode_ == AblationMode::mean) {
-      means_ =
-          mean_rows(model, walk_.batches(), [](Point point, Index) { return point == Point::z; });
+      means_ = mean_rows(model, walk_.batches(), !data.documents && !options.masking,
+                         [](Point point, Index) { return point == Point::z; });
     }
   }
 

@@ -9,6 +9,7 @@
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/effects/logit_metric.h"
 #include "heads/effects/forward_replay.h"
+#include "heads/layer_maps.h"
 
 namespace headlight {
 
@@ -32,6 +33,9 @@ class AblationWalk {
         metric_(options.metric),
         batches_(data, {.batch_size = options.batch_size, .block_size = model.block_size()},
                  options.masking) {
+    require_head(model);
+    require_value(options.masking || is_causal(model), "masking",
+                  "expected the hidden tokens, which a bidirectional model predicts");
     require_value(metric_ != MetricKind::logit_difference, "metric",
                   "logit_difference needs answers: use headlight patch, or another metric");
   }

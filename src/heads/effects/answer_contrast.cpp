@@ -12,6 +12,7 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "heads/effects/token_losses.h"
+#include "heads/layer_maps.h"
 
 namespace headlight {
 namespace {
@@ -40,6 +41,8 @@ void check_task(const PatchingTask& task, const LanguageModel& model) {
                   " tokens, the context length, got ", read);
     return;
   }
+  require_value(task.mask || is_causal(model), "mask",
+                "expected the position of the masked token, which a bidirectional model predicts");
   check_answer(task.answer, model, "answer", task.clean.size());
   check_answer(task.wrong, model, "wrong", task.clean.size());
   const auto length = static_cast<Index>(task.clean.size());

@@ -12,6 +12,7 @@
 #include "headlight/ops/matmul.h"
 #include "heads/effects/frozen_norm.h"
 #include "heads/effects/token_groups.h"
+#include "heads/layer_maps.h"
 #include "heads/point_values.h"
 
 namespace headlight {
@@ -33,6 +34,7 @@ Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
 Tensor row_of(const Tensor& x, Index row) { return slice(x, 0, row, row + 1); }
 
 Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
+  require_causal(model);
   require(model.config().has_final_norm(),
           "attribution needs a model without norm = post: behind such norms the residual stream is "
           "not a sum of parts");
@@ -233,7 +235,9 @@ class Anatomy {
 
   void add_sources(Index layer, const Vector& z, const Vector& weights) {
     const AttentionPlan plan = block_plan(model_.config(), layer).attention;
-    const Vector values = values_at(Point::v, layer).to_vector();          // [S, G, D]
+    const Tensor projected = values_at(Point::v, layer);
+    const Tensor clipped = plan.clip > 0 ? clamp(projected, -plan.clip, plan.clip) : projected;
+    const Vector values = clipped.to_vector();                             // [S, G, D]
     const Vector patterns = values_at(Point::pattern, layer).to_vector();  // [H, T]
     const auto width = static_cast<std::size_t>(plan.head_width);
     const auto row = static_cast<std::size_t>(plan.key_width());

@@ -13,6 +13,7 @@
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
 #include "heads/effects/forward_replay.h"
+#include "heads/layer_maps.h"
 
 namespace headlight {
 namespace {
@@ -113,6 +114,7 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
 
 ImportanceResult head_importance(const LanguageModel& model, const TokenDataset& data,
                                  const ImportanceOptions& options) {
+  require_causal(model);
   const SequentialBatches batches(
       data, {.batch_size = options.batch_size, .block_size = model.block_size()});
   const HeadLayout layout = heads_of(model);

@@ -7,6 +7,8 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/memory.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/nn/forward_hook.h"
+#include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "heads/effects/frozen_norm.h"
 #include "heads/point_values.h"
@@ -58,6 +60,8 @@ std::pair<Index, Index> bounds_of(const char* name, const NumberRange& range, In
 }
 
 std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
+  require(config.has_head(),
+          "this model has no head that predicts tokens; only its hidden states have a meaning");
   require(config.has_final_norm() || config.masked_head,
           "the lens needs a model without norm = post: such models have no final norm to read the "
           "layers with");
@@ -214,7 +218,9 @@ class LensPass {
     const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0, begin, end);
     if (tuned_ != nullptr) {
       const Index layer = point.layer + (point.point == Point::resid_post ? 1 : 0);
-      return model_.finished(tuned_->translated(stream, layer));
+      const double unit =
+          place_of(point.point, point.layer, model_.config().residual_multiplier).unit;
+      return model_.finished(tuned_->translated(stream * unit, layer) / unit);
     }
     if (!in_parts_) {
       return model_.finished(stream);
@@ -234,6 +240,8 @@ class LensPass {
 
 void check(const LensTask& task, const GptConfig& config) {
   require_value(!task.text.empty(), "text", "expected at least one token");
+  require_value(task.mask || config.causal, "mask",
+                "expected the mask token, which a bidirectional model predicts");
   require_value(task.top_k >= 0, "top_k", "expected at least 0, got ", task.top_k);
   if (task.target) {
     require_value(*task.target >= 0 && *task.target < config.vocab_size, "target", "expected 0 to ",
@@ -255,14 +263,19 @@ LensResult empty_result(const LensTask& task, const std::vector<Source>& sources
   const auto length = static_cast<Index>(task.text.size());
   const auto [begin, end] = bounds_of("positions", task.positions, length);
   LensResult result;
+  bool has_open = false;  // whether a target is not in the text
   for (Index position = begin; position < end; ++position) {
     const auto place = static_cast<std::size_t>(position);
     result.positions.push_back(position);
     result.tokens.push_back(task.text[place]);
     const bool is_open = task.mask ? task.text[place] == *task.mask : position + 1 == length;
+    has_open = has_open || is_open;
     result.targets.push_back(is_open ? task.target.value_or(kIgnoreTarget)
                                      : task.text[place + (task.mask ? 0 : 1)]);
   }
+  require_value(!task.target || has_open, "target",
+                task.mask ? "replaces the masked token, but the text has none at these positions"
+                          : "sets the target of the last token, but the positions leave it out");
   for (const Source& source : sources) {
     result.rows.push_back({source.place, {}});
   }
@@ -322,6 +335,8 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
 LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
                            const LensMeansOptions& options) {
   const NoGrad no_grad;
+  require_value(options.masking || model.config().causal, "masking",
+                "expected the hidden tokens, which a bidirectional model predicts");
   const std::vector<Source> sources = sources_of(model.config(), options.view);
   const SequentialBatches batches =
       SequentialBatches(data,

@@ -60,7 +60,10 @@ LogitMetric divergence_metric(const Tensor& reference, Index row) {
   const Tensor before = LogitMetric(
       row, [](const Tensor& logits) { return log_softmax(logits); })(reference.detach());  // [V]
   const Tensor weights = exp(before);
-  return {row, [=](const Tensor& logits) { return sum(weights * (before - log_softmax(logits))); }};
+  return {row, [=](const Tensor& logits) {
+            const DType dtype = logits.dtype();
+            return sum(convert(weights, dtype) * (convert(before, dtype) - log_softmax(logits)));
+          }};
 }
 
 const char* metric_noun(MetricKind kind) {

@@ -52,7 +52,7 @@ MetricGradients metric_gradients(const Gpt& model, const Batch& batch, const Log
         return std::ranges::any_of(
             points, [&](const PointRange& range) { return is_asked(range, point, layer); });
       },
-      true);
+      true, true);
   const FrozenWeights frozen(model);
   const Tensor value = metric(model.logits(batch, {.hook = &hook}));
   require_value(value.defined() && value.numel() == 1, "metric", "expected one number");

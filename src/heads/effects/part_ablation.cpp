@@ -88,9 +88,10 @@ PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
   AblationWalk walk(model, data, options);
   PointMeans means;
   if (options.mode == AblationMode::mean) {
-    means = mean_rows(model, walk.batches(), [&](Point point, Index layer) {
-      return items_of(point) != PointItems::maps && covers(targets, point, layer);
-    });
+    means = mean_rows(model, walk.batches(), !data.documents && !options.masking,
+                      [&](Point point, Index layer) {
+                        return items_of(point) != PointItems::maps && covers(targets, point, layer);
+                      });
   }
   std::vector<AblationExperiment> experiments = experiments_of(model, parts, options.mode, means);
   walk.run(experiments, {.progress = options.progress});

@@ -389,9 +389,13 @@ class PatchRun {
   SpotValues others_;
 };
 
-// Throws Error if fix_pattern has no effect on the point.
-void require_pattern_point(const PatchGridOptions& options) {
+// Throws Error for options that have no effect with the others.
+void require_effects(const PatchGridOptions& options) {
   const Point point = options.point;
+  require_value(options.by_position || options.positions == NumberRange{}, "positions",
+                "needs parts by position");
+  require_value(options.attribution || !(options.fix_pattern || options.drop_gradients),
+                options.fix_pattern ? "qk_fix" : "grad_drop", "needs method attribution or both");
   require_value(!options.fix_pattern || point == Point::q || point == Point::k ||
                     point == Point::rot_q || point == Point::rot_k,
                 "qk_fix", "needs point q, k, rot_q or rot_k, got ", name_of(point));
@@ -403,9 +407,32 @@ void require_layer_point(Point point) {
 
 }  // namespace
 
+void set_parts(PatchGridOptions& options, std::string_view by) {
+  if (by.empty()) {
+    by = items_of(options.point) != PointItems::features ? "head" : "position";
+  }
+  std::string list;
+  for (const std::string_view name : kPatchParts) {
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  require_value(std::ranges::find(kPatchParts, by) != kPatchParts.end(), "by", "expected one of ",
+                list, "; got '", by, "'");
+  options.by_item = by.starts_with("head");
+  options.by_position = by.ends_with("position");
+  options.by_group = by.ends_with("group");
+}
+
+std::string parts_name(const PatchGridOptions& options) {
+  const std::string places = options.by_position ? "position" : options.by_group ? "group" : "";
+  if (!options.by_item) {
+    return places.empty() ? "layer" : places;
+  }
+  return places.empty() ? "head" : "head," + places;
+}
+
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options) {
   require_layer_point(options.point);
-  require_pattern_point(options);
+  require_effects(options);
   require_value(!options.by_group || !options.by_position, "by",
                 "expected either positions or groups of them");
   const PatchRun run(model, task, options);

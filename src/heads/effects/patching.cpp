@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/io/text_dataset.h"
 #include "headlight/ops/layout.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/effects/forward_replay.h"
 #include "heads/effects/replace_heads.h"
+#include "heads/layer_maps.h"
 
 namespace headlight {
 namespace {
@@ -24,9 +26,57 @@ LogitMetric answer_metric(MetricKind kind, std::int32_t answer, Index row) {
   }
 }
 
+// Throws Error about "mask" for a bidirectional model without a masked token to predict.
+void require_mask(const LanguageModel& model, const std::optional<Index>& mask) {
+  require_value(mask || is_causal(model), "mask",
+                "expected the position of the masked token, which a bidirectional model predicts");
+}
+
 }  // namespace
 
+void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& tokenizer) {
+  if (is_causal(model)) {
+    return;
+  }
+  const std::int32_t mask = masking_of(tokenizer).token;
+  const std::string_view name = tokenizer.special_name(mask);
+  task.mask.reset();
+  for (const auto& [about, text] : {std::pair{"clean", &task.clean}, {"corrupt", &task.corrupt}}) {
+    const auto count = std::ranges::count(*text, mask);
+    require_value(count == 1, about, "expected one ", name, ", which the answers replace, got ",
+                  count);
+    const Index place = std::ranges::find(*text, mask) - text->begin();
+    require_value(!task.mask || *task.mask == place, about, "expected ", name, " at position ",
+                  task.mask.value_or(0), " as in the clean text, got ", place);
+    task.mask = place;
+  }
+}
+
+void complete_task(PatchingTask& task, MetricKind kind, const LanguageModel& model,
+                   const Tokenizer& tokenizer) {
+  set_mask(task, model, tokenizer);
+  const auto complete = [&](std::vector<std::int32_t>& answer, const auto& text) {
+    if (answer.empty()) {
+      answer = {likeliest_next(model, text, task.mask)};
+    }
+  };
+  complete(task.answer, task.clean);
+  complete(task.wrong, task.corrupt);
+  require_value(task.answer != task.wrong || kind != MetricKind::logit_difference, "wrong",
+                "expected a token other than the answer, got '", tokenizer.decode(task.wrong),
+                "' for both; name them with answer and wrong");
+  set_metric(task, kind, model);
+}
+
+void check_answers(MetricKind kind, bool has_answer, bool has_wrong) {
+  require_value(!has_wrong || kind == MetricKind::logit_difference, "wrong",
+                "needs metric logit_difference, got ", name_of(kind));
+  require_value(!has_answer || kind != MetricKind::kl, "answer",
+                "has no part in metric kl, which needs no answers");
+}
+
 void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model) {
+  require_mask(model, task.mask);
   const Index row = task.mask.value_or(-1);
   if (kind == MetricKind::logit_difference) {
     task.metric = {};
@@ -108,6 +158,7 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
 std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text,
                             std::optional<Index> mask) {
   require_value(!text.empty(), "text", "expected at least one token");
+  require_mask(model, mask);
   const NoGrad no_grad;
   const Batch batch = make_batch({text});
   const Tensor logits =

@@ -28,7 +28,9 @@ Tensor checked(const std::map<std::string, Tensor>& tensors, const std::string& 
   require_value(found != tensors.end(), name, "is missing");
   require_value(found->second.shape() == shape, name, "expected shape ", shape, ", got ",
                 found->second.shape());
-  return convert(found->second, DType::float32);
+  const Tensor values = convert(found->second, DType::float32);
+  require_finite({{name, values}}, "");
+  return values;
 }
 
 }  // namespace

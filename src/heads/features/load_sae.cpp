@@ -30,17 +30,26 @@ bool flag_in(const Json& object, std::string_view key, bool otherwise) {
   return value == nullptr ? otherwise : value->boolean();
 }
 
-// Returns the name of the point: in `meta` since SAELens 6, before that beside the other keys.
-std::string hook_name_in(const Json& config) {
-  const Json* meta = present(config, "meta");
-  for (const char* key : {"hook_name", "hook_point"}) {
-    for (const Json* object : {meta, &config}) {
-      if (object != nullptr && present(*object, key) != nullptr) {
-        return text_in(*object, key, "");
+// Returns a key about the point, null if there is none. It is in `metadata` (`meta` in the first
+// releases of SAELens 6), before release 6 beside the other keys.
+const Json* about_point(const Json& config, std::string_view key) {
+  for (const Json* object : {present(config, "metadata"), present(config, "meta"), &config}) {
+    if (object != nullptr) {
+      require(object->is_object(), "metadata: expected an object");
+      if (const Json* value = present(*object, key)) {
+        return value;
       }
     }
   }
-  return "";
+  return nullptr;
+}
+
+// Returns the name of the point; "" if the file does not say it.
+std::string hook_name_in(const Json& config) {
+  const Json* name = about_point(config, "hook_name");
+  name = name == nullptr ? about_point(config, "hook_point") : name;
+  require_value(name == nullptr || name->is_string(), "hook_name", "expected a text");
+  return name == nullptr ? "" : name->text();
 }
 
 Index top_k_in(const Json& config) {
@@ -63,14 +72,18 @@ SaeConfig sae_config(const Json& config) {
   }
   require_value(activation == "relu" || activation == "topk", "activation_fn_str",
                 "expected relu or topk, got ", activation);
-  for (const char* key : {"finetuning_scaling_factor", "rescale_acts_by_decoder_norm"}) {
-    require_value(!flag_in(config, key, false), key, "this setting is not supported");
-  }
+  require_value(!flag_in(config, "finetuning_scaling_factor", false), "finetuning_scaling_factor",
+                "this setting is not supported");
+  require_value(about_point(config, "hook_head_index") == nullptr, "hook_head_index",
+                "autoencoders of a single head are not supported");
   result.hook_name = hook_name_in(config);
   result.apply_b_dec_to_input = flag_in(config, "apply_b_dec_to_input", true);
   result.norm = parse_name<SaeNorm>("normalize_activations",
                                     text_in(config, "normalize_activations", "none"));
   result.k = result.architecture == SaeArchitecture::topk ? top_k_in(config) : 0;
+  result.rescale_by_decoder_norm = flag_in(config, "rescale_acts_by_decoder_norm", false);
+  require_value(!result.rescale_by_decoder_norm || result.architecture == SaeArchitecture::topk,
+                "rescale_acts_by_decoder_norm", "needs the architecture topk");
   return result;
 }
 

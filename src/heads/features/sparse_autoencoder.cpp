@@ -12,6 +12,7 @@
 #include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
+#include "headlight/tensor/named_tensors.h"
 
 namespace headlight {
 namespace {
@@ -45,6 +46,15 @@ Tensor only_largest(const Tensor& x, Index k) {
   return result;
 }
 
+// Returns the lengths of decoder rows [F].
+Tensor norms_of_rows(const Tensor& decoder) { return sqrt(sum(decoder * decoder, {.axes = {1}})); }
+
+// Returns lengths by which features can be divided, as SAELens does.
+Tensor divisors(const Tensor& norms) {
+  constexpr double kShortest = 1e-8;
+  return clamp(norms, kShortest, std::numeric_limits<double>::infinity());
+}
+
 }  // namespace
 
 SparseAutoencoder::SparseAutoencoder(SaeConfig config, Weights weights)
@@ -64,6 +74,33 @@ SparseAutoencoder::SparseAutoencoder(SaeConfig config, Weights weights)
                          &weights_.decoder_bias, &weights_.threshold}) {
     *tensor = tensor->defined() ? convert(tensor->detach(), DType::float32) : *tensor;
   }
+  if (config_.rescale_by_decoder_norm) {
+    decoder_norms_ = norms_of_rows(weights_.decoder);
+  }
+  require_finite({{"W_enc", weights_.encoder},
+                  {"b_enc", weights_.encoder_bias},
+                  {"W_dec", weights_.decoder},
+                  {"b_dec", weights_.decoder_bias}},
+                 "");
+  if (weights_.threshold.defined()) {
+    require_finite({{"threshold", weights_.threshold}}, "");
+  }
+}
+
+SparseAutoencoder SparseAutoencoder::folded() const {
+  require_value(config_.architecture != SaeArchitecture::topk || config_.rescale_by_decoder_norm,
+                "fold_W_dec_norm", "would change which features topk chooses");
+  const Tensor norms = divisors(norms_of_rows(weights_.decoder));
+  Weights weights = weights_;
+  weights.encoder = weights.encoder * norms;
+  weights.encoder_bias = weights.encoder_bias * norms;
+  weights.decoder = weights.decoder / reshape(norms, {features(), 1});
+  if (weights.threshold.defined()) {
+    weights.threshold = weights.threshold * norms;
+  }
+  SaeConfig config = config_;
+  config.rescale_by_decoder_norm = false;
+  return {std::move(config), std::move(weights)};
 }
 
 // Factor of each row's norm, [N, 1]: values = normalized * scale (+ mean).
@@ -104,16 +141,19 @@ Tensor SparseAutoencoder::encode(const Tensor& values) const {
   const NoGrad no_grad;
   require_rows("values", values, width());
   const Tensor input = normalized(convert(values.detach(), DType::float32));
-  return active(matmul(config_.apply_b_dec_to_input ? input - weights_.decoder_bias : input,
-                       weights_.encoder) +
-                weights_.encoder_bias);
+  const Tensor before = matmul(config_.apply_b_dec_to_input ? input - weights_.decoder_bias : input,
+                               weights_.encoder) +
+                        weights_.encoder_bias;
+  return active(decoder_norms_.defined() ? before * decoder_norms_ : before);
 }
 
 Tensor SparseAutoencoder::decode(const Tensor& features, const Tensor& like) const {
   const NoGrad no_grad;
   require_rows("features", features, this->features());
-  const Tensor plain =
-      matmul(convert(features.detach(), DType::float32), weights_.decoder) + weights_.decoder_bias;
+  const Tensor given = convert(features.detach(), DType::float32);
+  const Tensor plain = matmul(decoder_norms_.defined() ? given / divisors(decoder_norms_) : given,
+                              weights_.decoder) +
+                       weights_.decoder_bias;
   if (config_.norm != SaeNorm::constant_norm_rescale && config_.norm != SaeNorm::layer_norm) {
     return plain;
   }
@@ -129,23 +169,23 @@ Tensor SparseAutoencoder::decode(const Tensor& features, const Tensor& like) con
 Tensor SparseAutoencoder::edited(const Tensor& values, std::span<const FeatureEdit> edits) const {
   const NoGrad no_grad;
   const Tensor features = encode(values);
-  Tensor changes = Tensor::zeros(features.shape());
+  const Tensor changed = features.clone();
   for (const FeatureEdit& edit : edits) {
     require_feature(edit, this->features());
-    const Tensor now = slice(features, 1, edit.feature, edit.feature + 1);
-    Tensor change = slice(changes, 1, edit.feature, edit.feature + 1);
+    Tensor now = slice(changed, 1, edit.feature, edit.feature + 1);
     switch (edit.kind) {
       case FeatureEdit::Kind::set:
-        change.copy_from(edit.value - now);
+        now.fill(edit.value);
         break;
       case FeatureEdit::Kind::scale:
-        change.copy_from(now * (edit.value - 1));
+        now.copy_from(now * edit.value);
         break;
       case FeatureEdit::Kind::add:
-        change.copy_from(Tensor::full(now.shape(), edit.value));
+        now.copy_from(now + edit.value);
         break;
     }
   }
+  const Tensor changes = changed - features;
   // Only the changed rows of the decoder act, times the norm's scale.
   const Tensor like = convert(values.detach(), DType::float32);
   const Tensor moved = decode(changes, like) - decode(Tensor::zeros(changes.shape()), like);
@@ -165,7 +205,11 @@ bool FeatureHook::wants(Point point, Index layer) const {
   return point == point_.point && (!is_in_layer(point) || point_.layers.contains(layer));
 }
 
-Tensor FeatureHook::visit(const Place&, const Tensor& value) {
+Tensor FeatureHook::visit(const Place& place, const Tensor& value) {
+  if (edits_.empty()) {
+    return value;
+  }
+  require_no_gradient(place, value);
   const Tensor rows = reshape(value.detach(), {value.size(0), -1});
   return reshape(sae_.edited(rows, edits_), value.shape());
 }

@@ -18,8 +18,9 @@ constexpr const char* kAbout = "intervene";
 
 PointValues values_of(const Gpt& model, const Change& change,
                       const std::vector<std::int32_t>& tokens) {
-  return values_of(model, make_batch({tokens}),
-                   [&](Point point, Index layer) { return covers(change.targets, point, layer); });
+  return values_of(
+      model, make_batch({tokens}),
+      [&](Point point, Index layer) { return covers(change.targets, point, layer); }, true);
 }
 
 // Indices of a target's heads, neurons or elements in a value. Throws Error if one is missing.

@@ -52,6 +52,8 @@ RepeatedTokens repeated_tokens(const RepeatOptions& repeats, Index vocab_size, I
 
 std::vector<std::vector<std::int32_t>> repeated_sequences(const RepeatOptions& repeats,
                                                           const GptConfig& config) {
+  require_value(config.causal, "data",
+                "expected a text: repeated random tokens measure causal models only");
   const Index length = repeat_length(repeats, config.block_size);
   require_value(repeats.sequences >= 1 && length >= 1, "repeats",
                 "expected at least one sequence and a block with room for two copies of a "

@@ -122,13 +122,8 @@ Result lens(Model& model, const Inputs& text, const std::string& point, Index to
 }
 
 Result circuit(Model& model, const nb::sequence& pairs, const nb::object& metric, Index edges,
-               double faithfulness, Index steps, const std::string& ablation, Index random_sets,
-               bool progress) {
-  require_value(faithfulness > 0 && faithfulness <= 1, "faithfulness",
-                "expected a number above 0 to 1, got ", faithfulness);
-  require_value(steps >= 1 && edges >= 0, steps < 1 ? "steps" : "edges", "expected a number from ",
-                steps < 1 ? 1 : 0);
-  require_value(random_sets >= 0, "random_sets", "expected a number from 0");
+               std::optional<double> faithfulness, Index steps, const std::string& ablation,
+               Index random_sets, bool progress) {
   const auto mode = parse_name<CircuitAblation>("ablation", ablation);
   const std::vector<PatchingTask> tasks = patching_tasks(model, pairs, metric);
   const CircuitResult result = [&] {
@@ -201,19 +196,20 @@ void add_readings(nb::class_<Model>& model) {
            "[R, T], top_ids and top_probabilities [R, T, k]; rows are labels(\"rows\").")
       .def(
           "circuit", &circuit, "pairs"_a, nb::kw_only(), "metric"_a = "logit_difference",
-          "edges"_a = 0, "faithfulness"_a = 0.8, "steps"_a = 5, "ablation"_a = "corrupt",
+          "edges"_a = 0, "faithfulness"_a = nb::none(), "steps"_a = 5, "ablation"_a = "corrupt",
           "random_sets"_a = 0, "progress"_a = true,
           nb::sig(
               "def circuit(self, pairs: collections.abc.Sequence[tuple[headlight.types.ArrayLike, "
               "...]], *, metric: str | Metric | collections.abc.Callable[[headlight.types.Array], "
               "tuple[float, headlight.types.ArrayLike]] = 'logit_difference', "
-              "edges: int = 0, faithfulness: float = 0.8, steps: int = 5, ablation: str = "
+              "edges: int = 0, faithfulness: float | None = None, steps: int = 5, ablation: str = "
               "'corrupt', random_sets: int = 0, progress: bool = True) -> Result"),
           "Finds the connections between heads and MLPs that a task uses.\n\n"
           "Parameters\n----------\n"
           "pairs : tuples (clean, corrupt, answer, wrong), as in patch().\n"
           "metric : as in patch(); a function must return (number, gradient [T, V]).\n"
           "edges : number of edges to keep; 0: enough for `faithfulness`.\n"
+          "faithfulness : share of the difference to reach; None: 0.8.\n"
           "ablation : values of cut edges: \"corrupt\", of the pair's corrupt text; \"mean\", over "
           "all corrupt texts by position; or \"resample\", of the next pair's. The last two need "
           "texts of one length.\n"

@@ -89,7 +89,7 @@ FeatureEditor edit(const std::shared_ptr<SparseAutoencoder>& sae, const std::vec
   }
   using Kind = FeatureEdit::Kind;
   for (const auto& [kind, numbers] :
-       {std::pair{Kind::add, &steer}, {Kind::set, &set}, {Kind::scale, &scale}}) {
+       {std::pair{Kind::set, &set}, {Kind::scale, &scale}, {Kind::add, &steer}}) {
     for (const auto& [feature, value] : *numbers) {
       editor.edits.push_back({feature, kind, value});
     }
@@ -101,11 +101,12 @@ FeatureEditor edit(const std::shared_ptr<SparseAutoencoder>& sae, const std::vec
   return editor;
 }
 
-std::shared_ptr<SparseAutoencoder> load(const PathInput& input) {
+std::shared_ptr<SparseAutoencoder> load(const PathInput& input, bool fold_decoder_norms) {
   if (std::error_code ignored; !std::filesystem::exists(input.path, ignored)) {
     raise(PyExc_FileNotFoundError, input.path.string() + ": there is no such folder");
   }
-  return std::make_shared<SparseAutoencoder>(load_sae(input.path));
+  SparseAutoencoder sae = load_sae(input.path);
+  return std::make_shared<SparseAutoencoder>(fold_decoder_norms ? sae.folded() : std::move(sae));
 }
 
 nb::object config_of(const SparseAutoencoder& sae) {
@@ -152,7 +153,9 @@ void add_features(nb::module_& module) {
            "Parameters\n----------\n"
            "ablate : features that become 0.\n"
            "steer : numbers to add to features, active or not: values move along W_dec.\n"
-           "set, scale : new values of features, and factors.")
+           "set, scale : new values of features, and factors.\n\n"
+           "A feature with several changes is ablated, set, scaled and steered, in this order. "
+           "Gradients cannot pass through the changes.")
       .def_prop_ro("config", &config_of, "architecture, hook_name, d_in (C), d_sae (F) ...",
                    nb::sig("def config(self) -> types.SimpleNamespace"))
       .def_prop_ro("W_enc", &weight<&Weights::encoder>, "Encoder [C, F].")
@@ -163,11 +166,13 @@ void add_features(nb::module_& module) {
         return concat_text("<headlight.SparseAutoencoder: ", sae.features(), " features of ",
                            sae.config().hook_name, ">");
       });
-  module.def("load_sae", &load, "path"_a,
+  module.def("load_sae", &load, "path"_a, nb::kw_only(), "fold_W_dec_norm"_a = false,
              "Loads a sparse autoencoder of SAELens.\n\n"
              "Parameters\n----------\n"
              "path : a folder with cfg.json and sae_weights.safetensors; architectures standard, "
-             "jumprelu and topk.\n\n"
+             "jumprelu and topk.\n"
+             "fold_W_dec_norm : give the decoder rows length 1, as the option of SAELens's "
+             "load_from_disk().\n\n"
              "Raises\n------\n"
              "FileNotFoundError : there is no such folder.\n"
              "ValueError : the files are damaged or of another architecture.");

@@ -4,6 +4,7 @@
 
 #include "headlight/heads/effects/metric_gradients.h"
 #include "headlight/ops/cross_entropy.h"
+#include "heads/layer_maps.h"
 #include "python/analysis/metric.h"
 #include "python/bindings.h"
 #include "python/model/cache.h"
@@ -14,11 +15,12 @@ namespace {
 
 using namespace nb::literals;
 
-LogitMetric batch_metric(const nb::object& metric, const Batch& batch) {
+LogitMetric batch_metric(const Model& model, const nb::object& metric, const Batch& batch) {
   if (nb::isinstance<nb::str>(metric)) {
     require_value(nb::cast<std::string>(metric) == "loss", "metric",
                   "expected \"loss\", a function or a Metric, got ",
                   nb::cast<std::string>(nb::repr(metric)));
+    require_causal(model.gpt());
     return [targets = batch.targets](const Tensor& logits) {
       return cross_entropy(logits, targets, {.ignore_index = kIgnoreTarget});
     };
@@ -30,7 +32,7 @@ nb::tuple grad(Model& model, const Inputs& inputs, const nb::object& metric,
                const std::vector<std::string>& names) {
   const Batch batch = batch_of(model, inputs, {});
   const std::vector<PointRange> points = points_of(names);
-  const LogitMetric measured = batch_metric(metric, batch);
+  const LogitMetric measured = batch_metric(model, metric, batch);
   const MetricGradients result = [&] {
     const Model::Use use(model);
     return metric_gradients(model.gpt(), batch, measured, points);

@@ -55,7 +55,7 @@ nb::object head_scores(Model& model, const std::optional<TextData>& data,
                            .exclude_first_token = exclude_first_token};
   options.progress = progress_of("scoring heads", progress);
   options.heads = heads ? HeadSet::parse(*heads) : HeadSet{};
-  options.repeats.sequences = model.gpt().config().causal ? repeats : 0;
+  options.repeats.sequences = repeats;
   const auto sequences = scored_sequences(model, data, documents, options.repeats);
   const HeadScores scores = [&] {
     const Model::Use use(model);

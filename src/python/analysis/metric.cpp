@@ -137,9 +137,8 @@ void add_built_in(nb::module_& module) {
   module.def(
       "kl_divergence",
       [](const Inputs& reference, Index position) {
-        return named_metric(
-            divergence_metric(tensor_of(reference.value, "reference", DType::float32), position),
-            "KL divergence");
+        return named_metric(divergence_metric(tensor_of(reference.value, "reference"), position),
+                            "KL divergence");
       },
       "reference"_a, nb::kw_only(), "position"_a = -1,
       "Returns the metric KL(p_reference || p) in nats of the next-token distributions at a "

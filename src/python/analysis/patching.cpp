@@ -22,7 +22,6 @@ namespace {
 
 using namespace nb::literals;
 
-constexpr std::array<std::string_view, 4> kPatchCells{"layer", "head", "position", "head,position"};
 constexpr std::array<std::string_view, 3> kPatchMethods{"patch", "attribution", "both"};
 
 template <std::size_t kCount>
@@ -49,22 +48,17 @@ PatchGridOptions grid_options(const std::string& point, const std::optional<std:
                               const PatchMethod& method) {
   const PointRange range = parse_point("point", point);
   require_value(!range.items, "point", "expected a whole point, such as z or z.3, got ", point);
-  const bool has_heads = items_of(range.point) != PointItems::features;
-  const std::string cells = by.value_or(has_heads ? "head" : "position");
-  require_choice("by", cells, kPatchCells);
   require_choice("method", method.name, kPatchMethods);
-  require_value(method.name != "patch" || !(method.qk_fix || method.grad_drop),
-                method.qk_fix ? "qk_fix" : "grad_drop", "needs method=\"attribution\" or \"both\"");
-  return {.point = range.point,
-          .layers = range.layers,
-          .by_item = cells.starts_with("head"),
-          .by_position = cells.ends_with("position"),
-          .noising = method.noising,
-          .patch = method.name != "attribution",
-          .attribution = method.name != "patch",
-          .fix_pattern = method.qk_fix,
-          .drop_gradients = method.grad_drop,
-          .progress = progress_of("patching", method.progress)};
+  PatchGridOptions options{.point = range.point,
+                           .layers = range.layers,
+                           .noising = method.noising,
+                           .patch = method.name != "attribution",
+                           .attribution = method.name != "patch",
+                           .fix_pattern = method.qk_fix,
+                           .drop_gradients = method.grad_drop,
+                           .progress = progress_of("patching", method.progress)};
+  set_parts(options, by.value_or(""));
+  return options;
 }
 
 nb::dict patching_summary(double clean, double corrupt) {
@@ -207,7 +201,9 @@ void add_patch(nb::class_<Model>& model) {
           "Result"),
       "Finds the values that carry the difference between two texts of one length T.\n\n"
       "Parameters\n----------\n"
-      "answer, wrong : continuations of the clean and of the corrupt text.\n"
+      "answer, wrong : continuations of the clean and of the corrupt text; None: the most probable "
+      "tokens. The texts of a bidirectional model have one [MASK] at the same place, which the "
+      "answers replace.\n"
       "metric : \"logit_difference\" of answer and wrong; \"probability\", "
       "\"log_probability\" or \"loss\" (-log p in nats) of the answer, one token; \"kl\", the "
       "divergence in nats of the last "

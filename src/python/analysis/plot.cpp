@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/lower_case.h"
+#include "base/printable.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/runs/run_history.h"
@@ -61,7 +63,7 @@ Figure value_weighted_figure(Model& model, const Inputs& text, Index layer,
   const std::vector<std::vector<std::int32_t>> ids{task_ids(model, text.value, "text", false)};
   const Model::Use use(model);
   const AttentionMaps maps = record_attention_of_ids(model.gpt(), *model.tokenizer(), ids, options)
-                                 .maps(0, "Value-weighted");
+                                 .whole_maps(0, *model.tokenizer(), "Value-weighted");
   return {attention_svg(maps, maps.layers.front())};
 }
 
@@ -76,7 +78,8 @@ Figure model_view(Model& model, const TextData& texts, const std::string& view, 
       {.vectors = options.view == AttentionView::neuron, .value_weighted = value_weighted});
   std::vector<AttentionMaps> maps;
   for (Index i = 0; i < std::ssize(recorded.documents); ++i) {
-    maps.push_back(recorded.maps(i, model.name() + (value_weighted ? " · value-weighted" : "")));
+    maps.push_back(recorded.whole_maps(i, *model.tokenizer(),
+                                       model.name() + (value_weighted ? " · value-weighted" : "")));
   }
   return {attention_html(maps, options), true};
 }
@@ -87,7 +90,15 @@ Figure model_figure(const Model& model, const std::string& language) {
       {.title = model.name(), .language = parse_name<Language>("lang", language)})};
 }
 
-void save(const Figure& figure, const PathInput& path) { write_file(path.path, figure.source); }
+// Throws Error for a name whose ending belongs to another format.
+void save(const Figure& figure, const PathInput& path) {
+  const std::string ending = lower_case(path.path.extension().string());
+  const std::string_view own = figure.is_page ? ".html" : ".svg";
+  require_value(ending.empty() || ending == own || (ending == ".htm" && figure.is_page), "path",
+                "this figure is ", figure.is_page ? "an HTML page" : "SVG",
+                ": expected a name that ends in ", own, ", got ", in_quotes(path.path.string()));
+  write_file(path.path, figure.source);
+}
 
 }  // namespace
 

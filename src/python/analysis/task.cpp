@@ -21,7 +21,10 @@ std::vector<std::int32_t> answer_ids(const Model& model, nb::handle value, const
 std::vector<std::int32_t> task_ids(const Model& model, nb::handle value, const char* about,
                                    bool is_answer) {
   if (is_answer && nb::isinstance<nb::str>(value)) {
-    return model.tokenizer()->encode(read_texts(value, about).front());
+    const std::string text = read_texts(value, about).front();
+    std::vector<std::int32_t> ids = model.tokenizer()->encode(text);
+    require_known(ids, text, *model.tokenizer(), about);
+    return ids;
   }
   InputSequences inputs = read_inputs({nb::borrow(value)}, *model.tokenizer(), about);
   require_value(inputs.is_one, about, "expected one text, got several");
@@ -29,6 +32,10 @@ std::vector<std::int32_t> task_ids(const Model& model, nb::handle value, const c
 }
 
 std::int32_t one_token(const Model& model, nb::handle value, const char* about) {
+  if (nb::isinstance<nb::str>(value)) {
+    const std::string text = read_texts(value, about).front();
+    return only_token(model.tokenizer()->encode(text), text, *model.tokenizer(), about);
+  }
   const std::vector<std::int32_t> ids =
       PyIndex_Check(value.ptr()) != 0
           ? std::vector{read_value<std::int32_t>(value, about, "a token id")}
@@ -47,11 +54,11 @@ PatchingTask patching_task(Model& model, const TaskArguments& arguments) {
     return task;
   }
   const auto kind = parse_name<MetricKind>("metric", nb::cast<std::string>(arguments.metric));
-  constexpr const char* kExpected = "expected a text or token ids for this metric";
-  require_value(kind == MetricKind::kl || !task.answer.empty(), "answer", kExpected);
-  require_value(kind != MetricKind::logit_difference || !task.wrong.empty(), "wrong", kExpected);
+  if (arguments.is_alone) {
+    check_answers(kind, !task.answer.empty(), !task.wrong.empty());
+  }
   const Model::Use use(model);
-  set_metric(task, kind, model.gpt());
+  complete_task(task, kind, model.gpt(), *model.tokenizer());
   return task;
 }
 
@@ -64,7 +71,7 @@ std::vector<PatchingTask> patching_tasks(Model& model, const nb::sequence& pairs
     const auto part = [&](std::size_t i) -> nb::object {
       return i < nb::len(pair) ? nb::object(pair[i]) : nb::object(nb::none());
     };
-    tasks.push_back(patching_task(model, {part(0), part(1), part(2), part(3), metric}));
+    tasks.push_back(patching_task(model, {part(0), part(1), part(2), part(3), metric, false}));
   }
   require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
   return tasks;

@@ -17,14 +17,15 @@ std::vector<std::int32_t> task_ids(const Model& model, nb::handle value, const c
 // Returns the id of a text of one token, or an id itself.
 std::int32_t one_token(const Model& model, nb::handle value, const char* about);
 
-// Two texts with answers, None where the metric needs none, and the metric: a name of MetricKind, a
-// Metric or a function.
+// Two texts with answers, and the metric: a name of MetricKind, a Metric or a function. Without an
+// answer, it is the most likely token.
 struct TaskArguments {
   nb::object clean;
   nb::object corrupt;
   nb::object answer;
   nb::object wrong;
   nb::object metric;
+  bool is_alone = true;  // false: one of several pairs, whose answers a metric may leave unused
 };
 
 // Returns the task of a call. Throws Error about the argument.

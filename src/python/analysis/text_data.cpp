@@ -63,7 +63,9 @@ bool is_list_of_texts(nb::handle data) {
          nb::isinstance<nb::str>(nb::object(data[0]));
 }
 
-TokenDataset read_data(const Model& model, const TextData& data, const std::string& documents) {
+namespace {
+
+TokenDataset data_of(const Model& model, const TextData& data, const std::string& documents) {
   if (const std::vector<std::string> paths = paths_of(data.value); !paths.empty()) {
     return read_files(model, paths, documents);
   }
@@ -79,6 +81,25 @@ TokenDataset read_data(const Model& model, const TextData& data, const std::stri
   require_value(!inputs.ids.front().empty(), "data", "expected a text or token ids, got none");
   TokenDataset result = inputs.is_one ? stream_dataset(std::move(inputs.ids.front()))
                                       : sequences_of(std::move(inputs.ids));
+  return result;
+}
+
+// Returns whether the data are token ids, which are read whole, without more tokens.
+bool is_ids(const TextData& data) {
+  return !nb::isinstance<nb::str>(data.value) && !is_list_of_texts(data.value) &&
+         paths_of(data.value).empty();
+}
+
+}  // namespace
+
+TokenDataset read_data(const Model& model, const TextData& data, const std::string& documents) {
+  TokenDataset result = data_of(model, data, documents);
+  const GptConfig& config = model.gpt().config();
+  if (is_ids(data)) {
+    result.documents = result.documents || !config.causal;
+  } else {
+    result = whole_sequences(std::move(result), config, *model.tokenizer());
+  }
   require_value(has_targets(result), "data", "expected at least two tokens in a row, got ",
                 result.token_count);
   return result;

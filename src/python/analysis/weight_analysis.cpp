@@ -120,7 +120,8 @@ void add_weight_analysis(nb::class_<Model>& model) {
           "folded", &fold, nb::kw_only(), "center_writing_weights"_a = true,
           "center_unembed"_a = false,
           "Returns an equivalent model with the gains and shifts of norms folded into the next "
-          "matrices, as TransformerLens's fold_ln.\n\n"
+          "matrices, as TransformerLens's fold_ln: columns that read a LayerNorm also get mean "
+          "0.\n\n"
           "Parameters\n----------\n"
           "center_writing_weights : vectors that are written to the residual stream get mean 0, in "
           "models with LayerNorm.\n"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <memory>
+#include <utility>
 
 #include "headlight/base/error.h"
 
@@ -40,14 +40,15 @@ Tensor copied(const void* elements, const Shape& shape) {
   return tensor;
 }
 
+// `Integer`: the type of the elements.
+template <class Integer>
 Tensor narrowed(const void* elements, const Shape& shape, std::string_view about) {
-  const auto* from = static_cast<const std::int64_t*>(elements);
+  const auto* from = static_cast<const Integer*>(elements);
   Tensor tensor = Tensor::empty(shape, DType::int32);
   auto* into = tensor.data<std::int32_t>();
   for (Index i = 0; i < tensor.numel(); ++i) {
-    using Limits = std::numeric_limits<std::int32_t>;
-    require_value(from[i] >= Limits::min() && from[i] <= Limits::max(), about,
-                  "expected integers of 32 bits, got ", from[i]);
+    require_value(std::in_range<std::int32_t>(from[i]), about, "expected integers of 32 bits, got ",
+                  from[i]);
     into[i] = static_cast<std::int32_t>(from[i]);
   }
   return tensor;
@@ -122,8 +123,8 @@ Array array_of(const Tensor& tensor, Access access) {
 Tensor tensor_of(nb::handle value, std::string_view about, std::optional<DType> dtype) {
   const nb::object array = numpy().attr("asarray")(value);
   const nb::object type = array.attr("dtype");
-  const DType stored =
-      stored_type(nb::cast<std::string>(type.attr("kind")), nb::cast<Index>(type.attr("itemsize")));
+  const auto kind = nb::cast<std::string>(type.attr("kind"));
+  const DType stored = stored_type(kind, nb::cast<Index>(type.attr("itemsize")));
   const DType result = dtype.value_or(stored == DType::bfloat16 ? DType::float32 : stored);
   const bool is_empty = nb::cast<Index>(array.attr("size")) == 0;  // an empty list has no type
   require_value(is_empty || converts(stored, result), about, "expected an array of ",
@@ -139,14 +140,16 @@ Tensor tensor_of(nb::handle value, std::string_view about, std::optional<DType> 
   for (const nb::handle size : sizes) {
     shape.push_back(nb::cast<Index>(size));
   }
-  const std::string_view name = result == DType::int32 ? "int64" : name_of(result);
+  const std::string_view integers = kind == "u" ? "uint64" : "int64";
+  const std::string_view name = result == DType::int32 ? integers : name_of(result);
   const nb::object plain =
       numpy().attr("ascontiguousarray")(array, nb::str(name.data(), name.size()));
   const Buffer buffer(plain);
   return dispatch_any(result, [&](auto element) {
     using T = decltype(element);
     if constexpr (std::is_same_v<T, std::int32_t>) {
-      return narrowed(buffer.elements(), shape, about);
+      return kind == "u" ? narrowed<std::uint64_t>(buffer.elements(), shape, about)
+                         : narrowed<std::int64_t>(buffer.elements(), shape, about);
     } else {
       return copied<T>(buffer.elements(), shape);
     }
@@ -185,6 +188,13 @@ IdArray array_of(const std::vector<std::int32_t>& values) {
     delete static_cast<std::vector<std::int32_t>*>(held);
   });
   return IdArray(data, {values.size()}, capsule);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor first = to_contiguous(a);
+  const Tensor second = to_contiguous(b);
+  const auto bytes = static_cast<std::size_t>(a.numel()) * element_size(a.dtype());
+  return bytes == 0 || std::memcmp(elements_of(first), elements_of(second), bytes) == 0;
 }
 
 std::vector<Index> lengths_of(const std::vector<Index>& offsets) {

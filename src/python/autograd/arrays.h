@@ -41,6 +41,9 @@ Tensor tensor_of(nb::handle value, std::string_view about, std::optional<DType> 
 // aligned and of float32, float64, int32 or bool; else tensor_of().
 Tensor shared_tensor(const nb::object& array, std::string_view about);
 
+// Returns whether two tensors of one shape and type have the same bits.
+bool same_bits(const Tensor& a, const Tensor& b);
+
 // Returns the number of rows of each sequence.
 std::vector<Index> lengths_of(const std::vector<Index>& offsets);
 

@@ -37,9 +37,29 @@ class ActivationCache(dict[str | tuple[str, int], NDArray[Any]]):
             raise KeyError(name)
         return values[:, :, list(items).index(int(number))]
 
+    def heads(self, name: str | tuple[str, int]) -> list[int]:
+        """Returns the numbers of the heads of a point, such as "z.3": 0, 1, 2 ... unless some were pruned."""
+        values = self[name]
+        full = _full_name(name)
+        if values.ndim != 4:
+            raise ValueError(f"name: expected a point with heads, got '{name}'")
+        items = full + "/items"
+        axis = 1 if full.endswith(("hook_pattern", "hook_attn_scores")) else 2
+        return [int(number) for number in self[items]] if items in self else list(range(values.shape[axis]))
+
+    def place(self, name: str | tuple[str, int], head: int) -> int:
+        """Returns the index of a head in the axis of heads of a point: cache["z.3"][:, :, cache.place("z.3", 5)]."""
+        heads = self.heads(name)
+        if head not in heads:
+            raise ValueError(f"head: {_full_name(name)} has the heads {heads}, got {head}")
+        return heads.index(head)
+
     def __missing__(self, key: str | tuple[str, int]) -> NDArray[Any]:
-        short = key if isinstance(key, str) else ".".join(map(str, key))
-        name = point_name(short)
+        name = _full_name(key)
         if name == key or name not in self:
             raise KeyError(key)
         return self[name]
+
+
+def _full_name(key: str | tuple[str, int]) -> str:
+    return point_name(key if isinstance(key, str) else ".".join(map(str, key)))

@@ -56,8 +56,9 @@ def attention(
     lang: str = "en",
 ) -> Figure:
     """Draws the attention patterns of a layer, or of one head, in one sequence of a cache."""
-    maps, tokens = _patterns(cache, layer, head, sequence)
-    return attention_maps(maps, tokens, layer=layer, heads=_numbers(head), lang=lang)
+    heads = cache.heads(("pattern", layer)) if head is None else [head]
+    maps, tokens = _patterns(cache, layer, heads, sequence)
+    return attention_maps(maps, tokens, layer=layer, heads=heads, lang=lang)
 
 
 def attention_difference(
@@ -72,15 +73,17 @@ def attention_difference(
 ) -> Figure:
     """Draws patterns minus those of another cache with as many tokens: blue above 0, orange below.
 
-    A token that differs has the label "first/second".
+    A token that differs has the label "first/second". Heads that one of the models lacks are left out.
     """
-    maps, tokens = _patterns(cache, layer, head, sequence)
-    others, other_tokens = _patterns(other, layer, head, other_sequence)
+    others = other.heads(("pattern", layer))
+    heads = [h for h in cache.heads(("pattern", layer)) if h in others] if head is None else [head]
+    maps, tokens = _patterns(cache, layer, heads, sequence)
+    other_maps, other_tokens = _patterns(other, layer, heads, other_sequence)
     if len(tokens) != len(other_tokens):
         raise ValueError(f"other: expected {len(tokens)} tokens, got {len(other_tokens)}")
     labels = [a if a == b else f"{a}/{b}" for a, b in zip(tokens, other_tokens)]
     return attention_maps(
-        maps - others, labels, layer=layer, heads=_numbers(head), differences=True, lang=lang
+        maps - other_maps, labels, layer=layer, heads=heads, differences=True, lang=lang
     )
 
 
@@ -160,15 +163,12 @@ def top_examples(examples: Sequence[Example], title: str = "Most active texts") 
 
 
 def _patterns(
-    cache: ActivationCache, layer: int, head: int | None, sequence: int
+    cache: ActivationCache, layer: int, heads: list[int], sequence: int
 ) -> tuple[NDArray[Any], list[str]]:
     tokens = cache.tokens[sequence]
+    places = [cache.place(("pattern", layer), head) for head in heads]
     maps = cache["pattern", layer][sequence, :, : len(tokens), : len(tokens)]
-    return (maps if head is None else maps[head : head + 1]), tokens
-
-
-def _numbers(head: int | None) -> list[int] | None:
-    return None if head is None else [head]
+    return maps[places], tokens
 
 
 def _cell_names(result: Result, name: str) -> list[str]:

@@ -8,6 +8,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/activations/activation_cache.h"
+#include "heads/point_values.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/model/cache.h"
@@ -29,7 +30,7 @@ Tensor padded_maps(const std::vector<Tensor>& maps) {
     longest = std::max(longest, map.size(1));
   }
   const Index heads = maps.front().size(0);
-  Tensor all = Tensor::zeros({std::ssize(maps), heads, longest, longest});
+  Tensor all = Tensor::zeros({std::ssize(maps), heads, longest, longest}, maps.front().dtype());
   for (std::size_t b = 0; b < maps.size(); ++b) {
     const Index length = maps[b].size(1);
     all.strided_view({heads, length, length}, {longest * longest, longest, 1},
@@ -51,8 +52,11 @@ nb::tuple run_with_cache(Model& model, const Inputs& inputs,
                          const std::optional<std::vector<std::string>>& names) {
   std::vector<PointRange> points = points_of(names);
   const auto is_logits = [](const PointRange& range) { return range.point == Point::logits; };
+  const bool has_head = model.gpt().config().has_head();
   const bool wants_logits = std::ranges::any_of(points, is_logits);
-  if (!wants_logits) {
+  if (!has_head && !names) {
+    std::erase_if(points, is_logits);
+  } else if (has_head && !wants_logits) {
     points.push_back({.point = Point::logits});
   }
   const Batch batch = batch_of(model, inputs, {});
@@ -67,15 +71,20 @@ nb::tuple run_with_cache(Model& model, const Inputs& inputs,
   {
     const Model::Use use(model);
     const NoGrad no_grad;
+    if (names) {
+      model.require_points(points, "names");
+    }
     tensors = cache_activations(
         model.gpt(), contexts, {.points = points, .positions = {}, .batch_size = contexts.count()});
   }
-  const auto logits =
-      std::ranges::find(tensors, point_name(Point::logits, 0), &NamedTensors::value_type::first);
-  const Output output{array_of(padded_rows(logits->second, batch.offsets), Access::writable),
-                      lengths_of(batch.offsets), std::nullopt};
-  if (!wants_logits) {
-    tensors.erase(logits);
+  Output output{{nb::none()}, lengths_of(batch.offsets), std::nullopt};
+  if (has_head) {
+    const auto logits =
+        std::ranges::find(tensors, point_name(Point::logits, 0), &NamedTensors::value_type::first);
+    output.logits = array_of(padded_rows(logits->second, batch.offsets), Access::writable);
+    if (!wants_logits) {
+      tensors.erase(logits);
+    }
   }
   return nb::make_tuple(output, activation_cache(model, tensors, ids));
 }
@@ -86,6 +95,29 @@ std::string full_point_name(const std::string& name) {
   require_value(!is_in_layer(range.point) || range.layers.last == range.layers.first, "name",
                 "expected a point of one layer, such as z.3, got '", name, "'");
   return point_name(range.point, range.layers.first);
+}
+
+// Adds the array NAME/items, the numbers of the heads [H], of points whose heads are not 0, 1, 2
+// ...
+void add_head_numbers(const HeadLayout& heads, const NamedTensors& tensors, nb::dict& cache) {
+  for (const auto& [name, tensor] : tensors) {
+    const std::string base = map_name(name).value_or(name);
+    const std::string items = base + "/items";
+    if (name.ends_with("/items") || std::ranges::find(kRowArrays, name) != kRowArrays.end() ||
+        cache.contains(items.c_str())) {
+      continue;
+    }
+    const PointRange range = parse_point("name", base);
+    if (items_of(range.point) == PointItems::features) {
+      continue;
+    }
+    const Index count = tensor.size(items_of(range.point) == PointItems::maps ? 0 : 1);
+    const std::vector<Index> numbers = item_numbers(range.point, range.layers.first, count, heads);
+    if (!numbers.empty() && numbers.back() + 1 != count) {
+      cache[nb::str(items.c_str())] =
+          array_of(std::vector<std::int32_t>(numbers.begin(), numbers.end()));
+    }
+  }
 }
 
 }  // namespace
@@ -132,6 +164,7 @@ nb::object activation_cache(const Model& model, const NamedTensors& tensors,
   for (const auto& [name, sequences] : maps) {
     cache[nb::str(name.c_str())] = array_of(padded_maps(sequences), Access::writable).object;
   }
+  add_head_numbers(model.gpt().heads(), tensors, cache);
   return nb::module_::import_("headlight.cache").attr("ActivationCache")(cache, labels);
 }
 
@@ -149,7 +182,8 @@ void add_cache(nb::module_& module, nb::class_<Model>& model) {
       "The Output of this pass (patterns change its last bits), and arrays by TransformerLens's "
       "names in its shapes: [B, T, C], "
       "[B, T, H, D], and [B, H, T, T] for pattern and attn_scores. Zeros are behind the end of a "
-      "sequence.");
+      "sequence. Of a pruned model, NAME/items are the numbers of the heads of NAME. A model "
+      "without a head has no logits.");
   module.def("point_name", &full_point_name, "name"_a,
              "Returns the name in TransformerLens of a point: \"blocks.3.attn.hook_z\" for "
              "\"z.3\".");

@@ -12,6 +12,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/train/train_config.h"
+#include "heads/layer_maps.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/errors.h"
@@ -41,11 +42,22 @@ bool is_next(const Inputs& targets) {
   return nb::isinstance<nb::str>(targets.value) && nb::cast<std::string>(targets.value) == "next";
 }
 
+// Throws Error if next tokens are the targets of a bidirectional model.
+void check_targets(const Model& model, const std::optional<Inputs>& targets) {
+  if (!targets || is_next(*targets)) {
+    require_causal(model.gpt());
+  }
+}
+
 Output call_model(Model& model, const Inputs& inputs, const std::optional<Inputs>& targets) {
+  if (targets) {
+    check_targets(model, targets);
+  }
   return forward(model, batch_of(model, inputs, targets), targets.has_value());
 }
 
 double mean_loss(Model& model, const Inputs& inputs, const std::optional<Inputs>& targets) {
+  check_targets(model, targets);
   const Batch batch = batch_of(model, inputs, targets);
   const Model::Use use(model);
   const NoGrad no_grad;
@@ -71,7 +83,8 @@ nb::object config_of(const Model& model) {
 }
 
 std::unique_ptr<Model> load_at(const PathInput& input, const std::string& dtype, Index block_size,
-                               bool adapter, bool bidirectional) {
+                               bool adapter, bool bidirectional,
+                               const std::optional<PathInput>& base) {
   const std::filesystem::path& path = input.path;
   require_value(block_size >= 0, "block_size", "expected at least 0, got ", block_size);
   std::vector<std::string> warnings;
@@ -83,6 +96,7 @@ std::unique_ptr<Model> load_at(const PathInput& input, const std::string& dtype,
                                                           : std::min(config.block_size, block_size);
                                 },
                             .adapter = adapter,
+                            .base = base ? base->path : std::filesystem::path(),
                             .bidirectional = bidirectional,
                             .warn = [&](const std::string& line) { warnings.push_back(line); }};
   std::unique_ptr<Model> model;
@@ -117,7 +131,7 @@ std::string described(const Model& model) {
 void add_load(nb::module_& module) {
   module.def(
       "load", &load_at, "path"_a, nb::kw_only(), "dtype"_a = "float32", "block_size"_a = 0,
-      "adapter"_a = true, "bidirectional"_a = false,
+      "adapter"_a = true, "bidirectional"_a = false, "base"_a = nb::none(),
       "Loads a model.\n\n"
       "Parameters\n----------\n"
       "path : a run, a checkpoint, a folder of Hugging Face, an adapter (LoRA), a GGUF file, "
@@ -125,7 +139,8 @@ void add_load(nb::module_& module) {
       "dtype : \"float32\" or \"float64\", type of the weights.\n"
       "block_size : largest context in tokens; 0: the model's.\n"
       "adapter : add an adapter to its base model.\n"
-      "bidirectional : accept models such as BERT.\n\n"
+      "bidirectional : accept models such as BERT.\n"
+      "base : base model of the adapter, if it has moved or the adapter names none.\n\n"
       "Raises\n------\n"
       "FileNotFoundError : there is no such path.\n"
       "ValueError : the file is damaged or of an unknown format.");

@@ -8,6 +8,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/interventions/interventions.h"
+#include "heads/point_values.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/errors.h"
@@ -26,19 +27,32 @@ struct HookPoint {
   Index layer = 0;                // 0 outside the layers
   std::optional<Index> sequence;  // of a map; other points have all sequences
   std::vector<Index> lengths;     // rows of each sequence
+  std::vector<Index> heads;       // numbers along the axis of heads; empty without one
+
+  // Returns the index of a head in the axis of heads.
+  Index place(Index head) const {
+    const auto found = std::ranges::find(heads, head);
+    require_value(found != heads.end(), "head", name, " has ",
+                  heads.empty() ? "no heads" : "the heads " + numbers_text(heads), ", got ", head);
+    return found - heads.begin();
+  }
 };
 
 // Calls Python functions at points of a pass.
 class PythonHook final : public ForwardHook {
  public:
-  explicit PythonHook(const nb::dict& functions) {
+  PythonHook(const nb::dict& functions, Model& model) : heads_(model.gpt().heads()) {
+    std::vector<PointRange> points;
     for (const auto& [name, function] : functions) {
       const PointRange range =
           parse_point("hooks", read_value<std::string>(name, "hooks", "names of points"));
       require_value(!range.items, "hooks", "expected whole points, such as z.3, got ",
                     nb::cast<std::string>(name));
       functions_.emplace_back(range, nb::borrow(function));
+      points.push_back(range);
     }
+    const Model::Use use(model);
+    model.require_points(points, "hooks");
   }
 
   void begin(const Batch& rows) override { offsets_ = rows.offsets; }
@@ -48,22 +62,15 @@ class PythonHook final : public ForwardHook {
         functions_, [&](const auto& entry) { return matches(entry.first, point, layer); });
   }
 
+  bool in_family_units() const override { return true; }
+
   Tensor visit(const Place& place, const Tensor& value) override {
     const nb::gil_scoped_acquire lock;
-    const bool is_map = items_of(place.point) == PointItems::maps;
     Tensor result = value;
     for (const auto& [range, function] : functions_) {
-      if (!matches(range, place.point, place.layer)) {
-        continue;
+      if (matches(range, place.point, place.layer)) {
+        result = called(function, place, result);
       }
-      Tensor shown = is_map ? result : padded_rows(result, offsets_);
-      // The function may change its array in place; the pass and caches may share the values.
-      shown = shown.owns_storage_alone() ? shown : shown.clone();
-      const nb::object changed =
-          function(array_of(shown, Access::writable).object, point_of(place, is_map));
-      result = !changed.is_none() ? replaced(shown, changed, place, is_map)
-               : is_map           ? shown
-                                  : unpadded_rows(shown, offsets_);
     }
     return result;
   }
@@ -73,24 +80,49 @@ class PythonHook final : public ForwardHook {
     return range.point == point && (!is_in_layer(point) || range.layers.contains(layer));
   }
 
-  Tensor replaced(const Tensor& shown, const nb::object& changed, const Place& place,
-                  bool is_map) const {
-    const std::string name = point_name(place.point, place.layer);
-    const Tensor tensor = tensor_of(changed, name, shown.dtype());
-    require_value(tensor.shape() == shown.shape(), name, "the hook returned shape ", tensor.shape(),
-                  ", expected ", shown.shape());
-    return is_map ? tensor : unpadded_rows(tensor, offsets_);
+  // Returns `value` itself, with its gradient history, if the function leaves all numbers as they
+  // are.
+  Tensor called(const nb::object& function, const Place& place, const Tensor& value) const {
+    const bool is_map = items_of(place.point) == PointItems::maps;
+    Tensor shown = is_map ? value : padded_rows(value, offsets_);
+    // The function may change its array in place; the pass and caches may share the values.
+    shown = shown.owns_storage_alone() ? shown : shown.clone();
+    const nb::object returned =
+        function(array_of(shown, Access::writable).object, point_of(place, value));
+    const Tensor padded = returned.is_none() ? shown : returned_value(returned, shown, place);
+    const Tensor result = is_map ? padded : unpadded_rows(padded, offsets_);
+    if (same_bits(result, value)) {
+      return value;
+    }
+    require_no_gradient(place, value);
+    return returned.is_none() ? result.clone() : result;  // the function may keep its array
   }
 
-  HookPoint point_of(const Place& place, bool is_map) const {
-    return {.name = point_name(place.point, place.layer),
-            .point = std::string(name_of(place.point)),
-            .layer = place.layer,
-            .sequence = is_map ? std::optional(place.sequence) : std::nullopt,
-            .lengths = lengths_of(offsets_)};
+  static Tensor returned_value(const nb::object& returned, const Tensor& shown,
+                               const Place& place) {
+    const std::string name = point_name(place.point, place.layer);
+    Tensor tensor = tensor_of(returned, name, shown.dtype());
+    require_value(tensor.shape() == shown.shape(), name, "the hook returned shape ", tensor.shape(),
+                  ", expected ", shown.shape());
+    return tensor;
+  }
+
+  HookPoint point_of(const Place& place, const Tensor& value) const {
+    const PointItems items = items_of(place.point);
+    const bool is_map = items == PointItems::maps;
+    return {
+        .name = point_name(place.point, place.layer),
+        .point = std::string(name_of(place.point)),
+        .layer = place.layer,
+        .sequence = is_map ? std::optional(place.sequence) : std::nullopt,
+        .lengths = lengths_of(offsets_),
+        .heads = items == PointItems::features
+                     ? std::vector<Index>()
+                     : item_numbers(place.point, place.layer, value.size(is_map ? 0 : 1), heads_)};
   }
 
   std::vector<std::pair<PointRange, nb::object>> functions_;
+  HeadLayout heads_;
   std::vector<Index> offsets_;
 };
 
@@ -138,7 +170,13 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
       .def_ro("layer", &HookPoint::layer, "Layer from 0; 0 outside the layers.")
       .def_ro("sequence", &HookPoint::sequence,
               "Number of the sequence of pattern and attn_scores; else None.")
-      .def_ro("lengths", &HookPoint::lengths, "Number of rows of each sequence, [B].");
+      .def_ro("lengths", &HookPoint::lengths, "Number of rows of each sequence, [B].")
+      .def_ro("heads", &HookPoint::heads,
+              "Numbers of the heads along their axis: 0, 1, 2 ... unless some were pruned; empty "
+              "for points without heads.")
+      .def("place", &HookPoint::place, "head"_a,
+           "Returns the index of a head in its axis: value[:, :, point.place(3)]. Throws "
+           "ValueError for a head that was pruned.");
   nb::class_<HookScope>(module, "HookScope", "Changes the model inside a with statement.")
       .def("__enter__",
            [](HookScope& scope) -> HookScope& {
@@ -152,7 +190,7 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
       .def(
           "hooks",
           [](Model& self, const nb::dict& functions) {
-            return HookScope(self, std::make_shared<PythonHook>(functions));
+            return HookScope(self, std::make_shared<PythonHook>(functions, self));
           },
           "functions"_a, nb::keep_alive<0, 1>(),
           nb::sig("def hooks(self, functions: collections.abc.Mapping[str, "
@@ -164,7 +202,9 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
           "gets an array, [B, T, ...] with zeros behind a sequence, and a HookPoint. It changes "
           "the "
           "array in place, or returns another one, or does neither. pattern and attn_scores are "
-          "[H, T, S] of one sequence.")
+          "[H, T, S] of one sequence.\n\n"
+          "Raises\n------\n"
+          "ValueError : from the pass, if a function changes a value through which gradients flow.")
       .def("intervene", &intervene, "changes"_a, nb::keep_alive<0, 1>(),
            "Changes values of every pass inside a with statement: \"off 5.1; scale 7.2 0.5\". See "
            "headlight generate --help all.");

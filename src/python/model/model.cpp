@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heads/point_values.h"
 #include "python/errors.h"
 
 namespace headlight::python {
@@ -79,6 +80,30 @@ void Model::add_hook(std::shared_ptr<ForwardHook> hook) {
 void Model::remove_hook(const ForwardHook* hook) {
   std::erase_if(hooks_, [&](const auto& held) { return held.get() == hook; });
   attach_hooks();
+}
+
+void Model::require_points(const std::vector<PointRange>& points, std::string_view about) {
+  if (points_.empty()) {
+    gpt().attach(nullptr);  // hooks of users must not see this pass
+    for (const auto& [spot, value] :
+         values_of(gpt(), make_batch({{0}}), [](Point, Index) { return true; })) {
+      points_.insert(spot);
+    }
+    attach_hooks();
+    if (gpt().config().has_head()) {
+      points_.insert({Point::logits, 0});
+    }
+  }
+  for (const PointRange& range : points) {
+    const Index layers = gpt().config().n_layer;
+    const Index last = range.layers.last.value_or(range.layers.first);
+    require_value(!is_in_layer(range.point) || last < layers, about, "the model has layers 0 to ",
+                  layers - 1, ", got ", name_of(range.point), ".", last);
+    require_value(
+        std::ranges::any_of(
+            points_, [&](const auto& spot) { return covers(range, spot.first, spot.second); }),
+        about, "this model does not compute ", name_of(range.point));
+  }
 }
 
 void Model::attach_hooks() {

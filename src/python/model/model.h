@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -53,6 +55,10 @@ class Model {
   void add_hook(std::shared_ptr<ForwardHook> hook);
   void remove_hook(const ForwardHook* hook);
 
+  // Throws Error about `about` for points and layers that the model does not compute. Call it while
+  // in use.
+  void require_points(const std::vector<PointRange>& points, std::string_view about);
+
  private:
   // Throws RuntimeError if this thread uses the model.
   Model& not_used_here();
@@ -66,6 +72,7 @@ class Model {
   std::map<std::pair<WeightFormat, CacheType>, std::shared_ptr<Decoder>> decoders_;
   std::uint64_t packed_version_ = 0;  // of the weights in decoders_
   std::vector<std::shared_ptr<ForwardHook>> hooks_;
+  std::set<std::pair<Point, Index>> points_;  // that the model computes, by layer; empty: unknown
 };
 
 }  // namespace headlight::python

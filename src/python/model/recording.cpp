@@ -36,7 +36,12 @@ class AttachedHook {
 nb::tuple generate_with_cache(nb::handle self, const Inputs& prompt,
                               const std::vector<std::string>& names, const nb::kwargs& options) {
   auto& model = nb::cast<Model&>(self);
-  const auto recorder = std::make_shared<ActivationRecorder>(points_of(names));
+  const std::vector<PointRange> points = points_of(names);
+  const auto recorder = std::make_shared<ActivationRecorder>(points);
+  {
+    const Model::Use use(model);
+    model.require_points(points, "names");
+  }
   require_value(read_inputs(prompt, *model.tokenizer(), "prompt").is_one, "prompt",
                 "expected one text, got several");
   require_value(!options.contains("samples"), "samples",

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -87,33 +88,54 @@ Tensor in_form(const Tensor& weight, Form form, const AttentionPlan& plan) {
   return weight;
 }
 
-}  // namespace
-
-Tensor transformer_lens_weight(const Gpt& model, std::string_view name) {
+// A weight of a model; null if the name is of none.
+struct FoundWeight {
+  const LensWeight* weight = nullptr;
   Index layer = kNoLayer;
+};
+
+FoundWeight find_weight_of(const Gpt& model, std::string_view name) {
+  FoundWeight found;
   constexpr std::string_view kBlocks = "blocks.";
   if (name.starts_with(kBlocks)) {
     name.remove_prefix(kBlocks.size());
     const std::size_t dot = std::min(name.find('.'), name.size());
-    layer = read_number<Index>(name.substr(0, dot)).value_or(kNoLayer);
+    found.layer = read_number<Index>(name.substr(0, dot)).value_or(kNoLayer);
     name.remove_prefix(std::min(dot + 1, name.size()));
-    if (layer < 0 || layer >= model.config().n_layer) {
+    if (found.layer < 0 || found.layer >= model.config().n_layer) {
       return {};
     }
   }
-  for (const LensWeight& weight : kLensWeights) {
-    if (weight.name != name) {
-      continue;
-    }
-    const bool is_head = weight.part == Part::head;
-    const Tensor tensor = is_head ? (weight.is_bias ? model.head_bias() : model.head_weight())
-                          : weight.is_bias ? model.bias(weight.part, layer)
-                                           : model.weight(weight.part, layer);
-    const AttentionPlan plan =
-        layer == kNoLayer ? AttentionPlan{} : block_plan(model.config(), layer).attention;
-    return tensor.defined() ? in_form(tensor, weight.form, plan) : Tensor();
+  const auto* place = std::ranges::find(kLensWeights, name, &LensWeight::name);
+  found.weight = place == kLensWeights.end() ? nullptr : &*place;
+  return found;
+}
+
+}  // namespace
+
+Tensor transformer_lens_weight(const Gpt& model, std::string_view name) {
+  const auto [weight, layer] = find_weight_of(model, name);
+  if (weight == nullptr) {
+    return {};
   }
-  return {};
+  const bool is_head = weight->part == Part::head;
+  const Tensor tensor = is_head ? (weight->is_bias ? model.head_bias() : model.head_weight())
+                        : weight->is_bias ? model.bias(weight->part, layer)
+                                          : model.weight(weight->part, layer);
+  const AttentionPlan plan =
+      layer == kNoLayer ? AttentionPlan{} : block_plan(model.config(), layer).attention;
+  return tensor.defined() ? in_form(tensor, weight->form, plan) : Tensor();
+}
+
+std::vector<Index> transformer_lens_heads(const Gpt& model, std::string_view name) {
+  const auto [weight, layer] = find_weight_of(model, name);
+  if (weight == nullptr || layer == kNoLayer || weight->form == Form::same ||
+      weight->form == Form::transposed) {
+    return {};
+  }
+  const bool is_of_keys = weight->form == Form::keys || weight->form == Form::values;
+  const HeadLayout heads = model.heads();
+  return is_of_keys ? heads.key_numbers_of(layer) : heads.numbers[static_cast<std::size_t>(layer)];
 }
 
 }  // namespace headlight::python

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/model/inputs.h"
@@ -32,6 +34,18 @@ Tensor find_weight(const Weights& weights, const std::string& name) {
   return transformer_lens_weight(weights.model->gpt(), name);
 }
 
+// Returns the numbers of the heads of a weight "NAME/items", int32; undefined for other names.
+Tensor head_numbers(const Gpt& model, const std::string& name) {
+  constexpr std::string_view kItems = "/items";
+  const std::size_t length = name.size() - std::min(name.size(), kItems.size());
+  const std::vector<Index> numbers = name.ends_with(kItems)
+                                         ? transformer_lens_heads(model, name.substr(0, length))
+                                         : std::vector<Index>();
+  return numbers.empty() ? Tensor()
+                         : Tensor::from(std::vector<std::int32_t>(numbers.begin(), numbers.end()),
+                                        {std::ssize(numbers)});
+}
+
 Tensor existing_weight(const Weights& weights, const std::string& name) {
   const Tensor tensor = find_weight(weights, name);
   if (!tensor.defined()) {
@@ -41,6 +55,9 @@ Tensor existing_weight(const Weights& weights, const std::string& name) {
 }
 
 Array weight_array(const Weights& weights, const std::string& name) {
+  if (const Tensor numbers = head_numbers(weights.model->gpt(), name); numbers.defined()) {
+    return array_of(numbers);
+  }
   return array_of(existing_weight(weights, name));
 }
 
@@ -74,7 +91,8 @@ void add_weights(nb::module_& module) {
       "one.\n\n"
       "Names are those of Hugging Face's GPT-2, such as \"h.0.attn.c_attn.weight\" (matrices are "
       "[outputs, inputs]). Names of TransformerLens give views too, such as \"blocks.0.attn.W_Q\" "
-      "[H, C, D].")
+      "[H, C, D]; \"blocks.0.attn.W_Q/items\" [H] are the numbers of its heads, which matter in "
+      "pruned models.")
       .def("__getitem__", &weight_array, "name"_a)
       .def("__setitem__", &set_weight, "name"_a, "value"_a)
       .def("__contains__", &has_weight, "name"_a)

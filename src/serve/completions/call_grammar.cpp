@@ -1,7 +1,8 @@
 #include "serve/completions/call_grammar.h"
 
-#include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/chat_template/tool_parameter.h"
@@ -59,7 +60,7 @@ class CallRules {
       parameters = {{"type", "object"}, {"properties", Json::object()}};
     }
     const std::string& name = function["name"].text();
-    const std::string root = add_schema(parameters);
+    const std::string root = add_parameters(parameters);
     calls_ += calls_.empty() ? "" : " | ";
     if (style_.has_parameters) {
       calls_ += gbnf_literal(concat_text(style_.name_begin, name, style_.name_end, '\n')) +
@@ -70,21 +71,30 @@ class CallRules {
     const std::string begin =
         has_name ? concat_text(style_.name_begin, name, style_.name_end)
                  : concat_text("{\"name\": ", Json(name).dump(), ", \"", style_.arguments, "\": ");
-    calls_ += gbnf_literal(begin) + ' ' + rule_of(root) + (has_name ? "" : " \"}\"");
+    calls_ += gbnf_literal(begin) + ' ' + rule_of(root.substr(0, root.find('/', 1))) +
+              (has_name ? "" : " \"}\"");
   }
 
   // Returns the grammar. `answer`: expression of the rule "call".
-  std::string grammar(const std::string& answer) const {
+  std::string grammar(const std::string& answer, const WorkBudget& budget) const {
     return "root ::= " + answer + "\ncall ::= " + calls_ + '\n' +
-           (style_.has_parameters ? text_rules() : "") + json_schema_grammar(document_, rules_);
+           (style_.has_parameters ? text_rules() : "") +
+           json_schema_grammar(document_, rules_, budget);
   }
 
  private:
-  // Adds a schema to the document and returns its place.
-  std::string add_schema(const Json& schema) {
+  // Adds the schema of a function's parameters to the document and returns its place. Only objects
+  // satisfy the document's schema.
+  std::string add_parameters(const Json& schema) {
     const std::string place = "/" + std::to_string(document_.size());
-    document_.add(place.substr(1), moved_schema(schema, place));
-    return place;
+    if (schema.value("type", Json()) == Json("object")) {
+      document_.add(place.substr(1), moved_schema(schema, place));
+      return place;
+    }
+    const Json object{{"type", "object"}};
+    document_.add(place.substr(1),
+                  {{"allOf", Json::array({object, moved_schema(schema, place + "/allOf/1")})}});
+    return place + "/allOf/1";
   }
 
   // Returns the name of a new rule for the JSON values of a schema of the document.
@@ -102,21 +112,21 @@ class CallRules {
     const Json required = parameters.value("required", Json::array());
     require(properties.is_object() && required.is_array(),
             "expected properties and required names of the parameters");
+    std::set<std::string_view> names;
     for (const Json& name : required) {
       require(name.is_string() && properties.contains(name.text()), "required: ", name.dump(),
               " is no property");
+      names.insert(name.text());
     }
     std::string rules;
     for (const JsonMember& property : properties.members()) {
       require(property.key.find(kParameterNameEnd) == std::string::npos, Json(property.key).dump(),
               ": expected names of parameters without '>'");
-      const bool is_required =
-          std::find(required.begin(), required.end(), Json(property.key)) != required.end();
       const std::string begin = concat_text(kParameterBegin, property.key, kParameterNameEnd, '\n');
       const std::string end = concat_text(kParameterEnd, '\n');
       rules += concat_text(" (", gbnf_literal(begin), ' ',
                            value_expression(property.value, parameters, root), " \"\\n\"? ",
-                           gbnf_literal(end), is_required ? ")" : ")?");
+                           gbnf_literal(end), names.contains(property.key) ? ")" : ")?");
     }
     return rules;
   }
@@ -169,14 +179,14 @@ std::string answer_expression(const ToolStyle& style, bool has_several) {
 
 }  // namespace
 
-std::shared_ptr<const Grammar> call_grammar(const ToolsRequest& request) {
+std::shared_ptr<const Grammar> call_grammar(const ToolsRequest& request, const WorkBudget& budget) {
   try {
     CallRules rules(*request.style);
     for (const Json& function : request.functions) {
       rules.add(function);
     }
     return std::make_shared<Grammar>(
-        rules.grammar(answer_expression(*request.style, request.most_calls > 1)));
+        rules.grammar(answer_expression(*request.style, request.most_calls > 1), budget));
   } catch (const Error& error) {
     fail_value("tools", error.what());
   }

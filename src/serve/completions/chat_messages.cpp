@@ -1,7 +1,9 @@
 #include "serve/completions/chat_messages.h"
 
+#include <optional>
 #include <utility>
 
+#include "formats/chat_template/text_parts.h"
 #include "formats/chat_template/tool_style.h"
 #include "headlight/base/error.h"
 
@@ -21,18 +23,11 @@ std::string content_of(const Json& message, bool is_needed) {
   require_value(content.is_array(), "messages",
                 "expected a content in every message, a text or a list of parts, got ",
                 content.type_name());
-  std::string text;
-  for (const Json& part : content) {
-    const Json* type = part.find("type");
-    const Json* piece = part.find("text");
-    require_value(type != nullptr && type->is_string() && type->text() == "text" &&
-                      piece != nullptr && piece->is_string(),
-                  "messages",
-                  "expected parts {\"type\": \"text\", \"text\": ...}: this model "
-                  "reads text alone");
-    text += piece->text();
-  }
-  return text;
+  std::optional<std::string> text = joined_text_parts(content);
+  require_value(text.has_value(), "messages",
+                "expected parts {\"type\": \"text\", \"text\": ...}: this model "
+                "reads text alone");
+  return *std::move(text);
 }
 
 // Returns a call as chat templates read it.
@@ -105,10 +100,11 @@ ChatMessage message_of(const Json& message, const ToolStyle* style, bool writes_
 
 }  // namespace
 
-std::vector<ChatMessage> read_messages(Fields& fields, const ChatFormat& chat) {
-  const ToolStyle* style = tool_style_of(chat.source());
-  const bool writes_calls = style == nullptr || !style->is_list ||
-                            chat.source().find("tool_calls") != std::string_view::npos;
+std::vector<ChatMessage> read_messages(Fields& fields, const ChatFormat& chat, bool has_tools) {
+  const std::string_view source = chat.source(has_tools);
+  const ToolStyle* style = tool_style_of(source);
+  const bool writes_calls =
+      style == nullptr || !style->is_list || source.find("tool_calls") != std::string_view::npos;
   const Json& list = fields.get("messages");
   require_value(list.is_array() && !list.empty(), "messages", "expected a list of messages, got ",
                 list.is_array() ? "none" : list.type_name());

@@ -195,10 +195,11 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   if (request_.stream) {
     tell(choice_json(number, request_.is_chat ? Json::object() : Json(""), entries, reason));
   } else if (request_.is_chat) {
-    whole_[number] = choice_json(number, message_json(number, choice, result), entries, reason);
+    whole_[number] =
+        choice_json(number, message_json(number, choice, result), entries, reason).dump();
   } else {
     const std::string opening = request_.echo ? request_.prompt_texts[prompt] : "";
-    whole_[number] = choice_json(number, opening + result.text, entries, reason);
+    whole_[number] = choice_json(number, opening + result.text, entries, reason).dump();
   }
   if (++ended_ == request_.choices()) {
     finish();
@@ -256,21 +257,26 @@ void CompletionAnswer::finish() {
   if (std::exchange(is_over_, true)) {
     return;
   }
-  Json choices = Json::array();  // empty in a stream
-  for (auto& [number, choice] : whole_) {
-    choices.push_back(std::move(choice));
-  }
-  Json whole = frame();
-  whole["choices"] = std::move(choices);
-  whole["usage"] = usage();
   if (!request_.stream) {
-    answer_.send(whole.dump());
+    answer_.send(whole_json());
     return;
   }
   if (request_.include_usage) {
-    answer_.tell(whole.dump());
+    answer_.tell(whole_json());
   }
   answer_.end();
+}
+
+// Returns the answer, without choices in a stream. Joins the texts of the choices, which take far
+// less memory than their values.
+std::string CompletionAnswer::whole_json() {
+  std::string json = frame().dump();
+  json.back() = ',';  // instead of the bracket
+  json += "\"choices\":[";
+  for (const auto& [number, choice] : whole_) {
+    json += (json.back() == '[' ? "" : ",") + choice;
+  }
+  return json + "],\"usage\":" + usage().dump() + '}';
 }
 
 void CompletionAnswer::fail() {

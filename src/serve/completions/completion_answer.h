@@ -56,6 +56,7 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
                    const char* finish_reason = nullptr) const;
   void tell(Json choice);
   void finish();
+  std::string whole_json();
   // Returns the members that every answer and event has; the first call adds the warnings.
   Json frame();
   Json usage() const;
@@ -72,7 +73,7 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   std::shared_ptr<ForwardHook> hook_;  // null: the unchanged model
   std::vector<std::vector<TokenChoice>> prompt_choices_;
   std::map<Index, Choice> choices_;
-  std::map<Index, Json> whole_;  // choices of an answer that is not streamed
+  std::map<Index, std::string> whole_;  // choices of an answer that is not streamed, as JSON
   Index ended_ = 0;
   Index reused_tokens_ = 0;
   Index new_tokens_ = 0;

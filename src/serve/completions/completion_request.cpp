@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <memory>
 
+#include "base/printable.h"
+#include "base/read_number.h"
 #include "generate/grammar/json_schema.h"
+#include "generate/grammar/program.h"
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
 #include "serve/api_error.h"
@@ -17,9 +19,11 @@ namespace headlight::serve {
 namespace {
 
 constexpr Index kMany = 1'000'000'000;
+constexpr std::size_t kMostBiases = 16'384;
 constexpr std::size_t kMostStops = 16;
 constexpr std::size_t kMostStopBytes = 4096;
-// Limit per answer: each takes about 100 bytes until the answer is sent.
+// Limit per answer, and the size of each until the answer is sent.
+constexpr std::size_t kBytesOfLogprob = 100;
 constexpr Index kMostLogprobs = 500'000;
 
 std::vector<TokenBias> read_bias(Fields& fields, Index vocabulary) {
@@ -28,16 +32,16 @@ std::vector<TokenBias> read_bias(Fields& fields, Index vocabulary) {
   if (value == nullptr) {
     return bias;
   }
+  require_value(value->size() <= kMostBiases, "logit_bias", "expected at most ", kMostBiases,
+                " tokens, got ", value->size());
   for (const auto& [key, number] : value->members()) {
-    std::int32_t id = -1;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
-    require_value(
-        error == std::errc() && end == key.data() + key.size() && id >= 0 && id < vocabulary,
-        "logit_bias", "expected token ids from 0 to ", vocabulary - 1, ", got '", escaped(key),
-        "'");
+    // Only one form of each id, so that the ids differ as the keys do.
+    const auto id = read_number<std::int32_t>(key);
+    require_value(id && *id >= 0 && *id < vocabulary && key == std::to_string(*id), "logit_bias",
+                  "expected token ids from 0 to ", vocabulary - 1, ", got ", in_quotes(key));
     require_value(number.is_number() && number.number() >= -100 && number.number() <= 100,
                   "logit_bias", "expected numbers from -100 to 100, got ", number.dump());
-    bias.push_back({id, number.number()});
+    bias.push_back({*id, number.number()});
   }
   return bias;
 }
@@ -84,7 +88,8 @@ std::shared_ptr<const Grammar> read_grammar(Fields& fields) {
   }
   if (schema != nullptr || is_object) {
     const Json any_object{{"type", "object"}};
-    return std::make_shared<Grammar>(json_schema_grammar(is_object ? any_object : *schema));
+    return std::make_shared<Grammar>(
+        json_schema_grammar(is_object ? any_object : *schema, {{"root", "#"}}, fields.budget()));
   }
   return nullptr;
 }
@@ -180,7 +185,9 @@ void add_prompt(const Json& prompt, const CompletionModel& model, CompletionRequ
   std::vector<std::int32_t> ids = prompt.is_string()
                                       ? model.texts.encode_prompt(prompt.text(), "prompt")
                                       : token_list(prompt, "prompt", tokenizer.vocab_size());
-  request.prompt_texts.push_back(prompt.is_string() ? prompt.text() : tokenizer.decode(ids));
+  if (request.echo) {
+    request.prompt_texts.push_back(prompt.is_string() ? prompt.text() : tokenizer.decode(ids));
+  }
   if (ids.empty()) {
     ids.push_back(tokenizer.begin_of_text());
   }
@@ -231,13 +238,15 @@ void refuse_features(Fields& fields) {
 void read_chat_prompt(const CompletionModel& model, CompletionRequest& request) {
   Fields& fields = model.texts.fields();
   const Tokenizer& tokenizer = model.texts.tokenizer();
-  const std::vector<ChatMessage> messages = read_messages(fields, model.chat);
-  require_value(model.chat.problem().empty(), "messages", model.chat.problem(),
-                ": use /v1/completions");
   request.tools = read_tools(fields, model.chat);
   const Json& tools = request.tools.tools;
+  const bool has_tools = !tools.is_null();
+  const std::vector<ChatMessage> messages = read_messages(fields, model.chat, has_tools);
+  require_value(model.chat.problem(has_tools).empty(), "messages", model.chat.problem(has_tools),
+                ": use /v1/completions");
   std::vector<std::int32_t> prompt =
-      model.chat.encode(messages, read_prompt_end(fields), tools.is_null() ? "" : tools.dump());
+      model.chat.encode(messages, read_prompt_end(fields), has_tools ? tools.dump() : "",
+                        request.tools.must_call ? begin_of_call(*request.tools.style) : "");
   if (request.tools.style != nullptr) {
     require_value(request.options.grammar == nullptr, "tools",
                   "cannot be combined with response_format, json_schema or grammar, unless "
@@ -245,16 +254,14 @@ void read_chat_prompt(const CompletionModel& model, CompletionRequest& request) 
     request.options.shown_tokens = tool_marks(*request.tools.style, tokenizer);
   }
   if (request.tools.must_call) {
-    const std::vector<std::int32_t> begin = call_begin(*request.tools.style, tokenizer);
-    prompt.insert(prompt.end(), begin.begin(), begin.end());
-    request.options.grammar = call_grammar(request.tools);
+    request.options.grammar = call_grammar(request.tools, fields.budget());
   }
   check_prompt(prompt, "messages", model.block_size);
   request.prompts.push_back(std::move(prompt));
   request.options.end_tokens = model.chat.end_tokens();
 }
 
-void check_logprobs(const CompletionRequest& request, Index block_size) {
+void check_logprobs(CompletionRequest& request, Index block_size) {
   if (!request.options.logprobs) {
     return;
   }
@@ -263,6 +270,7 @@ void check_logprobs(const CompletionRequest& request, Index block_size) {
     tokens += tokens_behind(prompt.size(), request.options.max_new_tokens, block_size);
   }
   const Index all = tokens * request.samples * (*request.options.logprobs + 1);
+  request.most_logprobs = all;
   require_value(all <= kMostLogprobs, "logprobs", "expected at most ", kMostLogprobs,
                 " log-probabilities in an answer, got a request for ", all);
 }
@@ -273,13 +281,31 @@ Index tokens_behind(std::size_t prompt, Index wanted, Index block_size) {
   return std::min(wanted, block_size - static_cast<Index>(prompt) + 1);
 }
 
+std::size_t CompletionRequest::memory() const {
+  // The engine copies the prompts.
+  std::size_t bytes = static_cast<std::size_t>(prompt_tokens()) * 2 * sizeof(std::int32_t) +
+                      options.sampling.logit_bias.size() * sizeof(TokenBias) +
+                      tools.tools.memory() + tools.functions.memory();
+  bytes += static_cast<std::size_t>(most_logprobs) * kBytesOfLogprob;
+  for (const std::string& text : prompt_texts) {
+    bytes += text.size();
+  }
+  for (const std::string& text : options.stop) {
+    bytes += text.size();
+  }
+  if (options.grammar != nullptr) {
+    bytes += options.grammar->program().nodes.size() * (sizeof(GrammarNode) + 1);
+  }
+  return bytes;
+}
+
 CompletionRequest read_completion(const CompletionModel& model, std::uint64_t fresh_seed) {
   Fields& fields = model.texts.fields();
   CompletionRequest request;
   read_common(model, fresh_seed, request);
+  request.echo = fields.boolean("echo", false);
   read_prompts(model, request);
   request.options.max_new_tokens = read_length(fields, "max_tokens", 16, 0);
-  request.echo = fields.boolean("echo", false);
   if (fields.find("logprobs") != nullptr) {
     request.options.logprobs = fields.integer("logprobs", 0, 0, 20);
   }

@@ -23,8 +23,9 @@ struct CompletionModel {
 // Parsed body of /v1/completions or /v1/chat/completions.
 struct CompletionRequest {
   bool is_chat = false;
+  Index most_logprobs = 0;                         // log-probabilities in the answer
   std::vector<std::vector<std::int32_t>> prompts;  // a chat has one
-  std::vector<std::string> prompt_texts;           // by prompt, for echo
+  std::vector<std::string> prompt_texts;           // by prompt, with echo
   // max_new_tokens is cut to the room after each prompt; see tokens_behind().
   GenerateOptions options;
   Index samples = 1;  // per prompt
@@ -38,6 +39,8 @@ struct CompletionRequest {
 
   Index choices() const { return samples * std::ssize(prompts); }
   Index prompt_tokens() const { return token_count(prompts); }
+  // Returns about the number of bytes that the request takes until its answer is complete.
+  std::size_t memory() const;
   // Whether prompt tokens are scored, which takes as long as processing the prompts.
   bool scores_prompts() const { return echo && options.logprobs; }
 };

@@ -36,9 +36,11 @@ std::string completion_name(std::int32_t id, const Tokenizer& tokenizer) {
 Json chat_token(std::int32_t id, double log_probability, const Tokenizer& tokenizer) {
   const std::string bytes = bytes_of(id, tokenizer);
   const auto number = [](char byte) { return Index{static_cast<unsigned char>(byte)}; };
-  return {{"token", replace_invalid_utf8(bytes)},
-          {"logprob", finite(log_probability)},
-          {"bytes", json_list(bytes, number)}};
+  Json token = Json::object();
+  token.add("token", replace_invalid_utf8(bytes));
+  token.add("logprob", finite(log_probability));
+  token.add("bytes", json_list(bytes, number));
+  return token;
 }
 
 Json numbered_tokens(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer) {

@@ -18,6 +18,10 @@ bool is_name(const Json& name) {
          name.text().find_first_not_of(kCharacters) == std::string::npos;
 }
 
+bool has_object(const Json& types) {
+  return std::find(types.begin(), types.end(), Json("object")) != types.end();
+}
+
 // Returns the member "function" of a tool.
 Json checked_function(const Json& tool) {
   const Json function = tool.value("function", Json());
@@ -31,6 +35,10 @@ Json checked_function(const Json& tool) {
   require_value(parameters.is_null() || parameters.is_object(), "tools",
                 "expected a JSON schema as the parameters of ", name.text(), ", got ",
                 parameters.type_name());
+  const Json types = parameters.value("type", Json("object"));
+  require_value(types == Json("object") || (types.is_array() && has_object(types)), "tools",
+                "expected the type object for the parameters of ", name.text(), ", got ",
+                types.dump().substr(0, 100));
   return function;
 }
 
@@ -86,7 +94,7 @@ ToolsRequest read_tools(Fields& fields, const ChatFormat& chat) {
     return request;
   }
   request.functions = read_functions(*tools);
-  const ToolStyle* style = tool_style_of(chat.source());
+  const ToolStyle* style = tool_style_of(chat.source(true));
   require_value(style != nullptr, "tools",
                 "this model's chat template has no tool calls that the server can read: expected "
                 "the style of Hermes and Qwen, Llama 3, Mistral, or Granite 3");
@@ -103,18 +111,8 @@ ToolsRequest read_tools(Fields& fields, const ChatFormat& chat) {
   return request;
 }
 
-std::vector<std::int32_t> call_begin(const ToolStyle& style, const Tokenizer& tokenizer) {
-  if (style.starts_bare) {
-    return {};
-  }
-  const std::string line_end = style.has_lines ? "\n" : "";
-  const std::optional<std::int32_t> special = tokenizer.special_id(style.begin);
-  std::vector<std::int32_t> ids =
-      tokenizer.encode((special ? "" : std::string(style.begin)) + line_end);
-  if (special) {
-    ids.insert(ids.begin(), *special);
-  }
-  return ids;
+std::string begin_of_call(const ToolStyle& style) {
+  return style.starts_bare ? "" : concat_text(style.begin, style.has_lines ? "\n" : "");
 }
 
 std::vector<std::int32_t> tool_marks(const ToolStyle& style, const Tokenizer& tokenizer) {

@@ -28,8 +28,8 @@ inline constexpr std::size_t kMostTools = 128;
 // for tools whose calls the chat template does not write in a known style.
 ToolsRequest read_tools(Fields& fields, const ChatFormat& chat);
 
-// Returns the tokens of ToolStyle::begin, with which a prompt must end before a call.
-std::vector<std::int32_t> call_begin(const ToolStyle& style, const Tokenizer& tokenizer);
+// Returns the text with which a prompt must end before a call: ToolStyle::begin.
+std::string begin_of_call(const ToolStyle& style);
 
 // Returns the special tokens of the style: the parser must see their names.
 std::vector<std::int32_t> tool_marks(const ToolStyle& style, const Tokenizer& tokenizer);

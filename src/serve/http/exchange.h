@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/work_budget.h"
+
 // Requests and their answers, without a network: also the page of one file asks in this form.
 namespace headlight::serve {
 
@@ -18,6 +20,7 @@ struct HttpRequest {
   // address that the client connected to.
   HttpHeaders headers = {};
   std::string body = {};
+  WorkBudget budget = {};  // limits the work of reading the body
 
   // Returns the header of that name (lower case); null if it is missing or repeated.
   const std::string* header(std::string_view name) const;

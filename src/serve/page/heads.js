@@ -8,9 +8,10 @@ import {commandOf, intervention} from './changes.js';
 import {listenForTip, listenToArrows} from './reach.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
-import {likelyRow, percent, shownToken} from './tokens.js';
+import {isCut, likelyRow, percent, shownToken, tokenText, wholeTokens} from './tokens.js';
 import {say} from './words.js';
 
+const kMostCut = 4;  // next tokens whose characters are completed
 const kMost = 6;  // nats for the full colour of a token; half of it for changes
 
 let isOpen = false;
@@ -66,15 +67,43 @@ function showNext({before, after}, isChanged) {
     return row;
   }));
   const loss = (value) => value === null ? '–' : value.toFixed(3);
-  byId('loss').textContent = `${say('loss')} ${loss(before.loss)}` +
-    (isChanged ? ` → ${loss(after.loss)}` : '') + ` ${say('nats')}`;
+  byId('loss').textContent = say('loss_of_text').replace('{value}',
+    loss(before.loss) + (isChanged ? ` → ${loss(after.loss)}` : ''));
+}
+
+// Shows likely next tokens that end within a character with the rest of the character, which the
+// model writes.
+async function completeNext({tokens, before, after}, intervene, signal) {
+  const rows = [...byId('next').children];
+  const {next} = intervene === '' ? before : after;
+  const cut = next.map((_, i) => i).filter((i) => isCut(next[i].token)).slice(0, kMostCut);
+  if (cut.length === 0) {
+    return;
+  }
+  const ids = tokens.map(({id}) => id);
+  const {choices} = await ask('/v1/completions', {
+    model: session.model, prompt: cut.map((i) => [...ids, next[i].id]), max_tokens: 3, temperature: 0, logprobs: 1,
+    intervene}, signal);
+  for (const {index, logprobs} of choices) {
+    const [{text}] = wholeTokens([next[cut[index]].token, ...logprobs.tokens]);
+    if (!isCut(text)) {
+      rows[cut[index]].firstChild.replaceWith(tokenText(text, 'label'));
+    }
+  }
+}
+
+// Returns the loss of tokens; null if they include the first of the text.
+function lossOf({logprobs}, {first, last}) {
+  const values = logprobs.slice(first, last + 1);
+  return values.includes(null) ? null : -values.reduce((sum, value) => sum + value, 0);
 }
 
 // Shows the text with the loss of each token, and its change by switches.
 function showSurprise({tokens, before, after}, isChanged) {
-  byId('surprise').replaceChildren(...tokens.map(({token}, i) => {
-    const cost = before.logprobs[i] === null ? null : -before.logprobs[i];
-    const changed = cost === null ? null : -after.logprobs[i];
+  byId('surprise').replaceChildren(...wholeTokens(tokens.map(({token}) => token)).map((whole, i) => {
+    const {text: token} = whole;
+    const cost = lossOf(before, whole);
+    const changed = lossOf(after, whole);
     const amount = cost === null ? 0 : isChanged ? (changed - cost) / (kMost / 2) : cost / kMost;
     const node = element('span', {className: isChanged ? (amount > 0 ? 'worse' : 'better') : 'cost',
                                   textContent: token, tabIndex: i === 0 ? 0 : -1});
@@ -108,6 +137,11 @@ async function follow(signal) {
   }
   showNext(scores, intervene !== '');
   showSurprise(scores, intervene !== '');
+  await completeNext(scores, intervene, signal).catch((error) => {
+    if (signal.aborted) {
+      throw error;
+    }
+  });  // without room for more tokens, the bytes stay
 }
 
 // The neuron view needs the vectors of its head, by tokens.
@@ -115,7 +149,7 @@ export function headsCommand() {
   const isNeuron = view.tab === 'neuron';
   return commandOf('attention', {text: session.text, view: view.tab === 'model' ? '' : view.tab,
                                  heads: isNeuron ? view.head : '',
-                                 by: isNeuron || byId('by').value === 'token' ? '' : byId('by').value, out: 'attention'});
+                                 by: isNeuron || byId('by').value === 'char' ? '' : byId('by').value, out: 'attention'});
 }
 
 export function openHeads() {

@@ -4,7 +4,7 @@ import {commandOf, intervention} from './changes.js';
 import {listenForTip, listenToArrows} from './reach.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
-import {percent, shownToken, tokenText} from './tokens.js';
+import {percent, shownToken, tokenText, wholeTokens} from './tokens.js';
 import {say} from './words.js';
 
 const rowName = ({row, layer}) => layer < 0 ? say('embed') : /^\d+$/.test(row) ? say('behind').replace('{layer}', row) : row;
@@ -15,10 +15,12 @@ const tipOf = ({entropy, rank, top}) => [
   ...top.map(({token, probability}) => element('div', {className: 'tip-row'},
     element('b', {textContent: shownToken(token)}), ` ${percent(probability)}`))];
 
-function cellOf(reading, position) {
+// `next`: the whole token that follows in the text, if there is one.
+function cellOf(reading, position, next) {
   const [best] = reading.top;
   const follows = position.target && position.target.id === best.id;
-  const cell = element('td', {className: follows ? 'follows' : '', tabIndex: -1}, tokenText(best.token));
+  const cell = element('td', {className: follows ? 'follows' : '', tabIndex: -1},
+    tokenText(follows && next ? next.text : best.token));
   cell.style.setProperty('--share', `${(100 * best.probability).toFixed(0)}%`);
   cell.classList.toggle('strong', best.probability > 0.68);
   listenForTip(cell, () => tipOf(reading));
@@ -26,11 +28,12 @@ function cellOf(reading, position) {
 }
 
 function show({positions, rows}) {
-  const head = element('tr', {}, element('td', {className: 'nothing'}), ...positions.map(({token}) =>
-    element('th', {scope: 'col'}, tokenText(token))));
+  const shown = wholeTokens(positions.map(({token}) => token));
+  const head = element('tr', {}, element('td', {className: 'nothing'}), ...shown.map(({text}) =>
+    element('th', {scope: 'col'}, tokenText(text))));
   byId('lens').replaceChildren(element('thead', {}, head), element('tbody', {}, ...[...rows].reverse().map((row) =>
     element('tr', {}, element('th', {scope: 'row', textContent: rowName(row)}),
-      ...row.readings.map((reading, i) => cellOf(reading, positions[i]))))));
+      ...shown.map(({last}, i) => cellOf(row.readings[last], positions[last], shown[i + 1]))))));
   byId('lens').querySelector('tbody td').tabIndex = 0;
   if (session.step > 0) {
     byId('lens').parentNode.scrollLeft = byId('lens').scrollWidth;  // stories are about the last token

@@ -163,7 +163,7 @@ export async function openTrained(model, parts, text) {
 // Replaces untouched opening texts by ones that fit into the model's block.
 async function fitOpening() {
   const opening = await openingFor(session.models.find(({id}) => id === session.model));
-  for (const [name, usual] of Object.entries({text: kText, answer: kPair.answer, wrong: kPair.wrong})) {
+  for (const [name, usual] of Object.entries({text: kText, ...kPair})) {
     if (session[name] === usual) {
       session[name] = opening[name];
       byId(name).value = opening[name];

@@ -61,7 +61,7 @@ function showSamples() {
   const shown = names.filter((name) => chosen.has(name) && runs.has(name)).flatMap((name) =>
     runs.get(name).samples.slice(-kSamples).reverse().map(({iteration, text}) =>
       element('figure', {className: 'sample'},
-        element('figcaption', {className: 'muted'}, keyOf(name, names.indexOf(name)), ` ${iteration} ${say('updates')}`),
+        element('figcaption', {className: 'muted'}, keyOf(name, names.indexOf(name)), ` ${say('steps').replace('{count}', iteration)}`),
         element('blockquote', {textContent: text}))));
   byId('samples').hidden = shown.length === 0;
   byId('sample-list').replaceChildren(...shown);
@@ -81,7 +81,7 @@ function draw() {
   showSamples();
   for (const name of names) {
     const last = runs.get(name)?.metrics.at(-1);
-    byId(`state-${names.indexOf(name)}`).textContent = last ? `${last.iteration} ${say('updates')}` : '';
+    byId(`state-${names.indexOf(name)}`).textContent = last ? say('steps').replace('{count}', last.iteration) : '';
   }
 }
 

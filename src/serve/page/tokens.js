@@ -8,12 +8,15 @@ export const percent = (probability) => probability >= 0.1 ? `${(100 * probabili
 export const isSpecial = (name) =>
   /^(<\|.*\|>|<\/?s>|<(bos|eos|pad|unk|(start|end)_of_turn)>|\[\/?INST\])$/.test(name);
 
-// Returns the bytes of a token name: a text, or "bytes:\xe2\x80" for a part of a character.
+// Returns the bytes of a token name: a text, in which parts of characters are "<0xE2><0x80>", or
+// "bytes:\xe2\x80".
 export function bytesOf(name) {
   if (/^bytes:(\\x[0-9a-f]{2})+$/.test(name)) {
     return Uint8Array.from(name.slice('bytes:'.length).match(/[0-9a-f]{2}/g), (digits) => parseInt(digits, 16));
   }
-  return new TextEncoder().encode(name);
+  const parts = name.split(/<0x([0-9A-F]{2})>/);  // every second one is a byte
+  return Uint8Array.from(parts.flatMap((part, i) =>
+    i % 2 === 1 ? [parseInt(part, 16)] : [...new TextEncoder().encode(part)]));
 }
 
 // Returns the token on one line, with visible blanks and bytes.
@@ -59,4 +62,17 @@ export function shownTexts(tokens) {
     }
   });
   return texts;
+}
+
+// True if a token begins or ends within a character.
+export const isCut = (name) => new TextDecoder().decode(bytesOf(name)).includes('\uFFFD');
+
+// Returns tokens for display, {text, first, last: token numbers}. Tokens that cut a character are one.
+export function wholeTokens(names) {
+  const texts = shownTexts(names.map((name) => ({name})));
+  const starts = names.map((_, i) => i).filter((i) => i === 0 || texts[i] !== '');
+  return starts.map((first, k) => {
+    const last = (starts[k + 1] ?? names.length) - 1;
+    return {text: first === last ? names[first] : texts[first], first, last};
+  });
 }

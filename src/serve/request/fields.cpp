@@ -13,7 +13,8 @@ std::string described(const Json& value) {
 
 }  // namespace
 
-Fields::Fields(std::string_view body) : body_(parse_json(body, "body")) {
+Fields::Fields(std::string_view body, WorkBudget budget)
+    : budget_(std::move(budget)), body_(parse_json(body, "body", budget_)) {
   require_value(body_.is_object(), "body", "expected an object, got ", body_.type_name());
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -15,7 +16,13 @@ namespace headlight::serve {
 class Fields {
  public:
   // Parses the body, which must be an object.
-  explicit Fields(std::string_view body);
+  explicit Fields(std::string_view body, WorkBudget budget = {});
+
+  // Limit of the work on the members.
+  const WorkBudget& budget() const { return budget_; }
+  void set_budget(WorkBudget budget) { budget_ = std::move(budget); }
+  // Returns about the number of bytes of the members in memory.
+  std::size_t memory() const { return body_.memory(); }
 
   // Returns null for a missing member.
   const Json* find(const std::string& name);
@@ -37,6 +44,7 @@ class Fields {
   void refuse_others() const;
 
  private:
+  WorkBudget budget_;
   Json body_;
   std::set<std::string> known_;
 };

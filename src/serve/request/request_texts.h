@@ -31,11 +31,13 @@ class RequestTexts {
   // Encode as Tokenizer::encode() and encode_prompt() do. `about`: the member with the text.
   std::vector<std::int32_t> encode(std::string_view text, const std::string& about) {
     warn(text, about);
-    return encoder_ ? encoder_->encode(text) : tokenizer_.encode(text);
+    fields_.budget().check();
+    std::vector<std::int32_t> ids = encoder_ ? encoder_->encode(text) : tokenizer_.encode(text);
+    fields_.budget().check();
+    return ids;
   }
   std::vector<std::int32_t> encode_prompt(std::string_view text, const std::string& about) {
-    warn(text, about);
-    return encoder_ ? encoder_->encode_prompt(text) : tokenizer_.encode_prompt(text);
+    return tokenizer_.with_prompt_ends(encode(text, about));
   }
   // Returns a line for each text in which a special-token name was read as plain text.
   const std::vector<std::string>& warnings() const { return warnings_; }

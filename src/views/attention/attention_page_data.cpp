@@ -209,7 +209,8 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   std::string out = "{\n\"bits\":" + std::string(coarse ? "8" : "16");
   out += ",\n\"view\":\"" + std::string(name_of(options.view)) + "\"";
   out += concat_text(",\n\"beside\":", options.beside);
-  out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens);
+  out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens,
+                     ",\n\"value_weighted\":", documents.front().value_weighted ? "true" : "false");
   const AttentionStyle& style = options.style;
   out += ",\n\"language\":\"" + std::string(name_of(style.language)) + "\"";
   out += concat_text(",\n\"decimals\":", style.numbers.decimals,

@@ -36,6 +36,7 @@ struct PanelLayout {
   double label_size = 0.0;   // font size of token labels
   bool square_root = false;  // colour by the square root of the weight
   bool values = false;       // print the weights in the cells
+  bool value_weighted = false;
   AttentionStyle style = {};
   KeyLabels key_labels = KeyLabels::flat;
   std::vector<std::string> labels;  // [T], shortened; empty when they do not fit
@@ -145,6 +146,7 @@ PanelLayout layout_panels(const AttentionMaps& maps, const AttentionStyle& style
   PanelLayout layout;
   layout.style = style;
   layout.tokens = static_cast<Index>(maps.tokens.size());
+  layout.value_weighted = maps.value_weighted;
   layout.block = divided_up(layout.tokens, kLargestGrid);
   layout.cells = divided_up(layout.tokens, layout.block);
   layout.values = layout.tokens <= kLinearScaleTokens;
@@ -369,7 +371,7 @@ Figure layout_figure(const AttentionMaps& maps, Index heads, const AttentionStyl
   figure.width = std::max(2.0 * kMargin + columns * figure.slot_width + (columns - 1.0) * kGap,
                           kSmallestWidth);
   if (!style.names_layer) {
-    const double title = text_width(whole_title(maps, style.language)) * kTitleSize;
+    const double title = bold_width(whole_title(maps, style.language)) * kTitleSize;
     figure.width = std::max(figure.width, 2.0 * kMargin + title + kGap + kLegendWidth);
   }
   figure.height = kMargin + kHeader + rows * figure.slot_height + (rows - 1.0) * kGap + kMargin;
@@ -397,7 +399,7 @@ std::string header(const AttentionMaps& maps, const LayerAttention& layer, const
   std::string title = whole_title(maps, style.language);
   if (style.names_layer) {
     const std::string number = " · " + layer_name(layer.layer, style.language);
-    title = shorten_text(title, room / 17.0 - text_width(number)) + number;
+    title = shorten_bold(title, room / kTitleSize - bold_width(number)) + number;
   }
   const std::string small =
       shorten_text(subtitle(figure.panel, std::ssize(layer.heads), maps.unit), room / 12.0 * 1.15);
@@ -415,7 +417,9 @@ double legend_place(double weight, const PanelLayout& panel) {
 }
 
 std::string legend_word(const PanelLayout& panel) {
-  const std::string name = panel.style.differences ? "difference" : "weight";
+  const std::string name = panel.style.differences ? "difference"
+                           : panel.value_weighted  ? "value_weight"
+                                                   : "weight";
   return map_word((panel.square_root ? "root_" : "") + name, panel.style.language);
 }
 

@@ -115,7 +115,7 @@ const char* map_word(std::string_view name, Language language) {
     const char* english;
     const char* korean;
   };
-  constexpr std::array<Word, 12> kWords{
+  constexpr std::array<Word, 14> kWords{
       {{"query", "Query", "쿼리"},
        {"key", "Key", "키"},
        {"query_position", "Query position", "쿼리 위치"},
@@ -124,6 +124,9 @@ const char* map_word(std::string_view name, Language language) {
        {"attention", "Attention", "어텐션"},
        {"weight", "Attention weight", "어텐션 가중치"},
        {"root_weight", "Attention weight (square-root scale)", "어텐션 가중치 (제곱근 눈금)"},
+       {"value_weight", "Weight times value norm", "가중치 × 값 벡터 크기"},
+       {"root_value_weight", "Weight times value norm (square-root scale)",
+        "가중치 × 값 벡터 크기 (제곱근 눈금)"},
        {"difference", "Difference of weights", "가중치의 차이"},
        {"root_difference", "Difference of weights (square-root scale)",
         "가중치의 차이 (제곱근 눈금)"},

@@ -439,7 +439,7 @@ std::string table_svg(const std::vector<MatrixRow>& rows, double x, double y, La
   const std::string ink = std::string("fill=\"") + kInk + "\"";
   std::string out = table_line(
       x, y,
-      {in_language(language, "Weights", "가중치"), in_language(language, "Shape", "모양"), "×",
+      {in_language(language, "Weights", "가중치"), in_language(language, "Shape", "형태"), "×",
        in_language(language, "Parameters", "파라미터 수")},
       muted);
   Index total = 0;

@@ -64,11 +64,12 @@ std::string branch_text(const DiagramBranch& rows) {
 std::string layer_text(const DiagramParts& parts, Language language) {
   std::string text = ended_line("┌ " + parts.layers);
   if (parts.parallel) {
-    text += ended_line(
-        "│ " +
-        in_language(language, "attention and MLP read the same vectors",
-                    "어텐션과 MLP가 같은 벡터를 읽음") +
-        (parts.shared_norm ? in_language(language, ", after one norm", ", 노름 하나를 거쳐") : ""));
+    text += ended_line("│ " +
+                       in_language(language, "attention and MLP read the same vectors",
+                                   "어텐션과 MLP가 같은 벡터를 읽음") +
+                       (parts.shared_norm
+                            ? in_language(language, ", after one norm", ", 정규화 하나를 거쳐")
+                            : ""));
   }
   const std::string plus =
       "│ ⊕  " + in_language(language, "added to the residual stream", "잔차 스트림에 더하기");
@@ -87,7 +88,7 @@ std::string layer_text(const DiagramParts& parts, Language language) {
 
 std::string matrices_text(const GptConfig& config, Language language) {
   Table table({{in_language(language, "weights", "가중치"), true},
-               {in_language(language, "shape", "모양")},
+               {in_language(language, "shape", "형태")},
                {in_language(language, "each", "하나")},
                {in_language(language, "number", "개수")},
                {in_language(language, "parameters", "파라미터 수")}});

@@ -29,15 +29,17 @@ export function listLinks(head, title, list) {
   const {doc} = head;
   const links = strongest(doc.count, (i) => linkWeight(head, i), kLinks);
   const gives = view.direction === 'gives';
-  let note = say(gives ? 'gives' : 'receives');
+  const place = focusToken(doc);
+  let note = gives ? 'gives' : 'receives';
   let sum = '';
   if (links.length === 0) {
-    note = say(gives ? 'givesNothing' : 'receivesNothing');
+    note = gives ? 'givesNothing' : 'receivesNothing';
   } else if (!gives) {
     const total = doc.tokens.reduce((all, _, i) => all + (linkWeight(head, i) ?? 0), 0);
     sum = say('sumOverQueries', total.toFixed(2));
   }
-  title.replaceChildren(...tokenName(doc, focusToken(doc)), note, ' ',
+  title.replaceChildren(element('bdi', {className: 'label', textContent: doc.labels[place], translate: false}),
+    element('span', {className: 'place', textContent: say('place', place)}), say(note, doc.labels[place]), ' ',
     element('span', {className: 'place', textContent: sum}));
   list.replaceChildren(...links.map((link) => linkRow(doc, link)));
 }

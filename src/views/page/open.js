@@ -11,6 +11,7 @@ import {buildGridView} from './views/grid.js';
 import {buildHeadView} from './views/head.js';
 import {buildModelView} from './views/model.js';
 import {buildNeuronView} from './views/neuron.js';
+import {drawAllThumbnails} from './views/thumbnails.js';
 import {setHideFirst} from './weights.js';
 import {say} from './words/words.js';
 
@@ -49,7 +50,14 @@ function listen() {
   addEventListener('keydown', onKey);
   addEventListener('hashchange', readAddress);
   addEventListener('scroll', hideTip, {passive: true});
-  darkGround.addEventListener('change', render);
+  // A browser prints right after this change: from dark to light.
+  darkGround.addEventListener('change', () => {
+    render();
+    if (matchMedia('print').matches) {
+      drawAllThumbnails();
+    }
+  });
+  addEventListener('beforeprint', drawAllThumbnails);
   let width = innerWidth;
   addEventListener('resize', () => {
     // Phones change the height whenever their address bar hides.
@@ -66,6 +74,9 @@ export function openPage(data) {
   setViews({model: buildModelView, head: buildHeadView, neuron: buildNeuronView,
             grid: buildGridView});
   byId('hide-first').disabled = longest === 1;
+  if (data.value_weighted) {
+    document.querySelector('.legend').ariaLabel = say('legendValueWeighted');
+  }
   byId('precision').textContent = say(data.bits === 16 ? 'precision16' : 'precision8');
   fillPickers();
   setRoot(view.root);

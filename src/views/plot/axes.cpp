@@ -70,7 +70,7 @@ std::string axes_svg(const Frame& frame, const AxisNames& names) {
   const double bottom = kAxesHeight - kAxesBottom;
   std::string out = svg_text(
       frame.left, 30, std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kAxesInk + "\"",
-      names.title);
+      shorten_bold(names.title, (kAxesWidth - frame.left) / 16));
   for (double x = frame.x.low; x < frame.x.high + frame.x.step / 2; x += frame.x.step) {
     out += svg_line(frame.across(x), kAxesTop, frame.across(x), bottom, grid);
     out += svg_text(frame.across(x), bottom + 18, small + "middle\"", tick_text(x, frame.x.step));

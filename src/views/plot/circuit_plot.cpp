@@ -63,7 +63,7 @@ struct Line {
   std::string from;
   std::string to;
   double score = 0;
-  std::string ports;  // inputs of the reading head: "qk"
+  std::string port;  // input of the reading head: "q"; empty: a whole node
 };
 
 void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layout& layout) {
@@ -92,7 +92,8 @@ void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layo
   layout.height = y - kRow / 2 + kMargin;
 }
 
-// Joins the kept edges between the same two nodes, sums their scores, and places the nodes.
+// Returns a line for each kept edge, and places the nodes. An edge into several heads that share
+// keys and values has a line to each of them.
 std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout) {
   std::map<std::string, CircuitNode> writers;
   for (const CircuitEdge& edge : edges) {
@@ -100,7 +101,7 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
       writers.emplace(node_name(edge.from), edge.from);
     }
   }
-  std::map<std::pair<std::string, std::string>, Line> lines;
+  std::vector<Line> lines;
   std::map<Index, std::map<std::string, Index>> rows;  // row -> name -> head number; others: -1
   const auto place = [&](const CircuitNode& node, const std::string& name) {
     const bool is_head = node.part == CircuitPart::head;
@@ -113,22 +114,39 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
     place(edge.from, node_name(edge.from));
     for (const std::string& to : names_of(edge.to, writers)) {
       place(edge.to, to);
-      Line& line = lines[{node_name(edge.from), to}];
-      line.from = node_name(edge.from);
-      line.to = to;
-      line.score += edge.score;
-      line.ports += edge.into ? std::string(name_of(*edge.into)) : "";
+      lines.push_back({.from = node_name(edge.from),
+                       .to = to,
+                       .score = edge.score,
+                       .port = edge.into ? std::string(name_of(*edge.into)) : ""});
     }
   }
   place_nodes(rows, layout);
-  return transformed(lines, [](const auto& line) { return line.second; });
+  return lines;
+}
+
+// Returns where a line enters its box, from the centre: query, key and value from left to right.
+double port_place(std::string_view port) {
+  constexpr double kPort = 17;
+  return port == "q" ? -kPort : port == "v" ? kPort : 0;
+}
+
+// Returns the name of an input of a head beside the end of its line.
+std::string port_svg(const Line& line, const Layout& layout) {
+  const auto [x, y] = layout.places.at(line.to);
+  return line.port.empty()
+             ? ""
+             : svg_text(x + port_place(line.port) + 3, y - kBoxHeight / 2 - 2,
+                        "font-size=\"8\" fill=\"#5b5b6b\" stroke=\"#fff\" stroke-width=\"2\" "
+                        "paint-order=\"stroke\"",
+                        line.port);
 }
 
 // Returns the path from the bottom of one box to the top of another, or from side to side within a
 // layer. Lines over several layers bend to the right, to pass beside the boxes between.
 std::string path_of(const Line& line, const Layout& layout) {
   const auto [from_x, from_y] = layout.places.at(line.from);
-  const auto [to_x, to_y] = layout.places.at(line.to);
+  const auto [box_x, to_y] = layout.places.at(line.to);
+  const double to_x = box_x + port_place(line.port);
   const auto at = [](double x, double y) { return svg_number(x) + " " + svg_number(y); };
   if (from_y == to_y) {
     const double start = from_x + kBoxWidth / 2;
@@ -154,7 +172,7 @@ std::string line_svg(const Line& line, const Layout& layout, double strongest) {
                      "\" stroke-width=\"", svg_number(0.6 + 5.4 * share), "\" stroke-opacity=\"",
                      svg_number(0.18 + 0.72 * std::sqrt(share)), "\"><title>",
                      escape_markup(line.from), " to ", escape_markup(line.to),
-                     line.ports.empty() ? "" : " (" + line.ports + ")", ": ",
+                     line.port.empty() ? "" : " (" + line.port + ")", ": ",
                      fixed_number(line.score, 2), "</title></path>\n");
 }
 
@@ -178,12 +196,15 @@ std::string circuit_svg(const CircuitResult& circuit, const std::string& title,
             [](const Line& a, const Line& b) { return std::abs(a.score) < std::abs(b.score); });
   const double strongest = std::max(std::abs(lines.back().score), 1e-12);
   const double width = std::max(
-      layout.width, 2 * kMargin + kFont * std::max(1.3 * text_width(title), text_width(note)));
+      layout.width, 2 * kMargin + std::max(14 * bold_width(title), kFont * text_width(note)));
   std::string svg = svg_start(width, layout.height, title);
   svg += svg_text(kMargin, 26, "font-size=\"14\" font-weight=\"bold\" fill=\"#1b1b28\"", title);
   svg += svg_text(kMargin, 44, "font-size=\"11\" fill=\"#5b5b6b\"", note);
   for (const Line& line : lines) {
     svg += line_svg(line, layout, strongest);
+  }
+  for (const Line& line : lines) {
+    svg += port_svg(line, layout);
   }
   for (const auto& [name, place] : layout.places) {
     svg += node_svg(name, place.first, place.second);

@@ -169,7 +169,7 @@ std::string matrix_plot_svg(const MatrixPlot& plot) {
   const Cells cells = cells_for(plot);
   const double limit = limit_of(plot);
   const double title =
-      std::max({17 * text_width(printable_text(plot.title)), 1.1 * label_width(plot.note),
+      std::max({16 * bold_width(printable_text(plot.title)), 1.1 * label_width(plot.note),
                 cells.left - kPlotMargin + label_width(plot.column_title + " →")});
   std::string out =
       svg_start(std::max(cells.x(plot.columns.size()), kPlotMargin + title) + kPlotMargin,

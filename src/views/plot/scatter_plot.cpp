@@ -1,6 +1,7 @@
 #include "headlight/views/plot/scatter_plot.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -80,9 +81,33 @@ struct LabelBox {
     return left < other.right && other.left < right &&
            std::abs(bottom - other.bottom) < kPointLabel;
   }
+  // True if it covers a part of a point's circle.
+  bool covers(double x, double y) const {
+    return x + kPointSize > left && x - kPointSize < right &&
+           y + kPointSize > bottom - 0.8 * kPointLabel && y - kPointSize < bottom + 2;
+  }
 };
 
-// Returns the labels of the points farthest from the middle that do not overlap.
+// Returns the boxes for a label of this width beside, above and below a point.
+std::array<LabelBox, 4> label_boxes(double x, double y, double width) {
+  const double gap = kPointSize + 2.5;
+  return {{{x + gap, x + gap + width, y + 4},
+           {x - gap - width, x - gap, y + 4},
+           {x - width / 2, x + width / 2, y - gap},
+           {x - width / 2, x + width / 2, y + gap + kPointLabel * 0.75}}};
+}
+
+// True if a label in the box stays in the plot area and covers neither labels nor points.
+bool is_free(const LabelBox& box, const std::vector<LabelBox>& taken,
+             const std::vector<ScatterPoint>& points, const Frame& frame) {
+  return box.left >= frame.left && box.right <= kAxesWidth - frame.right &&
+         std::ranges::none_of(taken, [&](const LabelBox& other) { return box.overlaps(other); }) &&
+         std::ranges::none_of(points, [&](const ScatterPoint& point) {
+           return box.covers(frame.across(point.x), frame.down(point.y));
+         });
+}
+
+// Returns the labels of the points farthest from the middle that have a free place.
 std::string point_labels(const std::vector<ScatterPoint>& points, const Frame& frame) {
   Bounds across;
   Bounds up;
@@ -106,15 +131,14 @@ std::string point_labels(const std::vector<ScatterPoint>& points, const Frame& f
   for (const ScatterPoint& point : order) {
     const std::string label = shorten_text(printable_text(point.name), 16);
     const double width = kPointLabel * text_width(label);
-    const double x = frame.across(point.x);
-    const bool is_left = x + 6 + width > kAxesWidth - frame.right;
-    const double left = is_left ? x - 6 - width : x + 6;
-    const LabelBox box{left, left + width, frame.down(point.y) + 4};
-    if (!label.empty() &&
-        std::ranges::none_of(taken, [&](const LabelBox& other) { return box.overlaps(other); })) {
-      taken.push_back(box);
-      out += svg_text(left, box.bottom, std::string("font-size=\"11\" fill=\"") + kAxesInk + "\"",
-                      label);
+    const auto boxes = label_boxes(frame.across(point.x), frame.down(point.y), width);
+    const auto box = std::ranges::find_if(boxes, [&](const LabelBox& one) {
+      return !label.empty() && is_free(one, taken, points, frame);
+    });
+    if (box != boxes.end()) {
+      taken.push_back(*box);
+      out += svg_text(box->left, box->bottom,
+                      std::string("font-size=\"11\" fill=\"") + kAxesInk + "\"", label);
     }
   }
   return out;

@@ -15,8 +15,18 @@ std::string escape_markup(std::string_view text);
 // Returns the estimated width of valid UTF-8 in a sans-serif font, in units of the font size.
 double text_width(std::string_view text);
 
+// Estimated width of bold text in units of text_width().
+inline constexpr double kBoldWidth = 1.16;
+
+inline double bold_width(std::string_view text) { return kBoldWidth * text_width(text); }
+
 // Cuts `text` with an ellipsis so that text_width() does not exceed `width`.
 std::string shorten_text(std::string_view text, double width);
+
+// The same for bold text.
+inline std::string shorten_bold(std::string_view text, double width) {
+  return shorten_text(text, width / kBoldWidth);
+}
 
 // Returns the start of a white figure; "</svg>" ends it. Screen readers read `title`.
 std::string svg_start(double width, double height, const std::string& title);

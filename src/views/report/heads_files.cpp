@@ -5,6 +5,7 @@
 
 #include "base/transformed.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/staged_files.h"
 #include "headlight/io/npz.h"
 #include "headlight/views/plot/matrix_plot.h"
 #include "views/report/heads_columns.h"
@@ -222,15 +223,16 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
 std::vector<std::string> write_report(const HeadsReport& report,
                                       const std::filesystem::path& directory) {
   make_folder(directory);
+  StagedFiles staged(directory);
   std::vector<std::string> paths;
   const auto write = [&](const std::string& name, const std::string& contents) {
     paths.push_back((directory / name).string());
-    write_file(paths.back(), contents);
+    write_file(staged.path() / name, contents);
   };
   write("heads.json", report_json(report, report.scores.heads).dump(1) + "\n");
   write("heads.csv", csv_of(report.scores));
   paths.push_back((directory / "heads.npz").string());
-  write_npz(paths.back(), arrays_of(report));
+  write_npz(staged.path() / "heads.npz", arrays_of(report));
   constexpr std::size_t kMostInFigure = 256;  // most heads; a figure has 256 x 256 cells
   if (report.distances && report.distances->heads.size() <= kMostInFigure) {
     write("redundancy.svg", square_svg("Jensen-Shannon distance between heads",
@@ -239,6 +241,7 @@ std::vector<std::string> write_report(const HeadsReport& report,
   if (report.scores.weights && report.scores.weights->heads.size() <= kMostInFigure) {
     write("k_composition.svg", composition_svg(*report.scores.weights));
   }
+  staged.commit();
   return paths;
 }
 

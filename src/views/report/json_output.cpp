@@ -4,11 +4,26 @@
 #include <iostream>
 
 #include "base/display_text.h"
+#include "base/hex_text.h"
 #include "base/transformed.h"
 
 namespace headlight {
 
-std::string json_line(const Json& json) { return json.dump() + "\n"; }
+std::string json_line(const Json& json) {
+  const std::string text = json.dump();
+  std::string line;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool has_more = text[i] == '\xC2' && i + 1 < text.size();  // U+0080 to U+00BF
+    const auto control = static_cast<unsigned char>(has_more ? text[i + 1] : text[i]);
+    if (control == 0x7F || (has_more && control < 0xA0)) {
+      line += "\\u00" + hex_text({&control, 1});
+      i += has_more ? 1 : 0;
+    } else {
+      line += text[i];
+    }
+  }
+  return line + "\n";
+}
 
 void print_json(const Json& json) { std::cout << json_line(json); }
 

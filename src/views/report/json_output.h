@@ -12,7 +12,8 @@
 namespace headlight {
 
 // Writes one JSON object as one line on stdout, as --json promises. Bytes that are not UTF-8 (in a
-// path, for example) become U+FFFD.
+// path, for example) become U+FFFD, and control characters that JSON may hold (U+007F to U+009F)
+// escapes, since terminals obey them.
 void print_json(const Json& json);
 // Returns that line.
 std::string json_line(const Json& json);

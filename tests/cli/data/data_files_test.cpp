@@ -128,7 +128,7 @@ TEST_CASE("files of a folder that are not texts and tables read as text get one 
   };
   for (const Arguments& start :
        {Arguments{"eval", model, "--data"}, {"tokenizer", "encode", model, "--file"}}) {
-    CHECK(messages_of(changed(start, {texts})) == std::vector<std::string>{skipped});
+    CHECK(messages_of(changed(start, {texts})).front() == skipped);
     const std::vector<std::string> lines = messages_of(changed(start, {table}));
     REQUIRE(lines.size() == 1);
     CHECK(lines[0].starts_with(look));

@@ -89,9 +89,9 @@ TEST_CASE("lens and patch of a bidirectional model read the mask token in texts"
 TEST_CASE("wrong uses of a bidirectional model are refused in one line", "[cli]") {
   const Given given;
   const std::vector<std::pair<Arguments, std::string>> cases{
-      {{"lens", given.body, "--text", "the"}, "no head that predicts masked tokens"},
-      {{"ablate", given.body, "--data", given.text}, "no head that predicts masked tokens"},
-      {{"heads", given.bert}, "--text: expected a text"},
+      {{"lens", given.body, "--text", "the"}, "no head that predicts tokens"},
+      {{"ablate", given.body, "--data", given.text}, "no head that predicts tokens"},
+      {{"heads", given.bert}, "expected a text: repeated random tokens measure causal models"},
       {{"lens", given.bert, "--text", "the", "--point", "mlp_out"}, "not linear"},
       {{"patch", given.bert, "--clean", "the cat", "--corrupt", "the dog"}, "expected one [MASK]"},
       {{"patch", given.bert, "--clean", "[MASK] cat", "--corrupt", "cat [MASK]"},

@@ -224,10 +224,10 @@ TEST_CASE("patch and circuit measure other metrics by name", "[cli]") {
   CHECK(found["metric"] == "log_probability");
   CHECK(found["clean_difference"].get<double>() ==
         Approx(-loss["clean_difference"].get<double>()).epsilon(1e-5));
-  check_refused(changed(one, {"--metric", "loss"}), {"--wrong: needs --metric logit_difference"});
-  check_refused(changed(answer, {"--metric", "kl"}), {"--answer: has no part in --metric kl"});
+  check_refused(changed(one, {"--metric", "loss"}), {"--wrong: needs metric logit_difference"});
+  check_refused(changed(answer, {"--metric", "kl"}), {"--answer: has no part in metric kl"});
   check_refused(changed(answer, {"--metric", "loss", "--answer", "xyz"}),
-                {"--metric: ", "answer: expected one token for the metric loss, got 3"});
+                {"--answer: expected one token for the metric loss, got 3"});
   check_refused(changed(one, {"--metric", "accuracy"}), {"--metric: expected logit_difference"});
 }
 
@@ -245,7 +245,7 @@ TEST_CASE("patch improves attribution and draws it against patching", "[cli]") {
   CHECK(attribution({"--grad_drop"}) != plain);
   CHECK(file_contents(svg).find("Attribution against patching") != std::string::npos);
   check_refused(changed(one, {"--method", "patch", "--qk_fix"}),
-                {"--qk_fix: needs --method attribution or both"});
+                {"--qk_fix: needs method attribution or both"});
   check_refused(changed(one, {"--point", "z", "--qk_fix"}),
                 {"qk_fix: needs point q, k, rot_q or rot_k, got z"});
   check_refused(changed(one, {"--scores", svg}), {"--scores: needs --intervene"});
@@ -272,7 +272,7 @@ TEST_CASE("circuit cuts edges by means and compares with random edges", "[cli]")
   check_refused(changed(base, {"--limit", "3", "--json"}),
                 {"--limit: cannot be combined with --json"});
   check_refused(changed(base, {"--faithfulness", "0.5"}),
-                {"--faithfulness: cannot be combined with --edges"});
+                {"--faithfulness: cannot be combined with edges"});
   check_refused(changed(base, {"--ablation", "zero"}),
                 {"--ablation: expected corrupt, mean or resample"});
 }

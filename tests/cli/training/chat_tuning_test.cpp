@@ -4,6 +4,7 @@
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/ops/layout.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "support/catch.h"
 #include "support/commands.h"
@@ -76,6 +77,10 @@ std::string log_of(const std::vector<std::string>& arguments) {
   return result.err + result.out;
 }
 
+nlohmann::json json_file(const std::string& path) {
+  return nlohmann::json::parse(file_contents(path));
+}
+
 std::string adapter_of(const std::string& run) {
   return file_contents(run + "/latest/adapter_model.safetensors");
 }
@@ -105,8 +110,113 @@ TEST_CASE("a run with lora_rank trains an adapter that other commands open", "[c
   log_of({"export", run, "--to", "hf", "--out", whole});
   const auto before = load_weights(start);
   const auto after = load_weights(whole);
-  CHECK(same_bits(before->weight(Part::token_embedding), after->weight(Part::token_embedding)));
+  const Tensor old_rows = before->weight(Part::token_embedding);
+  const Tensor rows = after->weight(Part::token_embedding);
+  CHECK(same_bits(slice(old_rows, 0, 0, 257), slice(rows, 0, 0, 257)));
   CHECK_FALSE(same_bits(before->weight(Part::mlp_out, 1), after->weight(Part::mlp_out, 1)));
+}
+
+TEST_CASE("an adapter learns the tokens that the chat template added", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = chat_model(folder);
+  const std::string run = folder.at("run");
+  const std::string data = conversations(folder);
+  CHECK_THAT(log_of(tuning(start, data, run, with_lora({"--learning_rate", "0.03"}))),
+             contains_text("trains the rows of tokens that the model has not learned: "
+                           "<|im_start|>, <|im_end|>"));
+  const auto config = json_file(run + "/latest/adapter_config.json");
+  CHECK(config["trainable_token_indices"] == nlohmann::json({{"embed_tokens", {257, 258}}}));
+  const std::string name =
+      "base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta";
+  const auto header = read_safetensors_header(run + "/latest/adapter_model.safetensors");
+  CHECK(header.at(name).shape == Shape({2, 16}));
+  log_of(
+      tuning(start, data, folder.at("half"),
+             with_lora({"--learning_rate", "0.03", "--max_iters", "3", "--lr_decay_iters", "6"})));
+  log_of({"train", "--resume", folder.at("half"), "--max_iters", "6"});
+  CHECK(json_file(folder.at("half/latest/adapter_config.json"))["trainable_token_indices"] ==
+        config["trainable_token_indices"]);
+  // The distance of logits is that of the rows: new tokens have others than the base model's.
+  const auto trained = load_weights(run);
+  const auto base = load_weights(start);
+  CHECK_FALSE(same_bits(slice(trained->head_weight(), 0, 257, 259),
+                        slice(base->head_weight(), 0, 257, 259)));
+}
+
+TEST_CASE("a run that freezes tokens which the model has not learned says so", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = chat_model(folder);
+  const std::string data = conversations(folder);
+  CHECK_THAT(log_of(tuning(start, data, folder.at("run"), {"--train", "attn"})),
+             contains_text("has not learned the tokens <|im_start|>, <|im_end|>, and their rows "
+                           "are frozen; add wte to the parts"));
+  const std::string log = log_of(tuning(start, data, folder.at("other"), {"--train", "attn, wte"}));
+  CHECK(log.find("has not learned") == log.npos);
+}
+
+TEST_CASE("the memory of a run is planned for the lengths of its data", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = chat_model(folder);
+  const std::string data = conversations(folder);  // shorter than 64 tokens
+  int runs = 0;
+  const auto memory_of = [&](const std::string& block) {
+    const std::string run = folder.at("run" + std::to_string(++runs));
+    const std::string log =
+        log_of(tuning(start, data, run, {"--block_size", block, "--max_iters", "0"}));
+    const std::size_t begin = log.find("activations ");
+    REQUIRE(begin != log.npos);
+    return log.substr(begin, log.find(',', begin) - begin);
+  };
+  CHECK(memory_of("128") == memory_of("64"));
+}
+
+TEST_CASE("an adapter is trained further as an adapter", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = chat_model(folder);
+  const std::string data = conversations(folder);
+  log_of(tuning(start, data, folder.at("run"),
+                with_lora({"--lora_alpha", "6", "--lora_targets", "q,down"})));
+  log_of(tuning(folder.at("run"), data, folder.at("more"),
+                with_lora({"--max_iters", "1", "--learning_rate", "0"})));
+  CHECK(adapter_of(folder.at("more")) ==  // at a rate of 0
+        file_contents(folder.at("run/best/adapter_model.safetensors")));
+  CHECK(json_file(folder.at("more/latest/adapter_config.json"))["lora_alpha"] == 6);
+  const auto refused = [&](const std::vector<std::string>& more) {
+    const ProgramResult result =
+        run_headlight(tuning(folder.at("run"), data, folder.at("no"), more));
+    CHECK(result.exit_code == 2);
+    return result.err;
+  };
+  CHECK_THAT(refused({"--lora_rank", "3"}),
+             contains_text("lora_rank: expected 2, as in the adapter that the run continues"));
+  CHECK_THAT(refused(with_lora({"--lora_alpha", "8"})), contains_text("lora_alpha: expected"));
+}
+
+TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = conversations(folder);
+  const std::string base = folder.at("base");
+  const std::string run = folder.at("run");
+  log_of(tuning(chat_model(folder), data, base, {"--keep_checkpoints", "9"}));
+  log_of(tuning(base, data, run, with_lora()));
+  const std::string eval_loss = output_of({"eval", run, "--data", folder.write("t.txt", "say 7")});
+  SECTION("also after the base run goes on") {
+    log_of({"train", "--resume", base, "--max_iters", "9"});
+    CHECK(output_of({"eval", run, "--data", folder.at("t.txt")}) == eval_loss);
+    log_of({"train", "--resume", run, "--max_iters", "7"});
+  }
+  SECTION("a moved base is given by one option") {
+    std::filesystem::rename(base, folder.at("moved"));
+    check_refused({"eval", run, "--data", folder.at("t.txt")}, {"--base", "which is not here"});
+    CHECK(output_of({"eval", run, "--base", folder.at("moved"), "--data", folder.at("t.txt")}) ==
+          eval_loss);
+    check_refused({"train", "--resume", run, "--max_iters", "7"}, {"which is not here", "base"});
+    log_of({"train", "--resume", run, "--max_iters", "7", "--init_from", folder.at("moved")});
+  }
+  SECTION("another base is refused") {
+    check_refused({"eval", run, "--base", folder.at("start"), "--data", folder.at("t.txt")},
+                  {"has other weights than when the adapter was trained"});
+  }
 }
 
 TEST_CASE("heads are tracked on conversations, which have tokens that are context", "[cli]") {
@@ -279,6 +389,26 @@ TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]")
   CHECK_THAT(refused({"--batching", "packed"}),
              contains_text("contains conversations, which packed would cut"));
   CHECK_THAT(refused({"--epochs", "2"}), contains_text("give one of the two"));
+}
+
+TEST_CASE("eval has the loss of the answers that train --eval_only gives", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = chat_model(folder);
+  const std::string chat = conversations(folder);
+  const std::string texts = folder.write("texts.json",
+                                         "{\"prompt\": \"1+1=\", \"completion\": \"2\"}\n"
+                                         "{\"prompt\": \"2+2=\", \"completion\": \"4\"}\n");
+  for (const std::string& data : {chat, texts}) {
+    const nlohmann::json trained = report_of(
+        tuning(start, data, folder.at("none"), {"--validation_data", data, "--eval_only", "true"}));
+    const nlohmann::json found = report_of({"eval", start, "--data", data});
+    CHECK(found["loss"].get<double>() ==
+          Approx(trained["validation_loss"].get<double>()).epsilon(1e-6));
+  }
+  CHECK(report_of({"eval", start, "--data", texts})["tokens"] == 4);  // two digits, two end tokens
+  CHECK(report_of({"eval", start, "--data", texts, "--learn", "all"})["tokens"] == 12);
+  CHECK_THAT(refusal({"eval", start, "--data", folder.write("a.txt", "text"), "--learn", "all"}),
+             contains_text("--learn: the data has no conversations"));
 }
 
 }  // namespace chat_tuning_test

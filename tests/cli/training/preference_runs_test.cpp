@@ -193,4 +193,30 @@ TEST_CASE("heads are tracked on pairs of answers", "[cli]") {
   CHECK(json_lines(folder.at("run") + "/heads.jsonl").size() == 3);
 }
 
+TEST_CASE("eval compares pairs of answers with the model before training", "[cli]") {
+  const ScratchFolder folder;
+  start_model(folder);
+  const std::string data = pairs(folder);
+  const bool has_lora = GENERATE(false, true);
+  const Arguments more = has_lora ? Arguments{"--lora_rank", "2"} : Arguments{};
+  log_of(changed(tuning(folder, "run", more), {"--validation_data", data}));
+  const std::string run = folder.at("run");
+  const auto last = metrics_of(run).back();
+  const std::string latest = run + "/latest";
+  const nlohmann::json named =
+      report_of({"eval", latest, "--data", data, "--reference", folder.at("start")});
+  CHECK(named["pairs"] == 20);
+  CHECK(named["loss"].get<double>() == Approx(last["validation_loss"].get<double>()).epsilon(1e-5));
+  CHECK(named["accuracy"] == last["validation_accuracy"]);
+  CHECK(named["margin"].get<double>() ==
+        Approx(last["validation_margin"].get<double>()).epsilon(1e-4));
+  const nlohmann::json own = report_of({"eval", folder.at("start"), "--data", data});
+  CHECK(own["loss"].get<double>() == Approx(0.693147).epsilon(1e-5));
+  CHECK(own["margin"] == 0);
+  // The base of an adapter and the start of a run are found.
+  CHECK(report_of({"eval", run, "--data", data})["margin"].get<double>() != 0);
+  CHECK_THAT(refusal({"eval", run, "--data", data, "--per_token"}),
+             contains_text("--per_token: is not supported with pairs of answers"));
+}
+
 }  // namespace preference_runs_test

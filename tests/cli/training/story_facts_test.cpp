@@ -69,10 +69,11 @@ Index place_of(const std::vector<std::string>& tokens, const std::string& word, 
   return 0;
 }
 
-// Model and attention weights of a step's text.
+// Model and attention weights of a step's text, with whole characters as on the page.
 struct Attention {
   Attention(const LoadedModel& loaded, const std::string& text)
-      : maps(record_attention(*loaded.model, *loaded.tokenizer, text)),
+      : maps(record_attention_batch(*loaded.model, *loaded.tokenizer, {text})
+                 .whole_maps(0, *loaded.tokenizer)),
         count(static_cast<Index>(maps.tokens.size())) {}
 
   double weight(std::size_t layer, Index head, Index query, Index key) const {
@@ -159,15 +160,19 @@ void check_switch(const std::string& run, const Claim& claim) {
   }
 }
 
-// Checks "the embedding predicts A, layer 0 predicts B".
+// Checks "the embedding predicts A, layer N predicts B".
 void check_layers(const std::string& run, const Claim& claim) {
+  static const std::regex kLayer(R"(layer (\d)|(\d)층)");
+  std::smatch layer;
+  REQUIRE(std::regex_search(claim.text, layer, kLayer));
+  const auto row = static_cast<std::size_t>(std::stoi(layer[layer[1].matched ? 1 : 2])) + 1;
   const Json rows = report_of({"lens", run, "--text", claim.entry("text")})["rows"];
-  const auto best = [&](std::size_t row) {
-    const Json& reading = rows.at(row)["readings"].back();
+  const auto best = [&](std::size_t number) {
+    const Json& reading = rows.at(number)["readings"].back();
     return without_blank(reading["top"][0]["token"].get<std::string>());
   };
   CHECK(best(0) == claim.words.front());
-  CHECK(best(1) == claim.words.back());
+  CHECK(best(row) == claim.words.back());
 }
 
 // Checks "this head alone recovers more than SHARE of the difference".

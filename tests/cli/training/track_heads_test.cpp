@@ -201,7 +201,7 @@ TEST_CASE("heads over time draws scores and losses for the terminal and as a fig
     CHECK(holds(result.out, part));
   }
   const std::string korean = run_headlight({"heads", run.path, "--over_time", "--lang", "ko"}).out;
-  for (const char* part : {"헤드 2개", "학습 손실", "업데이트 4까지 0.50에 이릅니다",
+  for (const char* part : {"헤드 2개", "학습 손실", "업데이트 4번까지 0.50에 이릅니다",
                            "previous_token 0.50에 이른 헤드가 없습니다"}) {
     INFO(part);
     CHECK(holds(korean, part));

@@ -1,5 +1,6 @@
 #include "headlight/formats/gguf/gguf_tokenizer.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -361,6 +362,118 @@ TEST_CASE("a Metaspace tokenizer is written with a warning where llama.cpp adds 
   const auto never = with_scheme("never");
   CHECK(gguf_vocabulary(*never, 267).warnings.empty());
   CHECK(tokenizer_of(written_keys(*never))->encode("ab ab") == never->encode("ab ab"));
+}
+
+namespace {
+
+// Returns the warnings for a tokenizer.json of GPT-2's or Qwen 2's kind with some keys changed.
+Texts warnings_of(const char* pre, const std::function<void(Json&)>& change) {
+  const auto tokenizer = changed(byte_level(pre), change);
+  return gguf_vocabulary(*tokenizer, tokenizer->vocab_size()).warnings;
+}
+
+// Returns a change that sets a flag of the last added token, "<think>".
+std::function<void(Json&)> with_flag(const char* flag) {
+  return [=](Json& root) {
+    Json::List added = root["added_tokens"].list();
+    added.back()[flag] = true;
+    root["added_tokens"] = added;
+  };
+}
+
+// The tokens that llama.cpp needs in a file with Phi-3's name, then "<|user|>".
+GgufMetadata phi3(const std::string& name) {
+  GgufMetadata metadata = sentencepiece();
+  auto tokens = list<std::string>(metadata, "tokens");
+  auto types = list<std::int32_t>(metadata, "token_type");
+  auto scores = list<float>(metadata, "scores");
+  for (const char* token : {"<|endoftext|>", "<|user|>"}) {
+    tokens.emplace_back(token);
+    types.push_back(kControl);
+    scores.push_back(0);
+  }
+  set(metadata, "tokens", GgufArray(tokens));
+  set(metadata, "token_type", GgufArray(types));
+  set(metadata, "scores", GgufArray(scores));
+  metadata.emplace_back("general.name", name);
+  return metadata;
+}
+
+}  // namespace
+
+TEST_CASE("steps that llama.cpp does not have are named when a tokenizer is written") {
+  CHECK(warnings_of("gpt-2", [](Json&) {}).empty());
+  CHECK(warnings_of("qwen2", [](Json&) {}) ==
+        Texts{"llama.cpp does not compose characters (NFC): decomposed letters and accents get "
+              "other ids"});
+  CHECK(warnings_of("gpt-2", with_flag("lstrip")) ==
+        Texts{"llama.cpp keeps blanks before special tokens: 1 tokens with lstrip, '<think>' "
+              "first, get other ids beside them"});
+  CHECK(warnings_of("gpt-2", with_flag("rstrip")).size() == 1);
+  CHECK(warnings_of("gpt-2", with_flag("single_word")).size() == 1);
+  CHECK(warnings_of("gpt-2", with_flag("normalized")).empty());
+}
+
+TEST_CASE("the name of a GGUF file does not choose another tokenizer in llama.cpp") {
+  const auto plain = tokenizer_of(byte_level("gpt-2"));
+  CHECK(gguf_model_name("toy", *plain) == "toy");
+  CHECK(gguf_model_name("my-phi3-ft", *plain) == "my-phi 3-ft");
+  CHECK(gguf_model_name("Phi-3 PHI3 Modern-BERT", *plain) == "Phi 3 PHI 3 Modern BERT");
+  const auto strips = tokenizer_of(phi3("Phi-3-mini"));
+  CHECK(gguf_model_name("toy", *strips) == "Phi-3 toy");
+  CHECK(gguf_model_name("my-phi3-ft", *strips) == "my-phi3-ft");
+  CHECK(gguf_vocabulary(*strips, strips->vocab_size()).warnings.empty());
+}
+
+// llama.cpp of October 2026 gives the same ids: see tools/parity/check_llama_ids.py.
+TEST_CASE("special tokens of a GGUF file with Phi-3's name remove the blanks behind them") {
+  const auto ids_of = [](const char* name, const char* text) {
+    return TextEncoder(*tokenizer_of(phi3(name)), true).encode(text);
+  };
+  CHECK(ids_of("Phi-3-mini", "<|user|>\n ab") == Ids{268, 261});
+  CHECK(ids_of("tiny", "<|user|> ab") == Ids{268, 262, 261});
+  CHECK(ids_of("Phi-3-mini", "<s> ab") == ids_of("tiny", "<s> ab"));
+}
+
+TEST_CASE("unknown_token_id and add_space_prefix of byte-level BPE survive a folder") {
+  GgufMetadata metadata = byte_level("gpt-2");
+  set(metadata, "unknown_token_id", std::uint32_t{259});
+  set(metadata, "add_space_prefix", false);
+  const TemporaryFolder folder;
+  save_tokenizer(folder / "hf", *tokenizer_of(metadata));
+  const GgufMetadata keys = written_keys(*load_tokenizer(folder / "hf"));
+  for (const char* key : {"tokenizer.ggml.unknown_token_id", "tokenizer.ggml.add_space_prefix"}) {
+    INFO(key);
+    const auto of = [&](const GgufMetadata& in) {
+      return std::ranges::find(in, key, &GgufMetadata::value_type::first);
+    };
+    REQUIRE(of(keys) != keys.end());
+    CHECK(of(keys)->second == of(metadata)->second);
+  }
+}
+
+TEST_CASE("add_eos_token ends prompts, or is named where no token begins them") {
+  GgufMetadata metadata = byte_level("gpt-2");
+  set(metadata, "add_eos_token", true);
+  CHECK(contains(tokenizer_of(metadata)->warning(), "add_eos_token is supported only with"));
+  set(metadata, "add_bos_token", true);
+  const auto tokenizer = tokenizer_of(metadata);
+  CHECK(tokenizer->encode_prompt("ab") == Ids{259, 257, 260});
+  CHECK(tokenizer_of(written_keys(*tokenizer))->encode_prompt("ab") == Ids{259, 257, 260});
+}
+
+TEST_CASE("tokens without a row of the model are not written for llama.cpp") {
+  for (const GgufMetadata& metadata : {byte_level("gpt-2"), sentencepiece()}) {
+    const auto tokenizer = tokenizer_of(metadata);
+    GgufVocabulary vocabulary = gguf_vocabulary(*tokenizer, 261);
+    CHECK(list<std::string>(vocabulary.keys, "tokens").size() == 261);
+    REQUIRE(vocabulary.warnings.size() == 1);
+    CHECK(contains(vocabulary.warnings[0], " tokens from id 261 on are not written"));
+    CHECK(tokenizer_of(vocabulary.keys)->vocab_size() == tokenizer->vocab_size());
+    std::erase_if(vocabulary.keys,
+                  [](const auto& key) { return key.first == "tokenizer.huggingface.json"; });
+    CHECK(tokenizer_of(vocabulary.keys)->vocab_size() == 261);
+  }
 }
 
 TEST_CASE("merges that scores cannot express are refused for GGUF") {

@@ -22,9 +22,9 @@ struct ChatReply {
 // reused, in chunks of 128 tokens; the previous answer and the new question are read.
 class ChatSession {
  public:
-  // Decoder and tokenizer must outlive the session. Throws Error for a `chat_template` that cannot
-  // be used; see ChatFormat.
-  ChatSession(Decoder& decoder, const Tokenizer& tokenizer, const std::string& chat_template);
+  // Decoder and tokenizer must outlive the session. Throws Error for templates that cannot be
+  // used; see ChatFormat.
+  ChatSession(Decoder& decoder, const Tokenizer& tokenizer, const ChatTemplates& templates);
   ~ChatSession();
   ChatSession(const ChatSession&) = delete;
   ChatSession& operator=(const ChatSession&) = delete;

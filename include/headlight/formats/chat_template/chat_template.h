@@ -21,8 +21,9 @@ struct ChatTemplateInput {
 //
 // Renders byte for byte as `apply_chat_template` of Hugging Face transformers does, with Jinja 3.1
 // in a sandbox (trim_blocks, lstrip_blocks, loop controls, {% generation %}, tojson,
-// raise_exception, strftime_now). Not supported: including other templates, whole numbers beyond 64
-// bits, and changing the case of letters other than A to Z.
+// raise_exception, strftime_now). Not supported: including other templates, computing with whole
+// numbers beyond 64 bits, and the filters filesizeformat, pprint, random, striptags, urlize,
+// wordwrap and xmlattr.
 //
 // Templates are untrusted: time, memory, nesting and output are limited (see limits.h). Threads may
 // render with one template at the same time.

@@ -16,7 +16,8 @@ struct GgufModelOptions {
   std::string name = {};          // general.name
   // Keys to write ("tokenizer.ggml.model" and so on) instead of keys made from the tokenizer.
   GgufMetadata tokenizer = {};
-  // Other keys to keep, for example general.license. A general.name here overrides `name`.
+  // Other keys to keep, for example general.license. A general.name here overrides `name`. Words by
+  // which llama.cpp chooses another tokenizer, such as "phi3", get a blank.
   GgufMetadata general = {};
   // Importance of the matrices' columns in the search of scales. Matrices without one have equal
   // columns.

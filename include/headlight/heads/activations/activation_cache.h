@@ -65,7 +65,8 @@ struct ActivationOptions {
   Index batch_size = 12;  // contexts per forward pass
 };
 
-// Computes the values at some points on contexts, as float32 arrays in the order of a pass, maps
+// Computes the values at some points on contexts, as float32 arrays (float64 of a float64
+// model) in the order of a pass, maps
 // last. Layers above the last requested one are not computed. R is the number of tokens selected by
 // options.positions, context after context; B is the number of contexts.
 // Arrays have TransformerLens names ("blocks.5.hook_resid_post") and the axes [R, ...] of Point,

@@ -62,8 +62,9 @@ struct CircuitOptions {
   // Points on the line from the corrupt to the clean embeddings where gradients are taken
   // (integrated gradients); 1: at the clean text only.
   Index steps = 5;
-  Index edges = 0;            // edges to keep at most; 0: enough for `faithfulness`
-  double faithfulness = 0.8;  // target if `edges` is 0
+  Index edges = 0;  // edges to keep at most; 0: enough for `faithfulness`
+  // Target if `edges` is 0, above 0 to 1; none: 0.8. Not together with `edges`.
+  std::optional<double> faithfulness = {};
   CircuitAblation ablation = CircuitAblation::corrupt;
   Index random_sets = 0;      // sets of random edges to measure for comparison
   std::uint64_t seed = 1337;  // of the random edges
@@ -82,7 +83,8 @@ struct CircuitResult {
   std::vector<CircuitEdge> edges;  // all edges, strongest first
   Index kept = 0;                  // kept edges: on a path from embedding to logits
   double faithfulness = 0;         // of the kept edges, measured
-  // Faithfulness of as many random edges: mean, least and largest of CircuitOptions::random_sets.
+  // Faithfulness of as many random edges on paths from embedding to logits: mean, least and largest
+  // of CircuitOptions::random_sets.
   std::optional<Interval> random = {};
   std::vector<CircuitFit> curve;  // for growing numbers of edges, measured
 };
@@ -93,7 +95,8 @@ struct CircuitResult {
 // 2211.00593; Conmy et al., arXiv 2304.14997), or those of CircuitOptions::ablation. With all edges
 // cut, the model reads these values only, as it reads the corrupt text. Memory grows with nodes x
 // tokens x C. Throws Error as patch_heads(), naming the pair, and about "pairs" for no pairs. mean
-// and resample need texts of one length and, resample, two pairs; mean refuses post-norm models.
+// Throws Error for bidirectional models and about options out of range. mean and resample need
+// texts of one length and, resample, two pairs; mean refuses post-norm models.
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
                            const CircuitOptions& options = {});
 

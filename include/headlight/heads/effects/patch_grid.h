@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/heads/bootstrap.h"
@@ -35,6 +37,16 @@ struct PatchGridOptions {
   std::function<void(double)> progress = [](double) {};  // finished share, 0 to 1
 };
 
+// Names of the parts of a grid.
+inline constexpr std::array<std::string_view, 6> kPatchParts{
+    "layer", "head", "position", "head,position", "group", "head,group"};
+
+// Sets by_item, by_position and by_group by the name of the parts. "": by head for points with
+// heads, else by position. Throws Error about "by" for other names.
+void set_parts(PatchGridOptions& options, std::string_view by);
+// Returns the name of the parts in kPatchParts.
+std::string parts_name(const PatchGridOptions& options);
+
 // Part of a point whose values are replaced.
 struct PatchCell {
   Index layer = 0;
@@ -58,7 +70,8 @@ struct PatchGrid {
 
 // Patches every cell of the options. Throws Error as patch_heads(); about "point" for points
 // outside layers and points that the model does not compute; about "layers" if no cell is selected;
-// about "by" for positions together with groups; and about "group" if groups are missing, have
+// about "by" for positions together with groups; about "positions", "qk_fix" and "grad_drop" for
+// options without effect; and about "group" if groups are missing, have
 // positions outside the text, or share a name.
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options);
 

@@ -8,6 +8,7 @@
 #include "headlight/heads/effects/logit_metric.h"
 #include "headlight/heads/head_id.h"
 #include "headlight/nn/language_model.h"
+#include "headlight/text/tokenizer.h"
 
 namespace headlight {
 
@@ -36,8 +37,22 @@ struct PatchingTask {
   Index answered_at() const { return mask.value_or(static_cast<Index>(clean.size()) - 1); }
 };
 
+// Sets the position of the masked token, which both texts of a bidirectional model must have at the
+// same place; nothing for causal models. Throws Error about "clean" or "corrupt".
+void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& tokenizer);
+
+// Completes a task that has only texts and maybe answers: calls set_mask(), sets a missing answer
+// to the most likely token after (or in) its text, and calls set_metric(). Throws Error as they
+// do, and about "wrong" if both answers are the same.
+void complete_task(PatchingTask& task, MetricKind kind, const LanguageModel& model,
+                   const Tokenizer& tokenizer);
+
+// Throws Error about "answer" or "wrong" if one is given that the metric does not use.
+void check_answers(MetricKind kind, bool has_answer, bool has_wrong);
+
 // Sets the metric of a task by its name. Throws Error about "answer" for a metric of one token and
-// an answer of several or none, and about "clean" for an empty text with kl, which reads it.
+// an answer of several or none, about "clean" for an empty text with kl, which reads it, and about
+// "mask" for a bidirectional model without it.
 void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model);
 
 struct HeadPatch {
@@ -80,9 +95,9 @@ struct PatchingResult {
 // model reads the corrupt text with one head's output replaced by its output on the clean text, at
 // every position including the answer tokens. A head with high `recovered` carries the difference
 // between the texts.
-// Throws Error if the texts differ in length, are empty or longer than the context (with the
-// answer), if an id is outside the vocabulary, if one answer equals or begins the other, or if both
-// texts have the same difference.
+// Throws Error for a bidirectional model without a mask, and if the texts differ in length, are
+// empty or longer than the context (with the answer), if an id is outside the vocabulary, if one
+// answer equals or begins the other, or if both texts have the same difference.
 PatchingResult patch_heads(
     const LanguageModel& model, const PatchingTask& task,
     const std::function<void(double share)>& progress = [](double) {});

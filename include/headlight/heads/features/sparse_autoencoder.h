@@ -39,6 +39,8 @@ struct SaeConfig {
   bool apply_b_dec_to_input = true;
   SaeNorm norm = SaeNorm::none;
   Index k = 0;  // topk: features that may be active
+  // topk: features are multiplied by the norms of their decoder rows, before they are chosen.
+  bool rescale_by_decoder_norm = false;
 };
 
 // Change of a feature.
@@ -72,12 +74,19 @@ class SparseAutoencoder {
   Index features() const { return weights_.encoder.size(1); }
   const Weights& weights() const { return weights_; }
 
+  // Returns an autoencoder whose decoder rows have length 1: their norms move into the encoder and
+  // the thresholds, and features are multiplied by them. Decoded values stay the same. Throws Error
+  // about "fold_W_dec_norm" for topk without rescale_by_decoder_norm, which would choose other
+  // features.
+  SparseAutoencoder folded() const;
+
   // Returns features [N, F] of values [N, C]. Throws Error about "values" for another width.
   Tensor encode(const Tensor& values) const;
   // Returns values [N, C] of features [N, F]. `like`: the encoded values, for norms that depend on
   // them; undefined otherwise. Throws Error about "features" and "like".
   Tensor decode(const Tensor& features, const Tensor& like = {}) const;
-  // Returns the values [N, C] after changes of features. The error of the reconstruction stays.
+  // Returns the values [N, C] after changes of features, in their order. The error of the
+  // reconstruction stays.
   // Throws Error about "feature" for numbers that do not exist.
   Tensor edited(const Tensor& values, std::span<const FeatureEdit> edits) const;
 
@@ -88,6 +97,7 @@ class SparseAutoencoder {
 
   SaeConfig config_;
   Weights weights_;
+  Tensor decoder_norms_;  // [F], if features are multiplied by them
 };
 
 // Reads a folder with cfg.json and sae_weights.safetensors. Throws Error, one line with the path,
@@ -101,6 +111,7 @@ class FeatureHook final : public ForwardHook {
   FeatureHook(const SparseAutoencoder& sae, std::vector<FeatureEdit> edits);
 
   bool wants(Point point, Index layer) const override;
+  bool in_family_units() const override { return true; }
   Tensor visit(const Place& place, const Tensor& value) override;
 
  private:

@@ -40,52 +40,57 @@ double most_of_others(const Findings& findings) {
 }
 
 // Claims about a model that solves the task.
-void claim_mechanism(const Findings& findings, Json shown, Report& report) {
+void claim_mechanism(const Findings& findings, const TrainingLength& training, Json shown,
+                     Report& report) {
   const Interval& share = findings.head(findings.receiver).suffices;
   const double most = most_of_others(findings);
   shown["share"] = interval_json(share);
   shown["most"] = most;
-  report.claim("patching_names_the_same_heads", share.low > most, shown);
+  report.claim("patching_names_the_same_heads", training, share.low > most, shown);
   if (findings.source) {
     const HeadFinding& source = findings.head(*findings.source);
     shown["weight"] = source.scored.score("previous_token").value.mean;
-    report.claim("composes_by_keys", composes_by_keys(findings), shown);
-    report.claim("source_looks_at_the_previous_token", source.is("previous_token"), shown);
+    report.claim("composes_by_keys", training, composes_by_keys(findings), shown);
+    report.claim("source_looks_at_the_previous_token", training, source.is("previous_token"),
+                 shown);
   }
   const Repetition& repetition = findings.repetition;
   shown["others"] =
       repetition.without_others.empty() ? Json() : Json(repetition.largest_other_rise());
-  report.claim("induction_heads_are_needed", are_needed(repetition), shown);
-  report.claim("few_edges_suffice",
+  report.claim("induction_heads_are_needed", training, are_needed(repetition), shown);
+  report.claim("few_edges_suffice", training,
                findings.circuit.faithfulness >= kFaithful && findings.kept_share <= kFewEdges,
                shown);
 }
 
-void claim_starts(const std::vector<StartFinding>& starts, Report& report) {
+void claim_starts(const std::vector<StartFinding>& starts, const TrainingLength& training,
+                  Report& report) {
   const auto agree = std::ranges::count_if(starts, [](const StartFinding& start) {
     const Findings& found = start.findings;
     return found.does_task() && found.has_induction && composes_by_keys(found) &&
            are_needed(found.repetition);
   });
-  report.claim("every_start_agrees", agree == std::ssize(starts),
+  report.claim("every_start_agrees", training, agree == std::ssize(starts),
                {{"agree", agree}, {"count", starts.size()}});
 }
 
 }  // namespace
 
-void claim_findings(const std::vector<StartFinding>& starts, Report& report) {
+void claim_findings(const std::vector<StartFinding>& starts, const TrainingLength& training,
+                    Report& report) {
   const Findings& findings = starts.front().findings;
   const Repetition& repetition = findings.repetition;
   Json shown = json_of(findings);
   shown["induction_names"] = names_of(findings.induction_heads);
   shown["strength"] = findings.head(findings.receiver).scored.score("induction").value.mean;
-  report.claim("learns_from_the_repetition", repetition.second.high < repetition.first.low, shown);
-  report.claim("has_induction_head", findings.has_induction, shown);
+  report.claim("learns_from_the_repetition", training,
+               repetition.second.high < repetition.first.low, shown);
+  report.claim("has_induction_head", training, findings.has_induction, shown);
   if (findings.does_task()) {
-    claim_mechanism(findings, shown, report);
+    claim_mechanism(findings, training, shown, report);
   }
   if (starts.size() > 1) {
-    claim_starts(starts, report);
+    claim_starts(starts, training, report);
   }
 }
 

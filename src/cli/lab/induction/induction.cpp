@@ -37,7 +37,7 @@ void run_induction(const Settings& settings, Report& report) {
     values["starts"].push_back(found);
   }
   show_findings(starts, subject, report);
-  claim_findings(starts, report);
+  claim_findings(starts, is_given ? TrainingLength() : TrainingLength{updates, kUpdates}, report);
   draw_findings(starts.front().findings, subject, report);
 }
 

@@ -19,7 +19,8 @@ void show_findings(const std::vector<StartFinding>& starts, const Subject& subje
 void draw_findings(const Findings& findings, const Subject& subject, Report& report);
 
 // Adds claims about the first start, and about the number of starts that agree.
-void claim_findings(const std::vector<StartFinding>& starts, Report& report);
+void claim_findings(const std::vector<StartFinding>& starts, const TrainingLength& training,
+                    Report& report);
 
 // All measurements as JSON.
 Json json_of(const Findings& findings);

@@ -26,22 +26,30 @@ std::string Report::entry(std::string_view section, std::string_view name,
   return prose_.entry(section, name, with_values(shown));
 }
 
-void Report::claim(std::string_view id, bool holds, const Json& shown, std::string_view words) {
+void Report::claim(std::string_view id, const TrainingLength& training, bool holds,
+                   const Json& shown, std::string_view words) {
+  const bool is_known = training.steps >= training.needed;
+  const std::string_view section = words.empty() ? id : words;
+  const auto text_of = [&](const Prose& texts, Language language) {
+    if (is_known) {
+      return texts.entry(section, holds ? "yes" : "no", with_values(shown));
+    }
+    return prose("lab", language)
+        .entry("verdicts", "too_few_steps",
+               {{"topic", texts.entry(section, "topic", with_values(shown))},
+                {"steps", training.steps},
+                {"needed", training.needed}});
+  };
   claims_.push_back({{"id", id},
-                     {"holds", holds},
-                     {"text", entry(words.empty() ? id : words, holds ? "yes" : "no", shown)}});
+                     {"holds", is_known ? Json(holds) : Json()},
+                     {"text", text_of(json_prose_, json_language_)}});
+  const std::string mark = !is_known ? "? " : holds ? "✓ " : "✗ ";
+  findings_ += wrapped(mark + text_of(prose_, language_), kColumns, 2);
 }
 
 std::string Report::text() const {
-  std::string text = body_;
-  if (!claims_.empty()) {
-    text += prose("lab", language_).section("findings");
-    for (const Json& claim : claims_) {
-      const char* mark = claim["holds"].boolean() ? "✓ " : "✗ ";
-      text += wrapped(mark + claim["text"].text(), kColumns, 2);
-    }
-  }
-  return text;
+  return findings_.empty() ? body_
+                           : body_ + prose("lab", language_).section("findings") + findings_;
 }
 
 }  // namespace headlight::cli::lab

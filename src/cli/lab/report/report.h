@@ -15,12 +15,22 @@ namespace headlight::cli::lab {
 // Returns the text NAME.md in a language.
 Prose prose(std::string_view name, Language language);
 
+// Steps of the shortest training behind a claim, and the number from which it has a verdict.
+struct TrainingLength {
+  Index steps = 0;
+  Index needed = 0;
+};
+
 // Results of an experiment: text in display order, SVG figures, arrays, all numbers as JSON.
 // Placeholders show the measurements in values() and the values that a call passes.
 class Report {
  public:
-  Report(std::string_view experiment, Language language)
-      : language_(language), prose_(prose(experiment, language)) {}
+  // `language`: of text and figures. `json_language`: of the claims in json().
+  Report(std::string_view experiment, Language language, Language json_language)
+      : language_(language),
+        json_language_(json_language),
+        prose_(prose(experiment, language)),
+        json_prose_(prose(experiment, json_language)) {}
 
   Language language() const { return language_; }
 
@@ -36,14 +46,20 @@ class Report {
   // Adds a statement and whether this run confirms it. Section `words`, or `id` if it is empty,
   // holds its text, "yes" or "no".
   void claim(std::string_view id, bool holds, const Json& shown = Json::object(),
-             std::string_view words = "");
+             std::string_view words = "") {
+    claim(id, TrainingLength(), holds, shown, words);
+  }
+  // The same about trained models. If they had too few steps, the claim has no verdict: `holds` is
+  // null in json(), and the text names the entry "topic".
+  void claim(std::string_view id, const TrainingLength& training, bool holds,
+             const Json& shown = Json::object(), std::string_view words = "");
 
   // All measurements, under names that the experiment chooses.
   Json& values() { return values_; }
 
   // Text for a terminal of 80 columns.
   std::string text() const;
-  // {"values": ..., "claims": [{"id", "holds", "text"}]}
+  // {"values": ..., "claims": [{"id", "holds", "text"}]}; holds is null without a verdict.
   Json json() const { return {{"values", values_}, {"claims", claims_}}; }
   const std::map<std::string, std::string>& figures() const { return figures_; }
   const std::map<std::string, NamedTensors>& arrays() const { return arrays_; }
@@ -53,8 +69,11 @@ class Report {
   Json with_values(const Json& shown) const;
 
   Language language_;
+  Language json_language_;
   Prose prose_;
+  Prose json_prose_;
   std::string body_;
+  std::string findings_;  // the claims in language_
   Json claims_ = Json::array();
   std::map<std::string, std::string> figures_;
   std::map<std::string, NamedTensors> arrays_;

@@ -64,8 +64,9 @@ function statusOf({metrics}, steps) {
   const step = stepsOf(metrics).at(-1);
   const evaluation = metrics.filter((line) => line.validation_loss !== undefined).at(-1);
   const speed = speedOf(metrics);
-  return [`${step === undefined ? 0 : step.iteration + 1} / ${steps} ${say('updates')}`,
-          ...speed > 0 ? [`${speed < 10 ? speed.toFixed(1) : Math.round(speed)} ${say('updates')}/s`] : [],
+  const made = step === undefined ? 0 : step.iteration + 1;
+  return [say('steps').replace('{count}', `${made} / ${steps}`),
+          ...speed > 0 ? [say('steps_each_second').replace('{speed}', speed < 10 ? speed.toFixed(1) : Math.round(speed))] : [],
           ...step === undefined ? [] : [`${say('training_loss')} ${step.loss.toFixed(3)}`],
           ...evaluation === undefined ? [] : [`${say('validation')} ${evaluation.validation_loss.toFixed(3)}`]].join(' · ');
 }

@@ -139,10 +139,8 @@ function drawLinks(canvas, doc, scroller) {
 
 // Returns a table of the chosen token's strongest links by head: exact, and for screen readers.
 function headTable(doc) {
-  const gives = view.direction === 'gives';
-  const token = `${doc.labels[focusToken(doc)]} at ${focusToken(doc)}`;
-  return tableOf(gives ? `What ${token} attends to, by head` : `What attends to ${token}, by head`,
-    ['Head', 'Strongest', 'Second', 'Third'],
+  const place = focusToken(doc);
+  return tableOf(say('byHead', view.direction === 'gives', doc.labels[place], place), say('byHeadColumns'),
     visibleHeads(doc).map((head) => {
       const links = strongest(doc.count, (i) => linkWeight(head, i), 3);
       return element('tr', {}, element('th', {scope: 'row', textContent: head.name}),

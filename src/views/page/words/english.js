@@ -3,6 +3,7 @@ const several = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 export const english = {
   legend: 'Colour scale of the attention weight, from 0 to 1',
+  legendValueWeighted: 'Colour scale of the attention weight times the norm of the value, from 0 to 1',
   scale: 'Colour scale',
   linear: 'Linear',
   squareRoot: 'Square root',
@@ -47,10 +48,14 @@ export const english = {
   cell: (query, key, hidden) =>
     `position ${query} → ${key}${hidden ? ', first token hidden' : ''}`,
 
-  gives: ' attends to',
-  receives: ' is attended to by',
-  givesNothing: ' gives no weight to show',
-  receivesNothing: ' receives no weight to show',
+  place: (place) => ` ${place}`,
+  gives: (label) => ` attends to`,
+  receives: (label) => ` is attended to by`,
+  givesNothing: (label) => ` gives no weight to show`,
+  receivesNothing: (label) => ` receives no weight to show`,
+  byHead: (gives, label, place) => gives ? `What ${label} at ${place} attends to, by head`
+    : `What attends to ${label} at ${place}, by head`,
+  byHeadColumns: ['Head', 'Strongest', 'Second', 'Third'],
   sumOverQueries: (sum) => `${sum} in sum over all queries`,
   headAsTable: (name) => `Head ${name} as a table`,
   linksCaption: (name, limit) => `Head ${name}: the strongest keys` +

@@ -1,13 +1,31 @@
 // Korean texts of the views.
+
+const kClosedDigits = '013678';  // their Korean names end in a consonant
+const kClosedLetters = 'lmnrLMNR';
+
+// Returns the particle for the last sound of `word`: `closed` after a consonant, `open` after a
+// vowel, and both for a word whose sound is unknown.
+export function particle(word, closed, open) {
+  const last = word.replace(/[^\p{L}\p{N}]+$/u, '').slice(-1);
+  if (/[가-힣]/.test(last)) {
+    return (last.charCodeAt(0) - 0xAC00) % 28 > 0 ? closed : open;
+  }
+  if (/[0-9A-Za-z]/.test(last)) {
+    return kClosedDigits.includes(last) || kClosedLetters.includes(last) ? closed : open;
+  }
+  return `${closed}(${open})`;
+}
+
 export const korean = {
   legend: '어텐션 가중치의 색, 0부터 1까지',
+  legendValueWeighted: '가중치에 값 벡터의 크기를 곱한 값의 색, 0부터 1까지',
   scale: '색 눈금',
   linear: '선형',
   squareRoot: '제곱근',
   hideFirst: '첫 토큰 숨기기',
   hideFirstReason: '많은 헤드는 볼 곳이 마땅치 않으면 첫 토큰을 봅니다',
   firstHidden: '첫 토큰을 숨겼습니다.',
-  firstHiddenRest: '행마다 나머지 가중치의 합이 1이 되도록 늘렸습니다. 나머지의 합이 0.001보다 작은 ' +
+  firstHiddenRest: '행마다 나머지 가중치의 합이 1이 되도록 다시 정규화했습니다. 나머지의 합이 0.001보다 작은 ' +
     '행은 비워 둡니다.',
   views: '보기',
   modelView: '모델 보기',
@@ -22,9 +40,9 @@ export const korean = {
   keysOpen: '열기',
   keysClose: '닫기',
   keysText: '글 안에서는 화살표로 토큰을 고릅니다.',
-  precision16: '가중치는 1/65535 단위의 16비트 정수로 저장되어 있습니다. 늘리지 않았다면 모델의 값과 ' +
+  precision16: '가중치는 1/65535 단위의 16비트 정수로 저장되어 있습니다. 행을 다시 정규화하지 않았다면 모델의 값과 ' +
     '0.00001 이내로 같습니다.',
-  precision8: '페이지를 작게 하려고 가중치를 8비트 제곱근으로 저장했습니다. 늘리지 않았다면 가중치 w의 ' +
+  precision8: '페이지를 작게 하려고 가중치를 8비트 제곱근으로 저장했습니다. 행을 다시 정규화하지 않았다면 가중치 w의 ' +
     '오차는 √w/255 이내, 최대 0.004입니다.',
 
   headTitle: (layer, head) => `${layer}층 · 헤드 ${head}`,
@@ -43,10 +61,14 @@ export const korean = {
   key: '키',
   cell: (query, key, hidden) => `위치 ${query} → ${key}${hidden ? ', 첫 토큰 숨김' : ''}`,
 
-  gives: ' 토큰이 보는 곳',
-  receives: ' 토큰을 보는 곳',
-  givesNothing: ' 토큰이 주는 가중치가 없습니다',
-  receivesNothing: ' 토큰이 받는 가중치가 없습니다',
+  place: (place) => `(위치 ${place})`,
+  gives: (label) => `${particle(label, '이', '가')} 보는 곳`,
+  receives: (label) => `${particle(label, '을', '를')} 보는 곳`,
+  givesNothing: (label) => `${particle(label, '이', '가')} 주는 가중치가 없습니다`,
+  receivesNothing: (label) => `${particle(label, '이', '가')} 받는 가중치가 없습니다`,
+  byHead: (gives, label, place) =>
+    `${label}(위치 ${place})${gives ? particle(label, '이', '가') : particle(label, '을', '를')} 보는 곳, 헤드별`,
+  byHeadColumns: ['헤드', '가장 강한 연결', '둘째', '셋째'],
   sumOverQueries: (sum) => `모든 쿼리에서 합계 ${sum}`,
   headAsTable: (name) => `헤드 ${name}: 표로 보기`,
   linksCaption: (name, limit) => `헤드 ${name}: ` +
@@ -76,7 +98,7 @@ export const korean = {
   headHint: '왼쪽의 쿼리가 오른쪽의 키를 봅니다. 토큰을 가리키면 그 연결만 보이고, 누르면 그대로 ' +
     '남습니다. 다시 누르면 모두 보입니다.',
   neuronHint: '한 쿼리의 가중치가 생기는 과정입니다. 쿼리 벡터에 각 키 벡터를 곱해 더하고, 길이의 ' +
-    '제곱근으로 나눈 뒤 소프트맥스를 거칩니다. 파랑은 0보다 큰 값, 주황은 작은 값입니다. 글에서 ' +
+    '제곱근으로 나눈 뒤 소프트맥스를 거칩니다. 파랑은 0보다 큰 값, 주황은 0보다 작은 값입니다. 글에서 ' +
     '쿼리를 고르세요.',
   headsToDraw: '그릴 헤드',
   onlyThisHead: '두 번 누르면 이 헤드만',

@@ -1,4 +1,4 @@
-import {fitting, kKoreanText, kPair, kText, readsWell} from '../../../../src/serve/page/opening.js';
+import {fitting, kKoreanPair, kKoreanText, kPair, kText, readsWell} from '../../../../src/serve/page/opening.js';
 import {equal, test} from '../harness.js';
 
 test('an opening text keeps the words that the context length allows', () => {
@@ -7,8 +7,10 @@ test('an opening text keeps the words that the context length allows', () => {
   equal(fitting('abcdefgh', 8, 4), 'a', 'without words one letter stays:');
 });
 
-test('the texts of the opening pair ask for different answers', () => {
-  equal(kPair.clean.replace(kPair.answer, kPair.wrong), kPair.corrupt);
+test('the texts of the opening pairs ask for different answers', () => {
+  for (const {clean, corrupt, answer, wrong} of [kPair, kKoreanPair]) {
+    equal(clean.replace(answer, wrong), corrupt);
+  }
 });
 
 test('the Korean opening text is used only for models that encode Hangul', () => {

@@ -1,4 +1,4 @@
-import {isSpecial, percent, readTokens, shownTexts, shownToken} from '../../../../src/serve/page/tokens.js';
+import {isCut, isSpecial, percent, readTokens, shownTexts, shownToken, wholeTokens} from '../../../../src/serve/page/tokens.js';
 import {equal, near, test} from '../harness.js';
 
 const named = (...names) => names.map((name) => ({name}));
@@ -11,6 +11,21 @@ test('a character of several tokens is shown at the first of them', () => {
   const tokens = named('a', 'bytes:\\xea\\xb3', 'bytes:\\xa0', ' b');
   equal(shownTexts(tokens), ['a', '고', '', ' b'].map((text) => text === '고' ? '\uace0' : text));
   equal(shownTexts(named('a', 'bytes:\\xea'))[1], '\uFFFD', 'what has no end yet:');
+});
+
+test('tokens that cut a character are shown as one', () => {
+  equal(wholeTokens(['a', 'bytes:\\xea\\xb3', 'bytes:\\xa0', ' b', 'bytes:\\xea']),
+        [{text: 'a', first: 0, last: 0}, {text: '\uace0', first: 1, last: 2}, {text: ' b', first: 3, last: 3},
+         {text: 'bytes:\\xea', first: 4, last: 4}]);
+});
+
+test('parts of characters in the names of tokens are joined', () => {
+  equal(wholeTokens(['\uc5b4', '<0xEB><0x8A>', '<0x90>', ' <0xEC><0x9E>', '<0x83>']).map(({text}) => text),
+        ['\uc5b4', '\ub290', ' \uc783']);
+});
+
+test('a token that begins or ends within a character is cut', () => {
+  equal(['a', '\uc5b4', ' <0xEA><0xB3>', '<0xA0>', '<0xEA><0xB3><0xA0>'].map(isCut), [false, false, true, true, false]);
 });
 
 test('special tokens are recognised by their names', () => {

@@ -1,0 +1,112 @@
+#include "runs/conversations/template_use.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/split.h"
+#include "headlight/base/error.h"
+#include "headlight/data/learned_tokens.h"
+#include "runs/conversations/record_keys.h"
+
+namespace headlight {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+using Messages = std::vector<ChatMessage>;
+
+constexpr auto kUsualRoles =
+    std::to_array<std::string_view>({"system", "developer", "user", "assistant", "tool"});
+
+bool is_usual(const std::string& role) {
+  return std::ranges::find(kUsualRoles, role) != kUsualRoles.end();
+}
+
+Ids ids_of(Ids tokens) {
+  std::ranges::transform(tokens, tokens.begin(), id_of);
+  return tokens;
+}
+
+ChatMessage without_member(ChatMessage message, const std::string& key) {
+  const Json more = parse_json(message.more, "messages");
+  Json rest = Json::object();
+  for (const JsonMember& member : more.members()) {
+    if (member.key != key) {
+      rest.add(member.key, member.value);
+    }
+  }
+  message.more = rest.dump();
+  return message;
+}
+
+}  // namespace
+
+std::string unusual_roles(const Messages& messages) {
+  std::set<std::string> roles;
+  for (const ChatMessage& message : messages) {
+    if (!is_usual(message.role)) {
+      roles.insert(quoted_text(message.role));
+    }
+  }
+  return joined({roles.begin(), roles.end()}, ", ");
+}
+
+void TemplateUse::look(const Messages& messages, const std::string& tools, const Ids& tokens) {
+  if (!tools.empty() && seen_.insert("tools").second && is_same_with(messages, "", tokens)) {
+    unread_.insert("tools");
+  }
+  for (const ChatMessage& message : messages) {
+    if (!message.content.empty() && seen_.insert("role " + message.role).second) {
+      look_for_role(message.role, messages, tools, tokens);
+    }
+    if (message.more == "{}") {
+      continue;
+    }
+    const Json more = parse_json(message.more, "messages");
+    for (const JsonMember& member : more.members()) {
+      if (!says_nothing(member.value) && seen_.insert("member " + member.key).second) {
+        look_for_member(member.key, messages, tools, tokens);
+      }
+    }
+  }
+}
+
+// A template that refuses the others reads what they lack.
+bool TemplateUse::is_same_with(const Messages& others, const std::string& tools,
+                               const Ids& tokens) const {
+  try {
+    return ids_of(format_.encode_for_training(others, Learn::all, tools)) == ids_of(tokens);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void TemplateUse::look_for_member(const std::string& key, const Messages& messages,
+                                  const std::string& tools, const Ids& tokens) {
+  Messages others;
+  for (const ChatMessage& message : messages) {
+    others.push_back(without_member(message, key));
+  }
+  if (is_same_with(others, tools, tokens)) {
+    require(key != "tool_calls",
+            "the chat template writes no \"tool_calls\": they would be lost; choose another one "
+            "with --chat_template, such as hermes");
+    unread_.insert("messages: " + key);
+  }
+}
+
+void TemplateUse::look_for_role(const std::string& role, const Messages& messages,
+                                const std::string& tools, const Ids& tokens) {
+  Messages others = messages;
+  for (ChatMessage& message : others) {
+    message.content += message.role == role ? "#" : "";
+  }
+  if (is_same_with(others, tools, tokens)) {
+    require(is_usual(role) && role != "assistant",
+            "the chat template leaves out messages of the role ", quoted_text(role));
+    unread_.insert("messages of the role " + role);
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,82 @@
+// Adapters of PEFT in tests/formats/adapter/data; tools/parity/make_adapters.py writes them.
+#include <filesystem>
+
+#include "base/json.h"
+#include "formats/adapter/adapter.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/io/safetensors.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+#include "support/tensors.h"
+
+namespace peft_adapter_test {
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kData = fs::path(HEADLIGHT_SOURCE_DIR) / "tests/formats/adapter/data";
+
+// Returns the logits after the ids of logits.json.
+std::vector<double> last_logits(const Gpt& model, const Json& expected) {
+  std::vector<std::int32_t> ids;
+  for (const Json& id : expected["ids"]) {
+    ids.push_back(static_cast<std::int32_t>(id.integer()));
+  }
+  return model.next_logits(make_batch({ids})).to_vector();
+}
+
+}  // namespace
+
+TEST_CASE("adapters of PEFT give PEFT's logits", "[adapter]") {
+  const Json expected = parse_json(read_bytes(kData / "logits.json"), "logits.json");
+  for (const auto& [name, values] : expected.members()) {
+    if (name == "ids") {
+      continue;
+    }
+    INFO(name);
+    if (name.ends_with("pissa") || name.ends_with("olora")) {
+      CHECK_THROWS_WITH(load_weights(kData / name),
+                        contains_text("init_lora_weights") && contains_text("merge_and_unload"));
+      continue;
+    }
+    if (name == "tied-tied_embedding") {
+      CHECK_THROWS_WITH(load_weights(kData / name), contains_text("ensure_weight_tying: is not"));
+      continue;
+    }
+    const auto model = load_weights(kData / name);
+    const std::vector<double> logits = last_logits(*model, expected);
+    REQUIRE(logits.size() == values.size());
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      CHECK(logits[i] == Approx(values[i].number()).margin(2e-4));
+    }
+    const GptConfig config = read_effective_config(kData / name);
+    CHECK(config.vocab_size == model->vocab_size());
+    CHECK(config.tie_weights == model->config().tie_weights);
+  }
+}
+
+TEST_CASE("names of other modules and tokens are refused", "[adapter]") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "adapter";
+  const auto [name, from, to, message] =
+      GENERATE(table<std::string, std::string, std::string, std::string>(
+          {{"tied-tokens", "\"trainable_token_indices\": [\n  10,",
+            "\"trainable_token_indices\": [", "has rows of 2 tokens, adapter_config.json names 1"},
+           {"tied-tokens", "10,", "12,", "trainable_token_indices has 12, the model has 12 tokens"},
+           {"tied-tokens", "10,", "-1,", "trainable_token_indices: expected token ids, got -1"},
+           {"llama-saved_modules", "../llama", "../gpt2", "the base model has no such"}}));
+  fs::copy(kData / name, path);
+  std::string config = read_bytes(path / "adapter_config.json");
+  REQUIRE(config.find(from) != std::string::npos);
+  config.replace(config.find(from), from.size(), to);
+  const std::size_t base = config.find("../");
+  config.replace(base, 2, kData.string());
+  write_bytes(path / "adapter_config.json", config);
+  CHECK_THROWS_WITH(load_weights(path), contains_text(message));
+}
+
+}  // namespace peft_adapter_test

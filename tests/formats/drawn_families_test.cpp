@@ -1,0 +1,87 @@
+#include "formats/families/families.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/nn/architecture.h"
+#include "headlight/runs/starting_model.h"
+#include "headlight/text/char_tokenizer.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+#include "support/drawn_config.h"
+#include "support/drawn_family.h"
+#include "support/tensors.h"
+
+namespace drawn_families_test {
+
+// Every family that is read can be trained, written and read again.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDraws = 12;
+
+std::unique_ptr<Gpt> drawn_model(const GptConfig& config) {
+  auto model = std::make_unique<Gpt>(config, 1);
+  spread_weights(*model);
+  return model;
+}
+
+fs::path written(const TemporaryFolder& folder, const std::string& name, const Gpt& model) {
+  const fs::path directory = folder / name;
+  fs::create_directories(directory);
+  write_model_files(directory, model, build_char_tokenizer("abc"));
+  return directory;
+}
+
+Tensor logits_of(const Gpt& model, int number) {
+  return model.logits(make_batch({drawn_tokens(number, model.config())}));
+}
+
+}  // namespace
+
+TEST_CASE("drawn configurations of every family are written and read again with equal logits",
+          "[io]") {
+  const TemporaryFolder folder;
+  for (const std::string_view type : family_types()) {
+    for (int number = 0; number < kDraws; ++number) {
+      const std::string text = drawn_family_config(type, number);
+      INFO(text);
+      const ModelConfig read = parse_model_config(text, "config.json");
+      CHECK(read.unread.empty());
+      CHECK_NOTHROW(require_exportable(read.config));
+      const auto model = drawn_model(read.config);
+      const fs::path directory = written(folder, concat_text(type, number), *model);
+      std::vector<std::string> lines;
+      const auto again = load_weights(
+          directory,
+          {.bidirectional = true, .warn = [&](const std::string& line) { lines.push_back(line); }});
+      CHECK(lines.empty());
+      CHECK(same_bits(logits_of(*again, number), logits_of(*model, number)));
+    }
+  }
+}
+
+TEST_CASE("drawn models of every causal family can be trained", "[io]") {
+  const TemporaryFolder folder;
+  for (const std::string_view type : family_types()) {
+    for (int number = 0; number < kDraws && type != "bert"; ++number) {
+      const std::string text = drawn_family_config(type, number);
+      INFO(text);
+      GptConfig config = parse_model_config(text, "config.json").config;
+      const auto model = drawn_model(config);
+      TrainConfig run;
+      run.init_from = written(folder, concat_text(type, number), *model).string();
+      run.dropout = 0.25;
+      adopt_architecture(run, {"dropout"});
+      CHECK_NOTHROW(run.validate());
+      config = read_effective_config(run.init_from);
+      CHECK_NOTHROW(fit_to_run(config, run));
+      CHECK(config.windows == read_effective_config(run.init_from).windows);
+      CHECK(config.residual_dropout == 0.25);
+      CHECK(&family_for(config) != &kHeadlight);
+    }
+  }
+}
+
+}  // namespace drawn_families_test

@@ -1,0 +1,35 @@
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "support/catch.h"
+
+namespace regex_test {
+
+namespace fs = std::filesystem;
+
+// The library's regular expressions call themselves for every character that they read: a long text
+// overflows the stack.
+TEST_CASE("std::regex reads nothing that comes from outside", "[structure]") {
+  const std::set<std::string> reads_own_scripts{"src/views/html/page_script.cpp"};
+  const fs::path root = HEADLIGHT_SOURCE_DIR;
+  std::set<std::string> users;
+  for (const char* top : {"include", "src"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / top)) {
+      if (!entry.is_regular_file()) {
+        continue;
+      }
+      std::ifstream in(entry.path());
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      if (text.find("<regex>") != std::string::npos ||
+          text.find("std::regex") != std::string::npos) {
+        users.insert(fs::relative(entry.path(), root).string());
+      }
+    }
+  }
+  CHECK(users == reads_own_scripts);
+}
+
+}  // namespace regex_test

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Compares the tokens of conversations with transformers.
+
+usage: check_chat_tokens.py PATH_OF_HEADLIGHT [--seed N]
+       check_chat_tokens.py --write       (tests/formats/chat_templates/tokens.json)
+
+Draws tokenizers of every kind of tokenizer_kinds.py, with special tokens that take white space along, stand alone or are
+looked for in normalized text. For each of four templates, `headlight tokenizer show --template` must give the ids of
+apply_chat_template(tokenize=True), and learn the tokens after those that the prompt and the conversation begin with.
+Names of special tokens in messages are left out: Headlight reads them as text. Exit code 1 when a comparison fails.
+Needs transformers (made with 5.24).
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import tokenizers
+import transformers
+from transformers import PreTrainedTokenizerFast
+
+import tokenizer_kinds
+from table import row
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = "Once upon a time there was a key. They're sure: it's 42!\n\n  The end, at last.\n" * 3
+TEMPLATES = {
+    "chatml": "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' + '\n' }}{% endfor %}"
+              "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}",
+    "phi3": "{% for m in messages %}{{ '<|' + m.role + '|>' + '\n' + m.content + '<|end|>' + '\n' }}{% endfor %}"
+            "{% if add_generation_prompt %}{{ '<|assistant|>' + '\n' }}{% endif %}",
+    "brackets": "{% for m in messages %}{% if m.role == 'user' %}{{ '[INST] ' + m.content + ' [/INST]' }}{% else %}"
+                "{{ ' ' + m.content | trim + ' ' + '<|end|>' }}{% endif %}{% endfor %}",
+    "words": "{% for m in messages %}{{ m.role ~ ':' ~ m.content ~ '<|im_end|>' }}{% endfor %}"
+             "{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}",
+}
+NAMES = ["<|im_start|>", "<|im_end|>", "<|user|>", "<|assistant|>", "<|end|>", "[INST]", "[/INST]"]
+FLAGS = ["lstrip", "rstrip", "single_word", "normalized"]
+TEXTS = ["Is the key here?", "  They're  there.\n", "\n\nAt last:\n    the end", "e\u0301\u1112\u1161\u11ab \u212b", "42 keys\t\n",
+         "Été \ud55c\uae00 \U0001f917\u2581x", "a", "upon a time ", "Once", "x\u200by 1234"]
+
+
+def drawn_tokens(draw: random.Random) -> list[dict]:
+    """Special tokens with flags, as entries of added_tokens."""
+    tokens = []
+    for name in NAMES:
+        flags = {flag: draw.random() < 0.3 for flag in FLAGS}
+        tokens.append({"content": name, **flags, "special": draw.random() < 0.85})
+    return tokens
+
+
+def with_tokens(tokenizer: dict, tokens: list[dict]) -> dict:
+    """A tokenizer.json with more added tokens."""
+    made = json.loads(json.dumps(tokenizer))
+    vocab = made["model"]["vocab"]
+    known = [token["content"] for token in made["added_tokens"]] + list(vocab)
+    count = len(set(known))
+    for token in tokens:
+        if token["content"] not in known:
+            made["added_tokens"].append({"id": count, **token})
+            count += 1
+    return made
+
+
+def chats(draw: random.Random) -> list[list[dict]]:
+    result = []
+    for turns in (1, 2, 3):
+        roles = ["user", "assistant"] * turns
+        result.append([{"role": role, "content": draw.choice(TEXTS)} for role in roles])
+    return result
+
+
+def expected(tokenizer: dict, template: str, chat: list[dict]) -> dict:
+    """Ids and learned tokens as transformers has them."""
+    reader = PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer.from_str(json.dumps(tokenizer)),
+                                     chat_template=template)
+
+    def ids(messages, prompt):
+        return reader.apply_chat_template(messages, add_generation_prompt=prompt, tokenize=True, return_dict=False)
+
+    whole, prompt = ids(chat, False), ids(chat[:-1], True)
+    shared = next((i for i, (a, b) in enumerate(zip(whole, prompt)) if a != b), min(len(whole), len(prompt)))
+    return {"ids": whole, "learned": [i >= shared for i in range(len(whole))], "prompt": prompt}
+
+
+def shown(program: str, folder: Path, chat: list[dict]) -> dict | None:
+    """Ids and learned tokens of Headlight; None if nothing is learned."""
+    (folder / "chat.jsonl").write_text(json.dumps({"messages": chat}) + "\n")
+    result = subprocess.run(
+        [program, "tokenizer", "show", str(folder), "--template", str(folder / "chat.jsonl"), "--learn", "last", "--json"],
+        capture_output=True, text=True, timeout=60)
+    if result.returncode != 0:
+        return {"ids": result.stderr[:200], "learned": None}
+    tokens = json.loads(result.stdout)["tokens"]
+    return {"ids": [token["id"] for token in tokens], "learned": [token["learned"] for token in tokens]}
+
+
+def compare(program: str, kind: str, draw: random.Random, show: bool) -> tuple[int, int]:
+    """Returns the numbers of comparisons and of differences."""
+    tokenizer = json.loads(tokenizer_kinds.KINDS[kind](CORPUS).to_str())
+    tokenizer = with_tokens(tokenizer, drawn_tokens(draw))
+    count = wrong = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+        for template_name, template in TEMPLATES.items():
+            (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+            for chat in chats(draw):
+                want = expected(tokenizer, template, chat)
+                have = shown(program, folder, chat)
+                count += 1
+                if have["ids"] != want["ids"] or have["learned"] != want["learned"]:
+                    wrong += 1
+                    if show:
+                        print(kind, template_name, json.dumps(chat), tokenizer["added_tokens"], want, have, sep="\n  ", file=sys.stderr)
+    return count, wrong
+
+
+def write() -> None:
+    """Writes conversations with the tokenizers of tests/text/data/pipeline_tokenizers.json."""
+    draw = random.Random(1)
+    entries = []
+    for entry in json.loads((ROOT / "tests/text/data/pipeline_tokenizers.json").read_text()):
+        for template in TEMPLATES.values():
+            tokens = drawn_tokens(draw)
+            made = with_tokens(entry["tokenizer"], tokens)
+            chat = draw.choice(chats(draw))
+            added = made["added_tokens"][len(entry["tokenizer"]["added_tokens"]):]
+            entries.append({"kind": entry["kind"], "added": added, "template": template, "messages": chat,
+                            **expected(made, template, chat)})
+    target = ROOT / "tests/formats/chat_templates/tokens.json"
+    target.write_text("[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", nargs="?")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 20))
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--show", action="store_true", help="print the differences")
+    options = parser.parse_args()
+    transformers.logging.set_verbosity_error()
+    if options.write:
+        write()
+        return
+    tokenizer_kinds.VOCABULARY = 400
+    failed = False
+    for kind in tokenizer_kinds.KINDS:
+        count, wrong = compare(options.program, kind, random.Random(f"{options.seed} {kind}"), options.show)
+        failed = failed or wrong > 0
+        print(row(f"chat tokens, {kind}, seed {options.seed}", count, wrong, 0, wrong == 0))
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Compares models of drawn configurations with transformers, before and after `export --to hf`.
+
+usage: check_configs.py PATH_OF_HEADLIGHT [--draws N] [--transformers4 PYTHON] [FAMILY...]
+
+A drawn config.json (drawn_configs.py) and random weights are opened by transformers and by Headlight,
+which must compute the same logits. Headlight's export must give them again in transformers, and in
+transformers 4 (--transformers4: a Python with it) and llama.cpp (package llama_cpp, from a GGUF file), as
+far as they accept the model: a refusal is a note, other logits are a failure. Other logits of mlx-lm are a
+note, too: it ignores activations, windows and scalings of many families.
+Each configuration as transformers saves it may not give a line about ignored keys. Exit code 1 when a
+comparison fails.
+"""
+
+import argparse
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from check_hf import LOGIT_LIMIT, Headlight, Table, lively, save_with_tokenizer
+from drawn_configs import FAMILIES, Draw
+
+transformers.utils.logging.disable_progress_bar()
+
+BLOCK = 48
+LENGTH = 40
+OTHER_LIMIT = 1e-4  # in standard deviations of the logits
+ROUNDED_LIMIT = 5e-3  # llama.cpp looks GELU up in a table of float16
+
+
+def logits_in_transformers(folder: Path, tokens: np.ndarray) -> np.ndarray:
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    with torch.no_grad():
+        return model(torch.from_numpy(tokens).long()[None]).logits[0].numpy()
+
+
+def logits_in_headlight(program: Headlight, folder: Path, text: Path) -> tuple[np.ndarray, np.ndarray]:
+    out = program.folder / "logits.npz"
+    program.run("eval", folder, "--data", text, "--json", "--logits", out)
+    arrays = dict(np.load(out))
+    end = arrays["offsets"][1]
+    return arrays["tokens"][:end], arrays["logits"][:end]
+
+
+def save(program: Headlight, tokenizer: Path, name: str, config: dict) -> Path:
+    """Returns a folder with the drawn config.json and weights for it."""
+    folder = program.folder / name
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    model = lively(AutoConfig.from_pretrained(folder))
+    save_with_tokenizer(folder, model, tokenizer)
+    saved = (folder / "config.json").read_text()
+    (folder / "saved.json").write_text(saved)
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def ignored_keys(program: Headlight, folder: Path) -> str:
+    """Returns the lines about ignored keys for the config.json that transformers itself writes."""
+    drawn = (folder / "config.json").read_text()
+    (folder / "config.json").write_text((folder / "saved.json").read_text())
+    done = subprocess.run([program.program, "info", folder], capture_output=True, text=True)
+    (folder / "config.json").write_text(drawn)
+    return "\n".join(line for line in done.stderr.splitlines() if "ignored keys" in line)
+
+
+def logits_in_llama_cpp(program: Headlight, folder: Path, tokens: np.ndarray) -> np.ndarray | None:
+    if importlib.util.find_spec("llama_cpp") is None:
+        return None
+    import llama_cpp
+    path = folder.with_suffix(".gguf")
+    done = subprocess.run([program.program, "export", folder, "--to", "gguf", "--out", path],
+                          capture_output=True, text=True)
+    if done.returncode == 2:
+        print(f"note: {folder.name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    llama = llama_cpp.Llama(str(path), n_ctx=BLOCK, n_batch=BLOCK, n_threads=1, type_k=0, type_v=0,
+                            flash_attn=False, logits_all=True, verbose=False)
+    llama.eval([int(token) for token in tokens])
+    logits = np.array(llama.scores[:len(tokens)])
+    llama.close()
+    return logits
+
+
+class Checker:
+    def __init__(self, program: Headlight, table: Table, transformers4: str | None):
+        self.program, self.table, self.transformers4 = program, table, transformers4
+        self.exports: dict[Path, np.ndarray] = {}
+        self.tokens = np.zeros(0)
+
+    def check(self, folder: Path, text: Path) -> None:
+        self.tokens, logits = logits_in_headlight(self.program, folder, text)
+        expected = logits_in_transformers(folder, self.tokens)
+        self.add("drawn: transformers -> headlight, logits", folder, np.abs(logits - expected).max(), LOGIT_LIMIT)
+        lines = ignored_keys(self.program, folder)
+        if lines:
+            print(f"{folder.name}: {lines}", file=sys.stderr)
+        self.table.add("drawn: keys of transformers' own files that are ignored", len(lines.splitlines()), 0)
+        back = folder.with_name("back_" + folder.name)
+        self.program.run("export", folder, "--to", "hf", "--out", back)
+        again = logits_in_transformers(back, self.tokens)
+        self.add("drawn: headlight -> transformers, logits", folder, np.abs(again - expected).max(), LOGIT_LIMIT)
+        self.exports[back] = expected
+        other = logits_in_llama_cpp(self.program, back, self.tokens)
+        if other is not None:
+            self.add("drawn: headlight -> llama.cpp, logits in standard deviations", folder,
+                     np.abs(other - expected).max() / expected.std(), ROUNDED_LIMIT)
+
+    def check_others(self) -> None:
+        """Opens all exports with programs that start slowly."""
+        runs = {"transformers": self.transformers4}
+        if importlib.util.find_spec("mlx_lm") is not None:
+            runs["mlx"] = sys.executable
+        np.save(self.program.folder / "tokens.npy", self.tokens)
+        for name, python in runs.items():
+            if python is None:
+                continue
+            subprocess.run([python, Path(__file__).with_name("logits_of_folders.py"), name,
+                            self.program.folder / "tokens.npy", *self.exports], check=True)
+            for folder, expected in self.exports.items():
+                if (folder / f"{name}.error").exists():
+                    print(f"note: {name}, {folder.name}: {(folder / f'{name}.error').read_text()}", file=sys.stderr)
+                    continue
+                error = np.abs(np.load(folder / f"{name}.npy") - expected).max() / expected.std()
+                if name == "transformers":
+                    self.add("drawn: headlight -> transformers 4, logits in standard deviations", folder, error,
+                             OTHER_LIMIT)
+                else:
+                    print(f"note: {name}, {folder.name}: logits differ by {error:.3g}", file=sys.stderr)
+
+    def add(self, what: str, folder: Path, error: float, limit: float) -> None:
+        self.table.add(what, error, limit)
+        if not error <= limit:
+            print(f"{folder.name}: {what}: {error:.3g}: {(folder / 'config.json').read_text()}", file=sys.stderr)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("families", nargs="*")
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="number of the first draw")
+    parser.add_argument("--transformers4")
+    options = parser.parse_intermixed_args()
+    torch.set_num_threads(1)
+    table = Table()
+    with tempfile.TemporaryDirectory() as name:
+        program = Headlight(str(options.program.resolve()), Path(name))
+        tokenizer = program.train("tokenizer", "char", n_layer=1, n_head=1, n_embd=8, block_size=32)
+        vocabulary = len(AutoTokenizer.from_pretrained(tokenizer)) + 2
+        text = Path(name) / "short.txt"
+        text.write_text(program.text.read_text(encoding="utf-8")[:LENGTH + 1], encoding="utf-8")
+        checker = Checker(program, table, options.transformers4)
+        for family in options.families or FAMILIES:
+            for number in range(options.first, options.first + options.draws):
+                config = Draw(family, number, vocabulary, BLOCK).draw()
+                checker.check(save(program, tokenizer, f"{family}_{number}", config), text)
+        checker.check_others()
+    return 1 if table.show() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Compares the token ids of exported GGUF files in llama.cpp (the wheel xllamacpp) with those of the tokenizer
+that was exported. Where they differ for a text of a case, `headlight export` must have warned.
+
+The tokenizers are those of tokenizer_kinds.py with flags of added tokens, NFC, Phi-3's rules for blanks and
+names of files by which llama.cpp chooses a tokenizer. A file that passes through a folder must keep
+add_space_prefix and unknown_token_id.
+
+  pip install transformers==5.24.0 tokenizers==0.23.3 torch xllamacpp==2026.10.11549 gguf
+  tools/parity/check_llama_ids.py HEADLIGHT
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+import gguf
+import xllamacpp
+from check_gguf_tokenizer import write
+from check_tokenizer import ROOT
+from table import row
+from tokenizer_kinds import KINDS
+from tokenizers import Tokenizer
+from transformers import LlamaConfig, LlamaForCausalLM
+
+TEXTS = ["They're sure: it's 42!\n\n  The end", "e\u0301a \u1112\u1161\u11ab na\u00efve", "a<mask> b <mask>  c<|user|> \n x",
+         "<|user|>\n Once <s> upon</s> \n a<|end|> time", "x<tool>y <tool> z"]
+
+
+def added(root, content, special=True, **flags):
+    """Adds a token behind the others, or changes its flags."""
+    known = [token for token in root["added_tokens"] if token["content"] == content]
+    vocab = root["model"]["vocab"]
+    id = vocab.get(content, max([len(vocab) - 1, *(token["id"] for token in root["added_tokens"])]) + 1)
+    token = known[0] if known else {"id": id, "content": content}
+    token.update({"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": special, **flags})
+    if not known:
+        root["added_tokens"].append(token)
+
+
+def made(kind, *tokens):
+    tokenizer = KINDS[kind]((ROOT / "data/toy.txt").read_text(encoding="utf-8")[:20000])
+    if kind == "Llama 2":  # with the merges of scores
+        with tempfile.TemporaryDirectory() as name:
+            tokenizer = write(Path(name) / "scores.gguf", tokenizer, None)
+    root = json.loads(tokenizer.to_str())
+    root["added_tokens"] = [dict(token, single_word=False, lstrip=False, rstrip=False, normalized=False)
+                            for token in root["added_tokens"] if token["special"]]
+    for content, special, flags in tokens:
+        added(root, content, special, **flags)
+    return root
+
+
+def phi3():
+    """Blanks disappear behind all special tokens but three."""
+    return made("Llama 2", ("<|endoftext|>", True, {}), ("<|user|>", True, {"rstrip": True}),
+                ("<|end|>", True, {"rstrip": True}), ("</s>", True, {"rstrip": True}))
+
+
+CASES = {
+    "toy": made("Llama 3"),
+    "qwen": made("Qwen2"),
+    "smol": made("SmolLM2"),
+    "tool": made("Llama 3", ("<tool>", False, {})),
+    "my-phi3-ft": made("Llama 3"),
+    "PHI-3": made("Llama 2", ("<|user|>", True, {})),
+    "modern-bert": made("Llama 3", ("<mask>", True, {})),
+    "mask": made("Llama 3", ("<mask>", True, {"lstrip": True})),
+    "strips": made("Llama 3", ("<|user|>", True, {"rstrip": True})),
+    "word": made("Llama 3", ("<tool>", False, {"single_word": True})),
+    "llama": made("Llama 2", ("<tool>", False, {})),
+    "normalized": made("Llama 2", ("<tool>", False, {"normalized": True})),
+    "blanks": phi3(),
+}
+
+
+class LlamaCpp:
+    def __init__(self, path):
+        params = xllamacpp.CommonParams()
+        params.model.path, params.n_ctx, params.n_parallel = str(path), 64, 1
+        params.cpuparams.n_threads, params.port, params.verbosity = 1, 0, 0
+        params.warmup = params.fit_params = False
+        self.server = xllamacpp.Server(params)
+
+    def ids(self, text):
+        body = json.dumps({"content": text, "add_special": False, "parse_special": True}).encode()
+        request = urllib.request.Request(self.server.listening_address + "/tokenize", body,
+                                         {"Content-Type": "application/json"})
+        return json.load(urllib.request.urlopen(request, timeout=60))["tokens"]
+
+
+def export(program, source, out):
+    command = [program, "export", str(source), "--to", "hf" if out.suffix == "" else "gguf", "--out", str(out), "--json"]
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    if run.returncode != 0:
+        sys.exit(f"{source.name}: {run.stderr}")
+    return json.loads(run.stdout)["warnings"]
+
+
+def model_of(name, root, folder):
+    ids = [*root["model"]["vocab"].values(), *(token["id"] for token in root["added_tokens"])]
+    config = LlamaConfig(vocab_size=max(ids) + 1, hidden_size=32, intermediate_size=64, num_hidden_layers=1,
+                         num_attention_heads=2, max_position_embeddings=64)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    (folder / "tokenizer.json").write_text(json.dumps(root))
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "TokenizersBackend"}')
+
+
+def compare(program, name, root, scratch):
+    folder = scratch / f"{name}-model"
+    folder.mkdir()
+    model_of(name, root, folder)
+    path = scratch / f"{name}.gguf"
+    warnings = [line for line in export(program, folder, path) if line.startswith("llama.cpp ")]
+    expected = Tokenizer.from_str(json.dumps(root))
+    llama = LlamaCpp(path)
+    wrong = [text for text in TEXTS if llama.ids(text) != expected.encode(text, add_special_tokens=False).ids]
+    print(f"{name}: {len(wrong)} texts differ; {warnings}", file=sys.stderr)
+    for text in wrong:
+        print(f"  {text!r}: {llama.ids(text)}, {expected.encode(text, add_special_tokens=False).ids}", file=sys.stderr)
+    return bool(wrong and not warnings), path
+
+
+def lost_keys(program, path, scratch):
+    """Returns the keys that a file loses which llama.cpp's converter has written, through a folder."""
+    keys = {"tokenizer.ggml.add_space_prefix": False, "tokenizer.ggml.unknown_token_id": 0}
+    given = scratch / "given.gguf"
+    reader = gguf.GGUFReader(path)
+    writer = gguf.GGUFWriter(given, "llama")
+    for key, field in reader.fields.items():
+        if not key.startswith("GGUF.") and key not in (*keys, "general.architecture", "tokenizer.huggingface.json"):
+            kind = field.types[0]
+            writer.add_key_value(key, field.contents(), kind, field.types[-1] if kind == gguf.GGUFValueType.ARRAY else None)
+    writer.add_add_space_prefix(False)
+    writer.add_unk_token_id(0)
+    for tensor in reader.tensors:
+        writer.add_tensor(tensor.name, tensor.data)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    folder, again = scratch / "folder", scratch / "again.gguf"
+    export(program, given, folder)
+    export(program, folder, again)
+    fields = gguf.GGUFReader(again).fields
+    return [key for key, value in keys.items() if key not in fields or fields[key].contents() != value]
+
+
+def main():
+    program = sys.argv[1]
+    silent = 0
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        for case, root in CASES.items():
+            wrong, path = compare(program, case, root, scratch)
+            silent += wrong
+        lost = lost_keys(program, scratch / "smol.gguf", scratch)
+    print(row("llama.cpp: other ids without a warning", len(CASES), silent, 0, not silent))
+    print(row(f"GGUF keys lost through a folder {' '.join(lost)}", 2, len(lost), 0, not lost))
+    sys.exit(1 if silent or lost else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Compares `headlight cache` with TransformerLens on a tiny model of every family.
+
+usage: check_points.py PROGRAM [FAMILY ...]
+
+A TransformerBridge opens each model of family_models.py and cases_families.py, whose weights are drawn. All
+points that both programs have must hold the same values under the same names, in the same units. Needs
+transformer-lens 4 beside what make_fixtures.py needs, and no network. Exit code 1 when a comparison fails.
+"""
+
+import logging
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import check_transformer_lens as lens  # sets the variables that the next imports read
+
+import numpy
+import torch
+from transformers import AutoModelForCausalLM
+from transformers.utils.logging import disable_progress_bar
+
+from family_models import FAMILIES
+from cases_families import MODELS, Sizes
+from table import row
+
+LIMIT = 2e-5  # relative to the largest entry
+SIZES = {"vocab_size": 280, "max_position_embeddings": 16, "num_hidden_layers": 3, "intermediate_size": 40}
+IDS = [3, 17, 5, 9, 3, 11, 2]
+# Values of TransformerBridge that are not those of the model of transformers, by model_type.
+OTHER = {"gpt_neo": ("hook_result", "hook_attn_scores"), "gpt_neox": ("hook_rot_q", "hook_rot_k")}
+
+
+def sizes_of(heads: int = 4, key_heads: int | None = None) -> dict:
+    return {**SIZES, "hidden_size": 8 * heads, "num_attention_heads": heads,
+            "num_key_value_heads": key_heads or heads}
+
+
+def configurations() -> dict:
+    """Returns the configuration of every family, by its name."""
+    fixed = SimpleNamespace(source=SimpleNamespace(random_sizes=False), integer=max)
+    result = {}
+    for name, heads, configure in FAMILIES:
+        result[name] = configure(sizes_of(**heads))
+    for name, heads, configure in MODELS:
+        sizes = Sizes(fixed, **heads)
+        sizes.vocabulary = SIZES["vocab_size"]
+        result.setdefault(name, configure(sizes))
+    return result
+
+
+def save_model(config, folder: str) -> None:
+    """Saves a model with drawn weights: gains and biases that matter, attention far from even."""
+    config._attn_implementation = "eager"
+    torch.manual_seed(3)
+    model = AutoModelForCausalLM.from_config(config)
+    config.architectures = [type(model).__name__]
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+            else:
+                parameter.copy_(1.2 / parameter.shape[-1] ** 0.5 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
+    lens.save_tokenizer(config, folder)
+
+
+def cached(program: str, folder: str) -> dict[str, numpy.ndarray]:
+    """Returns the points that the program computes, by name."""
+    out = Path(folder) / "cache.npz"
+    names = ("embed resid_pre ln1_scale ln1_normalized ln1 q k v rot_q rot_k attn_scores pattern z result attn_out "
+             "resid_mid ln2_scale ln2_normalized ln2 mlp_pre mlp_post mlp_out resid_post ln_final_scale "
+             "ln_final_normalized ln_final logits")
+    subprocess.run([program, "cache", folder, "--ids", ",".join(map(str, IDS)), "--names",
+                    names.replace(" ", ","), "--out", out], check=True, capture_output=True)
+    arrays = numpy.load(out)
+    return {name.removesuffix("/0"): arrays[name] for name in arrays.files if "hook" in name or name == "logits"}
+
+
+def compare(program: str, config) -> dict[str, float]:
+    """Returns the distance of every shared point, by its name."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_model(config, folder)
+        try:
+            bridge = lens.open_bridge(folder, config.model_type)
+        except (AssertionError, RuntimeError, ValueError) as error:
+            print(f"{config.model_type}: TransformerLens does not open it: {str(error)[:120]}", file=sys.stderr)
+            return {}
+        with torch.no_grad():
+            logits, cache = bridge.run_with_cache(torch.tensor([IDS]))
+        found = cached(program, folder)
+    errors = {}
+    for name, values in found.items():
+        if name.endswith(OTHER.get(config.model_type, ())):
+            continue
+        theirs = logits if name == "logits" else cache[name] if name in cache else None
+        if theirs is not None:
+            errors[name] = lens.distance(theirs[0].float(), torch.from_numpy(values))
+    return errors
+
+
+def main() -> int:
+    logging.disable(logging.WARNING)
+    disable_progress_bar()
+    torch.set_num_threads(1)
+    program, wanted = sys.argv[1], sys.argv[2:]
+    failed = False
+    for name, config in configurations().items():
+        if wanted and config.model_type not in wanted:
+            continue
+        errors = compare(program, config)
+        worst = max(errors.values(), default=0.0)
+        failed = failed or worst > LIMIT
+        print(row(f"TransformerLens: {name}", len(errors), worst, LIMIT, worst <= LIMIT))
+        for point, error in errors.items():
+            if error > LIMIT:
+                print(f"{name}: {point} differs by {error:.2g} of its largest entry")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
