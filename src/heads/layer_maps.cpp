@@ -19,9 +19,9 @@ void require_causal(const LanguageModel& model) {
 }
 
 void require_head(const LanguageModel& model) {
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  require(gpt == nullptr || gpt->config().has_head(),
-          "this model has no head that predicts tokens; only its hidden states have a meaning");
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
+    gpt->config().require_head();
+  }
 }
 
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model) {

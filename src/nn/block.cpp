@@ -77,14 +77,11 @@ class Block::Pass {
        const ForwardContext& context)
       : block_(block), stream_(x), offsets_(offsets), context_(context) {}
 
-  void visit(Point point) {
-    stream_ = visited(context_.hook, place_of(point, block_.layer_, context_.residual_multiplier),
-                      stream_);
-  }
+  void visit(Point point) { stream_ = visited(context_.hook, {point, block_.layer_}, stream_); }
 
   void normalize(Branch branch) {
     const LayerNorm& norm = block_.norm(branch);
-    const NormPoints points = norm_points(branch, block_.layer_, context_.residual_multiplier);
+    const NormPoints points = norm_points(branch, block_.layer_);
     const bool is_watched =
         wants_any(context_.hook, {points.scale, points.normalized, points.result}, block_.layer_);
     if (block_.plan_.norm == NormPosition::post) {
@@ -108,8 +105,7 @@ class Block::Pass {
   void add(Branch branch) {
     const bool is_attention = branch == Branch::attention;
     const Dropout& dropout = is_attention ? block_.attention_dropout_ : block_.mlp_dropout_;
-    const Place place = place_of(is_attention ? Point::attn_out : Point::mlp_out, block_.layer_,
-                                 context_.residual_multiplier);
+    const Place place{is_attention ? Point::attn_out : Point::mlp_out, block_.layer_};
     const std::optional<LayerNorm>& norm = is_attention ? block_.ln_1_out_ : block_.ln_2_out_;
     const Tensor added = norm ? norm->forward(output(branch)) : output(branch);
     stream_ = stream_ + visited(context_.hook, place, dropout.forward(added, context_));

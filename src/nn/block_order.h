@@ -9,11 +9,10 @@ namespace headlight {
 inline constexpr NormPoints kFinalNorm{Point::ln_final_scale, Point::ln_final_normalized,
                                        Point::ln_final, 0};
 
-inline NormPoints norm_points(Branch branch, Index layer, double residual_multiplier = 0) {
-  return branch == Branch::attention ? NormPoints{Point::ln1_scale, Point::ln1_normalized,
-                                                  Point::ln1, layer, residual_multiplier}
-                                     : NormPoints{Point::ln2_scale, Point::ln2_normalized,
-                                                  Point::ln2, layer, residual_multiplier};
+inline NormPoints norm_points(Branch branch, Index layer) {
+  return branch == Branch::attention
+             ? NormPoints{Point::ln1_scale, Point::ln1_normalized, Point::ln1, layer}
+             : NormPoints{Point::ln2_scale, Point::ln2_normalized, Point::ln2, layer};
 }
 
 // Runs the steps of a layer in order. Both implementations use it: Block, with tensors that record

@@ -8,17 +8,30 @@
 
 namespace headlight {
 
+ForwardHook* HookPair::get() {
+  ForwardHook* only = first_ == nullptr ? second_ : second_ == nullptr ? first_ : nullptr;
+  const bool is_empty = first_ == nullptr && second_ == nullptr;
+  return is_empty || (only != nullptr && residual_multiplier_ == 0) ? only : this;
+}
+
 void HookPair::begin(const Batch& rows) {
-  first_->begin(rows);
-  second_->begin(rows);
+  for (ForwardHook* hook : {first_, second_}) {
+    if (hook != nullptr) {
+      hook->begin(rows);
+    }
+  }
 }
 
 bool HookPair::wants(Point point, Index layer) const {
-  return first_->wants(point, layer) || second_->wants(point, layer);
+  return wants_any(first_, {point}, layer) || wants_any(second_, {point}, layer);
 }
 
 Tensor HookPair::visit(const Place& place, const Tensor& value) {
-  return visited(second_, place, visited(first_, place, value));
+  Place known = place;
+  if (residual_multiplier_ > 0) {
+    known.unit = family_unit(place.point, residual_multiplier_);
+  }
+  return visited(second_, known, visited(first_, known, value));
 }
 
 namespace {
@@ -33,7 +46,7 @@ bool is_same(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-Place place_of(Point point, Index layer, double residual_multiplier) {
+double family_unit(Point point, double residual_multiplier) {
   switch (point) {
     case Point::embed:
     case Point::resid_pre:
@@ -45,11 +58,9 @@ Place place_of(Point point, Index layer, double residual_multiplier) {
     case Point::ln1_scale:
     case Point::ln2_scale:
     case Point::ln_final_scale:
-      return {.point = point,
-              .layer = layer,
-              .unit = residual_multiplier > 0 ? residual_multiplier : 1};
+      return residual_multiplier > 0 ? residual_multiplier : 1;
     default:
-      return {.point = point, .layer = layer};
+      return 1;
   }
 }
 

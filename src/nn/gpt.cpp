@@ -15,8 +15,6 @@
 namespace headlight {
 namespace {
 
-constexpr const char* kNoHead =
-    "this model has no head that predicts tokens; only its hidden states have a meaning";
 constexpr double kInitialDeviation = 0.02;
 constexpr std::uint64_t kInitializationStream = 1;
 
@@ -155,14 +153,13 @@ Tensor Gpt::weight_rows(Part part, Index layer, Index first, Index last) const {
 }
 
 Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
-  HookPair hooks(attached(), given);
+  HookPair hooks = hooked(given);
   ForwardHook* hook = hooks.get();
   if (hook != nullptr) {
     hook->begin(batch);
   }
   Tensor x = wte_.forward(batch.tokens);
-  x = visited(hook, place_of(Point::embed, 0, config_.residual_multiplier),
-              config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
+  x = visited(hook, {Point::embed}, config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
   x = wpe_ ? x + wpe_->forward(batch.positions) : x;
   x = wse_ ? x + slice(wse_->weight, 0, 0, 1) : x;
   return ln_e_ ? ln_e_->forward(x) : x;
@@ -186,10 +183,9 @@ Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Ba
                        const ForwardContext& context) const {
   require_layer(first, config_);
   require_layer(last, config_);
-  HookPair hooks(attached(), context.hook);
+  HookPair hooks = hooked(context.hook);
   ForwardContext inner = context;
   inner.hook = hooks.get();
-  inner.residual_multiplier = config_.residual_multiplier;
   if (inner.hook != nullptr) {
     inner.hook->begin(batch);
   }
@@ -238,16 +234,14 @@ Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& cont
 Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                         const ForwardContext& context) const {
   const Tensor x = run_layers(layer, config_.n_layer, residual, batch, context);
-  HookPair hooks(attached(), context.hook);
+  HookPair hooks = hooked(context.hook);
   return finished(x, hooks.get());
 }
 
 Tensor Gpt::finished(const Tensor& residual, ForwardHook* hook) const {
   Tensor x = residual;
   if (ln_f_) {
-    NormPoints points = kFinalNorm;
-    points.residual_multiplier = config_.residual_multiplier;
-    x = ln_f_->forward(residual, hook, points);
+    x = ln_f_->forward(residual, hook, kFinalNorm);
   } else if (head_transform_) {
     x = head_norm_->forward(activate(head_transform_->forward(residual), config_.activation));
   }
@@ -268,7 +262,7 @@ Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
 
 Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const {
   const Tensor last = last_rows(hidden(batch, context), batch);
-  HookPair hooks(attached(), context.hook);
+  HookPair hooks = hooked(context.hook);
   if (hooks.get() != nullptr) {
     hooks.get()->begin(last_tokens(batch));
   }
@@ -276,12 +270,12 @@ Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const
 }
 
 Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const {
-  HookPair hooks(attached(), context.hook);
+  HookPair hooks = hooked(context.hook);
   return visited(hooks.get(), {Point::logits}, head_logits(hidden, context.precision));
 }
 
 Tensor Gpt::head_product(const Tensor& hidden, Precision precision) const {
-  require(config_.has_head(), kNoHead);
+  config_.require_head();
   return stored_head() != nullptr ? stored_head()->product(hidden, precision)
                                   : linear(hidden, head_weight(), head_bias(), precision);
 }
@@ -293,8 +287,8 @@ Tensor Gpt::head_logits(const Tensor& hidden, Precision precision) const {
 
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
-  require(config_.has_head(), kNoHead);
-  HookPair hooks(attached(), context.hook);
+  config_.require_head();
+  HookPair hooks = hooked(context.hook);
   const bool is_packed =
       stored_head() != nullptr && dynamic_cast<const TrainedRows*>(stored_head()) == nullptr;
   if (wants_any(hooks.get(), {Point::logits}, 0) || head_bias().defined() || is_packed) {

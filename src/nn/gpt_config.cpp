@@ -284,6 +284,11 @@ GptConfig GptConfig::canonical() const {
   return config;
 }
 
+void GptConfig::require_head() const {
+  require(has_head(),
+          "this model has no head that predicts tokens; only its hidden states have a meaning");
+}
+
 void GptConfig::validate() const {
   require_size("vocab_size", vocab_size);
   require_size("block_size", block_size);

@@ -29,9 +29,7 @@ Tensor projected_heads(const Tensor& joined, Index heads, const Linear& c_proj, 
   if (!context.hook->wants(Point::result, layer)) {
     return c_proj.forward(reshape(z, joined.shape()), context);
   }
-  const Tensor all =
-      visited(context.hook, place_of(Point::result, layer, context.residual_multiplier),
-              head_results(z, c_proj));
+  const Tensor all = visited(context.hook, {Point::result, layer}, head_results(z, c_proj));
   const Tensor projected = sum(all, {.axes = {1}});
   return c_proj.bias.defined() ? projected + c_proj.bias : projected;
 }

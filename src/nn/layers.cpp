@@ -66,8 +66,7 @@ Tensor LayerNorm::forward(const Tensor& x, ForwardHook* hook, const NormPoints& 
   if (wants_any(hook, {points.scale, points.normalized}, points.layer)) {
     const Tensor centred = kind_ == NormKind::layer ? x - mean(x, last_axis) : x;  // [N, C]
     const Tensor scale = sqrt(mean(centred * centred, last_axis) + epsilon_);      // [N, 1]
-    result = centred /
-             visited(hook, place_of(points.scale, points.layer, points.residual_multiplier), scale);
+    result = centred / visited(hook, {points.scale, points.layer}, scale);
     result = visited(hook, {points.normalized, points.layer}, result);
     if (weight.defined()) {
       result = result * (gain_plus_one_ ? weight + 1 : weight);

@@ -41,23 +41,25 @@ class ForwardHook {
 // Two hooks, called one after the other; either may be null.
 class HookPair final : public ForwardHook {
  public:
-  HookPair(ForwardHook* first, ForwardHook* second) : first_(first), second_(second) {}
+  // A Gpt gives its residual_multiplier, from which the unit of every place follows. 0: the places
+  // keep their units.
+  HookPair(ForwardHook* first, ForwardHook* second, double residual_multiplier = 0)
+      : first_(first), second_(second), residual_multiplier_(residual_multiplier) {}
 
   void begin(const Batch& rows) override;
   bool wants(Point point, Index layer) const override;
   Tensor visit(const Place& place, const Tensor& value) override;
-  // Returns both hooks as one, or the only one, or null.
-  ForwardHook* get() {
-    return first_ != nullptr && second_ != nullptr ? this : first_ != nullptr ? first_ : second_;
-  }
+  // Returns both hooks as one, or the only one if it needs no units, or null.
+  ForwardHook* get();
 
  private:
   ForwardHook* first_;
   ForwardHook* second_;
+  double residual_multiplier_;
 };
 
-// Returns the place of a point in a model with this residual_multiplier.
-Place place_of(Point point, Index layer, double residual_multiplier);
+// Returns Place::unit of a point in a model with this residual_multiplier.
+double family_unit(Point point, double residual_multiplier);
 
 // Returns the hook's replacement of `value`, or `value` if there is no hook or it does not want
 // this point. Converts the units of hooks that are in_family_units(). Throws Error when the hook

@@ -179,6 +179,10 @@ class Gpt : public LanguageModel {
   Tensor find(Part part, Index layer, bool is_bias) const;
   const Linear& linear_of(const Weight& weight) const;
   Tensor embed(const Batch& batch, ForwardHook* hook) const;
+  // Returns attached() and a hook of the caller, with the units of the places.
+  HookPair hooked(ForwardHook* given) const {
+    return {attached(), given, config_.residual_multiplier};
+  }
 
   GptConfig config_;
   DType dtype_;

@@ -126,6 +126,8 @@ struct GptConfig {
   bool has_final_norm() const { return norm != NormPosition::post; }
   // True if logits have a meaning: false for the body of a bidirectional model.
   bool has_head() const { return causal || masked_head; }
+  // Throws Error unless has_head(), for predictions.
+  void require_head() const;
   bool has_head_bias() const { return head_bias || masked_head; }
   // Returns whether the queries and keys of a layer are rotated.
   bool rotates(Index layer) const;

@@ -57,7 +57,6 @@ struct NormPoints {
   Point normalized = Point::ln1_normalized;
   Point result = Point::ln1;
   Index layer = 0;
-  double residual_multiplier = 0;  // of the model
 };
 
 // A norm over the last axis: layer norm or RMS norm. Parameters, when affine: weight [width] (the

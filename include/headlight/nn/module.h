@@ -24,8 +24,6 @@ struct ForwardContext {
   RandomStream random{};         // for dropout; each training step has its own
   Recorder* recorder = nullptr;  // collects attention weights if set
   ForwardHook* hook = nullptr;   // sees and replaces intermediate values if set
-  // GptConfig::residual_multiplier, for hooks; a Gpt sets it.
-  double residual_multiplier = 0;
   // Precision of products with weight matrices and inside attention, forward and backward.
   Precision precision = Precision::float32;
   // Keeps only the inputs of layers and the outputs of attention for backward, which computes the

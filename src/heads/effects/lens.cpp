@@ -60,8 +60,7 @@ std::pair<Index, Index> bounds_of(const char* name, const NumberRange& range, In
 }
 
 std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
-  require(config.has_head(),
-          "this model has no head that predicts tokens; only its hidden states have a meaning");
+  config.require_head();
   require(config.has_final_norm() || config.masked_head,
           "the lens needs a model without norm = post: such models have no final norm to read the "
           "layers with");
@@ -218,8 +217,7 @@ class LensPass {
     const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0, begin, end);
     if (tuned_ != nullptr) {
       const Index layer = point.layer + (point.point == Point::resid_post ? 1 : 0);
-      const double unit =
-          place_of(point.point, point.layer, model_.config().residual_multiplier).unit;
+      const double unit = family_unit(point.point, model_.config().residual_multiplier);
       return model_.finished(tuned_->translated(stream * unit, layer) / unit);
     }
     if (!in_parts_) {
