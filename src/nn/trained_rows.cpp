@@ -5,6 +5,7 @@
 
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
+#include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
 
 namespace headlight {
@@ -23,7 +24,23 @@ Tensor TrainedRows::product(const Tensor& x, Precision precision) const {
   return linear(x, weight(), {}, precision);
 }
 
-Tensor TrainedRows::rows(const Tensor& ids) const { return embedding(weight(), ids); }
+// Chooses among the rows of both, so that no step copies the whole weight.
+Tensor TrainedRows::rows(const Tensor& given) const {
+  const Tensor ids = to_contiguous(given);
+  Shape column = ids.shape();
+  column.push_back(1);
+  Tensor places = Tensor::zeros(ids.shape(), DType::int32);  // in the parameter
+  Tensor is_trained = Tensor::zeros(column, DType::boolean);
+  for (Index i = 0; i < ids.numel(); ++i) {
+    const std::int32_t id = ids.data<std::int32_t>()[i];
+    const auto found = std::ranges::lower_bound(ids_, id);
+    if (found != ids_.end() && *found == id) {
+      places.data<std::int32_t>()[i] = static_cast<std::int32_t>(found - ids_.begin());
+      is_trained.data<bool>()[i] = true;
+    }
+  }
+  return where(is_trained, embedding(parameter_, places), embedding(weight_, ids));
+}
 
 Tensor TrainedRows::weight() const {
   std::vector<Tensor> parts;
