@@ -98,40 +98,53 @@ void PromptQueue::read_chunk(RunningRequest& request) {
   end_part(request, logits);
 }
 
-Index PromptQueue::free_places(const RunningRequest& request) const {
-  return std::min(free_places_before(request.id, std::nullopt),
-                  free_places_before(request.id, request.request.group));
-}
+// The places for texts that are left, of all and of each group of requests.
+class PromptQueue::Places {
+ public:
+  explicit Places(const EngineOptions& options) : options_(options), left_(options.max_batch) {}
 
-// Returns the places that running texts, prompts being read and unread requests before `id` leave:
-// of all places, or of those of a group.
-Index PromptQueue::free_places_before(RequestId id, std::optional<std::uint64_t> group) const {
-  const bool is_limited = !group || (*group != 0 && options_.group_batch > 0);
-  if (!is_limited) {
-    return options_.max_batch;
+  Index left() const { return left_; }
+  Index left(std::uint64_t group) const {
+    const auto taken = taken_.find(group);
+    return is_limited(group) ? options_.group_batch - (taken == taken_.end() ? 0 : taken->second)
+                             : options_.max_batch;
   }
-  const auto counts = [&](const RunningRequest& request) {
-    return !group || request.request.group == *group;
-  };
-  Index places = group ? options_.group_batch : options_.max_batch;
-  places -= std::ranges::count_if(texts_,
-                                  [&](const RunningText& text) { return counts(text.request()); });
-  std::map<std::uint64_t, Index> of_groups;  // places for the requests that have not begun
+  void take(std::uint64_t group) {
+    --left_;
+    ++taken_[group];
+  }
+
+ private:
+  bool is_limited(std::uint64_t group) const { return group != 0 && options_.group_batch > 0; }
+
+  const EngineOptions& options_;
+  Index left_;
+  std::map<std::uint64_t, Index> taken_ = {};
+};
+
+// Returns the places beside the running texts and the prompts being read.
+PromptQueue::Places PromptQueue::places_beside_texts() const {
+  Places places(options_);
+  for (const RunningText& text : texts_) {
+    places.take(text.request().request.group);
+  }
   for (const auto& request : waiting_) {
-    if (!counts(*request) || request->is_read) {
-      continue;
-    }
-    if (request->prompt) {
-      --places;
-    } else if (request->id < id) {
-      const std::uint64_t other = request->request.group;
-      if (!group && !of_groups.contains(other)) {
-        of_groups[other] = free_places_before(0, other);
-      }
-      places -= group || of_groups[other]-- > 0 ? 1 : 0;
+    if (request->prompt && !request->is_read) {
+      places.take(request->request.group);
     }
   }
   return places;
+}
+
+Index PromptQueue::free_places(const RunningRequest& request) const {
+  Places places = places_beside_texts();
+  for (const auto& other : waiting_) {
+    const bool waits = !other->prompt && !other->is_read && other->id < request.id;
+    if (waits && places.left(other->request.group) > 0) {
+      places.take(other->request.group);
+    }
+  }
+  return std::min(places.left(), places.left(request.request.group));
 }
 
 // Returns the requests whose prompts may be read, in order of arrival, as far as places and
@@ -139,25 +152,20 @@ Index PromptQueue::free_places_before(RequestId id, std::optional<std::uint64_t>
 // they do not take its memory. Requests whose group has its places stop no others.
 std::vector<std::shared_ptr<RunningRequest>> PromptQueue::admitted() const {
   std::vector<std::shared_ptr<RunningRequest>> found;
-  std::map<std::uint64_t, Index> of_groups;
-  Index places = free_places_before(0, std::nullopt);
+  Places places = places_beside_texts();
   Index room = options_.context_tokens - reserved();
   bool is_full = false;
   for (const auto& request : waiting_) {
     if (!request->prompt) {
-      const std::uint64_t group = request->request.group;
-      if (!is_full && !of_groups.contains(group)) {
-        of_groups[group] = free_places_before(0, group);
-      }
-      if (is_full || of_groups[group] <= 0) {
+      if (is_full || places.left(request->request.group) <= 0) {
         continue;
       }
       room -= Engine::context_of(request->request, decoder_.model().block_size());
-      is_full = --places < 0 || (options_.context_tokens > 0 && room < 0);
+      places.take(request->request.group);
+      is_full = places.left() < 0 || (options_.context_tokens > 0 && room < 0);
       if (is_full) {
         continue;
       }
-      --of_groups[group];
     }
     if (!request->is_read) {
       found.push_back(request);

@@ -54,16 +54,18 @@ class PromptQueue {
   // those of the prompts.
   void end_parts(const PromptStep& step, double seconds);
   // Returns the free places for texts of a request, of all and of its group. Each prompt being
-  // read, and each earlier unread request, reserves one place.
+  // read, and each earlier unread request whose group has places, reserves one place.
   Index free_places(const RunningRequest& request) const;
   // Returns the status of the engine without `texts` and `tokens`.
   EngineStatus status() const;
 
  private:
+  class Places;
+
   bool keeps_prefixes(const Request& request) const;
   bool shares(const RunningRequest& request) const;
   Index reserved() const;
-  Index free_places_before(RequestId id, std::optional<std::uint64_t> group) const;
+  Places places_beside_texts() const;
   void begin_prompt(RunningRequest& request);
   void share_prompt(RunningRequest& request);
   void continue_prompt(RunningRequest& request);

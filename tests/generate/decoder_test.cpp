@@ -217,7 +217,9 @@ TEST_CASE("keys and values have 16 bits by default if the weights are not float3
 
 TEST_CASE("with rounded weights the chunks of a prompt change no bit") {
   if (!kernels::supports(kernels::CpuVariant::v4)) {
-    return;  // CPUs without AVX-512 read long prompts with the model's own weights
+    // There the model's own weights multiply long prompts and the packed ones multiply steps.
+    WARN("not checked: without AVX-512, chunks of a prompt change its last bits");
+    return;
   }
   const WeightFormat format = GENERATE(WeightFormat::bfloat16, WeightFormat::int8);
   GptConfig config = small_config();
