@@ -291,22 +291,27 @@ bool has_records_name(std::string_view name) {
   return is_json_lines_name(name) || is_table_name(name) || file_ending(name) == ".json";
 }
 
-bool is_json_of_texts(const TextFile& file) {
-  bool has_text = false;
+std::pair<Json, std::string> first_record(const TextFile& file) {
   struct Found {};  // ends the reading
-  if (file.is_standard_input() || file_ending(file.path) != ".json") {
-    return false;
-  }
+  std::pair<Json, std::string> first;
   try {
-    read_records(file, [&](const Json& record, const std::string&) {
-      const Json* text = record.find("text");
-      has_text = record.is_string() || (text != nullptr && text->is_string());
+    read_records(file, [&](const Json& record, const std::string& where) {
+      first = {record, where};
       throw Found();
     });
   } catch (const Found&) {
-  } catch (const Error&) {  // another file
+  } catch (const Error&) {  // whoever reads the file says what is wrong
   }
-  return has_text;
+  return first;
+}
+
+bool is_json_of_texts(const TextFile& file) {
+  if (file.is_standard_input() || file_ending(file.path) != ".json") {
+    return false;
+  }
+  const Json record = first_record(file).first;
+  const Json* text = record.find("text");
+  return record.is_string() || (text != nullptr && text->is_string());
 }
 
 void read_records(const TextFile& file, const UseRecord& use) {

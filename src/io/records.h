@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/json.h"
 #include "headlight/io/text_files.h"
@@ -14,6 +15,9 @@ using UseRecord = std::function<void(const Json& record, const std::string& wher
 
 // True for names of files with records: JSON lines, .json and tables, also followed by .gz or .zst.
 bool has_records_name(std::string_view name);
+
+// Returns the first record of a file with its place, or null if there is none or it is damaged.
+std::pair<Json, std::string> first_record(const TextFile& file);
 
 // True for a file named .json whose first record is a text or has one under "text".
 bool is_json_of_texts(const TextFile& file);

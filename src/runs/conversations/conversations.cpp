@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <utility>
 
-#include "base/split.h"
-#include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "headlight/io/token_file.h"
-#include "io/input_format_check.h"
 #include "io/records.h"
 #include "runs/conversations/record_keys.h"
+#include "runs/conversations/record_warnings.h"
 #include "runs/conversations/template_use.h"
-#include "text/special_names.h"
 
 namespace headlight {
 namespace {
@@ -63,11 +59,11 @@ class ConversationReader {
         format_(format),
         tokenizer_(tokenizer),
         ends_(document_ends(tokenizer, options.begin)),
-        names_(tokenizer),
+        warnings_(tokenizer),
         use_(format) {}
 
   void add(const Json& record, const std::string& where) {
-    const ChatRecord chat = read_chat_record(record, options_.key, where, ignored_);
+    const ChatRecord chat = read_chat_record(record, options_.key, where, warnings_.ignored());
     const bool is_pair = chat.kind == ConversationKind::pairs;
     require(count_ == 0 || is_pair == dataset_.pairs, where, ": expected a ",
             dataset_.pairs ? "pair of answers (\"chosen\" with \"rejected\")" : "conversation",
@@ -104,13 +100,7 @@ class ConversationReader {
       warnings.push_back(concat_text(name, ": ", empty_, " of ", count_, kind(),
                                      " have nothing to learn: left out", reasons()));
     }
-    add_unused(name, warnings);
-    if (std::string warning = names_.warning(name); !warning.empty()) {
-      warnings.push_back(std::move(warning));
-    }
-    if (has_decomposed_) {
-      warnings.push_back(decomposed_hangul_line(name));
-    }
+    warnings_.add_to(warnings, name, use_.unread());
   }
 
   // Returns the reasons why conversations have nothing to learn.
@@ -134,17 +124,6 @@ class ConversationReader {
     };
     return concat_text("; each text begins with ", name(ends_.begin), " and ends with ",
                        name(ends_.end));
-  }
-
-  void add_unused(const std::string& name, std::vector<std::string>& warnings) const {
-    const auto add = [&](const std::set<std::string>& names, const char* why) {
-      if (!names.empty()) {
-        warnings.push_back(
-            concat_text(name, ": ", why, joined(transformed(names, quoted_text), ", ")));
-      }
-    };
-    add(ignored_, "keys that are ignored: ");
-    add(use_.unread(), "the chat template leaves out: ");
   }
 
   // Cuts a sequence at the longest length, and returns the number of its learned tokens.
@@ -225,7 +204,7 @@ class ConversationReader {
                       const Encode& encode) {
     answers_ += std::ranges::count(messages, "assistant", &ChatMessage::role);
     for (const ChatMessage& message : messages) {
-      check_text(message.content);
+      warnings_.look(message.content);
     }
     require(options_.learn != Learn::all || all_learned(messages),
             "a message says that it is not learned (weight or train), which --learn all cannot "
@@ -243,11 +222,6 @@ class ConversationReader {
     }
   }
 
-  void check_text(const std::string& text) {
-    names_.add(text);
-    has_decomposed_ = has_decomposed_ || has_decomposed_hangul(text);
-  }
-
   // Returns the tokens of both texts, encoded together, with those that begin and end texts. The
   // completion begins with the first token that the prompt alone does not have. A completion that
   // ends with the name of the end token has no second one.
@@ -258,8 +232,8 @@ class ConversationReader {
     if (!end.empty() && completion.ends_with(end)) {
       completion.resize(completion.size() - end.size());
     }
-    check_text(prompt);
-    check_text(completion);
+    warnings_.look(prompt);
+    warnings_.look(completion);
     const Ids before = tokenizer_.encode(prompt);
     Ids tokens = tokenizer_.encode(prompt + completion);
     if (ends_.end >= 0) {
@@ -280,11 +254,9 @@ class ConversationReader {
   const ChatFormat& format_;
   const Tokenizer& tokenizer_;
   DocumentEnds ends_;
-  SpecialNameCount names_;  // in messages
+  RecordWarnings warnings_;
   TemplateUse use_;
-  std::set<std::string> ignored_;  // keys of records
-  std::string roles_;              // unusual ones
-  bool has_decomposed_ = false;
+  std::string roles_;       // unusual ones
   bool has_texts_ = false;  // prompts without a chat template
   TokenDataset dataset_;
   Index count_ = 0;         // conversations
@@ -294,21 +266,6 @@ class ConversationReader {
   Index empty_ = 0;         // conversations without learned tokens
   Index long_prompts_ = 0;  // of these, with a prompt that is too long
 };
-
-// Returns the first record of a file with its place, or null if there is none.
-std::pair<Json, std::string> first_record(const TextFile& file) {
-  struct Found {};  // ends the reading
-  std::pair<Json, std::string> first;
-  try {
-    read_records(file, [&](const Json& record, const std::string& where) {
-      first = {record, where};
-      throw Found();
-    });
-  } catch (const Found&) {
-  } catch (const Error&) {  // the reader of texts says what is wrong
-  }
-  return first;
-}
 
 }  // namespace
 

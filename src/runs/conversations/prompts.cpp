@@ -1,15 +1,11 @@
 #include "runs/conversations/prompts.h"
 
-#include <set>
 #include <utility>
 
-#include "base/split.h"
-#include "base/transformed.h"
 #include "headlight/base/error.h"
-#include "io/input_format_check.h"
 #include "io/records.h"
 #include "runs/conversations/chat_record.h"
-#include "text/special_names.h"
+#include "runs/conversations/record_warnings.h"
 
 namespace headlight {
 namespace {
@@ -25,22 +21,22 @@ Json json_of_messages(const std::vector<ChatMessage>& messages) {
 class PromptReader {
  public:
   PromptReader(const ChatFormat& format, const Tokenizer& tokenizer)
-      : format_(format), tokenizer_(tokenizer), names_(tokenizer) {}
+      : format_(format), tokenizer_(tokenizer), warnings_(tokenizer) {}
 
   void add(Json record, const std::string& where) {
     FilePrompt prompt{.id = take_id(record)};
-    const ChatRecord chat = read_prompt_record(record, where, ignored_);
+    const ChatRecord chat = read_prompt_record(record, where, warnings_.ignored());
     prompt.is_chat = !chat.is_text;
     in_place(where + ": ", [&] {
       if (chat.is_text) {
-        look(chat.prompt);
+        warnings_.look(chat.prompt);
         prompt.text = chat.prompt;
         prompt.ids = tokenizer_.encode_prompt(chat.prompt);
         return;
       }
       require(!chat.messages.empty(), "expected messages to answer, got none");
       for (const ChatMessage& message : chat.messages) {
-        look(message.content);
+        warnings_.look(message.content);
       }
       prompt.text = json_of_messages(chat.messages);
       prompt.ids = format_.encode(chat.messages, ChatPrompt::new_answer, chat.tools);
@@ -50,16 +46,7 @@ class PromptReader {
 
   std::vector<FilePrompt> finish(const std::string& name, std::vector<std::string>& warnings) {
     require(!prompts_.empty(), name, ": expected prompts, got none");
-    if (!ignored_.empty()) {
-      warnings.push_back(concat_text(
-          name, ": keys that are ignored: ", joined(transformed(ignored_, quoted_text), ", ")));
-    }
-    if (std::string warning = names_.warning(name); !warning.empty()) {
-      warnings.push_back(std::move(warning));
-    }
-    if (has_decomposed_) {
-      warnings.push_back(decomposed_hangul_line(name));
-    }
+    warnings_.add_to(warnings, name, {});
     return std::move(prompts_);
   }
 
@@ -79,16 +66,9 @@ class PromptReader {
     return id;
   }
 
-  void look(const std::string& text) {
-    names_.add(text);
-    has_decomposed_ = has_decomposed_ || has_decomposed_hangul(text);
-  }
-
   const ChatFormat& format_;
   const Tokenizer& tokenizer_;
-  SpecialNameCount names_;
-  std::set<std::string> ignored_;
-  bool has_decomposed_ = false;
+  RecordWarnings warnings_;
   std::vector<FilePrompt> prompts_;
 };
 
