@@ -182,7 +182,8 @@ std::vector<TokenDataset> take_conversations(const Options& options, const Loade
 TokenDataset read_eval_data(const Options& options, const LoadedModel& loaded) {
   require(options.given("data"), "--data: expected a text file");
   text_format(options);  // rejects invalid options before it looks for files
-  std::vector<TextFile> files = find_texts(options.texts("data"), "val.bin");
+  const std::vector<TextFile> all = find_texts(options.texts("data"), "val.bin");
+  std::vector<TextFile> files = all;
   std::vector<TokenDataset> parts = take_conversations(options, loaded, files);
   for (const TextFile& file : files) {
     if (const std::string line = warning_of_texts(file); !line.empty() && !options.given("jsonl")) {
@@ -191,6 +192,9 @@ TokenDataset read_eval_data(const Options& options, const LoadedModel& loaded) {
   }
   if (!files.empty()) {
     parts.push_back(read_text_data(options, files, *loaded.tokenizer));
+  }
+  if (const std::string seen = seen_in_training(options.positional(), all); !seen.empty()) {
+    log_warning(seen);
   }
   return join_datasets(std::move(parts), document_ends(*loaded.tokenizer, begin_option(options)));
 }
@@ -234,11 +238,6 @@ void eval_command(const Options& options) {
   round_weights(*loaded.model, format);
   intervene(options, loaded);
   const TokenDataset dataset = read_eval_data(options, loaded);
-  if (const std::string seen =
-          seen_in_training(options.positional(), find_text_files(options.texts("data"), "val.bin"));
-      !seen.empty()) {
-    log_warning(seen);
-  }
   const EvaluationOptions evaluation{.batch_size = count_option(options, "batch_size", 1),
                                      .block_size = 0,
                                      .max_batches = count_option(options, "max_batches", 0),

@@ -92,10 +92,7 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
     return open_tokenizer(config.tokenizer)->vocab_size();
   }
   require(!config.data.empty(), "--vocab_size: needed, because the configuration names no data");
-  std::vector<TextFile> files;
-  for (const WeightedFiles& source : find_weighted_files(config.data)) {
-    files.insert(files.end(), source.files.begin(), source.files.end());
-  }
+  const std::vector<TextFile> files = find_all_files(config.data);
   if (config.tokenizer == "bpe") {
     return vocabulary_for(files);
   }

@@ -323,6 +323,14 @@ std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& n
   return result;
 }
 
+std::vector<TextFile> find_all_files(const std::vector<std::string>& names) {
+  std::vector<TextFile> files;
+  for (const WeightedFiles& source : find_weighted_files(names)) {
+    files.insert(files.end(), source.files.begin(), source.files.end());
+  }
+  return files;
+}
+
 bool is_text_name(std::string_view name) {
   const std::string lower = lower_case(name);
   return ends_with_any(without_compression(lower), kPlain) || is_json_lines_name(lower);

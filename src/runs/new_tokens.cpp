@@ -4,20 +4,18 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/transformed.h"
 #include "formats/token_rows.h"
 #include "headlight/data/learned_tokens.h"
+#include "text/special_names.h"
 
 namespace headlight {
 namespace {
 
 // Returns the ids of the special tokens in a dataset, in ascending order.
 std::vector<std::int32_t> special_tokens_in(const TokenDataset& data, const Tokenizer& tokenizer) {
-  std::set<std::int32_t> special;
-  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (!tokenizer.special_name(id).empty()) {
-      special.insert(id);
-    }
-  }
+  const std::vector<std::int32_t> ids = transformed(special_tokens_of(tokenizer), &AddedToken::id);
+  const std::set<std::int32_t> special(ids.begin(), ids.end());
   std::set<std::int32_t> found;
   for (const TokenSequence& sequence : data.sequences) {
     sequence.for_each_part([&](std::span<const std::int32_t> part) {
@@ -35,12 +33,15 @@ std::vector<std::int32_t> special_tokens_in(const TokenDataset& data, const Toke
 std::vector<std::int32_t> new_tokens(const RunStart& start, const Gpt& model) {
   const std::vector<std::int32_t> special =
       special_tokens_in(start.data.train, *start.data.tokenizer);
-  std::vector<std::int32_t> tokens = untrained_rows(model.weight(Part::token_embedding), special);
+  const std::vector<std::int32_t> tokens =
+      untrained_rows(model.weight(Part::token_embedding), special);
+  if (model.config().tie_weights) {
+    return tokens;
+  }
   const std::vector<std::int32_t> of_head = untrained_rows(model.head_weight(), special);
-  tokens.insert(tokens.end(), of_head.begin(), of_head.end());
-  std::ranges::sort(tokens);
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-  return tokens;
+  std::set<std::int32_t> all(tokens.begin(), tokens.end());
+  all.insert(of_head.begin(), of_head.end());
+  return {all.begin(), all.end()};
 }
 
 std::string names_of_tokens(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer) {

@@ -69,20 +69,18 @@ void remove_found(const InputFile& file, Index bytes, std::vector<std::string>& 
 // Removes the excerpts that occur in the data on which the run trained.
 void remove_trained(const TrainConfig& config, std::vector<std::string>& excerpts) {
   Index left = kMostBytes;
-  for (const WeightedFiles& source : find_weighted_files(config.data)) {
-    for (const TextFile& text : source.files) {
-      if (text.is_standard_input()) {
-        continue;
-      }
-      const InputFile file(text.path);
-      const bool is_split =
-          config.validation_data.empty() && text.validation_paths.empty() && config.split_seed == 0;
-      const double share = is_split ? 1 - config.validation_fraction : 1;
-      const Index bytes =
-          std::min(left, static_cast<Index>(share * static_cast<double>(file.size())));
-      remove_found(file, bytes, excerpts);
-      left -= bytes;
+  for (const TextFile& text : find_all_files(config.data)) {
+    if (text.is_standard_input()) {
+      continue;
     }
+    const InputFile file(text.path);
+    const bool is_split =
+        config.validation_data.empty() && text.validation_paths.empty() && config.split_seed == 0;
+    const double share = is_split ? 1 - config.validation_fraction : 1;
+    const Index bytes =
+        std::min(left, static_cast<Index>(share * static_cast<double>(file.size())));
+    remove_found(file, bytes, excerpts);
+    left -= bytes;
   }
 }
 

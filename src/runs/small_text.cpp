@@ -49,14 +49,6 @@ bool are_small(const std::vector<TextFile>& files) {
   return true;
 }
 
-bool is_small_text(const std::vector<std::string>& names) {
-  std::vector<TextFile> files;
-  for (const WeightedFiles& source : find_weighted_files(names)) {
-    files.insert(files.end(), source.files.begin(), source.files.end());
-  }
-  return are_small(files);
-}
-
 using Given = std::function<bool(std::string_view key)>;
 
 // Fits a number of heads and a width that are not given to those that are: heads divide the width.
@@ -115,7 +107,7 @@ std::string fit_sizes_to_text(TrainConfig& config, const std::vector<std::string
   if (starts_from_model(config) || config.data.empty() || is_whole_model) {
     return "";
   }
-  if (!is_small_text(config.data)) {
+  if (!are_small(find_all_files(config.data))) {
     return fit_large_model(config, is_given);
   }
   for (const Setting& setting : kSmallModel) {

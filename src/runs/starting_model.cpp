@@ -79,12 +79,10 @@ struct TuningDefault {
 
 // Returns the kind of the first file of conversations in the data.
 ConversationKind kind_of_data(const TrainConfig& config) {
-  for (const WeightedFiles& source : find_weighted_files(config.data)) {
-    for (const TextFile& file : source.files) {
-      const ConversationKind kind = kind_of_conversations(file, config.jsonl);
-      if (kind != ConversationKind::none) {
-        return kind;
-      }
+  for (const TextFile& file : find_all_files(config.data)) {
+    const ConversationKind kind = kind_of_conversations(file, config.jsonl);
+    if (kind != ConversationKind::none) {
+      return kind;
     }
   }
   return ConversationKind::none;

@@ -68,6 +68,9 @@ struct WeightedFiles {
 std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names,
                                                std::vector<std::string>* warnings = nullptr);
 
+// Returns the files of all groups.
+std::vector<TextFile> find_all_files(const std::vector<std::string>& names);
+
 // True for .txt, .text, .md, .jsonl and .ndjson, in any case, also followed by .gz or .zst.
 bool is_text_name(std::string_view name);
 
