@@ -84,20 +84,15 @@ std::string refusal_of_olmo(const GptConfig& config) {
                         {true, refusal_of_llama_layers(plain)}});
 }
 
-// transformers 4 rotates all layers with one theta, and scales those without a window only.
-bool has_one_theta(const GptConfig& config) {
-  const double local = config.rope_local_theta;
-  const bool is_scaled = config.rope.scaling != RopeScaling::none;
-  return config.windows.empty() || local == config.rope.theta || (local == 0 && !is_scaled);
-}
-
 std::string refusal_of_olmo3(const GptConfig& config) {
+  const bool scales_windows = !config.windows.empty() && config.rope_local_theta == 0 &&
+                              config.rope.scaling != RopeScaling::none;
   GptConfig plain = config;
   plain.norm = NormPosition::pre;
   plain.qk_norm_whole = false;
   plain.rope_local_theta = 0;
   return first_refusal({{!config.windows.empty() && common_window(config) == 0, kOtherWindows},
-                        {!has_one_theta(config), "OLMo 3 has one rope_theta in all layers"},
+                        {scales_windows, "OLMo 3 scales no rotations in layers with windows"},
                         {!has_olmo_biases(config), kOtherBiases},
                         {config.norm != NormPosition::output || !config.qk_norm_whole,
                          "norms of OLMo 2 are on outputs, and on queries and keys of all heads"},
