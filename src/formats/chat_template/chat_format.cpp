@@ -303,6 +303,12 @@ std::vector<std::int32_t> ChatFormat::encode_for_training(const std::vector<Chat
   return learned_tokens(text, learned);
 }
 
+std::string ChatFormat::whole_text(const std::vector<ChatMessage>& messages,
+                                   const std::string& tools) const {
+  check(messages, !tools.empty());
+  return unmarked(rendered(messages, false, tools)).text;
+}
+
 // `ranges`: see EncodeOptions.
 std::vector<std::int32_t> ChatFormat::encoded(const UnmarkedText& chat,
                                               std::vector<ByteRange>* ranges) const {

@@ -213,7 +213,7 @@ class ConversationReader {
     roles_ = roles.empty() ? roles_ : roles;
     try {
       const Ids tokens = encode();
-      use_.look(messages, tools, tokens);
+      use_.look(messages, tools);
       return tokens;
     } catch (const Error& error) {
       require(roles.empty(), error.what(), "; the messages have the role ", roles,

@@ -7,13 +7,11 @@
 #include "base/json.h"
 #include "base/split.h"
 #include "headlight/base/error.h"
-#include "headlight/data/learned_tokens.h"
 #include "runs/conversations/record_keys.h"
 
 namespace headlight {
 namespace {
 
-using Ids = std::vector<std::int32_t>;
 using Messages = std::vector<ChatMessage>;
 
 constexpr auto kUsualRoles =
@@ -21,11 +19,6 @@ constexpr auto kUsualRoles =
 
 bool is_usual(const std::string& role) {
   return std::ranges::find(kUsualRoles, role) != kUsualRoles.end();
-}
-
-Ids ids_of(Ids tokens) {
-  std::ranges::transform(tokens, tokens.begin(), id_of);
-  return tokens;
 }
 
 ChatMessage without_member(ChatMessage message, const std::string& key) {
@@ -40,6 +33,18 @@ ChatMessage without_member(ChatMessage message, const std::string& key) {
   return message;
 }
 
+// True if the template writes the same text for both. One that refuses the others reads what they
+// lack.
+bool is_same_text(const ChatFormat& format, const Messages& messages, const std::string& tools,
+                  const Messages& others, const std::string& other_tools) {
+  const std::string text = format.whole_text(messages, tools);
+  try {
+    return format.whole_text(others, other_tools) == text;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::string unusual_roles(const Messages& messages) {
@@ -52,13 +57,14 @@ std::string unusual_roles(const Messages& messages) {
   return joined({roles.begin(), roles.end()}, ", ");
 }
 
-void TemplateUse::look(const Messages& messages, const std::string& tools, const Ids& tokens) {
-  if (!tools.empty() && seen_.insert("tools").second && is_same_with(messages, "", tokens)) {
+void TemplateUse::look(const Messages& messages, const std::string& tools) {
+  if (!tools.empty() && seen_.insert("tools").second &&
+      is_same_text(format_, messages, tools, messages, "")) {
     unread_.insert("tools");
   }
   for (const ChatMessage& message : messages) {
     if (!message.content.empty() && seen_.insert("role " + message.role).second) {
-      look_for_role(message.role, messages, tools, tokens);
+      look_for_role(message.role, messages, tools);
     }
     if (message.more == "{}") {
       continue;
@@ -66,29 +72,19 @@ void TemplateUse::look(const Messages& messages, const std::string& tools, const
     const Json more = parse_json(message.more, "messages");
     for (const JsonMember& member : more.members()) {
       if (!says_nothing(member.value) && seen_.insert("member " + member.key).second) {
-        look_for_member(member.key, messages, tools, tokens);
+        look_for_member(member.key, messages, tools);
       }
     }
   }
 }
 
-// A template that refuses the others reads what they lack.
-bool TemplateUse::is_same_with(const Messages& others, const std::string& tools,
-                               const Ids& tokens) const {
-  try {
-    return ids_of(format_.encode_for_training(others, Learn::all, tools)) == ids_of(tokens);
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 void TemplateUse::look_for_member(const std::string& key, const Messages& messages,
-                                  const std::string& tools, const Ids& tokens) {
+                                  const std::string& tools) {
   Messages others;
   for (const ChatMessage& message : messages) {
     others.push_back(without_member(message, key));
   }
-  if (is_same_with(others, tools, tokens)) {
+  if (is_same_text(format_, messages, tools, others, tools)) {
     require(key != "tool_calls",
             "the chat template writes no \"tool_calls\": they would be lost; choose another one "
             "with --chat_template, such as hermes");
@@ -97,12 +93,12 @@ void TemplateUse::look_for_member(const std::string& key, const Messages& messag
 }
 
 void TemplateUse::look_for_role(const std::string& role, const Messages& messages,
-                                const std::string& tools, const Ids& tokens) {
+                                const std::string& tools) {
   Messages others = messages;
   for (ChatMessage& message : others) {
     message.content += message.role == role ? "#" : "";
   }
-  if (is_same_with(others, tools, tokens)) {
+  if (is_same_text(format_, messages, tools, others, tools)) {
     require(is_usual(role) && role != "assistant",
             "the chat template leaves out messages of the role ", quoted_text(role));
     unread_.insert("messages of the role " + role);

@@ -15,20 +15,17 @@ class TemplateUse {
   // The format must outlive this object.
   explicit TemplateUse(const ChatFormat& format) : format_(format) {}
 
-  // Looks at a conversation with its tokens. Throws Error about calls of tools, which are answers,
-  // and about roles of no usual name that are left out.
-  void look(const std::vector<ChatMessage>& messages, const std::string& tools,
-            const std::vector<std::int32_t>& tokens);
+  // Looks at a conversation. Throws Error about calls of tools, which are answers, about roles of
+  // no usual name that are left out, and as ChatFormat::whole_text() does.
+  void look(const std::vector<ChatMessage>& messages, const std::string& tools);
   // Returns names of what is left out: "tools", "messages: name", "messages of the role system".
   const std::set<std::string>& unread() const { return unread_; }
 
  private:
-  bool is_same_with(const std::vector<ChatMessage>& others, const std::string& tools,
-                    const std::vector<std::int32_t>& tokens) const;
   void look_for_member(const std::string& key, const std::vector<ChatMessage>& messages,
-                       const std::string& tools, const std::vector<std::int32_t>& tokens);
+                       const std::string& tools);
   void look_for_role(const std::string& role, const std::vector<ChatMessage>& messages,
-                     const std::string& tools, const std::vector<std::int32_t>& tokens);
+                     const std::string& tools);
 
   const ChatFormat& format_;
   std::set<std::string> seen_;

@@ -64,6 +64,10 @@ class ChatFormat {
   std::vector<std::int32_t> encode_completion(const std::vector<ChatMessage>& messages,
                                               std::size_t prompt_messages,
                                               const std::string& tools = {}) const;
+  // Returns the text of a whole conversation, of which encode_for_training() returns the tokens.
+  // Throws Error as encode() does.
+  std::string whole_text(const std::vector<ChatMessage>& messages,
+                         const std::string& tools = {}) const;
   // Returns names in angle brackets, such as <|im_end|>, that the template writes around messages
   // but the vocabulary lacks: they become plain text.
   std::vector<std::string> missing_names() const;
