@@ -6,7 +6,7 @@ usage: check_chat_tokens.py PATH_OF_HEADLIGHT [--seed N]
 
 Draws tokenizers of every kind of tokenizer_kinds.py, with special tokens that take white space along, stand alone or are
 looked for in normalized text. For each of four templates, `headlight tokenizer show --template` must give the ids of
-apply_chat_template(tokenize=True), and learn the tokens after those that the prompt and the conversation begin with.
+apply_chat_template(tokenize=True), and learn those after the prompt.
 Names of special tokens in messages are left out: Headlight reads them as text. Exit code 1 when a comparison fails.
 Needs transformers (made with 5.24).
 """
@@ -75,16 +75,24 @@ def chats(draw: random.Random) -> list[list[dict]]:
 
 
 def expected(tokenizer: dict, template: str, chat: list[dict]) -> dict:
-    """Ids and learned tokens as transformers has them."""
+    """Ids and learned tokens as transformers has them. Learned is what follows the tokens of the prompt; where these
+    are not the first of the conversation, because they join across the border, what follows the text of the prompt."""
     reader = PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer.from_str(json.dumps(tokenizer)),
                                      chat_template=template)
 
-    def ids(messages, prompt):
-        return reader.apply_chat_template(messages, add_generation_prompt=prompt, tokenize=True, return_dict=False)
+    def chat_as(**options):
+        whole = reader.apply_chat_template(chat, return_dict=False, **options)
+        return whole, reader.apply_chat_template(chat[:-1], add_generation_prompt=True, return_dict=False, **options)
 
-    whole, prompt = ids(chat, False), ids(chat[:-1], True)
-    shared = next((i for i, (a, b) in enumerate(zip(whole, prompt)) if a != b), min(len(whole), len(prompt)))
-    return {"ids": whole, "learned": [i >= shared for i in range(len(whole))], "prompt": prompt}
+    whole, prompt = chat_as(tokenize=True)
+    if whole[:len(prompt)] == prompt:
+        learned = [i >= len(prompt) for i in range(len(whole))]
+    else:
+        text, begin = chat_as(tokenize=False)
+        border = next((i for i, (a, b) in enumerate(zip(text, begin)) if a != b), len(begin))
+        places = reader(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        learned = [max(end, start + 1) > border for start, end in places]
+    return {"ids": whole, "learned": learned, "prompt": prompt}
 
 
 def shown(program: str, folder: Path, chat: list[dict]) -> dict | None:
