@@ -8,12 +8,12 @@
 set -euo pipefail
 
 # The CMake package of libzip-dev requires zipcmp, zipmerge and ziptool.
-build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
+build_packages=(g++ cmake ninja-build libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
   libtomlplusplus-dev nlohmann-json3-dev libzip-dev zipcmp zipmerge ziptool libxxhash-dev libutfcpp-dev
-  zlib1g-dev libzstd-dev libpcre2-dev pkg-config librsvg2-dev libboost-dev
-  libedit-dev)
-# chromium, its driver, curl and jq test the pages in a browser; MPI tests several processes.
-test_packages=(catch2 python3 python3-dev python3-venv chromium chromium-driver curl jq libopenmpi-dev openmpi-bin)
+  zlib1g-dev libzstd-dev libpcre2-dev pkg-config libboost-dev libedit-dev)
+# ccache shortens repeated builds, librsvg draws PNG files, chromium, its driver, curl and jq test the
+# pages in a browser, and MPI tests several processes.
+test_packages=(ccache librsvg2-2 catch2 python3 python3-dev python3-venv chromium chromium-driver curl jq libopenmpi-dev openmpi-bin)
 fuzz_packages=(clang libclang-rt-dev libomp-dev)
 style_packages=(clang-format clang-tidy)
 

@@ -11,7 +11,7 @@ say() { printf '\n\033[1m%s\033[0m\n' "$*" >&2; }
 say "1/4  Building"
 ./tools/install_packages.sh build
 cmake -S . -B build/quickstart -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEADLIGHT_TESTS=OFF \
-  -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
+  -DCMAKE_UNITY_BUILD=ON >/dev/null
 cmake --build build/quickstart --target headlight_cli
 
 if [ -e "$run/latest" ]; then

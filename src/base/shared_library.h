@@ -21,6 +21,10 @@ class SharedLibrary {
   Function* find(const char* name) const {
     return reinterpret_cast<Function*>(address(name));
   }
+  template <class Function>
+  void load(Function*& function, const char* name) const {
+    function = find<Function>(name);
+  }
 
  private:
   void* address(const char* name) const;

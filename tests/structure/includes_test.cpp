@@ -89,7 +89,6 @@ const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/ge
                                                      {"zlib.h", "src/files/decompression"},
                                                      {"zstd.h", "src/files/decompression"},
                                                      {"utf8", "src/base/utf8"},
-                                                     {"rsvg", "src/views/png/"},
                                                      {"pcre2.h", "src/formats/tokenizers/regex/"},
                                                      {"mpi.h", "src/cluster/mpi/"},
                                                      {"nanobind/", "src/python/"}};

@@ -37,6 +37,27 @@ function(headlight_defaults target)
   headlight_harden(${target})
 endfunction()
 
+# -O3 is for what computes for long. Elsewhere it would only double the time of compiling.
+function(headlight_optimise_lightly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# Gives the sources of a library whose paths match a pattern compile options of their own: those of
+# the target TARGET_SUFFIX.
+function(headlight_split target suffix pattern)
+  set(part ${target}_${suffix})
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  set(part_sources ${sources})
+  list(FILTER part_sources INCLUDE REGEX "${pattern}")
+  list(FILTER sources EXCLUDE REGEX "${pattern}")
+  add_library(${part} OBJECT ${part_sources})
+  headlight_defaults(${part})
+  target_include_directories(${part} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${part} PRIVATE ${libraries})
+  set_property(TARGET ${target} PROPERTY SOURCES ${sources} $<TARGET_OBJECTS:${part}>)
+endfunction()
+
 # Compiles the files of a folder together, in half the time, because they share headers. Names must
 # be unique within a folder.
 function(headlight_unite_folders target)
@@ -58,19 +79,42 @@ if(HEADLIGHT_PRECOMPILED AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
                                   ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
-# Precompiles the given headers for the target's sources. Sources still include the headers, since
+# Precompiles headers once for several libraries, whose macros of the command line the headers do
+# not use. LIBRARIES: those that add flags. Sources still include the headers, since
 # HEADLIGHT_PRECOMPILED may be off.
+function(headlight_share_precompiled name)
+  cmake_parse_arguments(shared "" "" "TARGETS;LIBRARIES;HEADERS" ${ARGN})
+  if(HEADLIGHT_PRECOMPILED)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "")
+    add_library(${name} OBJECT ${source})
+    headlight_defaults(${name})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${name} PRIVATE ${shared_LIBRARIES})
+    headlight_precompile(${name} ${shared_HEADERS})
+    foreach(target ${shared_TARGETS})
+      target_precompile_headers(${target} REUSE_FROM ${name})
+      headlight_allow_precompiled(${target})
+    endforeach()
+  endif()
+endfunction()
+
+# Precompiles headers for one target.
 function(headlight_precompile target)
   if(HEADLIGHT_PRECOMPILED)
     target_precompile_headers(${target} PRIVATE ${ARGN})
-    # Flags that let ccache see the use of a precompiled header.
-    target_compile_options(${target} PRIVATE
-                           $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
-                           "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # Bug 105651 causes more warnings with a precompiled std::string.
-      target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
-    endif()
+    headlight_allow_precompiled(${target})
+  endif()
+endfunction()
+
+function(headlight_allow_precompiled target)
+  # Flags that let ccache see the use of a precompiled header.
+  target_compile_options(${target} PRIVATE
+                         $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+                         "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # Bug 105651 causes more warnings with a precompiled std::string.
+    target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
   endif()
 endfunction()
 

@@ -12,8 +12,8 @@ set(not_in_wasm
     formats/nanogpt.* formats/model_directory formats/tokenizer_directory
     generate/grammar.* formats/chat_template/tool_parameter serve/completions/call_grammar
     formats/adapter/.* io/nanogpt_vocabulary runs/conversations/.*  # for other runs than a page's
-    runs/preference_reference formats/chat_template/known_templates formats/chat_template/chat_model
-    serve/http/.* serve/api serve/file_page serve/story.* serve/server serve/run_feed serve/metrics)  # HTTP
+    runs/preference_reference runs/seen_text formats/chat_template/known_templates formats/chat_template/chat_model
+    views/png/.* serve/http/.* serve/api serve/file_page serve/page_engine serve/story.* serve/server serve/run_feed serve/metrics)  # HTTP
 list(JOIN not_in_wasm "|" not_in_wasm)
 add_compile_options(-msimd128 -fwasm-exceptions -Wno-c++11-narrowing
                     "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_algorithms.h"
@@ -47,7 +47,7 @@ function(headlight_add_page_engine)
   # Only kernels and tensors compute for long; the rest is smaller without unrolled loops. Emscripten
   # switches inlining off if the flags contain -Os or -Oz, even before -O3. Kernels then called a
   # function for each vector and had a sixth of their speed.
-  foreach(library headlight_formats headlight_insight headlight_serve)
+  foreach(library headlight_formats headlight_formats_codecs headlight_insight headlight_serve)
     target_compile_options(${library} PRIVATE -Oz)
   endforeach()
   set(folders base files autograd ops nn optim text data cluster io train generate)

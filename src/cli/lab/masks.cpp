@@ -39,12 +39,12 @@ AttentionResult attend(const Projections& given, const Tensor& mask) {
   return scaled_dot_product_attention(given[0], given[1], given[2], {.mask = mask});
 }
 
-struct Case {
+struct MaskCase {
   const char* id;  // of its section
   Tensor mask;     // [T, S]; undefined: none
 };
 
-std::vector<Case> all_cases(Index tokens) {
+std::vector<MaskCase> all_cases(Index tokens) {
   Tensor nothing = Tensor::zeros({tokens, tokens}, DType::boolean);
   nothing.strided_view({tokens}, {1}, tokens).fill(1);
   return {{"none", {}},
@@ -80,7 +80,7 @@ Tensor read_mask(const Options& options, Index tokens) {
   return hidden;
 }
 
-Tensor show(const Case& shown, const Projections& given, const Words& tokens, Report& report) {
+Tensor show(const MaskCase& shown, const Projections& given, const Words& tokens, Report& report) {
   const auto [output, weights] = attend(given, shown.mask);
   const Tensor sums = sum(weights, {.axes = {1}});
   report.values()[shown.id] = {{"weights", weights.to_vector()},
@@ -122,7 +122,7 @@ double largest_deviation(const Tensor& all, const Tensor& masked, const Tensor& 
 }
 
 // Largest weight on a hidden key.
-double largest_hidden(const Tensor& weights, const Tensor& hidden) {
+double largest_hidden_weight(const Tensor& weights, const Tensor& hidden) {
   return max(weights - masked_fill(weights, hidden, 0.0)).item();
 }
 
@@ -140,7 +140,7 @@ void run_own_mask(const Projections& given, const Words& words, const Tensor& hi
   if (most > 0) {
     const double deviation = largest_deviation(all, weights, hidden);
     report.claim("mask_renormalises", deviation < 1e-12, {{"deviation", deviation}});
-    const double on_hidden = largest_hidden(weights, hidden);
+    const double on_hidden = largest_hidden_weight(weights, hidden);
     report.claim("hidden_keys_get_nothing", on_hidden == 0, {{"on_hidden", on_hidden}});
   }
   if (most == hidden.size(1)) {
@@ -150,9 +150,9 @@ void run_own_mask(const Projections& given, const Words& words, const Tensor& hi
 
 void run_all_masks(const Projections& given, const Words& words, Report& report) {
   const Index tokens = std::ssize(words);
-  const std::vector<Case> cases = all_cases(tokens);
+  const std::vector<MaskCase> cases = all_cases(tokens);
   std::vector<Tensor> weights;
-  for (const Case& shown : cases) {
+  for (const MaskCase& shown : cases) {
     weights.push_back(show(shown, given, words, report));
   }
   const Tensor empty_row = cases.back().mask;

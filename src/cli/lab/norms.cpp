@@ -66,8 +66,8 @@ std::string list_of(const Tensor& x) {
 }
 
 // Measures one norm, over `axis`. Returns the means and deviations as text.
-Json measure(const char* name, const Given& given, const Tensor& plain, const Tensor& output,
-             Index axis, Report& report) {
+Json measure_norms(const char* name, const Given& given, const Tensor& plain, const Tensor& output,
+                   Index axis, Report& report) {
   const ReduceOptions over{.axes = {axis}, .keepdim = true};
   const Tensor means = mean(given.x, over);
   const Tensor biased = stddev(given.x, over, 0);
@@ -85,7 +85,7 @@ Json measure(const char* name, const Given& given, const Tensor& plain, const Te
           {concat_text(name, "_unbiased"), has_unbiased ? list_of(unbiased) : "-"}};
 }
 
-void draw(const std::string& file, const Tensor& x, Report& report) {
+void draw_norms(const std::string& file, const Tensor& x, Report& report) {
   const auto numbers = [](Index count) {
     std::vector<std::string> names;
     for (Index i = 0; i < count; ++i) {
@@ -147,8 +147,8 @@ void run_norms(const Settings& settings, Report& report) {
                                   {"beta_text", named_tensor_text("beta", given.beta)}});
   const BothNorms plain = normalized(given.x, Tensor(), Tensor());
   const BothNorms norms = normalized(given);
-  Json moments = measure("layer", given, plain.layer, norms.layer, 1, report);
-  moments.update(measure("batch", given, plain.batch, norms.batch, 0, report));
+  Json moments = measure_norms("layer", given, plain.layer, norms.layer, 1, report);
+  moments.update(measure_norms("batch", given, plain.batch, norms.batch, 0, report));
   report.section("moments", moments);
   report.section("both", {{"input_text", named_tensor_text("input", given.x)},
                           {"layer_plain", named_tensor_text("x_hat (LayerNorm)", plain.layer)},
@@ -159,9 +159,9 @@ void run_norms(const Settings& settings, Report& report) {
     report.section("constant");
   }
   report.section("by_hand");
-  draw("input.svg", given.x, report);
-  draw("layer_norm.svg", norms.layer, report);
-  draw("batch_norm.svg", norms.batch, report);
+  draw_norms("input.svg", given.x, report);
+  draw_norms("layer_norm.svg", norms.layer, report);
+  draw_norms("batch_norm.svg", norms.batch, report);
   compare_batches(given, norms, is_own, report);
 }
 

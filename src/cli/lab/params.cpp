@@ -28,15 +28,15 @@ Json count_layer(Index width, Index heads) {
            {.width = width, .plan = {.heads = heads}, .bias = false, .filling = Filling::none})}};
 }
 
-constexpr Index kWidest = 4096;  // C; its layers take 256 MiB each
+constexpr Index kWidestModel = 4096;  // C; its layers take 256 MiB each
 
 // The layer of --width and --heads; none without them.
 std::optional<Json> own_layer(const Options& options) {
   if (!options.given("width") && !options.given("heads")) {
     return {};
   }
-  const Index width = options.given("width") ? count_option(options, "width", 1, kWidest) : 64;
-  const Index heads = options.given("heads") ? count_option(options, "heads", 1, kWidest) : 1;
+  const Index width = options.given("width") ? count_option(options, "width", 1, kWidestModel) : 64;
+  const Index heads = options.given("heads") ? count_option(options, "heads", 1, kWidestModel) : 1;
   require(width % heads == 0, "--heads: expected a divisor of the width ", width, ", got ", heads);
   return count_layer(width, heads);
 }
@@ -52,7 +52,7 @@ Json all_counts() {
 }
 
 // Draws the layers with heads of width 64. Returns their bars.
-std::string draw(const Json& counts, Report& report) {
+std::string draw_counts(const Json& counts, Report& report) {
   std::vector<Bar> drawn;
   PlotSeries calculated{.name = report.entry("params.svg", "formula")};
   PlotSeries measured{.name = report.entry("params.svg", "counted")};
@@ -108,7 +108,7 @@ void run_params(const Settings& settings, Report& report) {
     count["head_width"] = count["width"].integer() / count["heads"].integer();
     return count;
   });
-  report.section("layers", {{"layers", layers}, {"bars", draw(standard, report)}});
+  report.section("layers", {{"layers", layers}, {"bars", draw_counts(standard, report)}});
   const Json models = count_models();
   report.values()["models"] = models;
   report.section("models", {{"models", transformed(models, [](Json model) {

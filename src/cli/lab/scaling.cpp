@@ -18,7 +18,7 @@ namespace {
 constexpr Index kTokens = 4;
 constexpr std::size_t kBins = 20;
 constexpr std::size_t kMostWidths = 8;
-constexpr Index kWidest = 4096;
+constexpr Index kLargestWidth = 4096;
 constexpr Index kMostNumbers = Index{1} << 24;  // of all queries; bounds the memory
 
 struct Distribution {
@@ -47,20 +47,20 @@ double entropy_of(const std::vector<double>& weights) {
 
 double root_mean_square(const Tensor& x) { return std::sqrt(mean(pow(x, 2)).item()); }
 
-Distribution measure(Index d_k, bool scaled, Index draws, std::uint64_t seed) {
-  const auto draw = [&](const Shape& shape, std::uint64_t stream) {
+Distribution measure_scaling(Index d_k, bool scaled, Index draws, std::uint64_t seed) {
+  const auto normal = [&](const Shape& shape, std::uint64_t stream) {
     return random_normal(shape, RandomStream{seed, static_cast<std::uint64_t>(d_k)}.fork(stream), 0,
                          1, DType::float64);
   };
-  const Tensor query = draw({draws, kTokens, d_k}, 1);
-  const Tensor key = draw({draws, kTokens, d_k}, 2);
+  const Tensor query = normal({draws, kTokens, d_k}, 1);
+  const Tensor key = normal({draws, kTokens, d_k}, 2);
   Tensor scores = matmul(query, transpose(key));
   if (scaled) {
     scores = scores / std::sqrt(static_cast<double>(d_k));
   }
   scores.set_requires_grad();
   const Tensor weights = softmax(scores);
-  backward(weights, {.gradient = draw(weights.shape(), 3)});
+  backward(weights, {.gradient = normal(weights.shape(), 3)});
   const std::vector<double> values = weights.to_vector();
   const std::vector<double> histogram = histogram_of(values);
   return {{{"d_k", d_k},
@@ -97,7 +97,7 @@ std::string chart_of(const Distribution& distribution, double highest) {
 }
 
 // Draws the pairs without and with scaling, one panel for each d_k. Returns them as charts.
-std::string draw(const std::vector<Distribution>& all, Report& report) {
+std::string draw_scaling(const std::vector<Distribution>& all, Report& report) {
   const std::string without = report.entry("words", "without");
   const std::string with = report.entry("words", "with");
   const double highest = 100 * std::ranges::max(transformed(all, [](const Distribution& one) {
@@ -123,7 +123,7 @@ std::string draw(const std::vector<Distribution>& all, Report& report) {
 }
 
 // `all` holds pairs without and with scaling, ordered by d_k.
-void claim_findings(const std::vector<Distribution>& all, Report& report) {
+void scaling_findings(const std::vector<Distribution>& all, Report& report) {
   const Distribution& first = all.front();
   const Distribution& last = all[all.size() - 2];
   const Distribution& first_scaled = all[1];
@@ -148,8 +148,8 @@ std::vector<Index> widths_of(const Options& options) {
   require(widths.size() > 1 && widths.size() <= kMostWidths, "--d_k: expected 2 to ", kMostWidths,
           " different widths, got ", widths.size());
   for (const Index d_k : widths) {
-    require(d_k >= 1 && d_k <= kWidest, "--d_k: expected widths from 1 to ", kWidest, ", got ",
-            d_k);
+    require(d_k >= 1 && d_k <= kLargestWidth, "--d_k: expected widths from 1 to ", kLargestWidth,
+            ", got ", d_k);
   }
   return widths;
 }
@@ -169,13 +169,13 @@ void run_scaling(const Settings& settings, Report& report) {
   std::vector<Distribution> all;
   for (const Index d_k : widths) {
     for (const bool scaled : {false, true}) {
-      all.push_back(measure(d_k, scaled, draws, settings.seed));
+      all.push_back(measure_scaling(d_k, scaled, draws, settings.seed));
       report.values()["cases"].push_back(all.back().measured);
     }
   }
-  report.section("histograms", {{"charts", draw(all, report)}});
+  report.section("histograms", {{"charts", draw_scaling(all, report)}});
   report.section("numbers", {{"even", std::log(double{kTokens})}});
-  claim_findings(all, report);
+  scaling_findings(all, report);
 }
 
 }  // namespace headlight::cli::lab

@@ -61,7 +61,7 @@ constexpr MaskCode kBothCode{
     "scores.masked_fill(keep[:, None] == 0, float(\"-inf\"))"};
 
 // A batch with and without a mask.
-struct Case {
+struct ShapeCase {
   TextBatch texts;
   PaddedBatch padded;
   std::int32_t pad_id = 0;
@@ -88,7 +88,7 @@ struct Case {
   }
 };
 
-void make_masks(Case& shown) {
+void make_masks(ShapeCase& shown) {
   const Index batch = shown.count();
   const Index length = shown.length();
   const Tensor padding = reshape(shown.padded.padding_mask, {batch, 1, 1, length});
@@ -143,7 +143,7 @@ double spread_of_pad_rows(const Tensor& weights, Index sequence, Index length) {
 }
 
 // Grid of ids, whose pads are dots; as PyTorch prints it if it is too wide.
-std::string grid_of(const Case& shown) {
+std::string grid_of(const ShapeCase& shown) {
   const std::vector<double> ids = shown.padded.tokens.to_vector();
   const std::vector<double> pads = shown.padded.padding_mask.to_vector();
   const double largest = *std::ranges::max_element(ids);
@@ -172,7 +172,7 @@ std::string sentences_of(const TextBatch& texts) {
   return text;
 }
 
-void show_batch(const Case& shown, Report& report) {
+void show_batch(const ShapeCase& shown, Report& report) {
   const std::vector<Index>& lengths = shown.padded.lengths;
   const Index real = std::accumulate(lengths.begin(), lengths.end(), Index{0});
   const Index places = shown.padded.tokens.numel();
@@ -195,13 +195,13 @@ void show_batch(const Case& shown, Report& report) {
 }
 
 // The code with the id of <pad>.
-std::string code_of(const char* code, const Case& shown) {
+std::string code_of(const char* code, const ShapeCase& shown) {
   std::string text = code;
   const std::size_t place = text.find("PAD");
   return place == text.npos ? text : text.replace(place, 3, std::to_string(shown.pad_id));
 }
 
-void show_mask(const Case& shown, Report& report) {
+void show_case_mask(const ShapeCase& shown, Report& report) {
   const MaskCode& code = shown.mask == MaskKind::padding  ? kPaddingCode
                          : shown.mask == MaskKind::causal ? kCausalCode
                                                           : kBothCode;
@@ -217,7 +217,7 @@ void show_mask(const Case& shown, Report& report) {
                           {"use_keep", code.use_keep}});
 }
 
-void show_steps(const Case& shown, Report& report) {
+void show_steps(const ShapeCase& shown, Report& report) {
   const AttentionSteps& steps = shown.main();
   const auto turned = std::ranges::find(steps.steps, "attn_values.transpose(1, 2)", &Step::name);
   report.values().update(
@@ -237,7 +237,7 @@ void show_steps(const Case& shown, Report& report) {
 }
 
 // Largest change of a sequence's outputs, at its real tokens.
-double change_by_mask(const Case& shown, Index sequence) {
+double change_by_mask(const ShapeCase& shown, Index sequence) {
   const auto real = [&](const AttentionSteps& steps) {
     return slice(slice(steps.output, 0, sequence, sequence + 1), 1, 0, shown.length_of(sequence));
   };
@@ -245,7 +245,7 @@ double change_by_mask(const Case& shown, Index sequence) {
 }
 
 // Rows {sequence, tokens, pads, without, with, change} for every sequence.
-Json compare_sequences(const Case& shown) {
+Json compare_sequences(const ShapeCase& shown) {
   Json rows = Json::array();
   for (Index b = 0; b < shown.count(); ++b) {
     PadShare without;
@@ -263,14 +263,14 @@ Json compare_sequences(const Case& shown) {
 }
 
 // Sequence to draw in the terminal: the first with as many pads as tokens, else the first.
-Index drawn_sequence(const Case& shown) {
+Index drawn_sequence(const ShapeCase& shown) {
   const auto found = std::ranges::find_if(shown.padded.lengths,
                                           [&](Index one) { return 2 * one <= shown.length(); });
   return found == shown.padded.lengths.end() ? 0 : found - shown.padded.lengths.begin();
 }
 
 // Head 0 of a sequence without and with the mask, its tokens and its first pad as rows.
-std::string draw_pair(const Case& shown, Index sequence, const Report& report) {
+std::string draw_pair(const ShapeCase& shown, Index sequence, const Report& report) {
   const Index side = shown.length();
   const Index rows = std::min(shown.length_of(sequence) + 1, side);
   std::vector<std::string> labels = shown.labels(sequence);
@@ -289,7 +289,7 @@ std::string draw_pair(const Case& shown, Index sequence, const Report& report) {
 }
 
 // Adds a figure of every sequence, without and with the mask.
-void draw_sequences(const Case& shown, Report& report) {
+void draw_sequences(const ShapeCase& shown, Report& report) {
   const Index side = shown.length();
   for (Index b = 0; b < shown.count(); ++b) {
     for (const AttentionSteps* steps : {&shown.plain, &shown.masked}) {
@@ -305,7 +305,7 @@ void draw_sequences(const Case& shown, Report& report) {
 }
 
 // Compares the results without and with the mask.
-void show_effect(const Case& shown, Report& report) {
+void show_effect(const ShapeCase& shown, Report& report) {
   std::array<PadShare, 2> shares;
   for (Index b = 0; b < shown.count(); ++b) {
     add_share(shown.plain.weights, b, shown.length_of(b), shares[0]);
@@ -330,7 +330,7 @@ void show_effect(const Case& shown, Report& report) {
   }
 }
 
-void claim_equal_pads(const Case& shown, Report& report) {
+void claim_equal_pads(const ShapeCase& shown, Report& report) {
   double spread = 0;
   bool is_comparable = false;
   for (Index b = 0; b < shown.count(); ++b) {
@@ -344,7 +344,7 @@ void claim_equal_pads(const Case& shown, Report& report) {
   }
 }
 
-NamedTensors all_arrays(const MultiHeadAttention& layer, const Case& shown) {
+NamedTensors all_arrays(const MultiHeadAttention& layer, const ShapeCase& shown) {
   NamedTensors arrays = step_arrays(layer, shown.main().steps.front().value, shown.main());
   arrays.emplace_back("batch", shown.padded.tokens);
   arrays.emplace_back("lengths", tensor_of(shown.padded.lengths));
@@ -355,8 +355,8 @@ NamedTensors all_arrays(const MultiHeadAttention& layer, const Case& shown) {
   return arrays;
 }
 
-Case make_case(const Options& options) {
-  Case shown;
+ShapeCase make_case(const Options& options) {
+  ShapeCase shown;
   shown.pad_id = static_cast<std::int32_t>(
       count_option(options, "pad_id", 0, std::numeric_limits<std::int32_t>::max()));
   shown.mask = options.chosen<MaskKind>("mask");
@@ -387,7 +387,7 @@ void declare_shapes(Options& options) {
 void run_shapes(const Settings& settings, Report& report) {
   const NoGrad no_grad;
   const Options& options = settings.options;
-  Case shown = make_case(options);
+  ShapeCase shown = make_case(options);
   const Index width = options.integer("width");
   const Index heads = options.integer("heads");
   check_sizes({.source = shown.texts.source,
@@ -403,7 +403,7 @@ void run_shapes(const Settings& settings, Report& report) {
   shown.plain = attention_steps(layer, embedded, {}, "batch_emb");
   shown.masked = attention_steps(layer, embedded, shown.hidden, "batch_emb");
   show_batch(shown, report);
-  show_mask(shown, report);
+  show_case_mask(shown, report);
   show_steps(shown, report);
   show_effect(shown, report);
   draw_sequences(shown, report);

@@ -128,8 +128,8 @@ std::string silenced(Index heads, Index head, bool others) {
   return "off " + joined(names, ",");
 }
 
-Trained train_with(Index heads, const Settings& settings, std::uint64_t start,
-                   const CopyTask& task) {
+Trained train_one(Index heads, const Settings& settings, std::uint64_t start,
+                  const CopyTask& task) {
   TrainConfig config =
       lab_training(settings, settings.updates(kMostSteps, 3 * kMostSteps), 3e-3, 1, heads);
   config.seed += static_cast<Index>(start);
@@ -197,7 +197,7 @@ double longest(const std::vector<Pair>& pairs) {
 }
 
 // Shows the losses of all starts at some steps and at the end, the last row.
-void show_starts(const std::vector<Pair>& pairs, Report& report) {
+void show_pairs(const std::vector<Pair>& pairs, Report& report) {
   const double last = longest(pairs);
   Json rows = Json::array();
   for (const double step : {250.0, 500.0, 1000.0, 2000.0, 4000.0}) {
@@ -210,7 +210,7 @@ void show_starts(const std::vector<Pair>& pairs, Report& report) {
   report.section("starts", {{"rows", rows}});
 }
 
-void show_training(const std::vector<Pair>& pairs, Report& report) {
+void show_both(const std::vector<Pair>& pairs, Report& report) {
   std::vector<PlotSeries> series;
   std::vector<std::pair<std::string, Curve>> charts;
   for (std::size_t kind = 0; kind < 2; ++kind) {
@@ -320,12 +320,12 @@ void claim_most(const std::string& id, const std::vector<Pair>& pairs,
   report.claim(id, length_of(pairs), 2 * held > std::ssize(pairs), shown);
 }
 
-Json mean_of(const std::vector<Pair>& pairs,
-             const std::function<double(const Trained& one, const Trained& many)>& value) {
+Json mean_over(const std::vector<Pair>& pairs,
+               const std::function<double(const Trained& one, const Trained& many)>& value) {
   return range_of(transformed(pairs, [&](const Pair& p) { return value(p[0], p[1]); }));
 }
 
-void claim_findings(const std::vector<Pair>& pairs, Report& report) {
+void comparison_findings(const std::vector<Pair>& pairs, Report& report) {
   const Trained& first = pairs.front()[0];
   const Trained& second = pairs.front()[1];
   report.claim("equal_parameters", first.parameters == second.parameters,
@@ -346,8 +346,8 @@ void claim_findings(const std::vector<Pair>& pairs, Report& report) {
   claim_most(
       "a_lost_head_is_survived", pairs,
       [&](const Trained& one, const Trained& many) { return left(many) - left(one) > 5; },
-      {{"many_left", mean_of(pairs, [&](const Trained&, const Trained& m) { return left(m); })},
-       {"one_left", mean_of(pairs, [&](const Trained& o, const Trained&) { return left(o); })}},
+      {{"many_left", mean_over(pairs, [&](const Trained&, const Trained& m) { return left(m); })},
+       {"one_left", mean_over(pairs, [&](const Trained& o, const Trained&) { return left(o); })}},
       report);
   const auto unharmed = [](const Trained&, const Trained& many) {
     return static_cast<double>(std::ranges::count_if(many.without, [&](const Quality& quality) {
@@ -357,18 +357,18 @@ void claim_findings(const std::vector<Pair>& pairs, Report& report) {
   claim_most(
       "other_heads_compensate", pairs,
       [&](const Trained& one, const Trained& many) { return unharmed(one, many) > 0; },
-      {{"unharmed", mean_of(pairs, unharmed)}}, report);
+      {{"unharmed", mean_over(pairs, unharmed)}}, report);
 }
 
 // Whether the heads work as an ensemble: does the mean of their predictions beat the best one, and
 // does the whole model beat the mean?
 void claim_ensemble(const std::vector<Pair>& pairs, Report& report) {
   const Json shown{
-      {"best", mean_of(pairs, [](const Trained&, const Trained& m) { return best_alone(m); })},
-      {"mean", mean_of(pairs, [](const Trained&, const Trained& m) { return m.mean.loss; })},
-      {"whole", mean_of(pairs, [](const Trained&, const Trained& m) { return m.whole.loss; })},
+      {"best", mean_over(pairs, [](const Trained&, const Trained& m) { return best_alone(m); })},
+      {"mean", mean_over(pairs, [](const Trained&, const Trained& m) { return m.mean.loss; })},
+      {"whole", mean_over(pairs, [](const Trained&, const Trained& m) { return m.whole.loss; })},
       {"correlation",
-       mean_of(pairs, [](const Trained&, const Trained& m) { return m.error_correlation; })}};
+       mean_over(pairs, [](const Trained&, const Trained& m) { return m.error_correlation; })}};
   report.values()["ensemble"] = shown;
   claim_most(
       "mean_beats_best_head", pairs,
@@ -393,22 +393,22 @@ void run_single_vs_multi(const Settings& settings, Report& report) {
   std::vector<Pair> pairs;
   for (std::uint64_t start = 0; start < static_cast<std::uint64_t>(starts); ++start) {
     pairs.push_back(
-        Pair{train_with(1, settings, start, task), train_with(kHeads, settings, start, task)});
+        Pair{train_one(1, settings, start, task), train_one(kHeads, settings, start, task)});
   }
   report.section("introduction", {{"fixed", settings.iterations > 0},
                                   {"starts", starts},
                                   {"most", settings.updates(kMostSteps, 3 * kMostSteps)},
                                   {"heads", kHeads},
                                   {"parameters", pairs.front()[0].parameters}});
-  show_training(pairs, report);
-  show_starts(pairs, report);
+  show_both(pairs, report);
+  show_pairs(pairs, report);
   show_ablation(pairs.front(), report);
   for (const Pair& pair : pairs) {
     report.values()["pairs"].push_back({{"one", json_of(pair[0])}, {"many", json_of(pair[1])}});
   }
   draw_bits(pairs.front()[1], report);
   show_ensemble(pairs.front()[1], report);
-  claim_findings(pairs, report);
+  comparison_findings(pairs, report);
   claim_ensemble(pairs, report);
 }
 

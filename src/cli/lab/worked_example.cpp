@@ -21,7 +21,7 @@ namespace {
 
 using Numbers = std::initializer_list<double>;
 
-constexpr Index kMostBytes = 1 << 27;  // of an input file
+constexpr Index kLongestFile = 1 << 27;  // of an input file
 
 // Tensors of one part: texts for the placeholders of its sections, numbers for JSON.
 class Steps {
@@ -167,7 +167,7 @@ void check_heads(const Example& example) {
 }
 
 Example read_example(const std::string& path, Index heads) {
-  const Json json = parse_json(read_whole_file(path, kMostBytes), path);
+  const Json json = parse_json(read_whole_file(path, kLongestFile), path);
   require(json.is_object(), path, ": expected an object with x, W_Q, W_K, W_V and optional W_O");
   const std::vector<std::string> names{"x", "W_Q", "W_K", "W_V", "W_O"};
   for (const auto& [name, value] : json.members()) {
@@ -195,7 +195,7 @@ struct Heads {
   Tensor value;
 };
 
-void show_weights(const Example& example, Steps& steps) {
+void show_example_weights(const Example& example, Steps& steps) {
   steps.keep("x", example.x);
   steps.keep("W_Q", example.w_q);
   steps.keep("W_K", example.w_k);
@@ -208,7 +208,7 @@ void show_weights(const Example& example, Steps& steps) {
 }
 
 // Shows the projections, the heads, and the scores of one head as a product of matrices.
-Heads split_heads(const Example& example, Steps& steps) {
+Heads example_heads(const Example& example, Steps& steps) {
   const auto by_head = [&](const Tensor& x) {
     return reshape(x, {x.size(0), example.heads, x.size(1) / example.heads});
   };
@@ -257,7 +257,7 @@ double finish(const Example& example, const Heads& heads, const Tensor& scores, 
   return relative_difference(out, expected);
 }
 
-Tensor show_mask(const Tensor& scores, Steps& steps) {
+Tensor show_example_mask(const Tensor& scores, Steps& steps) {
   const Tensor mask = steps.keep("causal_mask", causal_mask(scores.size(-1)));
   const Tensor masked = steps.keep(
       "scores_masked", masked_fill(scores, mask, -std::numeric_limits<double>::infinity()));
@@ -281,11 +281,11 @@ double own_example(const Options& options, Report& report) {
                          {"causal", causal}});
   Steps steps(report, "own", false);
   report.values()["own"] = {{"heads", heads}, {"causal", causal}};
-  show_weights(example, steps);
-  const Heads split = split_heads(example, steps);
+  show_example_weights(example, steps);
+  const Heads split = example_heads(example, steps);
   const Tensor scores = steps.keep("scores", einsum("thd,shd->hts", split.query, split.key));
   steps.print("scores");
-  return finish(example, split, causal ? show_mask(scores, steps) : scores, causal, steps);
+  return finish(example, split, causal ? show_example_mask(scores, steps) : scores, causal, steps);
 }
 
 // Shows the classroom example. Returns the largest difference from single calls.
@@ -295,15 +295,16 @@ double whole_lesson(Report& report) {
   report.section("multi_head");
   const Example example = classroom_example(2);
   Steps multi(report, "multi_head", false);
-  show_weights(example, multi);
-  const Heads heads = split_heads(example, multi);
+  show_example_weights(example, multi);
+  const Heads heads = example_heads(example, multi);
   const Tensor scores = multi.keep("scores", einsum("thd,shd->hts", heads.query, heads.key));
   multi.print("scores");
   report.section("equal_scores");
   largest = std::max(largest, finish(example, heads, scores, false, multi));
   report.section("masked");
   Steps masked(report, "masked", false);
-  largest = std::max(largest, finish(example, heads, show_mask(scores, masked), true, masked));
+  largest =
+      std::max(largest, finish(example, heads, show_example_mask(scores, masked), true, masked));
   report.section("summary");
   return largest;
 }

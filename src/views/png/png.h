@@ -6,7 +6,7 @@
 namespace headlight {
 
 // Renders an SVG figure as PNG with `scale` pixels for each SVG unit, fewer if a side would exceed
-// 16384 pixels. Throws Error if librsvg is missing (in the build or at run time) or a side exceeds
+// 16384 pixels. Throws Error if librsvg is not installed or a side exceeds
 // 16384 pixels at scale 1.
 std::string svg_to_png(const std::string& svg, double scale = 2.0);
 

@@ -4,9 +4,7 @@
 namespace headlight {
 
 std::string svg_to_png(const std::string& /*svg*/, double /*scale*/) {
-  fail(
-      "--format png: this program was built without librsvg (Debian: librsvg2-dev); svg needs no "
-      "library");
+  fail("--format png: a page draws SVG only");
 }
 
 std::string missing_font(std::string_view /*text*/) { return ""; }
