@@ -66,10 +66,11 @@ stop_server() {
 curl() { command curl --fail-with-body "${@//localhost:8080/$address}"; }
 
 # Prints the commands of the sh blocks of a page, each on one line, without comments and builds, and
-# those with arguments in the last column of tables.
+# those with arguments in the last column of tables or at the end of list items ("- **Command:** `...`").
 commands_of() {
   awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on
-       match($0, /^\|.*\| `headlight [^`]+ [^`]+` \|$/) {sub(/.*\| `/, ""); sub(/` \|$/, ""); print}' "$1" |
+       match($0, /^\|.*\| `headlight [^`]+ [^`]+` \|$/) {sub(/.*\| `/, ""); sub(/` \|$/, ""); print}
+       match($0, /^- \*\*.*:\*\* `headlight [^`]+`$/) {sub(/^[^`]*`/, ""); sub(/`$/, ""); print}' "$1" |
     sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' |
     sed -e '/^\.\/tools\//d' -e '/^cmake /d' -e '/^ctest /d' -e '/^build\//d' -e '/^$/d'
 }

@@ -3,7 +3,7 @@
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
 # tokenizer, the commands of the documentation, exported models in llama.cpp, points in
 # TransformerLens, the Python package and its notebooks, and with Emscripten the pages of one file (five minutes of
-# compiling). Continues after a failure; ends with 1 if anything failed.
+# compiling), which are compared with docs/demo.html. Continues after a failure; ends with 1 if anything failed.
 # `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
@@ -29,16 +29,16 @@ step ./tools/check_readme.sh build/release/headlight
 step ./tools/llama_cpp.sh
 step ./tools/transformer_lens.sh
 step ./tools/test_python.sh
-step ./tools/wheel.sh
 step ./tools/test_notebooks.sh
 pages_of_one_file() {
   command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return; }
   cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm &&
     tests/web/page_engine.sh build/release/headlight && tests/web/page_training.sh build/release/headlight &&
     tests/web/file_page.sh build/release/headlight && tests/web/file_page_training.sh build/release/headlight &&
-    tests/web/file_page_memory.sh build/release/headlight
+    tests/web/file_page_memory.sh build/release/headlight && ./tools/make_demo.sh --check
 }
 step pages_of_one_file
+step ./tools/wheel.sh  # with the WebAssembly program
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'failed: %s\n' "${failed[@]}" >&2
   exit 1

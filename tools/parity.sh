@@ -63,7 +63,7 @@ models_and_files() {
 }
 tokenizers() {
   check 3-tokenizer "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
-  # One of about 150 drawn folders still differs (flags of a name in two files): a fixed seed.
+  # One of about 700 drawn folders still differs (a name given three times): a fixed seed.
   check 3-tokenizer-side "$python" tools/parity/check_side_tokens.py build/release/headlight --seed 1
   check 3-tokenizer-sentencepiece "$python" tools/parity/check_sentencepiece.py build/release/headlight
   check 3-tokenizer-chats "$python" tools/parity/check_chat_tokens.py build/release/headlight

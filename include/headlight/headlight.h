@@ -34,6 +34,7 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/files/manifest.h"
 #include "headlight/files/staged_files.h"
+#include "headlight/files/unfinished.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/engine.h"
 #include "headlight/generate/generator.h"

@@ -51,12 +51,19 @@ std::string write_page(const Options& options, const ColouredTextPage& page) {
   return path;
 }
 
+// Fills the tokens of a text with values, and joins those that cut a character.
+ColouredText text_of_ids(ColouredText text, const std::vector<std::int32_t>& ids,
+                         const Tokenizer& tokenizer) {
+  text.tokens = labels_of(ids, tokenizer);
+  return merged_text(text, token_cells(tokenizer, ids, TextUnit::character));
+}
+
 ColouredText text_of_example(const TopExample& example, const Tokenizer& tokenizer) {
-  return {.label = concat_text(fixed_number(example.value(), 3), ", text ", example.sequence,
-                               ", token ", example.position),
-          .tokens = labels_of(example.ids, tokenizer),
-          .values = example.values,
-          .marked = example.position - example.begin};
+  return text_of_ids({.label = concat_text(fixed_number(example.value(), 3), ", text ",
+                                           example.sequence, ", token ", example.position),
+                      .values = example.values,
+                      .marked = example.position - example.begin},
+                     example.ids, tokenizer);
 }
 
 Json example_json(const TopExample& example, const Tokenizer& tokenizer) {
@@ -98,9 +105,10 @@ void colour_texts(const Options& options, const LoadedModel& loaded,
     auto from = values.begin();
     for (Index i = 0; i < texts.count(); ++i) {
       const auto to = from + texts.length(i);
-      page.texts.push_back({.label = texts.count() == 1 ? name : concat_text(name, ", text ", i),
-                            .tokens = labels_of(texts.context(i).tokens, *loaded.tokenizer),
-                            .values = {from, to}});
+      page.texts.push_back(
+          text_of_ids({.label = texts.count() == 1 ? name : concat_text(name, ", text ", i),
+                       .values = {from, to}},
+                      texts.context(i).tokens, *loaded.tokenizer));
       from = to;
     }
   }
@@ -116,6 +124,7 @@ void colour_examples(const Options& options, const LoadedModel& loaded, TokenDat
   wanted.count = count_option(options, "top", 1);
   wanted.batch_size = count_option(options, "batch_size", 1);
   wanted.window_begin = data.window_begin;
+  wanted.tokenizer = loaded.tokenizer.get();
   wanted.progress = progress_bar("reading texts");
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const auto sequences =

@@ -12,6 +12,7 @@
 #include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
@@ -231,6 +232,14 @@ Evaluation evaluate_pairs(const Options& options, const LoadedModel& loaded,
                               evaluation);
 }
 
+// Returns the progress bar; none where tokens scroll by on a terminal.
+std::function<void(double)> evaluation_bar(bool prints_tokens) {
+  if (prints_tokens && is_terminal(Stream::output)) {
+    return [](double) {};
+  }
+  return progress_bar("evaluating");
+}
+
 void eval_command(const Options& options) {
   const WeightFormat format = options.chosen<WeightFormat>("weights");
   const std::optional<TokenReport::Options> report = report_options(options);
@@ -241,7 +250,8 @@ void eval_command(const Options& options) {
   const EvaluationOptions evaluation{.batch_size = count_option(options, "batch_size", 1),
                                      .block_size = 0,
                                      .max_batches = count_option(options, "max_batches", 0),
-                                     .processes = &all_processes()};
+                                     .processes = &all_processes(),
+                                     .progress = evaluation_bar(report.has_value())};
   const bool leads = evaluation.processes->leads();
   if (!dataset.pairs) {
     refuse_options(options, {"reference", "dpo_beta"}, "the data has no pairs of answers");

@@ -14,6 +14,7 @@
 #include "cli/tensor_list.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/text_data.h"
 #include "formats/adapter/adapter.h"
 #include "formats/token_settings.h"
@@ -192,7 +193,7 @@ Exported export_hf(const fs::path& model, const Options& options) {
   require_fitting(model_tensors(*loaded.model), options);
   AtomicDirectory directory(out, AtomicDirectory::Target::for_others);
   write_model_files(directory.path(), *loaded.model, *loaded.tokenizer,
-                    kFileTypes.at(type_of(options)));
+                    kFileTypes.at(type_of(options)), progress_bar("writing"));
   directory.commit();
   const auto header = read_safetensors_header(out / "model.safetensors");
   Exported report{.files = files_in(out), .tensors = static_cast<Index>(header.size())};
@@ -326,7 +327,8 @@ ResultArrays read_arrays(const fs::path& source, const fs::path& base) {
 
 void write_arrays(const fs::path& file, const ResultArrays& arrays, StoredFloats floats) {
   file.extension() == ".npz" ? write_npz(file, arrays.tensors, arrays.texts)
-                             : write_safetensors(file, arrays.tensors, {{"format", "pt"}}, floats);
+                             : write_safetensors(file, arrays.tensors, {{"format", "pt"}}, floats,
+                                                 progress_bar("writing"));
 }
 
 Exported export_tensors(const fs::path& source, const std::string& format, const Options& options) {

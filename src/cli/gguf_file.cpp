@@ -1,5 +1,6 @@
 #include "cli/gguf_file.h"
 
+#include "cli/terminal/progress.h"
 #include "formats/token_settings.h"
 #include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/heads/prune.h"
@@ -45,8 +46,11 @@ std::vector<std::string> write_gguf_file(const fs::path& out, LoadedModel& loade
        .name = out.stem().string(),
        .tokenizer = keeps_tokenizer ? kept_keys(loaded.directory, is_of_tokenizer) : GgufMetadata(),
        .general = kept_keys(loaded.directory, describes_model),
-       .importance =
-           data == nullptr ? MatrixImportance() : measure_importance(*loaded.model, *data)});
+       .importance = data == nullptr
+                         ? MatrixImportance()
+                         : measure_importance(*loaded.model, *data,
+                                              {.progress = progress_bar("calibrating")}),
+       .progress = progress_bar("writing")});
   if (!is_gguf_file(loaded.directory)) {
     if (std::string line = dropped_settings(loaded.directory, *loaded.tokenizer); !line.empty()) {
       warnings.push_back(std::move(line));

@@ -17,6 +17,7 @@
 #include "cli/terminal/text_data.h"
 #include "headlight/cluster/processes.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/staged_files.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizer_directory.h"
@@ -351,14 +352,16 @@ class DiagramFiles {
   // Writes the files. Returns their names.
   std::vector<std::string> write(const GptConfig& config) const {
     std::vector<std::string> files;
+    StagedFiles staged;
     for (const auto& [name, path] : paths_) {
       const std::string figure = model_diagram_svg(config, diagram_);
       if (name == "png") {
         warn_about_fonts(figure);
       }
-      write_file(path, name == "png" ? svg_to_png(figure) : figure);
+      write_file(staged.path_for(path), name == "png" ? svg_to_png(figure) : figure);
       files.push_back(path.string());
     }
+    staged.commit();
     return files;
   }
   // Returns the diagram as text with --diagram; otherwise "".

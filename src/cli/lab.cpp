@@ -11,6 +11,7 @@
 #include "cli/terminal/result_files.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/staged_files.h"
 #include "headlight/io/npz.h"
 #include "views/report/json_output.h"
 #include "views/report/terminal_text.h"
@@ -121,17 +122,20 @@ void print_list(const Options& options) {
 std::vector<std::string> write_results(const std::filesystem::path& directory, const Report& report,
                                        const std::string& results) {
   make_folder(directory);
+  StagedFiles staged(directory);
   std::vector<std::string> files;
-  for (const auto& [name, svg] : report.figures()) {
+  const auto add = [&](const std::string& name) {
     files.push_back((directory / name).string());
-    write_file(files.back(), svg);
+    return staged.path() / name;
+  };
+  for (const auto& [name, svg] : report.figures()) {
+    write_file(add(name), svg);
   }
   for (const auto& [name, tensors] : report.arrays()) {
-    files.push_back((directory / name).string());
-    write_npz(files.back(), tensors);
+    write_npz(add(name), tensors);
   }
-  files.push_back((directory / "results.json").string());
-  write_file(files.back(), results + "\n");
+  write_file(add("results.json"), results + "\n");
+  staged.commit();
   return files;
 }
 

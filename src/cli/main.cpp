@@ -5,6 +5,7 @@
 
 #include "cli/command_table.h"
 #include "cli/commands.h"
+#include "cli/interruption.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
@@ -59,6 +60,7 @@ constexpr const char* kDetails =
     "headlight COMMAND --help man, writes a manual page.\n\n"
     "Installed files: share/headlight/configs (presets for headlight train), "
     "share/headlight/data/toy.txt (short stories in English and Korean to train a first model on), "
+    "share/headlight/page (the WebAssembly program of headlight page), "
     "share/doc/headlight/headlight.cdx.json (bill of materials, CycloneDX).";
 
 CommandTable program_table() {
@@ -145,5 +147,6 @@ int guarded(const Words& words) {
 }  // namespace headlight::cli
 
 int main(int argc, char** argv) {
+  headlight::cli::clean_up_on_signals();
   return headlight::cli::guarded({argv + std::min(argc, 1), argv + argc});
 }

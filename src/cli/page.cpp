@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "base/split.h"
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/gguf_file.h"
 #include "cli/terminal/language.h"
@@ -20,6 +21,7 @@
 #include "formats/gguf/gguf_vocabulary.h"
 #include "headlight/base/choices.h"
 #include "headlight/base/utf8.h"
+#include "headlight/files/unfinished.h"
 #include "serve/file_page.h"
 #include "views/report/json_output.h"
 
@@ -28,9 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPageScript = "headlight.js";
-constexpr const char* kPageProgram = "headlight.wasm.gz";
-constexpr Index kLargestProgram = Index{64} << 20;  // bytes
+constexpr int kEngineMinutes = 5;                   // to build it on 2 cores
 constexpr Index kLargestEmbedded = Index{1} << 30;  // bytes of a model as text in the page
 constexpr double kMebibyte = 1 << 20;
 constexpr double kMostMemory = 3600 * kMebibyte;  // leaves room for activations
@@ -43,14 +43,15 @@ constexpr const char* kPageDetails =
     "The model is embedded as a GGUF file, so it must be one that headlight export --to gguf can "
     "write. --weights int8 stores matrices in about 1 byte per weight (Q8_0) instead of 4. A "
     "GGUF file is embedded as it is unless --weights is given.\n\n"
-    "headlight.js and headlight.wasm.gz come from the folder of --engine, else from "
-    "share/headlight/page of the installation, else from the WebAssembly build beside this one "
-    "(cmake --preset wasm).\n\n"
+    "headlight.js and headlight.wasm.gz come from --engine, else from share/headlight/page of the "
+    "installation, else from the WebAssembly build beside this one (cmake --preset wasm). --engine "
+    "takes their folder, or a page of this version that has them.\n\n"
     "--separate writes the model into a second file: demo.bin beside demo.html. Web servers then "
     "send a small page, which shows the progress of the download. It does not open from a disk.\n\n"
     "--story FILE.md makes the page a presentation: it shows one step at a time, with a heading, a "
     "few sentences and one view of the model. docs/page.md describes the file, and "
-    "data/stories has one about the toy model.\n\n"
+    "data/stories has one about the toy model. With two stories, one for each language, the page "
+    "opens in the language of --lang, else of the browser, and has a link to the other.\n\n"
     "--train adds a tab in which the reader trains a small model on a text, in the browser. The "
     "trained model then answers in all tabs, and can be downloaded as a run directory. Without "
     "MODEL the page has this tab alone until then.\n\n"
@@ -74,39 +75,48 @@ Options page_options() {
       .value("views",
              "Tabs of the page, the first of which opens: write, chat, heads, layers, pair "
              "(default: all)")
-      .value("story", "Markdown file with the steps of a presentation")
+      .values("story", "Markdown file with the steps of a presentation, one for each language")
       .flag("train", "Add a tab in which the reader trains a small model")
       .value("data", "With --train: text to learn from (default: the toy corpus)")
       .choice("weights",
               "Store matrices in this precision (default: float32, or that of the GGUF file)",
               kPageWeights)
       .flag("separate", "Write the model into a second file, OUT with the ending .bin")
-      .value("engine", "Folder with headlight.js and headlight.wasm.gz");
+      .value("engine", "Folder with headlight.js and headlight.wasm.gz, or a page that has them");
   add_language_option(options, "Language of the page, unless its address or story gives one");
-  options.paths({"out", "engine", "story", "data"});
+  options.paths({"out", "engine", "story", "data"})
+      .basic({"out", "text", "views", "story", "train", "weights", "engine"});
   return options;
 }
 
-// Returns the folder with the WebAssembly build. Throws Error with all folders searched.
-fs::path engine_folder(const Options& options) {
-  std::vector<fs::path> folders;
-  if (options.given("engine")) {
-    folders.emplace_back(options.text("engine"));
-  } else {
-    std::error_code ignored;
-    const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    folders = {(program / "../share/headlight/page").lexically_normal(),
-               (program / "../wasm").lexically_normal()};
+// Returns a path that is given relative to the folder of the program.
+fs::path beside_program(const char* path) {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  return (program / path).lexically_normal();
+}
+
+// Returns the WebAssembly build of --engine, the installation, or the build beside this one.
+serve::PageEngine engine_of(const Options& options) {
+  const fs::path wanted = options.text("engine");
+  if (fs::is_regular_file(wanted)) {
+    return in_place("--engine: ", [&] { return serve::read_page_engine(wanted); });
   }
-  std::string names;
+  std::vector<fs::path> folders{wanted};
+  if (!options.given("engine")) {
+    folders = {beside_program("../share/headlight/page"), beside_program("../wasm")};
+  }
   for (const fs::path& folder : folders) {
-    if (fs::exists(folder / kPageProgram) && fs::exists(folder / kPageScript)) {
-      return folder;
+    if (serve::has_page_engine(folder)) {
+      return serve::read_page_engine(folder);
     }
-    names += (names.empty() ? "" : " or ") + shown(folder);
   }
-  fail("--engine: found no ", kPageScript, " and ", kPageProgram, " in ", names,
-       "; build them with: cmake --preset wasm && cmake --build --preset wasm");
+  fail("--engine: found no ", serve::kEngineScript, " and ", serve::kEngineProgram, " in ",
+       joined(transformed(folders, [](const fs::path& folder) { return shown(folder); }), " or "),
+       "; build them in the source folder with Emscripten, in ", kEngineMinutes,
+       " minutes on 2 cores: cmake --preset wasm && cmake --build --preset wasm; or name ready "
+       "ones: --engine FOLDER, such as share/headlight/page of an installed package or wheel, or "
+       "--engine PAGE.html, a page that holds them, such as docs/demo.html");
 }
 
 // Returns the parts of the page that get tabs. Throws Error for other names and repeated ones.
@@ -132,23 +142,27 @@ std::vector<std::string> views_of(const Options& options) {
   return views;
 }
 
-// Returns the toy corpus.
-serve::TrainingText toy_text(const fs::path& engine) {
-  for (const char* file : {"../data/toy.txt", "../../data/toy.txt"}) {  // installed, or a build
-    const fs::path path = (engine / file).lexically_normal();
-    if (fs::exists(path)) {
+// Returns the toy corpus of the installation or source folder that has the engine or the program.
+serve::TrainingText toy_text(const Options& options) {
+  const fs::path engine = options.text("engine");
+  const std::vector<fs::path> folders =
+      fs::is_directory(engine)
+          ? std::vector{engine / "..", engine / "../.."}
+          : std::vector{beside_program("../share/headlight"), beside_program("../..")};
+  for (const fs::path& folder : folders) {
+    if (const fs::path path = (folder / "data/toy.txt").lexically_normal(); fs::exists(path)) {
       return {.text = read_whole_file(path, kLargestText), .is_mixed = true};
     }
   }
-  fail("--data: expected a text to learn from; there is no toy corpus beside ", shown(engine));
+  fail("--data: expected a text to learn from; the toy corpus is not installed");
 }
 
 // Returns the text of the training tab; nothing without --train.
-std::optional<serve::TrainingText> training_text(const Options& options, const fs::path& engine) {
+std::optional<serve::TrainingText> training_text(const Options& options) {
   const bool has_tab = options.given("train");
   require(has_tab || !options.given("data"), "--data: needs --train");
   if (!has_tab || !options.given("data")) {
-    return has_tab ? std::optional(toy_text(engine)) : std::nullopt;
+    return has_tab ? std::optional(toy_text(options)) : std::nullopt;
   }
   const fs::path path = options.text("data");
   std::string text = read_whole_file(path, kLargestText);
@@ -156,19 +170,37 @@ std::optional<serve::TrainingText> training_text(const Options& options, const f
   return serve::TrainingText{.text = std::move(text)};
 }
 
-// Returns the presentation of --story. Throws Error as serve::read_story() does.
-serve::Story story_of(const Options& options, const std::vector<std::string>& views,
-                      const fs::path& model) {
-  if (!options.given("story")) {
-    return {};
+// Throws Error unless the languages of stories differ, and that of a single one is `language`
+// (empty: any).
+void check_story_languages(const std::vector<serve::Story>& stories, const std::string& language) {
+  if (stories.size() == 1) {
+    const std::string& own = stories.front().language;
+    require(language.empty() || own.empty() || own == language,
+            "--lang: the story gives the language ", own, ", got ", language);
+    return;
   }
-  const GptConfig config = read_gguf_model(GgufFile(model)).config;
-  serve::Story story = serve::read_story(
-      options.text("story"), {.views = views, .layers = config.n_layer, .heads = config.n_head});
-  require(
-      !options.given("lang") || story.language.empty() || story.language == options.text("lang"),
-      "--lang: the story gives the language ", story.language, ", got ", options.text("lang"));
-  return story;
+  std::vector<std::string> known;
+  for (const serve::Story& story : stories) {
+    require(!story.language.empty(),
+            "--story: expected a language (lang=en or lang=ko) in each of ", stories.size(),
+            " stories; ", in_quotes(story.title), " has none");
+    require(std::ranges::find(known, story.language) == known.end(),
+            "--story: expected one story for each language, got two in ", story.language);
+    known.push_back(story.language);
+  }
+}
+
+// Returns the presentations of --story. Throws Error as serve::read_story() does.
+std::vector<serve::Story> stories_of(const Options& options, const std::vector<std::string>& views,
+                                     const fs::path& model) {
+  std::vector<serve::Story> stories;
+  for (const std::string& file : options.texts("story")) {
+    const GptConfig config = read_gguf_model(GgufFile(model)).config;
+    stories.push_back(serve::read_story(
+        file, {.views = views, .layers = config.n_layer, .heads = config.n_head}));
+  }
+  check_story_languages(stories, options.given("lang") ? options.text("lang") : "");
+  return stories;
 }
 
 // Checks that the page can open a GGUF file, from its tables alone, and that a browser can hold it.
@@ -205,33 +237,18 @@ class PageModel {
     }
     LoadedModel loaded =
         load_model_with_warnings(file_, {.adjust = simplify_heads, .base = base_option(options)});
-    temporary_ = fs::path(options.text("out") + ".tmp.gguf");
+    temporary_.emplace(options.text("out") + ".tmp.gguf");
     const GgufType type = options.text("weights") == "int8" ? GgufType::q8_0 : GgufType::f32;
-    try {
-      warnings_ = write_gguf_file(*temporary_, loaded, type, true);
-      require_opens(*temporary_, is_embedded);
-    } catch (...) {
-      remove_temporary();  // no destructor runs
-      throw;
-    }
+    warnings_ = write_gguf_file(temporary_->path(), loaded, type, true);
+    require_opens(temporary_->path(), is_embedded);
   }
-  ~PageModel() { remove_temporary(); }
-  PageModel(const PageModel&) = delete;
-  PageModel& operator=(const PageModel&) = delete;
 
-  const fs::path& path() const { return temporary_ ? *temporary_ : file_; }
+  const fs::path& path() const { return temporary_ ? temporary_->path() : file_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  void remove_temporary() {
-    if (temporary_) {
-      std::error_code ignored;
-      fs::remove(*temporary_, ignored);
-    }
-  }
-
   fs::path file_;
-  std::optional<fs::path> temporary_;
+  std::optional<Unfinished> temporary_;
   std::vector<std::string> warnings_;
 };
 
@@ -298,21 +315,22 @@ void page_command(const Options& options) {
   const std::string model = model_of(options);
   const fs::path out = page_path(options, model);
   const fs::path beside = model_path(options, out);
-  const fs::path engine = engine_folder(options);
+  serve::PageEngine engine = engine_of(options);
   const std::vector<std::string> views = views_of(options);
   const PageModel file(model, options);
-  serve::write_file_page(out,
-                         {.script = read_whole_file(engine / kPageScript, kLargestProgram),
-                          .program = read_whole_file(engine / kPageProgram, kLargestProgram),
-                          .name = name_of_model(model),
-                          .source = model,
-                          .text = options.given("text") ? options.text("text") : "",
-                          .language = std::string(name_of(language_option(options))),
-                          .views = views,
-                          .story = story_of(options, views, file.path()),
-                          .model_file = beside,
-                          .training = training_text(options, engine)},
-                         file.path());
+  serve::write_file_page(
+      out,
+      {.engine = std::move(engine),
+       .name = name_of_model(model),
+       .source = model,
+       .text = options.given("text") ? options.text("text") : "",
+       .language = std::string(name_of(language_option(options))),
+       .follows_browser = options.texts("story").size() > 1 && !options.given("lang"),
+       .views = views,
+       .stories = stories_of(options, views, file.path()),
+       .model_file = beside,
+       .training = training_text(options)},
+      file.path());
   log_warnings(file.warnings());
   if (options.json()) {
     print_json({{"file", out.string()},

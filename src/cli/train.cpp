@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/interruption.h"
 #include "cli/terminal/config_options.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
@@ -88,7 +89,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 extern "C" void on_stop_signal(int) {
   if (++stop_signals > 1) {
-    std::_Exit(130);
+    end_by_signal(SIGINT);
   }
 }
 
@@ -267,21 +268,29 @@ void handle_stop_signals() {
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error
 }
 
+// Saves a run that a signal stops. Before its first step a signal ends the program at once.
+class StopSignals : public TrainObserver {
+ public:
+  void on_start(const RunPlan&) override { handle_stop_signals(); }
+};
+
 // Trains, or only evaluates the start.
 void train(const Task& task, Processes& processes, bool json) {
   const bool only_evaluates = task.config.eval_only;
   TrainProgress progress(task.note, !only_evaluates);
   HeadTracker tracker(task.config.track_heads, log_warning);
   SampleWriter samples(log_warning);
+  StopSignals saving;
   std::vector<TrainObserver*> observers;
   if (processes.leads()) {
     observers = {&progress};
   }
   if (!only_evaluates) {
-    handle_stop_signals();
     note_processes(task.config, processes);
     if (processes.leads()) {
-      observers.insert(observers.end(), {&tracker, &samples});
+      observers.insert(observers.end(), {&saving, &tracker, &samples});
+    } else {
+      handle_stop_signals();
     }
   }
   const RunResult result =

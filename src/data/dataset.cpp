@@ -31,6 +31,16 @@ TokenSequence begun_with(std::int32_t first, TokenSequence ids) {
   return join_sequences(std::move(parts));
 }
 
+// Removes the ends that the ids have already, so that documents have each of them once.
+void remove_ends(std::vector<std::int32_t>& ids, const DocumentEnds& ends) {
+  if (!ids.empty() && ids.back() == ends.end) {
+    ids.pop_back();
+  }
+  if (!ids.empty() && ends.begin == ids.front()) {
+    ids.erase(ids.begin());
+  }
+}
+
 }  // namespace
 
 TokenDataset stream_dataset(TokenSequence ids) {
@@ -54,6 +64,9 @@ TokenDataset stream_dataset(TokenSequence ids, const DocumentEnds& ends) {
 
 TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
                               const DocumentEnds& ends) {
+  for (auto& ids : documents) {
+    remove_ends(ids, ends);
+  }
   std::erase_if(documents, [](const auto& ids) { return ids.empty(); });
   require(!documents.empty(), "[document_dataset] no document has a token");
   for (auto& ids : documents) {

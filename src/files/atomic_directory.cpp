@@ -56,20 +56,13 @@ AtomicDirectory::AtomicDirectory(const fs::path& target, Target condition)
       temporary_(fresh_temporary_path(target_)),
       has_manifest_(condition != Target::for_others) {
   constexpr mode_t kAllPermissions = 0777;  // minus the user's umask
-  if (::mkdir(temporary_.c_str(), kAllPermissions) != 0) {
-    fail_system("create", temporary_, errno);
-  }
-}
-
-AtomicDirectory::~AtomicDirectory() {
-  if (!committed_) {
-    std::error_code ignored;
-    fs::remove_all(temporary_, ignored);
+  if (::mkdir(path().c_str(), kAllPermissions) != 0) {
+    fail_system("create", path(), errno);
   }
 }
 
 void AtomicDirectory::seal() {
-  has_manifest_ ? write_manifest(temporary_) : flush_content(temporary_);
+  has_manifest_ ? write_manifest(path()) : flush_content(path());
   sealed_ = true;
 }
 
@@ -78,16 +71,17 @@ void AtomicDirectory::commit() {
   if (!sealed_) {
     seal();
   }
-  if (rename_to_new(temporary_, target_) != 0) {
+  if (rename_to_new(path(), target_) != 0) {
     fail_system("create", target_, errno);
   }
   committed_ = true;
+  temporary_.keep();
   sync_folder(parent_folder(target_));
 }
 
 bool AtomicDirectory::exchange() {
   require(sealed_ && !committed_, "[AtomicDirectory] ", shown(target_), " is not sealed");
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
+  if (::renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
     const int code = errno;
     if (code == EINVAL || code == ENOSYS) {
       return false;
@@ -95,10 +89,10 @@ bool AtomicDirectory::exchange() {
     fail_system("replace", target_, code);
   }
   // The destructor removes the old target under the temporary name. Flush first, so that the new
-  // target is safe; `committed_` keeps the old one if flushing fails.
-  committed_ = true;
+  // target is safe: the old one stays if flushing fails.
+  temporary_.keep();
   sync_folder(parent_folder(target_));
-  committed_ = false;
+  temporary_.keep(false);
   return true;
 }
 

@@ -67,6 +67,25 @@ class JoinedSource final : public ByteSource {
   std::unique_ptr<ByteSource> rest_;
 };
 
+class ReportedSource final : public ByteSource {
+ public:
+  ReportedSource(std::unique_ptr<ByteSource> source, std::function<void(Index bytes)> report)
+      : source_(std::move(source)), report_(std::move(report)) {}
+  ~ReportedSource() override { report_(last_); }  // decompressors need not read to the end
+
+  std::size_t read(std::span<char> bytes) override {
+    report_(std::exchange(last_, 0));
+    const std::size_t count = source_->read(bytes);
+    last_ = static_cast<Index>(count);
+    return count;
+  }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  std::function<void(Index bytes)> report_;
+  Index last_ = 0;  // bytes of the last read
+};
+
 }  // namespace
 
 std::size_t read_fully(ByteSource& source, std::span<char> bytes) {
@@ -96,6 +115,11 @@ std::unique_ptr<ByteSource> standard_input() {
 
 std::unique_ptr<ByteSource> held_bytes(std::shared_ptr<const std::string> bytes) {
   return std::make_unique<JoinedSource>(std::move(bytes), nullptr);
+}
+
+std::unique_ptr<ByteSource> reported_bytes(std::unique_ptr<ByteSource> source,
+                                           std::function<void(Index bytes)> report) {
+  return std::make_unique<ReportedSource>(std::move(source), std::move(report));
 }
 
 std::unique_ptr<ByteSource> joined_bytes(std::string head, std::unique_ptr<ByteSource> rest) {

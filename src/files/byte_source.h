@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+
+#include "headlight/base/index.h"
 
 namespace headlight {
 
@@ -29,6 +32,10 @@ std::unique_ptr<ByteSource> standard_input();
 
 // Returns a source of bytes in memory.
 std::unique_ptr<ByteSource> held_bytes(std::shared_ptr<const std::string> bytes);
+
+// Returns a source that reports the bytes of `source`, each read at the beginning of the next one.
+std::unique_ptr<ByteSource> reported_bytes(std::unique_ptr<ByteSource> source,
+                                           std::function<void(Index bytes)> report);
 
 // Returns a source of `head`, followed by the rest of `rest`.
 std::unique_ptr<ByteSource> joined_bytes(std::string head, std::unique_ptr<ByteSource> rest);

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
+#include "headlight/files/unfinished.h"
 
 namespace headlight {
 
@@ -52,11 +53,11 @@ void FileWriter::close() {
 
 void replace_file(const std::filesystem::path& path, const std::function<void(FileWriter&)>& body) {
   require_replaceable(path);
-  const std::filesystem::path temporary = fresh_temporary_path(path);
-  FileWriter writer(temporary);
+  const Unfinished temporary(fresh_temporary_path(path));
+  FileWriter writer(temporary.path());
   body(writer);
   writer.close();
-  move_into_place(temporary, path);
+  move_into_place(temporary.path(), path);
 }
 
 void write_file(const std::filesystem::path& path, std::string_view contents) {

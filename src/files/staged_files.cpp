@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "files/posix_file.h"
@@ -10,27 +12,32 @@
 
 namespace headlight {
 
-StagedFiles::StagedFiles(const std::filesystem::path& folder)
-    : folder_(folder), temporary_(fresh_temporary_path(folder / "output")) {
+StagedFiles::StagedFolder::StagedFolder(const std::filesystem::path& path)
+    : folder(path), temporary(fresh_temporary_path(path / "output")) {
   constexpr mode_t kAllPermissions = 0777;  // minus the user's umask
-  if (::mkdir(temporary_.c_str(), kAllPermissions) != 0) {
-    fail_system("create", temporary_, errno);
+  if (::mkdir(temporary.path().c_str(), kAllPermissions) != 0) {
+    fail_system("create", temporary.path(), errno);
   }
 }
 
-StagedFiles::~StagedFiles() {
-  std::error_code ignored;
-  std::filesystem::remove_all(temporary_, ignored);
+std::filesystem::path StagedFiles::path_for(const std::filesystem::path& target) {
+  const std::filesystem::path folder = parent_folder(target);
+  const auto found = std::ranges::find(folders_, folder, &StagedFolder::folder);
+  const StagedFolder& staged = found == folders_.end() ? folders_.emplace_back(folder) : *found;
+  return staged.temporary.path() / target.filename();
 }
 
 void StagedFiles::commit() {
-  std::vector<std::filesystem::path> names;
-  for (const auto& entry : std::filesystem::directory_iterator(temporary_)) {
-    names.push_back(entry.path().filename());
-    require_replaceable(folder_ / names.back());
+  std::vector<std::pair<std::filesystem::path, std::filesystem::path>> moves;
+  for (const StagedFolder& staged : folders_) {
+    for (const auto& entry : std::filesystem::directory_iterator(staged.temporary.path())) {
+      moves.emplace_back(entry.path(), staged.folder / entry.path().filename());
+      require_replaceable(moves.back().second);
+    }
   }
-  for (const std::filesystem::path& name : names) {
-    move_into_place(temporary_ / name, folder_ / name);
+  const std::unique_lock held = hold_interruptions();
+  for (const auto& [from, to] : moves) {
+    move_into_place(from, to);
   }
 }
 

@@ -1,7 +1,5 @@
 #include "files/zip_archive.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -10,6 +8,7 @@
 #include "base/printable.h"
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
+#include "headlight/files/unfinished.h"
 
 namespace headlight {
 namespace {
@@ -30,12 +29,6 @@ zip_buffer_fragment_t fragment_of(std::span<const std::byte> bytes) {
   fragment.length = bytes.size();
   return fragment;
 }
-
-// Removes a file on destruction, unless it has been renamed.
-struct TemporaryFile {
-  std::filesystem::path path;
-  ~TemporaryFile() { ::unlink(path.c_str()); }
-};
 
 }  // namespace
 
@@ -159,11 +152,11 @@ void ZipArchive::close() {
 
 void replace_zip(const std::filesystem::path& path, const std::function<void(ZipArchive&)>& fill) {
   require_replaceable(path);
-  const TemporaryFile temporary{fresh_temporary_path(path)};
-  ZipArchive archive(temporary.path, ZIP_CREATE | ZIP_EXCL, shown(path));
+  const Unfinished temporary(fresh_temporary_path(path));
+  ZipArchive archive(temporary.path(), ZIP_CREATE | ZIP_EXCL, shown(path));
   fill(archive);
-  sync_file(temporary.path);
-  move_into_place(temporary.path, path);
+  sync_file(temporary.path());
+  move_into_place(temporary.path(), path);
 }
 
 }  // namespace headlight

@@ -243,7 +243,8 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
     std::unique_ptr<Gpt> model = load_weights(base, of_base);
     merge_adapter(directory, base, model);
     if (options.matrices && format_of(*options.matrices) != WeightFormat::float32) {
-      pack_all_matrices(*model, format_of(*options.matrices));
+      in_place(shown(directory) + ": ",
+               [&] { pack_all_matrices(*model, format_of(*options.matrices)); });
     }
     return model;
   }

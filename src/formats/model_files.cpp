@@ -80,7 +80,8 @@ void write_tokenizer_files(const fs::path& directory, const LanguageModel& model
 }
 
 void write_model_files(const fs::path& directory, const LanguageModel& model,
-                       const Tokenizer& tokenizer, StoredFloats floats) {
+                       const Tokenizer& tokenizer, StoredFloats floats,
+                       const std::function<void(double)>& progress) {
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
   const ModelFamily* family = gpt == nullptr ? nullptr : &family_with(gpt->config(), tokenizer);
   require_finite(model.parameters(), shown(directory) + ": ");
@@ -90,7 +91,7 @@ void write_model_files(const fs::path& directory, const LanguageModel& model,
   write_tokenizer_files(directory, model, tokenizer);
   write_safetensors(directory / "model.safetensors",
                     gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, family->layout),
-                    {{"format", "pt"}}, floats);
+                    {{"format", "pt"}}, floats, progress);
 }
 
 }  // namespace headlight

@@ -55,7 +55,7 @@ class SideTokens {
   SideTokens(const SideFiles& files, const std::string& where, const Json& added)
       : files_(files), where_(where) {
     for (const auto& [key, value] : members(files.tokenizer_config, "tokenizer_config.json")) {
-      read_name(key, value, value.is_string() ? kText : kObject, "tokenizer_config.json");
+      read_name(key, value, value.is_string() ? kText : kObject, Source::config);
     }
     read_extra(files.tokenizer_config);
     if (has_decoder(files)) {
@@ -77,7 +77,8 @@ class SideTokens {
   void add_default(std::string_view role, std::string_view token) {
     const auto has_role = [&](const NamedToken& named) { return named.key == role; };
     if (std::ranges::none_of(named_, has_role)) {
-      named_.push_back({std::string(role), side_entry(Json(token), where_), place_of(role)});
+      named_.push_back(
+          {std::string(role), given(Json(token), where_, Source::config), place_of(role)});
     }
   }
 
@@ -87,7 +88,7 @@ class SideTokens {
     std::vector<Json> tokens;
     std::set<std::string, std::less<>> names;
     for (const NamedToken& named : named_) {
-      names.insert(named.token["content"].text());
+      names.insert(named.token.name());
     }
     for (auto& [id, entry] : by_id_) {
       const std::string& name = entry["content"].text();
@@ -96,11 +97,11 @@ class SideTokens {
       tokens.push_back(std::move(entry));
     }
     std::set<std::string> added;
-    const auto add_new = [&](const Json& entry) {
-      const std::string& name = entry["content"].text();
-      if (!known_.contains(name) && added.insert(entry.dump()).second) {
-        tokens.push_back(entry);
-        tokens.back()["special"] = entry["special"].boolean() || names.contains(name);
+    const auto add_new = [&](const GivenToken& token) {
+      const std::string kind = token.is_text ? "text " : "object ";
+      if (!known_.contains(token.name()) && added.insert(kind + token.entry.dump()).second) {
+        tokens.push_back(token.entry);
+        tokens.back()["special"] = token.entry["special"].boolean() || names.contains(token.name());
       }
     };
     std::ranges::for_each(named_, add_new, &NamedToken::token);
@@ -114,11 +115,30 @@ class SideTokens {
   static constexpr std::size_t kText = kObject + 1;
   static constexpr std::size_t kExtra = kText + 1;
 
+  // A token as the files give it. A text and an object with its flags count as different tokens.
+  struct GivenToken {
+    const std::string& name() const { return entry["content"].text(); }
+
+    Json entry;  // of added_tokens, without an id
+    bool is_text = false;
+    bool is_read = false;  // before added_tokens.json: makes the name special there
+  };
+
   struct NamedToken {
     std::string key;
-    Json token;
+    GivenToken token;
     std::size_t order = 0;
   };
+
+  // Where transformers finds a token before it reads added_tokens.json; nowhere: it takes it later.
+  enum class Source { config, map, nowhere };
+
+  // Returns a token of a file. Objects in tokenizer_config.json are no tokens until later, either.
+  static GivenToken given(const Json& token, const std::string& where, Source source) {
+    const bool is_text = token.is_string();
+    return {side_entry(token, where), is_text,
+            source == Source::map || (source == Source::config && is_text)};
+  }
 
   std::string at(std::string_view key) const { return concat_text(where_, ": ", key); }
 
@@ -142,17 +162,17 @@ class SideTokens {
   }
 
   // Reads a member such as "eos_token". A later file replaces the token of an earlier one.
-  void read_name(const std::string& key, const Json& value, std::size_t order,
-                 std::string_view file) {
+  void read_name(const std::string& key, const Json& value, std::size_t order, Source source) {
     if (!key.ends_with("_token") || !(value.is_string() || value.is_object())) {
       return;
     }
-    Json entry = side_entry(value, concat_text(where_, ": ", file, ": ", key));
+    const char* file = source == Source::map ? "special_tokens_map.json" : "tokenizer_config.json";
+    GivenToken token = given(value, concat_text(where_, ": ", file, ": ", key), source);
     const auto found = std::ranges::find(named_, key, &NamedToken::key);
     if (found == named_.end()) {
-      named_.push_back({key, std::move(entry), std::min(order, place_of(key))});
+      named_.push_back({key, std::move(token), std::min(order, place_of(key))});
     } else if (found->order < kText) {
-      found->token = std::move(entry);
+      found->token = std::move(token);
     }
   }
 
@@ -163,23 +183,23 @@ class SideTokens {
     const bool empty = now.is_null() || ((now.is_array() || now.is_object()) && now.empty());
     const Json old = file.value("additional_special_tokens", Json());
     has_extra_ = !old.is_null() || (!now.is_null() && !now.is_object());
-    read_extra_tokens(now);
+    read_extra_tokens(now, Source::config);
     if (empty || now.is_object()) {
-      read_extra_tokens(old);
+      read_extra_tokens(old, empty ? Source::config : Source::nowhere);
     }
   }
 
-  void read_extra_tokens(const Json& tokens) {
+  void read_extra_tokens(const Json& tokens, Source source) {
     const std::string key = at("extra_special_tokens");
     require(tokens.is_null() || tokens.is_array() || tokens.is_object(), key,
             ": expected a list or an object, got ", tokens.type_name());
     if (tokens.is_object()) {
       for (const auto& [name, token] : tokens.members()) {
-        named_.push_back({name, side_entry(token, key), kExtra});
+        named_.push_back({name, given(token, key, source), kExtra});
       }
     } else if (tokens.is_array()) {
       for (const Json& token : tokens) {
-        extra_.push_back(side_entry(token, key));
+        extra_.push_back(given(token, key, source));
       }
     }
   }
@@ -203,9 +223,11 @@ class SideTokens {
       if (token.is_object() && key.ends_with("_token")) {
         token["special"] = true;
       }
-      read_name(key, token, kObject, file);
-      if (key == "extra_special_tokens" || (key == "additional_special_tokens" && !has_extra_)) {
-        read_extra_tokens(value);
+      read_name(key, token, kObject, Source::map);
+      if (key == "extra_special_tokens") {
+        read_extra_tokens(value, Source::map);
+      } else if (key == "additional_special_tokens" && !has_extra_) {
+        read_extra_tokens(value, Source::nowhere);
       }
     }
   }
@@ -214,11 +236,11 @@ class SideTokens {
   void read_old_file() {
     const std::string file = "added_tokens.json";
     std::set<std::string, std::less<>> names;
-    for (const Json& entry : extra_) {
-      names.insert(entry["content"].text());
+    for (const GivenToken& token : extra_) {
+      names.insert(token.is_read ? token.name() : "");
     }
     for (const NamedToken& named : named_) {
-      names.insert(named.order < kObject ? named.token["content"].text() : "");
+      names.insert(named.order < kObject && named.token.is_read ? named.token.name() : "");
     }
     for (const auto& [name, id] : members(files_.added_tokens, file)) {
       const bool special = names.contains(name);
@@ -230,7 +252,7 @@ class SideTokens {
   const SideFiles& files_;
   const std::string& where_;
   std::vector<NamedToken> named_;
-  std::vector<Json> extra_;
+  std::vector<GivenToken> extra_;
   bool has_extra_ = false;  // tokenizer_config.json has a list of extra tokens
   std::map<Index, Json> by_id_;
   std::set<std::string, std::less<>> known_;

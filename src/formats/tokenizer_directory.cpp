@@ -143,7 +143,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory, const fs::p
                                  : read_tokenizer(directory / "tokenizer.json");
 }
 
-std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
+std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path, const fs::path& base) {
   require(fs::exists(path), shown(path), ": no such file or directory");
   if (path.extension() == ".pkl") {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
@@ -152,10 +152,13 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
     return read_llmc_tokenizer(path);
   }
   if (!fs::is_directory(path)) {
-    return is_model_file(path) ? load_tokenizer(path) : read_tokenizer(path);
+    return is_model_file(path) ? load_tokenizer(path, base) : read_tokenizer(path);
   }
   if (const std::optional<fs::path> folder = tokenizer_in(path)) {
-    return load_tokenizer(*folder);
+    return load_tokenizer(*folder, base);
+  }
+  if (is_adapter(path)) {
+    return load_tokenizer(path, base);
   }
   if (fs::exists(path / kNanoGptFile)) {
     return load_tokenizer(path / kNanoGptFile);

@@ -19,9 +19,10 @@ NormWeights norm_of(const Gpt& model, Part part, Index layer) {
 // Returns the panels that the model has, or packs them.
 PackedMatrix panels_of(const Gpt& model, const Weight& weight, WeightFormat format) {
   const PackedMatrix* packed = packed_matrix(model, weight);
-  return packed != nullptr ? *packed
-                           : PackedMatrix(model.weight(weight.part, weight.layer),
-                                          model.bias(weight.part, weight.layer), format);
+  return packed != nullptr ? *packed : in_place(weight.name + " ", [&] {
+    return PackedMatrix(model.weight(weight.part, weight.layer),
+                        model.bias(weight.part, weight.layer), format);
+  });
 }
 
 // Returns a layer without weights.

@@ -30,12 +30,20 @@ struct BestScore {
   double value = 0;
 };
 
-// The largest of a rule's scores; 0 when none was measured.
-BestScore best_score(const VerdictRule& rule, const ScoredHead& head) {
+// Scores that count in a comparison of rules.
+enum class Counted { all, above_uniform };
+
+// Whether a head with uniform attention would score as high. False if that is unknown.
+bool is_uniform(const ScoreValue& score) { return score.value.mean <= score.even; }
+
+// The largest of a rule's scores that count; 0 when none was measured.
+BestScore best_score(const VerdictRule& rule, const ScoredHead& head,
+                     Counted counted = Counted::all) {
   BestScore best{rule.scores.front(), 0};
   for (const std::string_view name : rule.scores) {
     const ScoreValue& score = head.score(name);
-    if (score.measured() && score.value.mean > best.value) {
+    const bool counts = counted == Counted::all || !is_uniform(score);
+    if (score.measured() && counts && score.value.mean > best.value) {
       best = {name, score.value.mean};
     }
   }
@@ -73,27 +81,36 @@ bool excludes_patterns(const ScoredHead& head) {
   return true;
 }
 
-Verdict verdict_of(const VerdictRule& rule, const ScoredHead& head) {
-  const BestScore best = best_score(rule, head);
+Verdict verdict_of(const VerdictRule& rule, const BestScore& best, const ScoredHead& head) {
   const ScoreValue& score = head.score(best.name);
   const Interval range = range_of(score);
   const bool settled = range.low >= rule.threshold;
   return {rule.name, best.name, best.value, {}, range, score.count, settled};
 }
 
-// The rule of the ranks `first` to `last` with the highest score; on ties the lower rank. With
-// `reaching`, only among rules at their threshold.
-const VerdictRule* best_rule(int first, int last, bool reaching, const ScoredHead& head) {
+// The rule of a rank with the highest score at its threshold; null: none.
+const VerdictRule* reached_rule(int rank, const ScoredHead& head) {
   const VerdictRule* best = nullptr;
   for (const VerdictRule& rule : verdict_rules()) {
-    const bool has_rank = rule.rank >= first && rule.rank <= last;
-    const double score = has_rank ? best_score(rule, head).value : 0;
-    if (has_rank && (!reaching || score >= rule.threshold) &&
+    const double score = rule.rank == rank ? best_score(rule, head).value : 0;
+    if (rule.rank == rank && score >= rule.threshold &&
         (best == nullptr || score > best_score(*best, head).value)) {
       best = &rule;
     }
   }
   return best;
+}
+
+// The named rule with the highest score that counts; on ties the lower rank.
+const VerdictRule& nearest_rule(Counted counted, const ScoredHead& head) {
+  const VerdictRule* best = &verdict_rules().front();
+  for (const VerdictRule& rule : verdict_rules()) {
+    if (rule.rank <= kLastNamedRank &&
+        best_score(rule, head, counted).value > best_score(*best, head, counted).value) {
+      best = &rule;
+    }
+  }
+  return *best;
 }
 
 const VerdictRule& rule_called(std::string_view name) {
@@ -179,21 +196,21 @@ const std::vector<VerdictRule>& verdict_rules() {
           "diffuse", "고른 분포", {"spread"}, kDiffuse, 2,
           "{head} attends evenly to all tokens: its entropy is {score} of the largest possible",
           "{head}: 모든 토큰을 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"),
-      verdict_rule("mixed", "패턴 없음", {}, 0, 3,
-                   "{head} matches no pattern; the nearest is '{name}' with {score}",
-                   "{head}: 맞는 패턴이 없습니다. 가장 가까운 것은 '{name}' ({score})")};
+      verdict_rule("mixed", "패턴 없음", {}, 0, 3, "{head} matches no pattern",
+                   "{head}: 맞는 패턴이 없습니다")};
   return kRules;
 }
 
 Verdict judge_head(const ScoredHead& head) {
   for (int rank = 0; rank < verdict_rules().back().rank; ++rank) {
-    if (const VerdictRule* rule = best_rule(rank, rank, true, head)) {
-      return verdict_of(*rule, head);
+    if (const VerdictRule* rule = reached_rule(rank, head)) {
+      return verdict_of(*rule, best_score(*rule, head), head);
     }
   }
-  const VerdictRule* nearest = best_rule(0, kLastNamedRank, false, head);
-  Verdict verdict = verdict_of(*nearest, head);
-  verdict.leans = nearest->name;
+  const VerdictRule& nearest = nearest_rule(Counted::above_uniform, head);
+  const BestScore best = best_score(nearest, head, Counted::above_uniform);
+  Verdict verdict = verdict_of(nearest, best, head);
+  verdict.leans = best.value > 0 ? nearest.name : std::string_view();
   verdict.name = verdict_rules().back().name;
   verdict.settled = excludes_patterns(head);
   return verdict;
@@ -208,6 +225,10 @@ std::string head_sentence(const ScoredHead& head, Language language) {
   const Verdict& verdict = head.verdict;
   const VerdictRule& rule = rule_called(verdict.name);
   std::string text(language == Language::korean ? rule.korean : rule.english);
+  if (!verdict.leans.empty()) {
+    text += language == Language::korean ? ". 가장 가까운 것은 '{name}' ({score})"
+                                         : "; the nearest is '{name}' with {score}";
+  }
   replace("{head}", head_name(head.head), text);
   replace("{score}", number_text(verdict.score), text);
   replace("{offset}", offset_text(head.best_offset, language), text);

@@ -53,7 +53,9 @@ class StoredElements {
 // sizes. Throw Error as these do, and pass on exceptions from `read`.
 void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
                StoredFloats floats);
-void write_safetensors(const std::filesystem::path& path, std::vector<ArraySource> arrays,
-                       const std::map<std::string, std::string>& metadata, StoredFloats floats);
+void write_safetensors(
+    const std::filesystem::path& path, std::vector<ArraySource> arrays,
+    const std::map<std::string, std::string>& metadata, StoredFloats floats,
+    const std::function<void(double share)>& progress = [](double) {});
 
 }  // namespace headlight

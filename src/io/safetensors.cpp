@@ -312,6 +312,19 @@ Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
   return tensor;
 }
 
+Tensor SafetensorsFile::read_rows(const SafetensorsEntry& entry, Index first, Index count) const {
+  require(entry.info.shape.rank() == 2 && first >= 0 && count >= 0 &&
+              count <= entry.info.shape[0] - first,
+          Source{file_, entry}.where(), ": no rows ", first, " to ", first + count, " in ",
+          entry.info.shape);
+  const Index row_bytes =
+      entry.info.shape[0] == 0 ? 0 : (entry.info.end - entry.info.begin) / entry.info.shape[0];
+  SafetensorsEntry rows = entry;
+  rows.info.shape[0] = count;
+  rows.info.begin += first * row_bytes;
+  return read(rows);
+}
+
 void SafetensorsFile::read_into(const SafetensorsEntry& entry, Tensor& target) const {
   if (target.dtype() == entry.dtype) {
     find_type(entry.info.dtype)->read({file_, entry}, target);
@@ -330,17 +343,19 @@ NamedTensors read_safetensors(const std::filesystem::path& path) {
 }
 
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata, StoredFloats floats) {
+                       const std::map<std::string, std::string>& metadata, StoredFloats floats,
+                       const std::function<void(double)>& progress) {
   check_tensors(path, tensors);
   std::vector<ArraySource> arrays;
   for (const auto& [name, tensor] : tensors) {
     arrays.push_back(source_of(name, tensor));
   }
-  write_safetensors(path, std::move(arrays), metadata, floats);
+  write_safetensors(path, std::move(arrays), metadata, floats, progress);
 }
 
 void write_safetensors(const std::filesystem::path& path, std::vector<ArraySource> arrays,
-                       const std::map<std::string, std::string>& metadata, StoredFloats floats) {
+                       const std::map<std::string, std::string>& metadata, StoredFloats floats,
+                       const std::function<void(double)>& progress) {
   for (const ArraySource& array : arrays) {
     check_tensor_name(path, array.name);
     require(array.name != kMetadataName, shown(path), ": a tensor cannot be named ", kMetadataName);
@@ -358,13 +373,20 @@ void write_safetensors(const std::filesystem::path& path, std::vector<ArraySourc
   require(header.size() <= static_cast<std::size_t>(kMaxSafetensorsHeader), shown(path),
           ": header of ", header.size(), " bytes, at most ", kMaxSafetensorsHeader,
           " can be written");
+  Index all = 0;
+  for (const ArraySource& array : arrays) {
+    all += numel(array.shape);
+  }
   replace_file(path, [&](FileWriter& writer) {
     const auto length = static_cast<std::uint64_t>(header.size());
     writer.write(std::as_bytes(std::span(&length, 1)));
     writer.write(header);
+    Index done = 0;
     for (ArraySource& array : arrays) {
       write_elements(writer, array, floats);
       array.read = nullptr;  // frees a copy that it has made
+      done += numel(array.shape);
+      progress(static_cast<double>(done) / static_cast<double>(std::max<Index>(all, 1)));
     }
   });
 }

@@ -26,6 +26,9 @@ class SafetensorsFile {
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
   // Reads an entry into a new tensor of type entry.dtype.
   Tensor read(const SafetensorsEntry& entry) const;
+  // Reads rows `first` to `first` + `count` of a matrix [R, C] into a new tensor [count, C] of type
+  // entry.dtype. Several threads may read at once.
+  Tensor read_rows(const SafetensorsEntry& entry, Index first, Index count) const;
   // Overwrites the elements of `target`, a contiguous tensor of the entry's shape, in its own type.
   void read_into(const SafetensorsEntry& entry, Tensor& target) const;
 

@@ -112,8 +112,10 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
     if (looks) {
       separator.add(part.text);
     }
-    names.add(part.text);
-    Ids ids = tokenizer.encode(part.text);
+    const std::string_view text =
+        documents ? without_end_name(tokenizer, part.text) : std::string_view(part.text);
+    names.add(text);
+    Ids ids = tokenizer.encode(text);
     if (!ids.empty()) {
       count.add(ids.size() + (documents ? kDocument : 0));
       parts.push_back(std::move(ids));

@@ -252,6 +252,29 @@ void add_files(const std::string& name, const Search& search, std::vector<TextFi
 
 std::string TextFile::name() const { return is_standard_input() ? "standard input" : shown(path); }
 
+void report_reading(std::vector<TextFile>& files, const std::function<void(double)>& progress) {
+  Index all = 0;
+  for (const TextFile& file : files) {
+    std::error_code unknown;
+    const auto bytes = static_cast<Index>(std::filesystem::file_size(file.path, unknown));
+    if (unknown) {
+      return;
+    }
+    all += is_token_file(file.path) ? 0 : bytes;
+  }
+  if (all == 0) {
+    return;
+  }
+  const auto read = std::make_shared<Index>(0);
+  for (TextFile& file : files) {
+    file.on_read = [all, read, progress](Index bytes) {
+      *read += bytes;
+      progress(static_cast<double>(*read) / static_cast<double>(all));
+      *read %= all;
+    };
+  }
+}
+
 std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
                                       std::string_view token_file,
                                       std::vector<std::string>* warnings) {

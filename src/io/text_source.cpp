@@ -31,6 +31,9 @@ std::unique_ptr<ByteSource> open_source(const TextFile& file, bool any_bytes) {
   std::unique_ptr<ByteSource> source = file.held != nullptr       ? held_bytes(file.held)
                                        : file.is_standard_input() ? standard_input()
                                                                   : open_bytes(file.path);
+  if (file.on_read) {
+    source = reported_bytes(std::move(source), file.on_read);
+  }
   Compression compression = compression_of_name(file.path);
   if (compression == Compression::none && (!any_bytes || file.is_standard_input())) {
     std::string beginning(kMagicBytes, '\0');

@@ -89,9 +89,10 @@ void pack_all_matrices(Gpt& model, WeightFormat format) {
   }
   for (const auto& [weight, tensor] : model.weights()) {
     if (is_packable(weight)) {
-      store_packed(model, weight,
-                   PackedMatrix(tensor, bias_of(model, weight),
-                                weight.multiplied ? format : WeightFormat::float32));
+      store_packed(model, weight, in_place(weight.name + " ", [&] {
+                     return PackedMatrix(tensor, bias_of(model, weight),
+                                         weight.multiplied ? format : WeightFormat::float32);
+                   }));
     }
   }
   release_unused_storage();

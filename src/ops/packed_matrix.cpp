@@ -1,6 +1,7 @@
 #include "ops/packed_matrix.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "headlight/ops/layout.h"
@@ -27,23 +28,44 @@ Index panels_of_chunk(Index panels, Index most) {
   return std::max<Index>(2, rounded_up(divided_up(panels, threads * rounds), 2));
 }
 
+// Throws Error unless all values stay finite in every format, bfloat16 included.
+void require_packable(const Tensor& values) {
+  constexpr float kLimit = 0x1.FFp127F;  // the least number that bfloat16 rounds to infinity
+  const float* from = values.data<float>();
+  bool fits = true;
+  for (Index i = 0; i < values.numel(); ++i) {
+    fits &= std::abs(from[i]) < kLimit;
+  }
+  require(fits, "contains values that are not finite once they are packed; use float32 weights");
+}
+
 }  // namespace
 
-PackedMatrix::PackedMatrix(const Tensor& weight, const Tensor& bias, WeightFormat format) {
-  const Tensor source = to_contiguous(weight.detach());
-  const float* from = source.data<float>();
-  const Index columns = weight.size(1);
-  *this = PackedMatrix(columns,
-                       {{.count = weight.size(0),
-                         .layout = format,
-                         .pack =
-                             [=](Index first, Index count, Index, void* panel) {
-                               kernels::pack_panel(format, from + first * columns, count, columns,
-                                                   panel);
-                             }}},
-                       bias);
-  is_rounded_ = format != WeightFormat::float32;
+void pack_rows(const Tensor& rows, WeightFormat format, Index lane, void* panel) {
+  const Index count = rows.size(0);
+  const Index columns = rows.size(1);
+  if (format == WeightFormat::bfloat16 && rows.dtype() == DType::bfloat16) {
+    kernels::pack_panel(to_contiguous(rows).data<BFloat16>(), count, columns, lane, panel);
+  } else {
+    const Tensor values = to_contiguous(convert(rows, DType::float32));
+    if (format != WeightFormat::float32) {
+      require_packable(values);
+    }
+    kernels::pack_panel(format, values.data<float>(), count, columns, lane, panel);
+  }
 }
+
+PackedMatrix::PackedMatrix(const Tensor& weight, const Tensor& bias, WeightFormat format)
+    : PackedMatrix(weight.size(1),
+                   {{.count = weight.size(0),
+                     .layout = format,
+                     .is_rounded = format != WeightFormat::float32,
+                     .pack =
+                         [format, source = to_contiguous(weight.detach())](
+                             Index first, Index count, Index lane, void* panel) {
+                           pack_rows(slice(source, 0, first, first + count), format, lane, panel);
+                         }}},
+                   bias) {}
 
 namespace {
 
@@ -94,6 +116,7 @@ void PackedMatrix::add_sections(const std::vector<PackedRows>& parts) {
             "[PackedMatrix] expected one layout for the 16 rows of a panel, got two at row ",
             rows_);
     rows_ += part.count;
+    is_rounded_ = is_rounded_ || part.is_rounded;
     add_section(part.layout, panels());
   }
 }

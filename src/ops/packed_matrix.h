@@ -22,10 +22,16 @@ struct StepVectors {
 struct PackedRows {
   Index count = 0;
   kernels::PanelLayout layout = {};
+  bool is_rounded = false;  // whether packing changes the weights
   // Packs rows [first, first + count) of these into the lanes of a panel from `lane` on. Several
   // threads call it at once.
   std::function<void(Index first, Index count, Index lane, void* panel)> pack = {};
 };
+
+// Packs rows of float32 or bfloat16, [N, columns], into the lanes of a panel from `lane` on. Panels
+// of bfloat16 hold bfloat16 rows as they are; otherwise see kernels::pack_panel(). Throws Error, a
+// sentence without its subject, for values that would not be finite then.
+void pack_rows(const Tensor& rows, WeightFormat format, Index lane, void* panel);
 
 // A matrix [rows, columns] and its bias in the layout that generation steps read: panels of 16
 // rows. Copies share the panels.
@@ -67,7 +73,7 @@ class PackedMatrix {
   bool has_integers() const;
   // Returns true if all panels hold bfloat16.
   bool has_bfloat16() const;
-  // Returns true if the panels were rounded from float32 weights.
+  // Returns true if packing changed the weights, or may have changed them.
   bool is_rounded() const { return is_rounded_; }
 
  private:

@@ -489,7 +489,11 @@ void prepare(const TrainConfig& config, Prepared& prepared) {
     }
     TrainConfig stored = config;
     stored.eval_only = false;
-    prepared.start = prepare_run(stored, resume, processes.count());
+    prepared.start = prepare_run(stored, resume, processes.count(), [&](double share) {
+      for (TrainObserver* observer : options.observers) {
+        observer->on_reading(share);
+      }
+    });
   });
   require_same_start(processes, prepared.start);
 }

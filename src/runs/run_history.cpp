@@ -245,7 +245,7 @@ Comparability comparability(std::span<const RunHistory> runs) {
   constexpr std::array kText{
       "data",      "validation_data", "validation_fraction", "split_seed", "documents",
       "separator", "jsonl",           "token_dtype",         "eval_iters", "special_tokens"};
-  constexpr std::array kTokenizer{"tokenizer", "vocab_size"};
+  constexpr std::array kTokenizer{"tokenizer", "vocab_size", "whole_characters"};
   const auto all_same = [&](const auto& keys) {
     return std::all_of(keys.begin(), keys.end(),
                        [&](const char* key) { return same_setting(runs, key); });

@@ -363,7 +363,8 @@ void require_same_start(Processes& processes, const RunStart& start) {
   }
 }
 
-RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
+RunStart prepare_run(const TrainConfig& config, bool resume, Index processes,
+                     const std::function<void(double)>& on_reading) {
   if (resume) {
     require_lasting_data(config);
   }
@@ -377,7 +378,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
       start.warnings.push_back(std::move(line));
     }
   }
-  start.data = load_training_data(start.config, std::move(loaded.tokenizer));
+  start.data = load_training_data(start.config, std::move(loaded.tokenizer), on_reading);
   append(start.notes, start.data.notes);
   append(start.warnings, start.data.warnings);
   append(start.warnings, contradictions(start.config));

@@ -32,7 +32,7 @@ struct DataFiles {
 std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vector<TextFile>& files,
                                      std::vector<std::string>& notes) {
   const Index wanted = config.vocab_size > 0 ? config.vocab_size : vocabulary_for(files);
-  BpeTrainer trainer({.vocab_size = wanted});
+  BpeTrainer trainer({.vocab_size = wanted, .whole_characters = config.whole_characters});
   use_each(files, "files", [&](const TextFile& file) {
     read_text(file, text_format_of(config), [&](const TextPart& part) { trainer.feed(part.text); });
   });
@@ -300,9 +300,11 @@ void require_lasting_data(const TrainConfig& config) {
   }
 }
 
-TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
+TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                                const std::function<void(double)>& progress) {
   TrainingData result;
   DataFiles files = find_files(config, result.warnings);
+  report_reading(files.train, progress);
   if (tokenizer == nullptr) {
     require_model_for_pairs(config, files.train);
     tokenizer = make_tokenizer(config, files, result.notes);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "headlight/data/dataset.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/train/train_config.h"
@@ -18,7 +20,9 @@ struct TrainingData {
 void require_lasting_data(const TrainConfig& config);
 
 // Reads the texts of a run. `tokenizer` is the starting model's; if null, creates one from the
-// training text.
-TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer);
+// training text. Calls `progress` with the read share of the training text, 0 to 1; from 0 again if
+// the text is read a second time.
+TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                                const std::function<void(double share)>& progress);
 
 }  // namespace headlight

@@ -51,25 +51,25 @@ std::string attribute_of(std::string_view line, std::string_view name) {
   return std::string(line.substr(begin, line.find('"', begin) - begin));
 }
 
-Json story_json(const Story& story) {
-  if (story.empty()) {
-    return nullptr;
+Json stories_json(const std::vector<Story>& stories) {
+  Json all = Json::array();
+  for (const Story& story : stories) {
+    Json steps = Json::array();
+    for (const StoryStep& step : story.steps) {
+      steps.push_back({{"title", step.title}, {"address", step.address}, {"text", step.text}});
+    }
+    all.push_back({{"title", story.title}, {"language", story.language}, {"steps", steps}});
   }
-  Json steps = Json::array();
-  for (const StoryStep& step : story.steps) {
-    steps.push_back({{"title", step.title}, {"address", step.address}, {"text", step.text}});
-  }
-  return {{"title", story.title}, {"steps", steps}};
+  return all;
 }
 
 Json training_json(const std::optional<TrainingText>& training) {
   return training ? Json{{"text", training->text}, {"mixed", training->is_mixed}} : Json();
 }
 
-// Returns the script of the page's workers.
+// Returns the script of the page's workers, without Emscripten's.
 std::string worker_script(const FilePage& page) {
-  std::string script = page.script + "\n";
-  script += contents_of(serve_page_files(), "file/worker.js");
+  std::string script(contents_of(serve_page_files(), "file/worker.js"));
   if (page.training) {
     script += contents_of(serve_page_files(), "file/worker_train.js");
   }
@@ -81,11 +81,12 @@ std::string settings_json(const FilePage& page, const ModelFile& model) {
                         {"source", page.source},
                         {"text", page.text},
                         {"views", page.views},
-                        {"story", story_json(page.story)},
+                        {"stories", stories_json(page.stories)},
                         {"bytes", model.bytes},
                         {"file", model.name},
                         {"version", std::to_string(model.modified)},
                         {"training", training_json(page.training)},
+                        {kEngineKey, page.engine.script},
                         {"script", worker_script(page)}});
 }
 
@@ -105,13 +106,14 @@ std::string page_head(const FilePage& page, const ModelFile& model) {
       const std::string file = attribute_of(line, "href").substr(1);
       html += concat_text("<style nonce=\"headlight\">\n", page_file(file), "</style>\n");
     } else if (line.starts_with("<script type=\"module\"")) {
-      html += element_of("id=\"page-settings\"", settings_json(page, model));
+      html += element_of(concat_text("id=\"", kPageSettings, "\""), settings_json(page, model));
       html += concat_text("<script nonce=\"headlight\">\n'use strict';\n{\n",
                           page_script(page_file, "file/main.js"), "}\n</script>\n");
       break;  // </body> and </html> follow the model
     } else if (line.starts_with("<html")) {
-      const std::string& own = page.story.language;
-      html += concat_text("<html lang=\"", own.empty() ? page.language : own, "\">\n");
+      const bool is_own = page.stories.size() == 1 && !page.stories.front().language.empty();
+      html += concat_text("<html lang=\"", is_own ? page.stories.front().language : page.language,
+                          "\"", page.follows_browser ? " data-follows-browser" : "", ">\n");
     } else {
       html += line;
       html += line.starts_with("<meta charset") ? policy_element(!model.name.empty()) : "";
@@ -159,7 +161,8 @@ void write_file_page(const std::filesystem::path& out, const FilePage& page,
         page, is_separate
                   ? write_model_file(staged.path(), page.model_file.filename().string(), *file)
                   : ModelFile{.bytes = bytes}));
-    writer.write(element_of("id=\"page-program\"", base64_of(bytes_of(page.program))));
+    writer.write(element_of(concat_text("id=\"", kPageProgram, "\""),
+                            base64_of(bytes_of(page.engine.program))));
     if (file && !is_separate) {
       for_each_part(*file, [&](std::span<const std::byte> part) {
         writer.write(element_of("class=\"page-model\"", base64_of(part)));

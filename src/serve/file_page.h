@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "serve/page_engine.h"
 #include "serve/story.h"
 
 namespace headlight::serve {
@@ -25,15 +26,15 @@ struct TrainingText {
 
 // Contents of a page of one file, besides its model.
 struct FilePage {
-  std::string script;           // headlight.js of the WebAssembly build
-  std::string program;          // its headlight.wasm.gz
-  std::string name = {};        // of the model, as the page shows it
-  std::string source = {};      // path of the model for commands that readers copy
-  std::string text = {};        // opening text; empty: the page's own
-  std::string language = "en";  // or "ko"; that of the story comes first
+  PageEngine engine;
+  std::string name = {};         // of the model, as the page shows it
+  std::string source = {};       // path of the model for commands that readers copy
+  std::string text = {};         // opening text; empty: the page's own
+  std::string language = "en";   // or "ko"; that of a single story comes first
+  bool follows_browser = false;  // opens in the language of the browser
   // Parts of the page that have tabs, of kFilePageViews or kTrainingView. The first one opens.
   std::vector<std::string> views = {};
-  Story story = {};  // steps to show first; empty: none
+  std::vector<Story> stories = {};  // steps to show first, at most one story for each language
   // File for the model, in the folder of the page, which fetches it. Empty: the page embeds it.
   std::filesystem::path model_file = {};
   std::optional<TrainingText> training = {};

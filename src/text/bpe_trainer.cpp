@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <queue>
 #include <set>
@@ -138,7 +139,8 @@ class MergeLearner {
 
   // Adds tokens and merges until the vocabulary has `vocab_size` tokens or no remaining pair occurs
   // `min_frequency` times.
-  void learn(Index vocab_size, Index min_frequency) {
+  void learn(Index vocab_size, Index min_frequency, const std::function<void(double)>& progress) {
+    const auto first = static_cast<double>(vocabulary_.tokens.size());
     while (static_cast<Index>(vocabulary_.tokens.size()) < vocab_size && !queue_.empty()) {
       Candidate top = queue_.top();
       queue_.pop();
@@ -152,6 +154,8 @@ class MergeLearner {
         break;
       }
       merge(top);
+      progress((static_cast<double>(vocabulary_.tokens.size()) - first) /
+               (static_cast<double>(vocab_size) - first));
     }
     drop_repeated_merges();
   }
@@ -335,24 +339,67 @@ void count_line_pieces(std::string_view text, PieceCounter& counter) {
   }
 }
 
-// Returns the words of at least 2 bytes; a one-byte word has no pair to merge.
-CountedWords words_of(const PieceCounter& counter, std::int32_t first_byte) {
-  std::array<std::int32_t, kBytes> ids;
-  const auto bytes = ordered_bytes();
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    ids[bytes[i]] = first_byte + static_cast<std::int32_t>(i);
+// Returns the characters of several bytes, the most frequent first.
+std::vector<std::string> long_characters(const PieceCounter& counter) {
+  std::map<std::string, Index> counts;
+  for (std::size_t number = 0; number < counter.size(); ++number) {
+    for (std::string_view rest = counter.piece(number); !rest.empty();) {
+      const auto length = static_cast<std::size_t>(first_character(rest).length);
+      if (length > 1) {
+        counts[std::string(rest.substr(0, length))] += counter.count(number);
+      }
+      rest.remove_prefix(length);
+    }
   }
+  std::vector<std::string> characters;
+  for (const auto& [character, count] : counts) {
+    characters.push_back(character);
+  }
+  std::ranges::stable_sort(characters, std::ranges::greater(),
+                           [&](const std::string& one) { return counts.at(one); });
+  return characters;
+}
+
+using TokenIds = std::unordered_map<std::string, std::int32_t>;
+
+// Appends merges that join the bytes of a character from left to right.
+void join_bytes(const std::string& character, BpeVocabulary& vocabulary, TokenIds& ids) {
+  std::string joined = character.substr(0, 1);
+  for (const char byte : character.substr(1)) {
+    const BpeMerge merge{ids.at(joined), ids.at(std::string(1, byte))};
+    joined += byte;
+    if (ids.emplace(joined, static_cast<std::int32_t>(vocabulary.tokens.size())).second) {
+      vocabulary.tokens.push_back(joined);
+      vocabulary.merges.push_back(merge);
+    }
+  }
+}
+
+// Returns the words of at least 2 tokens, which are characters if the vocabulary has them, else
+// bytes.
+CountedWords words_of(const PieceCounter& counter, const TokenIds& ids) {
   CountedWords words;
   for (std::size_t number = 0; number < counter.size(); ++number) {
-    const std::string_view piece = counter.piece(number);
-    if (piece.size() > 1) {
-      words.begins.push_back(words.tokens.size());
-      words.lengths.push_back(piece.size());
-      words.counts.push_back(counter.count(number));
-      for (const char byte : piece) {
-        words.tokens.push_back(ids[static_cast<unsigned char>(byte)]);
+    const std::size_t begin = words.tokens.size();
+    for (std::string_view rest = counter.piece(number); !rest.empty();) {
+      const auto length = static_cast<std::size_t>(first_character(rest).length);
+      const auto whole = ids.find(std::string(rest.substr(0, length)));
+      if (whole != ids.end()) {
+        words.tokens.push_back(whole->second);
+      } else {
+        for (const char byte : rest.substr(0, length)) {
+          words.tokens.push_back(ids.at(std::string(1, byte)));
+        }
       }
+      rest.remove_prefix(length);
     }
+    if (words.tokens.size() - begin < 2) {  // no pair to merge
+      words.tokens.resize(begin);
+      continue;
+    }
+    words.begins.push_back(begin);
+    words.lengths.push_back(words.tokens.size() - begin);
+    words.counts.push_back(counter.count(number));
   }
   return words;
 }
@@ -423,12 +470,26 @@ void BpeTrainer::feed_lines(std::string_view text) {
   counters_->count(split_between_lines(text, kSegment), count_line_pieces);
 }
 
-BpeVocabulary BpeTrainer::finish() {
+BpeVocabulary BpeTrainer::finish(const std::function<void(double)>& progress) {
   BpeVocabulary vocabulary = first_vocabulary(options_.special_tokens);
-  const auto first_byte = static_cast<std::int32_t>(options_.special_tokens.size());
-  CountedWords words = words_of(counters_->sum(), first_byte);
+  TokenIds ids;
+  for (std::size_t id = options_.special_tokens.size(); id < vocabulary.tokens.size(); ++id) {
+    ids.emplace(vocabulary.tokens[id], static_cast<std::int32_t>(id));
+  }
+  const PieceCounter& pieces = counters_->sum();
+  if (options_.whole_characters) {
+    for (const std::string& character : long_characters(pieces)) {
+      join_bytes(character, vocabulary, ids);
+    }
+    require_value(std::ssize(vocabulary.tokens) <= options_.vocab_size, "vocab_size",
+                  "expected at least ", vocabulary.tokens.size(),
+                  " (the characters of the text, with whole_characters), got ",
+                  options_.vocab_size);
+  }
+  CountedWords words = words_of(pieces, ids);
   counters_ = std::make_unique<Counters>();
-  MergeLearner(std::move(words), vocabulary).learn(options_.vocab_size, options_.min_frequency);
+  MergeLearner(std::move(words), vocabulary)
+      .learn(options_.vocab_size, options_.min_frequency, progress);
   return vocabulary;
 }
 

@@ -27,6 +27,15 @@ std::vector<AddedToken> special_tokens_of(const Tokenizer& tokenizer) {
   return tokens;
 }
 
+std::string_view without_end_name(const Tokenizer& tokenizer, std::string_view text) {
+  const std::optional<std::int32_t> end = tokenizer.end_token();
+  const std::string_view name = end ? tokenizer.special_name(*end) : std::string_view();
+  if (!tokenizer.reads_special() && text.ends_with(name)) {
+    text.remove_suffix(name.size());
+  }
+  return text;
+}
+
 std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text,
                                           const EncodeOptions& options) {
   if (!options.read_special) {

@@ -14,6 +14,10 @@ namespace headlight {
 // Returns the special tokens of a tokenizer with their names.
 std::vector<AddedToken> special_tokens_of(const Tokenizer& tokenizer);
 
+// Returns a text without the name of the end token at its end if names are plain text there.
+// Callers add that token.
+std::string_view without_end_name(const Tokenizer& tokenizer, std::string_view text);
+
 // Cuts a text at names of special tokens. Returns the text uncut unless the options read them.
 std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text,
                                           const EncodeOptions& options);

@@ -42,6 +42,10 @@ SequentialBatches batches_of(const LanguageModel& model, const TokenDataset& dat
       .at_most(options.max_batches);
 }
 
+double share_of(Index done, const SequentialBatches& batches) {
+  return static_cast<double>(done) / static_cast<double>(batches.count());
+}
+
 // Copies `rows` to `whole` from row `begin`; returns the next free row.
 Index copy_rows(const Tensor& rows, Tensor& whole, Index begin) {
   slice(whole, 0, begin, begin + rows.size(0)).copy_from(rows);
@@ -135,6 +139,7 @@ Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
   std::vector<double> losses(static_cast<std::size_t>(batches.count()));  // 0: other processes
   for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
     losses[static_cast<std::size_t>(i)] = model.loss(batches.batch(i), {}, 1).item();
+    options.progress(share_of(i + 1, batches));
   }
   add_across(processes, losses);
   return sum_up(batches, tokenizer, dataset,
@@ -171,6 +176,7 @@ Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenize
         on_token(token);
       }
     }
+    options.progress(share_of(number + 1, batches));
     return sum;
   });
 }
@@ -201,6 +207,7 @@ NamedTensors evaluation_logits(const LanguageModel& model, const TokenDataset& d
     copy_rows(batch.tokens, inputs, row);
     copy_rows(batch.targets, targets, row);
     row = copy_rows(model.logits(batch), logits, row);
+    options.progress(share_of(i + 1, batches));
   }
   return {{"tokens", inputs},
           {"targets", targets},

@@ -147,6 +147,9 @@ constexpr auto kFields = std::to_array<ConfigField>({
      "number of ids (0: up to the largest in the data); 0 for other tokenizers. headlight bench, "
      "which reads no data, always uses this number",
      start, kCount},
+    {"whole_characters", &C::whole_characters,
+     "bpe: make each character of the text a token first, so that no token is a part of one",
+     start},
     choice<Learn>({"learn", &C::learn,
                    "Conversations, and prompts with completions: learn all tokens, those of the "
                    "assistant (or completion), or of its last message only"}),
@@ -536,13 +539,16 @@ void require_shards(Index shards) {
 }
 
 // Accepts kinds, and paths even if they do not exist: a resumed run uses its own tokenizer.
-void require_tokenizer(const std::string& tokenizer) {
+void require_tokenizer(const TrainConfig& config) {
+  const std::string& tokenizer = config.tokenizer;
   constexpr auto kNames = kChoiceNames<NewTokenizer>;
   const bool known = std::find(kNames.begin(), kNames.end(), tokenizer) != kNames.end();
   const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");
   std::error_code error;
   require_value(known || path || std::filesystem::exists(tokenizer, error), "tokenizer",
                 "expected char, byte, bpe, ids or the path of a tokenizer, got '", tokenizer, "'");
+  require_value(!config.whole_characters || is_named(tokenizer, NewTokenizer::bpe),
+                "whole_characters", "needs tokenizer = bpe, got '", tokenizer, "'");
 }
 
 // Throws Error for settings of fine-tuning that contradict others.
@@ -730,7 +736,7 @@ TrainConfig train_config_of(const GptConfig& model) {
 
 void TrainConfig::validate() const {
   require_precision(parse_name<Precision>("dtype", dtype));
-  require_tokenizer(tokenizer);
+  require_tokenizer(*this);
   require_allowed_values(*this);
   require_batch(*this);
   require_shards(shards);

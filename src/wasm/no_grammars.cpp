@@ -28,6 +28,8 @@ GrammarAutomaton::GrammarAutomaton(const GrammarProgram& program)
   refuse();
 }
 
+std::size_t GrammarAutomaton::work() const { refuse(); }
+
 GrammarState::GrammarState(const Grammar& grammar, std::vector<std::int32_t>)
     : automaton_(grammar.program()), state_(GrammarAutomaton::kDead) {}
 

@@ -34,7 +34,8 @@ std::optional<double> stored_weight_bytes(const std::filesystem::path&, bool,
   return std::nullopt;
 }
 
-std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path&) {
+std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path&,
+                                          const std::filesystem::path&) {
   refuse_here("tokenizers");
 }
 

@@ -9,6 +9,7 @@
 #include "headlight/heads/prune.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/io/text_source.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 #include "support/commands.h"
@@ -158,6 +159,23 @@ TEST_CASE("export writes a clean directory for transformers", "[cli]") {
   CHECK(file_contents(out + "/config.json") == file_contents(model + "/config.json"));
   CHECK(fs::exists(out + "/tokenizer.json"));
   CHECK(contains(refusal({"export", model, "--to", "hf", "--out", out}), "already exists"));
+}
+
+TEST_CASE("an exported folder opens after its users have edited it", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_directory(folder, {}, ByteTokenizer());
+  const std::string out = folder.at("hf");
+  REQUIRE(run_headlight({"export", model, "--to", "hf", "--out", out}).exit_code == 0);
+  CHECK_FALSE(fs::exists(fs::path(out) / "MANIFEST.json"));
+  Json config = Json::parse(read_text_file(fs::path(out) / "config.json"));
+  config["layer_norm_epsilon"] = 0.5;  // changes the numbers
+  write_file(fs::path(out) / "config.json", config.dump());
+  write_file(fs::path(out) / "notes.txt", "ours");
+  const std::vector<std::string> generate{"generate",         out, "--prompt", "a",
+                                          "--max_new_tokens", "1"};
+  const ProgramResult result = run_headlight(generate);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
 }
 
 TEST_CASE("export rounds weights to 2 bytes", "[cli]") {

@@ -115,6 +115,30 @@ TEST_CASE("info draws the architecture of a configuration and of a model", "[cli
   CHECK(refused.err.find("needs a configuration or model") != std::string::npos);
 }
 
+TEST_CASE("pictures of one command are written together or not at all", "[cli]") {
+  const Given given;
+  const std::string svg = given.folder.write("model.svg", "old");
+  const std::string png = given.folder.at("model.png");
+  std::filesystem::create_directory(png);
+  CHECK(run_headlight({"info", given.model, "--svg", svg, "--png", png}).exit_code == 2);
+  CHECK(file_contents(svg) == "old");
+}
+
+TEST_CASE("tokenizer commands take an adapter whose base has moved", "[cli]") {
+  const Given given;
+  const std::string adapter = given.folder.at("adapter");
+  std::filesystem::create_directory(adapter);
+  given.folder.write("adapter/adapter_config.json", R"({"base_model_name_or_path": "gone"})");
+  const std::vector<std::string> encode{"tokenizer", "encode", adapter, "--text", "abc"};
+  const ProgramResult refused = run_headlight(encode);
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("--base") != std::string::npos);
+  CHECK(output_of({"tokenizer", "encode", adapter, "--text", "abc", "--base", given.model}) ==
+        output_of({"tokenizer", "encode", given.model, "--text", "abc"}));
+  CHECK(run_headlight({"bench", "generate", "--base", given.model}).err.find("needs --model") !=
+        std::string::npos);
+}
+
 TEST_CASE("the FLOPs of a huge batch are not wrapped around", "[cli]") {
   const ScratchFolder folder;
   const std::string config =

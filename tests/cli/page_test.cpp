@@ -87,6 +87,22 @@ TEST_CASE("page writes one file with the model and the program", "[cli]") {
   CHECK(!fs::exists(out + ".tmp.gguf"));
 }
 
+TEST_CASE("page takes the WebAssembly program from one of its files or from another page",
+          "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_of_bytes(folder);
+  const std::string first = folder.at("first.html");
+  const std::string second = folder.at("second.html");
+  const auto written = [&](const std::string& engine_place, const std::string& out) {
+    REQUIRE(run_headlight({"page", model, "--out", out, "--engine", engine_place}).exit_code == 0);
+    const std::string html = file_contents(out);
+    return embedded(html, kProgram) == "program" &&
+           contains(html, "\"engine\":\"headlightEngine = '\\u003c/script\\u003e';\"");
+  };
+  CHECK(written(engine(folder) + "/headlight.wasm.gz", first));
+  CHECK(written(first, second));
+}
+
 TEST_CASE("page embeds a GGUF file as it is", "[cli]") {
   const ScratchFolder folder;
   const std::string gguf = folder.at("model.gguf");
@@ -184,8 +200,12 @@ TEST_CASE("page names what is missing", "[cli]") {
   CHECK(contains(
       error({"page", model, "--out", folder.at("none/demo.html"), "--engine", engine(folder)}),
       "--out: expected a file in an existing folder"));
-  CHECK(contains(error({"page", model, "--out", out, "--engine", folder.at("model")}),
-                 "build them with: cmake --preset wasm"));
+  const std::string lacking = error({"page", model, "--out", out, "--engine", folder.at("model")});
+  CHECK(contains(lacking, "in 5 minutes on 2 cores: cmake --preset wasm && cmake --build"));
+  CHECK(contains(lacking, "share/headlight/page of an installed package"));
+  CHECK(std::ranges::count(lacking, '\n') == 1);
+  CHECK(contains(error({"page", model, "--out", out, "--engine", folder.write("x.html", "<p>")}),
+                 "--engine: " + folder.at("x.html") + ": expected a folder with headlight.js"));
   CHECK(!fs::exists(out));
 }
 
@@ -234,6 +254,34 @@ TEST_CASE("page speaks the language of --lang, its story or the locale", "[cli]"
   CHECK(language(run_headlight(with({"--story", story}))) == "ko");
   CHECK(contains(run_headlight(with({"--story", story, "--lang", "en"})).err,
                  "--lang: the story gives the language ko, got en"));
+}
+
+TEST_CASE("page takes one story for each language", "[cli]") {
+  const ScratchFolder folder;
+  const auto story = [&](const std::string& name, const std::string& address) {
+    write_file(folder.at(name), "# " + name + "\n\n" + address + "\n\n## B\n`?part=heads`\nC.\n");
+    return folder.at(name);
+  };
+  const std::string english = story("English", "`?lang=en`");
+  const std::string korean = story("Korean", "`?lang=ko`");
+  const std::string neither = story("Neither", "");
+  const std::string out = folder.at("demo.html");
+  const std::vector<std::string> plain{"page",     model_of_bytes(folder), "--out", out,
+                                       "--engine", engine(folder)};
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), plain.begin(), plain.end());
+    return run_headlight(more);
+  };
+  REQUIRE(run({"--story", korean, "--story", english}).exit_code == 0);
+  const std::string html = file_contents(out);
+  CHECK(contains(html, "<html lang=\"en\" data-follows-browser>"));
+  CHECK(contains(html, "{\"title\":\"Korean\",\"language\":\"ko\",\"steps\""));
+  CHECK(contains(html, "{\"title\":\"English\",\"language\":\"en\",\"steps\""));
+  REQUIRE(run({"--story", english, korean, "--lang", "ko"}).exit_code == 0);
+  CHECK(contains(file_contents(out), "<html lang=\"ko\">"));
+  CHECK(contains(run({"--story", english, "--story", english}).err,
+                 "--story: expected one story for each language, got two in en"));
+  CHECK(contains(run({"--story", english, "--story", neither}).err, "'Neither' has none"));
 }
 
 TEST_CASE("page names the line of a story that it cannot show", "[cli]") {

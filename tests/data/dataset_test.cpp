@@ -68,6 +68,11 @@ TEST_CASE("every document begins and ends with the end of text, empty ones are d
   CHECK_THROWS_WITH(document_dataset({{}, {}}, 0), "[document_dataset] no document has a token");
 }
 
+TEST_CASE("documents that have their ends get no second ones") {
+  const TokenDataset dataset = document_dataset({{9, 5, 8}, {5, 8}, {9, 5}, {9, 8}}, {9, 8});
+  CHECK(dataset.sequences == std::vector<TokenSequence>{{9, 5, 8}, {9, 5, 8}, {9, 5, 8}});
+}
+
 TEST_CASE("the document split makes a text a stream or documents") {
   const TokenDataset stream = encode_dataset("ab\nc", {}, bytes_of, 256);
   CHECK(stream.sequences == std::vector<TokenSequence>{{97, 98, 10, 99}});

@@ -1,8 +1,11 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "formats/families/families.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/text/char_tokenizer.h"
+#include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "support/drawn_family.h"
 #include "support/tensors.h"
@@ -58,17 +61,91 @@ TEST_CASE("keys that every family of transformers reads are obeyed or refused") 
         "config.json: is_causal: expected true or false, got null");
 }
 
-TEST_CASE("null is refused where it would turn off what is usually on") {
-  CHECK(error_with("gpt_neox", R"("use_parallel_residual": null)") ==
-        "config.json: use_parallel_residual: expected true or false, got null");
-  CHECK(error_with("starcoder2", R"("use_bias": null)") ==
-        "config.json: use_bias: expected true or false, got null");
-  CHECK(error_with("gpt2", R"("tie_word_embeddings": null)") ==
-        "config.json: tie_word_embeddings: expected true or false, got null");
-  CHECK(error_with("stablelm", R"("partial_rotary_factor": null)") ==
-        "config.json: partial_rotary_factor: expected a number, got null");
-  CHECK(error_with("llama", R"("attention_bias": null, "partial_rotary_factor": null)") ==
-        "no Error");
+TEST_CASE("null is refused for numbers and flags, as in transformers 5.24") {
+  // A key, families, and the kind of its values.
+  struct Row {
+    const char* key;
+    std::vector<const char*> types;
+    const char* kind;
+  };
+  const std::vector<Row> rows{
+      {"vocab_size", {"gpt2", "gpt_neo", "gpt_neox", "llama", "opt", "bert"}, "a whole number"},
+      {"hidden_size", {"gpt2", "gpt_neo", "qwen3", "gemma3_text", "bert"}, "a whole number"},
+      {"intermediate_size", {"llama", "gpt_neox", "olmo2", "bert"}, "a whole number"},
+      {"num_attention_heads", {"gpt2", "gpt_neo", "mistral", "opt"}, "a whole number"},
+      {"num_key_value_heads",
+       {"mistral", "stablelm", "starcoder2", "gemma", "gemma2", "gemma3_text", "helium", "exaone4"},
+       "a whole number"},
+      {"head_dim",
+       {"qwen2", "qwen3", "phi3", "phi", "gemma", "gemma2", "gemma3_text", "granite", "smollm3",
+        "helium", "olmo", "olmo2", "olmo3", "exaone4", "nanochat"},
+       "a whole number"},
+      {"max_window_layers", {"qwen2", "qwen3"}, "a whole number"},
+      {"window_size", {"gpt_neo"}, "a whole number"},
+      {"sliding_window_pattern", {"gemma3_text", "exaone4"}, "a whole number"},
+      {"rms_norm_eps", {"llama", "qwen2", "gemma", "olmo3", "exaone4"}, "a number"},
+      {"layer_norm_eps", {"gpt_neox", "stablelm", "phi", "bert"}, "a number"},
+      {"rope_theta", {"llama", "mistral", "phi3", "helium", "gemma2", "nanochat"}, "a number"},
+      {"rotary_emb_base", {"gpt_neox"}, "a number"},
+      {"rope_local_base_freq", {"gemma3_text"}, "a number"},
+      {"query_pre_attn_scalar", {"gemma2", "gemma3_text"}, "a number"},
+      {"embedding_multiplier", {"granite"}, "a number"},
+      {"attention_dropout", {"gpt_neox", "mistral", "qwen2", "gemma", "olmo", "opt"}, "a number"},
+      {"partial_rotary_factor", {"stablelm", "phi"}, "a number"},
+      {"tie_word_embeddings", {"gpt2", "llama", "gpt_neox", "opt", "bert"}, "true or false"},
+      {"attention_bias", {"llama", "qwen3", "granite", "olmo2"}, "true or false"},
+      {"use_parallel_residual", {"gpt_neox", "stablelm"}, "true or false"},
+      {"use_bias", {"starcoder2"}, "true or false"},
+      {"use_sliding_window", {"qwen2", "smollm3"}, "true or false"}};
+  for (const auto& [key, types, kind] : rows) {
+    for (const char* type : types) {
+      INFO(type);
+      CHECK(error_with(type, concat_text("\"", key, "\": null")) ==
+            concat_text("config.json: ", key, ": expected ", kind, ", got null"));
+    }
+  }
+}
+
+TEST_CASE("null is the usual value of some keys") {
+  CHECK(config_of("llama", R"("num_key_value_heads": null)").n_kv_head == 0);
+  CHECK(config_of("qwen3", R"("num_key_value_heads": null)").n_kv_head == 0);
+  CHECK(config_of("ernie4_5", R"("head_dim": null, "use_bias": null)").elements_of_head() == 64);
+  CHECK(config_of("gpt2", R"("n_inner": null)").n_inner == 0);
+  CHECK(config_of("mistral", R"("sliding_window": null)").windows.empty());
+  CHECK(config_of("olmo", R"("clip_qkv": null)").qkv_clip == 0);
+  CHECK(config_of("opt", R"("word_embed_proj_dim": null)").n_embd == 768);
+  const char* types = R"("num_hidden_layers": 1, "layer_types": ["full_attention"], )";
+  for (const char* keys :
+       {R"("use_bidirectional_attention": null, "sliding_window_pattern": null)",
+        R"("attn_logit_softcapping": null, "attention_dropout": null, "rope_theta": null)"}) {
+    CHECK(error_with("gemma3_text", concat_text(types, keys)) == "no Error");
+  }
+  CHECK(error_with("llama", R"("partial_rotary_factor": null, "layer_types": null,
+                               "original_max_position_embeddings": null)") == "no Error");
+}
+
+TEST_CASE("null in a rotation is refused, or has transformers' meaning") {
+  const auto yarn = [](const char* keys) {
+    return concat_text(R"("max_position_embeddings": 48, "rope_scaling": {"rope_type": "yarn", )",
+                       keys, "}");
+  };
+  const RopeOptions rope =
+      config_of("llama", yarn(R"("factor": null, "original_max_position_embeddings": 16,
+                                 "beta_fast": null, "beta_slow": null, "mscale": null,
+                                 "attention_factor": null)"))
+          .rope;
+  CHECK(rope.factor == 3);  // 48 / 16
+  CHECK(rope.beta_fast == 32);
+  CHECK(rope.beta_slow == 1);
+  CHECK(rope.attention_factor == Approx(1 + 0.1 * std::log(3.0)));
+  for (const char* key : {"rope_theta", "partial_rotary_factor"}) {
+    CHECK(error_with("llama", yarn(concat_text(R"("factor": 2, ")", key, "\": null").c_str())) ==
+          concat_text("config.json: rope_scaling.", key, ": expected a number, got null"));
+  }
+  CHECK(error_with("llama", R"("rope_scaling": {"rope_type": null, "factor": 2})") ==
+        "config.json: rope_scaling.rope_type: expected a text, got null");
+  CHECK(error_with("llama", R"("rope_scaling": {"rope_type": "linear", "factor": null})") ==
+        "config.json: rope_scaling.factor: expected a number, got null");
 }
 
 TEST_CASE("GPT-2 and GPT-Neo have other names for their sizes, which have priority") {
@@ -181,6 +258,30 @@ TEST_CASE("rotations are written for transformers 4 and 5") {
   CHECK(scaled("olmo3")["rope_parameters"]["sliding_attention"]["rope_theta"] == 500000.0);
   // transformers 4 accepts exactly these keys for OLMo 1 and 2.
   CHECK(scaled("olmo2")["rope_scaling"] == json{{"type", "linear"}, {"factor", 2.0}});
+}
+
+TEST_CASE("EXAONE 4 has a letter for each layer, which mlx-lm reads") {
+  const auto pattern = [](const std::string& keys) {
+    return written(config_of("exaone4", R"("vocab_size": 9, "num_hidden_layers": 5, )" +
+                                            keys))["sliding_window_pattern"];
+  };
+  CHECK(pattern(R"("sliding_window": 9, "sliding_window_pattern": 4)") == "LLLGL");
+  CHECK(pattern(R"("sliding_window": null)") == nullptr);
+}
+
+TEST_CASE("layers of OLMo 3 with a window keep a theta of their own") {
+  const std::string sliding =
+      R"("sliding_attention": {"rope_type": "default", "rope_theta": 100.0})";
+  const std::string whole = R"("full_attention": {"rope_type": "yarn", "rope_theta": 500.0,
+      "factor": 4.0, "original_max_position_embeddings": 64})";
+  const GptConfig config =
+      config_of("olmo3", R"("vocab_size": 9, "rope_parameters": {)" + whole + ", " + sliding + "}");
+  const json parameters = written(config)["rope_parameters"];
+  CHECK(parameters["sliding_attention"] == json::parse("{" + sliding + "}")["sliding_attention"]);
+  CHECK(parameters["full_attention"]["rope_theta"] == 500.0);
+  GptConfig scaled = config;
+  scaled.rope_local_theta = 0;  // no layer rotates without the factor
+  CHECK(family_for(scaled).type != "olmo3");
 }
 
 TEST_CASE("longrope has three keys for transformers 4, or more, which that refuses") {

@@ -486,11 +486,9 @@ TEST_CASE("null keys have the same meaning as in transformers") {
     return block_plan(parse_model_config("{" + keys + "}", "config.json").config, 31).attention;
   };
   CHECK(attention(R"("model_type": "mistral", "sliding_window": null)").window == 0);
-  CHECK(attention(R"("model_type": "mistral", "num_key_value_heads": null)").key_heads == 32);
   CHECK(attention(R"("model_type": "qwen2", "num_key_value_heads": null,
                      "num_attention_heads": 16)")
             .key_heads == 16);
-  CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": null)").window == 0);
   CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": true)").window == 4096);
   CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": true,
                      "sliding_window": null)")

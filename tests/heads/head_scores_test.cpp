@@ -374,13 +374,55 @@ TEST_CASE("every score comes with the score of uniform attention", "[heads]") {
   CHECK(head.score("spread").even == Approx(1));
   CHECK(std::isnan(head.score("quote").even));
   CHECK(std::isnan(head.score("copying").even));
-  CHECK(std::isnan(head.score("induction").even));
-  ScoredHead near = head;
-  near.verdict.measure = "name_ahead";
-  near.verdict.leans = "name_mover";
-  CHECK(even_weights_text(near) == ", where uniform attention gives 0.40");
-  near.verdict.leans = {};
-  CHECK(even_weights_text(near).empty());
+  double chance = 0;  // that the largest of equal weights is best_offset back
+  const Index first = std::max<Index>(head.best_offset, 1);
+  for (Index query = first; query < 6; ++query) {
+    chance += 1 / static_cast<double>(query + 1);
+  }
+  CHECK(head.score("offset_share").even == Approx(chance / static_cast<double>(6 - first)));
+}
+
+TEST_CASE("induction comes with the score of uniform attention on repeated tokens", "[heads]") {
+  HeadScoreOptions options = quick();
+  options.repeats.length = 1;  // of two equal tokens, the second has half of its weight on itself
+  const HeadScores scores = score_heads(*random_gpt(three_layers()), {{3, 5, 1}}, options);
+  CHECK(scores.heads.front().score("induction").even == Approx(0.5));
+}
+
+// A head without a pattern: only `name` is measured, with this mean and this value for uniform
+// attention. Uniform attention on a text with a name in 2 of the 5 tokens before its next mention
+// gives 2 / 5.
+ScoredHead head_with(std::string_view name, double mean, double even) {
+  ScoredHead head;
+  head.scores.resize(score_list().size());
+  ScoreValue& score = head.scores[score_index(name)];
+  score = {.value = {mean, mean, mean}, .count = 1000, .even = even};
+  head.verdict = judge_head(head);
+  return head;
+}
+
+TEST_CASE("only a pattern above uniform attention is the nearest", "[heads]") {
+  const ScoredHead above = head_with("name_ahead", 0.45, 2.0 / 5);
+  CHECK(head_sentence(above) ==
+        "0.0 matches no pattern; the nearest is 'name mover' with 0.45 (unsure: 0.41 to 0.49 from "
+        "1000 places)");
+  CHECK(even_weights_text(above) == ", where uniform attention gives 0.40");
+  const ScoredHead below = head_with("name_ahead", 0.15, 2.0 / 5);
+  CHECK(below.verdict.name == "mixed");
+  CHECK(below.verdict.leans.empty());
+  CHECK(mentions(head_sentence(below), {"0.0 matches no pattern"}));
+  CHECK_FALSE(mentions(head_sentence(below), {"nearest"}));
+  CHECK_FALSE(mentions(head_sentence(below, Language::korean), {"가까운"}));
+  CHECK(even_weights_text(below).empty());
+  // Another score of the same rule, or another rule, can still be above its own value.
+  ScoredHead both = below;
+  both.scores[score_index("name")] = {.value = {0.1, 0.1, 0.1}, .count = 1000, .even = 0.05};
+  CHECK(judge_head(both).measure == "name");
+  both.scores[score_index("name")].even = 0.2;
+  both.scores[score_index("first_token")] = {
+      .value = {0.08, 0.08, 0.08}, .count = 1000, .even = 0.03};
+  CHECK(judge_head(both).leans == "first_token");
+  CHECK(judge_head(both).score == 0.08);
 }
 
 TEST_CASE("scores without the first token divide the other weights by their sum", "[heads]") {

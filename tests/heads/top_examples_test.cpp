@@ -4,6 +4,7 @@
 
 #include "headlight/heads/activations/activation_cache.h"
 #include "headlight/ops/layout.h"
+#include "headlight/text/byte_tokenizer.h"
 #include "heads/head_experiments_support.h"
 
 namespace top_examples_test {
@@ -53,6 +54,22 @@ TEST_CASE("the examples of a neuron are the texts with its largest activations",
           kTexts[text][position]);
     CHECK(found[i].ids.size() <= 3);
     CHECK(found[i].ids.size() == found[i].values.size());
+  }
+}
+
+TEST_CASE("examples begin and end with whole characters of a tokenizer", "[heads]") {
+  GptConfig config = three_layers();
+  config.vocab_size = 256;
+  const auto gpt = random_gpt(config);
+  const ByteTokenizer bytes;
+  TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
+  options.before = 0;
+  options.after = 0;
+  options.tokenizer = &bytes;
+  const std::vector<Ids> texts{bytes.encode("말말"), bytes.encode("했다"), bytes.encode("aé")};
+  for (const TopExample& example : top_examples(*gpt, texts, options)) {
+    CHECK(example.ids.size() == example.values.size());
+    CHECK(bytes.decode(example.ids).find("\uFFFD") == std::string::npos);
   }
 }
 

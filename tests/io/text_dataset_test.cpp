@@ -79,6 +79,18 @@ TEST_CASE("documents and JSON Lines are separated by end-of-text tokens", "[io]"
   CHECK(json.sequences == lines.sequences);
 }
 
+TEST_CASE("a document that ends with the name of the end token has one end", "[io]") {
+  ByteTokenizer tokenizer;
+  for (const bool reads_names : {false, true}) {
+    tokenizer.set_reads_special(reads_names);
+    std::vector<std::string> warnings;
+    const TokenDataset data =
+        read_dataset(file_of("a.jsonl", "\"a<|endoftext|>\"\n\"b\"\n"), {}, tokenizer, warnings);
+    CHECK(data.sequences == std::vector<TokenSequence>{{kEnd, 'a', kEnd}, {kEnd, 'b', kEnd}});
+    CHECK(warnings.empty());
+  }
+}
+
 TEST_CASE("documents begin with the begin token if prompts of the model do", "[io]") {
   BeginTokenizer tokenizer;
   constexpr std::int32_t kBegin = BeginTokenizer::kBegin;
@@ -109,7 +121,7 @@ TEST_CASE("a separator spelled out in the text causes a warning unless the text 
   CHECK(warnings_of("a.txt", text, DocumentSplit::line) == advice);
   CHECK(warnings_of("a.txt", text, DocumentSplit::token).empty());
   CHECK(warnings_of("a.txt", "one<|endof|>two", DocumentSplit::none).empty());
-  CHECK(warnings_of("a.jsonl", "\"<|endoftext|>\"", DocumentSplit::none) ==
+  CHECK(warnings_of("a.jsonl", "\"<|endoftext|>a\"", DocumentSplit::none) ==
         std::vector<std::string>{"a.jsonl: names of special tokens are read as plain text: "
                                  "'<|endoftext|>' (1); --special_tokens on reads them as tokens"});
   // The separator crosses the border between two reads.

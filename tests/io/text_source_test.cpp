@@ -407,4 +407,19 @@ TEST_CASE("several files give their documents and every unsplit file gives one d
         "a.txt: expected a text, got none");
 }
 
+TEST_CASE("the bytes of a file are reported once as they are read", "[io]") {
+  const TemporaryFolder folder;
+  const std::string text(10'000'000, 'a');
+  for (const bool is_compressed : {false, true}) {
+    const std::string bytes = is_compressed ? gzip(text) : text;
+    const fs::path path = folder / (is_compressed ? "a.txt.gz" : "a.txt");
+    write_bytes(path, bytes);
+    Index read = 0;
+    TextFile file{.path = path.string()};
+    file.on_read = [&](Index count) { read += count; };
+    read_text(file, {.cut = StreamCut::character}, [](const TextPart&) {});
+    CHECK(read == std::ssize(bytes));
+  }
+}
+
 }  // namespace text_source_test

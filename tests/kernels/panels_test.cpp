@@ -37,7 +37,7 @@ Tensor pack(WeightFormat format, const std::vector<float>& weights, Index rows, 
   Tensor memory = Tensor::zeros({kernels::panel_count(rows) * bytes / 4}, DType::int32);
   for (Index panel = 0; panel < kernels::panel_count(rows); ++panel) {
     kernels::pack_panel(format, weights.data() + panel * kPanelRows * columns,
-                        std::min(kPanelRows, rows - panel * kPanelRows), columns,
+                        std::min(kPanelRows, rows - panel * kPanelRows), columns, 0,
                         reinterpret_cast<char*>(memory.data<std::int32_t>()) + panel * bytes);
   }
   return memory;

@@ -55,4 +55,15 @@ TEST_CASE("packed_linear refuses inputs of another width or type") {
                     contains_text("expected float32"));
 }
 
+TEST_CASE("values that bfloat16 rounds to infinity are refused") {
+  // Half-way between the largest bfloat16 and 2^128; the tie is rounded up.
+  const Tensor weight = Tensor::full({1, 2}, 0x1.FFp127);
+  const Tensor largest = Tensor::full({1, 2}, 0x1.FEFp127);
+  for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
+    CHECK_THROWS_WITH(PackedMatrix(weight, {}, format), contains_text("not finite once"));
+    CHECK_NOTHROW(PackedMatrix(largest, {}, format));
+  }
+  CHECK_NOTHROW(PackedMatrix(weight, {}, WeightFormat::float32));
+}
+
 }  // namespace packed_matrix_test

@@ -1,6 +1,8 @@
 """Figures and pages."""
 
+import copy
 import pathlib
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from conftest import task_ids
 
 import headlight as hl
+from headlight.cache import ActivationCache
 
 TEXT = "One day Mina lost her red kite."
 
@@ -28,6 +31,49 @@ def test_attention_of_a_cache(model: hl.Model) -> None:
         hl.plot.attention_maps(np.eye(2), ["a", "b"])
     with pytest.raises(ValueError):
         hl.plot.attention_maps(np.full((1, 2, 2), 3.0), ["a", "b"])
+
+
+SYLLABLES = "\ub9d0\ud588\ub2e4"  # the model has tokens of single bytes for them
+CUT = re.compile("<0x|&lt;0x|\ufffd")
+
+
+def test_characters_of_several_tokens_are_whole(model: hl.Model) -> None:
+    texts = [f"Mina {SYLLABLES}", f"Ben\n {SYLLABLES}"]
+    _, cache = model.run_with_cache(texts, ["pattern", "mlp_post.1"])
+    cells = cache.cells[0]
+    assert len(cells) < len(cache.tokens[0]) and [
+        cell[2].strip() for cell in cells[-3:]
+    ] == list(SYLLABLES)
+    assert CUT.search("".join(cache.tokens[0])) and copy.deepcopy(cache).cells == cache.cells
+    figure = hl.plot.attention(cache, 1, 2)
+    assert not CUT.search(figure.source) and "\ub9d0" in words(figure)
+
+    begins = [begin for begin, _, _ in cells]  # a plain version of the merged weights
+    maps = cache["pattern", 1][0, 2:3, : len(cache.tokens[0]), : len(cache.tokens[0])]
+    sums = np.add.reduceat(np.add.reduceat(maps.astype(float), begins, axis=2), begins, axis=1)
+    means = sums / np.array([end - begin for begin, end, _ in cells])[:, None]
+    plain = hl.plot.attention_maps(means, [cell[2] for cell in cells], layer=1, heads=[2])
+    assert figure.source == plain.source.replace(f"{len(cells)} tokens", f"{len(cells)} characters")
+
+    difference = hl.plot.attention_difference(cache, cache, 1, 2)
+    assert not CUT.search(difference.source)
+    page = hl.plot.text(cache, ["neuron.1.17"], sequence=1).source
+    assert not CUT.search(page) and all(f"{syllable}</span>" in page for syllable in SYLLABLES)
+    examples = model.top_examples(texts, "neuron.1.17", count=2)
+    page = hl.plot.top_examples(examples).source
+    assert not CUT.search(page) and page.count('class="m"') == 2
+    with pytest.raises(ValueError, match="cells: expected cells of 2 tokens"):
+        hl.plot.attention_maps(np.eye(2)[None], ["a", "b"], cells=[(0, 1, "a")])
+
+
+def test_differences_join_the_tokens_that_either_text_joins(model: hl.Model) -> None:
+    weights = np.eye(3)[None, None]
+    one, other = (
+        ActivationCache({"blocks.0.attn.hook_pattern": weights}, [list("abc")], [cells])
+        for cells in ([(0, 2, "\ub9d0"), (2, 3, "x")], [(0, 1, "a"), (1, 2, "b"), (2, 3, "x")])
+    )
+    shown = words(hl.plot.attention_difference(one, other, 0))
+    assert "\ub9d0/ab" in shown and "x" in shown
 
 
 def test_heads_loss_and_models(model: hl.Model, run: pathlib.Path, tmp_path: pathlib.Path) -> None:

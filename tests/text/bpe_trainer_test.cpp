@@ -1,15 +1,19 @@
 #include "headlight/text/bpe_trainer.h"
 
+#include <algorithm>
 #include <array>
 
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/kernels/machine.h"
 #include "headlight/text/bpe_pattern.h"
 #include "support/catch.h"
+#include "support/tensors.h"
 
 namespace bpe_trainer_test {
 
 using namespace headlight;
+using namespace headlight::test;
 
 namespace {
 
@@ -114,6 +118,14 @@ TEST_CASE("the merges of an English and a Korean story are those of Hugging Face
   CHECK(merges_of(learn(kStories, {.vocab_size = 330})) == kStoryMerges);
 }
 
+TEST_CASE("training reports the share of the learned tokens", "[text]") {
+  BpeTrainer trainer({.vocab_size = 261});  // 257 before the first merge
+  trainer.feed("abcdefgh abcdefgh");
+  std::vector<double> shares;
+  trainer.finish([&](double share) { shares.push_back(share); });
+  CHECK(shares == std::vector<double>{.25, .5, .75, 1});
+}
+
 TEST_CASE("training stops at the size of the vocabulary or at the least frequency", "[text]") {
   const BpeVocabulary small = learn(kStories, {.vocab_size = 260});
   CHECK(small.tokens.size() == 260);
@@ -194,6 +206,29 @@ TEST_CASE("options that allow no vocabulary are refused by name", "[text]") {
   CHECK(refusal({.special_tokens = {end, "\xC4\xA0."}}) ==
         "special_tokens: '\xC4\xA0.'" + learnable);
   CHECK_THROWS_WITH(BpeTrainer({}).feed("ab\xFF"), "text: invalid UTF-8 at byte 2");
+}
+
+TEST_CASE("whole characters are tokens before any pair of them", "[text]") {
+  // The syllables share leading bytes, and each is rarer than the pair "ab".
+  const std::string text = "abababab 각간 갇갈 값 é";
+  const auto token = [](const BpeVocabulary& vocabulary, std::string_view bytes) {
+    return std::ranges::count(vocabulary.tokens, bytes);
+  };
+  CHECK(token(learn(text, {.vocab_size = 260}), "값") == 0);  // three merges, none for a syllable
+  // <|endoftext|>, 256 bytes, the two leading bytes of all syllables, 5 syllables, é, and "ab".
+  const BpeVocabulary whole = learn(text, {.vocab_size = 265, .whole_characters = true});
+  for (const std::string_view character : {"각", "간", "갇", "갈", "값", "é"}) {
+    CHECK(token(whole, character) == 1);
+  }
+  const BpeTokenizer tokenizer(whole);
+  for (const std::int32_t id : tokenizer.encode(text)) {
+    const std::string& bytes = whole.tokens[static_cast<std::size_t>(id)];
+    INFO(bytes);
+    CHECK(valid_utf8_prefix(bytes) == bytes.size());
+  }
+  CHECK(tokenizer.decode(tokenizer.encode("값비싼 각")) == "값비싼 각");
+  CHECK(mentions(error_of([&] { learn(text, {.vocab_size = 260, .whole_characters = true}); }),
+                 {"vocab_size", "whole_characters", "260"}));
 }
 
 }  // namespace bpe_trainer_test

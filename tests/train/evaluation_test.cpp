@@ -41,6 +41,20 @@ TEST_CASE("evaluation counts every target once, whatever the batch size", "[trai
   }
 }
 
+TEST_CASE("evaluations report the finished share of their batches", "[train]") {
+  const CharTokenizer tokenizer = build_char_tokenizer(kText);
+  const Gpt model = small_model(tokenizer);
+  const TokenDataset dataset = stream_dataset(tokenizer.encode(kText));
+  std::vector<double> shares;
+  const EvaluationOptions options{.batch_size = 1, .max_batches = 4, .progress = [&](double share) {
+                                    shares.push_back(share);
+                                  }};
+  evaluate(model, tokenizer, dataset, options);
+  evaluate_tokens(model, tokenizer, dataset, options, [](const TokenEvaluation&) {});
+  evaluation_logits(model, dataset, options);
+  CHECK(shares == std::vector<double>{.25, .5, .75, 1, .25, .5, .75, 1, .25, .5, .75, 1});
+}
+
 TEST_CASE("perplexity and bits per byte follow from the loss", "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);

@@ -304,6 +304,14 @@ TEST_CASE("the bounds of Llama 3's rotary embeddings are settings", "[train]") {
         RopeOptions{.scaling = RopeScaling::linear, .factor = 8});
 }
 
+TEST_CASE("whole characters need a tokenizer that is learned from bytes", "[train]") {
+  TrainConfig config;
+  config.whole_characters = true;
+  CHECK(refusal("tokenizer", "bpe", config).empty());
+  CHECK(refusal("tokenizer", "char", config) ==
+        "whole_characters: needs tokenizer = bpe, got 'char'");
+}
+
 TEST_CASE("repeated tokens need a block for two copies and packed batches", "[train]") {
   TrainConfig config;
   config.repeat_share = 0.5;

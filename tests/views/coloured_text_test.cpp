@@ -1,5 +1,6 @@
 #include "headlight/views/text/coloured_text.h"
 
+#include <cmath>
 #include <limits>
 
 #include "support/tensors.h"
@@ -31,6 +32,25 @@ TEST_CASE("a text needs a value for each token", "[views]") {
                     coloured_text_html({.texts = {{.tokens = {"a", "b"}, .values = {1}}}});
                   }),
                   {"values: expected 2 numbers", "got 1"}));
+}
+
+TEST_CASE("tokens of one character are joined with the value furthest from 0", "[views]") {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<TokenCell> cells{{0, 1, "a"}, {1, 4, "말"}, {4, 6, "했"}};
+  const ColouredText whole =
+      merged_text({.label = "neuron",
+                   .tokens = {" a", "<0xEB>", "<0xA7>", "<0x90>", "<0xED><0x96>", "<0x88>"},
+                   .values = {1, 2, none, -3, none, none},
+                   .marked = 3},
+                  cells);
+  CHECK(whole.label == "neuron");
+  CHECK(whole.tokens == std::vector<std::string>{" a", "말", "했"});
+  CHECK(whole.values[0] == 1);
+  CHECK(whole.values[1] == -3);
+  CHECK(std::isnan(whole.values[2]));
+  CHECK(whole.marked == 1);
+  CHECK(has_parts(error_of([&] { merged_text({.tokens = {"a"}, .values = {1}}, cells); }),
+                  {"cells", "1 tokens", "got 6"}));
 }
 
 }  // namespace coloured_text_test

@@ -151,14 +151,6 @@ save_pictures() {
   cut -d, -f2 "$work/saved.txt" | base64 -d >"$pictures/saved_$1.png"
 }
 
-sends_nothing() {
-  expect 'the page loads nothing from elsewhere' \
-    "performance.getEntriesByType('resource').filter(({name}) => !name.startsWith('blob:')).length" 0
-  js "(() => { window.refused = ''; addEventListener('securitypolicyviolation', ({violatedDirective}) => { window.refused = violatedDirective; });
-    fetch('http://127.0.0.1/').catch(() => {}); })()" >/dev/null
-  wait_for "window.refused === 'connect-src'"
-}
-
 # opens_with_problem FILE TEXT: opens a page that cannot work, and checks its line.
 opens_with_problem() {
   load "file://$1"

@@ -185,3 +185,11 @@ train_small() {
   "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 --block_size 64 \
     --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
 }
+# sends_nothing: checks that a page of one file has loaded nothing, and that its policy forbids requests.
+sends_nothing() {
+  expect 'the page loads nothing from elsewhere' \
+    "performance.getEntriesByType('resource').filter(({name}) => !name.startsWith('blob:')).length" 0
+  js "(() => { window.refused = ''; addEventListener('securitypolicyviolation', ({violatedDirective}) => { window.refused = violatedDirective; });
+    fetch('http://127.0.0.1/').catch(() => {}); })()" >/dev/null
+  wait_for "window.refused === 'connect-src'"
+}

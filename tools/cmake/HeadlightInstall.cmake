@@ -7,15 +7,28 @@ install(TARGETS headlight_cli COMPONENT runtime)
 if(TARGET headlight_mpi)
   install(TARGETS headlight_mpi LIBRARY DESTINATION ${plug_in_folder} COMPONENT mpi)
 endif()
-install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT runtime)
-install(FILES data/README.md data/toy.txt data/toy.annotations.jsonl
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/data COMPONENT runtime)
-# The WebAssembly build beside this one, for `headlight page`. It is the same for every machine.
-set(page_engine ${CMAKE_CURRENT_BINARY_DIR}/../wasm)
-install(FILES ${page_engine}/headlight.js ${page_engine}/headlight.wasm.gz
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/page COMPONENT runtime OPTIONAL)
+# The WebAssembly program of `headlight page`. It is the same for every machine.
+set(HEADLIGHT_PAGE_ENGINE ${CMAKE_CURRENT_SOURCE_DIR}/build/wasm
+    CACHE PATH "Folder with headlight.js and headlight.wasm.gz (preset wasm), which packages carry")
+if(NOT EXISTS ${HEADLIGHT_PAGE_ENGINE}/headlight.wasm.gz)
+  message(STATUS "No WebAssembly program in ${HEADLIGHT_PAGE_ENGINE}: what is installed or packaged now lacks "
+                 "it, and its `headlight page` needs --engine. Build it first, in five minutes on two cores: "
+                 "cmake --preset wasm && cmake --build --preset wasm")
+endif()
+# Installs presets, texts and the WebAssembly program, if it is built, into share/headlight below a folder.
+function(headlight_install_data folder component)
+  set(share ${folder}/headlight)
+  install(DIRECTORY configs DESTINATION ${share} COMPONENT ${component})
+  install(DIRECTORY data/ DESTINATION ${share}/data COMPONENT ${component})
+  install(FILES ${HEADLIGHT_PAGE_ENGINE}/headlight.js ${HEADLIGHT_PAGE_ENGINE}/headlight.wasm.gz
+          DESTINATION ${share}/page COMPONENT ${component} OPTIONAL)
+endfunction()
+headlight_install_data(${CMAKE_INSTALL_DATADIR} runtime)
+if(SKBUILD)
+  headlight_install_data(headlight/share python)  # where the program of the Python package finds them
+endif()
 # Pages keep their folders, so that their relative links hold.
-file(GLOB_RECURSE pages RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md docs/*.ipynb docs/*.svg
+file(GLOB_RECURSE pages RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md docs/*.html docs/*.ipynb docs/*.svg
      docs/examples/*.cpp docs/examples/*.txt
      src/*.md src/*.png src/*.svg tests/*.md tests/consumer/*.cpp tools/*.md tools/*.svg)
 foreach(page ${pages} README.md CHANGELOG.md CONTRIBUTING.md LICENSE data/README.md)

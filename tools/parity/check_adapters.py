@@ -7,11 +7,17 @@ usage: check_adapters.py PATH_OF_HEADLIGHT
 - Three steps of plain SGD on conversations give the same adapter in Headlight and in PEFT, where the marks
   of TRL's training templates choose the learned tokens.
 - PEFT opens the adapters that Headlight trains, with the logits of `headlight export`.
+- llama.cpp computes PEFT's numbers with an adapter that Headlight exports as GGUF, and so does Headlight with a
+  file of the names and the order of rows that llama.cpp's converter writes.
 
-Exit code 1 when a comparison fails. Needs peft beside the packages of check_hf.py.
+Exit code 1 when a comparison fails. Needs peft beside the packages of check_hf.py. The last comparison needs gguf
+and xllamacpp (made with 2026.10.11549), and is left out without the latter.
 """
 
+import importlib.util
 import json
+import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -29,6 +35,7 @@ from check_hf import Headlight, Table, lively, save_with_tokenizer
 WEIGHT_LIMIT = 2e-6
 STEP_LIMIT = 2e-6
 LOGIT_LIMIT = 1e-5
+LLAMA_LIMIT = 1e-4
 RATE = 0.5
 
 SIZES = dict(max_position_embeddings=128, hidden_size=32, intermediate_size=40, num_hidden_layers=2,
@@ -143,6 +150,71 @@ def check_training(table, program, base: Path, config, modules, targets, tokeniz
                   LOGIT_LIMIT)
 
 
+# Names of matrices in GGUF files, by their names in PEFT's.
+GGUF_NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+              "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+              "mlp.down_proj": "ffn_down"}
+
+
+def write_as_llama_cpp(adapter: Path, config, out: Path) -> None:
+    """Writes an adapter of PEFT as GGUF. Like the matrices of a Llama, rows of q and k alternate between the halves of
+    a head."""
+    import gguf
+
+    writer = gguf.GGUFWriter(out, "llama")
+    writer.add_type(gguf.GGUFType.ADAPTER)
+    writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
+    writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, 5.0)
+    heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
+    for name, tensor in safetensors.torch.load_file(adapter / "adapter_model.safetensors").items():
+        layer, module, side = re.search(r"layers\.(\d+)\.(.*)\.lora_([AB])", name).groups()
+        side = side.lower()
+        part = GGUF_NAMES[module]
+        if side == "b" and part in heads:
+            tensor = tensor.reshape(heads[part], 2, -1, tensor.shape[1]).swapaxes(1, 2).reshape(tensor.shape)
+        writer.add_tensor(f"blk.{layer}.{part}.weight.lora_{side}", tensor.float().contiguous().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def check_llama_cpp(table, program, tokenizer) -> None:
+    from llama_server import LlamaCpp
+
+    config = LlamaConfig(vocab_size=len(tokenizer), **GROUPED)
+    base = save_with_tokenizer(program.folder / "llama-base", lively(config), program.folder / "chatml")
+    torch.manual_seed(7)
+    model = get_peft_model(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32),
+                           lora_config(config, "all-linear", init_lora_weights=False)).eval()
+    model.peft_config["default"].base_model_name_or_path = str(base)
+    adapter = program.folder / "llama-adapter"
+    model.save_pretrained(adapter)
+    whole, ours, theirs = (program.folder / f"llama-{name}.gguf" for name in ("base", "ours", "theirs"))
+    program.run("export", base, "--to", "gguf", "--type", "f32", "--out", whole)
+    program.run("export", adapter, "--to", "gguf", "--adapter", "--out", ours)
+    write_as_llama_cpp(adapter, config, theirs)
+    prompt = [5, 17, 100, 42, 9, 63]
+    with torch.no_grad():
+        expected = model(torch.tensor([prompt])).logits[0, -1].log_softmax(0)
+        with model.disable_adapter():
+            plain = model(torch.tensor([prompt])).logits[0, -1].log_softmax(0)
+    assert (expected - plain).abs().max() > 100 * LLAMA_LIMIT
+    for what, file in (("Headlight's", ours), ("one of llama.cpp's form", theirs)):
+        found = torch.tensor(LlamaCpp(whole, file).log_probabilities(prompt, len(tokenizer)))
+        table.add(f"adapters as GGUF in llama.cpp, {what}: log probabilities", (found - expected).abs().max(), LLAMA_LIMIT)
+    merged = program.folder / "llama-merged"
+    for what, file, options in (("Headlight's", ours, ["--base", base]),
+                                ("one of llama.cpp's form", theirs, ["--base", base]),
+                                ("one of llama.cpp's form on a GGUF file", theirs, ["--base", whole])):
+        program.run("export", file, *options, "--to", "hf", "--out", merged)
+        other = AutoModelForCausalLM.from_pretrained(merged, dtype=torch.float32).eval()
+        with torch.no_grad():
+            found = other(torch.tensor([prompt])).logits[0, -1].log_softmax(0)
+        table.add(f"adapters as GGUF in Headlight, {what}: log probabilities", (found - expected).abs().max(), LOGIT_LIMIT)
+        shutil.rmtree(merged)
+
+
 def main() -> int:
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
@@ -160,6 +232,8 @@ def main() -> int:
             check_reading(table, program, base, config, modules, program.folder / "chatml")
             if targets:
                 check_training(table, program, base, config, modules, targets, tokenizer)
+        if importlib.util.find_spec("xllamacpp"):
+            check_llama_cpp(table, program, tokenizer)
         return 1 if table.show() else 0
 
 

@@ -4,7 +4,7 @@
 usage: check_chat_tokens.py PATH_OF_HEADLIGHT [--seed N]
        check_chat_tokens.py --write       (tests/formats/chat_templates/tokens.json)
 
-Draws tokenizers of every kind of tokenizer_kinds.py, with special tokens that take white space along, stand alone or are
+Draws tokenizers of every kind of tokenizer_kinds.py and Unigram tokenizers, with special tokens that take white space along, stand alone or are
 looked for in normalized text. For each of four templates, `headlight tokenizer show --template` must give the ids of
 apply_chat_template(tokenize=True), and learn those after the prompt.
 Names of special tokens in messages are left out: Headlight reads them as text. Exit code 1 when a comparison fails.
@@ -38,10 +38,38 @@ TEMPLATES = {
     "words": "{% for m in messages %}{{ m.role ~ ':' ~ m.content ~ '<|im_end|>' }}{% endfor %}"
              "{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}",
 }
+UNIGRAMS = {"Unigram": False, "Unigram, bytes": True}
 NAMES = ["<|im_start|>", "<|im_end|>", "<|user|>", "<|assistant|>", "<|end|>", "[INST]", "[/INST]"]
 FLAGS = ["lstrip", "rstrip", "single_word", "normalized"]
 TEXTS = ["Is the key here?", "  They're  there.\n", "\n\nAt last:\n    the end", "e\u0301\u1112\u1161\u11ab \u212b", "42 keys\t\n",
          "Été \ud55c\uae00 \U0001f917\u2581x", "a", "upon a time ", "Once", "x\u200by 1234"]
+
+
+def unigram(byte_fallback: bool) -> dict:
+    """A Unigram tokenizer.json with the steps and keys that Headlight writes for a tokenizer.model: the rules without
+    a charsmap, a mark before the text and marks for blanks."""
+    mark = tokenizer_kinds.MARK
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.Unigram())
+    tokenizer.normalizer = tokenizers.normalizers.Sequence(
+        [tokenizers.normalizers.Prepend(mark), tokenizers.normalizers.Replace(" ", mark)])
+    special = ["<unk>", "<s>", "</s>"] + tokenizer_kinds.BYTES * byte_fallback
+    trainer = tokenizers.trainers.UnigramTrainer(vocab_size=400, special_tokens=special, unk_token="<unk>",
+                                                 show_progress=False)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(replacement=mark)
+    tokenizer.train_from_iterator(CORPUS.splitlines(keepends=True), trainer)
+    made = json.loads(tokenizer.to_str())
+    made["pre_tokenizer"] = None
+    made["model"]["byte_fallback"] = byte_fallback
+    made["added_tokens"] = made["added_tokens"][:3]
+    made["normalizer"]["sentencepiece"] = {"prefix": True, "single_blanks": False, "user_defined": [], "unused": []}
+    made["decoder"] = json.loads(tokenizer_kinds.KINDS["Llama 2"](CORPUS).to_str())["decoder"]
+    return made
+
+
+def made_tokenizer(kind: str) -> dict:
+    if kind in UNIGRAMS:
+        return unigram(UNIGRAMS[kind])
+    return json.loads(tokenizer_kinds.KINDS[kind](CORPUS).to_str())
 
 
 def drawn_tokens(draw: random.Random) -> list[dict]:
@@ -56,8 +84,9 @@ def drawn_tokens(draw: random.Random) -> list[dict]:
 def with_tokens(tokenizer: dict, tokens: list[dict]) -> dict:
     """A tokenizer.json with more added tokens."""
     made = json.loads(json.dumps(tokenizer))
-    vocab = made["model"]["vocab"]
-    known = [token["content"] for token in made["added_tokens"]] + list(vocab)
+    vocab = made["model"]["vocab"]  # of Unigram: pieces with scores
+    pieces = [entry if isinstance(entry, str) else entry[0] for entry in vocab]
+    known = [token["content"] for token in made["added_tokens"]] + pieces
     count = len(set(known))
     for token in tokens:
         if token["content"] not in known:
@@ -109,8 +138,10 @@ def shown(program: str, folder: Path, chat: list[dict]) -> dict | None:
 
 def compare(program: str, kind: str, draw: random.Random, show: bool) -> tuple[int, int]:
     """Returns the numbers of comparisons and of differences."""
-    tokenizer = json.loads(tokenizer_kinds.KINDS[kind](CORPUS).to_str())
-    tokenizer = with_tokens(tokenizer, drawn_tokens(draw))
+    tokens = drawn_tokens(draw)
+    for token in tokens if kind in UNIGRAMS else []:
+        token["normalized"] = False  # Headlight's files of a tokenizer.model have no such token
+    tokenizer = with_tokens(made_tokenizer(kind), tokens)
     count = wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -157,7 +188,7 @@ def main() -> None:
         return
     tokenizer_kinds.VOCABULARY = 400
     failed = False
-    for kind in tokenizer_kinds.KINDS:
+    for kind in [*tokenizer_kinds.KINDS, *UNIGRAMS]:
         count, wrong = compare(options.program, kind, random.Random(f"{options.seed} {kind}"), options.show)
         failed = failed or wrong > 0
         print(row(f"chat tokens, {kind}, seed {options.seed}", count, wrong, 0, wrong == 0))

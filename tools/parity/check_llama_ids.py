@@ -14,13 +14,12 @@ import json
 import subprocess
 import sys
 import tempfile
-import urllib.request
 from pathlib import Path
 
 import gguf
-import xllamacpp
 from check_gguf_tokenizer import write
 from check_tokenizer import ROOT
+from llama_server import LlamaCpp
 from table import row
 from tokenizer_kinds import KINDS
 from tokenizers import Tokenizer
@@ -75,21 +74,6 @@ CASES = {
     "normalized": made("Llama 2", ("<tool>", False, {"normalized": True})),
     "blanks": phi3(),
 }
-
-
-class LlamaCpp:
-    def __init__(self, path):
-        params = xllamacpp.CommonParams()
-        params.model.path, params.n_ctx, params.n_parallel = str(path), 64, 1
-        params.cpuparams.n_threads, params.port, params.verbosity = 1, 0, 0
-        params.warmup = params.fit_params = False
-        self.server = xllamacpp.Server(params)
-
-    def ids(self, text):
-        body = json.dumps({"content": text, "add_special": False, "parse_special": True}).encode()
-        request = urllib.request.Request(self.server.listening_address + "/tokenize", body,
-                                         {"Content-Type": "application/json"})
-        return json.load(urllib.request.urlopen(request, timeout=60))["tokens"]
 
 
 def export(program, source, out):

@@ -4,8 +4,10 @@
 usage: check_points.py PROGRAM [FAMILY ...]
 
 A TransformerBridge opens each model of family_models.py and cases_families.py, whose weights are drawn. All
-points that both programs have must hold the same values under the same names, in the same units. Needs
-transformer-lens 4 beside what make_fixtures.py needs, and no network. Exit code 1 when a comparison fails.
+points that both programs have must hold the same values under the same names, in the same units. The models
+of REFUSED, which the bridge does not open, are compared with hooks on the modules of transformers. Needs
+transformer-lens 4 beside what make_fixtures.py needs, and no network. Exit code 1 when a comparison fails,
+and when the bridge refuses another model.
 """
 
 import logging
@@ -29,8 +31,13 @@ from table import row
 LIMIT = 2e-5  # relative to the largest entry
 SIZES = {"vocab_size": 280, "max_position_embeddings": 16, "num_hidden_layers": 3, "intermediate_size": 40}
 IDS = [3, 17, 5, 9, 3, 11, 2]
-# Values of TransformerBridge that are not those of the model of transformers, by model_type.
-OTHER = {"gpt_neo": ("hook_result", "hook_attn_scores"), "gpt_neox": ("hook_rot_q", "hook_rot_k")}
+# Values of TransformerBridge that are not those of the model of transformers, by model_type: without
+# hook_result, its hook_attn_scores holds the pattern.
+OTHER = {"gpt_neo": ("hook_result", "hook_attn_scores"), "gpt_neox": ("hook_rot_q", "hook_rot_k"),
+         "nanochat": ("hook_result", "hook_attn_scores"), "opt": ("hook_result", "hook_attn_scores")}
+# Models that TransformerLens 4.3 does not open.
+REFUSED = ("helium", "helium, biases", "gpt_neox, whole heads, no biases in attention",
+           "phi, quarter of each head, norms of queries and keys")
 
 
 def sizes_of(heads: int = 4, key_heads: int | None = None) -> dict:
@@ -79,26 +86,58 @@ def cached(program: str, folder: str) -> dict[str, numpy.ndarray]:
     return {name.removesuffix("/0"): arrays[name] for name in arrays.files if "hook" in name or name == "logits"}
 
 
-def compare(program: str, config) -> dict[str, float]:
+def of_transformer_lens(folder: str, model_type: str) -> dict[str, torch.Tensor]:
+    """Returns the points of a TransformerBridge, and the logits, by name."""
+    bridge = lens.open_bridge(folder, model_type)
+    with torch.no_grad():
+        logits, cache = bridge.run_with_cache(torch.tensor([IDS]))
+    return {**cache, "logits": logits}
+
+
+def of_transformers(folder: str) -> dict[str, torch.Tensor]:
+    """Returns inputs and outputs of the modules of transformers under TransformerLens's names."""
+    model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
+    found = {}
+
+    def first(values) -> torch.Tensor:
+        return values[0] if isinstance(values, tuple) else values
+
+    def keep(name: str):
+        return lambda module, inputs, output: found.update({name: first(output)})
+
+    def keep_input(name: str, heads: int | None = None):
+        return lambda module, inputs: found.update({name: inputs[0].unflatten(-1, (heads, -1)) if heads else inputs[0]})
+
+    layers = next(module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
+    for number, layer in enumerate(layers):
+        block = f"blocks.{number}."
+        layer.register_forward_pre_hook(keep_input(block + "hook_resid_pre"))
+        layer.register_forward_hook(keep(block + "hook_resid_post"))
+        layer.mlp.register_forward_hook(keep(block + "hook_mlp_out"))
+        attention = layer.attention if hasattr(layer, "attention") else layer.self_attn
+        attention.register_forward_hook(keep(block + "hook_attn_out"))
+        last = attention.o_proj if hasattr(attention, "o_proj") else attention.dense
+        last.register_forward_pre_hook(keep_input(block + "attn.hook_z", model.config.num_attention_heads))
+    with torch.no_grad():
+        output = model(torch.tensor([IDS]), output_attentions=True)
+    patterns = {f"blocks.{number}.attn.hook_pattern": values for number, values in enumerate(output.attentions)}
+    return {**found, **patterns, "logits": output.logits}
+
+
+def only_sequence(values: torch.Tensor) -> torch.Tensor:
+    """Returns the values of the batch's only sequence; OPT's MLP has no axis for the batch."""
+    return values[0] if len(values) == 1 else values
+
+
+def compare(program: str, name: str, config) -> dict[str, float]:
     """Returns the distance of every shared point, by its name."""
     with tempfile.TemporaryDirectory() as folder:
         save_model(config, folder)
-        try:
-            bridge = lens.open_bridge(folder, config.model_type)
-        except (AssertionError, RuntimeError, ValueError) as error:
-            print(f"{config.model_type}: TransformerLens does not open it: {str(error)[:120]}", file=sys.stderr)
-            return {}
-        with torch.no_grad():
-            logits, cache = bridge.run_with_cache(torch.tensor([IDS]))
+        theirs = of_transformers(folder) if name in REFUSED else of_transformer_lens(folder, config.model_type)
         found = cached(program, folder)
-    errors = {}
-    for name, values in found.items():
-        if name.endswith(OTHER.get(config.model_type, ())):
-            continue
-        theirs = logits if name == "logits" else cache[name] if name in cache else None
-        if theirs is not None:
-            errors[name] = lens.distance(theirs[0].float(), torch.from_numpy(values))
-    return errors
+    return {point: lens.distance(only_sequence(theirs[point]).float(), torch.from_numpy(values))
+            for point, values in found.items()
+            if point in theirs and not point.endswith(OTHER.get(config.model_type, ()))}
 
 
 def main() -> int:
@@ -110,10 +149,15 @@ def main() -> int:
     for name, config in configurations().items():
         if wanted and config.model_type not in wanted:
             continue
-        errors = compare(program, config)
-        worst = max(errors.values(), default=0.0)
+        try:
+            errors = compare(program, name, config)
+        except (AssertionError, RuntimeError, ValueError) as error:
+            print(f"{name}: {str(error)[:300] or 'a failed assertion'}", file=sys.stderr)
+            errors = {}
+        worst = max(errors.values(), default=torch.inf)  # without a point nothing is compared
         failed = failed or worst > LIMIT
-        print(row(f"TransformerLens: {name}", len(errors), worst, LIMIT, worst <= LIMIT))
+        other = "transformers" if name in REFUSED else "TransformerLens"
+        print(row(f"{other}: {name}", len(errors), worst, LIMIT, worst <= LIMIT), flush=True)
         for point, error in errors.items():
             if error > LIMIT:
                 print(f"{name}: {point} differs by {error:.2g} of its largest entry")

@@ -29,6 +29,7 @@ from table import row
 
 FROZEN = Path(__file__).parents[2] / "tests/parity/fixtures/points.safetensors"
 LIMIT = 1e-5  # relative to the largest entry
+WITHOUT_RESULT = ("gpt_neo", "nanochat", "opt")
 # Points without a hook in the bridge. GPT-Neo's hook_attn_scores holds the pattern.
 MISSING = {"gpt_neo": ("hook_result", "hook_attn_scores"), "gpt_neox": ("hook_rot_q", "hook_rot_k")}
 
@@ -72,9 +73,10 @@ def save_tokenizer(config, folder: str) -> None:
 
 
 def open_bridge(folder: str, model_type: str) -> TransformerBridge:
+    """Opens a model; WITHOUT_RESULT lists the types whose bridge computes no hook_result."""
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     bridge = TransformerBridge.boot_transformers(folder, dtype=torch.float32, tokenizer=tokenizer, device="cpu")
-    if model_type != "gpt_neo":  # GPT-Neo's attention has no hook_result
+    if model_type not in WITHOUT_RESULT:
         bridge.set_use_attn_result(True)
     return bridge
 

@@ -55,8 +55,8 @@ TokenDataset stream_dataset(TokenSequence ids);
 // Makes one long stream; the stream and its windows begin with ends.window_begin().
 TokenDataset stream_dataset(TokenSequence ids, const DocumentEnds& ends);
 
-// Puts the ends around the ids of every document. Drops documents without tokens. Throws Error if
-// none is left.
+// Puts the ends around the ids of every document, unless they are there. Drops documents without
+// other tokens. Throws Error if none is left.
 TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
                               const DocumentEnds& ends);
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/files/unfinished.h"
+
 namespace headlight {
 
 // A directory that appears complete or not at all. It is filled under a temporary name and gets a
@@ -18,13 +20,8 @@ class AtomicDirectory {
   // Error if `target` (PARENT/NAME) exists and must be new, or if PARENT does not exist.
   explicit AtomicDirectory(const std::filesystem::path& target,
                            Target condition = Target::must_be_new);
-  // Removes the temporary directory, unless commit() has renamed it.
-  ~AtomicDirectory();
-  AtomicDirectory(const AtomicDirectory&) = delete;
-  AtomicDirectory& operator=(const AtomicDirectory&) = delete;
-
   // Returns the directory to write into. After commit() this path no longer exists.
-  const std::filesystem::path& path() const { return temporary_; }
+  const std::filesystem::path& path() const { return temporary_.path(); }
   // Writes the manifest, if any, and flushes every file and folder to the disk. Throws Error if a
   // step fails, and for content that is neither a regular file nor a folder.
   void seal();
@@ -37,7 +34,7 @@ class AtomicDirectory {
 
  private:
   std::filesystem::path target_;
-  std::filesystem::path temporary_;
+  Unfinished temporary_;
   bool has_manifest_;
   bool sealed_ = false;
   bool committed_ = false;

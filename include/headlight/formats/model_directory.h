@@ -83,9 +83,12 @@ std::filesystem::path find_model_directory(const std::filesystem::path& path);
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json and
 // tokenizer_config.json into an existing directory. For a model other than Gpt, config.json holds
 // only the type, vocabulary size and context length. Its tensors are the parameters and buffers
-// under their own names. `floats` is the type of float32 weights in the file.
-void write_model_files(const std::filesystem::path& directory, const LanguageModel& model,
-                       const Tokenizer& tokenizer, StoredFloats floats = StoredFloats::float32);
+// under their own names. `floats` is the type of float32 weights in the file. Calls `progress` with
+// the written share of the tensors.
+void write_model_files(
+    const std::filesystem::path& directory, const LanguageModel& model, const Tokenizer& tokenizer,
+    StoredFloats floats = StoredFloats::float32,
+    const std::function<void(double share)>& progress = [](double) {});
 
 // Returns one line if transformers reads another tokenizer from the files of write_model_files();
 // "" otherwise.

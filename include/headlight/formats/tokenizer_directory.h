@@ -22,9 +22,11 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
 
 // Opens the tokenizer that a user names: a tokenizer.json, a tokenizer.model, nanoGPT's meta.pkl,
 // llm.c's gpt2_tokenizer.bin, a folder with one of them or with the files of load_tokenizer(), a
-// run directory (its best checkpoint, else its latest), a GGUF file or another program's
-// checkpoint. Throws Error naming the path.
-std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
+// run directory (its best checkpoint, else its latest), a GGUF file, another program's checkpoint,
+// or an adapter with the tokenizer of its base model; see load_tokenizer(). Throws Error naming the
+// path.
+std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path,
+                                          const std::filesystem::path& base = {});
 
 // Throws Error if `directory` is a model or a run, whose tokenizer must not change.
 void require_no_model(const std::filesystem::path& directory);

@@ -32,8 +32,9 @@ const std::vector<VerdictRule>& verdict_rules();
 struct Verdict {
   std::string_view name;     // "previous_token"
   std::string_view measure;  // name of the deciding score
-  double score = 0;          // its value; for "mixed": the best score of ranks 0 and 1
-  std::string_view leans;    // for "mixed": name of the rule with that score
+  // Its value; for "mixed": the best score of ranks 0 and 1 that exceeds that of uniform attention.
+  double score = 0;
+  std::string_view leans;  // for "mixed": name of the rule with that score; "": there is none
   // 95 % interval of `score` for more of the same text: the bootstrap's with at least
   // kEnoughDocuments documents, else at least Hoeffding's, bounded_mean().
   Interval range = {};

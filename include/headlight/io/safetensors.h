@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -18,9 +19,11 @@ namespace headlight {
 // A usable name is 1 to 1024 bytes of UTF-8 without control characters. It must not start with '/'
 // or have a part "..", because it becomes a file name inside an .npz archive.
 // Throws Error for an unusable or repeated name, an undefined tensor and a failed write.
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}},
-                       StoredFloats floats = StoredFloats::float32);
+void write_safetensors(
+    const std::filesystem::path& path, const NamedTensors& tensors,
+    const std::map<std::string, std::string>& metadata = {{"format", "pt"}},
+    StoredFloats floats = StoredFloats::float32,
+    const std::function<void(double share)>& progress = [](double) {});
 
 // Reads every tensor, in the order of the data. F16 becomes float32; I64, I16, I8 and U8 become
 // int32. Checks the whole header before allocating memory for tensors.

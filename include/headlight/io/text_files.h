@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ struct TextFile {
   std::shared_ptr<const std::string> held = nullptr;
   // Files beside it to evaluate on, for example the val.bin of a nanoGPT folder.
   std::vector<std::string> validation_paths = {};
+  // Called with numbers of bytes whose texts have been used, while the file is read.
+  std::function<void(Index bytes)> on_read = {};
 
   bool is_standard_input() const { return path == kStandardInput; }
   // The path, or "standard input".
@@ -44,6 +47,11 @@ struct TextFile {
 std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
                                       std::string_view token_file = kTrainFile,
                                       std::vector<std::string>* warnings = nullptr);
+
+// Lets texts report the read share of their bytes, 0 to 1, each time all are read. Does nothing if
+// a size is unknown.
+void report_reading(std::vector<TextFile>& files,
+                    const std::function<void(double share)>& progress);
 
 // A name and the weight after its last colon, as in "books/*.txt:2.5".
 struct WeightedName {

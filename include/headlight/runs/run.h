@@ -48,6 +48,9 @@ struct RollbackMetrics {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
+  // Called while the training text is read, with the share of its bytes, 0 to 1; from 0 again if it
+  // is read a second time.
+  virtual void on_reading(double) {}
   virtual void on_start(const RunPlan&) {}
   virtual void on_step(const StepMetrics&) {}
   virtual void on_evaluation(const EvaluationMetrics&) {}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@ namespace headlight {
 struct BpeTrainerOptions {
   Index vocab_size = 30000;  // includes special tokens and the 256 bytes
   Index min_frequency = 0;   // rarer pairs are not merged; 0 means 1
+  // Makes every character of the text a token before other pairs are merged, so that no token of
+  // the text is a part of a character. finish() throws Error if the vocabulary cannot hold them.
+  bool whole_characters = false;
   // Special tokens in the order of their ids; must include <|endoftext|>.
   std::vector<std::string> special_tokens{std::string(kEndOfTextName)};
 
@@ -50,8 +54,8 @@ class BpeTrainer {
   void feed_lines(std::string_view text);
 
   // Returns the vocabulary learned from all texts; fewer than vocab_size tokens if no pairs are
-  // left. The trainer is then empty again.
-  BpeVocabulary finish();
+  // left. The trainer is then empty again. Calls `progress` with the share of learned tokens.
+  BpeVocabulary finish(const std::function<void(double share)>& progress = [](double) {});
 
  private:
   struct Counters;

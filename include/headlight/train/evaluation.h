@@ -31,6 +31,7 @@ struct EvaluationOptions {
   // Processes that share the work of evaluate(). All must call it, and all get the same result,
   // whose bits do not depend on their number.
   Processes* processes = nullptr;
+  std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
 // Returns the model's loss on a dataset, counting each target once, without dropout or gradients.

@@ -76,6 +76,7 @@ struct TrainConfig {
   std::string special_tokens = "off";
   std::string tokenizer = "char";  // name of a NewTokenizer, or a path
   Index vocab_size = 0;
+  bool whole_characters = false;
   std::string learn = "assistant";
   std::string chat_template;
   std::string batching = "packed";

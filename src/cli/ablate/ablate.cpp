@@ -13,7 +13,6 @@
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/head_score_file.h"
 #include "headlight/io/text_dataset.h"
@@ -107,9 +106,6 @@ AblationOptions ablation_options(const Options& options) {
   result.bootstrap.resamples = count_option(options, "resamples", 1, kMostSamples);
   result.bootstrap.seed = seed_option(options);
   result.processes = &all_processes();
-  if (options.given("scatter")) {
-    output_file(options, "scatter", ".svg");  // rejects invalid names before the work
-  }
   return result;
 }
 
@@ -239,14 +235,14 @@ void show_heads(const Options& options, const LoadedModel& loaded, const TokenDa
     return;
   }
   const std::vector<ResultGrid> grids = ablation_grids(result, ablation.metric);
-  files.write(grids, [&] { return page_of(result, ablation.metric, grids); });
+  files.write(
+      grids, [&] { return page_of(result, ablation.metric, grids); },
+      [&] {
+        return scatter_plot_svg(
+            score_scatter(scores, options.text("score"), result.heads, ablation.metric));
+      });
   std::cout << (options.json() ? json_line(json_of(result, ablation))
                                : text_of(result, ablation.metric));
-  if (options.given("scatter")) {
-    write_file(output_file(options, "scatter", ".svg"),
-               scatter_plot_svg(
-                   score_scatter(scores, options.text("score"), result.heads, ablation.metric)));
-  }
 }
 
 void ablate_command(const Options& options) {

@@ -1,6 +1,7 @@
 #include "headlight/ops/attention.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
+#include "cli/terminal/progress.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/nn/recorder.h"
@@ -100,7 +101,10 @@ BenchReport bench_attention(const BenchTask& task) {
                   "forward of the whole model, ms") +
       fmt::format("{:>7} | {:>10} {:>10} {:>10} {:>8} | {:>10} {:>10} {:>8}\n", "T", "forward",
                   "backward", "recorded", "ratio", "plain", "recorded", "ratio");
+  const auto progress = progress_bar("attention");
+  double done = 0;
   for (const Index length : lengths) {
+    progress(done++ / static_cast<double>(lengths.size()));
     Row row{.length = length};
     measure_op(config, precision, row);
     measure_model(model, precision, row);

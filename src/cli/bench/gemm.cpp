@@ -1,5 +1,6 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
+#include "cli/terminal/progress.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/tensor/random.h"
 #include "ops/matrix.h"
@@ -84,7 +85,11 @@ BenchReport bench_gemm(const BenchTask& task) {
                             "m", "n", "k", "ms", "GFLOP/s", "times");
   double step_seconds = 0;
   double step_flops = 0;
-  for (const Product& product : products_of(task)) {
+  const std::vector<Product> products = products_of(task);
+  const auto progress = progress_bar("products");
+  double done = 0;
+  for (const Product& product : products) {
+    progress(done++ / static_cast<double>(products.size()));
     const double seconds = seconds_of(product);
     add_row(report, product, seconds);
     step_seconds += static_cast<double>(product.count) * seconds;

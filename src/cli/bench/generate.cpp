@@ -2,6 +2,8 @@
 #include "cli/bench/tools.h"
 #include "cli/terminal/decoding_options.h"
 #include "cli/terminal/log.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/base/memory.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/generate/decoder.h"
@@ -27,8 +29,10 @@ Lengths lengths_of(const Options& options, Index block) {
 
 std::unique_ptr<Gpt> model_of(const BenchTask& task, MatrixForm form) {
   if (task.options.given("model")) {
-    return load_weights(task.options.text("model"), {.matrices = form, .warn = log_warning});
+    return load_weights(task.options.text("model"),
+                        {.base = base_option(task.options), .matrices = form, .warn = log_warning});
   }
+  refuse_options(task.options, {"base"}, "needs --model");
   require_free_memory(4 * static_cast<double>(count_parameters(task.model()).total()),
                       "this model");
   return std::make_unique<Gpt>(task.model(), static_cast<std::uint64_t>(task.config.seed));
@@ -86,8 +90,10 @@ double prompt_flops(const GptConfig& config, Index tokens) {
 std::pair<Spread, Spread> measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
   std::vector<double> tokens;
   std::vector<double> first;
+  const auto progress = progress_bar("generating");
   time_tokens(decoder, lengths);  // warm-up
   for (Index round = 0; round < rounds; ++round) {
+    progress(static_cast<double>(round + 1) / static_cast<double>(rounds + 1));
     const std::vector<double> seconds = time_tokens(decoder, lengths);
     first.push_back(1e3 * seconds.front());
     for (std::size_t i = 1; i < seconds.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "cli/bench/roofline.h"
 #include "cli/bench/tools.h"
 #include "cli/terminal/launched.h"
+#include "cli/terminal/progress.h"
 #include "headlight/base/memory.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/train/trainer.h"
@@ -78,13 +79,17 @@ MeasuredSteps run_steps(const BenchTask& task) {
   Gpt model(task.model(), static_cast<std::uint64_t>(task.config.seed));
   Trainer trainer(task.config, model, dataset, all_processes());
   Batcher batcher(dataset, task.config.batcher());
+  const auto progress = progress_bar("training");
+  const auto all = static_cast<double>(task.warmup + task.steps);
   for (Index step = 0; step < task.warmup; ++step) {
     trainer.step();
+    progress(static_cast<double>(step + 1) / all);
   }
   MeasuredSteps measured;
   const std::size_t before = storage_statistics().system_allocations;
   for (Index step = 0; step < task.steps; ++step) {
     measured.steps.push_back(trainer.step());
+    progress(static_cast<double>(task.warmup + step + 1) / all);
   }
   measured.storage = storage_statistics();
   measured.allocations = static_cast<double>(measured.storage.system_allocations - before) /

@@ -9,6 +9,7 @@
 #include "cli/gradcheck/cases.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "headlight/autograd/gradient_check.h"
 #include "headlight/base/nearest_name.h"
 #include "views/report/json_output.h"
@@ -85,7 +86,10 @@ void add_result(OpReport& report, const GradientCheckResult& result) {
 
 std::vector<OpReport> run_cases(const GradientCases& cases, const GradientCheckOptions& options) {
   std::vector<OpReport> reports;
+  const auto progress = progress_bar("checking gradients");
+  double done = 0;
   for (const GradientCase& one : cases) {
+    progress(done++ / static_cast<double>(cases.size()));
     auto report = std::ranges::find(reports, one.op, &OpReport::op);
     if (report == reports.end()) {
       report = reports.insert(reports.end(), OpReport{.op = one.op});

@@ -10,6 +10,7 @@
 #include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
@@ -280,7 +281,7 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
     return options.given("compare_text") ? static_cast<Index>(documents.size()) - 1 : -1;
   }
   const std::string path = options.text("compare");
-  const LoadedModel other = load_windowed_model(path, options, Attention::any);
+  const LoadedModel other = load_windowed_model(path, options, Attention::any, true);
   recording.heads = heads_option(options, other.model->heads());
   const bool alike = title_of(path) == title_of(options.positional());
   for (AttentionMaps& maps : documents) {
@@ -446,7 +447,8 @@ void attention_command(const Options& options) {
   RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted = files_options(options);
   const std::vector<std::string> texts = read_documents(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
+  const LoadedModel loaded =
+      load_windowed_model(options.positional(), options, Attention::any, true);
   recording.heads = heads_option(options, loaded.model->heads());
   if (options.given("intervene")) {
     intervene(options, loaded);
@@ -470,7 +472,9 @@ void attention_command(const Options& options) {
   }
   auto contents =
       token_circuit_figures(options, loaded, recording.heads, recorded.documents.front().ids);
+  wanted.progress = progress_bar("drawing layers");
   std::ranges::move(attention_files(recorded, documents, wanted), std::back_inserter(contents));
+  wanted.progress = {};
   AttentionTextOptions text{.columns = kTextColumns, .style = wanted.page.style};
   text.own_numbers = options.given("number_format");
   if (wanted.formats.contains("text") && options.given("out")) {

@@ -343,7 +343,8 @@ void heads_command(const Options& options) {
     check_columns(options, {});
   }
   const HeadScoreOptions scoring = score_options(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
+  const LoadedModel loaded =
+      load_windowed_model(options.positional(), options, Attention::any, true);
   intervene(options, loaded);
   const HeadsReport report = make_report(options, scoring, loaded);
   if (!scoring.processes->leads()) {

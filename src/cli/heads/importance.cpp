@@ -5,6 +5,7 @@
 #include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/heads/effects/ablation.h"
@@ -135,9 +136,15 @@ void importance_command(const Options& options) {
   const Index batch_size = count_option(options, "batch_size", 1);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
-  Measures measures{head_importance(*loaded.model, data, {.batch_size = batch_size}), {}};
+  Measures measures{
+      head_importance(*loaded.model, data,
+                      {.batch_size = batch_size, .progress = progress_bar("gradients of heads")}),
+      {}};
   if (!options.given("no_ablation")) {
-    measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
+    measures.effects =
+        ablate_heads(*loaded.model, data,
+                     {.batch_size = batch_size, .progress = progress_bar("ablating heads")})
+            .heads;
   }
   const std::vector<ResultGrid> grids = importance_grids(measures.gates, measures.effects);
   files.write(grids, [&]() -> ResultPage {

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
 #include "headlight/heads/prune.h"
@@ -101,7 +102,9 @@ void require_new_directory(const std::filesystem::path& path) {
 
 double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& data,
                const Options& options) {
-  return evaluate(model, tokenizer, data, {.batch_size = count_option(options, "batch_size", 1)})
+  return evaluate(model, tokenizer, data,
+                  {.batch_size = count_option(options, "batch_size", 1),
+                   .progress = progress_bar("evaluating")})
       .loss;
 }
 
@@ -109,7 +112,8 @@ PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const O
   const auto heads = static_cast<double>(HeadSet::all(loaded.model->heads()).size());
   PrunePlanOptions plan{.ranking = options.chosen<PruneRanking>("by"),
                         .rounds = count_option(options, "rounds", 1),
-                        .batch_size = count_option(options, "batch_size", 1)};
+                        .batch_size = count_option(options, "batch_size", 1),
+                        .progress = progress_bar("choosing heads")};
   if (options.given("keep")) {
     const double keep = part_of(options, "keep", heads);
     require(options.text("keep").ends_with('%') || keep == std::floor(keep),
@@ -142,8 +146,10 @@ void finetune(Gpt& model, const TokenDataset& data, const Options& options, Inde
   config.max_iters = updates;
   config.seed = options.integer("seed");
   Trainer trainer(config, model, data);
+  const auto progress = progress_bar("fine-tuning");
   for (Index i = 0; i < updates; ++i) {
     const StepMetrics metrics = trainer.step();
+    progress(static_cast<double>(i + 1) / static_cast<double>(updates));
     if ((i + 1) % 100 == 0 || i + 1 == updates) {
       log_info("fine-tuning " + std::to_string(i + 1) + "/" + std::to_string(updates) + ": loss " +
                fixed_number(metrics.loss, 4));

@@ -9,7 +9,6 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/heads/circuit/circuit.h"
 #include "headlight/views/plot/circuit_plot.h"
 #include "headlight/views/plot/line_plot.h"
@@ -181,7 +180,8 @@ std::string curve_svg(const CircuitResult& result) {
 void write_files(const ResultFiles& files, const CircuitResult& result, const std::string& note) {
   files.write({.svg = [&] { return circuit_svg(result, "Circuit", circuit_summary(result)); },
                .arrays = [&] { return circuit_arrays(result); },
-               .page = [&] { return circuit_page(result, note); }});
+               .page = [&] { return circuit_page(result, note); },
+               .chart = [&] { return curve_svg(result); }});
 }
 
 void circuit_command(const Options& options) {
@@ -202,9 +202,6 @@ void circuit_command(const Options& options) {
       options, tasks, {result.clean_difference, result.corrupt_difference, result.pairs_done},
       *loaded.tokenizer);
   write_files(files, result, caution + (caution.empty() ? "" : ". ") + differences);
-  if (options.given("curve")) {
-    write_file(output_file(options, "curve", ".svg"), curve_svg(result));
-  }
   std::cout << (options.json() ? json_line(json_of(options, result, tasks))
                                : text_of(result, caution, differences, limit));
 }

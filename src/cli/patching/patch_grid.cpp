@@ -8,7 +8,6 @@
 #include "base/transformed.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/heads/head_set.h"
@@ -44,9 +43,6 @@ PatchGridOptions grid_options(const Options& options) {
   grid.fix_pattern = options.given("qk_fix");
   grid.drop_gradients = options.given("grad_drop");
   require(method == "both" || !options.given("scatter"), "--scatter: needs --method both");
-  if (options.given("scatter")) {
-    output_file(options, "scatter", ".svg");  // rejects invalid names before the work
-  }
   return grid;
 }
 
@@ -264,10 +260,9 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
   const std::vector<ResultGrid> grids = patch_study_grids(
       report, !has_own_metric(tasks) && 2 * report.strength.clear < std::ssize(study.pairs));
-  files.write(grids, [&] { return page_of(report, grids); });
-  if (options.given("scatter")) {
-    write_file(output_file(options, "scatter", ".svg"), scatter_plot_svg(patch_scatter(report)));
-  }
+  files.write(
+      grids, [&] { return page_of(report, grids); },
+      [&] { return scatter_plot_svg(patch_scatter(report)); });
   std::cout << (options.json() ? json_line(json_of(report)) : text_of(report, limit));
 }
 

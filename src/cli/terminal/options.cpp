@@ -58,11 +58,18 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
         "prompt always use Headlight's")
       .choices(kChoiceNames<kernels::Products>);
   choice("log_level", "Lowest level of messages on standard error", kLogLevels, "info");
-  if (info_.positional.find("MODEL") != std::string_view::npos) {
-    value("base", "Base model of an adapter (LoRA), if it has moved or the adapter names none");
-    paths({"base"});
+  const auto takes = [&](std::string_view argument) {
+    return info_.positional.find(argument) != std::string_view::npos;
+  };
+  if (takes("MODEL") || takes("TOKENIZER")) {
+    base();
   }
   group_.clear();
+}
+
+Options& Options::base() {
+  value("base", "Base model of an adapter (LoRA), if it has moved or the adapter names none");
+  return paths({"base"});
 }
 
 Options& Options::add(OptionInfo option) {

@@ -57,6 +57,8 @@ class Options {
     group_ = heading;
     return *this;
   }
+  // Adds --base. Commands with the argument MODEL or TOKENIZER have it already.
+  Options& base();
   // Adds another name for an option.
   Options& alias(const std::string& other_name, const std::string& name) {
     aliases_[other_name] = name;

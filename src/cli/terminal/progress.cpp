@@ -250,7 +250,9 @@ void TrainProgress::on_warning(const std::string& text) {
 
 std::function<void(double)> progress_bar(const std::string& label) {
   return [label, watch = Stopwatch(), bar = std::make_shared<LiveLine>()](double share) {
-    if (bar->is_due()) {
+    if (share >= 1) {
+      bar->clear();
+    } else if (bar->is_due()) {
       const double seconds = watch.seconds();
       const double left = share > 0 ? seconds / share - seconds : 0;
       bar->draw(progress_line(

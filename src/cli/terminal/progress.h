@@ -34,12 +34,17 @@ class LiveLine {
   double drawn_at_ = 0;  // seconds since the start
 };
 
+// Function that shows a share of work, 0 to 1, as a bar on stderr with the remaining time; nothing
+// if stderr is not a terminal. The bar disappears at 1 and with the last copy of the function.
+std::function<void(double share)> progress_bar(const std::string& label);
+
 // Shows a training run on stderr: a live line on a terminal, plain lines otherwise.
 class TrainProgress : public TrainObserver {
  public:
   // Logs `note`, if not empty, before the settings.
   TrainProgress(std::string note, bool logs_evaluations)
       : note_(std::move(note)), logs_evaluations_(logs_evaluations) {}
+  void on_reading(double share) override { show_reading_(share); }
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const EvaluationMetrics& metrics) override;
@@ -59,6 +64,7 @@ class TrainProgress : public TrainObserver {
   std::string loss_curve() const;
   std::string overfitting(const RunResult& result) const;
 
+  std::function<void(double share)> show_reading_ = progress_bar("reading texts");
   std::string note_;
   bool logs_evaluations_;
   Stopwatch watch_;
@@ -74,9 +80,5 @@ class TrainProgress : public TrainObserver {
   ChartValues losses_;
   ChartSeries validation_ = {.mark = 'o', .colour = 1, .points = true};
 };
-
-// Function that shows a share of work, 0 to 1, as a bar on stderr with the remaining time; nothing
-// if stderr is not a terminal. The bar disappears with the last copy of the function.
-std::function<void(double share)> progress_bar(const std::string& label);
 
 }  // namespace headlight::cli

@@ -2,6 +2,7 @@
 
 #include "cli/terminal/log.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/staged_files.h"
 #include "headlight/io/npz.h"
 #include "views/png/png.h"
 
@@ -30,15 +31,18 @@ void add_result_options(Options& options) {
 }
 
 ResultFiles::ResultFiles(const Options& options) {
-  for (const char* name : {"svg", "png", "npz", "html"}) {
+  for (const std::string name : {"svg", "png", "npz", "html", "curve", "scatter"}) {
+    const bool is_chart = name == "curve" || name == "scatter";
     if (options.given(name)) {
-      paths_[name] = output_file(options, name, std::string(".") + name);
+      paths_[name] = output_file(options, name, is_chart ? ".svg" : "." + name);
     }
   }
 }
 
 void ResultFiles::write(const ResultViews& views) const {
-  for (const auto& [name, path] : paths_) {
+  StagedFiles staged;
+  for (const auto& [name, target] : paths_) {
+    const std::filesystem::path path = staged.path_for(target);
     if (name == "svg") {
       write_file(path, views.svg());
     } else if (name == "png") {
@@ -49,16 +53,19 @@ void ResultFiles::write(const ResultViews& views) const {
       const ResultArrays arrays = views.arrays();
       write_npz(path, arrays.tensors, arrays.texts);
     } else {
-      write_file(path, result_html(views.page()));
+      write_file(path, name == "html" ? result_html(views.page()) : views.chart());
     }
   }
+  staged.commit();
 }
 
 void ResultFiles::write(const std::vector<ResultGrid>& grids,
-                        const std::function<ResultPage()>& page) const {
+                        const std::function<ResultPage()>& page,
+                        const std::function<std::string()>& chart) const {
   write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
          .arrays = [&] { return arrays_of(grids); },
-         .page = page});
+         .page = page,
+         .chart = chart});
 }
 
 }  // namespace headlight::cli

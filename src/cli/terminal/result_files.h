@@ -23,16 +23,19 @@ struct ResultViews {
   std::function<std::string()> svg;
   std::function<ResultArrays()> arrays;
   std::function<ResultPage()> page;
+  std::function<std::string()> chart = {};  // .svg of --curve or --scatter
 };
 
-// Files of those options. Construct it before the work, to reject invalid names early.
+// Files of those options, and of --curve or --scatter where a command has it. They are written in
+// one step. Construct it before the work, to reject invalid names early.
 class ResultFiles {
  public:
   // Throws Error about an option with an invalid name.
   explicit ResultFiles(const Options& options);
   void write(const ResultViews& views) const;
   // Writes grids: the first as a figure, all as arrays, and `page`.
-  void write(const std::vector<ResultGrid>& grids, const std::function<ResultPage()>& page) const;
+  void write(const std::vector<ResultGrid>& grids, const std::function<ResultPage()>& page,
+             const std::function<std::string()>& chart = {}) const;
 
  private:
   std::map<std::string, std::string> paths_;  // by option

@@ -5,11 +5,14 @@
 #include "base/all_errors.h"
 #include "base/printable.h"
 #include "cli/terminal/log.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "formats/adapter/adapter.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/data/dataset_parts.h"
 #include "headlight/data/documents.h"
+#include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
@@ -60,8 +63,9 @@ std::filesystem::path base_option(const Options& options) {
   return options.has("base") ? options.text("base") : "";
 }
 
-std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path) {
-  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path);
+std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path,
+                                                const Options& options) {
+  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path, base_option(options));
   warn_about(*tokenizer);
   return tokenizer;
 }
@@ -98,19 +102,31 @@ void add_window_option(Options& options) {
               kChoiceNames<BeginToken>, "auto");
 }
 
+namespace {
+
+// Returns `stored` for a GGUF file with matrices in blocks.
+std::optional<MatrixForm> stored_form_of(const std::filesystem::path& path) {
+  const bool has_blocks =
+      is_gguf_file(path) && !is_adapter(path) && stored_weight_bytes(path, false).has_value();
+  return has_blocks ? std::optional(MatrixForm::stored) : std::nullopt;
+}
+
+}  // namespace
+
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options,
-                                Attention attention) {
+                                Attention attention, bool keeps_blocks) {
   const Index window = options.integer("window");
   require_value(window >= 0, "window", "expected at least 0, got ", window);
   const BeginToken begin = begin_option(options);
-  LoadedModel loaded = load_text_model(path, options,
-                                       {.adjust =
-                                            [&](GptConfig& config) {
-                                              config.block_size =
-                                                  window == 0 ? config.block_size
-                                                              : std::min(config.block_size, window);
-                                            },
-                                        .bidirectional = attention == Attention::any});
+  LoadedModel loaded =
+      load_text_model(path, options,
+                      {.adjust =
+                           [&](GptConfig& config) {
+                             config.block_size = window == 0 ? config.block_size
+                                                             : std::min(config.block_size, window);
+                           },
+                       .bidirectional = attention == Attention::any,
+                       .matrices = keeps_blocks ? stored_form_of(path) : std::nullopt});
   if (begin != BeginToken::automatic) {
     loaded.tokenizer->set_prepends_begin_token(begin == BeginToken::on);
   }
@@ -150,6 +166,7 @@ std::vector<TextFile> find_texts(const std::vector<std::string>& names,
   std::vector<std::string> warnings;
   std::vector<TextFile> files = find_text_files(names, token_file, &warnings);
   log_warnings(warnings);
+  report_reading(files, progress_bar("reading texts"));
   return files;
 }
 

@@ -37,7 +37,8 @@ LoadedModel load_model_with_warnings(const std::filesystem::path& path,
                                      const LoadOptions& options = {});
 // Value of --base, for LoadOptions::base; empty for commands without it.
 std::filesystem::path base_option(const Options& options);
-std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path);
+std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path,
+                                                const Options& options);
 
 // Adds --special_tokens, which is off or on.
 void add_special_tokens_option(Options& options, const std::string& fallback = "off");
@@ -56,8 +57,9 @@ void add_window_option(Options& options);
 BeginToken begin_option(const Options& options);
 // Loads a model with a context length of at most --window. Time and memory grow with its square,
 // and longer contexts show little more about a head. Throws Error for a model that is not accepted.
+// `keeps_blocks`: matrices of a GGUF file in blocks stay as they are stored.
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options,
-                                Attention attention = Attention::causal);
+                                Attention attention = Attention::causal, bool keeps_blocks = false);
 
 // Returns the masking of a bidirectional model; none for a causal model.
 std::optional<Masking> masking_for(const LoadedModel& loaded);

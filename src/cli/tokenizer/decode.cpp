@@ -84,7 +84,7 @@ void decode_source(const Options& options, const Tokenizer& tokenizer, const Use
 
 void tokenizer_decode_command(const Options& options) {
   require(options.given("ids") != options.given("file"), "expected either --ids or --file");
-  const auto tokenizer = open_tokenizer_aloud(options.positional());
+  const auto tokenizer = open_tokenizer_aloud(options.positional(), options);
   BytesOfIds bytes_of(*tokenizer, options.given("skip_special"));
   const bool at_once = options.json() || is_terminal(Stream::output);
   std::string whole;

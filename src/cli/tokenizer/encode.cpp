@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "base/printable.h"
@@ -122,13 +123,14 @@ void write_file_of_ids(const Options& options, const Tokenizer& tokenizer, const
   std::size_t tokens = 0;
   std::size_t bytes = 0;
   replace_file(path, [&](FileWriter& writer) {
-    bool is_open = false;  // the current document has ids
+    std::optional<std::int32_t> open;  // last id of the current document
     const auto write = [&](const Ids& ids) {
       writer.write(token_file_bytes(ids, dtype));
       tokens += ids.size();
     };
     const auto close_document = [&] {
-      if (source.several && std::exchange(is_open, false)) {
+      if (const auto last = std::exchange(open, {});
+          source.several && last && last != tokenizer.end_of_text()) {
         write({tokenizer.end_of_text()});
       }
     };
@@ -137,7 +139,7 @@ void write_file_of_ids(const Options& options, const Tokenizer& tokenizer, const
         close_document();
       }
       write(ids);
-      is_open = is_open || !ids.empty();
+      open = ids.empty() ? open : ids.back();
     });
     close_document();
   });
@@ -218,7 +220,7 @@ class IdPrinter {
 void tokenizer_encode_command(const Options& options) {
   require(!options.positionals().empty(),
           "expected TOKENIZER; see headlight tokenizer encode --help");
-  const auto tokenizer = open_tokenizer_aloud(options.positionals().front());
+  const auto tokenizer = open_tokenizer_aloud(options.positionals().front(), options);
   const TextEncoder encoder(*tokenizer, special_tokens_option(options));
   const Source source = source_of(options, *tokenizer, encoder);
   if (options.given("shard_tokens")) {

@@ -113,7 +113,7 @@ std::string text_of(const Tokenizer& tokenizer, const Summary& summary) {
 }
 
 void tokenizer_info_command(const Options& options) {
-  const auto tokenizer = open_tokenizer_aloud(options.positional());
+  const auto tokenizer = open_tokenizer_aloud(options.positional(), options);
   const Summary summary = summary_of(*tokenizer);
   std::cout << (options.json() ? json_line(json_of(*tokenizer, summary))
                                : text_of(*tokenizer, summary));

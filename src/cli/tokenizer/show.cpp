@@ -142,7 +142,7 @@ void tokenizer_show_command(const Options& options) {
   require(options.positionals().size() == (has_template ? 1 : 2), "expected ",
           has_template ? "TOKENIZER" : "TOKENIZER TEXT", ", got ", options.positionals().size(),
           " arguments; put the text in quotes (see headlight tokenizer show --help)");
-  const auto tokenizer = open_tokenizer_aloud(options.positionals()[0]);
+  const auto tokenizer = open_tokenizer_aloud(options.positionals()[0], options);
   std::vector<std::int32_t> tokens;
   if (has_template) {
     tokens = tokens_of_conversation(options, *tokenizer);

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_source.h"
@@ -42,6 +43,8 @@ Options tokenizer_train_options() {
       .value("special_tokens", "Names of special tokens, in the order of their ids",
              std::string(kEndOfTextName))
       .value("min_frequency", "Merge only pairs that occur at least this number of times", "0")
+      .flag("whole_characters",
+            "Make each character of the text a token first, so that no token is a part of one")
       .choice("sequences", "Take each line, or the whole text of each file, as one text",
               kSequences, "line")
       .value("out", "Write tokenizer.json and tokenizer_config.json to this folder")
@@ -54,6 +57,7 @@ BpeTrainerOptions trainer_options(const Options& options) {
   require(options.given("vocab_size"), "--vocab_size: expected the number of tokens to learn");
   BpeTrainerOptions result{.vocab_size = options.integer("vocab_size"),
                            .min_frequency = options.integer("min_frequency"),
+                           .whole_characters = options.given("whole_characters"),
                            .special_tokens = split_at_commas(options.text("special_tokens"))};
   result.validate();
   return result;
@@ -95,7 +99,7 @@ void tokenizer_train_command(const Options& options) {
     format.cut == StreamCut::line ? trainer.feed_lines(part.text) : trainer.feed(part.text);
   });
   require(bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
-  const BpeTokenizer tokenizer(trainer.finish());
+  const BpeTokenizer tokenizer(trainer.finish(progress_bar("merging")));
   const std::size_t merges = tokenizer.vocabulary().merges.size();
   if (tokenizer.vocab_size() < wanted.vocab_size) {
     log_warning(concat_text("the text has no more pairs to merge: ", tokenizer.vocab_size(),

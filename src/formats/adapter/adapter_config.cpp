@@ -113,9 +113,9 @@ AdapterSettings read_adapter_settings(const Json& config) {
   require_value(has_word("none all lora_only", bias), "bias",
                 "expected none, all or lora_only, got ", in_quotes(bias));
   AdapterSettings settings{.alpha = reader.number("lora_alpha", 8),
-                           .rslora = reader.boolean("use_rslora", false),
-                           .dora = reader.boolean("use_dora", false),
-                           .ties_weights = reader.boolean("ensure_weight_tying", false),
+                           .rslora = reader.or_null().boolean("use_rslora", false),
+                           .dora = reader.or_null().boolean("use_dora", false),
+                           .ties_weights = reader.or_null().boolean("ensure_weight_tying", false),
                            .alphas = read_alphas(reader),
                            .tokens = read_tokens(reader)};
   for (const auto& [key, value] : config.members()) {

@@ -347,8 +347,19 @@ std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMe
                 "expected a message after the prompt, got none");
   const Chat chat{messages, tools, rendered(messages, false, tools)};
   const UnmarkedText text = unmarked(chat.text);
-  return learned_tokens(text,
-                        {{text.place(answer_span(chat, prompt_messages).begin), text.text.size()}});
+  std::vector<std::int32_t> tokens = learned_tokens(
+      text, {{text.place(answer_span(chat, prompt_messages).begin), text.text.size()}});
+  const UnmarkedText prompt =
+      unmarked(rendered(first_messages(messages, prompt_messages), true, tools));
+  if (text.text.starts_with(prompt.text)) {
+    // Tokens that the prompt alone does not have belong to the completion, as in TRL.
+    const std::vector<std::int32_t> alone = encoded(prompt, nullptr);
+    const auto is_same = [](std::int32_t token, std::int32_t id) { return id_of(token) == id; };
+    const auto differs =
+        std::mismatch(tokens.begin(), tokens.end(), alone.begin(), alone.end(), is_same).first;
+    std::transform(differs, tokens.end(), differs, id_of);
+  }
+  return tokens;
 }
 
 // Finds the answers of the assistant that are to be learned.

@@ -1,3 +1,4 @@
+#include <string>
 #include <vector>
 
 #include "formats/families/llama_layers.h"
@@ -25,7 +26,8 @@ std::vector<Index> read_exaone4_windows(const ConfigReader& reader, Index layers
 
 GptConfig read_exaone4(const ConfigReader& reader) {
   GptConfig config = read_llama_layers(
-      reader, {.vocabulary = 102400, .key_heads = 32, .inner = 16384, .epsilon = 1e-5});
+      reader,
+      {.vocabulary = 102400, .key_heads = 32, .inner = 16384, .epsilon = 1e-5, .null_keys = ""});
   config.norm = NormPosition::output;
   config.qk_norm = true;
   config.windows = read_exaone4_windows(reader, config.n_layer);
@@ -65,10 +67,21 @@ std::string refusal_of_exaone4(const GptConfig& config) {
                         {true, refusal_of_llama_layers(plain)}});
 }
 
+// Returns a letter for each layer, L with a window and G without, which mlx-lm reads.
+std::string window_letters(const GptConfig& config) {
+  std::string letters;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    letters += block_plan(config, layer).attention.window > 0 ? 'L' : 'G';
+  }
+  return letters;
+}
+
 Json exaone4_json(const GptConfig& config) {
   Json json = llama_layers_json(config, "exaone4", "Exaone4ForCausalLM");
   const Index window = config.windows.empty() ? kExaoneWindow : common_window(config);
-  json["sliding_window"] = has_plain_positions(config) ? Json() : Json(window);
+  const bool is_plain = has_plain_positions(config);
+  json["sliding_window"] = is_plain ? Json() : Json(window);
+  json["sliding_window_pattern"] = is_plain ? Json() : Json(window_letters(config));
   json["layer_types"] = layer_types_json(config);
   return json;
 }

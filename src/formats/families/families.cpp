@@ -47,7 +47,7 @@ void require_supported(const ConfigReader& reader, bool causal) {
     const Json* value = reader.find(key);
     require_value(value == nullptr || !has_value(*value), key, reason);
   }
-  reader.require_default("is_causal", causal);
+  (causal ? reader : reader.or_null()).require_default("is_causal", causal);
 }
 
 // Returns keys with values that were not looked up and may have a meaning.

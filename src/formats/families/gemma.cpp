@@ -20,7 +20,8 @@ GptConfig read_gemma(const ConfigReader& reader) {
                                                 .head_width = 256,
                                                 .inner = 24576,
                                                 .activation = "gelu_pytorch_tanh",
-                                                .tied = true});
+                                                .tied = true,
+                                                .null_keys = ""});
   if (config.activation == Activation::gelu_erf) {
     config.activation = Activation::gelu_tanh;  // as in transformers: the first files say "gelu"
   }
@@ -28,7 +29,7 @@ GptConfig read_gemma(const ConfigReader& reader) {
   config.attention_output_bias = config.qkv_bias;
   config.norm_gain_plus_one = true;
   config.embedding_scale = embedding_scale(config);
-  reader.require_default("use_bidirectional_attention", false);
+  reader.or_null().require_default("use_bidirectional_attention", false);
   reader.find("hidden_activation");  // ignored by transformers too
   return config;
 }

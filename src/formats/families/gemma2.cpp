@@ -29,7 +29,8 @@ GptConfig read_gemma2(const ConfigReader& reader) {
                                                 .key_heads = 4,
                                                 .head_width = 256,
                                                 .inner = 9216,
-                                                .tied = true});
+                                                .tied = true,
+                                                .null_keys = "attention_dropout"});
   config.activation = read_activation(reader, "hidden_activation", "gelu_pytorch_tanh");
   config.qkv_bias = reader.boolean("attention_bias", false);
   config.attention_output_bias = config.qkv_bias;
@@ -42,7 +43,7 @@ GptConfig read_gemma2(const ConfigReader& reader) {
   config.attention_cap = read_cap(reader, "attn_logit_softcapping", 50);
   config.logit_cap = read_cap(reader, "final_logit_softcapping", 30);
   config.windows = read_gemma2_windows(reader, config.n_layer);
-  reader.require_default("use_bidirectional_attention", false);
+  reader.or_null().require_default("use_bidirectional_attention", false);
   return config;
 }
 

@@ -16,9 +16,9 @@ constexpr const char* kLocalThetaKey = "rope_local_base_freq";
 
 std::vector<Index> read_gemma_windows(const ConfigReader& reader, Index layers) {
   const Index window = read_window(reader, 4096);
-  require_value(window > 0 || reader.find("layer_types") != nullptr, "sliding_window",
-                "expected a number from 1, got null");
-  const Index pattern = reader.size("sliding_window_pattern", 6);
+  const bool has_types = reader.find("layer_types") != nullptr;
+  require_value(window > 0 || has_types, "sliding_window", "expected a number from 1, got null");
+  const Index pattern = (has_types ? reader.or_null() : reader).size("sliding_window_pattern", 6);
   std::vector<bool> sliding;
   for (Index layer = 0; layer < layers; ++layer) {
     sliding.push_back((layer + 1) % pattern != 0);
@@ -38,6 +38,7 @@ GptConfig read_gemma3(const ConfigReader& reader) {
                                  .inner = 9216,
                                  .tied = true,
                                  .theta = kGlobalTheta,
+                                 .null_keys = "attention_dropout",
                                  .local_theta = reader.number(kLocalThetaKey, kLocalTheta)});
   config.activation = read_activation(reader, "hidden_activation", "gelu_pytorch_tanh");
   config.qkv_bias = reader.boolean("attention_bias", false);
@@ -50,7 +51,7 @@ GptConfig read_gemma3(const ConfigReader& reader) {
   const double scalar = reader.number("query_pre_attn_scalar", 256);
   require_value(scalar > 0, "query_pre_attn_scalar", "expected a number above 0, got ", scalar);
   config.attention_scale = 1 / std::sqrt(scalar);
-  reader.require_default("use_bidirectional_attention", false);
+  reader.or_null().require_default("use_bidirectional_attention", false);
   for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"}) {
     require_value(reader.find(key) == nullptr, key, "only null is supported");
   }

@@ -36,7 +36,7 @@ GptConfig read_gpt2(const ConfigReader& reader) {
   config.n_embd = reader.size("n_embd", 768);
   config.n_layer = reader.size("n_layer", 12, 1, kMostLayers);
   config.n_head = reader.size("n_head", 12);
-  const Index inner = reader.size("n_inner", 4 * config.n_embd);
+  const Index inner = reader.or_null().size("n_inner", 4 * config.n_embd);
   config.n_inner = inner == 4 * config.n_embd ? 0 : inner;
   config.attention_dropout = reader.number("attn_pdrop", 0.1);
   config.residual_dropout = reader.number("resid_pdrop", 0.1);
@@ -128,7 +128,7 @@ struct FieldReader {
     value = reader.size(key, value, std::min<Index>(value, 1));
   }
   void operator()(const char* key, std::optional<bool>& value) const {
-    value = reader.boolean(key);
+    value = reader.or_null().boolean(key);
   }
   void operator()(const char* key, std::vector<Index>& value) const {
     value = whole_numbers(reader.list(key, &Json::is_integer, "whole numbers"));

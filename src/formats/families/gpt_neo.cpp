@@ -61,7 +61,7 @@ GptConfig read_gpt_neo(const ConfigReader& reader) {
   config.n_embd = reader.size("hidden_size", 2048);
   config.n_layer = reader.size("num_layers", 24, 1, kMostLayers);
   config.n_head = reader.size("num_heads", 16);
-  config.n_inner = reader.size("intermediate_size", 0);
+  config.n_inner = reader.or_null().size("intermediate_size", 0);
   config.activation = read_activation(reader, "activation_function", "gelu_new");
   config.attention_dropout = reader.number("attention_dropout", 0);
   config.residual_dropout = reader.number("resid_dropout", 0);

@@ -10,7 +10,8 @@ namespace {
 constexpr Index kUsualWindow = 4096;
 
 GptConfig read_llama(const ConfigReader& reader) {
-  GptConfig config = read_llama_layers(reader, {});
+  GptConfig config =
+      read_llama_layers(reader, {.null_keys = "num_key_value_heads head_dim attention_dropout"});
   config.qkv_bias = reader.boolean("attention_bias", false);
   config.attention_output_bias = config.qkv_bias;
   config.mlp_bias = reader.boolean("mlp_bias", false);
@@ -18,8 +19,8 @@ GptConfig read_llama(const ConfigReader& reader) {
 }
 
 GptConfig read_mistral(const ConfigReader& reader) {
-  GptConfig config =
-      read_llama_layers(reader, {.block = Index{1} << 17, .key_heads = 8, .inner = 14336});
+  GptConfig config = read_llama_layers(
+      reader, {.block = Index{1} << 17, .key_heads = 8, .inner = 14336, .null_keys = "head_dim"});
   const Index window = read_window(reader, kUsualWindow);
   const std::vector<bool> sliding(static_cast<std::size_t>(config.n_layer), window > 0);
   config.windows = layer_windows(reader, sliding, window);

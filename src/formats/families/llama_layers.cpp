@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/huggingface/rope_config.h"
+#include "formats/word_list.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -44,10 +45,14 @@ void read_llama_rope(const ConfigReader& reader, const LlamaDefaults& usual, Gpt
 
 }  // namespace
 
+ConfigReader LlamaDefaults::reader_of(const char* key, const ConfigReader& reader) const {
+  return has_word(null_keys, key) ? reader.or_null() : reader;
+}
+
 GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& usual) {
   GptConfig config;
   const auto size_or_null = [&](const char* key, Index fallback) {
-    return reader.size(key, reader.is_null(key) ? 0 : fallback);
+    return usual.reader_of(key, reader).size(key, reader.is_null(key) ? 0 : fallback);
   };
   config.vocab_size = reader.size("vocab_size", usual.vocabulary);
   config.block_size = reader.size("max_position_embeddings", usual.block);
@@ -59,7 +64,8 @@ GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& usu
   config.head_width = size_or_null("head_dim", usual.head_width);
   config.bias = false;
   config.tie_weights = reader.boolean("tie_word_embeddings", usual.tied);
-  config.attention_dropout = reader.number("attention_dropout", 0);
+  config.attention_dropout =
+      usual.reader_of("attention_dropout", reader).number("attention_dropout", 0);
   config.residual_dropout = reader.number("headlight_residual_dropout", 0);
   config.embedding_dropout = reader.number("headlight_embedding_dropout", 0);
   config.norm_type = NormKind::rms;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "formats/families/families.h"
 
@@ -25,6 +26,10 @@ struct LlamaDefaults {
   std::optional<double> share = {};  // rotated share of a head; none: only 1 is supported
   Index longrope_original = 0;       // usual original context for longrope; 0: not allowed
   const char* epsilon_key = "rms_norm_eps";
+  std::string_view null_keys = "num_key_value_heads";  // keys that may be null, as in transformers
+
+  // Returns the reader of a key, to which null counts as missing if the key may be null.
+  ConfigReader reader_of(const char* key, const ConfigReader& reader) const;
   // Usual theta of layers with a window, whose rotation is one of its own; none: all layers have
   // the same.
   std::optional<double> local_theta = {};

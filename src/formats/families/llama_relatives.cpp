@@ -19,32 +19,38 @@ struct Relative {
   const char* dropout = nullptr;  // key of the residual dropout; null: Headlight's key
 };
 
-constexpr Relative kArceeRow{
-    .type = "arcee",
-    .architecture = "ArceeForCausalLM",
-    .usual = {.block = 4096, .width = 2560, .inner = 18432, .epsilon = 1e-5, .activation = "relu2"},
-    .is_gated = false,
-    .qkv_bias = "attention_bias",
-    .output_bias = "attention_bias",
-    .mlp_bias = "mlp_bias"};
-
-constexpr Relative kErnieRow{.type = "ernie4_5",
-                             .architecture = "Ernie4_5ForCausalLM",
-                             .usual = {.vocabulary = 103424,
-                                       .block = Index{1} << 17,
-                                       .width = 1024,
-                                       .layers = 18,
-                                       .heads = 16,
-                                       .key_heads = 2,
-                                       .head_width = 128,
-                                       .inner = 3072,
+constexpr Relative kArceeRow{.type = "arcee",
+                             .architecture = "ArceeForCausalLM",
+                             .usual = {.block = 4096,
+                                       .width = 2560,
+                                       .inner = 18432,
                                        .epsilon = 1e-5,
-                                       .tied = true,
-                                       .theta = 5e5},
-                             .style = RotaryStyle::interleaved,
-                             .qkv_bias = "use_bias",
-                             .output_bias = "use_bias",
-                             .mlp_bias = "use_bias"};
+                                       .activation = "relu2",
+                                       .null_keys = "num_key_value_heads head_dim"},
+                             .is_gated = false,
+                             .qkv_bias = "attention_bias",
+                             .output_bias = "attention_bias",
+                             .mlp_bias = "mlp_bias"};
+
+constexpr Relative kErnieRow{
+    .type = "ernie4_5",
+    .architecture = "Ernie4_5ForCausalLM",
+    .usual = {.vocabulary = 103424,
+              .block = Index{1} << 17,
+              .width = 1024,
+              .layers = 18,
+              .heads = 16,
+              .key_heads = 2,
+              .head_width = 128,
+              .inner = 3072,
+              .epsilon = 1e-5,
+              .tied = true,
+              .theta = 5e5,
+              .null_keys = "num_key_value_heads head_dim attention_dropout use_bias"},
+    .style = RotaryStyle::interleaved,
+    .qkv_bias = "use_bias",
+    .output_bias = "use_bias",
+    .mlp_bias = "use_bias"};
 
 constexpr Relative kHeliumRow{.type = "helium",
                               .architecture = "HeliumForCausalLM",
@@ -57,7 +63,8 @@ constexpr Relative kHeliumRow{.type = "helium",
                                         .head_width = 128,
                                         .inner = 7040,
                                         .epsilon = 1e-8,
-                                        .theta = 1e5},
+                                        .theta = 1e5,
+                                        .null_keys = ""},
                               .style = RotaryStyle::interleaved,
                               .qkv_bias = "attention_bias",
                               .mlp_bias = "mlp_bias",
@@ -71,7 +78,8 @@ constexpr Relative kSeedRow{.type = "seed_oss",
                                       .heads = 80,
                                       .key_heads = 8,
                                       .head_width = 128,
-                                      .inner = 27648},
+                                      .inner = 27648,
+                                      .null_keys = "num_key_value_heads head_dim"},
                             .qkv_bias = "attention_bias",
                             .output_bias = "attention_out_bias",
                             .mlp_bias = "mlp_bias",
@@ -85,10 +93,12 @@ GptConfig read_relative(const ConfigReader& reader, const Relative& row) {
   }
   config.rope.style = row.style;
   config.gated_mlp = row.is_gated;
-  config.qkv_bias = reader.boolean(row.qkv_bias, row.usual_qkv_bias);
-  config.attention_output_bias =
-      row.output_bias != nullptr && reader.boolean(row.output_bias, false);
-  config.mlp_bias = reader.boolean(row.mlp_bias, false);
+  const auto has_bias = [&](const char* key, bool usual) {
+    return row.usual.reader_of(key, reader).boolean(key, usual);
+  };
+  config.qkv_bias = has_bias(row.qkv_bias, row.usual_qkv_bias);
+  config.attention_output_bias = row.output_bias != nullptr && has_bias(row.output_bias, false);
+  config.mlp_bias = has_bias(row.mlp_bias, false);
   if (row.dropout != nullptr) {
     config.residual_dropout = reader.number(row.dropout, 0.1);
   }

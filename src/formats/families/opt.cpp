@@ -24,7 +24,7 @@ GptConfig read_opt(const ConfigReader& reader) {
     reader.require_default(key, true);
   }
   reader.require_default("_remove_final_layer_norm", false);
-  require_value(reader.size("word_embed_proj_dim", config.n_embd) == config.n_embd,
+  require_value(reader.or_null().size("word_embed_proj_dim", config.n_embd) == config.n_embd,
                 "word_embed_proj_dim", "only hidden_size is supported");
   require_value(reader.number("layerdrop", 0) == 0, "layerdrop", "only 0 is supported");
   return config;

@@ -6,14 +6,16 @@ namespace headlight {
 namespace {
 
 GptConfig read_phi(const ConfigReader& reader) {
-  GptConfig config = read_llama_layers(reader, {.vocabulary = 51200,
-                                                .width = 2048,
-                                                .layers = 24,
-                                                .inner = 8192,
-                                                .epsilon = 1e-5,
-                                                .activation = "gelu_new",
-                                                .share = 0.5,
-                                                .epsilon_key = "layer_norm_eps"});
+  GptConfig config =
+      read_llama_layers(reader, {.vocabulary = 51200,
+                                 .width = 2048,
+                                 .layers = 24,
+                                 .inner = 8192,
+                                 .epsilon = 1e-5,
+                                 .activation = "gelu_new",
+                                 .share = 0.5,
+                                 .epsilon_key = "layer_norm_eps",
+                                 .null_keys = "num_key_value_heads attention_dropout"});
   config.norm_type = NormKind::layer;
   config.bias = true;
   config.head_bias = true;

@@ -14,7 +14,8 @@ GptConfig read_stablelm(const ConfigReader& reader) {
                                                 .inner = 6912,
                                                 .epsilon = 1e-5,
                                                 .share = 0.25,
-                                                .epsilon_key = "layer_norm_eps"});
+                                                .epsilon_key = "layer_norm_eps",
+                                                .null_keys = "head_dim"});
   config.norm_type = NormKind::layer;
   config.bias = true;  // of the norms
   config.qkv_bias = reader.boolean("use_qkv_bias", false);

@@ -18,7 +18,8 @@ GptConfig read_starcoder2(const ConfigReader& reader) {
                                                 .epsilon = 1e-5,
                                                 .activation = "gelu_pytorch_tanh",
                                                 .tied = true,
-                                                .epsilon_key = kStarcoder2Epsilon});
+                                                .epsilon_key = kStarcoder2Epsilon,
+                                                .null_keys = "head_dim"});
   config.norm_type = NormKind::layer;
   config.gated_mlp = false;
   config.bias = true;  // of the norms

@@ -221,7 +221,7 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
   write_gguf(path,
              metadata_of(architecture, config, general_keys(tokenizer, options),
                          std::move(vocabulary.keys), options.type),
-             sources);
+             sources, options.progress);
   add_warnings(architecture, others, vocabulary.warnings);
   return std::move(vocabulary.warnings);
 }

@@ -12,9 +12,13 @@ namespace {
 
 using kernels::IntegerBlock;
 
-// Returns the nearest integer, ties to even, within a range.
-int rounded_within(float value, int lowest, int highest) {
-  return std::clamp(static_cast<int>(std::lrint(value)), lowest, highest);
+// Returns the nearest integer, ties to even, within a range of small numbers; `lowest` for NaN.
+float rounded_within(float value, int lowest, int highest) {
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
+  const auto least = static_cast<float>(lowest);
+  const auto most = static_cast<float>(highest);
+  const float raised = value > least ? value : least;
+  return ((raised < most ? raised : most) + kRound) - kRound;
 }
 
 float furthest_from_zero(std::span<const float> values) {
@@ -32,15 +36,6 @@ std::uint16_t checked_half(float value) {
 struct Fit {
   float scale = 0;
   float least = 0;
-};
-
-// Weighted sums for the least squares of numbers against values.
-struct Sums {
-  float w = 0;
-  float x = 0;
-  float l = 0;
-  float ll = 0;
-  float xl = 0;
 };
 
 // Weights of the squared errors of a part's values.
@@ -76,6 +71,7 @@ ErrorWeights growing_weights(std::span<const float> values, std::span<const floa
 }
 
 // Finds a scale and a least value of at least 0 for numbers up to `highest`; make_qkx2_quants.
+// Computes all tries side by side, so that they become vectors: each keeps its order of sums.
 class PartFit {
  public:
   PartFit(std::span<const float> values, const ErrorWeights& weights, int highest)
@@ -88,84 +84,109 @@ class PartFit {
     if (range == 0) {
       return {0, -least};
     }
-    Fit found{range / static_cast<float>(highest_), -least};
-    set_numbers(1 / found.scale, least);
-    float smallest = error_of(found);
+    const Fit whole{range / static_cast<float>(highest_), -least};
+    float inverses[kLanes] = {1 / whole.scale};
     for (int i = 0; i <= tries; ++i) {
-      set_numbers((first + 0.1F * static_cast<float>(i) + static_cast<float>(highest_)) / range,
-                  least);
-      const Fit fit = fit_of_numbers();
-      const float error = fit.scale != 0 ? error_of(fit) : smallest;
-      if (error < smallest) {
-        smallest = error;
-        found = fit;
-      }
+      inverses[i + 1] =
+          (first + 0.1F * static_cast<float>(i) + static_cast<float>(highest_)) / range;
     }
-    return found;
+    set_numbers(inverses, least);
+    fit_numbers();
+    scales_[0] = whole.scale;
+    leasts_[0] = whole.least;
+    add_errors();
+    int found = 0;
+    for (int i = 1; i <= tries + 1; ++i) {
+      found = scales_[i] != 0 && errors_[i] < errors_[found] ? i : found;
+    }
+    return {scales_[found], leasts_[found]};
   }
 
  private:
-  void set_numbers(float inverse, float least) {
+  static constexpr int kLanes = 24;  // the whole range, then at most 21 tries
+
+  void set_numbers(const float* inverses, float least) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      numbers_[i] = static_cast<float>(rounded_within(inverse * (values_[i] - least), 0, highest_));
+      for (int lane = 0; lane < kLanes; ++lane) {
+        numbers_[i][lane] = rounded_within(inverses[lane] * (values_[i] - least), 0, highest_);
+      }
     }
   }
 
-  float error_of(const Fit& fit) const {
-    float sum = 0;
+  // Sets the least squares; a scale of 0 where the numbers are all equal.
+  void fit_numbers() {
+    float w = 0;
+    float x = 0;
+    float l[kLanes] = {};
+    float ll[kLanes] = {};
+    float xl[kLanes] = {};
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const float difference = fit.scale * numbers_[i] - fit.least - values_[i];
-      sum += weights_.of[i] * difference * difference;
+      w += weights_.of[i];
+      x += weights_.of[i] * values_[i];
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const float weighted = weights_.of[i] * numbers_[i][lane];
+        l[lane] += weighted;
+        ll[lane] += weighted * numbers_[i][lane];
+        xl[lane] += weighted * values_[i];
+      }
     }
-    return sum;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const float determinant = w * ll[lane] - l[lane] * l[lane];
+      const float least = (l[lane] * xl[lane] - ll[lane] * x) / determinant;
+      const float scale = (w * xl[lane] - x * l[lane]) / determinant;
+      scales_[lane] = determinant <= 0 ? 0 : least < 0 ? xl[lane] / ll[lane] : scale;
+      leasts_[lane] = least < 0 ? 0 : least;
+    }
   }
 
-  // Returns the least squares; a scale of 0 if the numbers are all equal.
-  Fit fit_of_numbers() const {
-    Sums sums;
+  void add_errors() {
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      sums.w += weights_.of[i];
-      sums.x += weights_.of[i] * values_[i];
-      sums.l += weights_.of[i] * numbers_[i];
-      sums.ll += weights_.of[i] * numbers_[i] * numbers_[i];
-      sums.xl += weights_.of[i] * numbers_[i] * values_[i];
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const float difference = scales_[lane] * numbers_[i][lane] - leasts_[lane] - values_[i];
+        errors_[lane] += weights_.of[i] * difference * difference;
+      }
     }
-    const float determinant = sums.w * sums.ll - sums.l * sums.l;
-    if (determinant <= 0) {
-      return {};
-    }
-    const float least = (sums.l * sums.xl - sums.ll * sums.x) / determinant;
-    return least < 0 ? Fit{sums.xl / sums.ll, 0}
-                     : Fit{(sums.w * sums.xl - sums.x * sums.l) / determinant, least};
   }
 
   std::span<const float> values_;
   int highest_;
   ErrorWeights weights_;
-  float numbers_[32] = {};
+  float numbers_[32][kLanes];
+  float scales_[kLanes];
+  float leasts_[kLanes];
+  float errors_[kLanes] = {};
 };
 
-// Returns the scale of numbers from -count to count - 1 for a part; make_qx_quants.
+// Returns the scale of numbers from -count to count - 1 for a part; make_qx_quants. Computes all
+// tries side by side, as PartFit does.
 float signed_scale(std::span<const float> values, const ErrorWeights& weights, int count) {
+  constexpr int kTries = 19;
+  constexpr int kLanes = 20;
   const float furthest = furthest_from_zero(values);
   if (std::abs(furthest) < 1e-15F) {
     return 0;
   }
+  float inverses[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    inverses[i] = -(static_cast<float>(count) + 0.1F * static_cast<float>(i - 9)) / furthest;
+  }
+  double xl[kLanes] = {};
+  double ll[kLanes] = {};
+  for (std::size_t at = 0; at < values.size(); ++at) {
+    const double weight = weights.of[at];
+    const double weighted = weight * double{values[at]};
+    for (int i = 0; i < kLanes; ++i) {
+      const double number = rounded_within(inverses[i] * values[at], -count, count - 1);
+      xl[i] += weighted * number;
+      ll[i] += weight * number * number;
+    }
+  }
   double found = 0;
   double best = 0;
-  for (int i = -9; i <= 9; ++i) {
-    const float inverse = -(static_cast<float>(count) + 0.1F * static_cast<float>(i)) / furthest;
-    double xl = 0;
-    double ll = 0;
-    for (std::size_t at = 0; at < values.size(); ++at) {
-      const double weight = weights.of[at];
-      const double number = rounded_within(inverse * values[at], -count, count - 1);
-      xl += weight * values[at] * number;
-      ll += weight * number * number;
-    }
-    if (ll > 0 && xl * xl > best * ll) {
-      found = xl / ll;
-      best = found * xl;
+  for (int i = 0; i < kTries; ++i) {
+    if (ll[i] > 0 && xl[i] * xl[i] > best * ll[i]) {
+      found = xl[i] / ll[i];
+      best = found * xl[i];
     }
   }
   return static_cast<float>(found);
@@ -183,8 +204,8 @@ void quantize_signed(std::span<const float> values, std::span<const float> impor
   block.step = checked_half(signed_scale(values, weights, count));
   const float inverse = inverse_of(half_to_float(static_cast<std::uint16_t>(block.step)));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    block.numbers[i] =
-        static_cast<std::uint8_t>(rounded_within(values[i] * inverse, -count, count - 1) + count);
+    block.numbers[i] = static_cast<std::uint8_t>(
+        rounded_within(values[i] * inverse, -count, count - 1) + static_cast<float>(count));
   }
 }
 
@@ -196,9 +217,10 @@ void quantize_above_least(std::span<const float> values, std::span<const float> 
   block.step = checked_half(found.scale);
   block.least = checked_half(-found.least);
   const float inverse = inverse_of(half_to_float(static_cast<std::uint16_t>(block.step)));
+  const float least = half_to_float(block.least);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    block.numbers[i] = static_cast<std::uint8_t>(
-        rounded_within((values[i] - half_to_float(block.least)) * inverse, 0, highest));
+    block.numbers[i] =
+        static_cast<std::uint8_t>(rounded_within((values[i] - least) * inverse, 0, highest));
   }
 }
 
@@ -226,9 +248,10 @@ void quantize_parts(std::span<const float> values, std::span<const float> import
     const float step = half_to_float(static_cast<std::uint16_t>(block.step)) *
                        static_cast<float>(block.steps[part]);
     const float least = half_to_float(block.least) * static_cast<float>(block.leasts[part]);
+    const float inverse = inverse_of(step);
     for (std::size_t i = 32 * part; i < 32 * (part + 1); ++i) {
-      block.numbers[i] = static_cast<std::uint8_t>(
-          rounded_within((values[i] + least) * inverse_of(step), 0, highest));
+      block.numbers[i] =
+          static_cast<std::uint8_t>(rounded_within((values[i] + least) * inverse, 0, highest));
     }
   }
 }
@@ -252,9 +275,10 @@ void quantize_signed_parts(std::span<const float> values, std::span<const float>
         static_cast<std::int8_t>(rounded_within(scales[part] * inverse_of(whole), -128, 127));
     const float step = half_to_float(static_cast<std::uint16_t>(block.step)) *
                        static_cast<float>(block.steps[part]);
+    const float inverse = inverse_of(step);
     for (std::size_t i = 16 * part; i < 16 * (part + 1); ++i) {
       block.numbers[i] =
-          static_cast<std::uint8_t>(rounded_within(values[i] * inverse_of(step), -32, 31) + 32);
+          static_cast<std::uint8_t>(rounded_within(values[i] * inverse, -32, 31) + 32);
     }
   }
 }

@@ -154,7 +154,8 @@ Index alignment_of(const std::filesystem::path& path, const GgufMetadata& metada
 }  // namespace
 
 void write_gguf(const std::filesystem::path& path, const GgufMetadata& metadata,
-                const std::vector<GgufSource>& tensors) {
+                const std::vector<GgufSource>& tensors,
+                const std::function<void(double)>& progress) {
   check_sources(path, tensors);
   const Index alignment = alignment_of(path, metadata);
   HeaderText header;
@@ -167,11 +168,18 @@ void write_gguf(const std::filesystem::path& path, const GgufMetadata& metadata,
   header.fill_up(alignment);
   require(std::ssize(header.bytes()) <= kMaxGgufHeader, shown(path), ": a header of ",
           header.bytes().size(), " bytes, at most ", kMaxGgufHeader, " can be written");
+  Index all = 0;
+  for (const GgufSource& source : tensors) {
+    all += source.tensor.numel();
+  }
   replace_file(path, [&](FileWriter& writer) {
     writer.write(header.bytes());
+    Index done = 0;
     for (const GgufSource& source : tensors) {
       writer.write(in_place(place_of(path, source) + ": ",
                             [&] { return stored_elements(source, alignment); }));
+      done += source.tensor.numel();
+      progress(static_cast<double>(done) / static_cast<double>(std::max<Index>(all, 1)));
     }
   });
 }

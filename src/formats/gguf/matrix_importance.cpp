@@ -106,6 +106,7 @@ MatrixImportance measure_importance(const Gpt& model, const TokenDataset& data,
   SquareSums hidden;
   for (Index i = 0; i < batches.count(); ++i) {
     hidden.add(model.hidden(batches.batch(i), {.products = &products}));
+    options.progress(static_cast<double>(i + 1) / static_cast<double>(batches.count()));
   }
   MatrixImportance result;
   products.take(result);

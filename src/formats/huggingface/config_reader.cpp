@@ -20,10 +20,15 @@ ConfigReader ConfigReader::inside(const char* key) const {
   return reader;
 }
 
+ConfigReader ConfigReader::or_null() const {
+  ConfigReader reader = *this;
+  reader.null_is_missing_ = true;
+  return reader;
+}
+
 std::string ConfigReader::spelled(const char* key) const {
   const auto has = [&](const KeyAlias& other) {
-    const Json* value = other.key == key ? object_.find(other.alias) : nullptr;
-    return value != nullptr && !value->is_null();
+    return other.key == key && object_.find(other.alias) != nullptr;
   };
   const auto found = std::ranges::find_if(aliases_, has);
   return std::string(found == aliases_.end() ? key : found->alias);
@@ -44,6 +49,7 @@ bool ConfigReader::is_null(const char* key) const {
 const Json* ConfigReader::find(const char* key, bool (Json::*is_kind)() const,
                                const char* kind) const {
   const Json* value = find(key);
+  require_value(null_is_missing_ || !is_null(key), name(key), "expected ", kind, ", got null");
   require_value(value == nullptr || (value->*is_kind)(), name(key), "expected ", kind);
   return value;
 }
@@ -70,7 +76,6 @@ std::optional<bool> ConfigReader::boolean(const char* key) const {
 }
 
 bool ConfigReader::boolean(const char* key, bool fallback) const {
-  require_value(!fallback || !is_null(key), name(key), "expected true or false, got null");
   return boolean(key).value_or(fallback);
 }
 
@@ -81,7 +86,7 @@ std::string ConfigReader::text(const char* key, const std::string& fallback) con
 
 Json::List ConfigReader::list(const char* key, bool (Json::*is_kind)() const,
                               const char* kinds) const {
-  const Json* value = find(key, &Json::is_array, "a list");
+  const Json* value = or_null().find(key, &Json::is_array, "a list");
   Json::List elements = value == nullptr ? Json::List() : value->list();
   require_value(std::ranges::all_of(elements, is_kind), name(key), "expected ", kinds);
   return elements;

@@ -19,8 +19,9 @@ struct KeyAlias {
   std::string_view key;
 };
 
-// Reads members of one config.json. Errors name their keys. Only is_null() and the boolean() of
-// keys that are usually true distinguish null from absent.
+// Reads members of one config.json. Errors name their keys. transformers refuses null for numbers,
+// flags and texts, unless null is the usual value. Hence all functions for them throw Error for it,
+// except those of or_null().
 class ConfigReader {
  public:
   // Throws Error unless `object` is a JSON object.
@@ -28,6 +29,8 @@ class ConfigReader {
   // Returns a reader of the object under a key. Error messages call its members "KEY.MEMBER".
   // Throws Error unless it is an object.
   ConfigReader inside(const char* key) const;
+  // Returns a reader of the same object, to which a key with null is missing.
+  ConfigReader or_null() const;
 
   // Returns the name of a member in messages.
   std::string name(const char* key) const { return prefix_ + spelled(key); }
@@ -39,11 +42,10 @@ class ConfigReader {
              Index largest = kLargestSize) const;
   double number(const char* key, double fallback) const;
   std::optional<bool> boolean(const char* key) const;
-  // Throws Error for null if `fallback` is true: to transformers null is false, or an error.
   bool boolean(const char* key, bool fallback) const;
   std::string text(const char* key, const std::string& fallback) const;
-  // Returns the elements of a list; none if the key is missing. Throws Error unless all are of the
-  // kind.
+  // Returns the elements of a list; none if the key is missing or null. Throws Error unless all are
+  // of the kind.
   Json::List list(const char* key, bool (Json::*is_kind)() const, const char* kinds) const;
   std::vector<double> numbers(const char* key) const;
   // Throws Error for any other value, because the model would then compute something else.
@@ -51,7 +53,7 @@ class ConfigReader {
 
  private:
   // Returns the value of a key of config.json; nullptr: missing. Throws Error about the key if the
-  // value is of another kind.
+  // value is of another kind, or null where null does not count as missing.
   const Json* find(const char* key, bool (Json::*is_kind)() const, const char* kind) const;
 
   // Returns the alias of a key if the object has it, else the key.
@@ -60,6 +62,7 @@ class ConfigReader {
   const Json& object_;
   std::span<const KeyAlias> aliases_;
   std::string prefix_;
+  bool null_is_missing_ = false;
   std::shared_ptr<AskedKeys> asked_ = std::make_shared<AskedKeys>();
 };
 

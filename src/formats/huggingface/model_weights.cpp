@@ -278,22 +278,20 @@ bool ModelWeights::has_integers() const {
 
 double ModelWeights::stored_bytes(const GptConfig& config, bool layers_only) const {
   double bytes = 0;
-  double largest_expanded = 0;
   std::atomic<bool> is_finite{true};  // nothing is read
   for (const Weight& weight : weights_of(config)) {
-    const double expanded = 4 * static_cast<double>(numel(weight.shape));
     if (!is_packed(weight, layers_only)) {
-      bytes += expanded;
+      bytes += 4 * static_cast<double>(numel(weight.shape));
       continue;
     }
     std::vector<PackedRows> parts = integer_rows(weight, config, is_finite);
     if (parts.empty()) {
-      largest_expanded = std::max(largest_expanded, expanded);
-      parts.push_back({.count = weight.shape[0], .layout = format_of(MatrixForm::stored)});
+      parts.push_back(
+          {.count = weight.shape[0], .layout = float_format(weight, config, MatrixForm::stored)});
     }
     bytes += static_cast<double>(PackedMatrix::bytes_of(weight.shape[1], parts));
   }
-  return bytes + largest_expanded;
+  return bytes;
 }
 
 // Returns rows with the file's numbers; none if some of them cannot stay as they are stored.
@@ -325,21 +323,76 @@ std::vector<PackedRows> ModelWeights::integer_rows(const Weight& weight, const G
   return parts;
 }
 
+// Returns the format of a matrix that does not stay as integers. An embedding that is not the head
+// keeps its numbers.
+WeightFormat ModelWeights::float_format(const Weight& weight, const GptConfig& config,
+                                        MatrixForm form) const {
+  if (weight.multiplied) {
+    return format_of(form);
+  }
+  const std::vector<StoredTensor> parts = layout_.tensors_of(weight, config);
+  const bool fits = std::all_of(parts.begin(), parts.end(), [this](const StoredTensor& stored) {
+    return tensors_.at(stored.name)->is_bfloat16 && stored.shift == 0;
+  });
+  return fits ? WeightFormat::bfloat16 : WeightFormat::float32;
+}
+
+// Returns rows that are rounded to a format as they are read; none if some of them lie in columns
+// of the file, or differ there by a shift.
+std::vector<PackedRows> ModelWeights::float_rows(const Weight& weight, const GptConfig& config,
+                                                 WeightFormat format) const {
+  std::vector<PackedRows> parts;
+  for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
+    const FileTensor& file = *tensors_.at(stored.name);
+    if (!file.read_rows || stored.transposed || stored.shift != 0) {
+      return {};
+    }
+    const bool keeps_all = format == WeightFormat::bfloat16 && file.is_bfloat16;
+    const auto pack = [&file, format, name = weight.name, where = files_.where + ": ",
+                       rows = rows_in_file(stored)](Index first, Index count, Index lane,
+                                                    void* panel) {
+      auto left =
+          std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+      while (!left.empty()) {
+        const std::size_t run = consecutive_rows(left);
+        Tensor values = file.read_rows(left[0], static_cast<Index>(run));
+        values = values.dtype() == DType::bfloat16 ? values : convert(values, DType::float32);
+        require_finite({{name, values}}, where);
+        in_place(where + name + " ", [&] { pack_rows(values, format, lane, panel); });
+        lane += static_cast<Index>(run);
+        left = left.subspan(run);
+      }
+    };
+    parts.push_back({.count = stored.rows,
+                     .layout = format,
+                     .is_rounded = format != WeightFormat::float32 && !keeps_all,
+                     .pack = pack});
+  }
+  return parts;
+}
+
 PackedMatrix ModelWeights::packed(const Weight& weight, const Gpt& model, MatrixForm form) const {
+  const GptConfig& config = model.config();
   const Tensor bias = bias_of(model, weight);
   std::atomic<bool> is_finite{true};
-  const std::vector<PackedRows> parts = form == MatrixForm::stored
-                                            ? integer_rows(weight, model.config(), is_finite)
-                                            : std::vector<PackedRows>{};
+  std::vector<PackedRows> parts;
+  if (form == MatrixForm::stored) {
+    parts = integer_rows(weight, config, is_finite);
+  }
+  const WeightFormat format = float_format(weight, config, form);
+  if (parts.empty()) {
+    parts = float_rows(weight, config, format);
+  }
   if (!parts.empty()) {
     PackedMatrix matrix(weight.shape[1], parts, bias);
     require(is_finite, files_.where, ": ", weight.name, " contains values that are not finite");
     return matrix;
   }
   const Tensor values = Tensor::empty(weight.shape);
-  read_weight(weight, model.config(), values);
+  read_weight(weight, config, values);
   require_finite({{weight.name, values}}, files_.where + ": ");
-  return {values, bias, weight.multiplied ? format_of(form) : WeightFormat::float32};
+  return in_place(concat_text(files_.where, ": ", weight.name, " "),
+                  [&] { return PackedMatrix(values, bias, format); });
 }
 
 void ModelWeights::pack_into(Gpt& model, MatrixForm form, bool layers_only) const {

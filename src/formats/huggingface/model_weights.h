@@ -49,19 +49,22 @@ class ModelWeights {
   // Fills the parameters, converting types. A model with fewer positions than the file takes the
   // first ones. Requires a successful check().
   void read_into(Gpt& model) const;
-  // Fills a model and freezes it, and packs its matrices that have no elements, one at a time. Not
-  // for MatrixForm::float32. With `layers_only`, the token embedding and the head stay float32.
+  // Fills a model and freezes it, and packs its matrices that have no elements, a few rows at a
+  // time where the file has their rows. Not for MatrixForm::float32. An embedding that is not the
+  // head keeps its numbers. With `layers_only`, the token embedding and the head stay float32.
   // Requires a successful check(). Throws Error with the name of a weight that is not finite.
   void pack_into(Gpt& model, MatrixForm form, bool layers_only) const;
   // True if some matrices are stored as integers.
   bool has_integers() const;
-  // Returns the memory in bytes that pack_into() takes with MatrixForm::stored: of the model, and
-  // of the largest matrix that is expanded because its rows cannot share panels of integers.
+  // Returns the memory in bytes of the model that pack_into() makes with MatrixForm::stored.
   double stored_bytes(const GptConfig& config, bool layers_only) const;
 
  private:
   void read_weight(const Weight& weight, const GptConfig& config, const Tensor& to) const;
   PackedMatrix packed(const Weight& weight, const Gpt& model, MatrixForm form) const;
+  WeightFormat float_format(const Weight& weight, const GptConfig& config, MatrixForm form) const;
+  std::vector<PackedRows> float_rows(const Weight& weight, const GptConfig& config,
+                                     WeightFormat format) const;
   std::vector<PackedRows> integer_rows(const Weight& weight, const GptConfig& config,
                                        std::atomic<bool>& is_finite) const;
 

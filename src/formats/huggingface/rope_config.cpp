@@ -35,9 +35,9 @@ const char* parameters_key(const ConfigReader& reader) {
 
 // "su" is an old name of longrope.
 RopeScaling read_scaling(const ConfigReader& parameters, bool has_longrope) {
-  const std::string old_type = parameters.text("type", kUnscaled);
-  const char* const key = parameters.find("rope_type") != nullptr ? "rope_type" : "type";
-  const std::string type = parameters.text("rope_type", old_type);
+  const bool is_new = parameters.find("rope_type") != nullptr || parameters.is_null("rope_type");
+  const char* const key = is_new ? "rope_type" : "type";
+  const std::string type = parameters.text(key, kUnscaled);
   if (type == kUnscaled) {
     return RopeScaling::none;
   }
@@ -55,12 +55,13 @@ RopeScaling read_scaling(const ConfigReader& parameters, bool has_longrope) {
 
 // Returns the factor of cosines and sines for yarn.
 double read_yarn_strength(const ConfigReader& parameters, double factor) {
-  const double strength = parameters.number("mscale", 0);
-  const double divisor = parameters.number("mscale_all_dim", 0);
+  const double strength = parameters.or_null().number("mscale", 0);
+  const double divisor = parameters.or_null().number("mscale_all_dim", 0);
   const bool has_both = strength != 0 && divisor != 0;
-  return parameters.number("attention_factor", has_both ? yarn_attention_factor(factor, strength) /
-                                                              yarn_attention_factor(factor, divisor)
-                                                        : yarn_attention_factor(factor));
+  return parameters.or_null().number(
+      "attention_factor",
+      has_both ? yarn_attention_factor(factor, strength) / yarn_attention_factor(factor, divisor)
+               : yarn_attention_factor(factor));
 }
 
 // Returns the usual factor of cosines and sines for longrope.
@@ -85,7 +86,8 @@ struct OriginalLength {
 OriginalLength read_original(const ConfigReader& reader, const RopeKeys& keys) {
   const bool has_longrope = keys.longrope_original > 0;
   const bool is_fixed = reader.find(kOriginal) != nullptr || has_longrope;
-  return {reader.size(kOriginal, has_longrope ? keys.longrope_original : keys.block_size),
+  return {has_longrope ? reader.size(kOriginal, keys.longrope_original)
+                       : reader.or_null().size(kOriginal, keys.block_size),
           is_fixed};
 }
 
@@ -93,29 +95,32 @@ OriginalLength read_original(const ConfigReader& reader, const RopeKeys& keys) {
 void read_scaled(const ConfigReader& parameters, const RopeKeys& keys,
                  const OriginalLength& original, RopeOptions& rope) {
   const RopeOptions usual;
-  const bool has_ratio = rope.scaling == RopeScaling::longrope;
-  require_value(has_ratio || parameters.find("factor") != nullptr, parameters.name("factor"),
-                "is missing");
+  // Both lengths have a ratio, the factor of longrope without a factor and of yarn with null.
+  const bool is_null = parameters.is_null("factor");
+  const bool has_ratio =
+      rope.scaling == RopeScaling::longrope || (rope.scaling == RopeScaling::yarn && is_null);
+  require_value(has_ratio || is_null || parameters.find("factor") != nullptr,
+                parameters.name("factor"), "is missing");
   if (rope.scaling == RopeScaling::llama3) {
     rope.low_freq_factor = parameters.number("low_freq_factor", usual.low_freq_factor);
     rope.high_freq_factor = parameters.number("high_freq_factor", usual.high_freq_factor);
   }
   if (rope.scaling == RopeScaling::yarn) {
-    rope.beta_fast = parameters.number("beta_fast", usual.beta_fast);
-    rope.beta_slow = parameters.number("beta_slow", usual.beta_slow);
+    rope.beta_fast = parameters.or_null().number("beta_fast", usual.beta_fast);
+    rope.beta_slow = parameters.or_null().number("beta_slow", usual.beta_slow);
     rope.truncate = parameters.boolean("truncate", true);
   }
   const Index length = parameters.size(kOriginal, original.usual);
   require_value(!original.is_fixed || length == original.usual, parameters.name(kOriginal),
                 "expected ", original.usual, ", as outside of the object, got ", length);
   rope.original_max_position_embeddings = length;
-  rope.factor = parameters.number(
-      "factor", static_cast<double>(keys.block_size) / static_cast<double>(length));
+  const double ratio = static_cast<double>(keys.block_size) / static_cast<double>(length);
+  rope.factor = (has_ratio ? parameters.or_null() : parameters).number("factor", ratio);
   if (rope.scaling == RopeScaling::longrope) {
     rope.short_factors = parameters.numbers("short_factor");
     rope.long_factors = parameters.numbers("long_factor");
-    rope.attention_factor =
-        parameters.number("attention_factor", longrope_attention_factor(rope.factor, length));
+    rope.attention_factor = parameters.or_null().number(
+        "attention_factor", longrope_attention_factor(rope.factor, length));
   }
   if (rope.scaling == RopeScaling::yarn) {
     rope.attention_factor = read_yarn_strength(parameters, rope.factor);
@@ -147,7 +152,7 @@ RopeOptions read_type_rope(const ConfigReader& parameters, const RopeOptions& us
 // Reads the rotation of the layers without a window. transformers 5 takes `truncate` from the
 // object around the types of layers, and merges rope_scaling into the parameters.
 RopeOptions read_whole_rope(const ConfigReader& reader, const RopeKeys& keys) {
-  RopeOptions rope{.theta = reader.number("rope_theta", keys.usual_theta)};
+  RopeOptions rope{.theta = reader.or_null().number("rope_theta", keys.usual_theta)};
   bool truncate = true;
   if (has_object(reader, kNewRope)) {
     const ConfigReader types = reader.inside(kNewRope);
@@ -178,16 +183,15 @@ void read_layer_ropes(const ConfigReader& reader, double usual_theta, double usu
   if (has_object(reader, kNewRope) && reader.inside(kNewRope).find(kSliding) != nullptr) {
     local = read_type_rope(reader.inside(kNewRope).inside(kSliding), local, keys);
   }
-  require_value(reader.number(keys.share, 1) == 1, keys.share, "only 1 is supported");
+  require_value(reader.or_null().number(keys.share, 1) == 1, keys.share, "only 1 is supported");
   require_value(local.scaling == RopeScaling::none, kNewRope, "expected no scaling in ", kSliding);
   config.rope_local_theta = local.theta;
 }
 
 RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys) {
   RopeOptions rope{.theta = reader.number(keys.theta, keys.usual_theta)};
-  require_value(!reader.is_null(keys.share) || keys.usual_share == 1, keys.share,
-                "expected a number, got null");
-  double share = reader.number(keys.share, keys.usual_share);
+  const bool is_whole = keys.usual_share == 1;
+  double share = (is_whole ? reader.or_null() : reader).number(keys.share, keys.usual_share);
   const OriginalLength original = read_original(reader, keys);
   if (const char* const key = parameters_key(reader); key != nullptr) {
     const ConfigReader parameters = reader.inside(key);
@@ -195,8 +199,10 @@ RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKe
       require_value(parameters.find(type) == nullptr, parameters.name(type),
                     "expected one rotation for all types of layers");
     }
-    share = parameters.number("partial_rotary_factor", share);
     rope = read_rope_parameters(parameters, rope, keys, original);
+    const bool may_be_null = is_whole && rope.scaling == RopeScaling::none;
+    share =
+        (may_be_null ? parameters.or_null() : parameters).number("partial_rotary_factor", share);
   }
   rope.width = turned_elements(share, reader.asked().key_of("rotary_pct"), head_width);
   return rope;

@@ -17,11 +17,17 @@ namespace fs = std::filesystem;
 std::shared_ptr<const SafetensorsFile> add_file(const fs::path& path, WeightFiles& files) {
   const auto file = std::make_shared<const SafetensorsFile>(path);
   for (const SafetensorsEntry& entry : file->entries()) {
-    files.tensors.push_back(
-        {.name = entry.name,
-         .shape = entry.info.shape,
-         .read = [file, &entry] { return file->read(entry); },
-         .read_into = [file, &entry](Tensor& target) { file->read_into(entry, target); }});
+    FileTensor& tensor = files.tensors.emplace_back(
+        FileTensor{.name = entry.name,
+                   .shape = entry.info.shape,
+                   .read = [file, &entry] { return file->read(entry); },
+                   .read_into = [file, &entry](Tensor& target) { file->read_into(entry, target); },
+                   .is_bfloat16 = entry.dtype == DType::bfloat16});
+    if (is_floating(entry.dtype)) {
+      tensor.read_rows = [file, &entry](Index first, Index count) {
+        return file->read_rows(entry, first, count);
+      };
+    }
   }
   return file;
 }
@@ -53,15 +59,6 @@ void require_no_shards(const fs::path& directory) {
   }
 }
 
-// Returns the number of consecutive rows at the beginning.
-std::size_t run_length(std::span<const Index> rows) {
-  std::size_t length = 1;
-  while (length < rows.size() && rows[length] == rows[length - 1] + 1) {
-    ++length;
-  }
-  return length;
-}
-
 // Packs rows of a tensor; reads consecutive ones at once.
 bool pack_rows(const GgufFile& file, const GgufTensor& tensor, std::span<const Index> rows,
                Index lane, void* panel) {
@@ -70,7 +67,7 @@ bool pack_rows(const GgufFile& file, const GgufTensor& tensor, std::span<const I
   std::vector<std::byte> bytes;
   bool is_finite = true;
   while (!rows.empty()) {
-    const std::size_t count = run_length(rows);
+    const std::size_t count = consecutive_rows(rows);
     bytes.resize(count * static_cast<std::size_t>(row_bytes));
     file.read_bytes(tensor, rows[0] * row_bytes, bytes);
     for (std::size_t i = 0; i < count; ++i, ++lane) {
@@ -95,6 +92,14 @@ std::optional<FilePanels> panels_of(const std::shared_ptr<const GgufFile>& file,
 }
 
 }  // namespace
+
+std::size_t consecutive_rows(std::span<const Index> rows) {
+  std::size_t length = 1;
+  while (length < rows.size() && rows[length] == rows[length - 1] + 1) {
+    ++length;
+  }
+  return length;
+}
 
 WeightFiles safetensors_weights(const fs::path& directory) {
   const fs::path whole = directory / "model.safetensors";
@@ -126,6 +131,10 @@ WeightFiles gguf_weights(const GgufFile& file) {
          .shape = tensor.shape,
          .read = [shared, &tensor] { return shared->read(tensor); },
          .read_into = [shared, &tensor](Tensor& target) { shared->read_into(tensor, target); },
+         .read_rows = [shared, &tensor](
+                          Index first,
+                          Index count) { return shared->read_rows(tensor, first, count); },
+         .is_bfloat16 = tensor.type == GgufType::bf16,
          .panels = panels_of(shared, tensor)});
   }
   return files;

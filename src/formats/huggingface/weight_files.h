@@ -28,8 +28,15 @@ struct FileTensor {
   std::function<Tensor()> read;
   // Overwrites the elements of a contiguous tensor of the same shape, in its own type.
   std::function<void(Tensor&)> read_into;
+  // Reads rows `first` to `first` + `count` of a matrix, [count, C] of a floating type. Several
+  // threads call it at once. Null if only the whole tensor can be read.
+  std::function<Tensor(Index first, Index count)> read_rows = {};
+  bool is_bfloat16 = false;  // whether bfloat16 can hold all numbers
   std::optional<FilePanels> panels = {};
 };
+
+// Returns the number of consecutive rows at the beginning of some.
+std::size_t consecutive_rows(std::span<const Index> rows);
 
 // The tensors in a model's files, in any format.
 struct WeightFiles {

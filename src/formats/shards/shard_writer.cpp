@@ -59,17 +59,19 @@ void ShardWriter::end_document() {
   write_document(waiting_);
 }
 
-// Writes the next `count` ids as a document with its end token.
+// Writes the next `count` ids as a document with one end token.
 void ShardWriter::write_document(Index count) {
   if (!file_) {
     shard_.name = name_of_shard(number_);
-    temporary_ = temporary_path(folder_ / shard_.name);
-    file_.emplace(temporary_);
+    temporary_.emplace(temporary_path(folder_ / shard_.name));
+    file_.emplace(temporary_->path());
   }
   std::vector<std::int32_t> ids;
   ids.reserve(static_cast<std::size_t>(count) + 1);
   take_ids(count, ids);
-  ids.push_back(options_.end_of_text);
+  if (ids.back() != options_.end_of_text) {
+    ids.push_back(options_.end_of_text);
+  }
   file_->write(token_file_bytes(ids, options_.dtype));
   lengths_.push_back(static_cast<std::int32_t>(ids.size()));
   shard_.tokens += std::ssize(ids);
@@ -99,7 +101,7 @@ void ShardWriter::close_shard() {
   const std::filesystem::path path = folder_ / shard_.name;
   file_->close();
   file_.reset();
-  move_into_place(temporary_, path);
+  move_into_place(temporary_->path(), path);
   write_file(document_index_path(path), document_index_bytes(lengths_, options_.dtype));
   lengths_.clear();
   ++number_;

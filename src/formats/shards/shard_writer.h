@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headlight/files/file_writer.h"
+#include "headlight/files/unfinished.h"
 #include "io/shards/shard_manifest.h"
 
 namespace headlight {
@@ -50,7 +51,7 @@ class ShardWriter {
   Index waiting_ = 0;                 // number of their ids
   Index number_;
   Shard shard_;  // the shard being written
-  std::filesystem::path temporary_;
+  std::optional<Unfinished> temporary_;
   std::optional<FileWriter> file_;
   std::vector<std::int32_t> lengths_;  // lengths of its documents
 };

@@ -9,6 +9,7 @@
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/staged_files.h"
 #include "heads/activations/activation_rows.h"
 #include "io/array_source.h"
 #include "io/tensor_file.h"
@@ -39,21 +40,6 @@ fs::path shard_path(const fs::path& path, std::size_t number) {
 }
 
 fs::path index_path(const fs::path& path) { return fs::path(path).replace_extension(".json"); }
-
-// New files, removed by the destructor unless `paths` is cleared at the end.
-struct NewFiles {
-  NewFiles() = default;
-  ~NewFiles() {
-    for (const fs::path& path : paths) {
-      std::error_code ignored;
-      fs::remove(path, ignored);
-    }
-  }
-  NewFiles(const NewFiles&) = delete;
-  NewFiles& operator=(const NewFiles&) = delete;
-
-  std::vector<fs::path> paths;
-};
 
 void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, StoredFloats type) {
   if (is_npz(path)) {
@@ -129,12 +115,11 @@ Json index_json(const ActivationFiles& files, const std::vector<ContextSpan>& sp
   return index;
 }
 
-// Removes an old index. The new one is written last: a set of files without it is incomplete.
-void remove_old_index(const fs::path& path) {
+// Throws Error if the name of the index belongs to another file.
+void require_own_index(const fs::path& path) {
   const fs::path index = index_path(path);
   require(!fs::exists(index) || fs::exists(shard_path(path, 0)), shown(index),
           ": exists but does not list ", shown(shard_path(path, 0)), "; choose another name");
-  fs::remove(index);
 }
 
 // Removes files of an earlier call with another number of files.
@@ -170,27 +155,27 @@ ActivationFiles write_activations(const fs::path& path, const LanguageModel& mod
       context_spans(plan, contexts, options.activations, most_rows_of(plan, options.shard_rows));
   const bool is_alone = spans.size() == 1;
   if (!is_alone) {
-    remove_old_index(path);
+    require_own_index(path);
   }
   ActivationFiles result;
   result.absent = plan.absent();
   for (const ContextSpan& span : spans) {
     result.rows += span.rows;
   }
-  NewFiles files;
+  StagedFiles staged(parent_folder(path));
   for (const ContextSpan& span : spans) {
-    const fs::path file = is_alone ? path : shard_path(path, files.paths.size());
+    result.files.push_back(is_alone ? path : shard_path(path, result.files.size()));
+    const fs::path file = staged.path() / result.files.back().filename();
     write_span(file, plan, contexts, span, options, result);
-    files.paths.push_back(file);
     result.bytes += static_cast<Index>(fs::file_size(file));
   }
-  result.files = files.paths;
   if (!is_alone) {
     result.index = index_path(path);
-    write_file(result.index, index_json(result, spans, options).dump(2) + "\n");
+    write_file(staged.path() / result.index.filename(),
+               index_json(result, spans, options).dump(2) + "\n");
   }
+  staged.commit();
   remove_old_files(path, spans.size());
-  files.paths.clear();
   return result;
 }
 

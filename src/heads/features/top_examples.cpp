@@ -6,6 +6,7 @@
 #include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "headlight/heads/activations/activation_cache.h"
+#include "headlight/heads/token_cells.h"
 #include "headlight/ops/layout.h"
 
 namespace headlight {
@@ -71,8 +72,15 @@ std::vector<Window> windows_of(const std::vector<std::vector<std::int32_t>>& seq
 TopExample example_of(const Window& window, const std::vector<double>& values,
                       const TopExampleOptions& options) {
   const Index position = std::ranges::max_element(values) - values.begin();
-  const Index begin = std::max<Index>(0, position - options.before);
-  const Index end = std::min(std::ssize(window.ids), position + options.after + 1);
+  Index begin = std::max<Index>(0, position - options.before);
+  Index end = std::min(std::ssize(window.ids), position + options.after + 1);
+  if (options.tokenizer != nullptr) {
+    const std::vector<TokenCell> cells =
+        token_cells(*options.tokenizer, window.ids, TextUnit::character);
+    const std::vector<Index> places = cells_of_tokens(cells);
+    begin = cells[static_cast<std::size_t>(places[static_cast<std::size_t>(begin)])].begin;
+    end = cells[static_cast<std::size_t>(places[static_cast<std::size_t>(end - 1)])].end;
+  }
   return {.sequence = window.sequence,
           .position = window.offset + position,
           .begin = window.offset + begin,

@@ -182,8 +182,8 @@ SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piec
 // Scores of a head with uniform attention over all visible tokens.
 class EvenScores {
  public:
-  explicit EvenScores(const Definitions& definitions)
-      : definitions_(definitions), sums_(empty_sums(definitions, ScoreSource::text, 1)) {}
+  EvenScores(const Definitions& definitions, ScoreSource source)
+      : definitions_(definitions), sums_(empty_sums(definitions, source, 1)) {}
 
   void add(const SequenceFacts& facts) {
     const auto length = static_cast<std::size_t>(facts.length());
@@ -265,7 +265,7 @@ class HeadScoring {
     ScoreSums sums(
         layout_, heads_, definitions_, options_,
         {.source = ScoreSource::text, .groups = std::min(units, kMaxGroups), .longest = longest});
-    EvenScores even(definitions_);
+    EvenScores even(definitions_, ScoreSource::text);
     const auto end_of = [&](std::size_t begin) { return batch_end(begin); };
     measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
       const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
@@ -371,6 +371,7 @@ class HeadScoring {
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = repeat_tokens(repeats, model_.block_size())});
+    EvenScores even(definitions_, ScoreSource::repeats);
     const auto count = static_cast<std::size_t>(repeats.sequences);
     const auto end_of = [&](std::size_t begin) {
       return std::min(begin + static_cast<std::size_t>(options_.batch_size), count);
@@ -383,9 +384,13 @@ class HeadScoring {
       if (options_.exclude_first_token) {
         facts = without_first(facts);
       }
+      even.add(facts);
       return MeasuredSequence{
           .tokens = std::move(sequence.tokens), .facts = std::move(facts), .group = i};
     });
+    for (ScoredHead& head : result.heads) {
+      even.keep(head);
+    }
   }
 
   // Stores the means of all summed scores, with intervals from the same draws.
@@ -422,10 +427,17 @@ class HeadScoring {
   void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
     const std::size_t offsets = sums.of(0).offsets.size();
     std::vector<double> queries(offsets);  // queries that have a token at each offset
+    std::vector<double> even(offsets);     // of them, with the largest weight there by chance
+    std::vector<double> harmonic(offsets + 1);
+    for (std::size_t i = 1; i <= offsets; ++i) {
+      harmonic[i] = harmonic[i - 1] + 1 / static_cast<double>(i);
+    }
     for (const Index length : lengths_) {
       for (Index offset = 0; offset < length; ++offset) {
-        queries[static_cast<std::size_t>(offset)] +=
-            static_cast<double>(length - std::max<Index>(offset, 1));
+        const auto first = static_cast<std::size_t>(std::max<Index>(offset, 1));  // query
+        const auto end = static_cast<std::size_t>(length);
+        queries[static_cast<std::size_t>(offset)] += static_cast<double>(end - first);
+        even[static_cast<std::size_t>(offset)] += harmonic[end] - harmonic[first];
       }
     }
     for (std::size_t i = 0; i < heads_.size(); ++i) {
@@ -440,7 +452,9 @@ class HeadScoring {
       const auto best = static_cast<std::size_t>(head.best_offset);
       const double share = head.offset_share[best];
       head.scores[score_index("offset_share")] = {
-          {share, share, share}, causal_ ? queries[best] : 0, false};
+          .value = {share, share, share},
+          .count = causal_ ? queries[best] : 0,
+          .even = queries[best] > 0 ? even[best] / queries[best] : 0};
       DetectorNumbers detector = own.detector;
       for (double& number : detector) {
         number *= own.detected > 0 ? 1 / own.detected : 0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include "kernels/panels/panels.h"
@@ -34,21 +35,31 @@ struct QuantizedBlock {
   std::int32_t q[kScaleBlock] = {};
 };
 
-// Returns a lane's word of a group; panels are arrays of words [group, 16].
-std::uint32_t* word_of(void* panel, Index group, Index lane) {
-  return static_cast<std::uint32_t*>(panel) + group * kPanelRows + lane;
-}
-
-void pack_float32(const float* row, Index columns, void* panel, Index lane) {
-  for (Index k = 0; k < columns; ++k) {
-    *word_of(panel, k, lane) = std::bit_cast<std::uint32_t>(row[k]);
+// Sets the words of rows, word_of(row, group), in a panel [groups, 16], from `lane` on. Takes a few
+// groups of all rows at a time: their lines of memory then stay in the first-level cache.
+template <class WordOf>
+void set_words(Index rows, Index groups, Index lane, void* panel, const WordOf& word_of) {
+  constexpr Index kTogether = 16;
+  auto* words = static_cast<std::uint32_t*>(panel) + lane;
+  for (Index begin = 0; begin < groups; begin += kTogether) {
+    const Index end = std::min(begin + kTogether, groups);
+    for (Index row = 0; row < rows; ++row) {
+      for (Index group = begin; group < end; ++group) {
+        words[group * kPanelRows + row] = word_of(row, group);
+      }
+    }
   }
 }
 
-void pack_bfloat16(const float* row, Index columns, void* panel, Index lane) {
-  for (Index k = 0; k < columns; ++k) {
-    *word_of(panel, k / 2, lane) |= std::uint32_t{BFloat16(row[k]).bits} << (16 * (k % 2));
-  }
+// Sets words of two columns, pair_of(row, first column), and of a last single column.
+template <class BitsOf, class PairOf>
+void set_pairs(Index rows, Index columns, Index lane, void* panel, const BitsOf& bits_of,
+               const PairOf& pair_of) {
+  const Index pairs = columns / 2;
+  set_words(rows, pairs, lane, panel,
+            [&](Index row, Index pair) { return pair_of(row, 2 * pair); });
+  set_words(rows, columns % 2, lane, static_cast<std::uint32_t*>(panel) + pairs * kPanelRows,
+            [&](Index row, Index) { return bits_of(row, columns - 1); });
 }
 
 void pack_int8(const float* row, Index columns, void* panel, Index lane) {
@@ -106,13 +117,35 @@ Index panel_bytes(const PanelLayout& layout, Index columns) {
          4;
 }
 
-void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, void* panel) {
-  const auto pack = format == WeightFormat::int8       ? pack_int8
-                    : format == WeightFormat::bfloat16 ? pack_bfloat16
-                                                       : pack_float32;
-  for (Index lane = 0; lane < rows; ++lane) {
-    pack(weights + lane * columns, columns, panel, lane);
+void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, Index lane,
+                void* panel) {
+  if (format == WeightFormat::int8) {
+    for (Index row = 0; row < rows; ++row) {
+      pack_int8(weights + row * columns, columns, panel, lane + row);
+    }
+  } else if (format == WeightFormat::bfloat16) {
+    const auto bits = [=](Index row, Index column) {
+      return std::uint32_t{BFloat16(weights[row * columns + column]).bits};
+    };
+    set_pairs(rows, columns, lane, panel, bits, [&](Index row, Index column) {
+      return bits(row, column) | bits(row, column + 1) << 16;
+    });
+  } else {
+    set_words(rows, columns, lane, panel, [=](Index row, Index column) {
+      return std::bit_cast<std::uint32_t>(weights[row * columns + column]);
+    });
   }
+}
+
+void pack_panel(const BFloat16* weights, Index rows, Index columns, Index lane, void* panel) {
+  const auto bits = [=](Index row, Index column) {
+    return std::uint32_t{weights[row * columns + column].bits};
+  };
+  set_pairs(rows, columns, lane, panel, bits, [=](Index row, Index column) {
+    std::uint32_t pair = 0;
+    std::memcpy(&pair, weights + row * columns + column, sizeof pair);
+    return pair;
+  });
 }
 
 void unpack_row(const PanelLayout& layout, const void* panel, Index lane, Index columns,

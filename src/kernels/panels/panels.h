@@ -36,10 +36,14 @@ inline Index panel_count(Index rows) { return (rows + kPanelRows - 1) / kPanelRo
 // Bytes of a panel, a multiple of 64.
 Index panel_bytes(const PanelLayout& layout, Index columns);
 
-// Packs weights [rows, columns] into a panel, rounded to nearest. bfloat16: ties to even. int8:
-// scale * q, |q| <= 127; scale = largest magnitude of 32 consecutive weights of a row / 127. rows
-// <= 16. `panel` has panel_bytes() bytes, all 0, and is aligned to 64 bytes.
-void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, void* panel);
+// Packs weights [rows, columns] into the lanes of a panel from `lane` on, rounded to nearest.
+// bfloat16: ties to even. int8: scale * q, |q| <= 127; scale = largest magnitude of 32 consecutive
+// weights of a row / 127. lane + rows <= 16. `panel` has panel_bytes() bytes, all 0 before the
+// first call, and is aligned to 64 bytes.
+void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, Index lane,
+                void* panel);
+// Packs weights into a panel of bfloat16 as they are.
+void pack_panel(const BFloat16* weights, Index rows, Index columns, Index lane, void* panel);
 
 // Writes the weights [rows, columns] that a panel represents.
 void unpack_panel(const PanelLayout& layout, const void* panel, Index rows, Index columns,

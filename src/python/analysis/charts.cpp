@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "headlight/views/text/coloured_text.h"
 #include "python/analysis/figure.h"
 #include "python/autograd/operand.h"
+#include "python/model/cell_tuples.h"
 #include "python/model/inputs.h"
 #include "views/report/effect_grids.h"
 #include "views/report/token_circuit_plot.h"
@@ -67,22 +69,33 @@ int height_of(const ColouredTextPage& page) {
   return static_cast<int>(std::min<std::size_t>(640, 27 * lines));
 }
 
+// Parts of coloured texts that may be missing; one of each text.
+struct TextParts {
+  std::optional<Labels> labels;
+  std::optional<std::vector<Index>> marked;
+  std::optional<std::vector<std::vector<CellTuple>>> cells;
+};
+
 Figure text_figure(const std::vector<Labels>& tokens, const std::vector<Operand>& values,
-                   const std::optional<Labels>& labels,
-                   const std::optional<std::vector<Index>>& marked, ColouredTextPage page) {
+                   const TextParts& parts, ColouredTextPage page) {
   const std::size_t count = tokens.size();
   require_value(values.size() == count, "values", "expected an array for each of ", count,
                 " texts, got ", values.size());
-  require_value(!marked || marked->size() == count, "marked", "expected ", count, " positions");
+  require_value(!parts.marked || parts.marked->size() == count, "marked", "expected ", count,
+                " positions");
+  require_value(!parts.cells || parts.cells->size() == count, "cells", "expected ", count,
+                " lists");
   for (std::size_t i = 0; i < count; ++i) {
+    ColouredText text{.label = "", .tokens = tokens[i], .values = values[i].tensor().to_vector()};
+    if (parts.labels) {
+      text.label = labels_or_numbers(parts.labels, std::ssize(tokens), "labels")[i];
+    }
+    if (parts.marked) {
+      text.marked = (*parts.marked)[i];
+    }
     page.texts.push_back(
-        {.label = "", .tokens = tokens[i], .values = values[i].tensor().to_vector()});
-    if (labels) {
-      page.texts.back().label = labels_or_numbers(labels, std::ssize(tokens), "labels")[i];
-    }
-    if (marked) {
-      page.texts.back().marked = (*marked)[i];
-    }
+        parts.cells ? merged_text(text, cells_of_tuples((*parts.cells)[i], std::ssize(text.tokens)))
+                    : text);
   }
   return {coloured_text_html(page), true, height_of(page)};
 }
@@ -158,18 +171,21 @@ void add_charts(nb::module_& plot) {
       "texts",
       [](const std::vector<Labels>& tokens, const std::vector<Operand>& values,
          const std::optional<Labels>& labels, const std::optional<std::vector<Index>>& marked,
-         const std::string& title, const std::string& note, double limit) {
-        return text_figure(tokens, values, labels, marked,
+         const std::string& title, const std::string& note, double limit,
+         const std::optional<std::vector<std::vector<CellTuple>>>& cells) {
+        return text_figure(tokens, values, {labels, marked, cells},
                            {.title = title, .note = note, .texts = {}, .limit = limit});
       },
       "tokens"_a, "values"_a, "labels"_a = nb::none(), nb::kw_only(), "marked"_a = nb::none(),
-      "title"_a = "", "note"_a = "", "limit"_a = 0.0,
+      "title"_a = "", "note"_a = "", "limit"_a = 0.0, "cells"_a = nb::none(),
       "Colours the tokens of texts by their values: blue above 0, orange below.\n\n"
       "Parameters\n----------\n"
       "tokens, values : labels of the tokens and numbers [T] of each text.\n"
       "labels : headings of the texts.\n"
       "marked : positions of one framed token in each text.\n"
-      "limit : value of the strongest colour; 0: the largest absolute value.");
+      "limit : value of the strongest colour; 0: the largest absolute value.\n"
+      "cells : characters to draw as one, of each text: (first token, one past the last, label) of "
+      "all tokens. A character has the colour of its value furthest from 0.");
 }
 
 }  // namespace headlight::python

@@ -1,10 +1,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "base/lower_case.h"
 #include "base/printable.h"
+#include "base/transformed.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/runs/run_history.h"
@@ -17,6 +19,7 @@
 #include "python/analysis/text_data.h"
 #include "python/autograd/operand.h"
 #include "python/bindings.h"
+#include "python/model/cell_tuples.h"
 #include "python/model/model.h"
 #include "python/training/run.h"
 #include "views/plot/svg.h"
@@ -31,6 +34,7 @@ struct MapStyle {
   std::string title;
   bool differences = false;
   std::string language;
+  std::optional<std::vector<CellTuple>> cells;  // of the tokens; none: one for each
 };
 
 LayerAttention layer_attention(const Operand& weights, Index layer,
@@ -49,8 +53,16 @@ LayerAttention layer_attention(const Operand& weights, Index layer,
 
 Figure attention_figure(const Operand& weights, const std::vector<std::string>& tokens, Index layer,
                         const std::optional<std::vector<Index>>& heads, const MapStyle& style) {
-  const LayerAttention attention = layer_attention(weights, layer, heads);
-  return {attention_svg({.title = style.title, .tokens = tokens, .layers = {attention}}, attention,
+  LayerAttention attention = layer_attention(weights, layer, heads);
+  AttentionMaps maps{.title = style.title, .tokens = tokens, .layers = {}};
+  if (style.cells && style.cells->size() < tokens.size()) {
+    const std::vector<TokenCell> cells = cells_of_tuples(*style.cells, std::ssize(tokens));
+    attention.weights = merged_weights(attention.weights, cells);
+    maps.tokens = transformed(cells, &TokenCell::label);
+    maps.unit = TextUnit::character;
+  }
+  maps.layers = {attention};
+  return {attention_svg(maps, attention,
                         {.language = parse_name<Language>("lang", style.language),
                          .differences = style.differences})};
 }
@@ -150,15 +162,18 @@ void add_plot(nb::module_& module, nb::class_<Model>& model) {
       "attention_maps",
       [](const Operand& weights, const std::vector<std::string>& tokens, Index layer,
          const std::optional<std::vector<Index>>& heads, const std::string& title, bool differences,
-         const std::string& lang) {
-        return attention_figure(weights, tokens, layer, heads, {title, differences, lang});
+         const std::string& lang, const std::optional<std::vector<CellTuple>>& cells) {
+        return attention_figure(weights, tokens, layer, heads, {title, differences, lang, cells});
       },
       "weights"_a, "tokens"_a, nb::kw_only(), "layer"_a = 0, "heads"_a = nb::none(), "title"_a = "",
-      "differences"_a = false, "lang"_a = "en",
+      "differences"_a = false, "lang"_a = "en", "cells"_a = nb::none(),
       "Draws attention weights [H, T, T], with the labels of T tokens.\n\n"
       "Parameters\n----------\n"
       "differences : the weights are differences, -1 to 1: blue above 0, orange below.\n"
-      "lang : \"en\" or \"ko\".");
+      "lang : \"en\" or \"ko\".\n"
+      "cells : characters of several tokens to draw as one: (first token, one past the last, "
+      "label) of all tokens, such as ActivationCache.cells. Weights are the mean over the queries "
+      "of the sum over the keys.");
   plot.def(
       "value_weighted", &value_weighted_figure, "model"_a, "text"_a, "layer"_a,
       "head"_a = nb::none(),

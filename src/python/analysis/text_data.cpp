@@ -6,6 +6,7 @@
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 #include "python/errors.h"
+#include "text/special_names.h"
 
 namespace headlight::python {
 namespace {
@@ -73,7 +74,7 @@ TokenDataset data_of(const Model& model, const TextData& data, const std::string
   if (is_list_of_texts(data.value)) {
     std::vector<std::vector<std::int32_t>> ids;
     for (const std::string& text : read_texts(data.value, "data")) {
-      ids.push_back(tokenizer.encode(text));
+      ids.push_back(tokenizer.encode(without_end_name(tokenizer, text)));
     }
     return document_dataset(std::move(ids), document_ends(tokenizer));
   }

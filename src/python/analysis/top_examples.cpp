@@ -2,12 +2,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "headlight/heads/features/top_examples.h"
 #include "python/analysis/text_data.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
+#include "python/model/cell_tuples.h"
 #include "python/progress.h"
 
 namespace headlight::python {
@@ -15,9 +17,10 @@ namespace {
 
 using namespace nb::literals;
 
-// A TopExample with the labels of its tokens.
+// A TopExample with the labels of its tokens, and their characters.
 struct Example : TopExample {
   std::vector<std::string> tokens;
+  std::vector<CellTuple> cells;
 };
 
 Array example_values(const Example& example) {
@@ -56,6 +59,8 @@ void add_top_examples(nb::module_& module, nb::class_<Model>& model) {
       .def_ro("begin", &Example::begin, "Position of the first token of this part.")
       .def_prop_ro("value", &Example::value, "Activation of the most active token.")
       .def_ro("tokens", &Example::tokens, "Labels of the tokens of this part.")
+      .def_ro("cells", &Example::cells,
+              "Characters of this part: first token, one past the last, label.")
       .def_prop_ro("values", &example_values, "Activations of these tokens.")
       .def("__repr__", &described_example);
   model.def(
@@ -69,13 +74,14 @@ void add_top_examples(nb::module_& module, nb::class_<Model>& model) {
         options.progress = progress_of("reading texts", progress);
         const TextSequences texts = read_sequences(self, data, documents);
         options.window_begin = texts.window_begin;
+        options.tokenizer = self.tokenizer().get();
         const std::vector<TopExample> found = [&] {
           const Model::Use use(self);
           return top_examples(self.gpt(), texts.ids, options);
         }();
         std::vector<Example> examples;
         for (const TopExample& example : found) {
-          examples.push_back({example, {}});
+          examples.push_back({example, {}, character_cells(*self.tokenizer(), example.ids)});
           for (const std::int32_t id : example.ids) {
             examples.back().tokens.push_back(self.tokenizer()->token_label(id));
           }
@@ -97,7 +103,9 @@ void add_top_examples(nb::module_& module, nb::class_<Model>& model) {
       "sae, feature : measure this feature of an autoencoder instead.\n"
       "count : number of texts; a text longer than the context counts once a window.\n\n"
       "Returns\n-------\n"
-      "Examples, most active first: 20 tokens before and 8 after the most active one.");
+      "Examples, most active first: 20 tokens before and 8 after the most active one, and those "
+      "that "
+      "complete a character.");
 }
 
 }  // namespace headlight::python

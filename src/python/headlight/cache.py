@@ -8,20 +8,25 @@ from numpy.typing import NDArray
 
 from ._headlight import point_name
 
+Cell = tuple[int, int, str]
+
 
 class ActivationCache(dict[str | tuple[str, int], NDArray[Any]]):
     """Arrays by TransformerLens's names; short names ("z.3") and pairs ("z", 3) find them, too.
 
-    `tokens` holds the labels of the tokens of each sequence.
+    `tokens` holds the labels of the tokens of each sequence, and `cells` the characters that they
+    form: (first token, one past the last, label). Tokens that cut a character share a cell.
     """
 
     def __init__(
         self,
         arrays: dict[str | tuple[str, int], NDArray[Any]] | None = None,
         tokens: list[list[str]] | None = None,
+        cells: list[list[Cell]] | None = None,
     ) -> None:
         super().__init__(arrays or {})
         self.tokens = tokens or []
+        self.cells = cells or [[(i, i + 1, label) for i, label in enumerate(labels)] for labels in self.tokens]
 
     def column(self, name: str) -> NDArray[Any]:
         """Returns one neuron or element [B, T], such as "neuron.3.17" or "resid_post.2.5"."""

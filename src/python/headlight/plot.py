@@ -23,7 +23,7 @@ from ._headlight.plot import (
     token_circuit,
     value_weighted,
 )
-from .cache import ActivationCache
+from .cache import ActivationCache, Cell
 
 __all__ = [
     "Figure",
@@ -55,10 +55,15 @@ def attention(
     sequence: int = 0,
     lang: str = "en",
 ) -> Figure:
-    """Draws the attention patterns of a layer, or of one head, in one sequence of a cache."""
+    """Draws the attention patterns of a layer, or of one head, in one sequence of a cache.
+
+    Tokens that cut a character share a row and a column.
+    """
     heads = cache.heads(("pattern", layer)) if head is None else [head]
     maps, tokens = _patterns(cache, layer, heads, sequence)
-    return attention_maps(maps, tokens, layer=layer, heads=heads, lang=lang)
+    return attention_maps(
+        maps, tokens, layer=layer, heads=heads, lang=lang, cells=cache.cells[sequence]
+    )
 
 
 def attention_difference(
@@ -83,7 +88,13 @@ def attention_difference(
         raise ValueError(f"other: expected {len(tokens)} tokens, got {len(other_tokens)}")
     labels = [a if a == b else f"{a}/{b}" for a, b in zip(tokens, other_tokens)]
     return attention_maps(
-        maps - other_maps, labels, layer=layer, heads=heads, differences=True, lang=lang
+        maps - other_maps,
+        labels,
+        layer=layer,
+        heads=heads,
+        differences=True,
+        lang=lang,
+        cells=_common_cells(cache.cells[sequence], other.cells[other_sequence]),
     )
 
 
@@ -140,12 +151,14 @@ def text(
 ) -> Figure:
     """Colours a text by neurons or other columns, such as "neuron.3.17" or "resid_post.2.5".
 
-    The cache must hold the points, with all or with these columns.
+    The cache must hold the points, with all or with these columns. A character of several tokens
+    has the colour of its value furthest from 0.
     """
     names = [points] if isinstance(points, str) else list(points)
     tokens = cache.tokens[sequence]
     values = [cache.column(name)[sequence, : len(tokens)] for name in names]
-    return texts([tokens] * len(names), values, names, title=title)
+    cells = [cache.cells[sequence]] * len(names)
+    return texts([tokens] * len(names), values, names, title=title, cells=cells)
 
 
 def top_examples(examples: Sequence[Example], title: str = "Most active texts") -> Figure:
@@ -159,6 +172,7 @@ def top_examples(examples: Sequence[Example], title: str = "Most active texts") 
         ],
         marked=[example.position - example.begin for example in examples],
         title=title,
+        cells=[example.cells for example in examples],
     )
 
 
@@ -169,6 +183,18 @@ def _patterns(
     places = [cache.place(("pattern", layer), head) for head in heads]
     maps = cache["pattern", layer][sequence, :, : len(tokens), : len(tokens)]
     return maps[places], tokens
+
+
+def _common_cells(cells: list[Cell], others: list[Cell]) -> list[Cell]:
+    """Returns the smallest cells that end where cells of both sequences end."""
+    ends = sorted({end for _, end, _ in cells} & {end for _, end, _ in others})
+
+    def label(of: list[Cell], begin: int, end: int) -> str:
+        return "".join(text for first, _, text in of if begin <= first < end)
+
+    pairs = [(begin, end) for begin, end in zip([0, *ends], ends)]
+    names = [(label(cells, *pair), label(others, *pair)) for pair in pairs]
+    return [(*pair, a if a == b else f"{a}/{b}") for pair, (a, b) in zip(pairs, names)]
 
 
 def _cell_names(result: Result, name: str) -> list[str]:

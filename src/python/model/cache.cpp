@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/model/cache.h"
+#include "python/model/cell_tuples.h"
 #include "python/model/forward.h"
 
 namespace headlight::python {
@@ -140,12 +142,14 @@ nb::object activation_cache(const Model& model, const NamedTensors& tensors,
                             const std::vector<std::vector<std::int32_t>>& ids) {
   std::vector<Index> offsets{0};
   std::vector<std::vector<std::string>> labels;
+  std::vector<std::vector<CellTuple>> cells;
   for (const std::vector<std::int32_t>& sequence : ids) {
     offsets.push_back(offsets.back() + std::ssize(sequence));
     labels.emplace_back();
     for (const std::int32_t id : sequence) {
       labels.back().push_back(model.tokenizer()->token_label(id));
     }
+    cells.push_back(character_cells(*model.tokenizer(), sequence));
   }
   nb::dict cache;
   std::map<std::string, std::vector<Tensor>> maps;
@@ -165,7 +169,7 @@ nb::object activation_cache(const Model& model, const NamedTensors& tensors,
     cache[nb::str(name.c_str())] = array_of(padded_maps(sequences), Access::writable).object;
   }
   add_head_numbers(model.gpt().heads(), tensors, cache);
-  return nb::module_::import_("headlight.cache").attr("ActivationCache")(cache, labels);
+  return nb::module_::import_("headlight.cache").attr("ActivationCache")(cache, labels, cells);
 }
 
 void add_cache(nb::module_& module, nb::class_<Model>& model) {

@@ -11,6 +11,7 @@
 #include "runs/conversations/record_keys.h"
 #include "runs/conversations/record_warnings.h"
 #include "runs/conversations/template_use.h"
+#include "text/special_names.h"
 
 namespace headlight {
 namespace {
@@ -222,28 +223,25 @@ class ConversationReader {
     }
   }
 
-  // Returns the tokens of both texts, encoded together, with those that begin and end texts. The
-  // completion begins with the first token that the prompt alone does not have. A completion that
-  // ends with the name of the end token has no second one.
-  Ids encode_texts(const std::string& prompt, std::string completion) {
+  // Returns the tokens of both texts, encoded together, with those that begin and end texts, each
+  // once. The completion begins with the first token that the prompt alone does not have.
+  Ids encode_texts(const std::string& prompt, const std::string& answer) {
     ++answers_;
     has_texts_ = true;
-    const std::string end(ends_.end < 0 ? "" : tokenizer_.special_name(ends_.end));
-    if (!end.empty() && completion.ends_with(end)) {
-      completion.resize(completion.size() - end.size());
-    }
+    const std::string completion(without_end_name(tokenizer_, answer));
     warnings_.look(prompt);
     warnings_.look(completion);
     const Ids before = tokenizer_.encode(prompt);
     Ids tokens = tokenizer_.encode(prompt + completion);
-    if (ends_.end >= 0) {
+    const bool has_end = tokens.size() > before.size() && tokens.back() == ends_.end;
+    if (ends_.end >= 0 && !has_end) {
       tokens.push_back(ends_.end);
     }
     if (options_.learn != Learn::all) {
       const auto shared = std::ranges::mismatch(before, tokens).in2 - tokens.begin();
       std::transform(tokens.begin(), tokens.begin() + shared, tokens.begin(), as_context);
     }
-    if (ends_.begin) {
+    if (ends_.begin && (tokens.empty() || id_of(tokens.front()) != *ends_.begin)) {
       const std::int32_t begin = *ends_.begin;
       tokens.insert(tokens.begin(), options_.learn == Learn::all ? begin : as_context(begin));
     }

@@ -5,10 +5,11 @@ import {openPage, renewPage} from '/views/open.js';
 import {documents, view} from '/views/state.js';
 import {buildBoard, openBoard, showChanges, showClasses, showShifts} from './board.js';
 import {commandOf, intervention} from './changes.js';
+import {completedTokens} from './completed.js';
 import {listenForTip, listenToArrows} from './reach.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
-import {isCut, likelyRow, percent, shownToken, tokenText, wholeTokens} from './tokens.js';
+import {likelyRow, percent, shownToken, tokenText, wholeTokens} from './tokens.js';
 import {say} from './words.js';
 
 const kMostCut = 4;  // next tokens whose characters are completed
@@ -71,24 +72,13 @@ function showNext({before, after}, isChanged) {
     loss(before.loss) + (isChanged ? ` → ${loss(after.loss)}` : ''));
 }
 
-// Shows likely next tokens that end within a character with the rest of the character, which the
-// model writes.
+// Shows likely next tokens that end within a character with the rest of the character.
 async function completeNext({tokens, before, after}, intervene, signal) {
   const rows = [...byId('next').children];
-  const {next} = intervene === '' ? before : after;
-  const cut = next.map((_, i) => i).filter((i) => isCut(next[i].token)).slice(0, kMostCut);
-  if (cut.length === 0) {
-    return;
-  }
   const ids = tokens.map(({id}) => id);
-  const {choices} = await ask('/v1/completions', {
-    model: session.model, prompt: cut.map((i) => [...ids, next[i].id]), max_tokens: 3, temperature: 0, logprobs: 1,
-    intervene}, signal);
-  for (const {index, logprobs} of choices) {
-    const [{text}] = wholeTokens([next[cut[index]].token, ...logprobs.tokens]);
-    if (!isCut(text)) {
-      rows[cut[index]].firstChild.replaceWith(tokenText(text, 'label'));
-    }
+  const next = (intervene === '' ? before : after).next.map(({id, token}) => ({before: ids, id, token}));
+  for (const [one, text] of await completedTokens(next, kMostCut, intervene, signal)) {
+    rows[next.indexOf(one)].firstChild.replaceWith(tokenText(text, 'label'));
   }
 }
 
@@ -137,11 +127,7 @@ async function follow(signal) {
   }
   showNext(scores, intervene !== '');
   showSurprise(scores, intervene !== '');
-  await completeNext(scores, intervene, signal).catch((error) => {
-    if (signal.aborted) {
-      throw error;
-    }
-  });  // without room for more tokens, the bytes stay
+  await completeNext(scores, intervene, signal);
 }
 
 // The neuron view needs the vectors of its head, by tokens.

@@ -171,14 +171,23 @@ async function fitOpening() {
   }
 }
 
+// Makes a link open the current state of the page in the other language.
+export function linkLanguage(link) {
+  const update = () => {
+    const other = new URL(location.href);
+    other.searchParams.set('lang', language === 'ko' ? 'en' : 'ko');
+    link.href = other.href;
+  };
+  update();
+  ['pointerdown', 'focus', 'click'].forEach((event) => link.addEventListener(event, update));
+}
+
 async function open() {
   fillWords(document);
   if (language === 'ko') {
     setWords(korean);
   }
-  const other = new URL(location.href);
-  other.searchParams.set('lang', language === 'ko' ? 'en' : 'ko');
-  byId('language').href = other.href;
+  linkLanguage(byId('language'));
   readAddress();
   session.text = session.text || page.text || kText;
   if (session.clean === '' && session.corrupt === '') {

@@ -138,8 +138,13 @@ export const kWords = {
   },
 };
 
-// The language of the address, else that of the file.
-export const language = (new URLSearchParams(location.search).get('lang') ?? document.documentElement.lang) === 'ko' ? 'ko' : 'en';
+// Returns the language of an address, else that of the file, which may be the browser's.
+export function languageOf(query, {lang, dataset}, browser) {
+  const own = dataset.followsBrowser === undefined ? lang : browser;
+  return (new URLSearchParams(query).get('lang') ?? own).startsWith('ko') ? 'ko' : 'en';
+}
+
+export const language = languageOf(location.search, document.documentElement, navigator.language);
 
 export const say = (key) => kWords[language][key];
 

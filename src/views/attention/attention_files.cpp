@@ -83,7 +83,9 @@ std::vector<std::pair<std::string, std::string>> attention_files(
           : documents.front();
   AttentionStyle style = options.page.style;
   style.differences = options.differences;
+  double done = 0;
   for (const LayerAttention& layer : drawn.layers) {
+    options.progress(done++ / static_cast<double>(drawn.layers.size()));
     const std::string name = concat_text("layer_", layer.layer);
     const std::string figure =
         wanted("svg") || wanted("png") ? attention_svg(drawn, layer, style) : "";

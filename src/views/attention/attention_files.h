@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@ struct AttentionFilesOptions {
   AttentionPageOptions page = {};  // its style also applies to figures
   // Figures draw the first document's weights minus those of document page.beside.
   bool differences = false;
+  std::function<void(double share)> progress = [](double) {};  // of the drawn layers, 0 to 1
 };
 
 // Returns names and contents of the files of `formats`, except attention.npz. tokens.json lists

@@ -59,12 +59,15 @@ Json layers_json(const HeadScores& scores) {
   return transformed(layers, [](const auto& layer) { return layer.second; });
 }
 
-// Returns the expected value of each score for a head with uniform attention, where it is known.
+// Returns the expected value of each score for a head with uniform attention, where it is known and
+// the same for all heads: offset_share's depends on best_offset.
 Json even_json(const HeadScores& scores) {
   Json json = Json::object();
   for (std::size_t place = 0; place < scores.list.size(); ++place) {
-    if (const double even = scores.heads.front().scores[place].even; std::isfinite(even)) {
-      json[scores.list[place].name] = even;
+    const std::string& name = scores.list[place].name;
+    const double even = scores.heads.front().scores[place].even;
+    if (std::isfinite(even) && name != "offset_share") {
+      json[name] = even;
     }
   }
   return json;

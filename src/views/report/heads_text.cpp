@@ -101,7 +101,8 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
     const std::string name = head_name(head.head);
     std::string sentence = head_sentence(head, report.language);
     const ScoreValue& score = head.score(head.verdict.measure);
-    if (score.has_interval && head.verdict.settled) {
+    const bool shows_score = head.verdict.name != "mixed" || !head.verdict.leans.empty();
+    if (shows_score && score.has_interval && head.verdict.settled) {
       sentence += painted(" (" + fixed_number(score.value.low, 2) +
                               in_language(report.language, " to ", "~") +
                               fixed_number(score.value.high, 2) + ")",

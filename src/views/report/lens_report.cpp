@@ -1,10 +1,13 @@
 #include "views/report/lens_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "base/display_text.h"
 #include "base/transformed.h"
 #include "headlight/base/terminal_width.h"
+#include "headlight/heads/token_cells.h"
 #include "headlight/views/plot/line_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -171,6 +174,74 @@ std::string layer_axis(const LensMeansResult& result) {
              : "layer (" + std::to_string(last.layer) + ": the output)";
 }
 
+// A result with one position for each character, the last of its tokens.
+struct WholeLens {
+  LensResult result;
+  std::vector<std::string> labels;   // of the characters
+  std::vector<std::string> targets;  // of the characters that the targets begin; "": unknown
+};
+
+// Returns the cells of the characters; ids that the tokenizer lacks have one each.
+std::vector<TokenCell> lens_cells(const LensResult& result, const Tokenizer& tokenizer) {
+  const auto is_unknown = [&](std::int32_t id) { return id >= tokenizer.vocab_size(); };
+  if (std::ranges::none_of(result.tokens, is_unknown)) {
+    return token_cells(tokenizer, result.tokens, TextUnit::character);
+  }
+  std::vector<TokenCell> cells;
+  for (Index i = 0; i < std::ssize(result.tokens); ++i) {
+    cells.push_back({.begin = i, .end = i + 1});
+  }
+  return cells;
+}
+
+WholeLens whole_lens(const LensResult& result, const Tokenizer& tokenizer) {
+  WholeLens whole;
+  for (const LensRow& row : result.rows) {
+    whole.result.rows.push_back({row.place, {}});
+  }
+  for (const TokenCell& cell : lens_cells(result, tokenizer)) {
+    const auto [first, last] =
+        std::pair(static_cast<std::size_t>(cell.begin), static_cast<std::size_t>(cell.end - 1));
+    whole.labels.push_back(cell.end - cell.begin == 1 ? shown_token(result.tokens[last], tokenizer)
+                                                      : display_label(cell.label));
+    if (first > 0 && result.targets[first - 1] == result.tokens[first]) {
+      whole.targets.back() = whole.labels.back();
+    }
+    whole.targets.emplace_back();
+    whole.result.positions.push_back(result.positions[last]);
+    whole.result.tokens.push_back(result.tokens[last]);
+    whole.result.targets.push_back(result.targets[last]);
+    for (std::size_t row = 0; row < result.rows.size(); ++row) {
+      whole.result.rows[row].readings.push_back(result.rows[row].readings[last]);
+    }
+  }
+  return whole;
+}
+
+// Returns a heat map of the target's probability; cells show the likeliest token, or the target's
+// whole character if that is the likeliest.
+MatrixPlot probability_plot(const WholeLens& whole, const LensView& view,
+                            const Tokenizer& tokenizer) {
+  const LensResult& result = whole.result;
+  MatrixPlot plot{.title = "Logit lens on " + std::string(name_of(view.point)) +
+                           ": likeliest next token; blue: probability of the actual one",
+                  .row_title = "layer",
+                  .column_title = "token, the last followed by " +
+                                  quoted_label(result.targets.back(), tokenizer),
+                  .columns = whole.labels,
+                  .limit = 1};
+  for (const LensRow& row : result.rows) {
+    plot.rows.push_back(row.place.name);
+    for (std::size_t i = 0; i < row.readings.size(); ++i) {
+      const std::int32_t likeliest = row.readings[i].likeliest.front().token;
+      const bool is_known = likeliest == result.targets[i] && !whole.targets[i].empty();
+      plot.values.push_back(std::exp(row.readings[i].log_probability));
+      plot.texts.push_back(is_known ? whole.targets[i] : shown_token(likeliest, tokenizer));
+    }
+  }
+  return plot;
+}
+
 }  // namespace
 
 std::string lens_text(const LensResult& result, const Tokenizer& tokenizer, Index columns) {
@@ -209,26 +280,13 @@ Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& 
 }
 
 MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Tokenizer& tokenizer) {
-  MatrixPlot plot{.title = "Logit lens on " + std::string(name_of(view.point)) +
-                           ": likeliest next token; blue: probability of the actual one",
-                  .row_title = "layer",
-                  .column_title = "token, the last followed by " +
-                                  quoted_label(result.targets.back(), tokenizer),
-                  .limit = 1};
-  for (const LensRow& row : result.rows) {
-    plot.rows.push_back(row.place.name);
-    for (const LensReading& reading : row.readings) {
-      plot.values.push_back(std::exp(reading.log_probability));
-      plot.texts.push_back(shown_token(reading.likeliest.front().token, tokenizer));
-    }
-  }
-  plot.columns = shown_tokens(result.tokens, tokenizer);
-  return plot;
+  return probability_plot(whole_lens(result, tokenizer), view, tokenizer);
 }
 
 std::vector<ResultGrid> lens_grids(const LensResult& result, const LensView& view,
                                    const Tokenizer& tokenizer) {
-  MatrixPlot shown = lens_plot(result, view, tokenizer);
+  const WholeLens whole = whole_lens(result, tokenizer);
+  MatrixPlot shown = probability_plot(whole, view, tokenizer);
   shown.column_title = "token";
   std::vector<ResultGrid> grids{{"probability", shown}};
   const auto add = [&](const char* name, const char* title, const auto& value) {
@@ -237,7 +295,7 @@ std::vector<ResultGrid> lens_grids(const LensResult& result, const LensView& vie
                     .column_title = shown.column_title,
                     .rows = shown.rows,
                     .columns = shown.columns,
-                    .values = values_of<double>(result, value)};
+                    .values = values_of<double>(whole.result, value)};
     grids.push_back({name, std::move(plot)});
   };
   add("rank", "Rank of the actual next token (1: the likeliest)", &LensReading::rank);

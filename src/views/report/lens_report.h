@@ -18,7 +18,8 @@ std::string lens_text(const LensResult& result, const Tokenizer& tokenizer, Inde
 // Returns the JSON object that lens --help describes.
 Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
 
-// Returns a heat map of the target's probability; cells show the likeliest token.
+// Returns a heat map of the target's probability; cells show the likeliest token. A character of
+// several tokens has one column, with the reading of its last token.
 MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
 
 // Returns the grids of a page: lens_plot(), rank, entropy and KL.

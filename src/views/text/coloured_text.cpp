@@ -72,6 +72,28 @@ std::string colour_bar(const ColouredTextPage& page, double limit) {
 
 }  // namespace
 
+ColouredText merged_text(const ColouredText& text, const std::vector<TokenCell>& cells) {
+  const std::size_t count = cells.empty() ? 0 : static_cast<std::size_t>(cells.back().end);
+  require_value(text.values.size() == text.tokens.size() && count == text.tokens.size(), "cells",
+                "expected the cells of ", text.tokens.size(), " tokens with as many values, got ",
+                count, " tokens and ", text.values.size(), " values");
+  const auto is_nearer = [](double a, double b) {  // to 0; NaN is nearest
+    return std::isfinite(b) && !(std::abs(a) >= std::abs(b));
+  };
+  ColouredText merged{.label = text.label};
+  for (const TokenCell& cell : cells) {
+    if (text.marked && *text.marked >= cell.begin && *text.marked < cell.end) {
+      merged.marked = std::ssize(merged.tokens);
+    }
+    const auto first = text.values.begin() + cell.begin;
+    merged.values.push_back(*std::max_element(first, text.values.begin() + cell.end, is_nearer));
+    const bool is_joined = cell.end - cell.begin > 1;
+    merged.tokens.push_back(is_joined ? cell.label
+                                      : text.tokens[static_cast<std::size_t>(cell.begin)]);
+  }
+  return merged;
+}
+
 std::string coloured_text_html(const ColouredTextPage& page) {
   require(!page.texts.empty(), "[coloured_text_html] expected at least one text");
   const double limit = largest_of(page);

@@ -1,11 +1,15 @@
 #include "runs/conversations/conversations.h"
 
 #include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "io/temporary_folder.h"
+#include "runs/conversations/template_use.h"
 #include "support/catch.h"
 
 namespace conversations_test {
@@ -17,15 +21,16 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// All bytes, the tokens of ChatML, and "zy".
+// All bytes, the tokens of ChatML, and "zy" and "yq", of which the latter is joined first.
 std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template) {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
   }
   vocabulary.tokens.resize(260);
+  vocabulary.tokens.emplace_back("yq");
   vocabulary.tokens.emplace_back("zy");
-  vocabulary.merges = {{'z', 'y'}};
+  vocabulary.merges = {{'y', 'q'}, {'z', 'y'}};
   vocabulary.special = {
       {"<|endoftext|>", 256}, {"<|im_start|>", 257}, {"<|im_end|>", 258}, {"</s>", 259}};
   auto tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
@@ -61,11 +66,13 @@ struct Reading {
 };
 
 Reading read(const std::string& content, const ConversationOptions& options = {},
-             const std::string& name = "data.jsonl", const std::string& chat_template = "chatml") {
+             const std::string& name = "data.jsonl", const std::string& chat_template = "chatml",
+             bool reads_names = false) {
   const TemporaryFolder folder;
   const TextFile file{.path = folder.path() / name};
   write_bytes(file.path, content);
   const auto tokenizer = chat_tokenizer(chat_template);
+  tokenizer->set_reads_special(reads_names);
   const ChatFormat format(tokenizer->chat_template(), *tokenizer);
   const ConversationKind kind = kind_of_conversations(file, options.key);
   REQUIRE(kind != ConversationKind::none);
@@ -262,6 +269,36 @@ TEST_CASE("what the chat template leaves out is named", "[conversations]") {
       contains_text("messages have the role \"critic\", which this template may not know"));
 }
 
+TEST_CASE("a completion of messages is learned from the first token that the prompt lacks",
+          "[conversations]") {
+  const TemporaryFolder folder;
+  const std::string source = (folder / "own.jinja").string();
+  write_bytes(source, "{% for m in messages %}{{ m.content }}{% endfor %}");
+  const auto text = [&](const char* prompt, const char* completion) {
+    const std::string record = concat_text(
+        R"({"prompt": [{"role": "user", "content": ")", prompt,
+        R"("}], "completion": [{"role": "assistant", "content": ")", completion, R"("}]})");
+    return read(record, {}, "data.jsonl", source).texts.at(0);
+  };
+  CHECK(text("xzy", "!") == "{xzy}!");
+  CHECK(text("xzy", "q") == "{x}zyq");  // "zy" of the prompt alone becomes "z" and "yq"
+}
+
+TEST_CASE("a message that ends with unknown characters is not called left out", "[conversations]") {
+  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/text/data/pipeline_tokenizers.json");
+  const auto kinds = nlohmann::json::parse(file);
+  const auto kind = std::ranges::find_if(
+      kinds, [](const auto& one) { return one["kind"] == "Metaspace never, unknown"; });
+  const auto tokenizer = parse_tokenizer_json((*kind)["tokenizer"].dump(), "t.json");
+  const ChatFormat format("{% for m in messages %}{{ m.content }}{% endfor %}", *tokenizer);
+  TemplateUse use(format);
+  const std::vector<ChatMessage> messages{{.role = "user", .content = "a"},
+                                          {.role = "assistant", .content = "a☃"}};
+  CHECK(tokenizer->encode("☃") == tokenizer->encode("☃#"));
+  CHECK_NOTHROW(use.look(messages, ""));
+  CHECK(use.unread().empty());
+}
+
 TEST_CASE("a completion is learned from the first token that the prompt lacks", "[conversations]") {
   CHECK(read(R"({"prompt": "xz", "completion": "y!"})").texts.at(0) ==
         "{<|endoftext|>x}zy!<|endoftext|>");
@@ -278,6 +315,18 @@ TEST_CASE("a completion with an end token gets no second one", "[conversations]"
   CHECK_THAT(reading.notes.at(0), contains_text("; each text begins with <|endoftext|> and ends "
                                                 "with <|endoftext|>"));
   CHECK(read(R"({"prompt": "a", "chosen": "b<|endoftext|>", "rejected": "c"})").texts.at(0) ==
+        "{<|endoftext|>a}b<|endoftext|>##{<|endoftext|>a}c<|endoftext|>");
+}
+
+TEST_CASE("texts whose names are read as tokens have each end once", "[conversations]") {
+  const auto text = [](const std::string& record) {
+    return read(record, {}, "data.jsonl", "chatml", true).texts.at(0);
+  };
+  CHECK(text(R"({"prompt": "a", "completion": "b<|endoftext|>"})") ==
+        "{<|endoftext|>a}b<|endoftext|>");
+  CHECK(text(R"({"prompt": "<|endoftext|>a", "completion": "b"})") ==
+        "{<|endoftext|>a}b<|endoftext|>");
+  CHECK(text(R"({"prompt": "a", "chosen": "b<|endoftext|>", "rejected": "c"})") ==
         "{<|endoftext|>a}b<|endoftext|>##{<|endoftext|>a}c<|endoftext|>");
 }
 

@@ -73,9 +73,31 @@ constexpr ptrdiff_t count(Range&& range, const T& value, Projection projection =
       range, [&](const auto& other) { return other == value; }, projection);
 }
 
-template <class Range, class Function>
-constexpr void for_each(Range&& range, Function function) {
-  std::for_each(begin(range), end(range), function);
+template <class Range, class Function, class Projection = identity>
+constexpr void for_each(Range&& range, Function function, Projection projection = {}) {
+  for (auto&& value : range) {
+    std::invoke(function, std::invoke(projection, value));
+  }
+}
+
+template <class First, class Second>
+constexpr bool equal(First&& first, Second&& second) {
+  return std::equal(begin(first), end(first), begin(second), end(second));
+}
+
+template <class Range>
+constexpr bool is_sorted(Range&& range) {
+  return std::is_sorted(begin(range), end(range));
+}
+
+template <class Range>
+constexpr void reverse(Range&& range) {
+  std::reverse(begin(range), end(range));
+}
+
+template <class Range, class Out>
+constexpr void move(Range&& range, Out out) {
+  std::move(begin(range), end(range), out);
 }
 
 template <class Range, class T>

@@ -60,7 +60,9 @@ class ChatFormat {
   std::vector<std::int32_t> encode_for_training(const std::vector<ChatMessage>& messages,
                                                 Learn learn, const std::string& tools = {}) const;
   // Returns the tokens of a conversation of which everything after the prompt is learned, the first
-  // `prompt_messages` messages, as in TRL. Throws Error as encode_for_training() does.
+  // `prompt_messages` messages: from the first token that the prompt alone does not have, as in
+  // TRL, if the template writes the prompt alone in the same way. Throws Error as
+  // encode_for_training() does.
   std::vector<std::int32_t> encode_completion(const std::vector<ChatMessage>& messages,
                                               std::size_t prompt_messages,
                                               const std::string& tools = {}) const;

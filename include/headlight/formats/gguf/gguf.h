@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -154,8 +155,10 @@ struct GgufSource {
 // metadata's general.alignment (a uint32), or to 32 bytes without one.
 // Throws Error for everything that GgufFile refuses, names of more than 63 bytes (llama.cpp's
 // limit), other storage types, rows that are not a whole number of blocks, values that F16 or Q8_0
-// cannot hold, and a failed write.
-void write_gguf(const std::filesystem::path& path, const GgufMetadata& metadata,
-                const std::vector<GgufSource>& tensors);
+// cannot hold, and a failed write. Calls `progress` with the written share of the elements.
+void write_gguf(
+    const std::filesystem::path& path, const GgufMetadata& metadata,
+    const std::vector<GgufSource>& tensors,
+    const std::function<void(double share)>& progress = [](double) {});
 
 }  // namespace headlight

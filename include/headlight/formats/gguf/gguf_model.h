@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct GgufModelOptions {
   // Importance of the matrices' columns in the search of scales. Matrices without one have equal
   // columns.
   MatrixImportance importance = {};
+  std::function<void(double share)> progress = [](double) {};  // written share, 0 to 1
 };
 
 // Throws Error, "gguf: ...", for a model that no architecture of llama.cpp can express. load_model

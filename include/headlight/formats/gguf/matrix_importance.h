@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct CalibrationOptions {
   Index batch_size = 4;
   Index block_size = 512;      // at most; shorter for models with a shorter context
   Index max_tokens = 1 << 16;  // in batches that are spread evenly over the data
+  std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
 // Measures the inputs of all matrices of the layers and of the logits while the model reads the

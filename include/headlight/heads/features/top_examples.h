@@ -7,6 +7,7 @@
 
 #include "headlight/heads/features/sparse_autoencoder.h"
 #include "headlight/nn/language_model.h"
+#include "headlight/text/tokenizer.h"
 
 // Texts on which a neuron or a feature is most active.
 namespace headlight {
@@ -18,6 +19,9 @@ struct TopExampleOptions {
   Index count = 10;   // examples
   Index before = 20;  // tokens to keep before the most active one, and after it
   Index after = 8;
+  // Adds the tokens that complete the first and the last character; null: keeps part of a
+  // character.
+  const Tokenizer* tokenizer = nullptr;
   Index batch_size = 12;
   // Token before every window of a sequence that exceeds the context, as its beginning-of-text
   // token; -1: none.

@@ -43,7 +43,8 @@ struct ScoreValue {
   double count = 0;  // queries in the mean; 0: not measured, and the value is 0
   bool has_interval = false;
   Index documents = 0;  // documents (or groups of them) with such a query; see score_heads()
-  // Score of a head with uniform attention; NaN except for scores of attention on the text.
+  // Score of a head with uniform attention; of offset_share, if the largest of equal weights is
+  // drawn at random. NaN for scores of weight matrices.
   double even = std::numeric_limits<double>::quiet_NaN();
 
   bool measured() const { return count > 0; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/base/index.h"
+#include "headlight/heads/token_cells.h"
 
 namespace headlight {
 
@@ -15,6 +16,11 @@ struct ColouredText {
   std::vector<double> values = {};       // [T]; a value that is not finite leaves its token white
   std::optional<Index> marked = {};      // token with a frame
 };
+
+// Returns a text with one token for each cell of token_cells(): its label, and the value furthest
+// from 0. A cell of one token keeps the token's label. A frame moves to its cell. Throws Error
+// unless the cells cover the tokens.
+ColouredText merged_text(const ColouredText& text, const std::vector<TokenCell>& cells);
 
 struct ColouredTextPage {
   std::string title = {};

@@ -2,7 +2,7 @@
 import {byId, element} from '/views/dom.js';
 import {openPage} from '../open.js';
 import {page} from '../server.js';
-import {say} from '../words.js';
+import {language, say} from '../words.js';
 import {session} from '../session.js';
 import {readSettings, startWorker, wholeFile} from './model_file.js';
 import {openStory} from './story.js';
@@ -103,7 +103,7 @@ page.text = settings.text;
 if (settings.training !== null) {
   openTraining(settings);
 }
-if (settings.story !== null) {
-  openStory(settings.story);
+if (settings.stories.length > 0) {
+  openStory(settings.stories.find((story) => story.language === language) ?? settings.stories[0], settings.stories.length > 1);
 }
 openPage();

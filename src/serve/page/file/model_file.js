@@ -56,8 +56,8 @@ async function sendFetched({file, version, bytes}, send, tell) {
 // has taken. `keep` leaves an embedded model in the page, for a further worker. With `task`, one of
 // worker_train.js, the worker trains instead.
 export async function startWorker(settings, keep, tell) {
-  const {script, name, source, bytes, file, task} = settings;
-  const address = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
+  const {engine, script, name, source, bytes, file, task} = settings;
+  const address = URL.createObjectURL(new Blob([engine, '\n', script], {type: 'text/javascript'}));
   const worker = new Worker(address);
   const answer = () => new Promise((resolve, reject) => {
     worker.onmessage = ({data}) => data.problem === undefined ? resolve(data) : reject(new Error(data.problem));

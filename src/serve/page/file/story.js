@@ -1,6 +1,6 @@
 // Presentation: the steps of a story, one at a time, each with one view of the page.
 import {byId, element} from '/views/dom.js';
-import {openState} from '../open.js';
+import {linkLanguage, openState} from '../open.js';
 import {changed, session, stepQuery} from '../session.js';
 import {say} from '../words.js';
 
@@ -28,6 +28,7 @@ const fragmentOf = (address) => address.includes('#') ? address.slice(address.in
 function showStep() {
   const {step} = session;
   document.body.classList.toggle('story', step > 0);
+  document.body.classList.toggle('switching', step > 0 && /[?&]changes=/.test(story.steps[step - 1].address));
   nodes.box.hidden = step === 0;
   nodes.back.hidden = step !== 0;
   if (step > 0) {
@@ -68,7 +69,15 @@ function openStep(step, isBack = false) {
 const button = (id, className, step) =>
   element('button', {type: 'button', id, className, textContent: say(id), onclick: () => openStep(step())});
 
-function buildBox() {
+// Returns a link to the other language of the page.
+function languageLink() {
+  const link = byId('language').cloneNode(true);
+  link.id = 'story-language';
+  linkLanguage(link);
+  return link;
+}
+
+function buildBox(hasLanguages) {
   nodes = {
     title: element('h1', {id: 'story-title'}),
     text: element('p', {id: 'story-text'}),
@@ -78,7 +87,7 @@ function buildBox() {
     back: button('story_back', 'quiet', () => last),
   };
   nodes.box = element('section', {id: 'story', ariaLabel: story.title},
-    element('p', {className: 'muted', textContent: story.title}),
+    element('div', {className: 'bar-row muted'}, element('p', {textContent: story.title}), ...hasLanguages ? [languageLink()] : []),
     element('div', {role: 'status'}, nodes.title, nodes.text),
     element('div', {className: 'bar-row'}, nodes.previous, nodes.place, nodes.next,
       button('story_leave', 'quiet', () => 0)));
@@ -100,9 +109,10 @@ function onStoryKey(event) {
 }
 
 // Prepares the story: call before the page opens, which then reads the step's state from the address.
-export function openStory(given) {
+// `hasLanguages`: the page has the story in both languages.
+export function openStory(given, hasLanguages) {
   story = given;
-  buildBox();
+  buildBox(hasLanguages);
   session.step = stepOf(location.search, story.steps.length);
   showStep();
   if (session.step > 0) {

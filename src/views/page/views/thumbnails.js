@@ -77,7 +77,7 @@ function thumbnail(head) {
 export function thumbnailGrid(doc) {
   // As large as the window's height allows for all layers, within readable limits.
   const largest = `clamp(60px, calc((100vh - 330px) / ${doc.layers.length}), 260px)`;
-  const smallest = doc.heads.some((head) => head.score) ? '72px' : '52px';
+  const smallest = doc.heads.some((head) => head.score) ? 'min(72px, 18vw)' : '52px';
   const columns = `max-content repeat(${doc.columns.length}, minmax(${smallest}, ${largest}))`;
   const grid = element('div', {className: 'thumbnails', role: 'group',
                                ariaLabel: say('headsOf', documentName(doc)),

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "headlight/formats/model_directory.h"
+#include "headlight/generate/weights.h"
+#include "headlight/io/safetensors.h"
+#include "headlight/tensor/storage.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "io/fingerprint.h"
+#include "io/temporary_folder.h"
+#include "nn/packed_weight.h"
+#include "support/catch.h"
+#include "support/tensors.h"
+
+namespace packed_folder_test {
+
+// Folders of bfloat16 in several files whose matrices are packed while they are read.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Writes a model of the family Llama: fused rows of keys and values, an embedding that is not the
+// head, and rows that do not fill the last panel.
+fs::path write_folder(const TemporaryFolder& folder) {
+  GptConfig config;
+  config.vocab_size = 259;
+  config.block_size = 8;
+  config.n_layer = 1;
+  config.n_head = 4;
+  config.n_kv_head = 1;
+  config.n_embd = 256;
+  config.position = PositionKind::rope;
+  config.norm_type = NormKind::rms;
+  config.gated_mlp = true;
+  config.activation = Activation::silu;
+  config.n_inner = 1024;
+  config.bias = false;
+  config.tie_weights = false;
+  write_model_files(folder.path(), Gpt(config, 7), ByteTokenizer(), StoredFloats::bfloat16);
+  return folder.path();
+}
+
+// Divides model.safetensors into files of one tensor. Returns the bytes of all elements.
+double split(const fs::path& directory) {
+  double bytes = 0;
+  nlohmann::json map;
+  for (const auto& [name, tensor] : read_safetensors(directory / "model.safetensors")) {
+    const std::string file = "part-" + std::to_string(map.size()) + ".safetensors";
+    write_safetensors(directory / file, {{name, tensor}});
+    map[name] = file;
+    bytes += 2 * static_cast<double>(tensor.numel());
+  }
+  fs::remove(directory / "model.safetensors");
+  write_bytes(directory / "model.safetensors.index.json",
+              nlohmann::json{{"weight_map", map}}.dump());
+  return bytes;
+}
+
+double held_bytes() {
+  const StorageStatistics statistics = storage_statistics();
+  return static_cast<double>(statistics.live_bytes + statistics.cached_bytes);
+}
+
+}  // namespace
+
+TEST_CASE("a folder of bfloat16 is packed in 1.1 times its bytes") {
+  const TemporaryFolder folder;
+  const fs::path directory = write_folder(folder);
+  const double bytes = split(directory);
+  release_unused_storage();
+  const double before = held_bytes();
+  const auto model = load_weights(directory, {.matrices = MatrixForm::bfloat16});
+  CHECK(held_bytes() - before < 1.1 * bytes);
+}
+
+TEST_CASE("matrices of bfloat16 keep their bits, and int8 rounds as round_weights does") {
+  const TemporaryFolder folder;
+  const fs::path directory = write_folder(folder);
+  split(directory);
+  const auto plain = load_weights(directory);
+  const auto packed = load_weights(directory, {.matrices = MatrixForm::bfloat16});
+  CHECK(fingerprint(*packed) == fingerprint(*plain));
+  CHECK_FALSE(packed->stored_head()->is_rounded());
+  CHECK(packed->stored_embedding() != nullptr);
+  const auto integers = load_weights(directory, {.matrices = MatrixForm::int8});
+  CHECK(integers->stored_head()->is_rounded());
+  round_weights(*plain, WeightFormat::int8);
+  CHECK(fingerprint(*integers) == fingerprint(*plain));
+}
+
+TEST_CASE("a weight of bfloat16 that is not finite is refused by name") {
+  const TemporaryFolder folder;
+  const fs::path directory = write_folder(folder);
+  NamedTensors tensors = read_safetensors(directory / "model.safetensors");
+  const auto matrix =
+      std::ranges::find(tensors, 2, [](const auto& item) { return item.second.rank(); });
+  matrix->second.fill(INFINITY);
+  write_safetensors(directory / "model.safetensors", tensors);
+  const std::string error =
+      error_of([&] { load_weights(directory, {.matrices = MatrixForm::bfloat16}); });
+  CHECK(contains(error, "contains values that are not finite"));
+}
+
+}  // namespace packed_folder_test

@@ -1,0 +1,37 @@
+"""llama.cpp, as the wheel xllamacpp has it, on a GGUF file."""
+
+import json
+import urllib.request
+from pathlib import Path
+
+import xllamacpp
+
+
+class LlamaCpp:
+    def __init__(self, path: Path, adapter: Path | None = None):
+        params = xllamacpp.CommonParams()
+        params.model.path, params.n_ctx, params.n_parallel = str(path), 64, 1
+        params.cpuparams.n_threads, params.port, params.verbosity = 1, 0, 0
+        params.warmup = params.fit_params = False
+        params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        if adapter:
+            lora = xllamacpp.CommonAdapterLoraInfo()
+            lora.path, lora.scale = str(adapter), 1.0
+            params.lora_adapters = [lora]
+        self.server = xllamacpp.Server(params)
+
+    def ask(self, path: str, body: dict) -> dict:
+        request = urllib.request.Request(self.server.listening_address + path, json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        return json.load(urllib.request.urlopen(request, timeout=60))
+
+    def ids(self, text: str) -> list[int]:
+        return self.ask("/tokenize", {"content": text, "add_special": False, "parse_special": True})["tokens"]
+
+    def log_probabilities(self, prompt: list[int], vocabulary: int) -> list[float]:
+        """Of all tokens after a prompt of ids, by id."""
+        answer = self.ask("/completion", {"prompt": prompt, "n_predict": 1, "temperature": 1.0, "n_probs": vocabulary,
+                                          "cache_prompt": False})
+        values = {one["id"]: one["logprob"] for one in answer["completion_probabilities"][0]["top_logprobs"]}
+        return [values[id] for id in range(vocabulary)]
