@@ -89,7 +89,8 @@ void pack_all_matrices(Gpt& model, WeightFormat format) {
   }
   for (const auto& [weight, tensor] : model.weights()) {
     if (is_packable(weight)) {
-      store_packed(model, weight, in_place(weight.name + " ", [&] {
+      store_packed(model, weight,
+                   in_place(weight.name + " ", [&, &weight = weight, &tensor = tensor] {
                      return PackedMatrix(tensor, bias_of(model, weight),
                                          weight.multiplied ? format : WeightFormat::float32);
                    }));
