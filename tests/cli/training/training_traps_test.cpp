@@ -138,8 +138,9 @@ TEST_CASE("over-fitting is shown with the best step and advice", "[cli]") {
   const std::string run = folder.at("run");
   const std::string log =
       log_of_run(tiny_run(data, run,
-                          {"--n_embd", "64", "--max_iters", "300", "--eval_interval", "30",
-                           "--learning_rate", "0.01", "--validation_fraction", "0.3"}));
+                          {"--n_layer", "2", "--n_head", "2", "--n_embd", "64", "--block_size",
+                           "16", "--batch_size", "8", "--max_iters", "300", "--eval_interval", "30",
+                           "--learning_rate", "0.003", "--validation_fraction", "0.3"}));
   CHECK_THAT(log, contains_text("o: validation loss"));
   CHECK_THAT(log, contains_text("validation loss: best "));
   CHECK_THAT(log, contains_text("over-fitting: since step "));
