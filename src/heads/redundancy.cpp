@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/share.h"
 #include "heads/layer_maps.h"
 #include "kernels/attention/weight_rows.h"
 #include "kernels/parallel.h"
@@ -159,7 +160,7 @@ HeadDistances head_distances(const LanguageModel& model, const Sequences& sequen
     add_distances(maps_of(model, {begin, begin + length}, result.heads), is_causal(model),
                   result.distance);
     result.queries += length - 1;
-    options.progress(static_cast<double>(i + 1) / static_cast<double>(pieces.size()));
+    options.progress(share_of(static_cast<Index>(i) + 1, std::ssize(pieces)));
   }
   require(result.queries > 0, "[head_distances] expected a sequence of at least 2 tokens");
   for (std::size_t a = 0; a < count; ++a) {

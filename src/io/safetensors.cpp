@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/share.h"
 #include "files/input_file.h"
 #include "files/lfs_pointer.h"
 #include "headlight/base/error.h"
@@ -386,7 +387,7 @@ void write_safetensors(const std::filesystem::path& path, std::vector<ArraySourc
       write_elements(writer, array, floats);
       array.read = nullptr;  // frees a copy that it has made
       done += numel(array.shape);
-      progress(static_cast<double>(done) / static_cast<double>(std::max<Index>(all, 1)));
+      progress(share_of(done, all));
     }
   });
 }

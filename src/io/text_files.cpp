@@ -14,6 +14,7 @@
 #include "base/all_errors.h"
 #include "base/lower_case.h"
 #include "base/printable.h"
+#include "base/share.h"
 #include "base/split.h"
 #include "files/byte_source.h"
 #include "files/decompression.h"
@@ -269,7 +270,7 @@ void report_reading(std::vector<TextFile>& files, const std::function<void(doubl
   for (TextFile& file : files) {
     file.on_read = [all, read, progress](Index bytes) {
       *read += bytes;
-      progress(static_cast<double>(*read) / static_cast<double>(all));
+      progress(share_of(*read, all));
       *read %= all;
     };
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/share.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/memory.h"
 #include "headlight/data/sequential_batches.h"
@@ -40,10 +41,6 @@ SequentialBatches batches_of(const LanguageModel& model, const TokenDataset& dat
   const Index block_size = options.block_size > 0 ? options.block_size : model.block_size();
   return SequentialBatches(dataset, {.batch_size = options.batch_size, .block_size = block_size})
       .at_most(options.max_batches);
-}
-
-double share_of(Index done, const SequentialBatches& batches) {
-  return static_cast<double>(done) / static_cast<double>(batches.count());
 }
 
 // Copies `rows` to `whole` from row `begin`; returns the next free row.
@@ -139,7 +136,7 @@ Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
   std::vector<double> losses(static_cast<std::size_t>(batches.count()));  // 0: other processes
   for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
     losses[static_cast<std::size_t>(i)] = model.loss(batches.batch(i), {}, 1).item();
-    options.progress(share_of(i + 1, batches));
+    options.progress(share_of(i + 1, batches.count()));
   }
   add_across(processes, losses);
   return sum_up(batches, tokenizer, dataset,
@@ -176,7 +173,7 @@ Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenize
         on_token(token);
       }
     }
-    options.progress(share_of(number + 1, batches));
+    options.progress(share_of(number + 1, batches.count()));
     return sum;
   });
 }
@@ -207,7 +204,7 @@ NamedTensors evaluation_logits(const LanguageModel& model, const TokenDataset& d
     copy_rows(batch.tokens, inputs, row);
     copy_rows(batch.targets, targets, row);
     row = copy_rows(model.logits(batch), logits, row);
-    options.progress(share_of(i + 1, batches));
+    options.progress(share_of(i + 1, batches.count()));
   }
   return {{"tokens", inputs},
           {"targets", targets},

@@ -1,4 +1,5 @@
 #include "headlight/ops/attention.h"
+#include "base/share.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "cli/terminal/progress.h"
@@ -102,9 +103,9 @@ BenchReport bench_attention(const BenchTask& task) {
       fmt::format("{:>7} | {:>10} {:>10} {:>10} {:>8} | {:>10} {:>10} {:>8}\n", "T", "forward",
                   "backward", "recorded", "ratio", "plain", "recorded", "ratio");
   const auto progress = progress_bar("attention");
-  double done = 0;
+  Index done = 0;
   for (const Index length : lengths) {
-    progress(done++ / static_cast<double>(lengths.size()));
+    progress(share_of(done++, std::ssize(lengths)));
     Row row{.length = length};
     measure_op(config, precision, row);
     measure_model(model, precision, row);

@@ -1,3 +1,4 @@
+#include "base/share.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "cli/terminal/progress.h"
@@ -87,9 +88,9 @@ BenchReport bench_gemm(const BenchTask& task) {
   double step_flops = 0;
   const std::vector<Product> products = products_of(task);
   const auto progress = progress_bar("products");
-  double done = 0;
+  Index done = 0;
   for (const Product& product : products) {
-    progress(done++ / static_cast<double>(products.size()));
+    progress(share_of(done++, std::ssize(products)));
     const double seconds = seconds_of(product);
     add_row(report, product, seconds);
     step_seconds += static_cast<double>(product.count) * seconds;

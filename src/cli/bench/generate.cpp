@@ -1,3 +1,4 @@
+#include "base/share.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "cli/terminal/decoding_options.h"
@@ -93,7 +94,7 @@ std::pair<Spread, Spread> measure(Decoder& decoder, const Lengths& lengths, Inde
   const auto progress = progress_bar("generating");
   time_tokens(decoder, lengths);  // warm-up
   for (Index round = 0; round < rounds; ++round) {
-    progress(static_cast<double>(round + 1) / static_cast<double>(rounds + 1));
+    progress(share_of(round + 1, rounds + 1));
     const std::vector<double> seconds = time_tokens(decoder, lengths);
     first.push_back(1e3 * seconds.front());
     for (std::size_t i = 1; i < seconds.size(); ++i) {

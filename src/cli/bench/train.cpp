@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "base/share.h"
 #include "base/transformed.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/cores.h"
@@ -80,16 +81,16 @@ MeasuredSteps run_steps(const BenchTask& task) {
   Trainer trainer(task.config, model, dataset, all_processes());
   Batcher batcher(dataset, task.config.batcher());
   const auto progress = progress_bar("training");
-  const auto all = static_cast<double>(task.warmup + task.steps);
+  const Index all = task.warmup + task.steps;
   for (Index step = 0; step < task.warmup; ++step) {
     trainer.step();
-    progress(static_cast<double>(step + 1) / all);
+    progress(share_of(step + 1, all));
   }
   MeasuredSteps measured;
   const std::size_t before = storage_statistics().system_allocations;
   for (Index step = 0; step < task.steps; ++step) {
     measured.steps.push_back(trainer.step());
-    progress(static_cast<double>(task.warmup + step + 1) / all);
+    progress(share_of(task.warmup + step + 1, all));
   }
   measured.storage = storage_statistics();
   measured.allocations = static_cast<double>(measured.storage.system_allocations - before) /

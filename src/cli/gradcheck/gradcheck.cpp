@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "base/share.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/gradcheck/cases.h"
@@ -87,9 +88,9 @@ void add_result(OpReport& report, const GradientCheckResult& result) {
 std::vector<OpReport> run_cases(const GradientCases& cases, const GradientCheckOptions& options) {
   std::vector<OpReport> reports;
   const auto progress = progress_bar("checking gradients");
-  double done = 0;
+  Index done = 0;
   for (const GradientCase& one : cases) {
-    progress(done++ / static_cast<double>(cases.size()));
+    progress(share_of(done++, std::ssize(cases)));
     auto report = std::ranges::find(reports, one.op, &OpReport::op);
     if (report == reports.end()) {
       report = reports.insert(reports.end(), OpReport{.op = one.op});

@@ -474,7 +474,6 @@ void attention_command(const Options& options) {
       token_circuit_figures(options, loaded, recording.heads, recorded.documents.front().ids);
   wanted.progress = progress_bar("drawing layers");
   std::ranges::move(attention_files(recorded, documents, wanted), std::back_inserter(contents));
-  wanted.progress = {};
   AttentionTextOptions text{.columns = kTextColumns, .style = wanted.page.style};
   text.own_numbers = options.given("number_format");
   if (wanted.formats.contains("text") && options.given("out")) {

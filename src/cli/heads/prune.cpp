@@ -1,6 +1,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "base/share.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -149,7 +150,7 @@ void finetune(Gpt& model, const TokenDataset& data, const Options& options, Inde
   const auto progress = progress_bar("fine-tuning");
   for (Index i = 0; i < updates; ++i) {
     const StepMetrics metrics = trainer.step();
-    progress(static_cast<double>(i + 1) / static_cast<double>(updates));
+    progress(share_of(i + 1, updates));
     if ((i + 1) % 100 == 0 || i + 1 == updates) {
       log_info("fine-tuning " + std::to_string(i + 1) + "/" + std::to_string(updates) + ": loss " +
                fixed_number(metrics.loss, 4));

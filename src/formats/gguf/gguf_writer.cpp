@@ -2,6 +2,7 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/share.h"
 #include "formats/gguf/gguf_blocks.h"
 #include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
@@ -179,7 +180,7 @@ void write_gguf(const std::filesystem::path& path, const GgufMetadata& metadata,
       writer.write(in_place(place_of(path, source) + ": ",
                             [&] { return stored_elements(source, alignment); }));
       done += source.tensor.numel();
-      progress(static_cast<double>(done) / static_cast<double>(std::max<Index>(all, 1)));
+      progress(share_of(done, all));
     }
   });
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "base/share.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/kernels/parallel.h"
@@ -106,7 +107,7 @@ MatrixImportance measure_importance(const Gpt& model, const TokenDataset& data,
   SquareSums hidden;
   for (Index i = 0; i < batches.count(); ++i) {
     hidden.add(model.hidden(batches.batch(i), {.products = &products}));
-    options.progress(static_cast<double>(i + 1) / static_cast<double>(batches.count()));
+    options.progress(share_of(i + 1, batches.count()));
   }
   MatrixImportance result;
   products.take(result);

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/share.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/heads/head_set.h"
@@ -136,7 +137,7 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
     result.loss += loss.item();
     result.tokens += batch.target_count;
     result.sequences += batch.sequence_count();
-    options.progress(static_cast<double>(i + 1) / static_cast<double>(batches.count()));
+    options.progress(share_of(i + 1, batches.count()));
   }
   result.loss /= static_cast<double>(result.tokens);
   for (const auto& [id, head] : sums) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/share.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/ops/layout.h"
@@ -111,7 +112,7 @@ PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task,
     ReplaceHeads hook(model, {id}, clean.outputs());
     const double patched = contrast.of(corrupt, corrupt.ends(id.layer, hook));
     result.heads.push_back({id, patched, (patched - result.corrupt_difference) / whole});
-    progress(static_cast<double>(result.heads.size()) / static_cast<double>(heads.size()));
+    progress(share_of(std::ssize(result.heads), std::ssize(heads)));
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/share.h"
 #include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "headlight/heads/activations/activation_cache.h"
@@ -123,7 +124,7 @@ std::vector<TopExample> top_examples(const LanguageModel& model,
       row = end;
     }
     keep_largest(examples, options.count);
-    options.progress(static_cast<double>(first + std::ssize(batch)) / static_cast<double>(count));
+    options.progress(share_of(first + std::ssize(batch), count));
   }
   return examples;
 }

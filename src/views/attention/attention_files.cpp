@@ -1,6 +1,7 @@
 #include "views/attention/attention_files.h"
 
 #include "base/json.h"
+#include "base/share.h"
 #include "base/transformed.h"
 #include "headlight/nn/batch.h"
 #include "headlight/views/attention/attention_svg.h"
@@ -83,9 +84,8 @@ std::vector<std::pair<std::string, std::string>> attention_files(
           : documents.front();
   AttentionStyle style = options.page.style;
   style.differences = options.differences;
-  double done = 0;
+  Index done = 0;
   for (const LayerAttention& layer : drawn.layers) {
-    options.progress(done++ / static_cast<double>(drawn.layers.size()));
     const std::string name = concat_text("layer_", layer.layer);
     const std::string figure =
         wanted("svg") || wanted("png") ? attention_svg(drawn, layer, style) : "";
@@ -95,6 +95,7 @@ std::vector<std::pair<std::string, std::string>> attention_files(
     if (wanted("png")) {
       files.emplace_back(name + ".png", svg_to_png(figure));
     }
+    options.progress(share_of(++done, std::ssize(drawn.layers)));
   }
   if (wanted("html")) {
     files.emplace_back("attention.html", attention_html(documents, options.page));

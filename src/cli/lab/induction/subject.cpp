@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/share.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/autograd/autograd.h"
@@ -102,7 +103,7 @@ void train(const TrainConfig& config, const TokenDataset& text, Subject& subject
   measure(0);
   for (Index update = 1; update <= config.max_iters; ++update) {
     trainer.step();
-    progress(static_cast<double>(update) / static_cast<double>(config.max_iters));
+    progress(share_of(update, config.max_iters));
     if (update % stride == 0 || update == config.max_iters) {
       measure(update);
     }
