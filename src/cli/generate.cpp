@@ -4,6 +4,7 @@
 #include <iostream>
 #include <utility>
 
+#include "base/share.h"
 #include "base/stopwatch.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
@@ -350,31 +351,11 @@ std::vector<FilePrompt> prompts_option(const Options& options, const ChatFormat&
   return prompts;
 }
 
-// Generates all texts of an engine, behind a progress bar unless `most_tokens`, their largest
-// number together, is 0.
-void finish(Engine& engine, Index most_tokens) {
-  const auto progress = progress_bar("generating");
-  while (engine.step()) {
-    if (most_tokens > 0) {
-      progress(static_cast<double>(engine.status().tokens) / static_cast<double>(most_tokens));
-    }
-  }
-}
-
-// Generates samples of one prompt side by side.
-std::vector<GenerateResult> samples_together(Decoder& decoder, const Tokenizer& tokenizer,
-                                             const Prompt& prompt, const GenerateOptions& options,
-                                             Index count) {
-  std::vector<GenerateResult> results(static_cast<std::size_t>(count));
-  Engine engine(decoder, tokenizer);
-  engine.begin({.prompt = prompt.ids,
-                .options = options,
-                .samples = count,
-                .on_end = [&](Index sample, GenerateResult result) {
-                  results[static_cast<std::size_t>(sample)] = std::move(result);
-                }});
-  finish(engine, count * options.max_new_tokens);
-  return results;
+// Returns a function that shows the share of new tokens in `most_tokens` as a bar.
+std::function<void(Index tokens)> token_bar(Index most_tokens) {
+  return [most_tokens, show = progress_bar("generating")](Index tokens) {
+    show(share_of(tokens, most_tokens));
+  };
 }
 
 // Answers all prompts of --prompts side by side.
@@ -399,8 +380,12 @@ void generate_for_file(const Options& options, const LoadedModel& loaded, Decode
                     lines.add(i, sample, std::move(result));
                   }});
   }
-  const Index most = std::ssize(prompts) * samples * generation.max_new_tokens;
-  finish(engine, is_terminal(Stream::output) ? 0 : most);
+  const auto show = token_bar(std::ssize(prompts) * samples * generation.max_new_tokens);
+  while (engine.step()) {
+    if (!is_terminal(Stream::output)) {
+      show(engine.status().tokens);
+    }
+  }
   const double seconds = watch.seconds();
   log_info(fmt::format("{} prompts, {} tokens in {:.2f} s ({:.1f} tokens/s together)",
                        prompts.size(), lines.tokens(), seconds,
@@ -418,7 +403,8 @@ void generate_for_text(const Options& options, const std::string& text, const Lo
   const Stopwatch watch;
   const std::vector<GenerateResult> results =
       stream ? stream_samples(decoder, tokenizer, prompt, generation, samples)
-             : samples_together(decoder, tokenizer, prompt, generation, samples);
+             : generate_samples(decoder, tokenizer, prompt.ids, generation, samples,
+                                token_bar(samples * generation.max_new_tokens));
   const double seconds = watch.seconds();
   const Output output{tokenizer, generation.logprobs.has_value()};
   if (options.json()) {

@@ -9,10 +9,11 @@ namespace headlight {
 namespace {
 
 using TextSink = std::function<void(std::string_view piece)>;
+using StepSink = std::function<void(Index tokens)>;
 
 std::vector<GenerateResult> run(Decoder& decoder, const Tokenizer& tokenizer,
                                 std::vector<std::int32_t> prompt, const GenerateOptions& options,
-                                Index count, const TextSink& on_text) {
+                                Index count, const TextSink& on_text, const StepSink& on_step) {
   options.validate();
   std::vector<GenerateResult> results(static_cast<std::size_t>(count));
   Engine engine(decoder, tokenizer);
@@ -31,6 +32,9 @@ std::vector<GenerateResult> run(Decoder& decoder, const Tokenizer& tokenizer,
                           std::move(result);
                     }});
   while (engine.step()) {
+    if (on_step) {
+      on_step(engine.status().tokens);
+    }
   }
   return results;
 }
@@ -68,7 +72,7 @@ GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::strin
 GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer,
                         std::vector<std::int32_t> prompt, const GenerateOptions& options,
                         const TextSink& on_text) {
-  return std::move(run(decoder, tokenizer, std::move(prompt), options, 1, on_text).front());
+  return std::move(run(decoder, tokenizer, std::move(prompt), options, 1, on_text, {}).front());
 }
 
 GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
@@ -86,9 +90,10 @@ std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& 
 
 std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
                                              std::vector<std::int32_t> prompt,
-                                             const GenerateOptions& options, Index count) {
+                                             const GenerateOptions& options, Index count,
+                                             const StepSink& on_step) {
   require_value(count >= 0, "num_samples", "expected a number from 0, got ", count);
-  return run(decoder, tokenizer, std::move(prompt), options, count, {});
+  return run(decoder, tokenizer, std::move(prompt), options, count, {}, on_step);
 }
 
 }  // namespace headlight

@@ -116,12 +116,14 @@ GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
                         const std::function<void(std::string_view piece)>& on_text = {});
 
 // Generates `count` texts, numbered from options.sample, each equal to that of generate(). Reads
-// the prompt once; each pass over the weights serves all texts.
+// the prompt once; each pass over the weights serves all texts. Calls `on_step` after each pass
+// with the number of new tokens of all texts.
 std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
                                              std::string_view prompt,
                                              const GenerateOptions& options, Index count);
 std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
                                              std::vector<std::int32_t> prompt,
-                                             const GenerateOptions& options, Index count);
+                                             const GenerateOptions& options, Index count,
+                                             const std::function<void(Index tokens)>& on_step = {});
 
 }  // namespace headlight
