@@ -83,10 +83,8 @@ void require_memory_for(const fs::path& path, const GptConfig& config, double by
 }
 
 // Reads the weights of a model with packed matrices.
-std::unique_ptr<Gpt> load_packed(const fs::path& path, const StoredModel& stored,
-                                 const LoadOptions& options) {
-  const MatrixForm form = *options.matrices;
-  const bool layers_only = options.layers_only;
+std::unique_ptr<Gpt> load_packed(const fs::path& path, const StoredModel& stored, MatrixForm form,
+                                 bool layers_only) {
   if (form == MatrixForm::stored) {
     require_memory_for(path, stored.config,
                        stored.weights.stored_bytes(stored.config, layers_only));
@@ -240,6 +238,7 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
     }
     LoadOptions of_base = options;
     of_base.matrices = options.matrices ? std::optional(MatrixForm::float32) : std::nullopt;
+    of_base.keeps_integers = false;
     std::unique_ptr<Gpt> model = load_weights(base, of_base);
     merge_adapter(directory, base, model);
     if (options.matrices && format_of(*options.matrices) != WeightFormat::float32) {
@@ -258,8 +257,11 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   if (options.adjust) {
     options.adjust(config);
   }
-  std::unique_ptr<Gpt> model = is_packed(stored.weights, options.matrices)
-                                   ? load_packed(directory, stored, options)
+  const std::optional<MatrixForm> form = options.keeps_integers && stored.weights.has_integers()
+                                             ? MatrixForm::stored
+                                             : options.matrices;
+  std::unique_ptr<Gpt> model = is_packed(stored.weights, form)
+                                   ? load_packed(directory, stored, *form, options.layers_only)
                                    : load_plain(directory, stored, options);
   release_unused_storage();  // temporary memory of single tensors
   return model;

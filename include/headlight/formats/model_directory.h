@@ -39,6 +39,9 @@ struct LoadOptions {
   // needs as well. Matrices in another form than float32 have no elements in parameters(), and are
   // frozen.
   std::optional<MatrixForm> matrices = {};
+  // Matrices that the file stores as integers stay so, as with MatrixForm::stored; other files are
+  // read as without `matrices`.
+  bool keeps_integers = false;
   // The token embedding and the head are parameters of float32 whatever `matrices` is, as to train
   // an adapter.
   bool layers_only = false;

@@ -7,12 +7,10 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
-#include "formats/adapter/adapter.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/data/dataset_parts.h"
 #include "headlight/data/documents.h"
-#include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
@@ -102,31 +100,20 @@ void add_window_option(Options& options) {
               kChoiceNames<BeginToken>, "auto");
 }
 
-namespace {
-
-// Returns `stored` for a GGUF file with matrices in blocks.
-std::optional<MatrixForm> stored_form_of(const std::filesystem::path& path) {
-  const bool has_blocks =
-      is_gguf_file(path) && !is_adapter(path) && stored_weight_bytes(path, false).has_value();
-  return has_blocks ? std::optional(MatrixForm::stored) : std::nullopt;
-}
-
-}  // namespace
-
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options,
                                 Attention attention, bool keeps_blocks) {
   const Index window = options.integer("window");
   require_value(window >= 0, "window", "expected at least 0, got ", window);
   const BeginToken begin = begin_option(options);
-  LoadedModel loaded =
-      load_text_model(path, options,
-                      {.adjust =
-                           [&](GptConfig& config) {
-                             config.block_size = window == 0 ? config.block_size
-                                                             : std::min(config.block_size, window);
-                           },
-                       .bidirectional = attention == Attention::any,
-                       .matrices = keeps_blocks ? stored_form_of(path) : std::nullopt});
+  LoadedModel loaded = load_text_model(path, options,
+                                       {.adjust =
+                                            [&](GptConfig& config) {
+                                              config.block_size =
+                                                  window == 0 ? config.block_size
+                                                              : std::min(config.block_size, window);
+                                            },
+                                        .bidirectional = attention == Attention::any,
+                                        .keeps_integers = keeps_blocks});
   if (begin != BeginToken::automatic) {
     loaded.tokenizer->set_prepends_begin_token(begin == BeginToken::on);
   }
