@@ -375,23 +375,32 @@ void join_bytes(const std::string& character, BpeVocabulary& vocabulary, TokenId
   }
 }
 
-// Returns the words of at least 2 tokens, which are characters if the vocabulary has them, else
-// bytes.
-CountedWords words_of(const PieceCounter& counter, const TokenIds& ids) {
+// Appends the tokens of a piece, whose characters are tokens.
+void add_characters(std::string_view piece, const TokenIds& ids,
+                    std::vector<std::int32_t>& tokens) {
+  while (!piece.empty()) {
+    const auto length = static_cast<std::size_t>(first_character(piece).length);
+    tokens.push_back(ids.at(std::string(piece.substr(0, length))));
+    piece.remove_prefix(length);
+  }
+}
+
+// Returns the words of at least 2 tokens, which are characters, or bytes.
+CountedWords words_of(const PieceCounter& counter, const TokenIds& ids, bool whole_characters) {
+  std::array<std::int32_t, kBytes> of_bytes;
+  for (std::size_t byte = 0; byte < of_bytes.size(); ++byte) {
+    of_bytes[byte] = ids.at(std::string(1, static_cast<char>(byte)));
+  }
   CountedWords words;
   for (std::size_t number = 0; number < counter.size(); ++number) {
     const std::size_t begin = words.tokens.size();
-    for (std::string_view rest = counter.piece(number); !rest.empty();) {
-      const auto length = static_cast<std::size_t>(first_character(rest).length);
-      const auto whole = ids.find(std::string(rest.substr(0, length)));
-      if (whole != ids.end()) {
-        words.tokens.push_back(whole->second);
-      } else {
-        for (const char byte : rest.substr(0, length)) {
-          words.tokens.push_back(ids.at(std::string(1, byte)));
-        }
+    const std::string_view piece = counter.piece(number);
+    if (whole_characters) {
+      add_characters(piece, ids, words.tokens);
+    } else {
+      for (const char byte : piece) {
+        words.tokens.push_back(of_bytes[static_cast<unsigned char>(byte)]);
       }
-      rest.remove_prefix(length);
     }
     if (words.tokens.size() - begin < 2) {  // no pair to merge
       words.tokens.resize(begin);
@@ -486,7 +495,7 @@ BpeVocabulary BpeTrainer::finish(const std::function<void(double)>& progress) {
                   " (the characters of the text, with whole_characters), got ",
                   options_.vocab_size);
   }
-  CountedWords words = words_of(pieces, ids);
+  CountedWords words = words_of(pieces, ids, options_.whole_characters);
   counters_ = std::make_unique<Counters>();
   MergeLearner(std::move(words), vocabulary)
       .learn(options_.vocab_size, options_.min_frequency, progress);
