@@ -194,8 +194,11 @@ void check_story_languages(const std::vector<serve::Story>& stories, const std::
 std::vector<serve::Story> stories_of(const Options& options, const std::vector<std::string>& views,
                                      const fs::path& model) {
   std::vector<serve::Story> stories;
+  if (!options.given("story")) {
+    return stories;
+  }
+  const GptConfig config = read_gguf_model(GgufFile(model)).config;
   for (const std::string& file : options.texts("story")) {
-    const GptConfig config = read_gguf_model(GgufFile(model)).config;
     stories.push_back(serve::read_story(
         file, {.views = views, .layers = config.n_layer, .heads = config.n_head}));
   }

@@ -1,5 +1,7 @@
 #include "cli/terminal/result_files.h"
 
+#include <utility>
+
 #include "cli/terminal/log.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/files/staged_files.h"
@@ -7,6 +9,14 @@
 #include "views/png/png.h"
 
 namespace headlight::cli {
+namespace {
+
+// Options and the endings of their files.
+constexpr std::pair<const char*, const char*> kResultFiles[] = {
+    {"svg", ".svg"},   {"png", ".png"},   {"npz", ".npz"},
+    {"html", ".html"}, {"curve", ".svg"}, {"scatter", ".svg"}};
+
+}  // namespace
 
 std::string written_text(const std::vector<std::string>& files) {
   std::string text;
@@ -31,10 +41,9 @@ void add_result_options(Options& options) {
 }
 
 ResultFiles::ResultFiles(const Options& options) {
-  for (const std::string name : {"svg", "png", "npz", "html", "curve", "scatter"}) {
-    const bool is_chart = name == "curve" || name == "scatter";
+  for (const auto& [name, ending] : kResultFiles) {
     if (options.given(name)) {
-      paths_[name] = output_file(options, name, is_chart ? ".svg" : "." + name);
+      paths_[name] = output_file(options, name, ending);
     }
   }
 }
