@@ -88,11 +88,11 @@ explores_with_keys() {
   press right
   press down
   press enter
-  wait_for "/→/.test($(text_of '#loss')) && $(count_of '.thumbnails') === 2"
+  wait_for "/→/.test($(text_of '#loss')) && $(count_of '.heat') === 2"
   expect 'a switch is in the address' "new URLSearchParams(location.search).get('changes')" '1.0:off'
   tab_to '#release'
   press enter
-  wait_for "$(count_of '.thumbnails') === 1"
+  wait_for "$(count_of '.heat') === 1"
   js "document.getElementById('link').focus()" >/dev/null
   tab_to '#open-heads'
   press right
@@ -122,16 +122,17 @@ shows_parts() {
 has_places_of_class() {
   local language file address label
   for language in en ko; do
-    file=$docs/class$([ "$language" = ko ] && echo .ko).md
+    file=$docs/class.md
+    [ "$language" = en ] || file=$docs/class.$language.md
     while IFS= read -r address; do
       open_at "$address&lang=$language"
       wait_for "$is_shown"
     done < <(grep -o '`?[^`]*`' "$file" | tr -d '`' | sort -u)
-    open_at "?step=0&lang=$language"
+    open_at "?step=1&lang=$language"
     while IFS= read -r label; do
       expect "the page has $label ($language)" "[...document.querySelectorAll('button')]
         .some(({textContent}) => textContent.trim() === '$label')" true
-    done < <(grep -o '\*\*[^*:]*\*\*' "$file" | tr -d '*' | sort -u)
+    done < <(sed 's/^- \*\*[^*]*\*\*//' "$file" | grep -o '\*\*[^*]*\*\*' | tr -d '*' | sort -u)
   done
 }
 
