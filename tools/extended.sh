@@ -2,7 +2,7 @@
 # Tests that are too slow for every change: each file compiled alone (to check its includes), thread
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
 # tokenizer, the commands of the documentation, exported models in llama.cpp, points in
-# TransformerLens, the Python package and its notebooks, and with Emscripten the pages of one file (five minutes of
+# TransformerLens, the Python package and its notebooks, clients of the server, and with Emscripten the pages of one file (five minutes of
 # compiling), which are compared with docs/demo.html. Continues after a failure; ends with 1 if anything failed.
 # `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
@@ -30,6 +30,7 @@ step ./tools/llama_cpp.sh
 step ./tools/transformer_lens.sh
 step ./tools/test_python.sh
 step ./tools/test_notebooks.sh
+step ./tools/clients.sh
 pages_of_one_file() {
   command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return; }
   cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm &&

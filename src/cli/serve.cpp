@@ -48,8 +48,9 @@ Options serve_options() {
       .value("slots", "Generate at most this number of texts at once with each model", "16")
       .value("queue", "Let at most this number of further requests wait; more get status 429", "64")
       .value("ctx_size",
-             "Size of each model's key/value cache in tokens, for all texts together; 0: a context "
-             "for each slot, but at most the larger of 8192 and one context",
+             "Size of each model's key/value cache in tokens, for all texts together, which take "
+             "it as they grow; 0: a context for each slot, or what a quarter of the free memory "
+             "holds, but at least one context",
              "0")
       .value("max_work",
              "Reject prompts and analyses above this cost, in tokens times forward passes",
@@ -79,6 +80,10 @@ std::string key_option(const Options& options) {
   require((fs::status(file).permissions() & kOthers) == fs::perms::none,
           "--api_key_file: expected a file that only its owner can write, got ", file,
           ", which others can also write; run chmod go-w ", file);
+  constexpr fs::perms kReaders = fs::perms::group_read | fs::perms::others_read;
+  if ((fs::status(file).permissions() & kReaders) != fs::perms::none) {
+    log_warning(concat_text("--api_key_file: others can read ", file, "; run chmod go-r ", file));
+  }
   constexpr std::string_view kBlanks = " \n\r\t";
   key.erase(key.find_last_not_of(kBlanks) + 1);
   require(!key.empty() && key.find_first_of(kBlanks) == std::string::npos,

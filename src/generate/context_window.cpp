@@ -14,6 +14,8 @@ ContextWindow::ContextWindow(Decoder& decoder, std::vector<std::int32_t> tokens,
 ContextWindow ContextWindow::fork() const {
   ContextWindow other(*decoder_, tokens_, options_);
   other.cache_ = cache_.fork();
+  other.prompt_ = prompt_;
+  other.chunk_ = chunk_;
   return other;
 }
 
@@ -55,7 +57,79 @@ void ContextWindow::cut() {
   if (std::ssize(tokens_) > block) {
     tokens_.erase(tokens_.begin(), tokens_.end() - (block + 1) / 2);
     cache_.clear();
+    prompt_ = 0;
   }
+}
+
+void ContextWindow::make_cache() {
+  if (cache_.layers() > 0) {
+    return;
+  }
+  cache_ = decoder_->make_cache();
+  if (options_.room != nullptr) {
+    options_.room->count(cache_);
+  }
+}
+
+bool ContextWindow::reserve(ContextRoom& room, Index spare) {
+  make_cache();
+  cut();
+  drop_other_rotations();
+  return room.reserve(cache_, std::ssize(tokens_) - cache_.length(), spare);
+}
+
+Index ContextWindow::spare_room(Index most) const {
+  return options_.room != nullptr && options_.room->is_limited()
+             ? std::min(most, cache_.capacity() - cache_.length() - 1)
+             : most;
+}
+
+// Drops keys that all must be computed anew, with other rotations.
+void ContextWindow::drop_other_rotations() {
+  if (cache_.length() > 0 && has_other_rotations()) {
+    cache_.clear();
+    prompt_ = 0;
+  }
+}
+
+void ContextWindow::release() {
+  cut();
+  drop_other_rotations();
+  cache_.clear();
+  is_released_ = true;
+}
+
+// Returns how many tokens are read before the next step, or before the first token is chosen.
+Index ContextWindow::readable() const { return std::max(prompt_, std::ssize(tokens_) - 1); }
+
+bool ContextWindow::resume(ContextRoom& room) {
+  if (!reserve(room)) {
+    return false;
+  }
+  is_released_ = prompt_ > 0;  // else read() is due anyway
+  return is_released_;
+}
+
+void ContextWindow::read_again(Index most, std::vector<DecodeItem>& items) {
+  const Index begin = cache_.length();
+  Index end = std::min(readable(), begin + most);
+  const auto tokens = [&] {
+    return std::vector<std::int32_t>(tokens_.begin() + begin, tokens_.begin() + end);
+  };
+  if (begin < prompt_ && chunk_ > 0) {
+    end = std::min(prompt_, (begin / chunk_ + 1) * chunk_);
+    decoder_->read(tokens(), cache_, options_.hook, prompt_);
+  } else if (options_.hook != nullptr || model().is_changed()) {
+    for (const std::int32_t id : tokens()) {
+      const DecodeItem item{id, &cache_};
+      decoder_->step({&item, 1}, options_.hook);
+    }
+  } else {
+    for (Index i = begin; i < end; ++i) {
+      items.push_back({tokens_[static_cast<std::size_t>(i)], &cache_, i - begin, false});
+    }
+  }
+  is_released_ = end < readable();
 }
 
 bool ContextWindow::steps_read() const {
@@ -66,11 +140,11 @@ bool ContextWindow::steps_read() const {
 
 Index ContextWindow::add_prompt_items(Index most, std::vector<DecodeItem>& items) {
   cut();
-  if (cache_.layers() == 0) {
-    cache_ = decoder_->make_cache();
-  }
+  make_cache();
+  prompt_ = std::ssize(tokens_);
+  chunk_ = 0;
   const Index begin = cache_.length();
-  const Index left = std::ssize(tokens_) - begin;
+  const Index left = prompt_ - begin;
   const Index count = std::min(most, left);
   const Index vocabulary = model().vocab_size();
   require(std::all_of(tokens_.begin() + begin, tokens_.begin() + begin + count,
@@ -88,17 +162,16 @@ std::optional<std::span<const float>> ContextWindow::read_chunk(Index chunk) {
   if (!has_cache()) {
     return read_all();
   }
-  if (cache_.layers() == 0) {
-    cache_ = decoder_->make_cache();
-  }
+  make_cache();
   const Index all = std::ssize(tokens_);
   const bool starts_again = has_other_rotations();
   if (starts_again) {
     cache_.clear();
   }
   const Index begin = cache_.length();
-  const bool is_whole = chunk >= block || starts_again;
-  const Index end = is_whole ? all : std::min(all, (begin / chunk + 1) * chunk);
+  prompt_ = all;
+  chunk_ = starts_again ? block : chunk;
+  const Index end = std::min(all, (begin / chunk_ + 1) * chunk_);
   decoder_->read({tokens_.begin() + begin, tokens_.begin() + end}, cache_, options_.hook, all);
   return end == all ? std::optional(decoder_->logits(0)) : std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "generate/context_room.h"
 #include "headlight/generate/decoder.h"
 
 namespace headlight {
@@ -15,6 +16,7 @@ class ContextWindow {
   struct Options {
     bool use_cache = true;
     ForwardHook* hook = nullptr;
+    const ContextRoom* room = nullptr;  // which counts the memory; null: nobody counts
   };
 
   // The decoder must outlive the window; `tokens` must not be empty.
@@ -47,6 +49,23 @@ class ContextWindow {
   // Continues from a cache of the first tokens, but not all. Call before the whole prompt is read.
   void adopt(KeyValueCache cache) { cache_ = std::move(cache); }
   const KeyValueCache& cache() const { return cache_; }
+
+  Index length() const { return std::ssize(tokens_); }
+  // Allocates the memory that the next step or reading needs. Returns false if it does not fit,
+  // with `spare` more positions.
+  bool reserve(ContextRoom& room, Index spare = 0);
+  // Returns how many of `most` tokens the memory can take after the next one.
+  Index spare_room(Index most) const;
+  // Frees the keys and values until resume() and read_again().
+  void release();
+  bool is_released() const { return is_released_; }
+  bool holds_room() const { return cache_.capacity() > 0; }
+  // Allocates the memory for all that release() freed. Returns whether read_again() must be called:
+  // false if the memory does not fit, or if read() is due anyway.
+  bool resume(ContextRoom& room);
+  // Reads the next tokens that release() freed as they were read at first, so that all bits are the
+  // same: in a pass, or as up to `most` items of the next step.
+  void read_again(Index most, std::vector<DecodeItem>& items);
   // Returns true if reading uses a cache.
   bool has_cache() const { return options_.use_cache && decoder_->has_steps(); }
 
@@ -54,13 +73,19 @@ class ContextWindow {
   // Returns whether the tokens need other rotations than those of the cached keys: see longrope.
   bool has_other_rotations() const;
   void cut();
+  void drop_other_rotations();
+  void make_cache();
+  Index readable() const;
   std::span<const float> read_all();
 
   Decoder* decoder_;
   std::vector<std::int32_t> tokens_;  // token i has position i
   Options options_;
   KeyValueCache cache_;  // the first cache_.length() tokens; no layers before first use
-  Tensor logits_;        // used without a cache
+  Index prompt_ = 0;     // first tokens, read as a prompt; 0: all are to be read anew
+  Index chunk_ = 0;      // passes for it end at multiples of this; 0: steps read it
+  bool is_released_ = false;
+  Tensor logits_;  // used without a cache
 };
 
 }  // namespace headlight

@@ -57,14 +57,16 @@ std::vector<ChosenToken> choose_all(const std::vector<RunningText*>& texts,
 struct Engine::State {
   // Sets the tokens that the grammar of a request needs. Builds them for the first grammar.
   void set_tokens(RunningRequest& request) {
-    const auto make = [&](std::shared_ptr<const TokenTrie>& trie, TokenTrie::Place place) {
-      trie = trie ? trie : std::make_shared<const TokenTrie>(tokenizer, place);
+    const std::vector<std::int32_t>& shown = request.request.options.shown_tokens;
+    const auto make = [&](TokenTrie::Place place) {
+      std::shared_ptr<const TokenTrie>& trie = tokens[{place, shown}];
+      trie = trie ? trie : std::make_shared<const TokenTrie>(tokenizer, place, shown);
       return trie;
     };
-    request.tokens = make(tokens, TokenTrie::Place::inside_text);
+    request.tokens = make(TokenTrie::Place::inside_text);
     request.first_tokens = has_text(tokenizer, request.request.prompt)
                                ? request.tokens
-                               : make(first_tokens, TokenTrie::Place::start_of_text);
+                               : make(TokenTrie::Place::start_of_text);
   }
 
   // Starts texts whose prompts have been read.
@@ -84,11 +86,82 @@ struct Engine::State {
            started_work < kGrammarWork) {
       const Index sample = request->next_sample++;
       const bool is_last = request->next_sample == request->end_sample();
+      const bool has_copy = !is_last && room.make_room(KeyValueCache::kBlock);
       texts.emplace_back(request, sample,
-                         is_last ? std::move(*request->prompt) : request->prompt->fork());
+                         has_copy ? request->prompt->fork() : std::move(*request->prompt));
       started_work += texts.back().grammar_work();
       take_first(texts.back(), texts.back().prepare(grammar_share()));
+      if (!has_copy && !is_last) {
+        request->give_back();
+        return;
+      }
     }
+  }
+
+  // Allocates memory for the next step of every text, the oldest first. Where it does not suffice,
+  // the newest texts and prompts give theirs back.
+  void make_room() {
+    if (!room.is_limited()) {
+      return;
+    }
+    for (RunningText* text : texts_by_age()) {
+      ContextWindow& window = text->window();
+      while (window.has_cache() && !window.is_released() && !text->finished() &&
+             !window.reserve(room)) {
+        release_newest();
+      }
+    }
+  }
+
+  std::vector<RunningText*> texts_by_age() {
+    std::vector<RunningText*> all;
+    for (RunningText& text : texts) {
+      all.push_back(&text);
+    }
+    std::ranges::sort(all, {}, [](const RunningText* text) { return text->age(); });
+    return all;
+  }
+
+  // Frees the keys and values of the newest text or prompt that has some.
+  void release_newest() {
+    RunningText* text = nullptr;
+    for (RunningText* other : texts_by_age()) {
+      text = other->window().holds_room() ? other : text;
+    }
+    RunningRequest* prompt = queue.newest_holder();
+    ++releases;
+    if (prompt != nullptr && (text == nullptr || prompt->id >= text->age().first)) {
+      prompt->give_back();
+    } else {
+      require(text != nullptr, "[Engine] no text has keys and values to give back");
+      text->window().release();
+    }
+  }
+
+  // Reads the next part of the oldest text that gave its keys and values back and has room and a
+  // place again. Returns false if there is none.
+  bool read_again(std::vector<DecodeItem>& items) {
+    const Index running = std::ranges::count_if(
+        texts, [](const RunningText& text) { return !text.window().is_released(); });
+    for (RunningText* text : texts_by_age()) {
+      ContextWindow& window = text->window();
+      const bool can_resume = window.is_released() && !text->finished() &&
+                              (window.holds_room() || running < options.max_batch);
+      if (can_resume && window.resume(room)) {
+        const Index most = std::max(queue.prompt_room(), kMostItems);
+        guarded(text->request(), [&] { window.read_again(most, items); });
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Chooses the prompt tokens of the next step.
+  PromptStep read_prompts() {
+    PromptStep step;
+    is_turn_of_prompts = !is_turn_of_prompts;
+    const bool is_taken = !is_turn_of_prompts && read_again(step.items);
+    return is_taken ? step : queue.read_prompts();
   }
 
   // Chooses the first token of a text if its grammar is ready.
@@ -131,7 +204,7 @@ struct Engine::State {
   std::vector<RunningText*> ready_texts() {
     std::vector<RunningText*> all;
     for (RunningText& text : texts) {
-      if (!text.finished()) {
+      if (!text.finished() && !text.window().is_released()) {
         all.push_back(&text);
       }
     }
@@ -155,18 +228,19 @@ struct Engine::State {
   // Generates one token for every unfinished text, and reads tokens of prompts.
   void advance() {
     const PromptStep none;
-    const PromptStep prompts = queue.read_prompts();
+    const std::vector<RunningText*> ready = ready_texts();
+    const PromptStep prompts = read_prompts();
     std::map<ForwardHook*, std::vector<RunningText*>>
         groups;                         // each shares passes over the weights
     std::vector<RunningText*> reading;  // texts that must read their window
-    for (RunningText* text : ready_texts()) {
+    for (RunningText* text : ready) {
       if (text->window().can_step()) {
         groups[text->request().request.hook].push_back(text);
       } else {
         reading.push_back(text);
       }
     }
-    if (!prompts.parts.empty()) {
+    if (!prompts.items.empty()) {
       groups[nullptr];
     }
     for (const auto& [hook, group] : groups) {
@@ -238,12 +312,15 @@ struct Engine::State {
   EngineOptions options;
   RequestId last_id = 0;
   std::list<RunningText> texts = {};
-  PromptQueue queue{decoder, options, texts};
+  ContextRoom room{options.context_tokens, std::max(options.prompt_chunk, KeyValueCache::kBlock)};
+  PromptQueue queue{decoder, options, texts, room};
+  bool is_turn_of_prompts = false;  // and not of texts that gave their keys and values back
+  Index releases = 0;
   Index generated = 0;           // tokens
   std::size_t started_work = 0;  // of the grammars that started in this step
-  // All tokens of the vocabulary, if a request had a grammar.
-  std::shared_ptr<const TokenTrie> first_tokens = {};
-  std::shared_ptr<const TokenTrie> tokens = {};
+  // All tokens of the vocabulary that a text may have, by the special tokens that are shown.
+  std::map<std::pair<TokenTrie::Place, std::vector<std::int32_t>>, std::shared_ptr<const TokenTrie>>
+      tokens = {};
 };
 
 Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions& options)
@@ -277,7 +354,7 @@ RequestId Engine::begin(Request request) {
   const Index most = state_->options.context_tokens;
   const Index needed = context_of(request, state_->decoder.model().block_size());
   require_value(most == 0 || needed <= most, "max_tokens",
-                "expected a request that needs room for at most ", most,
+                "expected a text that needs room for at most ", most,
                 " tokens of keys and values, got one for ", needed);
   const RequestId id = ++state_->last_id;
   if (request.samples > 0) {
@@ -311,26 +388,26 @@ void Engine::cancel(RequestId id) {
   }
 }
 
-// All texts share the blocks that the prompt fills completely.
 Index Engine::context_of(const Request& request, Index block_size) {
-  constexpr Index kBlock = KeyValueCache::kBlock;
   const Index prompt = std::min(std::ssize(request.prompt), block_size);
   const Index longest =
       std::min(block_size, prompt + std::min(request.options.max_new_tokens, block_size));
-  const Index shared = prompt / kBlock * kBlock;
-  const Index whole = rounded_up(longest, kBlock);
-  return shared + std::max<Index>(request.samples, 1) * (whole - shared);
+  return rounded_up(longest, KeyValueCache::kBlock);
 }
 
 EngineStatus Engine::status() const {
   EngineStatus status = state_->queue.status();
   status.texts = std::ssize(state_->texts);
+  status.released = std::ranges::count_if(
+      state_->texts, [](const RunningText& text) { return text.window().is_released(); });
+  status.releases = state_->releases;
   status.tokens = state_->generated;
   return status;
 }
 
 bool Engine::step() {
   state_->queue.drop_ended();
+  state_->make_room();
   state_->advance();
   state_->begin_texts();
   state_->sweep();

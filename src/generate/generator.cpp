@@ -44,6 +44,8 @@ std::vector<GenerateResult> run(Decoder& decoder, const Tokenizer& tokenizer,
 void GenerateOptions::validate() const {
   require_value(max_new_tokens >= 0, "max_new_tokens", "expected a number from 0, got ",
                 max_new_tokens);
+  require_value(min_new_tokens >= 0, "min_new_tokens", "expected a number from 0, got ",
+                min_new_tokens);
   require_value(sample >= 0, "sample", "expected a number from 0, got ", sample);
   require_value(!logprobs.has_value() || *logprobs >= 0, "logprobs",
                 "expected a number from 0, got ", logprobs.value_or(0));

@@ -51,11 +51,13 @@ void PrefixCache::keep(std::span<const std::int32_t> prompt, const KeyValueCache
   tokens_ += length;
 }
 
-void PrefixCache::shrink(Index most) {
-  while (tokens_ > most && !entries_.empty()) {
-    tokens_ -= std::ssize(entries_.back().tokens);
-    entries_.pop_back();
+bool PrefixCache::drop_oldest() {
+  if (entries_.empty()) {
+    return false;
   }
+  tokens_ -= std::ssize(entries_.back().tokens);
+  entries_.pop_back();
+  return true;
 }
 
 }  // namespace headlight

@@ -22,8 +22,8 @@ class PrefixCache {
   KeyValueCache find(std::span<const std::int32_t> prompt, Index least = 0);
   // Stores the keys and values of a prompt or of its beginning.
   void keep(std::span<const std::int32_t> prompt, const KeyValueCache& cache);
-  // Drops entries until at most `most` tokens are left.
-  void shrink(Index most);
+  // Drops the entry that was used least recently. Returns false if there is none.
+  bool drop_oldest();
   // Returns the sum of the entries' tokens; entries with a common beginning may share its memory.
   Index tokens() const { return tokens_; }
 

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace headlight {
 
 PromptQueue::PromptQueue(Decoder& decoder, const EngineOptions& options,
-                         const std::list<RunningText>& texts)
-    : decoder_(decoder),
-      options_(options),
-      texts_(texts),
-      prefixes_(std::max(options.prompt_chunk, KeyValueCache::kBlock)) {}
+                         const std::list<RunningText>& texts, ContextRoom& room)
+    : decoder_(decoder), options_(options), texts_(texts), room_(room) {}
 
 // Returns false with a hook, which must see the whole prompt and may change keys and values, and
 // for longrope, whose keys depend on the length of the text.
@@ -22,66 +18,72 @@ bool PromptQueue::keeps_prefixes(const Request& request) const {
          !decoder_.changes_keys(1, decoder_.model().block_size());
 }
 
-Index PromptQueue::reserved() const {
-  std::set<const RunningRequest*> requests;
-  for (const auto& request : waiting_) {
-    requests.insert(request.get());
-  }
-  for (const RunningText& text : texts_) {
-    requests.insert(&text.request());
-  }
-  Index sum = 0;
-  for (const RunningRequest* request : requests) {
-    sum += request->context;
-  }
-  return sum;
+// Positions that stay free when a prompt begins, so that the running texts can grow and the oldest
+// text without room gets it before later requests.
+Index PromptQueue::spare_room() const {
+  const Index for_texts = texts_.empty() ? 0 : options_.context_tokens / 32;
+  const auto released = std::ranges::find_if(
+      texts_, [](const RunningText& text) { return text.window().is_released(); });
+  return for_texts + (released == texts_.end() ? 0 : released->window().length());
 }
 
-// Frees the memory that the request may need. admitted() has checked that it is available.
-void PromptQueue::begin_prompt(RunningRequest& request) {
+// Allocates the memory of a prompt. Returns false if it does not fit.
+bool PromptQueue::begin_prompt(RunningRequest& request) {
   const Request& wanted = request.request;
-  if (options_.context_tokens > 0) {
-    const Index needed = Engine::context_of(wanted, decoder_.model().block_size());
-    prefixes_.shrink(options_.context_tokens - reserved() - needed);
-    request.context = needed;
-  }
   request.prompt.emplace(
       decoder_, wanted.prompt,
-      ContextWindow::Options{.use_cache = wanted.options.use_cache, .hook = wanted.hook});
+      ContextWindow::Options{
+          .use_cache = wanted.options.use_cache, .hook = wanted.hook, .room = &room_});
+  const bool begins = !request.prompt->has_cache() || wanted.options.max_new_tokens == 0 ||
+                      share_prompt(request, request.is_brief() ? 0 : spare_room());
+  request.lacks_room = !begins;
+  if (!begins) {
+    request.prompt.reset();
+    return false;
+  }
   counts_.prompt_tokens += std::ssize(wanted.prompt);
+  for (const auto& other : waiting_) {
+    other->passed += other->lacks_room && other->id < request.id ? 1 : 0;
+  }
+  return true;
 }
 
-// Reuses keys and values of the same beginning, including those read since the last chunk.
-void PromptQueue::share_prompt(RunningRequest& request) {
+// Reuses keys and values of the same beginning, including those read since the last chunk, and
+// allocates memory for the rest. Returns false if that does not fit, with `spare` more positions.
+bool PromptQueue::share_prompt(RunningRequest& request, Index spare) {
   const Index read = request.prompt->cache().length();
-  KeyValueCache known = prefixes_.find(request.request.prompt, read);
-  if (known.length() > read) {
-    request.reused_tokens += known.length() - read;
-    counts_.reused_prompt_tokens += known.length() - read;
+  KeyValueCache known = keeps_prefixes(request.request)
+                            ? room_.prefixes().find(request.request.prompt, read)
+                            : KeyValueCache();
+  const Index reused = std::max<Index>(known.length() - read, 0);
+  if (reused > 0) {
     request.prompt->adopt(std::move(known));
   }
+  if (!request.prompt->reserve(room_, spare)) {
+    return false;
+  }
+  request.reused_tokens += reused;
+  counts_.reused_prompt_tokens += reused;
+  return true;
 }
 
 bool PromptQueue::shares(const RunningRequest& request) const {
   return keeps_prefixes(request.request) && request.prompt->has_cache();
 }
 
-// Prepares the reading of the next tokens of a prompt.
-void PromptQueue::continue_prompt(RunningRequest& request) {
-  if (!request.prompt) {
-    begin_prompt(request);
-  }
-  if (shares(request)) {
-    share_prompt(request);
+// Prepares the reading of the next tokens of a prompt. Returns false if it must wait for room.
+bool PromptQueue::continue_prompt(RunningRequest& request) {
+  if (request.prompt ? shares(request) && !share_prompt(request, 0) : !begin_prompt(request)) {
+    return false;
   }
   request.is_read = request.request.options.max_new_tokens == 0;
+  return true;
 }
 
 // Ends the reading of some tokens of a prompt. `logits` of the next token: after the last.
 void PromptQueue::end_part(RunningRequest& request, std::optional<std::span<const float>> logits) {
   if (shares(request)) {
-    prefixes_.keep(request.request.prompt, request.prompt->cache());
-    prefixes_.shrink(options_.context_tokens - reserved());
+    room_.prefixes().keep(request.request.prompt, request.prompt->cache());
   }
   if (logits) {
     request.prompt_logits.assign(logits->begin(), logits->end());
@@ -101,17 +103,25 @@ void PromptQueue::read_chunk(RunningRequest& request) {
 // The places for texts that are left, of all and of each group of requests.
 class PromptQueue::Places {
  public:
-  explicit Places(const EngineOptions& options) : options_(options), left_(options.max_batch) {}
+  explicit Places(const EngineOptions& options)
+      : options_(options), left_(options.max_batch), brief_left_(options.brief_batch) {}
 
-  Index left() const { return left_; }
-  Index left(std::uint64_t group) const {
+  // Returns the places that are left for a request.
+  Index left(const RunningRequest& request) const {
+    const std::uint64_t group = request.request.group;
     const auto taken = taken_.find(group);
-    return is_limited(group) ? options_.group_batch - (taken == taken_.end() ? 0 : taken->second)
-                             : options_.max_batch;
+    const Index of_group = is_limited(group)
+                               ? options_.group_batch - (taken == taken_.end() ? 0 : taken->second)
+                               : left_;
+    return std::min(left_, of_group) + (request.is_brief() ? brief_left_ : 0);
   }
-  void take(std::uint64_t group) {
+  void take(const RunningRequest& request) {
+    if (request.is_brief() && brief_left_ > 0) {
+      --brief_left_;
+      return;
+    }
     --left_;
-    ++taken_[group];
+    ++taken_[request.request.group];
   }
 
  private:
@@ -119,18 +129,22 @@ class PromptQueue::Places {
 
   const EngineOptions& options_;
   Index left_;
+  Index brief_left_;
   std::map<std::uint64_t, Index> taken_ = {};
 };
 
-// Returns the places beside the running texts and the prompts being read.
+// Returns the places beside the running texts and the prompts being read. Texts that gave their
+// keys and values back have none.
 PromptQueue::Places PromptQueue::places_beside_texts() const {
   Places places(options_);
   for (const RunningText& text : texts_) {
-    places.take(text.request().request.group);
+    if (!text.window().is_released()) {
+      places.take(text.request());
+    }
   }
   for (const auto& request : waiting_) {
     if (request->prompt && !request->is_read) {
-      places.take(request->request.group);
+      places.take(*request);
     }
   }
   return places;
@@ -139,33 +153,32 @@ PromptQueue::Places PromptQueue::places_beside_texts() const {
 Index PromptQueue::free_places(const RunningRequest& request) const {
   Places places = places_beside_texts();
   for (const auto& other : waiting_) {
-    const bool waits = !other->prompt && !other->is_read && other->id < request.id;
-    if (waits && places.left(other->request.group) > 0) {
-      places.take(other->request.group);
+    const bool waits =
+        !other->prompt && !other->is_read && !other->lacks_room && other->id < request.id;
+    if (waits && places.left(*other) > 0) {
+      places.take(*other);
     }
   }
-  return std::min(places.left(), places.left(request.request.group));
+  return places.left(request);
 }
 
-// Returns the requests whose prompts may be read, in order of arrival, as far as places and
-// memory suffice. The first that does not fit stops the later ones that have not begun, so that
-// they do not take its memory. Requests whose group has its places stop no others.
+// Returns the requests whose prompts may be read, in order of arrival, as far as places suffice.
+// Requests whose group has its places stop no others. One that lacks room lets a number of later
+// ones pass, whose prompts may fit, and then only brief ones.
 std::vector<std::shared_ptr<RunningRequest>> PromptQueue::admitted() const {
+  constexpr Index kMostPassed = 64;
   std::vector<std::shared_ptr<RunningRequest>> found;
   Places places = places_beside_texts();
-  Index room = options_.context_tokens - reserved();
-  bool is_full = false;
+  bool is_blocked = false;
   for (const auto& request : waiting_) {
     if (!request->prompt) {
-      if (is_full || places.left(request->request.group) <= 0) {
+      if (places.left(*request) <= 0 || (is_blocked && !request->is_brief())) {
         continue;
       }
-      room -= Engine::context_of(request->request, decoder_.model().block_size());
-      places.take(request->request.group);
-      is_full = places.left() < 0 || (options_.context_tokens > 0 && room < 0);
-      if (is_full) {
-        continue;
+      if (!request->lacks_room) {
+        places.take(*request);
       }
+      is_blocked = is_blocked || (request->lacks_room && request->passed >= kMostPassed);
     }
     if (!request->is_read) {
       found.push_back(request);
@@ -188,8 +201,6 @@ std::vector<std::shared_ptr<RunningRequest>> PromptQueue::next_to_read() {
   return found;
 }
 
-// Returns the number of prompt tokens in a step: few beside many texts, which wait for them. With
-// 32 step_tokens, a step beside 16 texts takes about 1.5 times as long as one without a prompt.
 Index PromptQueue::prompt_room() const {
   return std::max(options_.step_tokens / 4, options_.step_tokens - std::ssize(texts_) * 3 / 2);
 }
@@ -197,8 +208,7 @@ Index PromptQueue::prompt_room() const {
 // Appends the next tokens of a prompt to those of the next step. A prompt that steps cannot read
 // gets a pass of its own, if it is the first.
 void PromptQueue::read_next(const std::shared_ptr<RunningRequest>& request, PromptStep& step) {
-  continue_prompt(*request);
-  if (request->is_read) {
+  if (!continue_prompt(*request) || request->is_read) {
     return;
   }
   if (options_.prompt_chunk > 0 && options_.step_tokens > 0 && request->prompt->steps_read()) {
@@ -238,11 +248,22 @@ void PromptQueue::drop_started() {
                 [](const auto& request) { return request->next_sample == request->end_sample(); });
 }
 
+RunningRequest* PromptQueue::newest_holder() const {
+  RunningRequest* newest = nullptr;
+  for (const auto& request : waiting_) {
+    const bool holds = request->prompt && request->prompt->holds_room();
+    if (holds && (newest == nullptr || request->id > newest->id)) {
+      newest = request.get();
+    }
+  }
+  return newest;
+}
+
 EngineStatus PromptQueue::status() const {
   EngineStatus status = counts_;
   status.waiting = std::ssize(waiting_);
-  status.reserved_tokens = reserved();
-  status.kept_tokens = prefixes_.tokens();
+  status.used_tokens = room_.used_tokens();
+  status.kept_tokens = room_.prefixes().tokens();
   return status;
 }
 

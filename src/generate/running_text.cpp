@@ -67,7 +67,7 @@ std::vector<std::int32_t> RunningText::guess(Index most, Index chunk) {
   if (!drafter_ || most < 1 || window_.model().is_changed()) {
     return {};
   }
-  most = window_.step_room(std::min(most, draft_length_.next()));
+  most = window_.step_room(window_.spare_room(std::min(most, draft_length_.next())));
   if (most < 1) {
     return {};
   }
@@ -113,10 +113,24 @@ std::int32_t RunningText::choose(std::span<const float> logits) {
         logits,
         "an intervention may make values too large; try smaller factors, or no intervention");
   }
-  if (!grammar_) {
-    return sampler_.next(logits, history_);
+  std::span<const char> allowed;  // all
+  if (grammar_) {
+    allowed = grammar_->allowed(next_tokens());
   }
-  return sampler_.next(logits, history_, grammar_->allowed(next_tokens()));
+  const bool may_end = std::ssize(result_.tokens) >= options().min_new_tokens;
+  return sampler_.next(logits, history_, may_end ? allowed : without_ends(allowed));
+}
+
+// Returns the allowed tokens that do not end the text; the same if there are no others.
+std::span<const char> RunningText::without_ends(std::span<const char> allowed) {
+  before_minimum_.assign(allowed.begin(), allowed.end());
+  before_minimum_.resize(static_cast<std::size_t>(window_.model().vocab_size()),
+                         allowed.empty() ? 1 : 0);
+  for (const std::int32_t id : ending_tokens(*request_->tokenizer, options())) {
+    before_minimum_[static_cast<std::size_t>(id)] = 0;
+  }
+  const bool has_others = std::ranges::find(before_minimum_, 1) != before_minimum_.end();
+  return has_others ? before_minimum_ : allowed;
 }
 
 bool RunningText::prepare(std::size_t share) {
@@ -140,6 +154,7 @@ void RunningText::end(Index block_size) {
     result_.finish_reason = FinishReason::cancelled;
   } else if (filter_.found()) {
     result_.finish_reason = FinishReason::stop;
+    result_.stop_text = filter_.found_text();
   }
   result_.prompt_was_cut = result_.prompt_tokens > block_size;
   if (request_->request.on_end) {
@@ -181,7 +196,10 @@ void RunningText::advance_grammar(std::int32_t id) {
     const Tokenizer& tokenizer = *request_->tokenizer;
     const bool starts_text =
         result_.tokens.size() == 1 && request_->first_tokens != request_->tokens;
-    grammar_->advance(starts_text ? tokenizer.first_token_bytes(id) : tokenizer.token_bytes(id));
+    const auto& shown = options().shown_tokens;
+    grammar_->advance(std::ranges::find(shown, id) != shown.end() ? tokenizer.special_name(id)
+                      : starts_text                               ? tokenizer.first_token_bytes(id)
+                                                                  : tokenizer.token_bytes(id));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/stopwatch.h"
@@ -42,14 +43,27 @@ struct RunningRequest {
   std::shared_ptr<const TokenTrie> tokens = {};
   bool has_hook = false;  // its own, or attached to the model
   RequestStatus status = RequestStatus::running;
-  Index context = 0;  // its part of EngineOptions::context_tokens, from the first chunk on
-  // Set from the first chunk until the last text starts.
+  // Set from the first chunk until the last text starts, or until give_back().
   std::optional<ContextWindow> prompt = {};
   bool is_read = false;                   // the whole prompt has been read
   std::vector<float> prompt_logits = {};  // [V], once the prompt has been read
   Index reused_tokens = 0;
   double prompt_seconds = 0;
   Index next_sample = 0;
+  bool lacks_room = false;  // for the prompt, when it was last tried
+  Index passed = 0;         // later requests that began meanwhile
+
+  // Whether its texts end soon: they need not wait for places and room that long texts wait for.
+  bool is_brief() const {
+    constexpr Index kBriefTokens = 16;
+    return request.samples * std::min(request.options.max_new_tokens, kBriefTokens + 1) <=
+           kBriefTokens;
+  }
+  // Frees the keys and values of the prompt, which will be read again.
+  void give_back() {
+    prompt.reset();
+    is_read = false;
+  }
 
   Index end_sample() const { return request.options.sample + request.samples; }
   Index unread_tokens() const {
@@ -80,6 +94,7 @@ class RunningText {
   RunningRequest& request() { return *request_; }
   const RunningRequest& request() const { return *request_; }
   ContextWindow& window() { return window_; }
+  const ContextWindow& window() const { return window_; }
   // Computes a part of what the grammar needs to choose the next token, about `share` positions of
   // its automaton. Returns whether the text can choose: always true without a grammar. Texts can
   // prepare in parallel. Throws Error as GrammarState::prepare().
@@ -90,6 +105,8 @@ class RunningText {
   // Returns whether the text has no token yet: its first comes from the prompt's logits.
   bool is_new() const { return result_.tokens.empty(); }
   bool finished() const { return finished_ || request_->status != RequestStatus::running; }
+  // Orders texts by age: earlier requests have smaller ids.
+  std::pair<RequestId, Index> age() const { return {request_->id, sample_}; }
 
   // Appends the next items of a step: the last token and at most `most` guesses. The drafter reads
   // prompts in chunks; 0: whole.
@@ -112,6 +129,7 @@ class RunningText {
   void tell_choice(std::span<const float> logits, std::int32_t id);
   bool is_end(std::int32_t id) const;
   bool must_end(std::int32_t id);
+  std::span<const char> without_ends(std::span<const char> allowed);
   void advance_grammar(std::int32_t id);
   const TokenTrie& next_tokens() const {
     return is_new() ? *request_->first_tokens : *request_->tokens;
@@ -129,6 +147,7 @@ class RunningText {
   std::unique_ptr<Drafter> drafter_ = {};  // null: no guesses
   DraftLength draft_length_ = {};
   std::vector<std::int32_t> guesses_ = {};  // in the step that is being computed
+  std::vector<char> before_minimum_ = {};   // [V], tokens that may come before min_new_tokens
   Stopwatch watch_;
   GenerateResult result_;
   bool finished_ = false;

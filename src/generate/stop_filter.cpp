@@ -30,23 +30,19 @@ StopFilter::StopFilter(const std::vector<std::string>& stops) {
 }
 
 std::string StopFilter::push(std::string_view piece) {
-  for (std::size_t i = 0; i < piece.size() && !found_; ++i) {
+  for (std::size_t i = 0; i < piece.size() && found_.empty(); ++i) {
     held_ += piece[i];
-    std::size_t stop_size = 0;
     for (Pattern& pattern : patterns_) {
       pattern.advance(piece[i]);
-      if (pattern.matched == pattern.text.size()) {
-        stop_size = std::max(stop_size, pattern.matched);
+      if (pattern.matched == pattern.text.size() && pattern.matched > found_.size()) {
+        found_ = pattern.text;
       }
     }
-    if (stop_size > 0) {
-      found_ = true;
-      held_.resize(held_.size() - stop_size);
-    }
+    held_.resize(held_.size() - found_.size());
   }
   std::size_t undecided = 0;  // bytes at the end that may belong to a stop text
   for (const Pattern& pattern : patterns_) {
-    undecided = std::max(undecided, found_ ? 0 : pattern.matched);
+    undecided = std::max(undecided, found() ? 0 : pattern.matched);
   }
   std::string certain = held_.substr(0, held_.size() - undecided);
   held_.erase(0, certain.size());

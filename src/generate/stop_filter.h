@@ -21,7 +21,9 @@ class StopFilter {
   std::string push(std::string_view piece);
   // Returns the text held back.
   std::string finish();
-  bool found() const { return found_; }
+  bool found() const { return !found_.empty(); }
+  // Returns the stop text that was found; "" without one.
+  const std::string& found_text() const { return found_; }
 
  private:
   struct Pattern {
@@ -36,7 +38,7 @@ class StopFilter {
 
   std::vector<Pattern> patterns_;
   std::string held_;
-  bool found_ = false;
+  std::string found_;
 };
 
 }  // namespace headlight

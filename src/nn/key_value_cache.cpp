@@ -125,6 +125,20 @@ void KeyValueCache::Layer::add(Tensor block) {
   blocks.push_back(std::move(block));
 }
 
+void KeyValueCache::count_blocks(std::shared_ptr<Index> count) {
+  counted_.clear();
+  count_ = std::move(count);
+  count_new_blocks();
+}
+
+// Counts the blocks since the last call. The last share in a block ends its part of the count.
+void KeyValueCache::count_new_blocks() {
+  while (count_ != nullptr && std::ssize(counted_) * kBlock < capacity()) {
+    ++*count_;
+    counted_.emplace_back(nullptr, [count = count_](const void*) { --*count; });
+  }
+}
+
 KeyValueCache KeyValueCache::fork(Index length) const {
   require(length >= 0 && length <= length_, "[KeyValueCache] expected a length up to ", length_,
           ", got ", length);
@@ -141,6 +155,11 @@ KeyValueCache KeyValueCache::fork(Index length) const {
     }
     other.layers_.push_back(std::move(copy));
   }
+  if (count_ != nullptr) {
+    other.count_ = count_;
+    other.counted_.assign(counted_.begin(), counted_.begin() + static_cast<std::ptrdiff_t>(full));
+    other.count_new_blocks();
+  }
   return other;
 }
 
@@ -153,6 +172,7 @@ void KeyValueCache::reserve(Index count) {
                     : Tensor::empty({memory_of_block(type_, plan)}));
     }
   }
+  count_new_blocks();
 }
 
 void KeyValueCache::truncate(Index length) {
@@ -166,6 +186,7 @@ void KeyValueCache::clear() {
     layer.blocks.clear();
     layer.starts.clear();
   }
+  counted_.clear();
   length_ = 0;
 }
 

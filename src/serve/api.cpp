@@ -57,7 +57,7 @@ std::string index_page(std::string_view language) {
 
 // Returns the paths that need no key.
 std::vector<std::string> open_paths() {
-  std::vector<std::string> paths{"/health", "/api/login"};
+  std::vector<std::string> paths{"/health", "/v1/health", "/api/login"};
   for (const auto& [path, file] : served_files()) {
     paths.push_back(path);
   }
@@ -92,6 +92,7 @@ void Api::start(const std::vector<ServedModel>& models) {
 Api::Route Api::route_of(std::string_view path) {
   static constexpr Route kRoutes[] = {
       {"GET", "/health", &Api::get_health},
+      {"GET", "/v1/health", &Api::get_health},
       {"GET", "/metrics", &Api::get_metrics},
       {"POST", "/api/login", &Api::post_login, false, false},
       {"GET", "/api/runs", &Api::get_runs, false, false},

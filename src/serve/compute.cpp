@@ -12,12 +12,14 @@ namespace {
 
 EngineStatus sum(const EngineStatus& a, const EngineStatus& b) {
   return {.texts = a.texts + b.texts,
+          .released = a.released + b.released,
           .waiting = a.waiting + b.waiting,
-          .reserved_tokens = a.reserved_tokens + b.reserved_tokens,
+          .used_tokens = a.used_tokens + b.used_tokens,
           .kept_tokens = a.kept_tokens + b.kept_tokens,
           .prompt_tokens = a.prompt_tokens + b.prompt_tokens,
           .reused_prompt_tokens = a.reused_prompt_tokens + b.reused_prompt_tokens,
-          .tokens = a.tokens + b.tokens};
+          .tokens = a.tokens + b.tokens,
+          .releases = a.releases + b.releases};
 }
 
 // Positions of a prompt in a pass of its own. Other sequences wait for them, so this is the
@@ -32,6 +34,9 @@ constexpr Index kStepTokens = 32;
 Index kept_places(const ServeOptions& options) {
   return options.slots > 1 ? std::max<Index>(1, options.slots / 8) : 0;
 }
+
+// Returns the places of short answers beside the slots.
+Index brief_places(const ServeOptions& options) { return (options.slots + 3) / 4; }
 
 }  // namespace
 
@@ -60,6 +65,7 @@ void Compute::make_engine(std::size_t model) {
                                              .group_batch = options_.slots - kept_places(options_),
                                              .prompt_chunk = kPromptChunk,
                                              .step_tokens = kStepTokens,
+                                             .brief_batch = brief_places(options_),
                                              .context_tokens = options_.context_tokens});
 }
 
@@ -108,7 +114,7 @@ Compute::Ticket Compute::begin(std::size_t model, std::vector<Request> requests,
       throw ApiError(
           400, kContextExceeded,
           concat_text("expected at most ", options_.context_tokens,
-                      " tokens (in blocks of 64) in prompt and answers together, got ", needed),
+                      " tokens (in blocks of 64) in prompt and answer together, got ", needed),
           "max_tokens");
     }
   }

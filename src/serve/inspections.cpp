@@ -70,13 +70,14 @@ class InspectionRequest {
     return texts_.encode_prompt(limited(value.text(), name, most_tokens), name);
   }
   // Returns the tokens of a value that is a text or a list of token ids.
-  std::vector<std::int32_t> text_or_ids(const Json& value, const std::string& name) {
+  std::vector<std::int32_t> text_or_ids(const Json& value, const std::string& name,
+                                        Index most_tokens = kMostTokens) {
     require_value(value.is_string() || value.is_array(), name,
                   "expected texts or lists of token ids, got ", value.type_name());
-    std::vector<std::int32_t> tokens = value.is_string()
-                                           ? texts_.encode_prompt(limited(value.text(), name), name)
-                                           : token_list(value, name, tokenizer().vocab_size());
-    check_length(tokens, name);
+    std::vector<std::int32_t> tokens =
+        value.is_string() ? texts_.encode_prompt(limited(value.text(), name, most_tokens), name)
+                          : token_list(value, name, tokenizer().vocab_size());
+    check_length(tokens, name, most_tokens);
     return tokens;
   }
   // Returns the token ids of `tokens` or, without them, the tokens of `text`.
@@ -120,8 +121,9 @@ class InspectionRequest {
   void give_way() { work_.give_way(); }
 
  private:
-  void check_length(const std::vector<std::int32_t>& tokens, const std::string& name) const {
-    const Index most = std::min(gpt().block_size(), kMostTokens);
+  void check_length(const std::vector<std::int32_t>& tokens, const std::string& name,
+                    Index most_tokens = kMostTokens) const {
+    const Index most = std::min(gpt().block_size(), most_tokens);
     if (tokens.empty() || std::ssize(tokens) > most) {
       throw ApiError(400, tokens.empty() ? "" : kContextExceeded,
                      concat_text("expected 1 to ", most, " tokens, got ", tokens.size()), name);
@@ -325,7 +327,7 @@ std::string lens(InspectionRequest& question) {
 
 // Reads `input`: a text, a list of texts, a list of ids, or a list of lists of ids.
 std::vector<std::vector<std::int32_t>> read_inputs(InspectionRequest& question) {
-  constexpr std::size_t kMostInputs = 256;
+  constexpr std::size_t kMostInputs = 2048;  // as OpenAI's API
   const Json& input = question.fields().get("input");
   const bool is_one =
       input.is_string() || (input.is_array() && !input.empty() && input.front().is_number());
@@ -334,19 +336,33 @@ std::vector<std::vector<std::int32_t>> read_inputs(InspectionRequest& question) 
                 "expected a text, or a list of 1 to ", kMostInputs, " texts");
   std::vector<std::vector<std::int32_t>> all;
   for (const Json& one : list) {
-    all.push_back(question.text_or_ids(one, "input"));
+    all.push_back(question.text_or_ids(one, "input", question.gpt().block_size()));
   }
   return all;
 }
 
-// Returns the mean of the final hidden states of a text as a vector of length 1, [C].
-std::vector<float> text_embedding(const Gpt& model, const std::vector<std::int32_t>& text) {
+// Returns the mean of the final hidden states of a text as a vector of length 1, [C]. Reads it in
+// parts, between which others compute.
+std::vector<float> text_embedding(InspectionRequest& question,
+                                  const std::vector<std::int32_t>& text) {
   const NoGrad no_grad;
-  const Tensor hidden = to_contiguous(model.hidden(make_batch({text})));  // [T, C]
-  const Index width = hidden.size(1);
+  const Gpt& model = question.gpt();
+  const Index width = model.config().n_embd;
   std::vector<double> sum(static_cast<std::size_t>(width));
-  for (Index i = 0; i < hidden.numel(); ++i) {
-    sum[static_cast<std::size_t>(i % width)] += static_cast<double>(hidden.data<float>()[i]);
+  KeyValueCache cache = model.make_cache();
+  for (Index begin = 0; begin < std::ssize(text); begin += kMostTokens) {
+    const Index end = std::min(begin + kMostTokens, std::ssize(text));
+    const bool is_whole = end - begin == std::ssize(text);
+    KeyValueCache* const caches[] = {&cache};
+    const Tensor hidden = to_contiguous(
+        is_whole ? model.hidden(make_batch({text}))
+                 : model.hidden(
+                       continue_sequences({{text.begin() + begin, text.begin() + end}}, {begin}),
+                       {.caches = caches}));  // [T, C]
+    for (Index i = 0; i < hidden.numel(); ++i) {
+      sum[static_cast<std::size_t>(i % width)] += static_cast<double>(hidden.data<float>()[i]);
+    }
+    question.give_way();
   }
   const double length = std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
   return transformed(
@@ -365,13 +381,12 @@ std::string embeddings(InspectionRequest& question) {
   question.begin(tokens);
   Json data = Json::array();
   for (const std::vector<std::int32_t>& text : texts) {
-    const std::vector<float> vector = text_embedding(question.gpt(), text);
+    const std::vector<float> vector = text_embedding(question, text);
     data.push_back(
         {{"object", "embedding"},
          {"index", data.size()},
          {"embedding",
           format == "float" ? Json(vector) : Json(base64_of(std::as_bytes(std::span(vector))))}});
-    question.give_way();
   }
   return Json{{"object", "list"},
               {"data", std::move(data)},

@@ -8,37 +8,61 @@
 
 namespace headlight::serve {
 
+namespace {
+
+HttpResponse event_head() {
+  return {.status = 200,
+          .headers = {{"Content-Type", "text/event-stream; charset=utf-8"},
+                      {"X-Accel-Buffering", "no"}}};
+}
+
+}  // namespace
+
 HttpResponse json_response(std::string json) {
   return {
       .status = 200, .headers = {{"Content-Type", "application/json"}}, .body = std::move(json)};
 }
 
-void JsonAnswer::tell(std::string_view json) {
-  std::string event = "data: " + std::string(json) + "\n\n";
-  std::replace(event.begin(), event.end() - 2, '\n', ' ');  // a line end would end the event
+std::string event_text(std::string_view json, std::string_view name) {
+  std::string line(json);
+  std::ranges::replace(line, '\n', ' ');  // a line end would end the event
+  return concat_text(name.empty() ? "" : "event: ", name, name.empty() ? "" : "\n", "data: ", line,
+                     "\n\n");
+}
+
+void JsonAnswer::await_events() { exchange_->await_stream(event_head(), ": waiting\n\n"); }
+
+void JsonAnswer::tell(std::string_view json, std::string_view name) {
+  std::string event = event_text(json, name);
   if (std::exchange(has_begun_, true)) {
     exchange_->write(std::move(event));
     return;
   }
-  exchange_->begin({.status = 200,
-                    .headers = {{"Content-Type", "text/event-stream; charset=utf-8"},
-                                {"X-Accel-Buffering", "no"}},
-                    .body = std::move(event)});
+  HttpResponse head = event_head();
+  head.body = std::move(event);
+  exchange_->begin(std::move(head));
 }
 
-void JsonAnswer::end() {
-  exchange_->write("data: [DONE]\n\n");
+void JsonAnswer::end(bool is_told) {
+  if (is_told) {
+    exchange_->write("data: [DONE]\n\n");
+  }
   exchange_->end();
 }
 
-void JsonAnswer::fail() {
+void JsonAnswer::fail(const std::function<std::string(const Json& error)>& event) {
   HttpResponse response = current_error_response();
+  response.event = event(parse_json(response.body, "error")["error"]);
   if (!has_begun_) {
     exchange_->send(std::move(response));
     return;
   }
-  tell(response.body);
+  exchange_->write(std::move(response.event));
   exchange_->end();
+}
+
+void JsonAnswer::fail() {
+  fail([](const Json& error) { return event_text(Json{{"error", error}}.dump()); });
 }
 
 void InspectionAnswer::progress(double share) {

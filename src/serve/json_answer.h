@@ -3,13 +3,18 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "serve/http/exchange.h"
 
 namespace headlight::serve {
 
 HttpResponse json_response(std::string json);
+
+// Returns a server-sent event with JSON. `name`: its type; "": none.
+std::string event_text(std::string_view json, std::string_view name = {});
 
 // JSON answer: one body, or server-sent events.
 class JsonAnswer {
@@ -17,11 +22,15 @@ class JsonAnswer {
   explicit JsonAnswer(std::shared_ptr<HttpExchange> exchange) : exchange_(std::move(exchange)) {}
 
   void send(std::string json) { exchange_->send(json_response(std::move(json))); }
+  // Announces events. While none comes, the client gets comments.
+  void await_events();
   // Sends an event.
-  void tell(std::string_view json);
-  // Sends [DONE] after the last event.
-  void end();
-  // Sends the exception being handled: as the whole answer, or as the last event.
+  void tell(std::string_view json, std::string_view name = {});
+  // Ends the events, after [DONE] if `is_told`.
+  void end(bool is_told = true);
+  // Sends the exception being handled: as the whole answer, or as the last event, whose text
+  // `event` returns for the error of an error_response().
+  void fail(const std::function<std::string(const Json& error)>& event);
   void fail();
 
  private:

@@ -74,10 +74,12 @@ std::string Metrics::text(const ComputeStatus& compute, Index connections) const
       engines.reused_prompt_tokens);
   add("tokens_total", "counter", "Generated tokens", engines.tokens);
   add("context_tokens", "gauge", "Capacity for keys and values in tokens", compute.context_tokens);
-  add("context_tokens_reserved", "gauge", "Capacity reserved for texts in tokens",
-      engines.reserved_tokens);
-  add("context_tokens_kept", "gauge", "Capacity of kept beginnings of prompts in tokens",
-      engines.kept_tokens);
+  add("context_tokens_used", "gauge", "Capacity in use in tokens", engines.used_tokens);
+  add("context_tokens_kept", "gauge", "Tokens of kept beginnings of prompts", engines.kept_tokens);
+  add("texts_released", "gauge", "Texts that wait for room for their keys and values",
+      engines.released);
+  add("releases_total", "counter", "Times that a text gave its keys and values back",
+      engines.releases);
   text += steps_text(compute);
   add("peak_memory_bytes", "gauge", "Peak memory use", peak_memory());
   const std::lock_guard lock(mutex_);

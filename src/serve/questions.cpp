@@ -1,6 +1,7 @@
 #include "serve/questions.h"
 
 #include <algorithm>
+#include <charconv>
 #include <random>
 
 #include "base/stopwatch.h"
@@ -16,9 +17,29 @@ namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kShownCharacters = 100;  // shown of an unknown model name
-constexpr std::string_view kChats = "/v1/chat/completions";
+constexpr std::string_view kMessages = "/v1/messages";
+
+constexpr CompletionApi kApis[] = {
+    {"/v1/completions", "cmpl-", read_completion, make_completion_form},
+    {"/v1/chat/completions", "chatcmpl-", read_chat, make_chat_form},
+    {"/v1/responses", "resp_", read_chat, make_response_form, chat_of_response},
+    {kMessages, "msg_", read_chat, make_message_form, chat_of_message}};
 
 HttpResponse response_with(const Json& json) { return json_response(json.dump()); }
+
+// Returns a path with the bytes that "%XX" stand for.
+std::string percent_decoded(std::string_view path) {
+  std::string bytes;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    unsigned value = 0;
+    const char* end = path.data() + std::min(i + 3, path.size());
+    const bool is_code = path[i] == '%' && i + 2 < path.size() &&
+                         std::from_chars(path.data() + i + 1, end, value, 16).ptr == end;
+    bytes += is_code ? static_cast<char>(value) : path[i];
+    i += is_code ? 2 : 0;
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -37,8 +58,9 @@ Questions::Questions(const std::vector<ServedModel>& models, const ServeOptions&
 std::optional<Questions::Route> Questions::find(std::string_view path) {
   static constexpr Route kRoutes[] = {
       {"GET", "/v1/models", &Questions::get_models},
-      {"POST", "/v1/completions", &Questions::post_completion, true},
-      {"POST", kChats, &Questions::post_completion, true},
+      {"GET", "/models", &Questions::get_models},
+      {"GET", "/props", &Questions::get_props},
+      {"POST", "/v1/messages/count_tokens", &Questions::post_count, true},
       {"GET", "/tokenizer_info", &Questions::get_tokenizer_info},
       {"POST", "/tokenize", &Questions::post_tokenize, true},
       {"POST", "/detokenize", &Questions::post_detokenize, true},
@@ -48,6 +70,9 @@ std::optional<Questions::Route> Questions::find(std::string_view path) {
   }
   if (find_inspection(path) != nullptr) {
     return Route{"POST", path, &Questions::post_inspection, true};
+  }
+  if (std::ranges::find(kApis, path, &CompletionApi::path) != std::end(kApis)) {
+    return Route{"POST", path, &Questions::post_completion, true};
   }
   const auto* route = std::ranges::find(kRoutes, path, &Route::path);
   return route == std::end(kRoutes) ? std::nullopt : std::optional(*route);
@@ -80,8 +105,9 @@ Json Questions::model_json(const Model& model) const {
 
 void Questions::get_models(const HttpRequest& request, const Exchange& exchange) {
   Json list = Json::array();
+  const std::string path = percent_decoded(request.path);
   for (const Model& model : models_) {
-    if (request.path == std::string(kOneModel) + model.served.name) {
+    if (path == std::string(kOneModel) + model.served.name) {
       exchange->send(response_with(model_json(model)));
       return;
     }
@@ -109,6 +135,18 @@ std::size_t Questions::model_of(Fields& fields) const {
                  "model");
 }
 
+// Describes the first model as llama-server does.
+void Questions::get_props(const HttpRequest&, const Exchange& exchange) {
+  const ServedModel& served = models_.front().served;
+  const std::string* chat_template = served.chat_template.chosen(false);
+  exchange->send(response_with(
+      {{"default_generation_settings", {{"n_ctx", served.loaded.model->block_size()}}},
+       {"total_slots", options_.slots},
+       {"model_alias", served.name},
+       {"model_path", served.source},
+       {"chat_template", chat_template == nullptr ? "" : *chat_template}}));
+}
+
 // Describes the tokenizer of the first model: requests of this kind have no body.
 void Questions::get_tokenizer_info(const HttpRequest&, const Exchange& exchange) {
   const Model& model = models_.front();
@@ -132,16 +170,20 @@ void Questions::post_tokenize(const HttpRequest& request, const Exchange& exchan
   const Model& model = models_[model_of(fields)];
   const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
   RequestTexts texts(fields, tokenizer, model.names);
-  const Json& content = fields.get("content");
-  require_value(content.is_string(), "content", "expected a text, got ", content.type_name());
-  const bool add_special = fields.boolean("add_special", false);
-  const bool with_pieces = fields.boolean("with_pieces", false);
+  // llama-server's names, or vLLM's.
+  const bool is_prompt = fields.find("content") == nullptr && fields.find("prompt") != nullptr;
+  const std::string name = is_prompt ? "prompt" : "content";
+  const Json& content = fields.get(name);
+  require_value(content.is_string(), name, "expected a text, got ", content.type_name());
+  const bool add_special =
+      fields.boolean(is_prompt ? "add_special_tokens" : "add_special", is_prompt);
+  const bool with_pieces = fields.boolean(is_prompt ? "return_token_strs" : "with_pieces", false);
   fields.refuse_others();
-  const std::vector<std::int32_t> ids = add_special ? texts.encode_prompt(content.text(), "content")
-                                                    : texts.encode(content.text(), "content");
+  const std::vector<std::int32_t> ids =
+      add_special ? texts.encode_prompt(content.text(), name) : texts.encode(content.text(), name);
   const auto token = [&](std::int32_t id) {
     fields.budget().spend(1);
-    if (!with_pieces) {
+    if (!with_pieces || is_prompt) {
       return Json(id);
     }
     Json piece = Json::object();
@@ -151,6 +193,14 @@ void Questions::post_tokenize(const HttpRequest& request, const Exchange& exchan
   };
   Json answer = Json::object();
   answer.add("tokens", json_list(ids, token));
+  if (is_prompt) {
+    answer.add("count", ids.size());
+    answer.add("max_model_len", model.served.loaded.model->block_size());
+  }
+  if (is_prompt && with_pieces) {
+    answer.add("token_strs",
+               json_list(ids, [&](std::int32_t id) { return label_of_id(id, tokenizer); }));
+  }
   if (!texts.warnings().empty()) {
     answer["warnings"] = texts.warnings();
   }
@@ -163,7 +213,8 @@ void Questions::post_detokenize(const HttpRequest& request, const Exchange& exch
   const std::vector<std::int32_t> ids =
       token_list(fields.get("tokens"), "tokens", tokenizer.vocab_size());
   fields.refuse_others();
-  exchange->send(response_with({{"content", tokenizer.decode(ids)}}));
+  const std::string text = tokenizer.decode(ids);
+  exchange->send(response_with({{"content", text}, {"prompt", text}}));
 }
 
 Work::Options Questions::work_of(Urgency urgency, const Exchange& exchange) {
@@ -176,28 +227,48 @@ Work::Options Questions::work_of(Urgency urgency, const Exchange& exchange) {
           .on_end = [this](double tokens) { compute_.count_job_tokens(tokens); }};
 }
 
+// Returns the members of a chat with the same meaning as the body of an API.
+Fields Questions::chat_fields(const CompletionApi& api, Fields given) {
+  return api.to_chat == nullptr ? std::move(given) : Fields::of(api.to_chat(given), given.budget());
+}
+
+CompletionRequest Questions::read(const CompletionApi& api, std::size_t model, Fields& fields) {
+  const Model& wanted = models_[model];
+  RequestTexts texts(fields, *wanted.served.loaded.tokenizer, wanted.names);
+  const Gpt& gpt = *wanted.served.loaded.model;
+  return api.read({.texts = texts,
+                   .chat = wanted.chat,
+                   .vocabulary = gpt.vocab_size(),
+                   .block_size = gpt.block_size(),
+                   .default_tokens = options_.default_tokens},
+                  ++seeds_);
+}
+
+// Counts the tokens of the prompt of a message.
+void Questions::post_count(const HttpRequest& request, const Exchange& exchange) {
+  const auto* api = std::ranges::find(kApis, kMessages, &CompletionApi::path);
+  Fields fields = chat_fields(*api, Fields(request.body, request.budget));
+  const std::size_t model = model_of(fields);
+  exchange->send(response_with({{"input_tokens", read(*api, model, fields).prompt_tokens()}}));
+}
+
 void Questions::post_completion(const HttpRequest& request, const Exchange& exchange) {
-  const bool is_chat = request.path == kChats;
-  Fields fields(request.body, request.budget);
+  const auto& api = *std::ranges::find(kApis, request.path, &CompletionApi::path);
+  Fields given(request.body, request.budget);
+  Json body = api.to_chat == nullptr ? Json() : given.body();
+  Fields fields = chat_fields(api, std::move(given));
   const std::size_t place = model_of(fields);
   const Model& model = models_[place];
   Gpt& gpt = *model.served.loaded.model;
-  RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
-  const CompletionModel described{.texts = texts,
-                                  .chat = model.chat,
-                                  .vocabulary = gpt.vocab_size(),
-                                  .block_size = gpt.block_size(),
-                                  .default_tokens = options_.default_tokens};
-  CompletionRequest wanted =
-      is_chat ? read_chat(described, ++seeds_) : read_completion(described, ++seeds_);
+  CompletionRequest wanted = read(api, place, fields);
   const bool scores_prompts = wanted.scores_prompts();
   const bool needs_preparation = scores_prompts || !wanted.changes.changes.empty();
   require_work(wanted.changes.work + (scores_prompts ? 2 : 1) * wanted.prompt_tokens(),
                options_.max_work);
-  const std::size_t bytes = wanted.memory();
-  const std::string id = concat_text(is_chat ? "chatcmpl-" : "cmpl-", created_, "-", ++answers_);
-  const auto answer =
-      std::make_shared<CompletionAnswer>(std::move(wanted), id, model.served, exchange);
+  const std::size_t bytes = wanted.memory() + body.memory();
+  const std::string id = concat_text(api.id_begin, created_, "-", ++answers_);
+  const auto answer = std::make_shared<CompletionAnswer>(api, std::move(wanted), std::move(body),
+                                                         id, model.served, exchange);
   if (!needs_preparation) {
     begin(place, answer, bytes, exchange);
     return;

@@ -18,6 +18,8 @@
 namespace headlight::serve {
 
 class CompletionAnswer;
+struct CompletionApi;
+struct CompletionRequest;
 
 // Answers to questions about models, from JSON to JSON: the same code for the server and for the
 // page of one file, which has no network.
@@ -49,11 +51,16 @@ class Questions {
   };
 
   void get_models(const HttpRequest& request, const Exchange& exchange);
+  void get_props(const HttpRequest& request, const Exchange& exchange);
   void get_tokenizer_info(const HttpRequest& request, const Exchange& exchange);
   void post_tokenize(const HttpRequest& request, const Exchange& exchange);
   void post_detokenize(const HttpRequest& request, const Exchange& exchange);
   void post_completion(const HttpRequest& request, const Exchange& exchange);
+  void post_count(const HttpRequest& request, const Exchange& exchange);
   void post_inspection(const HttpRequest& request, const Exchange& exchange);
+
+  static Fields chat_fields(const CompletionApi& api, Fields given);
+  CompletionRequest read(const CompletionApi& api, std::size_t model, Fields& fields);
 
   // Returns the work limit and the callbacks of a job.
   Work::Options work_of(Urgency urgency, const Exchange& exchange);

@@ -17,14 +17,18 @@ namespace {
 using namespace serve;
 
 constexpr Index kShortestKey = 16;
-constexpr Index kUsualContext = 8192;
+constexpr double kShareOfMemory = 0.25;  // of what is free, for keys and values
 
-// Returns the positions of a key/value cache; a slot needs at most one block.
-Index context_tokens(const ServeOptions& options, Index block_size) {
+// Returns the default positions of a model's keys and values: a context for each slot, or as many
+// as fit into a share of the free memory, but at least one context.
+Index usual_context(Index slots, Index block_size, double bytes_of_position) {
   constexpr Index kBlock = KeyValueCache::kBlock;
   const Index block = rounded_up(block_size, kBlock);
-  const Index usual = std::max(block, std::min(options.slots * block, kUsualContext));
-  return options.context_tokens > 0 ? options.context_tokens : usual;
+  const double free = available_memory();  // 0: unknown
+  const double fits = kShareOfMemory * free / bytes_of_position;
+  const double most = static_cast<double>(slots * block);
+  const auto positions = static_cast<Index>(free > 0 ? std::min(fits, most) : most);
+  return std::max(block, positions / kBlock * kBlock);
 }
 
 // Checks the models, and limits the caches of their drafters. Returns the positions of each model's
@@ -38,11 +42,17 @@ Index checked_context(const std::vector<ServedModel>& models, const ServeOptions
     require_value(!model.name.empty() && names.insert(model.name).second, "models",
                   "expected a different name for each, got '", escaped(model.name), "' twice");
     const GptConfig& config = model.loaded.model->config();
-    const Index positions = context_tokens(options, config.block_size);
     const CacheType type = options.cache_type.value_or(usual_cache_type(*model.loaded.model));
-    bytes += position_bytes(config, type) * static_cast<double>(positions);
+    const double bytes_of_position =
+        position_bytes(config, type) +
+        (model.draft_room != nullptr ? model.draft_room->position_bytes() : 0);
+    const Index positions =
+        options.context_tokens > 0
+            ? options.context_tokens
+            : usual_context(options.slots, config.block_size,
+                            bytes_of_position * static_cast<double>(models.size()));
+    bytes += bytes_of_position * static_cast<double>(positions);
     if (model.draft_room != nullptr) {
-      bytes += model.draft_room->position_bytes() * static_cast<double>(positions);
       model.draft_room->limit(positions);
     }
     most_positions = std::max(most_positions, positions);

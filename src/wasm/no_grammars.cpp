@@ -1,4 +1,5 @@
 #include "formats/chat_template/tool_parameter.h"
+#include "generate/grammar/gbnf.h"
 #include "generate/grammar/grammar_state.h"
 #include "generate/grammar/json_schema.h"
 #include "headlight/base/error.h"
@@ -21,6 +22,8 @@ std::string json_schema_grammar(std::string_view) { refuse(); }
 
 std::string json_schema_grammar(const Json&, std::vector<SchemaRule>, WorkBudget) { refuse(); }
 
+std::string gbnf_literal(std::string_view) { refuse(); }
+
 Json parameter_value(const Json&, std::string_view, std::string_view) { refuse(); }
 
 GrammarAutomaton::GrammarAutomaton(const GrammarProgram& program)
@@ -39,11 +42,13 @@ bool GrammarState::prepare(const TokenTrie&, std::size_t) { refuse(); }
 
 void GrammarState::advance(std::string_view) { refuse(); }
 
-TokenTrie::TokenTrie(const Tokenizer&, Place) { refuse(); }
+TokenTrie::TokenTrie(const Tokenizer&, Place, std::span<const std::int32_t>) { refuse(); }
 
 namespace serve {
 
-std::shared_ptr<const Grammar> call_grammar(const ToolsRequest&, const WorkBudget&) { refuse(); }
+std::shared_ptr<const Grammar> call_grammar(const ToolsRequest&, const Json&, const WorkBudget&) {
+  refuse();
+}
 
 }  // namespace serve
 }  // namespace headlight

@@ -445,8 +445,9 @@ using Exchange = std::shared_ptr<serve::HttpExchange>;
 // Server whose requests wait until the test answers them. It ends with the test.
 class WaitingServer {
  public:
-  explicit WaitingServer(Index all_unsent_bytes)
-      : server_(options(all_unsent_bytes)), thread_([this] { server_.run(); }) {}
+  explicit WaitingServer(Index all_unsent_bytes,
+                         std::chrono::milliseconds silence = std::chrono::seconds(60))
+      : server_(options(all_unsent_bytes, silence)), thread_([this] { server_.run(); }) {}
   ~WaitingServer() {
     server_.close(0);
     thread_.join();
@@ -459,9 +460,10 @@ class WaitingServer {
   Exchange next() { return promises_[taken_++].get_future().get(); }
 
  private:
-  serve::HttpOptions options(Index all_unsent_bytes) {
+  serve::HttpOptions options(Index all_unsent_bytes, std::chrono::milliseconds silence) {
     serve::HttpOptions options{.port = 0};
     options.limits.all_unsent_bytes = all_unsent_bytes;
+    options.limits.silence = silence;
     options.handler = [this](const serve::HttpRequest&, const Exchange& exchange) {
       promises_[come_++].set_value(exchange);
     };
@@ -515,6 +517,61 @@ TEST_CASE("clients that leave or do not read or send too far ahead are disconnec
   while (!exchange->gone()) {
     std::this_thread::yield();
   }
+}
+
+TEST_CASE("a stream without news gets comments, and an error after them is an event", "[serve]") {
+  WaitingServer server(1 << 20, std::chrono::milliseconds(20));
+  const serve::HttpResponse head{.headers = {{"Content-Type", "text/event-stream"}}};
+  HttpClient client(server.port());
+  const auto ask = [&] {
+    client.send(request_head("GET", "/", 0));
+    Exchange exchange = server.next();
+    exchange->await_stream(head, ": waiting\n\n");
+    return exchange;
+  };
+  const auto comment_of = [&] {
+    std::string all;
+    while (all.find(": waiting") == std::string::npos) {
+      all += client.receive_some();
+    }
+    return all;
+  };
+  {
+    const Exchange exchange = ask();
+    CHECK(comment_of().starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream"));
+    comment_of();  // again
+    exchange->begin({.body = "data: 1\n\n"});
+    exchange->end();
+  }
+  std::string rest;
+  while (!rest.ends_with("0\r\n\r\n")) {
+    rest += client.receive_some();
+  }
+  CHECK_THAT(rest, contains_text("data: 1"));
+  {
+    const Exchange exchange = ask();
+    comment_of();
+    exchange->send({.status = 503, .body = "whole", .event = "data: failed\n\n"});
+  }
+  rest.clear();
+  while (!rest.ends_with("0\r\n\r\n")) {
+    rest += client.receive_some();
+  }
+  CHECK_THAT(rest, contains_text("data: failed") && !contains_text("whole"));
+}
+
+TEST_CASE("an error before any comment keeps its status", "[serve]") {
+  WaitingServer server(1 << 20);
+  HttpClient client(server.port());
+  client.send(request_head("GET", "/", 0));
+  {
+    const Exchange exchange = server.next();
+    exchange->await_stream({}, ": waiting\n\n");
+    exchange->send({.status = 503, .body = "whole", .event = "data: failed\n\n"});
+  }
+  const HttpClient::Answer answer = client.receive();
+  CHECK(answer.status == 503);
+  CHECK(answer.body == "whole");
 }
 
 }  // namespace http_test

@@ -259,9 +259,9 @@ TEST_CASE("faulty tools are refused by name", "[serve]") {
   CHECK(refused("tool_choice", {{"type", "function"}, {"function", {{"name", "x"}}}},
                 "expected a function of tools") == "tool_choice");
   CHECK(refused("parallel_tool_calls", 1, "true or false") == "parallel_tool_calls");
-  CHECK(refused("response_format", {{"type", "json_object"}}, "cannot be combined") == "tools");
+  CHECK(refused("grammar", "root ::= \"a\"", "cannot be combined") == "tools");
   CHECK(refused("functions", Json::array({1}), "use tools") == "functions");
-  const Json broken{{"function", {{"name", "f"}, {"arguments", "{"}}}};
+  const Json broken{{"function", {{"name", "f"}, {"arguments", 7}}}};
   CHECK(refused("messages",
                 Json::array({{{"role", "assistant"}, {"tool_calls", Json::array({broken})}}}),
                 "JSON object") == "messages");

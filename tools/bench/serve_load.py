@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tokens per second and the time between tokens of a server with OpenAI's API, for some numbers of clients at once.
 
-usage: serve_load.py URL [--clients 1,16] [--tokens 128] [--prompt 32] [--rounds 3] [--model NAME] [--key KEY]
+usage: serve_load.py URL [--clients 1,16] [--tokens 128] [--prompt 32] [--rounds 3] [--probe] [--analyses 2] [--model NAME] [--key KEY]
 
 Every client asks for one streamed completion after the other: --rounds of them, each with a prompt of --prompt words of
 its own and exactly --tokens tokens (ignore_eos). A row gives the tokens per second of all clients from the first
@@ -60,17 +60,21 @@ class Answer:
 
 
 class Client:
+    path = "/v1/completions"
+    is_load = True  # the measurement ends with the last of these
+
     def __init__(self, number, options):
         self.options = options
         self.random = random.Random(number)
         self.left = options.rounds
         self.answers = []
 
-    def ask(self):
-        self.left -= 1
-        url = urllib.parse.urlsplit(self.options.url)
-        body = {
-            "prompt": " ".join(self.random.choice(WORDS) for _ in range(self.options.prompt)),
+    def words(self, count):
+        return " ".join(self.random.choice(WORDS) for _ in range(count))
+
+    def body(self):
+        return {
+            "prompt": self.words(self.options.prompt),
             "max_tokens": self.options.tokens,
             "temperature": self.options.temperature,
             "seed": self.random.randrange(1 << 30),
@@ -78,12 +82,17 @@ class Client:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
+
+    def ask(self):
+        self.left -= 1
+        url = urllib.parse.urlsplit(self.options.url)
+        body = self.body()
         if self.options.model:
             body["model"] = self.options.model
         data = json.dumps(body).encode()
         key = f"Authorization: Bearer {self.options.key}\r\n" if self.options.key else ""
         head = (
-            f"POST /v1/completions HTTP/1.1\r\nHost: {url.netloc}\r\n{key}Connection: close\r\n"
+            f"POST {self.path} HTTP/1.1\r\nHost: {url.netloc}\r\n{key}Connection: close\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
         )
         self.socket = socket.create_connection((url.hostname, url.port), timeout=600)
@@ -101,23 +110,47 @@ class Client:
         return bool(data)
 
 
+class Probe(Client):
+    """Asks for one token again and again: how long does a small request wait beside the others?"""
+
+    is_load = False
+
+    def body(self):
+        return {"prompt": self.words(4), "max_tokens": 1, "stream": True}
+
+
+class Analysis(Client):
+    """Asks for the predictions of all layers again and again."""
+
+    path = "/api/lens"
+    is_load = False
+
+    def body(self):
+        return {"text": self.words(100)}
+
+
 def run(clients):
     selector = selectors.DefaultSelector()
     for client in clients:
         selector.register(client.ask(), selectors.EVENT_READ, client)
-    while selector.get_map():
+    loaded = sum(client.is_load for client in clients)
+    while loaded > 0:
         for key, _ in selector.select():
             client = key.data
             if not client.read():
                 selector.unregister(key.fileobj)
-                if client.left:
+                if client.left or not client.is_load:
                     selector.register(client.ask(), selectors.EVENT_READ, client)
+                else:
+                    loaded -= 1
 
 
 def measure(count, options):
     clients = [Client(number, options) for number in range(count)]
+    probes = [Probe(count, options)] if options.probe else []
+    analyses = [Analysis(count + 1 + number, options) for number in range(options.analyses)]
     begin = time.perf_counter()
-    run(clients)
+    run(clients + probes + analyses)
     seconds = time.perf_counter() - begin
     first, gaps, tokens, prompts = [], [], 0, []
     for answer in (answer for client in clients for answer in client.answers):
@@ -130,6 +163,9 @@ def measure(count, options):
                 (first if last is None else gaps).append(came - (answer.begin if last is None else last))
                 last = came
     gaps.sort()
+    waits = sorted(answer.times[-1] - answer.begin for probe in probes for answer in probe.answers[:-1])
+    at = lambda share: waits[min(len(waits) - 1, int(share * len(waits)))]
+    probed = {"probes": len(waits), "probe_p95_s": at(0.95), "probe_p99_s": at(0.99), "probe_worst_s": waits[-1]} if waits else {}
     return {
         "clients": count,
         "tokens_per_second": tokens / seconds,
@@ -137,6 +173,8 @@ def measure(count, options):
         "first_ms": 1000 * statistics.median(first),
         "median_ms": 1000 * gaps[len(gaps) // 2],
         "p99_ms": 1000 * gaps[min(len(gaps) - 1, int(0.99 * len(gaps)))],
+        "first_worst_s": max(first),
+        **probed,
     }
 
 
@@ -147,6 +185,8 @@ def main():
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--prompt", type=int, default=32, help="words")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--probe", action="store_true", help="also ask for one token again and again")
+    parser.add_argument("--analyses", type=int, default=0, help="clients that also ask for analyses, again and again")
     parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--model")
     parser.add_argument("--key")
@@ -164,6 +204,11 @@ def main():
             f" {row['first_ms']:10.1f} ms {row['median_ms']:15.1f} ms {row['p99_ms']:6.1f} ms"
             f" {row['p99_ms'] / row['median_ms']:10.2f}x"
         )
+        if "probes" in row:
+            print(
+                f"        {row['probes']} probes: 95 % within {row['probe_p95_s']:.2f} s, 99 % within"
+                f" {row['probe_p99_s']:.2f} s, worst {row['probe_worst_s']:.2f} s"
+            )
 
 
 if __name__ == "__main__":

@@ -50,22 +50,27 @@ struct EngineOptions {
   // one or several prompts, minus 3 for every 2 texts, but at least a quarter. 0: all prompts take
   // passes of their own.
   Index step_tokens = 0;
-  // Total positions with keys and values, over all texts. A request waits until its maximum fits.
-  // With prompt_chunk set, free positions keep the beginnings of earlier prompts for reuse. 0: no
-  // limit, and nothing is kept.
+  // Further texts of requests that end within 16 tokens: they do not wait for the end of long ones.
+  Index brief_batch = 0;
+  // Total positions with keys and values, over all texts, which take them in blocks of 64 as they
+  // grow. When none are left, the newest text gives all of its own back and gets the same keys and
+  // values again later; the oldest never waits. With prompt_chunk set, free positions keep the
+  // beginnings of earlier prompts for reuse. 0: no limit, and nothing is kept.
   Index context_tokens = 0;
 };
 
 // Current load of an engine and its counts.
 struct EngineStatus {
-  Index texts = 0;            // running
-  Index waiting = 0;          // requests with texts that have not started
-  Index reserved_tokens = 0;  // part of context_tokens reserved for requests
-  Index kept_tokens = 0;      // part of context_tokens with beginnings of earlier prompts
+  Index texts = 0;        // running
+  Index released = 0;     // part of texts that gave their keys and values back
+  Index waiting = 0;      // requests with texts that have not started
+  Index used_tokens = 0;  // part of context_tokens in use, also by beginnings of earlier prompts
+  Index kept_tokens = 0;  // in beginnings of earlier prompts; they may share memory
   // Counts since the engine was created.
   Index prompt_tokens = 0;         // in prompts whose reading has started
   Index reused_prompt_tokens = 0;  // part of prompt_tokens taken from earlier prompts
   Index tokens = 0;                // generated
+  Index releases = 0;              // times that a text or prompt gave its keys and values back
 };
 
 // Generates any number of texts side by side. Requests, each with its own options, start and end
@@ -88,9 +93,8 @@ class Engine {
   // Returns false when no request is left.
   bool step();
   EngineStatus status() const;
-  // Returns the positions that a request needs of context_tokens, in whole blocks of 64. All texts
-  // share the whole blocks of the prompt. Each text needs its own blocks for the rest of the prompt
-  // and max_new_tokens. Prompt and text together have at most block_size.
+  // Returns the positions that one text of a request needs of context_tokens, in whole blocks of
+  // 64: for the prompt and max_new_tokens, at most block_size together.
   static Index context_of(const Request& request, Index block_size);
 
  private:

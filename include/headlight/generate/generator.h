@@ -30,6 +30,7 @@ struct TokenChoice {
 
 struct GenerateOptions {
   Index max_new_tokens = 500;
+  Index min_new_tokens = 0;  // before a token that ends the text, unless the grammar demands one
   SamplingOptions sampling = {};
   // If set: the text matches this grammar. Tokens that cannot continue it are never chosen, and
   // tokens that end texts only where it may end. The text ends when nothing may follow.
@@ -77,6 +78,7 @@ struct GenerateResult {
   std::vector<TokenChoice> choices;  // one for each token if logprobs is set
   std::string text;                  // UTF-8, without the stop text
   FinishReason finish_reason = FinishReason::length;
+  std::string stop_text;              // that ended the text; "" for other reasons
   Index prompt_tokens = 0;            // including a first <|endoftext|>
   Index prompt_tokens_reused = 0;     // part already read for another request
   bool prompt_was_cut = false;        // the prompt was longer than block_size

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "headlight/kernels/precision.h"
@@ -23,6 +24,10 @@ class KeyValueCache {
   KeyValueCache(KeyValueCache&&) = default;
   KeyValueCache& operator=(KeyValueCache&&) = default;
 
+  // Adds the blocks of this cache and of its later forks to a count, and subtracts them when they
+  // are freed. A block that forks share counts once. Caches of one count belong to one thread.
+  void count_blocks(std::shared_ptr<Index> count);
+
   // Returns a copy for another continuation of the same sequence. Shares full blocks.
   KeyValueCache fork() const { return fork(length_); }
   // Returns a copy of the first `length` positions.
@@ -34,6 +39,8 @@ class KeyValueCache {
 
   // Allocates memory for `count` more positions.
   void reserve(Index count);
+  // Returns the positions that the memory holds.
+  Index capacity() const { return layers_.empty() ? 0 : std::ssize(layers_[0].blocks) * kBlock; }
   // Writes keys and values [T, G, D] of a layer after the positions in use; reserve() memory first.
   // advance() makes them count.
   void write(Index layer, const Tensor& keys, const Tensor& values);
@@ -67,6 +74,7 @@ class KeyValueCache {
   };
 
   const Layer& of(Index layer) const { return layers_[static_cast<std::size_t>(layer)]; }
+  void count_new_blocks();
   Tensor gathered(const Layer& layer, Index part, Index count) const;
   void write_rounded(Index layer, Index part, const Tensor& rows);
   Tensor widened(const Layer& layer, Index part, Index count) const;
@@ -74,6 +82,8 @@ class KeyValueCache {
   DType dtype_ = DType::float32;
   CacheType type_ = CacheType::float32;
   std::vector<Layer> layers_;
+  std::shared_ptr<Index> count_ = {};                      // null: nobody counts
+  std::vector<std::shared_ptr<const void>> counted_ = {};  // a share in each counted block
   Index length_ = 0;
 };
 

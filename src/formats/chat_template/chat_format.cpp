@@ -192,7 +192,8 @@ std::string_view ChatFormat::source(bool has_tools) const {
 }
 
 std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
-                                 bool add_generation_prompt, const std::string& tools) const {
+                                 bool add_generation_prompt, const std::string& tools,
+                                 const std::string& variables) const {
   const auto marked = [&](const std::string& json, const char* about) {
     const Json value = parse_json(json, about);
     require_no_marks(value.dump(), about);
@@ -203,10 +204,12 @@ std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
     result.update(marked(message.more, "messages"));
     return result;
   });
+  Json all = parse_json(variables_, "variables");
+  all.update(marked(variables, "variables"));
   return rendered(form(!tools.empty()),
                   {.messages = list.dump(),
                    .tools = tools.empty() ? "" : marked(tools, "tools").dump(),
-                   .variables = variables_,
+                   .variables = all.dump(),
                    .add_generation_prompt = add_generation_prompt});
 }
 
@@ -277,9 +280,10 @@ void ChatFormat::check(const std::vector<ChatMessage>& messages, bool has_tools)
 
 std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages,
                                              ChatPrompt end, const std::string& tools,
-                                             std::string_view begun) const {
+                                             std::string_view begun,
+                                             const std::string& variables) const {
   check(messages, !tools.empty());
-  std::string text = rendered(messages, end == ChatPrompt::new_answer, tools);
+  std::string text = rendered(messages, end == ChatPrompt::new_answer, tools, variables);
   if (end == ChatPrompt::last_answer) {
     require_value(!messages.empty(), "messages", "expected a message to continue, got none");
     text.resize(end_of(with_marked_names(*special_, messages.back().content), text));

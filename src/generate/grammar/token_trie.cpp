@@ -12,11 +12,15 @@ namespace {
 
 using TokenText = std::pair<std::string, std::int32_t>;
 
-std::vector<TokenText> token_texts(const Tokenizer& tokenizer, TokenTrie::Place place) {
+std::vector<TokenText> token_texts(const Tokenizer& tokenizer, TokenTrie::Place place,
+                                   std::span<const std::int32_t> shown) {
   std::vector<TokenText> texts;
   for (Index i = 0; i < tokenizer.vocab_size(); ++i) {
     const auto id = static_cast<std::int32_t>(i);
-    if (!tokenizer.special_name(id).empty()) {
+    if (const std::string_view name = tokenizer.special_name(id); !name.empty()) {
+      if (std::ranges::find(shown, id) != shown.end()) {
+        texts.emplace_back(name, id);
+      }
       continue;
     }
     std::string bytes = place == TokenTrie::Place::start_of_text ? tokenizer.first_token_bytes(id)
@@ -36,7 +40,7 @@ std::size_t common_length(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TokenTrie::TokenTrie(const Tokenizer& tokenizer, Place place)
+TokenTrie::TokenTrie(const Tokenizer& tokenizer, Place place, std::span<const std::int32_t> shown)
     : vocab_size_(static_cast<std::size_t>(tokenizer.vocab_size())) {
   std::vector<std::uint32_t> path;  // nodes of the text before
   std::string before;
@@ -46,7 +50,7 @@ TokenTrie::TokenTrie(const Tokenizer& tokenizer, Place place)
       path.pop_back();
     }
   };
-  for (auto& [text, id] : token_texts(tokenizer, place)) {
+  for (auto& [text, id] : token_texts(tokenizer, place, shown)) {
     close(common_length(before, text));
     for (std::size_t depth = path.size(); depth < text.size(); ++depth) {
       path.push_back(static_cast<std::uint32_t>(nodes_.size()));

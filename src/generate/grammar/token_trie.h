@@ -16,14 +16,16 @@ struct TokenTrieNode {
   std::uint8_t byte = 0;
 };
 
-// The bytes of all tokens of a vocabulary as a tree. Leaves out special tokens and tokens without
-// bytes.
+// The bytes of all tokens of a vocabulary as a tree. Leaves out special tokens that are not shown
+// and tokens without bytes.
 class TokenTrie {
  public:
   enum class Place { start_of_text, inside_text };
 
-  // The tokens of some tokenizers have other bytes at the start of a text.
-  explicit TokenTrie(const Tokenizer& tokenizer, Place place = Place::inside_text);
+  // The tokens of some tokenizers have other bytes at the start of a text. `shown`: special tokens
+  // whose names are their bytes.
+  explicit TokenTrie(const Tokenizer& tokenizer, Place place = Place::inside_text,
+                     std::span<const std::int32_t> shown = {});
 
   std::span<const TokenTrieNode> nodes() const {
     return std::span(nodes_).first(nodes_.size() - 1);

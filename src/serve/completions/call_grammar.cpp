@@ -75,7 +75,14 @@ class CallRules {
               (has_name ? "" : " \"}\"");
   }
 
-  // Returns the grammar. `answer`: expression of the rule "call".
+  // Adds the rule "text-answer" for the JSON values of a schema.
+  void add_answer(const Json& schema) {
+    const std::string place = "/" + std::to_string(document_.size());
+    document_.add(place.substr(1), moved_schema(schema, place));
+    rules_.emplace_back("text-answer", "#" + place);
+  }
+
+  // Returns the grammar. `answer`: expression of the whole answer, with the rule "call".
   std::string grammar(const std::string& answer, const WorkBudget& budget) const {
     return "root ::= " + answer + "\ncall ::= " + calls_ + '\n' +
            (style_.has_parameters ? text_rules() : "") +
@@ -179,14 +186,20 @@ std::string answer_expression(const ToolStyle& style, bool has_several) {
 
 }  // namespace
 
-std::shared_ptr<const Grammar> call_grammar(const ToolsRequest& request, const WorkBudget& budget) {
+std::shared_ptr<const Grammar> call_grammar(const ToolsRequest& request, const Json& schema,
+                                            const WorkBudget& budget) {
   try {
     CallRules rules(*request.style);
     for (const Json& function : request.functions) {
       rules.add(function);
     }
-    return std::make_shared<Grammar>(
-        rules.grammar(answer_expression(*request.style, request.most_calls > 1), budget));
+    std::string answer = answer_expression(*request.style, request.most_calls > 1);
+    if (!request.must_call) {  // the prompt does not end with the begin of a call
+      rules.add_answer(schema);
+      const std::string begin = begin_of_call(*request.style);
+      answer = concat_text("text-answer | ", begin.empty() ? "" : gbnf_literal(begin), ' ', answer);
+    }
+    return std::make_shared<Grammar>(rules.grammar(answer, budget));
   } catch (const Error& error) {
     fail_value("tools", error.what());
   }

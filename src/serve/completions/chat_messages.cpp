@@ -10,12 +10,21 @@
 namespace headlight::serve {
 namespace {
 
-// Returns a text, or the joined texts of a list of parts {"type": "text", "text": ...}. Messages
-// with tool calls need no content.
-std::string content_of(const Json& message, bool is_needed) {
+// Returns a part of a refusal as one of text.
+Json text_part(const Json& part) {
+  const Json refusal = part.value("refusal", Json());
+  return part.value("type", Json()) == Json("refusal") && refusal.is_string()
+             ? Json{{"type", "text"}, {"text", refusal}}
+             : part;
+}
+
+// Returns a text, or the joined texts of a list of parts {"type": "text", "text": ...}. An answer
+// may have none: beside calls or a refusal, or when it was cut off.
+std::string content_of(const Json& message, bool is_answer) {
   const Json content = message.value("content", Json());
-  if (content.is_null() && !is_needed) {
-    return "";
+  if (content.is_null() && is_answer) {
+    const Json refusal = message.value("refusal", Json());
+    return refusal.is_string() ? refusal.text() : "";
   }
   if (content.is_string()) {
     return content.text();
@@ -23,11 +32,31 @@ std::string content_of(const Json& message, bool is_needed) {
   require_value(content.is_array(), "messages",
                 "expected a content in every message, a text or a list of parts, got ",
                 content.type_name());
-  std::optional<std::string> text = joined_text_parts(content);
+  std::optional<std::string> text = joined_text_parts(json_list(content, text_part));
   require_value(text.has_value(), "messages",
                 "expected parts {\"type\": \"text\", \"text\": ...}: this model "
                 "reads text alone");
   return *std::move(text);
+}
+
+// Returns an object whose text was cut off, as far as it goes: with the ends of its open strings
+// and brackets; {} if that is no object.
+Json completed_object(std::string text) {
+  std::string ends;
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_in_string && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      is_in_string = !is_in_string;
+    } else if (!is_in_string && (text[i] == '{' || text[i] == '[')) {
+      ends.insert(ends.begin(), text[i] == '{' ? '}' : ']');
+    } else if (!is_in_string && !ends.empty() && text[i] == ends.front()) {
+      ends.erase(ends.begin());
+    }
+  }
+  const Json object = try_parse_json(text + (is_in_string ? "\"" : "") + ends).value_or(Json());
+  return object.is_object() ? object : Json::object();
 }
 
 // Returns a call as chat templates read it.
@@ -36,8 +65,7 @@ Json call_of(const Json& call) {
   const Json name = function.value("name", Json());
   Json arguments = function.value("arguments", Json::object());
   if (arguments.is_string()) {
-    const bool is_empty = arguments.text().empty();  // a call without arguments
-    arguments = is_empty ? Json::object() : try_parse_json(arguments.text()).value_or(Json());
+    arguments = completed_object(arguments.text());
   }
   require_value(name.is_string() && arguments.is_object(), "messages",
                 "expected tool_calls [{\"id\", \"type\": \"function\", \"function\": {\"name\", "
@@ -91,7 +119,7 @@ ChatMessage message_of(const Json& message, const ToolStyle* style, bool writes_
   const Json more = tool_members(message, name);
   require_value(style != nullptr || (!is_tool && more.empty()), "messages",
                 "this model's chat template has no tool calls that the server can read");
-  std::string content = content_of(message, more.empty() || is_tool);
+  std::string content = content_of(message, name == "assistant");
   if (more.contains("tool_calls") && !writes_calls) {
     content += written_calls(more["tool_calls"], *style);
   }

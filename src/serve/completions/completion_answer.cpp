@@ -11,8 +11,6 @@
 namespace headlight::serve {
 namespace {
 
-using Entries = std::vector<TokenLog::Entry>;
-
 bool has_text(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
   return std::any_of(ids.begin(), ids.end(),
                      [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
@@ -20,15 +18,26 @@ bool has_text(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) 
 
 }  // namespace
 
-CompletionAnswer::CompletionAnswer(CompletionRequest request, std::string id,
-                                   const ServedModel& served,
+CompletionAnswer::CompletionAnswer(const CompletionApi& api, CompletionRequest request, Json body,
+                                   std::string id, const ServedModel& served,
                                    std::shared_ptr<HttpExchange> exchange)
     : request_(std::move(request)),
       id_(std::move(id)),
       served_(served),
       tokenizer_(*served.loaded.tokenizer),
       answer_(std::move(exchange)),
-      created_(seconds_since_1970()) {}
+      form_(api.make_form({.request = request_,
+                           .body = std::move(body),
+                           .id = id_,
+                           .model = served.name,
+                           .created = seconds_since_1970(),
+                           .tokenizer = tokenizer_},
+                          answer_)),
+      usage_{.prompt_tokens = request_.prompt_tokens()} {
+  if (request_.stream) {
+    answer_.await_events();
+  }
+}
 
 std::vector<headlight::Request> CompletionAnswer::requests() {
   std::vector<headlight::Request> requests;
@@ -82,7 +91,7 @@ headlight::Request CompletionAnswer::request_for(std::size_t prompt) {
 
 // On first use a stream sends its opening: the role in a chat, the prompt with echo.
 CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index sample) {
-  const Index number = number_of(prompt, sample);
+  const Index number = static_cast<Index>(prompt) * request_.samples + sample;
   const auto place = choices_.find(number);
   if (place != choices_.end()) {
     return place->second;
@@ -90,14 +99,14 @@ CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index 
   const Index before = request_.echo ? character_count(request_.prompt_texts[prompt]) : 0;
   const bool goes_on = has_text(tokenizer_, request_.prompts[prompt]);
   TokenLog log(tokenizer_, goes_on, before, request_.options.shown_tokens);
-  Choice& choice = choices_.emplace(number, Choice{std::move(log)}).first->second;
+  Choice& choice =
+      choices_.emplace(number, Choice{{.number = number, .prompt = prompt}, std::move(log)})
+          .first->second;
   if (request_.tools.style != nullptr) {
     choice.tools.emplace(request_.tools.parser(request_.stream));
   }
-  if (request_.stream && request_.is_chat) {
-    tell(choice_json(number, {{"role", "assistant"}, {"content", ""}}, {}));
-  } else if (request_.stream && request_.echo) {
-    tell(choice_json(number, request_.prompt_texts[prompt], prompt_entries(prompt)));
+  if (request_.stream) {
+    form_->open(choice.shown, prompt_entries(prompt));
   }
   return choice;
 }
@@ -105,47 +114,37 @@ CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index 
 void CompletionAnswer::on_text(std::size_t prompt, Index sample, std::string_view piece) {
   Choice& choice = choice_of(prompt, sample);
   choice.bytes += piece.size();
+  std::vector<AnswerPart> parts;
   if (choice.tools) {
-    take_parts(number_of(prompt, sample), choice, choice.tools->push(piece));
-  } else if (request_.stream) {
-    Json content = request_.is_chat ? Json{{"content", piece}} : Json(piece);
-    tell(choice_json(number_of(prompt, sample), std::move(content), choice.log.take(choice.bytes)));
+    parts = choice.tools->push(piece);
+  } else {
+    parts.push_back({.text = std::string(piece)});
   }
+  take_parts(choice, std::move(parts));
 }
 
-// A streamed call begins with its id and name; its arguments follow.
-void CompletionAnswer::take_parts(Index number, Choice& choice, std::vector<AnswerPart> parts) {
-  const auto send = [&](Json delta) {
-    if (request_.stream) {
-      tell(choice_json(number, std::move(delta), choice.log.take(choice.bytes)));
-    }
-  };
+void CompletionAnswer::take_parts(Choice& choice, std::vector<AnswerPart> parts) {
+  AnswerChoice& shown = choice.shown;
+  const auto entries = [&] { return choice.log.take(choice.bytes); };
   for (AnswerPart& part : parts) {
     if (!part.call) {
-      choice.text += part.text;
-      send({{"content", part.text}});
+      shown.text += part.text;
+      if (request_.stream) {
+        form_->add_text(shown, part.text, entries());
+      }
       continue;
     }
-    const bool begins = !part.call->name.empty();
-    if (begins) {
-      choice.calls.push_back({.name = part.call->name, .arguments = ""});
+    if (!part.call->name.empty()) {
+      shown.calls.push_back({call_id(shown.number, shown.calls.size()), part.call->name});
+      if (request_.stream) {
+        form_->add_call(shown, entries());
+      }
     }
-    const std::size_t index = choice.calls.size() - 1;
-    if (begins) {
-      Json begin{{"index", index}};
-      begin.update(call_json(number, index, choice.calls[index]));
-      send({{"tool_calls", Json::array({std::move(begin)})}});
+    shown.calls.back().arguments += part.call->arguments;
+    if (request_.stream) {
+      form_->add_arguments(shown, part.call->arguments, entries());
     }
-    choice.calls[index].arguments += part.call->arguments;
-    const Json more{{"arguments", part.call->arguments}};
-    send({{"tool_calls", Json::array({{{"index", index}, {"function", more}}})}});
   }
-}
-
-Json CompletionAnswer::call_json(Index number, std::size_t index, const ToolCall& call) const {
-  return {{"id", call_id(number, index)},
-          {"type", "function"},
-          {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
 }
 
 // Returns nine letters and digits: the templates of Mistral take no other ids. Calls of one
@@ -165,41 +164,24 @@ std::string CompletionAnswer::call_id(Index number, std::size_t call) const {
   return id;
 }
 
-Json CompletionAnswer::message_json(Index number, const Choice& choice,
-                                    const GenerateResult& result) const {
-  const std::string& text = choice.tools ? choice.text : result.text;
-  const bool has_calls = !choice.calls.empty();
-  Json message{{"role", "assistant"},
-               {"content", has_calls && text.empty() ? Json() : Json(text)},
-               {"refusal", nullptr}};
-  for (std::size_t i = 0; i < choice.calls.size(); ++i) {
-    message["tool_calls"].push_back(call_json(number, i, choice.calls[i]));
-  }
-  return message;
-}
-
 void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateResult& result) {
   Choice& choice = choice_of(prompt, sample);
-  new_tokens_ += std::ssize(result.tokens);
-  reused_tokens_ += sample == 0 ? result.prompt_tokens_reused : 0;
-  const Index number = number_of(prompt, sample);
+  usage_.new_tokens += std::ssize(result.tokens);
+  usage_.reused_tokens += sample == 0 ? result.prompt_tokens_reused : 0;
   if (choice.tools) {
-    take_parts(number, choice, choice.tools->finish());
+    take_parts(choice, choice.tools->finish());
   }
-  Entries entries = request_.stream ? Entries() : prompt_entries(prompt);
+  choice.shown.reason = result.finish_reason;
+  choice.shown.stop_text = result.stop_text;
+  TokenEntries entries = request_.stream ? TokenEntries() : prompt_entries(prompt);
   for (TokenLog::Entry& entry : choice.log.take(last_byte(choice, result.finish_reason))) {
     entries.push_back(std::move(entry));
   }
-  const char* ended = choice.calls.empty() ? "stop" : "tool_calls";
-  const char* reason = result.finish_reason == FinishReason::length ? "length" : ended;
   if (request_.stream) {
-    tell(choice_json(number, request_.is_chat ? Json::object() : Json(""), entries, reason));
-  } else if (request_.is_chat) {
-    whole_[number] =
-        choice_json(number, message_json(number, choice, result), entries, reason).dump();
+    form_->close(choice.shown, entries);
   } else {
-    const std::string opening = request_.echo ? request_.prompt_texts[prompt] : "";
-    whole_[number] = choice_json(number, opening + result.text, entries, reason).dump();
+    whole_[choice.shown.number] = form_->whole_choice(choice.shown, entries);
+    choice.shown.text.clear();
   }
   if (++ended_ == request_.choices()) {
     finish();
@@ -213,7 +195,7 @@ std::size_t CompletionAnswer::last_byte(const Choice& choice, FinishReason reaso
   return request_.is_chat || is_cut ? choice.bytes : std::numeric_limits<std::size_t>::max();
 }
 
-Entries CompletionAnswer::prompt_entries(std::size_t prompt) const {
+TokenEntries CompletionAnswer::prompt_entries(std::size_t prompt) const {
   if (prompt_choices_.empty()) {
     return {};
   }
@@ -225,85 +207,26 @@ Entries CompletionAnswer::prompt_entries(std::size_t prompt) const {
   return log.take(std::numeric_limits<std::size_t>::max());
 }
 
-Json CompletionAnswer::logprobs_json(const Entries& entries) const {
-  if (!request_.options.logprobs) {
-    return {};
-  }
-  return request_.is_chat ? chat_logprobs(entries, tokenizer_)
-                          : completion_logprobs(entries, tokenizer_, request_.token_ids);
-}
-
-Json CompletionAnswer::choice_json(Index number, Json content, const Entries& entries,
-                                   const char* finish_reason) const {
-  const char* chat_name = request_.stream ? "delta" : "message";
-  const bool has_none = request_.stream && entries.empty();
-  Json choice{{"index", number}};
-  choice[request_.is_chat ? chat_name : "text"] = std::move(content);
-  choice["logprobs"] = has_none ? Json() : logprobs_json(entries);
-  choice["finish_reason"] = finish_reason == nullptr ? Json() : Json(finish_reason);
-  return choice;
-}
-
-void CompletionAnswer::tell(Json choice) {
-  Json event = frame();
-  event["choices"] = Json::array({std::move(choice)});
-  if (request_.include_usage) {
-    event["usage"] = nullptr;
-  }
-  answer_.tell(event.dump());
-}
-
+// Joins the texts of the choices, which take far less memory than their values.
 void CompletionAnswer::finish() {
   if (std::exchange(is_over_, true)) {
     return;
   }
-  if (!request_.stream) {
-    answer_.send(whole_json());
+  if (request_.stream) {
+    form_->end(usage_);
     return;
   }
-  if (request_.include_usage) {
-    answer_.tell(whole_json());
-  }
-  answer_.end();
-}
-
-// Returns the answer, without choices in a stream. Joins the texts of the choices, which take far
-// less memory than their values.
-std::string CompletionAnswer::whole_json() {
-  std::string json = frame().dump();
-  json.back() = ',';  // instead of the bracket
-  json += "\"choices\":[";
+  std::string choices;
   for (const auto& [number, choice] : whole_) {
-    json += (json.back() == '[' ? "" : ",") + choice;
+    choices += (choices.empty() ? "" : ",") + choice;
   }
-  return json + "],\"usage\":" + usage().dump() + '}';
+  answer_.send(form_->whole(choices, usage_));
 }
 
 void CompletionAnswer::fail() {
   if (!std::exchange(is_over_, true)) {
-    answer_.fail();
+    answer_.fail([this](const Json& error) { return form_->error_event(error); });
   }
-}
-
-Json CompletionAnswer::frame() {
-  const char* whole = request_.is_chat ? "chat.completion" : "text_completion";
-  const bool is_chunk = request_.is_chat && request_.stream;
-  Json json{{"id", id_},
-            {"object", is_chunk ? "chat.completion.chunk" : whole},
-            {"created", created_},
-            {"model", served_.name}};
-  if (const auto warnings = std::exchange(request_.warnings, {}); !warnings.empty()) {
-    json["warnings"] = warnings;
-  }
-  return json;
-}
-
-Json CompletionAnswer::usage() const {
-  const Index prompt_tokens = request_.prompt_tokens();
-  return {{"prompt_tokens", prompt_tokens},
-          {"completion_tokens", new_tokens_},
-          {"total_tokens", prompt_tokens + new_tokens_},
-          {"prompt_tokens_details", {{"cached_tokens", reused_tokens_}}}};
 }
 
 }  // namespace headlight::serve

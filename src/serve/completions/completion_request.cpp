@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 #include "base/read_number.h"
+#include "generate/grammar/gbnf.h"
 #include "generate/grammar/json_schema.h"
 #include "generate/grammar/program.h"
 #include "headlight/base/error.h"
@@ -63,35 +64,121 @@ SamplingOptions read_sampling(Fields& fields, Index vocabulary, std::uint64_t fr
   return sampling;
 }
 
-// Reads "response_format" as OpenAI's API has it, or llama.cpp's "grammar" or "json_schema".
-// Returns the grammar of the text; null: any text.
-std::shared_ptr<const Grammar> read_grammar(Fields& fields) {
+// Throws Error about `name` for a member of `value` that is not known.
+void require_members(const Json& value, std::initializer_list<std::string_view> known,
+                     const char* name) {
+  for (const JsonMember& member : value.members()) {
+    require_value(std::ranges::find(known, std::string_view(member.key)) != known.end(), name,
+                  "has no member ", in_quotes(member.key));
+  }
+}
+
+// Reads "response_format": OpenAI's forms, and llama.cpp's json_object with a schema.
+AnswerFormat read_response_format(Fields& fields) {
   const Json* format = fields.find("response_format", &Json::is_object, "an object");
-  const Json* schema = fields.find("json_schema");
-  const std::string gbnf = fields.text("grammar", "");
-  const Json kind = format == nullptr ? Json("text") : format->value("type", Json());
+  if (format == nullptr) {
+    return {};
+  }
+  require_members(*format, {"type", "json_schema", "schema"}, "response_format");
+  const Json kind = format->value("type", Json());
   const std::string type = kind.is_string() ? kind.text() : kind.dump();
-  if (type == "json_schema") {
-    const Json* named = format->find("json_schema");
-    const Json* given = named != nullptr && named->is_object() ? named->find("schema") : nullptr;
-    require_value(given != nullptr && schema == nullptr, "response_format",
-                  "expected {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
-    schema = given;
+  const Json named = format->value("json_schema", Json());
+  const Json* schema =
+      type == "json_schema" && !named.is_null() ? named.find("schema") : format->find("schema");
+  if (named.is_object()) {
+    require_members(named, {"name", "description", "schema", "strict"}, "response_format");
   }
-  const bool is_object = type == "json_object";
-  require_value(is_object || type == "text" || type == "json_schema", "response_format",
+  require_value(type == "json_object" || type == "text" || type == "json_schema", "response_format",
                 "expected the type text, json_object or json_schema, got '", escaped(type), "'");
-  require_value((gbnf.empty() ? 0 : 1) + (schema != nullptr ? 1 : 0) + (is_object ? 1 : 0) <= 1,
-                "grammar", "expected one of grammar, json_schema and response_format");
-  if (!gbnf.empty()) {
-    return std::make_shared<Grammar>(gbnf);
+  require_value(type != "json_schema" || schema != nullptr, "response_format",
+                "expected {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
+  require_value(type != "text" || schema == nullptr, "response_format",
+                "expected the type json_object or json_schema beside a schema");
+  const Json any_object{{"type", "object"}};
+  return {.schema = type == "text" ? Json() : schema == nullptr ? any_object : *schema};
+}
+
+// Reads vLLM's "structured_outputs".
+AnswerFormat read_structured_outputs(Fields& fields) {
+  const Json* given = fields.find("structured_outputs", &Json::is_object, "an object");
+  if (given == nullptr) {
+    return {};
   }
-  if (schema != nullptr || is_object) {
-    const Json any_object{{"type", "object"}};
-    return std::make_shared<Grammar>(
-        json_schema_grammar(is_object ? any_object : *schema, {{"root", "#"}}, fields.budget()));
+  require_value(given->size() == 1, "structured_outputs",
+                "expected one of json, json_object, choice and grammar");
+  const auto& [kind, value] = given->members().front();
+  if (kind == "json") {
+    return {.schema = value.is_string() ? parse_json(value.text(), "structured_outputs") : value};
   }
-  return nullptr;
+  if (kind == "json_object" && value == Json(true)) {
+    return {.schema = {{"type", "object"}}};
+  }
+  if (kind == "grammar" && value.is_string()) {
+    return {.gbnf = value.text()};
+  }
+  require_value(
+      kind == "choice" && value.is_array() && !value.empty(), "structured_outputs",
+      "expected json, json_object true, choice (a list of texts) or grammar (a text), got ",
+      given->dump().substr(0, 100));
+  AnswerFormat format{.gbnf = "root ::= "};
+  for (const Json& choice : value) {
+    require_value(choice.is_string(), "structured_outputs", "expected texts as choices, got ",
+                  choice.type_name());
+    format.gbnf += (format.gbnf.ends_with("= ") ? "" : " | ") + gbnf_literal(choice.text());
+  }
+  return format;
+}
+
+// Reads what the text must be, in the words of OpenAI, llama.cpp or vLLM.
+AnswerFormat read_format(Fields& fields) {
+  std::vector<AnswerFormat> formats{read_response_format(fields),
+                                    read_structured_outputs(fields),
+                                    {.gbnf = fields.text("grammar", "")}};
+  if (const Json* schema = fields.find("json_schema")) {
+    formats.push_back({.schema = *schema});
+  }
+  std::erase_if(formats, [](const AnswerFormat& format) { return format.is_any(); });
+  require_value(formats.size() <= 1, "grammar",
+                "expected one of grammar, json_schema, structured_outputs and response_format");
+  return formats.empty() ? AnswerFormat() : formats.front();
+}
+
+// Returns the grammar of texts of a format; null: any text.
+std::shared_ptr<const Grammar> grammar_of(const AnswerFormat& format, const WorkBudget& budget) {
+  if (format.is_any()) {
+    return nullptr;
+  }
+  return std::make_shared<Grammar>(
+      format.schema.is_null() ? format.gbnf
+                              : json_schema_grammar(format.schema, {{"root", "#"}}, budget));
+}
+
+// Throws Error about the names of other servers, with the name here.
+void refuse_other_names(Fields& fields) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"repeat_penalty", "repetition_penalty"},
+      {"n_predict", "max_tokens"},
+      {"guided_json", "structured_outputs"},
+      {"guided_choice", "structured_outputs"},
+      {"guided_grammar", "structured_outputs"}};
+  for (const auto& [name, here] : kNames) {
+    require_value(fields.find(name) == nullptr, name, "is called ", here, " here");
+  }
+}
+
+// Reads when a text may end: vLLM's members, and the stop texts of OpenAI.
+void read_ends(const CompletionModel& model, GenerateOptions& options) {
+  Fields& fields = model.texts.fields();
+  options.stop = fields.texts("stop", kMostStops);
+  for (const std::string& stop : options.stop) {
+    require_value(!stop.empty() && stop.size() <= kMostStopBytes, "stop", "expected texts of 1 to ",
+                  kMostStopBytes, " bytes, got ", stop.size());
+  }
+  options.ignore_end_of_text = fields.boolean("ignore_eos", false);
+  options.min_new_tokens = fields.integer("min_tokens", 0, 0, kMany);
+  if (const Json* ids = fields.find("stop_token_ids")) {
+    options.end_tokens = token_list(*ids, "stop_token_ids", model.vocabulary);
+  }
 }
 
 void read_common(const CompletionModel& model, std::uint64_t fresh_seed,
@@ -100,13 +187,10 @@ void read_common(const CompletionModel& model, std::uint64_t fresh_seed,
   fields.ignore({"model", "user", "store", "metadata", "service_tier", "safety_identifier",
                  "prompt_cache_key", "cache_prompt"});
   request.options.sampling = read_sampling(fields, model.vocabulary, fresh_seed);
-  request.options.stop = fields.texts("stop", kMostStops);
-  for (const std::string& stop : request.options.stop) {
-    require_value(!stop.empty() && stop.size() <= kMostStopBytes, "stop", "expected texts of 1 to ",
-                  kMostStopBytes, " bytes, got ", stop.size());
-  }
-  request.options.ignore_end_of_text = fields.boolean("ignore_eos", false);
-  request.options.grammar = read_grammar(fields);
+  refuse_other_names(fields);
+  read_ends(model, request.options);
+  request.format = read_format(fields);
+  request.options.grammar = grammar_of(request.format, fields.budget());
   request.changes = read_model_changes(model.texts);
   request.samples = fields.integer("n", 1, 1, kMostChoices);
   request.stream = fields.boolean("stream", false);
@@ -124,8 +208,8 @@ void check_prompt(const std::vector<std::int32_t>& prompt, const std::string& na
                   Index block_size) {
   if (std::ssize(prompt) > block_size) {
     throw ApiError(400, kContextExceeded,
-                   concat_text("expected at most ", block_size,
-                               " tokens, the context length of the model, got ", prompt.size()),
+                   concat_text("this model's maximum context length is ", block_size,
+                               " tokens, and the prompt has ", prompt.size()),
                    name);
   }
 }
@@ -231,7 +315,32 @@ void refuse_features(Fields& fields) {
     const Json* value = fields.find(name);
     require_value(value == nullptr || value->empty(), name, "is not supported");
   }
-  fields.ignore({"reasoning_effort", "verbosity"});
+  fields.ignore({"verbosity"});
+}
+
+// Reads the variables that a client gives to the chat template. Returns a JSON object.
+std::string read_variables(Fields& fields, std::string_view source) {
+  Json variables = Json::object();
+  const auto add = [&](const std::string& name, const Json& value, const std::string& about) {
+    const bool is_known = source.find(name) != std::string_view::npos;
+    require_value(is_known || value == Json(false), about, "this model's chat template has no ",
+                  in_quotes(name));
+    if (is_known) {
+      variables.add(name, value);
+    }
+  };
+  if (const Json* given = fields.find("chat_template_kwargs", &Json::is_object, "an object")) {
+    for (const auto& [name, value] : given->members()) {
+      for (const char* own : {"messages", "tools", "add_generation_prompt"}) {
+        require_value(name != own, "chat_template_kwargs", "expected other variables than ", own);
+      }
+      add(name, value, "chat_template_kwargs");
+    }
+  }
+  if (const Json* effort = fields.find("reasoning_effort"); effort != nullptr) {
+    add("reasoning_effort", *effort, "reasoning_effort");
+  }
+  return variables.dump();
 }
 
 // Makes the prompt of a chat and the limits of its answer.
@@ -246,19 +355,20 @@ void read_chat_prompt(const CompletionModel& model, CompletionRequest& request) 
                 ": use /v1/completions");
   std::vector<std::int32_t> prompt =
       model.chat.encode(messages, read_prompt_end(fields), has_tools ? tools.dump() : "",
-                        request.tools.must_call ? begin_of_call(*request.tools.style) : "");
+                        request.tools.must_call ? begin_of_call(*request.tools.style) : "",
+                        read_variables(fields, model.chat.source(has_tools)));
   if (request.tools.style != nullptr) {
-    require_value(request.options.grammar == nullptr, "tools",
-                  "cannot be combined with response_format, json_schema or grammar, unless "
-                  "tool_choice is none");
+    require_value(request.format.gbnf.empty(), "tools",
+                  "cannot be combined with grammar, unless tool_choice is none");
     request.options.shown_tokens = tool_marks(*request.tools.style, tokenizer);
-  }
-  if (request.tools.must_call) {
-    request.options.grammar = call_grammar(request.tools, fields.budget());
+    if (request.tools.must_call || !request.format.is_any()) {
+      request.options.grammar = call_grammar(request.tools, request.format.schema, fields.budget());
+    }
   }
   check_prompt(prompt, "messages", model.block_size);
   request.prompts.push_back(std::move(prompt));
-  request.options.end_tokens = model.chat.end_tokens();
+  std::vector<std::int32_t>& ends = request.options.end_tokens;
+  ends.insert(ends.end(), model.chat.end_tokens().begin(), model.chat.end_tokens().end());
 }
 
 void check_logprobs(CompletionRequest& request, Index block_size) {

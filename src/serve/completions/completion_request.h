@@ -20,6 +20,14 @@ struct CompletionModel {
   Index default_tokens = 0;  // for a chat without max_tokens
 };
 
+// What the text of an answer must be.
+struct AnswerFormat {
+  Json schema = {};       // of a JSON value; null: none
+  std::string gbnf = {};  // grammar; "": none
+
+  bool is_any() const { return schema.is_null() && gbnf.empty(); }
+};
+
 // Parsed body of /v1/completions or /v1/chat/completions.
 struct CompletionRequest {
   bool is_chat = false;
@@ -33,6 +41,7 @@ struct CompletionRequest {
   bool include_usage = false;
   bool echo = false;
   bool token_ids = false;                  // report ids with log-probabilities; completions only
+  AnswerFormat format = {};                // of the text beside calls
   ToolsRequest tools = {};                 // for a chat
   ModelChanges changes = {};               // for this request alone
   std::vector<std::string> warnings = {};  // lines for the client

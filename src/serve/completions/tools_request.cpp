@@ -13,7 +13,7 @@ constexpr std::size_t kLongestName = 64;
 
 bool is_name(const Json& name) {
   constexpr std::string_view kCharacters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:";
   return name.is_string() && !name.text().empty() && name.text().size() <= kLongestName &&
          name.text().find_first_not_of(kCharacters) == std::string::npos;
 }
@@ -30,7 +30,7 @@ Json checked_function(const Json& tool) {
                 tool.dump().substr(0, 100));
   const Json name = function.value("name", Json());
   require_value(is_name(name), "tools", "expected names of 1 to ", kLongestName,
-                " letters, digits, '_', '-' and '.', got ", name.dump().substr(0, 100));
+                " letters, digits, '_', '-', '.' and ':', got ", name.dump().substr(0, 100));
   const Json parameters = function.value("parameters", Json());
   require_value(parameters.is_null() || parameters.is_object(), "tools",
                 "expected a JSON schema as the parameters of ", name.text(), ", got ",

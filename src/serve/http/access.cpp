@@ -131,6 +131,10 @@ bool Access::has_key(const HttpRequest& head) const {
     return true;
   }
   constexpr std::string_view kBearer = "bearer ";  // schemes are case-insensitive
+  // Anthropic's clients have a header of their own.
+  if (const std::string* key = head.header("x-api-key"); key != nullptr && is_key(*key)) {
+    return true;
+  }
   const std::string* authorization = head.header("authorization");
   if (authorization != nullptr && lower_case(*authorization).starts_with(kBearer)) {
     return is_key(std::string_view(*authorization).substr(kBearer.size()));
@@ -159,7 +163,8 @@ Admission Access::check(const HttpRequest& head) const {
     admission.refusal = HttpResponse{.status = 204};
   } else if (!has_key(head)) {
     admission.refusal = wrong_key("expected the server's key: Authorization: Bearer KEY");
-    if (head.header("authorization") == nullptr) {  // no key was tried
+    if (head.header("authorization") == nullptr && head.header("x-api-key") == nullptr) {
+      // No key was tried.
       admission.refusal->seconds_held_back = 0;
     }
   }

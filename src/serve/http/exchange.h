@@ -31,6 +31,7 @@ struct HttpResponse {
   HttpHeaders headers = {};
   std::string body = {};
   int seconds_held_back = 0;  // delay of send(), against guessing
+  std::string event = {};     // the last part instead, if a stream has begun: see await_stream()
 };
 
 // Request that waits for its answer: send(), or begin(), write() for each piece and end(). Any
@@ -43,6 +44,9 @@ class HttpExchange {
   HttpExchange& operator=(const HttpExchange&) = delete;
 
   virtual void send(HttpResponse response) = 0;
+  // Announces an answer in pieces. While none comes, the client gets `comment` in regular
+  // intervals, the first time after `head`: proxies end connections that are silent for long.
+  virtual void await_stream(HttpResponse /*head*/, std::string /*comment*/) {}
   // Starts an answer in pieces; the body of `head` is the first.
   virtual void begin(HttpResponse head) = 0;
   virtual void write(std::string piece) = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,8 @@ struct HttpLimits {
   // Time limit for the head, for the body, for the next request on the same connection, and for the
   // client to receive 64 KiB of an answer.
   int seconds = 10;
+  // Time after which a stream that is announced gets a comment.
+  std::chrono::milliseconds silence{10'000};
 };
 
 // Result of checking a request's head.

@@ -113,6 +113,9 @@ class SessionExchange final : public HttpExchange {
   void send(HttpResponse response) override {
     hand(session_, number_, &HttpSession::send, std::move(response));
   }
+  void await_stream(HttpResponse head, std::string comment) override {
+    hand(session_, number_, &HttpSession::await_stream, std::move(head), std::move(comment));
+  }
   void begin(HttpResponse head) override {
     hand(session_, number_, &HttpSession::begin, std::move(head));
   }
@@ -143,6 +146,7 @@ void HttpSession::read_head() {
   headers_.clear();
   request_ = {};
   status_ = 0;
+  awaited_.reset();
   keep_alive_ = complete_ = is_head_ = false;
   stream_.expires_after(server_.limit());
   skip_empty_lines();
@@ -303,6 +307,11 @@ bool HttpSession::read_ahead() {
 }
 
 void HttpSession::send(HttpResponse response) {
+  if (phase_ == Phase::sending && awaited_) {  // after a comment
+    write(std::move(response.event));
+    end();
+    return;
+  }
   if (phase_ != Phase::waiting) {
     return;
   }
@@ -332,13 +341,33 @@ void HttpSession::hold_back(int seconds, HttpResponse response) {
   });
 }
 
-void HttpSession::begin(HttpResponse head) {
-  if (phase_ != Phase::waiting) {
-    return;
+void HttpSession::await_stream(HttpResponse head, std::string comment) {
+  if (phase_ == Phase::waiting) {
+    awaited_ = std::move(head);
+    comment_ = std::move(comment);
+    break_silence();
   }
-  put_head(head, false);
-  put_piece(std::move(head.body));
-  send_next();
+}
+
+// Writes the comment when nothing has been written for a time.
+void HttpSession::break_silence() {
+  delay_.expires_after(server_.options.limits.silence);
+  delay_.async_wait([self = shared_from_this(), number = number_](const ErrorCode& error) {
+    if (error || !self->awaited_ || !self->answers(number) || self->complete_) {
+      return;
+    }
+    if (self->phase_ == Phase::waiting) {
+      self->put_head(*self->awaited_, false);
+    }
+    self->write(self->comment_);  // waits again
+  });
+}
+
+void HttpSession::begin(HttpResponse head) {
+  if (phase_ == Phase::waiting) {
+    put_head(head, false);
+  }
+  write(std::move(head.body));
 }
 
 void HttpSession::write(std::string piece) {
@@ -346,6 +375,9 @@ void HttpSession::write(std::string piece) {
     return;
   }
   put_piece(std::move(piece));
+  if (awaited_) {
+    break_silence();
+  }
   const HttpLimits& limits = server_.options.limits;
   if (unsent_.bytes() > limits.unsent_bytes || server_.unsent_bytes > limits.all_unsent_bytes) {
     give_up();
@@ -438,6 +470,7 @@ void HttpSession::finish() {
   give_back_body_bytes();
   calls_when_gone_.clear();
   gone_.reset();
+  delay_.cancel();
   if (keep_alive_ && !server_.closing) {
     read_head();
     return;

@@ -62,6 +62,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool answers(std::uint64_t number) const { return number == number_; }
   // Answer the current request. No effect if its answer is complete or its client has gone.
   void send(HttpResponse response);
+  void await_stream(HttpResponse head, std::string comment);
   void begin(HttpResponse head);
   void write(std::string piece);
   void end();
@@ -86,6 +87,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void watch();
   bool read_ahead();
   void hold_back(int seconds, HttpResponse response);
+  void break_silence();
   void put_head(const HttpResponse& response, bool is_whole);
   void put_piece(std::string piece);
   void send_next();
@@ -96,7 +98,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   HttpListener& server_;
   boost::beast::tcp_stream stream_;
-  std::optional<HttpResponse> held_;  // delayed answer
+  std::optional<HttpResponse> held_;     // delayed answer
+  std::optional<HttpResponse> awaited_;  // head of a stream that is announced
+  std::string comment_;                  // in its silence
   boost::asio::steady_timer delay_{stream_.get_executor()};
   boost::beast::flat_buffer buffer_{kHttpSlice};
   std::unique_ptr<Parser> parser_;

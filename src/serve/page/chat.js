@@ -1,6 +1,7 @@
 // A conversation with a model that has a chat template.
 import {byId, element} from '/views/dom.js';
 import {commandOf, intervention, samplingOptions} from './changes.js';
+import {fittingMessages, keepMessages, keptMessages} from './conversation.js';
 import {follow} from './server.js';
 import {changed, listen, session} from './session.js';
 import {refusesNumbers} from './settings.js';
@@ -28,6 +29,7 @@ function bubble({role, content}) {
 
 function showMessages() {
   byId('conversation').replaceChildren(...messages.map(bubble));
+  keepMessages(messages);
   showButtons();
 }
 
@@ -58,7 +60,7 @@ async function answer() {
   byId('chat-problem').textContent = '';
   const continues = isAnswer(messages.at(-1));
   const system = session.system === '' ? [] : [{role: 'system', content: session.system}];
-  const asked = [...system, ...messages];
+  const told = [...messages];
   if (!continues) {
     messages.push({role: 'assistant', content: ''});
   }
@@ -68,8 +70,11 @@ async function answer() {
   const started = performance.now();
   let [tokens, first, reason] = [0, null, null];
   try {
-    await follow('/v1/chat/completions', {model: session.model, messages: asked, stream: true, intervene: switches(),
-                 continue_final_message: continues, ...settings()}, mine.signal, ({choices: [choice]}) => {
+    const fitting = await fittingMessages(told, session.system, session.settings.answer_tokens, mine.signal);
+    const leftOut = told.length - fitting.length;
+    byId('chat-left-out').textContent = leftOut === 0 ? '' : say('left_out').replace('{count}', leftOut);
+    await follow('/v1/chat/completions', {model: session.model, messages: [...system, ...fitting], stream: true,
+                 intervene: switches(), continue_final_message: continues, ...settings()}, mine.signal, ({choices: [choice]}) => {
       reason = choice?.finish_reason ?? reason;
       if (choice?.delta?.content) {
         first ??= performance.now();
@@ -80,6 +85,10 @@ async function answer() {
         showSpeed(tokens, started, first, reason);
       }
     });
+    if (reason === 'length') {  // the last token may end within a character
+      mineAnswer.content = mineAnswer.content.replace(/\uFFFD$/, '');
+      place.textContent = mineAnswer.content;
+    }
     showSpeed(tokens, started, first, reason);
   } catch (error) {
     if (!mine.signal.aborted) {
@@ -143,7 +152,7 @@ function clear() {
   controller?.abort();
   controller = null;
   messages = [];
-  byId('chat-speed').textContent = '';
+  byId('chat-speed').textContent = byId('chat-left-out').textContent = '';
   showMessages();
 }
 
@@ -173,7 +182,12 @@ export function openChat() {
   byId('chat-clear').addEventListener('click', clear);
   listen(['changes', 'chat'], switchNow);
   listen(['part'], showButtons);
-  listen(['model'], clear);
+  listen(['model'], () => {
+    const kept = keptMessages();
+    clear();
+    messages = kept;
+    showMessages();
+  });
   showMessages();
 }
 

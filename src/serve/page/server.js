@@ -34,6 +34,12 @@ function keepWarnings(path, asked, warnings = []) {
   page.showWarnings([...new Set([...warningsOf.values()].flat())]);
 }
 
+// Returns an error of the server, in the page's language if it is a usual one.
+function errorOf({message, code}) {
+  const own = code ? say(`error_${code}`) : undefined;
+  return new Error(own ?? message);
+}
+
 // Replaces the browser's own error ("Failed to fetch") when the server cannot be reached.
 async function reached(answer) {
   try {
@@ -55,7 +61,7 @@ async function post(path, body, signal) {
     } else {
       const {error} = await answer.json().catch(() => ({error: {message: answer.statusText}}));
       if (error.code !== 'loading') {
-        throw new Error(error.message);
+        throw errorOf(error);
       }
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
@@ -80,7 +86,7 @@ export function eventReader() {
     return events.filter((event) => event.startsWith('data: ') && event !== 'data: [DONE]').map((event) => {
       const told = JSON.parse(event.slice('data: '.length));
       if (told.error) {
-        throw new Error(told.error.message);
+        throw errorOf(told.error);
       }
       return told;
     });

@@ -18,6 +18,13 @@ Fields::Fields(std::string_view body, WorkBudget budget)
   require_value(body_.is_object(), "body", "expected an object, got ", body_.type_name());
 }
 
+Fields Fields::of(Json object, WorkBudget budget) {
+  Fields fields;
+  fields.budget_ = std::move(budget);
+  fields.body_ = std::move(object);
+  return fields;
+}
+
 const Json* Fields::find(const std::string& name) {
   known_.insert(name);
   const Json* value = body_.find(name);

@@ -18,6 +18,10 @@ class Fields {
   // Parses the body, which must be an object.
   explicit Fields(std::string_view body, WorkBudget budget = {});
 
+  // Returns the members of an object.
+  static Fields of(Json object, WorkBudget budget);
+
+  const Json& body() const { return body_; }
   // Limit of the work on the members.
   const WorkBudget& budget() const { return budget_; }
   void set_budget(WorkBudget budget) { budget_ = std::move(budget); }
@@ -44,6 +48,8 @@ class Fields {
   void refuse_others() const;
 
  private:
+  Fields() = default;
+
   WorkBudget budget_;
   Json body_;
   std::set<std::string> known_;
