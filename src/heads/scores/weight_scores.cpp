@@ -14,7 +14,8 @@
 namespace headlight {
 namespace {
 
-// Matrices of a head in double precision, with their products for composition scores.
+// Matrices of a head, with their products in double precision for composition scores. Matrices are
+// float32 and without queries unless they are read: many heads at once would take much memory.
 struct HeadProducts {
   HeadMatrices matrices;
   Tensor query_gram;  // [D, D], like the others
@@ -37,12 +38,14 @@ double product_norm(const Tensor& left_gram, const Tensor& middle, const Tensor&
   return std::sqrt(std::max(sum, 0.0));
 }
 
+Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
+
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 // W_E W_V W_O W_U [V, V] has the nonzero eigenvalues of W_O W_U W_E W_V [D, D].
 double copying_score(const HeadMatrices& head, const Tensor& embedding_to_logits) {
-  const Tensor circuit =
-      matmul(matmul(head.value, embedding_to_logits), head.output);  // transposed, [D, D]
+  const Tensor circuit = matmul(matmul(precise(head.value), embedding_to_logits),
+                                precise(head.output));  // transposed, [D, D]
   std::complex<double> sum = 0;
   double sizes = 0;
   for (const std::complex<double>& value :
@@ -71,24 +74,37 @@ Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& pause)
 
 Tensor gram(const Tensor& x) { return matmul(x, transpose(x)); }
 
-HeadProducts products_of(HeadMatrices head) {
+HeadProducts products_of(const HeadMatrices& head) {
+  const HeadMatrices exact{precise(head.query), precise(head.key), precise(head.value),
+                           precise(head.output)};
   HeadProducts products{.matrices = head,
-                        .query_gram = gram(head.query),
-                        .key_gram = gram(head.key),
-                        .value_gram = gram(head.value),
-                        .output_gram = gram(transpose(head.output))};
+                        .query_gram = gram(exact.query),
+                        .key_gram = gram(exact.key),
+                        .value_gram = gram(exact.value),
+                        .output_gram = gram(transpose(exact.output))};
   const Tensor identity = Tensor::eye(head.query.size(0), DType::float64);
   products.key_query = product_norm(products.query_gram, identity, products.key_gram);
   products.output_value = product_norm(products.output_gram, identity, products.value_gram);
   return products;
 }
 
-std::vector<HeadProducts> products_of(const Gpt& model, const std::function<void()>& pause) {
+// Returns the products of all heads. Heads that share keys and values share their memory.
+std::vector<HeadProducts> products_of(const Gpt& model, Composition kind,
+                                      const std::function<void()>& pause) {
   std::vector<HeadProducts> products;
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
     const Tensor output = model.weight(Part::attention_output, layer);
+    const AttentionPlan plan = block_plan(model.config(), layer).attention;
     for (Index place = 0; place < model.config().heads(layer); ++place) {
-      products.push_back(products_of(head_matrices(model, layer, place, DType::float64, output)));
+      HeadMatrices head = head_matrices(model, layer, place, model.dtype(), output);
+      if (place > 0 && plan.key_head(place) == plan.key_head(place - 1)) {
+        head.key = products.back().matrices.key;
+        head.value = products.back().matrices.value;
+      }
+      products.push_back(products_of(head));
+      if (kind != Composition::q) {
+        products.back().matrices.query = {};
+      }
       pause();
     }
   }
@@ -105,8 +121,8 @@ double composition_score(const HeadProducts& earlier, const HeadProducts& later,
   const Tensor& left_gram = is_value                 ? later.output_gram
                             : kind == Composition::k ? later.query_gram
                                                      : later.key_gram;
-  const double product =
-      product_norm(left_gram, matmul(reads, earlier.matrices.output), earlier.value_gram);
+  const double product = product_norm(
+      left_gram, matmul(precise(reads), precise(earlier.matrices.output)), earlier.value_gram);
   return ratio(product, (is_value ? later.output_value : later.key_query) * earlier.output_value);
 }
 
@@ -145,14 +161,14 @@ HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dty
 std::vector<double> composition_scores(const Gpt& model, Composition kind,
                                        const std::function<void()>& pause) {
   const NoGrad no_grad;
-  return compositions_of(HeadSet::all(model.heads()), products_of(model, pause), kind, pause);
+  return compositions_of(HeadSet::all(model.heads()), products_of(model, kind, pause), kind, pause);
 }
 
 WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause) {
   const NoGrad no_grad;
   WeightScores scores;
   scores.heads = HeadSet::all(model.heads());
-  const std::vector<HeadProducts> heads = products_of(model, pause);
+  const std::vector<HeadProducts> heads = products_of(model, Composition::k, pause);
   const Tensor to_logits = embedding_to_logits(model, pause);
   for (const HeadProducts& head : heads) {
     scores.copying.push_back(copying_score(head.matrices, to_logits));
