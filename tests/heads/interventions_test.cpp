@@ -258,7 +258,7 @@ TEST_CASE("targets that a model does not have are refused", "[heads]") {
   GptConfig config = small_config();
   config.mlp = false;
   const Fixture f(config);
-  CHECK(f.refusal("off 3.0") == "intervene: the model has layers 0 to 2, got z.3");
+  CHECK(f.refusal("off 3.0") == "intervene: the model has layers 0 to 2, got 3.0");
   CHECK(f.refusal("off 2.2") == "intervene: blocks.2.attn.hook_z: expected 0 to 1, got 2");
   CHECK(f.refusal("off 2.1-2") == "intervene: blocks.2.attn.hook_z: expected 0 to 1, got 2");
   CHECK(f.refusal("off resid_pre.0.6") ==

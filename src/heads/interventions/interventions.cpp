@@ -41,6 +41,12 @@ std::vector<Index> places_of(const PointRange& target, Index layer, const ValueL
   return places;
 }
 
+// Returns the name of a target's last layer as users type it: heads as LAYER.HEAD.
+std::string typed_name(const PointRange& target, Index layer) {
+  return target.point == Point::z && target.items ? concat_text(layer, '.', target.items->first)
+                                                  : concat_text(name_of(target.point), '.', layer);
+}
+
 // Throws Error for targets that the change cannot apply to, or that this model lacks. `found` has
 // the values of one pass.
 void check_targets(const Change& change, const Gpt& model, const PointValues& found,
@@ -59,7 +65,7 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
                   ": its values at one token cannot be used at another");
     const Index last = target.layers.last.value_or(target.layers.first);
     require_value(!is_in_layer(target.point) || last < layers, about, "the model has layers 0 to ",
-                  layers - 1, ", got ", name, ".", last);
+                  layers - 1, ", got ", typed_name(target, last));
     bool is_there = false;
     for (const auto& [spot, value] : found) {
       if (covers(target, spot.first, spot.second)) {
