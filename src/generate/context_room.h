@@ -7,7 +7,7 @@
 namespace headlight {
 
 // Memory for the keys and values of all texts, in blocks of 64 positions that a text takes as it
-// grows. The beginnings of earlier prompts fill what texts leave.
+// grows. The beginnings of earlier prompts fill the rest.
 class ContextRoom {
  public:
   // `tokens`: the positions that fit; 0: no limit. `chunk`: see PrefixCache.
@@ -22,7 +22,7 @@ class ContextRoom {
   // Allocates memory for `positions` more positions of a counted cache if they fit and `spare` more
   // do: see make_room().
   bool reserve(KeyValueCache& cache, Index positions, Index spare = 0);
-  // Positions in use, with those of kept prompts, in whole blocks.
+  // Returns the positions in use, by texts and kept prompts, in whole blocks.
   Index used_tokens() const { return *used_ * KeyValueCache::kBlock; }
   PrefixCache& prefixes() { return prefixes_; }
   const PrefixCache& prefixes() const { return prefixes_; }

@@ -5,6 +5,7 @@
 
 #include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/generate/engine.h"
+#include "serve/completions/answer_format.h"
 #include "serve/completions/tools_request.h"
 #include "serve/request/model_changes.h"
 #include "serve/request/request_texts.h"
@@ -18,14 +19,6 @@ struct CompletionModel {
   Index vocabulary = 0;  // V, tokens of the model
   Index block_size = 0;
   Index default_tokens = 0;  // for a chat without max_tokens
-};
-
-// What the text of an answer must be.
-struct AnswerFormat {
-  Json schema = {};       // of a JSON value; null: none
-  std::string gbnf = {};  // grammar; "": none
-
-  bool is_any() const { return schema.is_null() && gbnf.empty(); }
 };
 
 // Parsed body of /v1/completions or /v1/chat/completions.
