@@ -174,7 +174,8 @@ void chat_command(const Options& options) {
   }
   Decoding decoding(options);
   const LoadedModel loaded = load_model_with_warnings(
-      options.positional(), {.base = base_option(options), .matrices = decoding.matrices()});
+      options.positional(),
+      {.base = base_option(options, options.positional()), .matrices = decoding.matrices()});
   settings.scores = scores_option(options, *loaded.model);
   Decoder decoder = decoding.decoder(*loaded.model);
   settings.generation.make_drafter = decoding.drafter(*loaded.tokenizer);

@@ -204,16 +204,17 @@ TokenDataset read_eval_data(const Options& options, const LoadedModel& loaded) {
 // or the start of a run. None: the model itself.
 std::unique_ptr<Gpt> load_reference(const Options& options) {
   if (options.given("reference")) {
-    return load_weights(options.text("reference"));
+    const std::string reference = options.text("reference");
+    return load_weights(reference, {.base = base_option(options, reference)});
   }
   const std::filesystem::path model = options.positional();
   if (is_adapter(find_model_directory(model))) {
-    return load_weights(model, {.adapter = false});
+    return load_weights(model, {.adapter = false, .base = base_option(options, model)});
   }
   if (std::filesystem::exists(model / kRunReference)) {
-    const std::string start = read_run_config(model).init_from;
-    log_info(concat_text("the reference is the start of the run, ", shown(start)));
-    return load_weights(start);
+    const TrainConfig run = read_run_config(model);
+    log_info(concat_text("the reference is the start of the run, ", shown(run.init_from)));
+    return load_weights(run.init_from, {.base = run.base});
   }
   log_info(
       "the reference is the model itself, so that no pair gains and the loss is log 2; name the "

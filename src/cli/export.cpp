@@ -185,8 +185,8 @@ void apply_chat_template(const Options& options, LoadedModel& loaded) {
 
 Exported export_hf(const fs::path& model, const Options& options) {
   const fs::path out = options.text("out");
-  LoadedModel loaded =
-      load_model_with_warnings(model, {.adjust = simplify_heads, .base = base_option(options)});
+  LoadedModel loaded = load_model_with_warnings(
+      model, {.adjust = simplify_heads, .base = base_option(options, model)});
   apply_chat_template(options, loaded);
   loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
   require_exportable(loaded.model->config());
@@ -287,10 +287,10 @@ Exported export_gguf(const fs::path& model, const Options& options) {
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
   if (options.given("adapter")) {
-    return export_gguf_adapter(find_model_directory(model), out, base_option(options));
+    return export_gguf_adapter(find_model_directory(model), out, base_option(options, model));
   }
-  LoadedModel loaded =
-      load_model_with_warnings(model, {.adjust = simplify_heads, .base = base_option(options)});
+  LoadedModel loaded = load_model_with_warnings(
+      model, {.adjust = simplify_heads, .base = base_option(options, model)});
   apply_chat_template(options, loaded);
   const std::optional<TokenDataset> data = calibration_data(options, loaded);
   Exported report{.files = {out.string()}};
@@ -335,7 +335,7 @@ Exported export_tensors(const fs::path& source, const std::string& format, const
   const fs::path out = options.text("out");
   const StoredFloats floats = kFileTypes.at(type_of(options));
   const std::string suffix = "." + format;
-  const ResultArrays arrays = read_arrays(source, base_option(options));
+  const ResultArrays arrays = read_arrays(source, base_option(options, source));
   for (const auto& [name, list] : arrays.texts) {
     require(format == "npz", source.string(), ": '", name,
             "' contains text, which a safetensors file cannot store; use --to npz");
@@ -366,7 +366,7 @@ Exported export_to(const std::string& format, const fs::path& source, const Opti
     return export_gguf(source, options);
   }
   return format == "hf" ? export_hf(source, options)
-                        : export_nanogpt(source, out, base_option(options));
+                        : export_nanogpt(source, out, base_option(options, source));
 }
 
 void print(const Exported& report, const std::string& format, bool json) {

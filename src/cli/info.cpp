@@ -124,7 +124,7 @@ Subject read_subject(const Options& options) {
     require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ", path.string(),
             " is a model");
     return {.model = read_effective_config(find_model_directory(path), log_warning,
-                                           base_option(options))};
+                                           base_option(options, path))};
   }
   TrainConfig config;
   apply_config_file(config, path);
@@ -401,7 +401,7 @@ std::string file_report(const std::filesystem::path& path, const DiagramFiles& d
                         const Options& options) {
   const bool json = options.json();
   const Json list = list_tensor_file(path);
-  const std::optional<Subject> model = model_in_file(path, base_option(options));
+  const std::optional<Subject> model = model_in_file(path, base_option(options, path));
   if (!model) {
     diagram.refuse("needs a configuration or model");
     return json ? json_line(list) : tensor_list_text(list);

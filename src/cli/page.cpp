@@ -238,8 +238,8 @@ class PageModel {
       require_opens(file_, is_embedded);
       return;
     }
-    LoadedModel loaded =
-        load_model_with_warnings(file_, {.adjust = simplify_heads, .base = base_option(options)});
+    LoadedModel loaded = load_model_with_warnings(
+        file_, {.adjust = simplify_heads, .base = base_option(options, file_)});
     temporary_.emplace(options.text("out") + ".tmp.gguf");
     const GgufType type = options.text("weights") == "int8" ? GgufType::q8_0 : GgufType::f32;
     warnings_ = write_gguf_file(temporary_->path(), loaded, type, true);

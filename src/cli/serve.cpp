@@ -126,9 +126,9 @@ ServedModel open_model(const std::string& argument, const Options& options, Deco
   ServedModel model{
       .name = has_name ? argument.substr(0, sign)
                        : (last.extension() == ".gguf" ? last.stem() : last.filename()).string(),
-      .loaded = load_model_with_warnings(
-          path,
-          {.base = base_option(options), .matrices = decoding.matrices(), .warn = log_warning}),
+      .loaded = load_model_with_warnings(path, {.base = base_option(options, path),
+                                                .matrices = decoding.matrices(),
+                                                .warn = log_warning}),
       .source = path.string()};
   model.chat_template = chat_template_option(options, *model.loaded.tokenizer);
   model.draft_room = decoding.draft_room();

@@ -222,6 +222,7 @@ GptConfig read_effective_config(const fs::path& path, const WarningSink& warn,
     const fs::path found = checked_base(path, base);
     return adapted_config(path, found, read_effective_config(found, warn));
   }
+  require_adapter_for(base, path);
   StoredModel model = open_model(path);
   model.weights.settle(model.config);
   check(model, warn);
@@ -230,13 +231,15 @@ GptConfig read_effective_config(const fs::path& path, const WarningSink& warn,
 
 std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& options) {
   const fs::path directory = find_model_directory(path);
+  require_adapter_for(options.base, directory);
   verify_model_files(directory);
   if (is_adapter(directory)) {
     const fs::path base = checked_base(directory, options.base);
-    if (!options.adapter) {
-      return load_weights(base, options);
-    }
     LoadOptions of_base = options;
+    of_base.base.clear();
+    if (!options.adapter) {
+      return load_weights(base, of_base);
+    }
     of_base.matrices = options.matrices ? std::optional(MatrixForm::float32) : std::nullopt;
     of_base.keeps_integers = false;
     std::unique_ptr<Gpt> model = load_weights(base, of_base);

@@ -145,6 +145,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory, const fs::p
 
 std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path, const fs::path& base) {
   require(fs::exists(path), shown(path), ": no such file or directory");
+  require_adapter_for(base, model_in(path).value_or(path));
   if (path.extension() == ".pkl") {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }

@@ -7,7 +7,9 @@
 #include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
+#include "headlight/base/utf8.h"
 #include "headlight/io/text_source.h"
+#include "text/special_names.h"
 
 namespace headlight {
 namespace {
@@ -40,7 +42,7 @@ void require_name(const std::string& name, const std::string& where) {
 // Start of each token of a text, in characters or bytes, and the end of the text.
 class TokenPlaces {
  public:
-  TokenPlaces(const std::string& text, const Tokenizer& tokenizer) {
+  TokenPlaces(std::string_view text, const Tokenizer& tokenizer) {
     const bool characters = tokenizer.kind() == "char";
     for (const std::int32_t id : tokenizer.encode(text)) {
       begins_.push_back(length_);
@@ -153,7 +155,8 @@ const std::vector<TokenPair>& pairs_of(const SequencePairs& pairs, std::string_v
 
 std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
                                             const std::vector<std::string>& texts,
-                                            const Tokenizer& tokenizer, Index leading) {
+                                            const Tokenizer& tokenizer, Index leading,
+                                            bool of_documents) {
   std::istringstream contents(read_text_file(path));
   std::vector<std::string> lines;
   for (std::string line; std::getline(contents, line);) {
@@ -169,9 +172,14 @@ std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
     const Json& counted = json_member(object, unit, where);
     require_known(object, {"id", "lang", "plot", "char", "byte"}, where);
     const Json& length = json_member(counted, "length", where);
-    const TokenPlaces places(texts[i], tokenizer);
-    require(length.is_integer() && length.integer() == places.length(), where,
-            ": expected the length of document ", i + 1, ", ", places.length(), ", got ",
+    const std::string_view text =
+        of_documents ? without_end_name(tokenizer, texts[i]) : std::string_view(texts[i]);
+    const std::string_view name = std::string_view(texts[i]).substr(text.size());
+    const TokenPlaces places(text, tokenizer);
+    const Index whole = places.length() +
+                        (unit == "char" ? character_count(name) : static_cast<Index>(name.size()));
+    require(length.is_integer() && length.integer() == whole, where,
+            ": expected the length of document ", i + 1, ", ", whole, ", got ",
             quoted_text(length.dump()), "; split the text as in the annotations");
     all.push_back(read_pairs(counted, places, leading, where));
   }

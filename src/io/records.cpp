@@ -256,7 +256,20 @@ class JsonReader {
         return;
       }
     }
+    require(!is_by_column(value), where,
+            ": is a table by columns; write records, as pandas does with "
+            "to_json(FILE, orient=\"records\", lines=True)");
     use_(value, where);
+  }
+
+  // True if each member is a column: {"0": ..., "1": ...} or a list of texts.
+  static bool is_by_column(const Json& value) {
+    return value.is_object() && !value.empty() &&
+           std::ranges::all_of(value.members(), [](const JsonMember& member) {
+             const Json& column = member.value;
+             return (column.is_object() && column.find("0") != nullptr) ||
+                    (column.is_array() && !column.empty() && column.front().is_string());
+           });
   }
 
   std::string name_;

@@ -106,8 +106,11 @@ TrainConfig go_on(RunStart& start) {
   if (config.init_from == kResume) {
     config.init_from = past.init_from;
   }
-  if (config.lora_rank > 0 && config.init_from != past.init_from) {
-    start.base = config.init_from;  // moved; its weights are compared
+  if (config.lora_rank > 0 && config.base != past.base) {
+    start.base = config.base;  // moved; its weights are compared
+    past.base = config.base;
+  } else if (config.lora_rank > 0 && config.init_from != past.init_from) {
+    start.base = config.init_from;
     past.init_from = config.init_from;
   }
   const Index done = start.state.iteration;
@@ -372,6 +375,11 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes,
   RunStart start;
   start.config = config;
   const TrainConfig past = resume ? go_on(start) : config;
+  if (start.checkpoint.empty()) {
+    start.base = start.config.base;
+    require_value(start.base.empty() || starts_from_model(start.config), "base",
+                  "needs an adapter; name it with init_from");
+  }
   LoadedModel loaded = initial_model(start, processes);
   if (loaded.tokenizer != nullptr && start.checkpoint.empty()) {
     if (std::string line = dropped_settings(loaded.directory, *loaded.tokenizer); !line.empty()) {

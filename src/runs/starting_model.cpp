@@ -97,7 +97,7 @@ const char* usual_rate(bool has_lora, bool has_pairs) {
 }
 
 void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
-  const std::string present(load_tokenizer(model)->kind());
+  const std::string present(load_tokenizer(model, run.base)->kind());
   require_value(run.tokenizer == present, "tokenizer", "expected ", present,
                 ", as in the model that the run starts from, got ", run.tokenizer);
 }
@@ -131,8 +131,9 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
     adopt_adapter(config, directory, given);
   }
   const GptConfig of_file =
-      with_context_of(config, continues_adapter ? read_effective_config(base_of_adapter(directory))
-                                                : read_effective_config(directory))
+      with_context_of(config, continues_adapter
+                                  ? read_effective_config(base_of_adapter(directory, config.base))
+                                  : read_effective_config(directory, {}, config.base))
           .canonical();
   const TrainConfig model = train_config_of(of_file);
   std::vector<std::string> adopted;

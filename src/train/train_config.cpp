@@ -110,6 +110,10 @@ constexpr auto kFields = std::to_array<ConfigField>({
                 "Initial weights: scratch (random), those of MODEL (directory or GGUF file), or "
                 "resume (as --resume)",
                 start})),
+    path({"base", &C::base,
+          "Base model of the adapter (LoRA) that the run starts from or continues, if it has moved "
+          "or the adapter names none",
+          start}),
     basic(path({"data", &C::data,
                 "Train on these texts (.txt, .jsonl, also .gz or .zst; - is standard input) or "
                 "token ids (FILE.bin): files, a folder, or a pattern like 'books/*.txt'. "

@@ -135,8 +135,30 @@ TEST_CASE("tokenizer commands take an adapter whose base has moved", "[cli]") {
   CHECK(refused.err.find("--base") != std::string::npos);
   CHECK(output_of({"tokenizer", "encode", adapter, "--text", "abc", "--base", given.model}) ==
         output_of({"tokenizer", "encode", given.model, "--text", "abc"}));
-  CHECK(run_headlight({"bench", "generate", "--base", given.model}).err.find("needs --model") !=
-        std::string::npos);
+}
+
+TEST_CASE("a base beside a whole model is refused by every command", "[cli]") {
+  const Given given;
+  const std::string& model = given.model;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"generate", model},
+           {"generate", model, "--speculate", model},
+           {"eval", model, "--data", "none.txt", "--reference", model},
+           {"attention", model, "--compare", model, "--text", "a"},
+           {"info", model + "/model.safetensors"},
+           {"export", model, "--to", "hf", "--out", given.folder.at("out")},
+           {"tokenizer", "encode", model, "--text", "abc"},
+           {"lab", "induction", "--model", model},
+           {"bench", "generate", "--model", model},
+           {"serve", model, model}}) {
+    std::vector<std::string> with_base = words;
+    with_base.insert(with_base.end(), {"--base", model});
+    INFO(words.front());
+    check_refused(with_base, {"--base: needs an adapter (LoRA), got "});
+  }
+  check_refused({"bench", "generate", "--base", model}, {"--base: needs an adapter (LoRA)"});
+  check_refused({"train", "--init_from", model, "--data", model, "--base", model},
+                {"base: ", "is no adapter (LoRA)"});
 }
 
 TEST_CASE("the FLOPs of a huge batch are not wrapped around", "[cli]") {

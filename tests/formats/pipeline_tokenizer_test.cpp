@@ -58,7 +58,7 @@ std::string refusal(json file, const char* place, const json& value) {
 
 TEST_CASE("ids and texts of tokenizers of other models are those of Hugging Face") {
   const json kinds = all_kinds();
-  REQUIRE(kinds.size() == 12);
+  REQUIRE(kinds.size() == 15);
   for (const json& entry : kinds) {
     const auto tokenizer = parse_tokenizer_json(entry["tokenizer"].dump(), "t.json");
     const TextEncoder encoder(*tokenizer, true);
@@ -71,7 +71,11 @@ TEST_CASE("ids and texts of tokenizers of other models are those of Hugging Face
       }
     }
     INFO(entry["kind"]);
-    CHECK(tokenizer->encode_prompt("The end") == entry["prompt"].get<Ids>());
+    Ids prompt = entry["prompt"].get<Ids>();
+    if (entry["kind"] == "T5") {
+      prompt.pop_back();  // </s>, which would end the text that a model continues
+    }
+    CHECK(tokenizer->encode_prompt("The end") == prompt);
   }
 }
 
@@ -208,12 +212,12 @@ TEST_CASE("unknown stages of a tokenizer are refused by name") {
   const json marks = kind("Llama 2");
   CHECK(refusal(marks, "/normalizer", {{"type", "NFKC"}}) ==
         "t.json: normalizer: type \"NFKC\" is not supported");
-  CHECK(refusal(marks, "/normalizer/normalizers/1/pattern", {{"Regex", " "}})
+  CHECK(refusal(marks, "/normalizer/normalizers/1/pattern", {{"Other", " "}})
             .starts_with("t.json: normalizer.pattern: expected a String"));
   CHECK(refusal(marks, "/normalizer/normalizers/1/content", std::string(17, 'x')) ==
         "t.json: normalizer.content: expected at most 16 bytes, got 17");
-  CHECK(refusal(bytes, "/pre_tokenizer/pretokenizers/0/type", "Punctuation") ==
-        "t.json: pre_tokenizer: type \"Punctuation\" is not supported");
+  CHECK(refusal(bytes, "/pre_tokenizer/pretokenizers/0/type", "UnicodeScripts") ==
+        "t.json: pre_tokenizer: type \"UnicodeScripts\" is not supported");
   CHECK(refusal(bytes, "/pre_tokenizer/pretokenizers/0/behavior", "Other")
             .starts_with("t.json: pre_tokenizer.behavior: expected Removed, "));
   CHECK(refusal(marks, "/decoder", nullptr) ==

@@ -140,14 +140,4 @@ TEST_CASE("unused tokens are never chosen and user-defined ones always") {
   CHECK(tokenizer->encode_bytes("xya") == std::vector<std::int32_t>{1, 0, 2});
 }
 
-TEST_CASE("a unigram tokenizer.json of another program is refused") {
-  CHECK(contains(error_of([] {
-                   parse_tokenizer_json(
-                       R"({"added_tokens": [], "decoder": {"type": "Fuse"}, "model":
-                           {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0]]}})",
-                       "t");
-                 }),
-                 "t: model.type: Unigram is supported only with the steps of a tokenizer.model"));
-}
-
 }  // namespace sentencepiece_test

@@ -268,7 +268,7 @@ TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the
   const json characters = char_file();
   const json bytes = byte_file();
   CHECK_THAT(refusal(characters, "/model/type", "Unigram"),
-             contains_text("t.json: model.type: Unigram is supported only with the steps of"));
+             contains_text("t.json: model") && contains_text("unk_id"));
   CHECK(refusal(characters, "/normalizer", {{"type", "Nmt"}}) ==
         "t.json: normalizer: type \"Nmt\" is not supported");
   CHECK(refusal(characters, "/model/fuse_unk", true) == "t.json: model.fuse_unk: expected false");

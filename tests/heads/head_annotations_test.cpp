@@ -147,6 +147,19 @@ TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads
   CHECK(brackets == 752);  // data/README.md
 }
 
+TEST_CASE("documents are annotated with the end token's name, which they lose", "[heads]") {
+  const BpeTokenizer tokenizer = bpe_of({{" ", " "}});
+  const ScratchFolder folder;
+  const std::string file =
+      folder.write("pairs.jsonl", R"({"byte":{"length":17,"quote":[[0,1,3,4]]}})");
+  const std::vector<std::string> texts{"ab  <|endoftext|>"};
+  const auto pair = [&](bool of_documents) {
+    return pairs_of(read_annotations(file, texts, tokenizer, 0, of_documents)[0], "quote").at(0);
+  };
+  CHECK(pair(true).later_begin == 2);   // "a", "b", "  "
+  CHECK(pair(false).later_begin == 3);  // a stream keeps the name: "a", "b", " ", " ", "<", ...
+}
+
 TEST_CASE("annotations that contradict the documents are refused in one line", "[heads]") {
   CHECK(mentions(refusal("{}\n{}\n"), {"1 documents", "2 lines"}));
   CHECK(mentions(refusal("{}"), {"pairs.jsonl:1", "byte"}));

@@ -74,6 +74,16 @@ TEST_CASE("a .json file has a list, records one after another, or a list in an o
   refused("{\"a\": 1}\n{a}", "a.json: line 2");
 }
 
+TEST_CASE("a .json file of columns is refused by name") {
+  for (const char* table :
+       {R"({"instruction": {"0": "a", "1": "b"}, "output": {"0": "c", "1": "d"}})",
+        R"({"prompt": ["a", "b"], "completion": ["c", "d"]})"}) {
+    CHECK_THROWS_WITH(rows_of(table, "a.json"),
+                      contains_text("is a table by columns; write records"));
+  }
+  CHECK(rows_of(R"({"text": "a", "labels": ["b"]})", "a.json").starts_with("1 {"));
+}
+
 TEST_CASE("texts of a .json file are documents", "[io]") {
   const ScratchFolder folder;
   for (const char* content : {"{\"text\": \"one\"}\n{\"text\": \"two\", \"id\": 2}\n",

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
@@ -210,6 +211,37 @@ TEST_CASE("a completion with a suffix fills in the middle", "[serve]") {
   const HttpClient::Answer answer = without.post("/v1/completions", request.dump());
   CHECK(answer.status == 400);
   CHECK(parse_json(answer.body, "answer")["error"]["param"].text() == "suffix");
+}
+
+// Marks only the start of a text, as Metaspace with "prepend_scheme": "first" does.
+constexpr const char* kMarksStart = R"({"added_tokens": [
+  {"id": 0, "content": "</s>", "special": true},
+  {"id": 1, "content": "<｜fim▁begin｜>", "special": true},
+  {"id": 2, "content": "<｜fim▁hole｜>", "special": true},
+  {"id": 3, "content": "<｜fim▁end｜>", "special": true}], "normalizer": null,
+  "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first",
+                    "split": false},
+  "decoder": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"},
+  "model": {"type": "BPE", "unk_token": "</s>", "merges": [], "vocab": {
+    "</s>": 0, "<｜fim▁begin｜>": 1, "<｜fim▁hole｜>": 2, "<｜fim▁end｜>": 3, "▁": 4,
+    "a": 5, "b": 6, "y": 7, "z": 8}}})";
+
+// The ids are those of tokenizers 0.23 for the joined text.
+TEST_CASE("prompt and suffix are encoded as one text with the special tokens", "[serve]") {
+  ServedModel model{.name = "middle", .loaded = {}};
+  model.loaded.model = lively_model(9, 64);
+  model.loaded.tokenizer = parse_tokenizer_json(kMarksStart, "t.json");
+  const RunningServer server({}, std::move(model));
+  Json request{{"prompt", "ab"}, {"suffix", "yz"}, {"max_tokens", 8}, {"seed", 5}};
+  const auto text = [&](const Json& prompt, const char* suffix) {
+    request["prompt"] = prompt;
+    request["suffix"] = suffix;
+    return server.asked("/v1/completions", request)["choices"].front()["text"].text();
+  };
+  const std::string expected = text(Json::array({1, 5, 6, 2, 7, 8, 3}), "");
+  CHECK(text("ab", "yz") == expected);
+  CHECK(text(Json::array({5, 6}), "yz") == expected);
+  CHECK(text(Json::array({1, 4, 5, 6, 2, 4, 7, 8, 3}), "") != expected);
 }
 
 TEST_CASE("an answer of a chat is continued where it ends", "[serve]") {

@@ -70,6 +70,9 @@ CASES = [
     ("tied", "more_tokens", dict(target_modules=["q_proj"])),
     ("gpt2", "plain", dict(target_modules=["c_attn", "c_proj"], fan_in_fan_out=True)),
     ("gpt2", "dora", dict(target_modules=["c_attn"], fan_in_fan_out=True, use_dora=True)),
+    # PEFT ties only embeddings named embed_tokens: the head stays.
+    ("gpt2", "tied_wte", dict(target_modules=["c_attn"], fan_in_fan_out=True, modules_to_save=["wte"],
+                              ensure_weight_tying=True)),
 ]
 
 

@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CORPUS = "Once upon a time there was a key. They're sure: it's 42!\n\n  The end, at last.\n" * 3
 KINDS = ["GPT-NeoX", "blank first", "Llama 3", "Qwen2", "SmolLM2", "Llama 2", "Mistral", "Gemma 3"]
 KINDS += ["Metaspace always", "Metaspace never, unknown", "BERT", "BERT, cased"]
+KINDS += ["T5", "converted from SentencePiece", "words"]
 BERT_TEXTS = [
     "The [MASK] isn't na\u00efve: \u00c9t\u00e9 \u0130I, \ud55c\uae00\u4e16\u754c.",
     "a\x00b\x07c\ufffd\x7fd\u200de\u00ad \u2028\u3000key\u00b7key\u2019s $5+5=10 ^_`",

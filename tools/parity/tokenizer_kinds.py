@@ -4,6 +4,7 @@ Each is trained on a given text with the stages of the model it is named after: 
 pre-tokenizer, decoder and post-processor, and added tokens of the same kinds.
 """
 
+import base64
 import json
 
 from tokenizers import (
@@ -21,6 +22,25 @@ from tokenizers import (
 MARK = "\u2581"
 VOCABULARY = 1500
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+# Rules of SentencePiece (normalization_rule_tsv): E9 to 65 301, FB01 to 66 69, 3000 and A to 20,
+# 65 308 to EB.
+CHARSMAP = (
+    "AAQAAAAsAAAKDQAAAAAAgMw8AgCIBQAACQAAgKkFAAACAACAgAQCAIAtAACsAAIAgR0AAAYAAIAMAAAADwAAAA4AAAARAAAA"
+    "EAAAABMAAAASAAAAFQAAABQAAAAXAAAAFgAAABkAAAAYAAAAGwAAABoAAAAdAAAAHAAAAB8AAAAeAAAAIQAAACAAAAAjAAAA"
+    "IgAAACUAAAAkAAAAJwAAACYAAAApAAAAKAAAACsAAAAqAAAALQAAACwAAAAvAAAALgAAADEAAAAwAAAAMwAAADIAAAA1AAAA"
+    "NAAAADcAAAA2AAAAOQAAADgAAAA7AAAAOgAAAD0AAAA8AAAAPwAAAD4AAABBAAAAQAAAAEMAAABCAAAARQAAAEQAAABHAAAA"
+    "RgAAAEkAAABIAAAASwAAAEoAAABNAAAATAAAAE8AAABOAAAAUQAAAFAAAABTAAAAUgAAAFUAAABUAAAAVwAAAFYAAABZAAAA"
+    "WAAAAFsAAABaAAAAXQAAAFwAAABfAAAAXgAAAGEAAABgAAAAYwAAAGIAAABlAAAAZAAAAGcAAABmAAAAaQAAAGgAAABrAAAA"
+    "agAAAG0AAABsAAAAZYQCAG4AAABxAAAAcAAAAHMAAAByAAAAdQAAAHQAAAB3AAAAdgAAAHkAAAB4AAAAewAAAHoAAAB9AAAA"
+    "fAAAAH8AAAB+AAAAgQAAAIAAAACDAAAAggAAAIUAAACEAAAAhwAAAIYAAACJAAAAiAAAAIsAAACKAAAAjQAAAIwAAACPAAAA"
+    "jgAAAJEAAACQAAAAkwAAAJIAAACVAAAAlAAAAJcAAACWAAAAmQAAAJgAAACbAAAAmgAAAJ0AAACcAAAAnwAAAJ4AAAChAAAA"
+    "oAAAAKMAAACiAAAApQAAAKQAAACnAAAApgAAAKkAAACoAAAAqwAAAKoAAACtAAAArAAAAK8AAACuAAAAsQAAALAAAACzAAAA"
+    "sgAAALUAAAC0AAAAtwAAALYAAAC5AAAAuAAAALsAAAC6AAAAvQAAALwAAAC/AAAAvgAAAMEAAADAAAAAwwAAAMIAAADFAAAA"
+    "xAAAAMcAAADGAAAAw5wBAMgAAADLAAAAygAAAM0AAADMAAAAzwAAAM4AAADRAAAA0AAAANMAAADSAAAA1QAAANQAAADXAAAA"
+    "1gAAANkAAADYAAAA2wAAANoAAADdAAAA3AAAAN8AAADeAAAA4QAAAOAAAADjAAAA4gAAAO8IAQDkAAAA5wAAAOYAAADjgAEA"
+    "6AAAAOsAAADqAAAA7QAAAOwAAADvAAAA7gAAAPEAAADwAAAA8wAAAPIAAAD1AAAA9AAAAPcAAAD2AAAA+QAAAPgAAAD7AAAA"
+    "+gAAAP0AAAD8AAAA/wAAAP4AAAAgAGXMgQBmaQDDqwA="
+)
 ALPHABET = pre_tokenizers.ByteLevel.alphabet()
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -249,6 +269,54 @@ def bert(lowercase: bool):
     return make
 
 
+def unigram(normalizer, pre_tokenizer, bytes_there):
+    """A Unigram model whose pieces are the characters and words of the corpus."""
+    def make(corpus):
+        listed = sorted({MARK + word for word in corpus.split()} | {"th", "er", "in", MARK})
+        characters = sorted(set("".join(corpus.split())))
+        pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+        pieces += [(piece, -2.5 - 0.01 * i) for i, piece in enumerate(listed)]
+        pieces += [(piece, -3.5 - 0.01 * i) for i, piece in enumerate(characters)]
+        pieces += [(piece, 0.0) for piece in BYTES if bytes_there]
+        tokenizer = Tokenizer(models.Unigram(pieces, unk_id=2, byte_fallback=bytes_there))
+        if normalizer:
+            tokenizer.normalizer = normalizer
+        tokenizer.pre_tokenizer = pre_tokenizer
+        tokenizer.decoder = decoders.Metaspace()
+        tokenizer.add_special_tokens(["<pad>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True)])
+        tokenizer.add_tokens([AddedToken("<think>", normalized=True)])
+        return tokenizer
+
+    return make
+
+
+def t5(corpus):
+    """T5Tokenizer of transformers 5."""
+    steps = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    tokenizer = unigram(None, pre_tokenizers.Sequence(steps), False)(corpus)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)])
+    return tokenizer
+
+
+def converted(corpus):
+    """The steps that transformers 4 makes of a SentencePiece model."""
+    steps = [normalizers.Precompiled(base64.b64decode(CHARSMAP)), normalizers.Strip(left=False),
+             normalizers.Replace(Regex(" {2,}"), MARK)]
+    return unigram(normalizers.Sequence(steps), pre_tokenizers.Metaspace(), True)(corpus)
+
+
+def words(corpus):
+    tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation("merged_with_next")])
+    tokenizer.decoder = decoders.Fuse()
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=VOCABULARY, special_tokens=["<unk>", "</s>"], show_progress=False)
+    tokenizer.train_from_iterator(corpus.splitlines(), trainer)
+    return tokenizer
+
+
 KINDS = {
     "GPT-NeoX": neox,
     "blank first": prefixed,
@@ -270,4 +338,7 @@ KINDS = {
     "DeepSeek": pcre2(DEEPSEEK),
     "BERT": bert(True),
     "BERT, cased": bert(False),
+    "T5": t5,
+    "converted from SentencePiece": converted,
+    "words": words,
 }

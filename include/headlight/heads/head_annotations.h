@@ -34,9 +34,11 @@ const std::vector<TokenPair>& pairs_of(const SequencePairs& pairs, std::string_v
 //
 // Every key beside "start" and "length" is the name of a relation. Throws Error, naming file and
 // line, for other formats, for names and keys that are not allowed, and if the documents differ
-// from the file's in number or length.
+// from the file's in number or length. `of_documents`: the texts are encoded without the end
+// token's name at their ends, as documents are.
 std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
                                             const std::vector<std::string>& texts,
-                                            const Tokenizer& tokenizer, Index leading);
+                                            const Tokenizer& tokenizer, Index leading,
+                                            bool of_documents = false);
 
 }  // namespace headlight

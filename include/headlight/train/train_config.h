@@ -65,6 +65,7 @@ inline constexpr std::string_view kResume = "resume";
 struct TrainConfig {
   std::string out_dir = "runs/out";
   std::string init_from = "scratch";
+  std::string base;                          // of the adapter init_from; empty: the one it names
   std::vector<std::string> data;             // see find_text_files
   std::vector<std::string> validation_data;  // none: a part of data
   double validation_fraction = 0.1;

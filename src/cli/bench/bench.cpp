@@ -104,8 +104,7 @@ Options bench_options() {
              "train: predict steps of machines with these numbers of cores, e.g. 8,16,64, from the "
              "times of loops on one core")
       .flag("phases", "train: show where the time of a step goes, and what limits each part")
-      .value("model", "generate: use this model instead of random weights")
-      .base();
+      .value("model", "generate: use this model instead of random weights");
   add_precision_options(options, "generate: precision");
   options.value("prompt_tokens", "generate: length of the prompt in tokens", "16")
       .value("new_tokens", "generate: generate this number of tokens", "48")

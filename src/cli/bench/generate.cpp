@@ -30,10 +30,10 @@ Lengths lengths_of(const Options& options, Index block) {
 
 std::unique_ptr<Gpt> model_of(const BenchTask& task, MatrixForm form) {
   if (task.options.given("model")) {
-    return load_weights(task.options.text("model"),
-                        {.base = base_option(task.options), .matrices = form, .warn = log_warning});
+    const std::string model = task.options.text("model");
+    return load_weights(
+        model, {.base = base_option(task.options, model), .matrices = form, .warn = log_warning});
   }
-  refuse_options(task.options, {"base"}, "needs --model");
   require_free_memory(4 * static_cast<double>(count_parameters(task.model()).total()),
                       "this model");
   return std::make_unique<Gpt>(task.model(), static_cast<std::uint64_t>(task.config.seed));

@@ -175,8 +175,8 @@ HeadsText read_text(const Options& options, const LoadedModel& loaded) {
   }
   if (options.given("annotations")) {
     const std::vector<std::string> documents = read_documents(files, text_format(options));
-    text.annotations =
-        read_annotations(options.text("annotations"), documents, tokenizer, has_begin ? 1 : 0);
+    text.annotations = read_annotations(options.text("annotations"), documents, tokenizer,
+                                        has_begin ? 1 : 0, of_documents);
     require(text.annotations.size() == text.sequences.size(),
             "--annotations: expected --documents or a single file, got ", documents.size(),
             " files as one stream");

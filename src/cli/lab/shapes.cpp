@@ -377,7 +377,8 @@ void declare_shapes(Options& options) {
                     .value("tokenizer",
                            "Split sentences into char (characters), word (at blanks), or the "
                            "tokens of this run directory or tokenizer.json",
-                           "word"),
+                           "word")
+                    .base(),
                 "512", "8")
       .value("pad_id", "Id of <pad>", "0")
       .choice("mask", "Hide pads, later tokens or both", kChoiceNames<MaskKind>, "padding");

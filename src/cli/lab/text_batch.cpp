@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/transformed.h"
 #include "cli/lab/steps.h"
+#include "cli/terminal/text_data.h"
 #include "files/input_file.h"
 #include "headlight/base/utf8.h"
-#include "headlight/formats/tokenizer_directory.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli::lab {
@@ -77,9 +77,8 @@ void split_texts(const std::vector<std::string>& texts, bool into_words, std::in
   }
 }
 
-void encode_texts(const std::vector<std::string>& texts, const std::string& path,
-                  TextBatch& batch) {
-  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path);
+void encode_texts(const std::vector<std::string>& texts, const Options& options, TextBatch& batch) {
+  const auto tokenizer = open_tokenizer_aloud(options.text("tokenizer"), options);
   for (const std::string& text : texts) {
     batch.ids.push_back(tokenizer->encode(text));
     batch.labels.push_back(transformed(
@@ -133,7 +132,7 @@ void add_texts(const std::vector<std::string>& texts, const Options& options, st
   if (tokenizer == "word" || tokenizer == "char") {
     split_texts(texts, tokenizer == "word", pad_id, batch);
   } else {
-    encode_texts(texts, tokenizer, batch);
+    encode_texts(texts, options, batch);
   }
 }
 

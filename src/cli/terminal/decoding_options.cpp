@@ -30,7 +30,8 @@ Decoding::Decoding(const Options& options)
       cache_type_(options.given("cache_type")
                       ? std::optional(options.chosen<CacheType>("cache_type"))
                       : std::nullopt),
-      speculate_(options.has("speculate") ? options.text("speculate") : "") {}
+      speculate_(options.has("speculate") ? options.text("speculate") : ""),
+      base_(base_option(options, speculate_)) {}
 
 void Decoding::load() {
   if (speculate_.empty() || ngrams_ || decoder_) {
@@ -39,7 +40,7 @@ void Decoding::load() {
   if (speculate_.starts_with("ngram") && !std::filesystem::exists(speculate_)) {
     ngrams_ = named_drafter(speculate_);
   } else {
-    model_ = load_model_with_warnings(speculate_, {.matrices = matrices_});
+    model_ = load_model_with_warnings(speculate_, {.base = base_, .matrices = matrices_});
     decoder_.emplace(decoder(*model_->model));
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,7 @@ class Decoding {
   MatrixForm matrices_;
   std::optional<CacheType> cache_type_;
   std::string speculate_;
+  std::filesystem::path base_;  // of the smaller model, if that is an adapter
   MakeDrafter ngrams_ = {};
   std::optional<LoadedModel> model_ = {};
   std::optional<Decoder> decoder_ = {};

@@ -3,17 +3,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
 
+#include "base/printable.h"
 #include "base/read_number.h"
 #include "base/split.h"
 #include "base/transformed.h"
 #include "cli/terminal/log.h"
+#include "formats/adapter/adapter.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/cluster/processes.h"
+#include "headlight/formats/run_layout.h"
 #include "headlight/kernels/machine.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/gemm/products.h"
@@ -39,6 +43,33 @@ int own_share(int threads) {
   const auto processes = static_cast<int>(launched_on_this_machine());
   const bool is_bound = available_cpus() < ::sysconf(_SC_NPROCESSORS_ONLN);
   return is_bound ? threads : std::max(1, threads / processes);
+}
+
+// Options whose values are models or tokenizers.
+constexpr std::array<std::string_view, 5> kModelOptions{"model", "compare", "reference",
+                                                        "speculate", "tokenizer"};
+
+// True for an adapter (LoRA), and for a run of one.
+bool names_adapter(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) && is_adapter(model_in(path).value_or(path));
+}
+
+// Throws Error if --base is given and no model of the command is an adapter.
+void require_base_is_used(const Options& options) {
+  std::vector<std::string> models = options.positionals();
+  for (const std::string_view name : kModelOptions) {
+    if (options.given(name)) {
+      models.push_back(options.text(std::string(name)));
+    }
+  }
+  require(!options.has("base") || !options.given("base") || options.has("resume") ||
+              std::ranges::any_of(models, names_adapter),
+          "--base: needs an adapter (LoRA), got ",
+          models.empty()
+              ? "no model"
+              : joined(transformed(models, [](const auto& model) { return shown(model); }), ", "),
+          "; a whole model has no base: leave the option out");
 }
 
 }  // namespace
@@ -337,6 +368,7 @@ int run(Options options, const std::vector<std::string>& words,
         const std::function<void(const Options& options)>& command) {
   try {
     if (options.parse(words)) {
+      require_base_is_used(options);
       command(options);
     }
     return 0;
@@ -346,6 +378,10 @@ int run(Options options, const std::vector<std::string>& words,
     }
     throw;
   }
+}
+
+std::filesystem::path base_option(const Options& options, const std::filesystem::path& model) {
+  return options.has("base") && names_adapter(model) ? options.text("base") : "";
 }
 
 std::uint64_t seed_option(const Options& options) {

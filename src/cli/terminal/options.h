@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -164,5 +165,8 @@ int run(Options options, const std::vector<std::string>& words,
         const std::function<void(const Options& options)>& command);
 
 std::uint64_t seed_option(const Options& options);
+
+// Returns --base for a model that is an adapter; otherwise, and without the option, "".
+std::filesystem::path base_option(const Options& options, const std::filesystem::path& model);
 
 }  // namespace headlight::cli

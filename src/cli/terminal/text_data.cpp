@@ -57,13 +57,9 @@ LoadedModel load_model_with_warnings(const std::filesystem::path& path,
   return loaded;
 }
 
-std::filesystem::path base_option(const Options& options) {
-  return options.has("base") ? options.text("base") : "";
-}
-
 std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path,
                                                 const Options& options) {
-  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path, base_option(options));
+  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path, base_option(options, path));
   warn_about(*tokenizer);
   return tokenizer;
 }
@@ -83,7 +79,7 @@ LoadedModel load_text_model(const std::filesystem::path& path, const Options& op
                             const LoadOptions& loading) {
   const bool reads_special = special_tokens_option(options);
   LoadOptions with_base = loading;
-  with_base.base = base_option(options);
+  with_base.base = base_option(options, path);
   LoadedModel loaded = load_model_with_warnings(path, with_base);
   const bool is_open = !loaded.model->config().causal && !options.given("special_tokens");
   loaded.tokenizer->set_reads_special(reads_special || is_open);

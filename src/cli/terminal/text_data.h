@@ -35,8 +35,6 @@ void add_text_data_options(Options& options);
 // load_model() and open_tokenizer() that log the warnings of the files.
 LoadedModel load_model_with_warnings(const std::filesystem::path& path,
                                      const LoadOptions& options = {});
-// Value of --base, for LoadOptions::base; empty for commands without it.
-std::filesystem::path base_option(const Options& options);
 std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path,
                                                 const Options& options);
 

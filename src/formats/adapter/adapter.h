@@ -95,6 +95,9 @@ std::map<std::string, std::string> adapter_metadata(const Adapter& adapter);
 // True for a folder with an adapter and without a whole model, and for a GGUF file of an adapter.
 bool is_adapter(const std::filesystem::path& path);
 
+// Throws Error about "base" if a base is given for a model that is no adapter.
+void require_adapter_for(const std::filesystem::path& base, const std::filesystem::path& model);
+
 // Returns the directory or file of the base model: `given`, or the one that adapter_config.json
 // names, absolute or relative to the current folder or the adapter's. Throws Error about "base" if
 // it is not there, and for a base that is an adapter itself.

@@ -147,6 +147,11 @@ bool is_adapter(const fs::path& path) {
   return fs::exists(path / kAdapterConfig, error) && !fs::exists(path / "model.safetensors", error);
 }
 
+void require_adapter_for(const fs::path& base, const fs::path& model) {
+  require_value(base.empty() || is_adapter(model), "base", shown(model),
+                " is no adapter (LoRA): it needs no base model; leave the option out");
+}
+
 fs::path base_of_adapter(const fs::path& adapter, const fs::path& given) {
   const fs::path named = given.empty() ? named_base(adapter) : given;
   const fs::path folder = given.empty() ? adapter : "";
@@ -163,9 +168,7 @@ fs::path base_of_adapter(const fs::path& adapter, const fs::path& given) {
   fail_value("base", shown(adapter), ": expected the folder or file of its base model, ",
              named.empty() ? "which it does not name"
                            : concat_text("got ", shown(named), ", which is not here"),
-             given.empty() ? "; give the path of that model with --base (train --resume: "
-                             "--init_from)"
-                           : "");
+             given.empty() ? "; give the path of that model with --base" : "");
 }
 
 fs::path checked_base(const fs::path& adapter, const fs::path& given) {
@@ -174,7 +177,7 @@ fs::path checked_base(const fs::path& adapter, const fs::path& given) {
   require(stored.empty() || stored == weights_fingerprint(base), shown(adapter),
           ": its base model, ", shown(base),
           ", has other weights than when the adapter was trained; give the path of the right one "
-          "with --base (train --resume: --init_from)");
+          "with --base");
   return base;
 }
 

@@ -40,13 +40,25 @@ Index tokens_after(const StoredAdapter& adapter, const WeightLayout& layout,
 }
 
 // Returns whether a tied model needs a head of its own, as in PEFT: without ensure_weight_tying, a
-// changed embedding leaves the head as it was. Trained rows of tokens change both.
+// changed embedding leaves the head as it was, and so it does under another name than embed_tokens.
+// Trained rows of tokens change both.
 bool unties(const StoredAdapter& adapter, const WeightLayout& layout, const GptConfig& config) {
   const std::string name = full_name(stored_name(Part::token_embedding, layout), layout);
   const bool changes_embedding =
       adapter.weights.contains(name) || adapter.updates.contains(module_of_tensor(name));
-  return config.tie_weights && (changes(adapter, std::string(layout.head)) ||
-                                (changes_embedding && !adapter.ties_weights));
+  const bool ties = adapter.ties_weights && module_of_tensor(name).ends_with("embed_tokens");
+  return config.tie_weights &&
+         (changes(adapter, std::string(layout.head)) || (changes_embedding && !ties));
+}
+
+// Throws Error for trained rows of a head with a bias.
+void require_no_bias(const StoredAdapter& adapter, const WeightLayout& layout,
+                     const GptConfig& config) {
+  const bool has_head = adapter.rows.contains(module_of_tensor(std::string(layout.head)));
+  require(!config.has_head_bias() || adapter.rows.empty() || (!has_head && !config.tie_weights),
+          adapter.where,
+          ": trainable_token_indices: PEFT computes a head with trained rows without its bias, but "
+          "a merged one with it; train the head as a whole (modules_to_save)");
 }
 
 class Merge {
@@ -182,6 +194,7 @@ GptConfig adapted_config(const StoredAdapter& adapter, const WeightLayout& layou
 
 void merge(const StoredAdapter& adapter, const WeightLayout& layout, std::unique_ptr<Gpt>& model) {
   const NoGrad no_grad;
+  require_no_bias(adapter, layout, model->config());
   const GptConfig config = adapted_config(adapter, layout, model->config());
   if (config.vocab_size != model->vocab_size() ||
       config.tie_weights != model->config().tie_weights) {

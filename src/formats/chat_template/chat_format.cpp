@@ -351,10 +351,11 @@ std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMe
                 "expected a message after the prompt, got none");
   const Chat chat{messages, tools, rendered(messages, false, tools)};
   const UnmarkedText text = unmarked(chat.text);
-  std::vector<std::int32_t> tokens = learned_tokens(
-      text, {{text.place(answer_span(chat, prompt_messages).begin), text.text.size()}});
-  const UnmarkedText prompt =
-      unmarked(rendered(first_messages(messages, prompt_messages), true, tools));
+  const std::string before = prompt_of(chat, prompt_messages);
+  const ByteRange answer = answer_span(chat, prompt_messages, before);
+  std::vector<std::int32_t> tokens =
+      learned_tokens(text, {{text.place(answer.begin), text.text.size()}});
+  const UnmarkedText prompt = unmarked(before);
   if (text.text.starts_with(prompt.text)) {
     // Tokens that the prompt alone does not have belong to the completion, as in TRL.
     const std::vector<std::int32_t> alone = encoded(prompt, nullptr);
@@ -375,7 +376,7 @@ std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, Learn learn) 
       continue;
     }
     if (chat.messages[i].is_learned && (is_last || learn != Learn::last)) {
-      spans.push_back(answer_span(chat, i));
+      spans.push_back(answer_span(chat, i, i == 0 ? "" : prompt_of(chat, i)));
     }
     is_last = false;
   }
@@ -383,11 +384,17 @@ std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, Learn learn) 
   return spans;
 }
 
-// Returns the place of message `i`, an answer, with the end of its turn.
-ByteRange ChatFormat::answer_span(const Chat& chat, std::size_t i) const {
+// Returns the prompt of message `i`.
+std::string ChatFormat::prompt_of(const Chat& chat, std::size_t i) const {
+  return rendered(first_messages(chat.messages, i), true, chat.tools);
+}
+
+// Returns the place of message `i`, an answer after `prompt`, with the end of its turn.
+ByteRange ChatFormat::answer_span(const Chat& chat, std::size_t i,
+                                  const std::string& prompt) const {
   const std::string marked = with_marked_names(*special_, chat.messages[i].content);
   const std::string_view kept = kept_part(marked);
-  ByteRange span{.begin = answer_begin(chat, i, kept), .end = chat.text.size()};
+  ByteRange span{.begin = answer_begin(chat, i, kept, prompt), .end = chat.text.size()};
   if (i + 1 < chat.messages.size()) {
     span.end = answer_end(chat, i, kept, span.begin);
   }
@@ -398,12 +405,12 @@ ByteRange ChatFormat::answer_span(const Chat& chat, std::size_t i) const {
 }
 
 // Returns the end of the prompt of message `i`.
-std::size_t ChatFormat::answer_begin(const Chat& chat, std::size_t i, std::string_view kept) const {
+std::size_t ChatFormat::answer_begin(const Chat& chat, std::size_t i, std::string_view kept,
+                                     const std::string& prompt) const {
   if (i == 0) {
     return std::min(chat.text.find(kept), chat.text.size());
   }
   const std::vector<ChatMessage> before = first_messages(chat.messages, i);
-  const std::string prompt = rendered(before, true, chat.tools);
   const std::size_t shared = common_length(prompt, chat.text);
   if (shared == prompt.size() || chat.text.starts_with(rendered(before, false, chat.tools))) {
     return shared;

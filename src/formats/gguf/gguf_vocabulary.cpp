@@ -515,6 +515,7 @@ std::unique_ptr<Tokenizer> read_gguf_vocabulary(const GgufFile& file) {
 }
 
 GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
+  require(tokenizer.kind() != "unigram", kCannot, "its model is Unigram");
   const Json file = parse_json(to_tokenizer_json(tokenizer), "tokenizer.json");
   const bool fits = tokenizer.vocab_size() <= vocab_size;
   const Json root = fits ? file : with_first_ids(file, vocab_size);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "formats/jinja/print.h"
 #include "formats/jinja/runtime.h"
@@ -236,24 +237,37 @@ class Loop : public Object {
     return choices[static_cast<std::size_t>(index_) % choices.size()];
   }
 
+  // Returns whether the values differ from those of the last call.
+  Value changed(Budget& budget, const Values& values) {
+    const bool is_same =
+        seen_ && std::ranges::equal(*seen_, values, [&](const Value& a, const Value& b) {
+          return equal(budget, a, b);
+        });
+    seen_ = values;
+    return Value(!is_same);
+  }
+
  private:
   Place place_;
   Values values_;
   std::int64_t index_ = 0;
+  std::optional<Values> seen_ = {};
 };
 
-// loop.cycle
-class LoopCycle : public Object {
+// loop.cycle or loop.changed
+class LoopFunction : public Object {
  public:
-  explicit LoopCycle(const Loop& loop) : loop_(loop) {}
+  LoopFunction(Loop& loop, bool is_cycle) : loop_(loop), is_cycle_(is_cycle) {}
   const char* type_name() const override { return "function"; }
   bool is_callable() const override { return true; }
-  Value call(Runtime&, const Arguments& arguments) override {
-    return loop_.cycle(arguments.values);
+  Value call(Runtime& runtime, const Arguments& arguments) override {
+    return is_cycle_ ? loop_.cycle(arguments.values)
+                     : loop_.changed(runtime.budget(), arguments.values);
   }
 
  private:
-  const Loop& loop_;
+  Loop& loop_;
+  bool is_cycle_;
 };
 
 Value Loop::attribute(Runtime& runtime, const std::string& name) {
@@ -278,7 +292,9 @@ Value Loop::attribute(Runtime& runtime, const std::string& name) {
     return other >= 0 && other < count ? values_[static_cast<std::size_t>(other)]
                                        : undefined("there is no such item of the loop");
   }
-  return name == "cycle" ? Value(&runtime.make<LoopCycle>(*this)) : Value();
+  return name == "cycle" || name == "changed"
+             ? Value(&runtime.make<LoopFunction>(*this, name == "cycle"))
+             : Value();
 }
 
 // --- Statements ---------------------------------------------------------------------------------

@@ -96,6 +96,21 @@ Value indent(const Call& call) {
   return call.runtime.text(std::move(out));
 }
 
+// Returns a number without its fraction, of any size; `otherwise` if it is not finite.
+Value whole_part(const Call& call, double number, const Value& otherwise) {
+  if (std::abs(number) < 9e18) {
+    return Value(static_cast<std::int64_t>(number));
+  }
+  if (!std::isfinite(number)) {
+    return otherwise;
+  }
+  std::array<char, 400> digits{};  // the largest number has 309
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number,
+                                 std::chars_format::fixed, 0)
+                       .ptr;
+  return Value::whole_number(call.budget(), std::string(digits.data(), end));
+}
+
 Value to_int(const Call& call) {
   const Value& input = call.self.defined();
   const Value otherwise = call.value_or(0, Value(std::int64_t{0}));
@@ -111,16 +126,15 @@ Value to_int(const Call& call) {
       return Value::whole_number(call.budget(), std::string(digits));
     }
     const auto number = read_number<double>(digits);
-    return number && std::abs(*number) < 9e18 ? Value(static_cast<std::int64_t>(*number))
-                                              : otherwise;
+    return number ? whole_part(call, *number, otherwise) : otherwise;
   }
   if (input.is_big()) {
     return input;
   }
-  if (!input.is_number() || (input.is_float() && !(std::abs(input.number()) < 9e18))) {
+  if (!input.is_number()) {
     return otherwise;
   }
-  return Value(input.is_whole() ? input.whole() : static_cast<std::int64_t>(input.number()));
+  return input.is_whole() ? Value(input.whole()) : whole_part(call, input.number(), otherwise);
 }
 
 Value to_float(const Call& call) {

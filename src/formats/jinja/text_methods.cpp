@@ -154,14 +154,25 @@ Value join(const Call& call) {
   return call.runtime.text(std::move(text));
 }
 
-// Returns the place in characters, or -1.
-std::int64_t place_of(const Call& call) {
-  const std::size_t place = find_text(call.budget(), call.self.text(), call.text(0));
+// Returns a place in characters, or -1.
+std::int64_t in_characters(const Call& call, std::size_t place) {
   return place == std::string::npos
              ? -1
              : std::int64_t{character_count(std::string_view(call.self.text()).substr(0, place))};
 }
+std::int64_t place_of(const Call& call) {
+  return in_characters(call, find_text(call.budget(), call.self.text(), call.text(0)));
+}
 Value find(const Call& call) { return Value(place_of(call)); }
+Value find_last(const Call& call) {
+  std::size_t last = std::string::npos;
+  for (std::size_t at = 0;
+       (at = find_text(call.budget(), call.self.text(), call.text(0), at)) != std::string::npos;
+       ++at) {
+    last = at;
+  }
+  return Value(in_characters(call, last));
+}
 Value index(const Call& call) {
   const std::int64_t place = place_of(call);
   require(place >= 0, "index: the text does not contain its argument");
@@ -220,6 +231,7 @@ std::span<const Function> text_methods() {
       {"title", "", 0, change_case<title_text>},
       {"capitalize", "", 0, change_case<capitalized_text>},
       {"find", "sub", 1, find},
+      {"rfind", "sub", 1, find_last},
       {"index", "sub", 1, index},
       {"count", "sub", 1, count},
       {"removeprefix", "prefix", 1, remove_prefix},

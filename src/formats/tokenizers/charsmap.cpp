@@ -40,8 +40,8 @@ Charsmap::Charsmap(std::string_view bytes, const std::string& where) {
   require(replacements_.back() == '\0', where, ": its last replacement has no end");
 }
 
-Charsmap::Rule Charsmap::longest_rule(std::string_view text) const {
-  Rule longest;
+Charsmap::Rule Charsmap::rule(std::string_view text, bool is_longest) const {
+  Rule found;
   std::size_t place = units_.empty() ? 0 : offset_of(units_[0]);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::uint32_t byte = static_cast<unsigned char>(text[i]);
@@ -54,13 +54,16 @@ Charsmap::Rule Charsmap::longest_rule(std::string_view text) const {
     const std::size_t value = place < units_.size() ? value_of(units_[place]) : 0;
     if (ends_key(unit) && place < units_.size() && value < replacements_.size()) {
       const std::size_t end = replacements_.find('\0', value);
-      longest = {i + 1, std::string_view(replacements_).substr(value, end - value)};
+      found = {i + 1, std::string_view(replacements_).substr(value, end - value)};
+      if (!is_longest) {
+        break;
+      }
     }
   }
-  require(longest.replacement.size() <= kLongestReplacement,
-          "[encode] a rule of the normalizer writes ", longest.replacement.size(),
+  require(found.replacement.size() <= kLongestReplacement,
+          "[encode] a rule of the normalizer writes ", found.replacement.size(),
           " bytes, expected at most ", kLongestReplacement);
-  return longest;
+  return found;
 }
 
 }  // namespace headlight

@@ -22,9 +22,12 @@ class Charsmap {
     std::string_view replacement = {};
   };
   // Returns the longest rule for the start of a text.
-  Rule longest_rule(std::string_view text) const;
+  Rule longest_rule(std::string_view text) const { return rule(text, true); }
+  Rule shortest_rule(std::string_view text) const { return rule(text, false); }
 
  private:
+  Rule rule(std::string_view text, bool is_longest) const;
+
   std::vector<std::uint32_t> units_;
   std::string replacements_;  // ends with a zero byte
 };

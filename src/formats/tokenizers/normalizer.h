@@ -1,11 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "formats/tokenizers/bert_characters.h"
+#include "formats/tokenizers/charsmap.h"
+#include "formats/tokenizers/regex/regex.h"
 #include "formats/tokenizers/sentencepiece_normalizer.h"
 #include "text/placed_text.h"
 
@@ -13,10 +16,14 @@ namespace headlight {
 
 // One rewriting step, applied to plain text before it is cut into pieces.
 struct NormalizerStep {
-  enum class Kind { nfc, prepend, replace, bert, sentencepiece };
+  enum class Kind { nfc, prepend, replace, strip, charsmap, bert, sentencepiece };
   Kind kind = Kind::nfc;
-  std::string from = {};  // replace: the text to find; not empty
-  std::string to = {};    // replace and prepend: the new text
+  std::string from = {};            // replace: the text to find; not empty, unless there is a regex
+  std::string to = {};              // replace and prepend: the new text
+  std::optional<Regex> regex = {};  // replace: its matches; charsmap: characters with their marks
+  bool left = false;                // strip: white space at the start of a text
+  bool right = false;               // strip: at its end
+  Charsmap rules = {};
   BertNormalizerSteps bert = {};
   std::shared_ptr<const SentencePieceNormalizer> sentencepiece = {};
 };

@@ -262,9 +262,6 @@ class PipelineReader {
   }
 
   void read_unigram() {
-    require(sentencepiece_.has_value(), at("model.type"),
-            ": Unigram is supported only with the steps of a tokenizer.model of SentencePiece; if "
-            "the folder has that file, remove tokenizer.json");
     read_fallback(false);
     const Json& vocab = model_["vocab"];
     require(vocab.is_array(), at("model.vocab"), ": expected an array");
@@ -275,20 +272,23 @@ class PipelineReader {
     std::vector<Unigram::Piece> pieces;
     for (std::size_t id = 0; id < vocab.size(); ++id) {
       const std::string& text = parts_.names[id];
-      if (!parts_.special[id] && !sentencepiece_->unused.contains(text) &&
-          !(has_bytes && is_byte_token(text))) {
-        pieces.push_back({text, static_cast<std::int32_t>(id),
-                          static_cast<float>(vocab[id][1].number()),
-                          sentencepiece_->user_defined.contains(text)});
+      if (!sentencepiece_ || (!parts_.special[id] && !sentencepiece_->unused.contains(text) &&
+                              !(has_bytes && is_byte_token(text)))) {
+        pieces.push_back({text, static_cast<std::int32_t>(id), vocab[id][1].number(),
+                          sentencepiece_ && sentencepiece_->user_defined.contains(text)});
         merges_cross_marks_ = merges_cross_marks_ || crosses_mark(text);
       }
     }
     parts_.mark = merges_cross_marks_ ? "" : kMark;
     parts_.piece_model =
-        std::make_unique<Unigram>(pieces, Unigram::Fallback{.unknown = parts_.model.unknown,
-                                                            .bytes = parts_.model.byte_ids,
-                                                            .has_bytes = has_bytes});
-    place_user_defined(true);
+        std::make_unique<Unigram>(pieces,
+                                  Unigram::Fallback{.unknown = parts_.model.unknown,
+                                                    .bytes = parts_.model.byte_ids,
+                                                    .has_bytes = has_bytes},
+                                  !sentencepiece_);
+    if (sentencepiece_) {
+      place_user_defined(true);
+    }
   }
 
   void read_merges(const Json& merges) {

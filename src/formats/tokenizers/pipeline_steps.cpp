@@ -17,6 +17,12 @@ namespace {
 constexpr std::size_t kMostSteps = 16;
 constexpr const char* kOwnSteps = "sentencepiece";
 constexpr const char* kCharsmap = "precompiled_charsmap";
+// Characters with their marks: grapheme clusters, as far as they matter in less than 6 bytes.
+constexpr std::string_view kCharacters =
+    R"(\r\n|[^\p{Cc}\p{Cf}\p{M}\p{Zl}\p{Zp}][\p{M}\x{200C}\x{200D}]*|[\s\S])";
+constexpr std::string_view kWordRuns = R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+|)"
+                                       R"([^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
+constexpr std::string_view kPunctuationMark = R"([\p{P}$+<=>^`|~])";
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -60,9 +66,15 @@ std::string short_text(const Json& step, std::string_view key, const std::string
   fail(where, ": type ", quoted_text(type), " is not supported");
 }
 
-// Reads a step whose pattern is {"String": TEXT}.
-NormalizerStep read_replace(const Json& step, const std::string& where) {
+// Reads a step whose pattern is {"String": TEXT} or, if `takes_regex`, {"Regex": EXPRESSION}.
+NormalizerStep read_replace(const Json& step, const std::string& where, bool takes_regex = false) {
   const Json& pattern = json_member(step, "pattern", where);
+  if (takes_regex && pattern.is_object() && pattern.contains("Regex")) {
+    const std::string key = where + ".pattern";
+    return {.kind = NormalizerStep::Kind::replace,
+            .to = short_text(step, "content", where),
+            .regex = Regex(json_string(pattern, "Regex", key), key)};
+  }
   require(pattern.is_object() && pattern.contains("String"), where,
           ".pattern: expected a String, got ", quoted_text(pattern.dump()));
   NormalizerStep result{NormalizerStep::Kind::replace,
@@ -70,6 +82,14 @@ NormalizerStep read_replace(const Json& step, const std::string& where) {
                         short_text(step, "content", where)};
   require(!result.from.empty(), where, ".pattern: expected a text that is not empty");
   return result;
+}
+
+// Reads the rules of a step Precompiled.
+Charsmap read_charsmap(const Json& step, const std::string& where) {
+  const std::string key = concat_text(where, ".", kCharsmap);
+  const auto bytes = bytes_of_base64(json_string(step, kCharsmap, where));
+  require(bytes.has_value(), key, ": expected base64");
+  return Charsmap(*bytes, key);
 }
 
 NormalizerStep read_normalizer_step(const Json& step, const std::string& where) {
@@ -95,7 +115,17 @@ NormalizerStep read_normalizer_step(const Json& step, const std::string& where) 
     return {NormalizerStep::Kind::prepend, "", short_text(step, "prepend", where)};
   }
   if (type == "Replace") {
-    return read_replace(step, where);
+    return read_replace(step, where, true);
+  }
+  if (type == "Strip") {
+    return {.kind = NormalizerStep::Kind::strip,
+            .left = flag(step, "strip_left", true, where),
+            .right = flag(step, "strip_right", true, where)};
+  }
+  if (type == "Precompiled") {
+    return {.kind = NormalizerStep::Kind::charsmap,
+            .regex = Regex(kCharacters, where),
+            .rules = read_charsmap(step, where)};
   }
   fail_step(where, type);
 }
@@ -160,8 +190,18 @@ void read_pre_tokenizer_step(const Json& step, const std::string& where,
   } else if (type == "Digits") {
     result.steps.push_back({.kind = PreTokenizerStep::Kind::digits,
                             .individual = flag(step, "individual_digits", false, where)});
-  } else if (type == "BertPreTokenizer") {
-    result.steps.push_back({.kind = PreTokenizerStep::Kind::bert});
+  } else if (type == "BertPreTokenizer" || type == "WhitespaceSplit") {
+    result.steps.push_back(
+        {.kind = PreTokenizerStep::Kind::bert, .individual = type == "BertPreTokenizer"});
+  } else if (type == "Whitespace") {
+    result.steps.push_back({.pattern = pattern_of(std::string(kWordRuns), where),
+                            .behavior = SplitBehavior::removed,
+                            .invert = true});
+  } else if (type == "Punctuation") {
+    const std::string behavior =
+        step.contains("behavior") ? json_string(step, "behavior", where) : "Isolated";
+    result.steps.push_back({.pattern = pattern_of(std::string(kPunctuationMark), where),
+                            .behavior = parse_name<SplitBehavior>(where + ".behavior", behavior)});
   } else if (type == "Metaspace") {
     result.steps.push_back(read_metaspace(step, where));
   } else {
@@ -245,8 +285,7 @@ TextEnds read_template(const Json& step, const std::string& where) {
   };
   const std::size_t count = single.is_array() ? single.size() : 0;
   const std::size_t text = count > 1 && !is_text(single[0]) ? 1 : 0;
-  const bool known =
-      count >= 1 && count <= text + 2 && is_text(single[text]) && (text == 1 || count == 1);
+  const bool known = count >= 1 && count <= text + 2 && is_text(single[text]);
   require(known, where,
           ".single: expected the text, optionally after one special token and before ",
           "another, got ", quoted_text(single.dump()));
@@ -261,8 +300,8 @@ TextEnds read_template(const Json& step, const std::string& where) {
   if (text == 1) {
     ends.first = end_at(0);
   }
-  if (count == 3) {
-    ends.last = end_at(2);
+  if (count == text + 2) {
+    ends.last = end_at(text + 1);
   }
   return ends;
 }
@@ -293,13 +332,10 @@ std::set<std::string, std::less<>> texts_in(const Json& object, std::string_view
 }
 
 // Returns the rules of the step Precompiled; none without it.
-Charsmap read_charsmap(const Json& normalizer, const std::string& where) {
+Charsmap charsmap_in(const Json& normalizer, const std::string& where) {
   for (const Json* step : steps_of(normalizer, "normalizers", where)) {
     if (is_step(*step, "Precompiled")) {
-      const std::string key = concat_text(where, ".", kCharsmap);
-      const auto bytes = bytes_of_base64(json_string(*step, kCharsmap, where));
-      require(bytes.has_value(), key, ": expected base64");
-      return Charsmap(*bytes, key);
+      return read_charsmap(*step, where);
     }
   }
   return {};
@@ -327,7 +363,7 @@ std::optional<SentencePieceSteps> read_sentencepiece(const Json& normalizer,
   result.user_defined = texts_in(own, "user_defined", key);
   result.unused = texts_in(own, "unused", key);
   SentencePieceNormalizer::Options options{
-      .rules = read_charsmap(normalizer, where),
+      .rules = charsmap_in(normalizer, where),
       .kept = {result.user_defined.begin(), result.user_defined.end()},
       .prefix = flag(own, "prefix", true, key),
       .single_blanks = flag(own, "single_blanks", true, key)};
@@ -418,7 +454,7 @@ TextEnds read_text_ends(const Json& json, const std::string& where) {
     if (!is_template && type != "BertProcessing" && type != "RobertaProcessing") {
       fail_step(where, type);
     }
-    require(!ends.first, where, ": expected one template with a special token");
+    require(!ends.first && !ends.last, where, ": expected one template with a special token");
     ends = is_template ? read_template(*step, where) : read_bert_processing(*step, where);
   }
   return ends;

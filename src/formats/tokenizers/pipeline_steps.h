@@ -66,7 +66,8 @@ struct TextEnd {
   Json ids;
 };
 
-// The special tokens that begin and end texts; `last` only with `first`.
+// The special tokens that begin and end texts. Without `first`, `last` does not end prompts, which
+// a model continues.
 struct TextEnds {
   std::optional<TextEnd> first = {};
   std::optional<TextEnd> last = {};

@@ -103,8 +103,8 @@ std::vector<TextSpan> digits_of(std::string_view text) {
   return spans;
 }
 
-// Words and single punctuation characters.
-std::vector<TextSpan> bert_words(std::string_view text) {
+// Returns the words and, if they are `individual`, punctuation marks one by one.
+std::vector<TextSpan> bert_words(std::string_view text, bool individual) {
   std::vector<TextSpan> spans;
   bool in_word = false;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -112,8 +112,8 @@ std::vector<TextSpan> bert_words(std::string_view text) {
     const std::size_t end = begin + static_cast<std::size_t>(character.length);
     const bool is_space =
         character.valid && is_among(bert_characters().space, character.code_point);
-    const bool is_mark =
-        character.valid && is_among(bert_characters().punctuation, character.code_point);
+    const bool is_mark = individual && character.valid &&
+                         is_among(bert_characters().punctuation, character.code_point);
     if (in_word && !is_space && !is_mark) {
       spans.back().end = end;
     } else if (!is_space) {
@@ -196,7 +196,7 @@ void add_pieces(const PreTokenizerStep& step, const TextPiece& piece, PieceStora
       add_metaspace(step, piece, storage, pieces);
       break;
     case PreTokenizerStep::Kind::bert:
-      add_spans(piece, bert_words(text), pieces);
+      add_spans(piece, bert_words(text, step.individual), pieces);
       break;
   }
 }

@@ -53,13 +53,13 @@ struct PreTokenizerStep {
     digits,     // separates numbers from other text
     prefix,     // adds a blank before text that begins with none
     metaspace,  // replaces blanks by a mark
-    bert,       // cuts at blanks, which are dropped, and around punctuation
+    bert,       // cuts at white space, which is dropped
   };
   Kind kind = Kind::split;
   SplitPattern pattern = {};
   SplitBehavior behavior = SplitBehavior::isolated;
   bool invert = false;      // the text between matches counts as the matches
-  bool individual = false;  // digits: each digit is a piece
+  bool individual = false;  // digits: each digit is a piece; bert: each punctuation mark
   std::string mark = {};    // metaspace
   PrependScheme scheme = PrependScheme::always;
   bool cuts = true;  // metaspace: cuts before each mark

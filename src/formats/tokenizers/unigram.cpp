@@ -6,7 +6,7 @@
 namespace headlight {
 namespace {
 
-constexpr float kUnknownPenalty = 10;
+constexpr double kUnknownPenalty = 10;
 
 // Returns the length of the first character by its first byte, as SentencePiece does.
 std::size_t character_bytes(std::string_view text) {
@@ -17,41 +17,45 @@ std::size_t character_bytes(std::string_view text) {
 
 }  // namespace
 
-Unigram::Unigram(const std::vector<Piece>& pieces, const Fallback& fallback) : fallback_(fallback) {
-  float lowest = std::numeric_limits<float>::max();
-  float highest = std::numeric_limits<float>::min();
+Unigram::Unigram(const std::vector<Piece>& pieces, const Fallback& fallback, bool is_exact)
+    : fallback_(fallback), is_exact_(is_exact) {
+  double lowest = std::numeric_limits<double>::max();
+  double highest = std::numeric_limits<float>::min();
   for (const Piece& piece : pieces) {
-    lowest = piece.user_defined ? lowest : std::min(lowest, piece.score);
-    highest = piece.user_defined ? highest : std::max(highest, piece.score);
+    lowest = piece.user_defined ? lowest : std::min(lowest, rounded(piece.score));
+    highest = piece.user_defined ? highest : std::max(highest, rounded(piece.score));
   }
-  unknown_score_ = lowest - kUnknownPenalty;
+  unknown_score_ = rounded(lowest - kUnknownPenalty);
   for (const Piece& piece : pieces) {
     const auto place = static_cast<std::size_t>(piece.id);
     scores_.resize(std::max(scores_.size(), place + 1));
-    const float bonus = static_cast<float>(piece.text.size()) * highest;
-    scores_[place] =
-        piece.user_defined ? static_cast<double>(bonus) - 0.1 : static_cast<double>(piece.score);
+    const double bonus = rounded(static_cast<double>(piece.text.size()) * highest);
+    scores_[place] = piece.user_defined ? bonus - 0.1 : rounded(piece.score);
     trie_.add(piece.text, piece.id);
   }
+}
+
+double Unigram::rounded(double score) const {
+  return is_exact_ ? score : static_cast<double>(static_cast<float>(score));
 }
 
 void Unigram::extend(std::string_view text, std::size_t begin, std::vector<Step>& best) const {
   const std::string_view rest = text.substr(begin);
   const std::size_t character = character_bytes(rest);
-  const float before = best[begin].score;
+  const double before = best[begin].score;
   const auto offer = [&](std::size_t bytes, std::int32_t id, double score) {
     Step& step = best[begin + bytes];
-    if (step.begin < 0 || score > static_cast<double>(step.score)) {
-      step = {id, static_cast<float>(score), static_cast<std::int64_t>(begin)};
+    if (step.begin < 0 || score > step.score) {
+      step = {id, rounded(score), static_cast<std::int64_t>(begin)};
     }
   };
   bool known = false;
   trie_.for_each_start(rest, [&](std::size_t bytes, std::int32_t id) {
-    offer(bytes, id, scores_[static_cast<std::size_t>(id)] + static_cast<double>(before));
+    offer(bytes, id, scores_[static_cast<std::size_t>(id)] + before);
     known = known || bytes == character;
   });
   if (!known) {
-    offer(character, -1, static_cast<double>(unknown_score_ + before));
+    offer(character, -1, rounded(unknown_score_ + before));
   }
 }
 

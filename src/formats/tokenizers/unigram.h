@@ -12,14 +12,14 @@
 namespace headlight {
 
 // The unigram model of SentencePiece: of all ways to cut a text into tokens, the one with the
-// highest sum of scores (Kudo, arXiv 1804.10959). Sums have SentencePiece's order and precision, so
-// that ids agree even for nearly equal ways.
+// highest sum of scores (Kudo, arXiv 1804.10959). Sums have SentencePiece's order and precision, or
+// those of Hugging Face `tokenizers`, so that ids agree even for nearly equal ways.
 class Unigram final : public PieceModel {
  public:
   struct Piece {
     std::string_view text;  // not empty
     std::int32_t id = 0;
-    float score = 0;
+    double score = 0;
     bool user_defined = false;  // preferred to all others
   };
   // Ids of a character without a token: its bytes, or else `unknown`, once for adjacent ones.
@@ -29,7 +29,8 @@ class Unigram final : public PieceModel {
     bool has_bytes = false;
   };
 
-  Unigram(const std::vector<Piece>& pieces, const Fallback& fallback);
+  // `is_exact`: sums scores in float64, as Hugging Face `tokenizers` does.
+  Unigram(const std::vector<Piece>& pieces, const Fallback& fallback, bool is_exact = false);
 
   std::string_view kind() const override { return "unigram"; }
   void encode(std::string_view piece, std::vector<std::int32_t>& ids) const override;
@@ -38,16 +39,18 @@ class Unigram final : public PieceModel {
   // The last token of the best way to cut the text before a position.
   struct Step {
     std::int32_t id = -1;
-    float score = 0;          // of the whole way
+    double score = 0;         // of the whole way
     std::int64_t begin = -1;  // -1: no way yet
   };
 
+  double rounded(double score) const;
   void extend(std::string_view text, std::size_t begin, std::vector<Step>& best) const;
 
   PieceTrie trie_;              // values: ids
   std::vector<double> scores_;  // by id
-  float unknown_score_ = 0;
+  double unknown_score_ = 0;
   Fallback fallback_;
+  bool is_exact_;
 };
 
 }  // namespace headlight

@@ -108,12 +108,15 @@ class MessageReader {
   bool is_learned(const std::string& role) const {
     bool learned = true;
     for (const JsonMember& member : message_.members()) {
-      if (member_part(member.key) != MemberPart::learned || member.value.is_null()) {
+      const bool is_hidden = member_part(member.key) == MemberPart::hidden;
+      if ((member_part(member.key) != MemberPart::learned && !is_hidden) ||
+          member.value.is_null()) {
         continue;
       }
-      const bool is_yes = says_yes(member.value);
-      require(is_yes || says_no(member.value), where_, ": ", quoted_text(member.key),
-              ": expected 0 or 1, or true or false, got ", member.value.dump().substr(0, 40));
+      const bool is_yes = is_hidden ? says_no(member.value) : says_yes(member.value);
+      require(is_yes || says_no(member.value) || says_yes(member.value), where_, ": ",
+              quoted_text(member.key), ": expected 0 or 1, or true or false, got ",
+              member.value.dump().substr(0, 40));
       require(!is_yes || role == "assistant", where_, ": ", quoted_text(member.key), ": ",
               member.value.dump(), " of a message with the role ", quoted_text(role),
               ": only answers of the assistant can be learned");

@@ -80,6 +80,9 @@ constexpr auto kMessageKeys = std::to_array<MessageKey>({
     {"weight", MemberPart::learned},
     {"train", MemberPart::learned},
     {"training", MemberPart::learned},
+    {"trainable", MemberPart::learned},
+    {"loss", MemberPart::learned},   // of ms-swift
+    {"masked", MemberPart::hidden},  // of torchtune
     {"train_detail", MemberPart::refused,
      "chooses parts of an answer, which is not supported; use \"train\" for whole answers"},
     {"training_detail", MemberPart::refused,

@@ -75,7 +75,7 @@ class RecordKeys {
 void refuse_other_formats(const Json& record, const std::string& where);
 
 // How the members of a message are used. All others are for the chat template.
-enum class MemberPart { role, content, learned, refused, other };
+enum class MemberPart { role, content, learned, hidden, refused, other };
 MemberPart member_part(std::string_view key);
 // Throws Error for a member that cannot be obeyed.
 void refuse_member(const JsonMember& member, const std::string& where);

@@ -132,50 +132,56 @@ Index read_length(Fields& fields, const std::string& name, Index otherwise, Inde
   return length == -1 ? kMany : length;
 }
 
-// Returns the special tokens for filling in the middle: before the prefix, the suffix and the text
-// between. Throws Error about "suffix" for a model without them.
-std::array<std::int32_t, 3> middle_tokens(const Tokenizer& tokenizer) {
-  constexpr std::array<std::array<std::string_view, 3>, 3> kNames{
-      {{"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},  // Qwen 2.5
-       {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},        // StarCoder 2, SmolLM 2
-       {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"}}};      // SantaCoder
-  for (const auto& names : kNames) {
-    const auto prefix = tokenizer.special_id(names[0]);
-    const auto suffix = tokenizer.special_id(names[1]);
-    const auto middle = tokenizer.special_id(names[2]);
-    if (prefix && suffix && middle) {
-      return {*prefix, *suffix, *middle};
+using MiddleNames = std::array<std::string_view, 3>;
+
+// Returns the names of the special tokens for filling in the middle: before the prefix, the suffix
+// and the text between. Throws Error about "suffix" for a model without them.
+MiddleNames middle_names(const Tokenizer& tokenizer) {
+  constexpr MiddleNames kNames[] = {
+      {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},     // Qwen 2.5, Granite 4
+      {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},           // StarCoder 2, Granite 3
+      {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},           // SantaCoder
+      {"<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"},     // DeepSeek
+      {"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"},  // GLM 4
+      {"<|prefix|>", "<|suffix|>", "<|middle|>"}};                // Falcon-H1 Coder
+  for (const MiddleNames& names : kNames) {
+    if (std::ranges::all_of(names,
+                            [&](auto name) { return tokenizer.special_id(name).has_value(); })) {
+      return names;
     }
   }
   fail_value("suffix", "this model has no special tokens for a text between prompt and suffix");
 }
 
-// Makes prompts that the model continues with the text before "suffix". Bavarian et al., arXiv
-// 2207.14255.
-void add_suffix(const CompletionModel& model, CompletionRequest& request) {
-  const std::string suffix = model.texts.fields().text("suffix", "");
-  if (suffix.empty()) {
-    return;
+// Returns a prompt that the model continues with the text before `suffix`. Bavarian et al., arXiv
+// 2207.14255. The special tokens and the texts are encoded as one text, as in transformers.
+std::vector<std::int32_t> middle_prompt(const Json& prompt, const std::string& suffix,
+                                        const CompletionModel& model) {
+  RequestTexts& texts = model.texts;
+  const auto [prefix_name, suffix_name, middle_name] = middle_names(texts.tokenizer());
+  const std::vector<RequestTexts::Part> end{{suffix_name}, {suffix, "suffix"}, {middle_name}};
+  if (prompt.is_string()) {
+    std::vector<RequestTexts::Part> parts{{prefix_name}, {prompt.text(), "prompt"}};
+    parts.insert(parts.end(), end.begin(), end.end());
+    return texts.tokenizer().with_prompt_ends(texts.encode(parts));
   }
-  require_value(!request.echo, "suffix", "expected no echo beside it");
-  const Tokenizer& tokenizer = model.texts.tokenizer();
-  const auto [before_prefix, before_suffix, before_middle] = middle_tokens(tokenizer);
-  const std::vector<std::int32_t> ids = model.texts.encode(suffix, "suffix");
-  for (std::vector<std::int32_t>& prompt : request.prompts) {
-    const bool has_begin =
-        tokenizer.prepends_begin_token() && prompt.front() == tokenizer.begin_of_text();
-    prompt.insert(prompt.begin() + (has_begin ? 1 : 0), before_prefix);
-    prompt.push_back(before_suffix);
-    prompt.insert(prompt.end(), ids.begin(), ids.end());
-    prompt.push_back(before_middle);
-    check_prompt(prompt, "suffix", model.block_size);
-  }
+  const Tokenizer& tokenizer = texts.tokenizer();
+  std::vector<std::int32_t> ids = token_list(prompt, "prompt", tokenizer.vocab_size());
+  const bool has_begin =
+      tokenizer.prepends_begin_token() && !ids.empty() && ids.front() == tokenizer.begin_of_text();
+  ids.insert(ids.begin() + (has_begin ? 1 : 0), *tokenizer.special_id(prefix_name));
+  const std::vector<std::int32_t> more = texts.encode(end);
+  ids.insert(ids.end(), more.begin(), more.end());
+  return ids;
 }
 
 // `prompt`: a text or a list of token ids.
 void add_prompt(const Json& prompt, const CompletionModel& model, CompletionRequest& request) {
   const Tokenizer& tokenizer = model.texts.tokenizer();
-  std::vector<std::int32_t> ids = prompt.is_string()
+  const std::string suffix = model.texts.fields().text("suffix", "");
+  require_value(suffix.empty() || !request.echo, "suffix", "expected no echo beside it");
+  std::vector<std::int32_t> ids = !suffix.empty() ? middle_prompt(prompt, suffix, model)
+                                  : prompt.is_string()
                                       ? model.texts.encode_prompt(prompt.text(), "prompt")
                                       : token_list(prompt, "prompt", tokenizer.vocab_size());
   if (request.echo) {
@@ -184,7 +190,7 @@ void add_prompt(const Json& prompt, const CompletionModel& model, CompletionRequ
   if (ids.empty()) {
     ids.push_back(tokenizer.begin_of_text());
   }
-  check_prompt(ids, "prompt", model.block_size);
+  check_prompt(ids, suffix.empty() ? "prompt" : "suffix", model.block_size);
   request.prompts.push_back(std::move(ids));
 }
 
@@ -332,7 +338,6 @@ CompletionRequest read_completion(const CompletionModel& model, std::uint64_t fr
   const Index best_of = fields.integer("best_of", request.samples, 1, kMostChoices);
   require_value(best_of == request.samples, "best_of", "expected as many as n, ", request.samples,
                 ", because all are returned, got ", best_of);
-  add_suffix(model, request);
   request.warnings = model.texts.warnings();
   require_value(request.choices() <= kMostChoices, "n", "expected at most ", kMostChoices,
                 " choices of all prompts together, got ", request.choices());

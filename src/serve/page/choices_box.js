@@ -3,7 +3,7 @@ import {byId, element} from '/views/dom.js';
 import {contributionMap} from './contributions.js';
 import {ask} from './server.js';
 import {session} from './session.js';
-import {likelyRow, percent, tokenText} from './tokens.js';
+import {likelyRow, nameAfter, percent, tokenText} from './tokens.js';
 import {say} from './words.js';
 
 const kOthers = 10;
@@ -35,7 +35,7 @@ function showHeads(place, {before, changes}, target) {
 function othersOf(piece, context, place) {
   const others = piece.likely.filter(({id}) => id !== piece.id).slice(0, kOthers);
   const rows = others.map((other) => {
-    const row = likelyRow(other.name, other.probability, false);
+    const row = likelyRow(nameAfter(context.names, other.name), other.probability, false);
     const point = () => showHeads(place, context, other.id);
     row.addEventListener('click', () => context.choose(other));
     row.addEventListener('pointerenter', point);
@@ -77,8 +77,9 @@ export function hideChoices() {
   hiding = setTimeout(closeChoices, 150);
 }
 
-// `piece`: {id, name, probability, likely}. `context`: {before: ids of the preceding tokens,
-// changes: model changes of the generation, choose(other): continues from another token}.
+// `piece`: {id, name, probability, likely}. `context`: {before, names: ids and names of the preceding
+// tokens, text: of the piece or its whole character, changes: model changes of the generation,
+// choose(other): continues from another token}.
 export function showChoices(node, piece, context) {
   clearTimeout(hiding);
   if (opened === node) {
@@ -86,7 +87,7 @@ export function showChoices(node, piece, context) {
   }
   opened = node;
   const box = byId('choices');
-  const title = element('p', {className: 'chosen'}, tokenText(piece.name), ' ',
+  const title = element('p', {className: 'chosen'}, tokenText(context.text), ' ',
     element('b', {textContent: piece.probability === null ? '' : percent(piece.probability)}));
   if (piece.probability === null) {
     box.replaceChildren(title, element('p', {className: 'muted', textContent: say('first_token')}));

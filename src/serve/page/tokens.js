@@ -64,6 +64,12 @@ export function shownTexts(tokens) {
   return texts;
 }
 
+// Returns the name of a token after others: the character that it completes, if it does.
+export function nameAfter(names, name) {
+  const {text} = wholeTokens([...names, name]).at(-1);
+  return text.includes('\uFFFD') ? name : text;
+}
+
 // True if a token begins or ends within a character.
 export const isCut = (name) => new TextDecoder().decode(bytesOf(name)).includes('\uFFFD');
 

@@ -6,7 +6,7 @@ import {listenToArrows} from './reach.js';
 import {ask, follow} from './server.js';
 import {listen, session} from './session.js';
 import {refusesNumbers} from './settings.js';
-import {isSpecial, percent, readTokens, shownTexts, shownToken} from './tokens.js';
+import {isSpecial, percent, readTokens, shownTexts, shownToken, wholeTokens} from './tokens.js';
 import {say} from './words.js';
 
 const kLikely = 11;  // ten alternatives and the token itself
@@ -160,8 +160,10 @@ const tokenUnder = (event) => {
 
 function openToken(i) {
   nodes.forEach((node, place) => { node.tabIndex = place === i ? 0 : -1; });
-  showChoices(nodes[i], tokens[i], {before: tokens.slice(0, i).map(({id}) => id), changes: written,
-                                    choose: (other) => goOnFrom(i, other)});
+  const names = tokens.map(({name}) => name);
+  const {text} = wholeTokens(names).find(({last}) => i <= last);
+  showChoices(nodes[i], tokens[i], {before: tokens.slice(0, i).map(({id}) => id), names: names.slice(0, i), text,
+                                    changes: written, choose: (other) => goOnFrom(i, other)});
 }
 
 function listenToTokens() {

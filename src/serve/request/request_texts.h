@@ -36,6 +36,28 @@ class RequestTexts {
     fields_.budget().check();
     return ids;
   }
+  // A part of a text: the name of a special token, or a text of the member `about`.
+  struct Part {
+    std::string_view text;
+    std::string about = {};  // "": a name
+  };
+  // Returns the ids of parts as those of one text.
+  std::vector<std::int32_t> encode(const std::vector<Part>& parts) {
+    std::string whole;
+    std::vector<ByteRange> plain;
+    for (const Part& part : parts) {
+      whole += part.text;
+      if (!part.about.empty() && !reads_special()) {
+        warn(part.text, part.about);
+        plain.push_back({whole.size() - part.text.size(), whole.size()});
+      }
+    }
+    fields_.budget().check();
+    std::vector<std::int32_t> ids =
+        tokenizer_.encode_bytes(whole, {.read_special = true, .plain = plain});
+    fields_.budget().check();
+    return ids;
+  }
   std::vector<std::int32_t> encode_prompt(std::string_view text, const std::string& about) {
     return tokenizer_.with_prompt_ends(encode(text, about));
   }

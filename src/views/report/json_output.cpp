@@ -1,5 +1,6 @@
 #include "views/report/json_output.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -40,6 +41,26 @@ std::string shown_token(std::int32_t id, const Tokenizer& tokenizer) {
 std::vector<std::string> shown_tokens(std::span<const std::int32_t> ids,
                                       const Tokenizer& tokenizer) {
   return transformed(ids, [&](std::int32_t id) { return shown_token(id, tokenizer); });
+}
+
+std::vector<TokenCell> character_cells(std::span<const std::int32_t> ids,
+                                       const Tokenizer& tokenizer) {
+  const auto is_unknown = [&](std::int32_t id) { return id >= tokenizer.vocab_size(); };
+  if (std::ranges::none_of(ids, is_unknown)) {
+    return token_cells(tokenizer, ids, TextUnit::character);
+  }
+  std::vector<TokenCell> cells;
+  for (Index i = 0; i < std::ssize(ids); ++i) {
+    cells.push_back({.begin = i, .end = i + 1});
+  }
+  return cells;
+}
+
+std::string shown_cell(const TokenCell& cell, std::span<const std::int32_t> ids,
+                       const Tokenizer& tokenizer) {
+  return cell.end - cell.begin == 1
+             ? shown_token(ids[static_cast<std::size_t>(cell.begin)], tokenizer)
+             : display_label(cell.label);
 }
 
 std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer) {

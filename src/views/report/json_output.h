@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "headlight/heads/token_cells.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/text/tokenizer.h"
 #include "heads/head_json.h"
@@ -29,6 +30,12 @@ std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer);
 std::string shown_token(std::int32_t id, const Tokenizer& tokenizer);
 std::vector<std::string> shown_tokens(std::span<const std::int32_t> ids,
                                       const Tokenizer& tokenizer);
+// Returns the cells of the characters of a text; ids that the tokenizer lacks have one each.
+std::vector<TokenCell> character_cells(std::span<const std::int32_t> ids,
+                                       const Tokenizer& tokenizer);
+// Returns the label of a cell of these ids.
+std::string shown_cell(const TokenCell& cell, std::span<const std::int32_t> ids,
+                       const Tokenizer& tokenizer);
 std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer);
 
 // Returns {"id": ..., "token": label_of_id}.

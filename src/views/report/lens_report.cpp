@@ -7,7 +7,6 @@
 #include "base/display_text.h"
 #include "base/transformed.h"
 #include "headlight/base/terminal_width.h"
-#include "headlight/heads/token_cells.h"
 #include "headlight/views/plot/line_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -181,29 +180,15 @@ struct WholeLens {
   std::vector<std::string> targets;  // of the characters that the targets begin; "": unknown
 };
 
-// Returns the cells of the characters; ids that the tokenizer lacks have one each.
-std::vector<TokenCell> lens_cells(const LensResult& result, const Tokenizer& tokenizer) {
-  const auto is_unknown = [&](std::int32_t id) { return id >= tokenizer.vocab_size(); };
-  if (std::ranges::none_of(result.tokens, is_unknown)) {
-    return token_cells(tokenizer, result.tokens, TextUnit::character);
-  }
-  std::vector<TokenCell> cells;
-  for (Index i = 0; i < std::ssize(result.tokens); ++i) {
-    cells.push_back({.begin = i, .end = i + 1});
-  }
-  return cells;
-}
-
 WholeLens whole_lens(const LensResult& result, const Tokenizer& tokenizer) {
   WholeLens whole;
   for (const LensRow& row : result.rows) {
     whole.result.rows.push_back({row.place, {}});
   }
-  for (const TokenCell& cell : lens_cells(result, tokenizer)) {
+  for (const TokenCell& cell : character_cells(result.tokens, tokenizer)) {
     const auto [first, last] =
         std::pair(static_cast<std::size_t>(cell.begin), static_cast<std::size_t>(cell.end - 1));
-    whole.labels.push_back(cell.end - cell.begin == 1 ? shown_token(result.tokens[last], tokenizer)
-                                                      : display_label(cell.label));
+    whole.labels.push_back(shown_cell(cell, result.tokens, tokenizer));
     if (first > 0 && result.targets[first - 1] == result.tokens[first]) {
       whole.targets.back() = whole.labels.back();
     }

@@ -77,8 +77,14 @@ ResultGrid patch_measure_grid(const PatchGridReport& report, const PatchLayout& 
 }  // namespace
 
 std::string PatchGridReport::token(Index position) const {
+  if (!is_one()) {
+    return "";
+  }
   const auto& text = options.noising ? tasks[0].clean : tasks[0].corrupt;
-  return is_one() ? shown_token(text[static_cast<std::size_t>(position)], tokenizer) : "";
+  const std::vector<TokenCell> cells = character_cells(text, tokenizer);
+  const auto cell =
+      std::ranges::find_if(cells, [&](const auto& one) { return position < one.end; });
+  return shown_cell(*cell, text, tokenizer);
 }
 
 std::string PatchGridReport::place_label(const PatchCell& cell) const {

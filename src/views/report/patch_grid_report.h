@@ -18,7 +18,8 @@ struct PatchGridReport {
   const Tokenizer& tokenizer;
 
   bool is_one() const { return study.pairs.size() == 1; }
-  // Returns the text of the token at a position of the patched text; "" for several pairs.
+  // Returns the text of the token at a position of the patched text, or of the whole character
+  // that it is a part of; "" for several pairs.
   std::string token(Index position) const;
   // Returns the label of the token position or group of tokens that a cell patches; "": all
   // positions.

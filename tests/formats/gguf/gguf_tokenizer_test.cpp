@@ -499,6 +499,16 @@ TEST_CASE("merges that scores cannot express are refused for GGUF") {
         }).starts_with(cannot + "llama.cpp supports only SentencePiece with byte tokens, and "));
 }
 
+TEST_CASE("a Unigram tokenizer is refused for GGUF by name") {
+  const auto tokenizer = parse_tokenizer_json(
+      R"({"added_tokens": [{"id": 0, "content": "</s>", "special": true}], "decoder":
+          {"type": "Metaspace", "replacement": "▁"}, "model": {"type": "Unigram", "unk_id": 0,
+          "vocab": [["</s>", 0], ["a", -1]]}})",
+      "t.json");
+  CHECK(tokenizer->encode("aa") == std::vector<std::int32_t>{1, 1});
+  CHECK_THROWS_WITH(gguf_vocabulary(*tokenizer, 2), contains_text("its model is Unigram"));
+}
+
 TEST_CASE("a GGUF file without a supported tokenizer is refused") {
   CHECK(refusal({}) == "tokenizer.ggml.model: expected gpt2 or llama, got \"\"");
   const GgufMetadata bytes = byte_level("smollm");

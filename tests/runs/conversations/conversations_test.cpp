@@ -175,7 +175,8 @@ TEST_CASE("system texts and earlier turns of a record belong to its conversation
 
 TEST_CASE("answers that a record excludes are not learned", "[conversations]") {
   const std::string no =
-      GENERATE(R"("weight": 0)", R"("weight": 0.0)", R"("train": false)", R"("training": false)");
+      GENERATE(R"("weight": 0)", R"("weight": 0.0)", R"("train": false)", R"("training": false)",
+               R"("loss": false)", R"("trainable": 0)", R"("masked": true)");
   const auto turns = [](const std::string& first, const std::string& second) {
     return R"({"messages": [{"role": "user", "content": "a", "weight": 0},)"
            R"( {"role": "assistant", "content": "b", )" +

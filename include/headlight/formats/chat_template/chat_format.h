@@ -95,8 +95,10 @@ class ChatFormat {
   const Form& form(bool has_tools) const { return has_tools && tool_use_ ? *tool_use_ : main_; }
   void check(const std::vector<ChatMessage>& messages, bool has_tools) const;
   std::vector<ByteRange> learned_spans(const Chat& chat, Learn learn) const;
-  ByteRange answer_span(const Chat& chat, std::size_t i) const;
-  std::size_t answer_begin(const Chat& chat, std::size_t i, std::string_view kept) const;
+  std::string prompt_of(const Chat& chat, std::size_t i) const;
+  ByteRange answer_span(const Chat& chat, std::size_t i, const std::string& prompt) const;
+  std::size_t answer_begin(const Chat& chat, std::size_t i, std::string_view kept,
+                           const std::string& prompt) const;
   std::size_t answer_end(const Chat& chat, std::size_t i, std::string_view kept,
                          std::size_t begin) const;
   std::size_t ending_length(std::string_view text, std::string_view ending) const;

@@ -13,15 +13,15 @@ constexpr Index kStartsFull = 5;
 
 void declare_induction(Options& options) {
   declare_training(options);
-  options.value("model", "Inspect this model instead of training one");
+  options.value("model", "Inspect this model instead of training one").base();
   options.paths({"model"});
 }
 
 void run_induction(const Settings& settings, Report& report) {
   const bool is_given = !settings.model.empty();
   const Index updates = settings.updates(kUpdates, kUpdatesFull);
-  const Subject subject =
-      is_given ? read_subject(settings.model) : train_subject(updates, settings.seed);
+  const Subject subject = is_given ? read_subject(settings.model, settings.options)
+                                   : train_subject(updates, settings.seed);
   std::vector<StartFinding> starts{{settings.seed, measure(subject, settings.full, settings.seed)}};
   const Index count = is_given ? 1 : settings.full ? kStartsFull : kStarts;
   for (std::uint64_t seed = settings.seed + 1; std::ssize(starts) < count; ++seed) {

@@ -112,8 +112,8 @@ void train(const TrainConfig& config, const TokenDataset& text, Subject& subject
 
 }  // namespace
 
-Subject read_subject(const std::string& path) {
-  LoadedModel loaded = load_model_with_warnings(path);
+Subject read_subject(const std::string& path, const Options& options) {
+  LoadedModel loaded = load_model_with_warnings(path, {.base = base_option(options, path)});
   return {.model = std::move(loaded.model), .tokenizer = std::move(loaded.tokenizer)};
 }
 

@@ -22,8 +22,8 @@ struct Subject {
   std::vector<double> second_copy = {};
 };
 
-// Loads the model of a directory or file, as load_model() does.
-Subject read_subject(const std::string& path);
+// Loads the model of a directory or file, as load_model() does, with --base.
+Subject read_subject(const std::string& path, const Options& options);
 
 // Trains a model of the size of configs/induction.toml, without reading files. Half of the
 // sequences repeat random tokens. The others are letters that depend on the two letters before, so

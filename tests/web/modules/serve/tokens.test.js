@@ -1,4 +1,4 @@
-import {isCut, isSpecial, percent, readTokens, shownTexts, shownToken, wholeTokens} from '../../../../src/serve/page/tokens.js';
+import {isCut, isSpecial, nameAfter, percent, readTokens, shownTexts, shownToken, wholeTokens} from '../../../../src/serve/page/tokens.js';
 import {equal, near, test} from '../harness.js';
 
 const named = (...names) => names.map((name) => ({name}));
@@ -22,6 +22,12 @@ test('tokens that cut a character are shown as one', () => {
 test('parts of characters in the names of tokens are joined', () => {
   equal(wholeTokens(['\uc5b4', '<0xEB><0x8A>', '<0x90>', ' <0xEC><0x9E>', '<0x83>']).map(({text}) => text),
         ['\uc5b4', '\ub290', ' \uc783']);
+});
+
+test('an alternative is shown as the character that it completes', () => {
+  equal(nameAfter(['a', '<0xEB><0x8A>'], '<0x90>'), '\ub290');
+  equal(nameAfter(['a', '<0xEB><0x8A>'], ' b'), ' b', 'completes none:');
+  equal(nameAfter(['\ub290'], '<0xEB>'), '<0xEB>', 'begins one:');
 });
 
 test('a token that begins or ends within a character is cut', () => {
