@@ -267,8 +267,7 @@ TEST_CASE("a byte vocabulary may have another order, more tokens or fewer bytes"
 TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the key") {
   const json characters = char_file();
   const json bytes = byte_file();
-  CHECK_THAT(refusal(characters, "/model/type", "Unigram"),
-             contains_text("t.json: model") && contains_text("unk_id"));
+  CHECK(refusal(characters, "/model/type", "Unigram") == "t.json: model.vocab: expected an array");
   CHECK(refusal(characters, "/normalizer", {{"type", "Nmt"}}) ==
         "t.json: normalizer: type \"Nmt\" is not supported");
   CHECK(refusal(characters, "/model/fuse_unk", true) == "t.json: model.fuse_unk: expected false");
@@ -281,8 +280,8 @@ TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the
         "t.json: decoder: expected type \"Fuse\", got \"WordPiece\"");
   CHECK(refusal(bytes, "/decoder", {{"type", "Fuse"}}) ==
         "t.json: decoder: expected type \"ByteLevel\", got \"Fuse\"");
-  CHECK(refusal(bytes, "/pre_tokenizer", {{"type", "Whitespace"}}) ==
-        "t.json: pre_tokenizer: type \"Whitespace\" is not supported");
+  CHECK(refusal(bytes, "/pre_tokenizer", {{"type", "UnicodeScripts"}}) ==
+        "t.json: pre_tokenizer: type \"UnicodeScripts\" is not supported");
 }
 
 TEST_CASE("a template of bytes may have an end, but no other ids than its tokens") {
