@@ -7,7 +7,7 @@
 
 #include "base/printable.h"
 #include "base/read_number.h"
-#include "generate/grammar/json_schema.h"
+#include "generate/json_schema/json_schema_grammar.h"
 #include "generate/grammar/program.h"
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
