@@ -26,6 +26,11 @@ step ./tools/test.sh tsan
 step ./tools/fuzz.sh "$seconds"
 step ./tools/parity.sh --all_texts
 step ./tools/check_readme.sh build/release/headlight
+json_schemas() {
+  cmake --build --preset release --target headlight_schema_texts &&
+    ./tools/json_schema.sh build/release/tests/parity/headlight_schema_texts
+}
+step json_schemas
 step ./tools/llama_cpp.sh
 step ./tools/transformer_lens.sh
 step ./tools/test_python.sh

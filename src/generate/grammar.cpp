@@ -2,7 +2,7 @@
 
 #include "generate/grammar/automaton.h"
 #include "generate/grammar/gbnf.h"
-#include "generate/grammar/json_schema.h"
+#include "generate/json_schema/json_schema_grammar.h"
 
 namespace headlight {
 

@@ -1,7 +1,7 @@
 #include "formats/chat_template/tool_parameter.h"
 #include "generate/grammar/gbnf.h"
 #include "generate/grammar/grammar_state.h"
-#include "generate/grammar/json_schema.h"
+#include "generate/json_schema/json_schema_grammar.h"
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
 #include "serve/completions/call_grammar.h"

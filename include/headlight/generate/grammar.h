@@ -30,19 +30,17 @@ class Grammar {
   std::shared_ptr<const GrammarProgram> program_;
 };
 
-// Returns a grammar in GBNF. Its texts are JSON values that satisfy `schema`, a JSON schema as
-// text;
-// {"type": "object"} gives any object. Properties come in the order of the schema, and further ones
-// only if additionalProperties is given. Blanks between values are limited, so that a model cannot
-// repeat them for ever.
+// Returns a grammar in GBNF. Its texts are JSON values that satisfy `schema`, a JSON schema as text;
+// {"type": "object"} gives any object. They are some of the valid values: properties come in the
+// order of the schema, and further ones only if the schema says something about them. Blanks
+// between values are limited, so that a model cannot repeat them for ever. Names of further
+// properties have no escapes that they do not need, and a name may occur twice.
 //
-// Limits: maxLength and maxItems above 10,000 act as 10,000. Whole numbers have at most 18 digits.
-// Names of additional properties have no escapes, and a name may occur twice.
+// Limits: maxLength and maxItems above 10,000 act as 10,000. Numbers have at most 18 digits.
 //
-// Throws Error "json_schema: PLACE: ..." for a keyword that is not supported. Supported are type,
-// properties, required, additionalProperties, items, prefixItems, minItems, maxItems, minLength,
-// maxLength, format (date, time, date-time, uuid), minimum, maximum, exclusiveMinimum and
-// exclusiveMaximum, enum, const, anyOf, oneOf, allOf, $ref and $defs.
+// All keywords of draft 2020-12 and of drafts 4 to 7 that restrict values are enforced. Unknown
+// keywords and formats are annotations. Throws Error "json_schema: PLACE: ..." that names what a
+// grammar cannot express: see docs/generate.md.
 std::string json_schema_grammar(std::string_view schema);
 
 }  // namespace headlight

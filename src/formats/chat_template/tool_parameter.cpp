@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "generate/grammar/schema_keywords.h"
-#include "generate/grammar/schema_merge.h"
+#include "generate/json_schema/schema_document.h"
+#include "generate/json_schema/schema_keywords.h"
 
 namespace headlight {
 namespace {
@@ -23,18 +23,21 @@ bool names_type(const Json& schema, std::string_view type) {
 }
 
 // Visits at most `left` parts.
-const Json* part_within(const Json& schema, const Json& root, std::string_view type, int& left) {
+const Json* part_within(SchemaDocument& document, const SchemaPart& part, std::string_view type,
+                        int& left) {
   if (--left < 0) {
     return nullptr;
   }
-  if (const Json* reference = schema.find("$ref")) {
-    return part_within(SchemaRoot(root).target(*reference, "parameters"), root, type, left);
+  const Json& schema = *part.schema;
+  if (schema.contains("$ref")) {
+    return part_within(document, document.target(part, "$ref"), type, left);
   }
   for (const char* keyword : {"anyOf", "oneOf"}) {
     const Json* choices = schema.find(keyword);
     for (std::size_t i = 0; choices != nullptr && choices->is_array() && i < choices->size(); ++i) {
-      if (const Json* part = part_within((*choices)[i], root, type, left)) {
-        return part;
+      const SchemaPart choice = document.within(part, (*choices)[i], "");
+      if (const Json* found = part_within(document, choice, type, left)) {
+        return found;
       }
     }
   }
@@ -58,7 +61,9 @@ std::string_view without_python(std::string_view text) {
 const Json* schema_part(const Json& schema, const Json& root, std::string_view type) {
   int left = kMostParts;
   try {
-    return part_within(schema, root, type, left);
+    SchemaDocument document(root);
+    const SchemaPart outer = document.at("#", "parameters");
+    return part_within(document, document.within(outer, schema, ""), type, left);
   } catch (const Error&) {  // a reference to nothing
     return nullptr;
   }

@@ -10,38 +10,6 @@ namespace {
 
 using Ranges = std::vector<CharacterRange>;
 
-constexpr char32_t kLastCharacter = 0x10FFFF;
-
-// Returns the ranges in order, without overlaps.
-Ranges merged(Ranges ranges) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](const CharacterRange& a, const CharacterRange& b) { return a.first < b.first; });
-  Ranges result;
-  for (const CharacterRange& range : ranges) {
-    if (!result.empty() && range.first <= result.back().last + 1) {
-      result.back().last = std::max(result.back().last, range.last);
-    } else {
-      result.push_back(range);
-    }
-  }
-  return result;
-}
-
-Ranges complement(const Ranges& ranges) {
-  Ranges result;
-  char32_t first = 0;
-  for (const CharacterRange& range : ranges) {
-    if (first < range.first) {
-      result.push_back({first, range.first - 1});
-    }
-    first = range.last + 1;
-  }
-  if (first <= kLastCharacter) {
-    result.push_back({first, kLastCharacter});
-  }
-  return result;
-}
-
 // Returns the last character of the first part of a range that must be divided: at the surrogates,
 // where the number of bytes changes, and where a byte does not take all values up to its limit.
 std::optional<char32_t> first_cut(const CharacterRange& range) {
@@ -79,10 +47,39 @@ GrammarFragment byte_sequence(ProgramBuilder& builder, const CharacterRange& ran
 
 }  // namespace
 
+Ranges merged_ranges(Ranges ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const CharacterRange& a, const CharacterRange& b) { return a.first < b.first; });
+  Ranges result;
+  for (const CharacterRange& range : ranges) {
+    if (!result.empty() && range.first <= result.back().last + 1) {
+      result.back().last = std::max(result.back().last, range.last);
+    } else {
+      result.push_back(range);
+    }
+  }
+  return result;
+}
+
+Ranges other_characters(const Ranges& ranges) {
+  Ranges result;
+  char32_t first = 0;
+  for (const CharacterRange& range : ranges) {
+    if (first < range.first) {
+      result.push_back({first, range.first - 1});
+    }
+    first = range.last + 1;
+  }
+  if (first <= kLastCharacter) {
+    result.push_back({first, kLastCharacter});
+  }
+  return result;
+}
+
 GrammarFragment character_class(ProgramBuilder& builder, std::vector<CharacterRange> ranges,
                                 bool negated) {
-  Ranges work = merged(std::move(ranges));
-  work = negated ? complement(work) : work;
+  Ranges work = merged_ranges(std::move(ranges));
+  work = negated ? other_characters(work) : work;
   std::reverse(work.begin(), work.end());
   std::optional<GrammarFragment> all;
   while (!work.empty()) {

@@ -7,7 +7,7 @@
 
 #include "base/printable.h"
 #include "generate/grammar/gbnf.h"
-#include "generate/grammar/json_schema.h"
+#include "generate/json_schema/json_schema_grammar.h"
 #include "headlight/base/error.h"
 
 namespace headlight::serve {

@@ -7,29 +7,31 @@
 
 #include "formats/chat_template/tool_parameter.h"
 #include "generate/grammar/gbnf.h"
-#include "generate/grammar/json_schema.h"
-#include "generate/grammar/schema_keywords.h"
+#include "generate/json_schema/json_schema_grammar.h"
+#include "generate/json_schema/schema_keywords.h"
 #include "headlight/base/error.h"
 
 namespace headlight::serve {
 namespace {
 
-// Returns a schema that is part of a document: its references "#/..." begin at `place`.
-Json moved_schema(const Json& schema, const std::string& place) {
-  if (schema.is_array()) {
-    return json_list(schema, [&](const Json& one) { return moved_schema(one, place); });
+constexpr const char* kSchemas = "/$defs/";
+
+// Returns a schema with an address of its own: its references "#/..." begin there.
+Json addressed_schema(const Json& schema, const std::string& address) {
+  Json result = schema;
+  if (schema.is_object() && !schema.contains("$id")) {
+    result.add("$id", address);
   }
-  if (!schema.is_object()) {
-    return schema;
+  return result;
+}
+
+// Returns a name as a part of a JSON pointer.
+std::string pointer_name(const std::string& name) {
+  std::string part;
+  for (const char c : name) {
+    part += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
   }
-  Json moved = Json::object();
-  for (const JsonMember& member : schema.members()) {
-    const bool is_reference =
-        member.key == "$ref" && member.value.is_string() && member.value.text().starts_with('#');
-    moved.add(member.key, is_reference ? Json("#" + place + member.value.text().substr(1))
-                                       : moved_schema(member.value, place));
-  }
-  return moved;
+  return part;
 }
 
 // Returns the rules of plain text without the mark that ends a parameter, and without that mark
@@ -71,42 +73,43 @@ class CallRules {
     const std::string begin =
         has_name ? concat_text(style_.name_begin, name, style_.name_end)
                  : concat_text("{\"name\": ", Json(name).dump(), ", \"", style_.arguments, "\": ");
-    calls_ += gbnf_literal(begin) + ' ' + rule_of(root.substr(0, root.find('/', 1))) +
+    calls_ += gbnf_literal(begin) + ' ' +
+              rule_of(root.substr(0, root.find('/', std::string_view(kSchemas).size()))) +
               (has_name ? "" : " \"}\"");
   }
 
   // Adds the rule "text-answer" for the JSON values of a schema.
   void add_answer(const Json& schema) {
-    const std::string place = "/" + std::to_string(document_.size());
-    document_.add(place.substr(1), moved_schema(schema, place));
-    rules_.emplace_back("text-answer", "#" + place);
+    const std::string number = std::to_string(functions_.size());
+    functions_.add(number, addressed_schema(schema, "answer"));
+    rules_.emplace_back("text-answer", concat_text("#", kSchemas, number));
   }
 
   // Returns the grammar. `answer`: expression of the whole answer, with the rule "call".
   std::string grammar(const std::string& answer, const WorkBudget& budget) const {
     return "root ::= " + answer + "\ncall ::= " + calls_ + '\n' +
            (style_.has_parameters ? text_rules() : "") +
-           json_schema_grammar(document_, rules_, budget);
+           json_schema_grammar({{"$defs", functions_}}, rules_, budget);
   }
 
  private:
   // Adds the schema of a function's parameters to the document and returns its place. Only objects
   // satisfy the document's schema.
   std::string add_parameters(const Json& schema) {
-    const std::string place = "/" + std::to_string(document_.size());
+    const std::string number = std::to_string(functions_.size());
+    const std::string place = kSchemas + number;
+    const Json addressed = addressed_schema(schema, "function-" + number);
     if (schema.value("type", Json()) == Json("object")) {
-      document_.add(place.substr(1), moved_schema(schema, place));
+      functions_.add(number, addressed);
       return place;
     }
-    const Json object{{"type", "object"}};
-    document_.add(place.substr(1),
-                  {{"allOf", Json::array({object, moved_schema(schema, place + "/allOf/1")})}});
+    functions_.add(number, {{"allOf", Json::array({{{"type", "object"}}, addressed})}});
     return place + "/allOf/1";
   }
 
   // Returns the name of a new rule for the JSON values of a schema of the document.
   std::string rule_of(const std::string& place) {
-    rules_.emplace_back("json" + place.substr(1), "#" + place);
+    rules_.emplace_back(concat_text("json", rules_.size()), "#" + place);
     return rules_.back().first;
   }
 
@@ -131,20 +134,18 @@ class CallRules {
               ": expected names of parameters without '>'");
       const std::string begin = concat_text(kParameterBegin, property.key, kParameterNameEnd, '\n');
       const std::string end = concat_text(kParameterEnd, '\n');
-      rules += concat_text(" (", gbnf_literal(begin), ' ',
-                           value_expression(property.value, parameters, root), " \"\\n\"? ",
-                           gbnf_literal(end), names.contains(property.key) ? ")" : ")?");
+      rules +=
+          concat_text(" (", gbnf_literal(begin), ' ', value_expression(property, parameters, root),
+                      " \"\\n\"? ", gbnf_literal(end), names.contains(property.key) ? ")" : ")?");
     }
     return rules;
   }
 
-  std::string value_expression(const Json& schema, const Json& parameters,
+  std::string value_expression(const JsonMember& property, const Json& parameters,
                                const std::string& root) {
-    const Json* text = schema_part(schema, parameters, "string");
+    const Json* text = schema_part(property.value, parameters, "string");
     if (text == nullptr) {
-      const std::string place = "/" + std::to_string(document_.size());
-      document_.add(place.substr(1), moved_schema(schema, root));
-      return rule_of(place);
+      return rule_of(root + "/properties/" + pointer_name(property.key));
     }
     std::string values;
     for (const Json& value : listed_values(*text, "parameters")) {
@@ -164,7 +165,7 @@ class CallRules {
 
   const ToolStyle& style_;
   std::string calls_;
-  Json document_ = Json::object();
+  Json functions_ = Json::object();  // the schemas of parameters, by number
   std::vector<SchemaRule> rules_;
 };
 

@@ -22,17 +22,32 @@ void require_schema(bool condition, const std::string& place, const Parts&... pa
   }
 }
 
-// Returns whether a keyword does not restrict values: descriptions and definitions.
+// Returns what a function computes. Its Errors get the place and `what` needs so much, such as
+// "pattern".
+template <class Compute>
+auto within_limits(const std::string& place, const std::string& what, const Compute& compute) {
+  try {
+    return compute();
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with("json_schema: ")) {
+      throw;
+    }
+    refuse_schema(place, what, ": ", error.what());
+  }
+}
+
+// Returns whether a keyword does not restrict values: descriptions, definitions and, as the
+// standard says, unknown keywords.
 bool is_annotation(std::string_view keyword);
 
-// Throws Error naming the first keyword that is not supported.
-void check_keywords(const Json& schema, const std::string& place);
+// What is the value of a keyword: a schema, a list or an object of schemas, one of these, or none.
+enum class Subschemas { none, one, list, one_or_list, members };
+Subschemas subschemas_of(std::string_view keyword);
 
 // Returns the types that `type` names; all types if it is missing.
 std::vector<std::string> types_of(const Json& schema, const std::string& place);
 
-// Returns the types that the keywords of a schema without `type` are about; all types if there are
-// none.
+// Returns the types that the keywords of a schema are about; none for a schema without keywords.
 std::vector<std::string> types_of_keywords(const Json& schema);
 
 // Returns whether a value has the type "integer", "number", "string", ...
@@ -40,6 +55,10 @@ bool has_type(const Json& value, std::string_view type);
 
 // Returns the values of `const` or `enum`; empty: neither is given.
 std::vector<Json> listed_values(const Json& schema, const std::string& place);
+
+// Returns a text that is equal for equal values: 1 and 1.0 are equal, and the order of members does
+// not matter.
+std::string comparable(const Json& value);
 
 // Returns a keyword's value, a number from 0.
 std::size_t count_of(const Json& schema, std::string_view keyword, std::size_t otherwise,

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "generate/grammar/text_language.h"
+#include "generate/json_schema/schema_cases.h"
+
+namespace headlight {
+
+// Counts of characters and items. A larger maximum acts as this one.
+constexpr std::size_t kMaxCount = 10'000;
+
+// Minimum and maximum of a number of characters, items or members.
+struct CountLimits {
+  std::size_t least = 0;
+  std::size_t most = TextLanguage::kNoMaximum;
+};
+
+// Returns the largest "min" + `what` and the smallest "max" + `what` of the nodes.
+CountLimits count_limits(const SchemaCase& nodes, const std::string& what);
+
+// Returns the texts of strings that satisfy all nodes; nothing if only their lengths are limited.
+std::optional<TextLanguage> string_language(SchemaDocument& document, const SchemaCase& nodes);
+
+// Returns the strings that satisfy all parts, as far as a grammar can express them.
+TextLanguage key_language(SchemaDocument& document, const SchemaParts& parts);
+
+// Returns the listed values ("enum", "const") that satisfy all nodes; nothing if none are listed.
+std::optional<std::vector<Json>> listed_values(SchemaDocument& document, const SchemaCase& nodes);
+
+}  // namespace headlight

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "generate/json_schema/schema_cases.h"
+#include "generate/json_schema/schema_rules.h"
+#include "generate/json_schema/schema_texts.h"
+
+namespace headlight {
+
+// Returns the name of a rule for the items of an array, without brackets, that all differ. Throws
+// Error unless they have listed values. Up to 8 values come in any order, more values in theirs.
+std::string unique_items(SchemaRules& rules, const SchemaCase& nodes, const CountLimits& limits);
+
+}  // namespace headlight
