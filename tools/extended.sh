@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Tests that are too slow for every change: each file compiled alone (to check its includes), thread
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
-# tokenizer, the commands of the documentation, exported models in llama.cpp, points in
-# TransformerLens, the Python package and its notebooks, clients of the server, and with Emscripten the pages of one file (five minutes of
-# compiling), which are compared with docs/demo.html. Continues after a failure; ends with 1 if anything failed.
+# tokenizer, the commands of the documentation, exported models in llama.cpp, points in TransformerLens, heads of
+# the toy model with three seeds, the Python package and its notebooks, clients of the server, and with Emscripten
+# the pages of one file (five minutes of compiling), which are compared with docs/demo.html. Continues after a
+# failure; ends with 1 if anything failed.
 # `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
@@ -32,6 +33,7 @@ json_schemas() {
 }
 step json_schemas
 step ./tools/llama_cpp.sh
+step ./tools/toy_heads.sh
 step ./tools/transformer_lens.sh
 step ./tools/test_python.sh
 step ./tools/test_notebooks.sh

@@ -22,7 +22,7 @@ else
 fi
 
 say "3/4  A story that the model makes up"
-$headlight generate "$run" --prompt "One day" --temperature 0.5 --seed 2
+$headlight generate "$run" --prompt "One day" --temperature 0.5 --seed 22
 
 say "4/4  What its attention heads look at"
 text='One day, Nora lost her red kite. She looked in the tall grass, but it was not there. "Here it is," said Ben (he was very happy).'

@@ -75,8 +75,8 @@ constexpr const char* kExportDetails =
     "Types of 2 bytes round to the nearest value, ties to even. Weights that are too large for "
     "one, above 65,504 for f16, are refused.\n\n"
     "Models that a format cannot express are refused. Layers without an MLP get an MLP of "
-    "zeros in hf, gguf and nanogpt, which does not change the results. hf writes a model "
-    "family that can express the model: gpt2, else gpt_neo and others. gguf writes one of the "
+    "zeros in hf, gguf and nanogpt, which does not change the results; where the format has no "
+    "attention_scale, the queries take it. hf writes a model family that can express the model: gpt2, else gpt_neo and others. gguf writes one of the "
     "architectures gpt2, gptneox, llama, qwen2, qwen3 and gemma3.\n\n"
     "nanoGPT has exact GELU. A model with the tanh approximation (activation = gelu_new) is "
     "exported with a warning: its logits differ there by about 1e-3. llama.cpp has only the "
@@ -188,7 +188,7 @@ Exported export_hf(const fs::path& model, const Options& options) {
   LoadedModel loaded = load_model_with_warnings(
       model, {.adjust = simplify_heads, .base = base_option(options, model)});
   apply_chat_template(options, loaded);
-  loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
+  loaded.model = in_plain_form(std::move(loaded.model));
   require_exportable(loaded.model->config());
   require_fitting(model_tensors(*loaded.model), options);
   AtomicDirectory directory(out, AtomicDirectory::Target::for_others);
@@ -236,7 +236,7 @@ std::vector<std::string> dropped_by_nanogpt(const fs::path& source, const Tokeni
 
 Exported export_nanogpt(const fs::path& model, const fs::path& out, const fs::path& base) {
   const fs::path source = find_model_directory(model);
-  const std::unique_ptr<Gpt> weights = with_zero_heads_and_mlps(
+  const std::unique_ptr<Gpt> weights = in_plain_form(
       load_weights(source, {.adjust = simplify_heads, .base = base, .warn = log_warning}));
   require_nanogpt(weights->config());
   Exported report{.tensors = static_cast<Index>(weights->parameters().size()) + 1};

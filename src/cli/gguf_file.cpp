@@ -24,7 +24,7 @@ bool is_of_tokenizer(std::string_view gguf_key) { return gguf_key.starts_with("t
 
 }  // namespace
 
-std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model) {
+std::unique_ptr<Gpt> in_plain_form(std::unique_ptr<Gpt> model) {
   const GptConfig& config = model->config();
   // Formats with RMS norms store the head width, so they need no other number of heads.
   const bool has_odd_width = config.head_width > 0 && (config.norm_type != NormKind::rms ||
@@ -34,12 +34,15 @@ std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model) {
   if (pruned) {
     model = fill_up_heads(*model, config.n_embd / model->heads().head_width);
   }
-  return model->config().mlp ? std::move(model) : with_zero_mlps(*model);
+  if (!model->config().mlp) {
+    model = with_zero_mlps(*model);
+  }
+  return needs_usual_scale(model->config()) ? with_usual_scale(*model) : std::move(model);
 }
 
 std::vector<std::string> write_gguf_file(const fs::path& out, LoadedModel& loaded, GgufType type,
                                          bool keeps_tokenizer, const TokenDataset* data) {
-  loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
+  loaded.model = in_plain_form(std::move(loaded.model));
   std::vector<std::string> warnings = write_gguf_model(
       out, *loaded.model, *loaded.tokenizer,
       {.type = type,

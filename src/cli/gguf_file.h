@@ -11,8 +11,9 @@
 
 namespace headlight::cli {
 
-// Adds missing heads and MLPs with zero weights. The model computes the same function.
-std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model);
+// Adds missing heads and MLPs with zero weights. If no format has the model's attention_scale, the
+// queries take it. The model computes the same function, in the last case up to rounding.
+std::unique_ptr<Gpt> in_plain_form(std::unique_ptr<Gpt> model);
 
 // Writes a model, to which it adds missing heads and MLPs, with its tokenizer. A model that was
 // read from a GGUF file keeps its metadata, and with `keeps_tokenizer` its tokenizer's keys. With

@@ -17,11 +17,14 @@
 #include "formats/llmc/llmc_file.h"
 #include "formats/model_files.h"
 #include "formats/nanogpt/nanogpt_file.h"
+#include "headlight/autograd/autograd.h"
 #include "headlight/base/memory.h"
 #include "headlight/files/manifest.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
 #include "nn/packed_weight.h"
 
 namespace headlight {
@@ -341,17 +344,52 @@ void load_parameters(const fs::path& path, LanguageModel& model) {
   copy_tensors(tensors, saved_tensors(model), shown(file));
 }
 
-std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model) {
-  GptConfig config = model.config();
-  require(config.mlp || config.norm == NormPosition::pre,
-          "[with_zero_mlps] expected norm = pre: a norm behind an MLP changes what passes");
-  config.mlp = true;
-  // A blank model has zeros in its matrices and norms that neither scale nor shift.
+namespace {
+
+// Returns a model of this configuration with the weights of another. Weights that only the new one
+// has stay blank: zeros in matrices, and norms that neither scale nor shift.
+std::unique_ptr<Gpt> with_weights_of(const Gpt& model, const GptConfig& config) {
   std::unique_ptr<Gpt> result = Gpt::blank(config, model.dtype());
   const NamedTensors parameters = result->parameters();
   std::map<std::string, Tensor> into(parameters.begin(), parameters.end());
   for (const auto& [name, tensor] : model.parameters()) {
     into.at(name).copy_from(tensor);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model) {
+  GptConfig config = model.config();
+  require(config.mlp || config.norm == NormPosition::pre,
+          "[with_zero_mlps] expected norm = pre: a norm behind an MLP changes what passes");
+  config.mlp = true;
+  return with_weights_of(model, config);
+}
+
+bool needs_usual_scale(const GptConfig& config) {
+  GptConfig usual = config;
+  usual.attention_scale = 0;
+  return config.attention_scale > 0 && !config.qk_norm && config.qkv_clip == 0 &&
+         &family_for(config) == &kHeadlight && &family_for(usual) != &kHeadlight;
+}
+
+std::unique_ptr<Gpt> with_usual_scale(const Gpt& model) {
+  GptConfig config = model.config();
+  require(!config.qk_norm && config.qkv_clip == 0,
+          "[with_usual_scale] expected queries that are neither normalised nor clipped");
+  config.attention_scale = 0;
+  const NoGrad no_grad;
+  std::unique_ptr<Gpt> result = with_weights_of(model, config);
+  for (const ModelWeight& weight : result->weights()) {
+    if (weight.weight.part == Part::query_key_value) {
+      const AttentionPlan plan = block_plan(model.config(), weight.weight.layer).attention;
+      const double usual = 1 / std::sqrt(static_cast<double>(plan.head_width));
+      const double scale = plan.scale > 0 ? plan.scale : usual;
+      Tensor queries = slice(weight.tensor, 0, 0, plan.inner_width());
+      queries.copy_from(queries * (scale / usual));
+    }
   }
   return result;
 }

@@ -67,6 +67,31 @@ TEST_CASE("an attention-only layer computes the same as one with an MLP of zeros
   }
 }
 
+TEST_CASE("queries take the scale of attention scores for formats that have none") {
+  GptConfig config = attention_only();
+  config.mlp = true;
+  config.attention_scale = 1.5;
+  const Gpt gpt(config);
+  REQUIRE(needs_usual_scale(config));
+  const std::unique_ptr<Gpt> usual = with_usual_scale(gpt);
+  CHECK(usual->config().attention_scale == 0);
+  CHECK_NOTHROW(require_exportable(usual->config()));
+  const std::vector<double> logits = gpt.logits(some_tokens()).to_vector();
+  const std::vector<double> same = usual->logits(some_tokens()).to_vector();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    CHECK(same[i] == Approx(logits[i]).margin(1e-5));
+  }
+  // 1.5 sqrt(head_width) times the first half of the queries' rows, nothing else.
+  const std::vector<double> before = parameter_of(gpt, "h.1.attn.c_attn.weight").to_vector();
+  const std::vector<double> after = parameter_of(*usual, "h.1.attn.c_attn.weight").to_vector();
+  const double width = static_cast<double>(config.n_embd / config.n_head);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(after[i] == Approx(before[i] * (i < before.size() / 3 ? 1.5 * std::sqrt(width) : 1)));
+  }
+  config.attention_scale = 0;
+  CHECK_FALSE(needs_usual_scale(config));
+}
+
 TEST_CASE("an attention-only layer with post-norm ends with its first norm") {
   GptConfig config = attention_only();
   config.norm = NormPosition::post;

@@ -19,7 +19,7 @@ namespace {
 
 using Merges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-// The beginning of data/toy.txt: one story in English, one in Korean.
+// Two stories, one in English and one in Korean.
 const std::string kStories =
     "Pig and Hare sat down near the river."
     " \"How many ducks can you see on the pond?\" Pig asked."

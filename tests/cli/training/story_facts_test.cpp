@@ -13,8 +13,6 @@ namespace story_facts_test {
 using namespace headlight;
 using namespace headlight::test;
 
-// On four kinds of CPU and code for products, 0.3 had 0.77 to 0.86 of its weight on " key", the
-// other heads at most 0.10, and the probability of " key" was 0.98 to 0.99.
 TEST_CASE("the stories about the toy model are true", "[cli][experiment]") {
   const ScratchFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;

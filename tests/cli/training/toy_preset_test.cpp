@@ -48,15 +48,15 @@ TEST_CASE("the toy preset generates stories in words of its corpus in English an
   const ScratchFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string run = folder.at("run");
-  // Less than half of the preset's steps: enough to see that the model learns.
+  // Half of the preset's steps: enough to see that the model learns.
   output_of({"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir",
-             run, "--max_iters", "700"});
+             run, "--max_iters", "350"});
 
   double bits_per_byte = 1;
   for (const Json& line : json_lines(run + "/metrics.jsonl")) {
     bits_per_byte = line.value("validation_bits_per_byte", bits_per_byte);
   }
-  CHECK(bits_per_byte < 0.25);
+  CHECK(bits_per_byte < 0.55);
 
   const std::vector<std::string> all = words_of(file_contents(root + "/data/toy.txt"));
   const std::set<std::string> corpus(all.begin(), all.end());
@@ -69,7 +69,7 @@ TEST_CASE("the toy preset generates stories in words of its corpus in English an
     const auto known = std::count_if(
         words.begin(), words.end(), [&](const std::string& word) { return corpus.contains(word); });
     INFO(prompt << ": " << known << " of " << words.size() << " words");
-    CHECK(words.size() > 1200);
+    CHECK(words.size() > 600);
     CHECK(static_cast<double>(known) >= 0.98 * static_cast<double>(words.size()));
   }
 }
