@@ -10,7 +10,7 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kMaxNodes = 20'000;
-constexpr std::size_t kMaxNetworkWork = 20'000'000;  // nodes that are visited
+constexpr std::size_t kMaxNetworkWork = 5'000'000;  // nodes that are visited
 
 }  // namespace
 

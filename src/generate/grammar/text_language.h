@@ -27,7 +27,7 @@ class TextLanguage {
   };
   enum class Combined { in_both, in_either, only_in_first };
 
-  static constexpr std::size_t kMaxStates = 16'384;
+  static constexpr std::size_t kMaxStates = 8'192;
   static constexpr std::size_t kNoMaximum = static_cast<std::size_t>(-1);
 
   // Keeps the states that `start` reaches and that lead to a text.

@@ -1,6 +1,7 @@
 #include "generate/json_schema/json_schema_grammar.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "generate/grammar/gbnf.h"
@@ -111,7 +112,20 @@ class SchemaWriter {
                               : number(nodes, type == "integer");
   }
 
+  // Equal strings are found once: many properties may have the same format.
   std::string string(const SchemaCase& nodes) {
+    Json limits = Json::array();
+    for (const char* keyword : {"pattern", "format", "minLength", "maxLength"}) {
+      for (const auto& [node, value] : uses_of(nodes, keyword)) {
+        limits.push_back(Json::array({keyword, *value}));
+      }
+    }
+    std::string& known = strings_[limits.dump()];
+    known = known.empty() ? new_string(nodes) : known;
+    return known;
+  }
+
+  std::string new_string(const SchemaCase& nodes) {
     if (const auto language = string_language(document_, nodes)) {
       const std::string texts = rules_.strings(*language);
       return texts != SchemaRules::kNoText
@@ -144,6 +158,7 @@ class SchemaWriter {
 
   SchemaDocument document_;
   SchemaRules rules_;
+  std::map<std::string, std::string> strings_;  // expressions by their limits
 };
 
 }  // namespace

@@ -237,6 +237,8 @@ class ObjectRules {
         return KeyClass{TextLanguage::combined(one.keys, possibly, Combined::only_in_first),
                         one.matches};
       });
+      rules_.document().spend(1 + inside.keys.states().size() + outside.keys.states().size(),
+                              where);
       inside.matches.surely.push_back(pattern);
       for (KeyClass* part : {&inside, &outside}) {
         if (!part->keys.is_empty()) {

@@ -45,7 +45,8 @@ class CaseFinder {
  private:
   // Adds the cases of all branches of the first choice.
   void complete(OpenCase open) {
-    document_.spend(1 + open.nodes.size(), "#");
+    constexpr std::size_t kWorkOfNode = 10;
+    document_.spend(1 + kWorkOfNode * open.nodes.size(), "#");
     if (open.is_impossible || types_of(open.nodes).empty()) {
       return;
     }

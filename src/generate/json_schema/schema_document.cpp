@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "base/read_number.h"
 #include "generate/json_schema/schema_address.h"
+#include "generate/json_schema/schema_formats.h"
 #include "generate/json_schema/schema_keywords.h"
 
 namespace headlight {
@@ -148,6 +149,15 @@ const TextLanguage& SchemaDocument::pattern(const Json& pattern, PatternMatch ma
                                      [&] { return pattern_language(pattern.text(), match); });
   spend(texts.states().size(), place);
   return patterns_.emplace(key, std::move(texts)).first->second;
+}
+
+const TextLanguage* SchemaDocument::format(const Json& format, const std::string& place) {
+  require_schema(format.is_string(), place, "format: expected a text");
+  const auto [known, is_new] = formats_.try_emplace(format.text());
+  if (is_new) {
+    known->second = format_language(format.text());
+  }
+  return known->second ? &*known->second : nullptr;
 }
 
 // Follows a JSON pointer. `shown`: the whole reference.

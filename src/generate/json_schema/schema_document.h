@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,8 @@ class SchemaDocument {
   // Returns the texts of a "pattern", which are found once. Throws Error for one that no grammar
   // can express.
   const TextLanguage& pattern(const Json& pattern, PatternMatch match, const std::string& place);
+  // Returns the texts of a "format", which are found once; null: it is an annotation.
+  const TextLanguage* format(const Json& format, const std::string& place);
 
  private:
   void add_addresses(const SchemaPart& part);
@@ -64,6 +67,7 @@ class SchemaDocument {
   std::map<std::string, const Json*> made_;           // by their text
   std::deque<Json> kept_;
   std::map<std::pair<std::string, PatternMatch>, TextLanguage> patterns_;
+  std::map<std::string, std::optional<TextLanguage>> formats_;
 };
 
 }  // namespace headlight

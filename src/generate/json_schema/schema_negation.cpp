@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/printable.h"
-#include "generate/json_schema/schema_formats.h"
 #include "generate/json_schema/schema_keywords.h"
 
 namespace headlight {
@@ -63,9 +62,10 @@ class Negation {
     std::string refused;
     for (const JsonMember& member : schema_.members()) {
       document_.spend(1, part_.place);
-      if (!is_annotation(member.key) && !add(member.key, member.value)) {
-        refused = refused.empty() ? member.key : refused;
-      }
+      const bool is_expressed =
+          is_annotation(member.key) ||
+          within_limits(part_.place, member.key, [&] { return add(member.key, member.value); });
+      refused = is_expressed || !refused.empty() ? refused : member.key;
     }
     require_schema(!branches_.empty() || refused.empty(), part_.place,
                    "not, if or oneOf: values that do not satisfy ", in_quotes(refused),
@@ -283,9 +283,7 @@ class Negation {
     return true;
   }
 
-  bool add_format(const Json& format) {
-    return !format.is_string() || !format_language(format.text());
-  }
+  bool add_format(const Json& format) { return document_.format(format, part_.place) == nullptr; }
 
   bool add_not(const Json&) {
     branches_.push_back({inner("not", false)});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "generate/json_schema/schema_formats.h"
 #include "generate/json_schema/schema_keywords.h"
 #include "generate/json_schema/schema_overlap.h"
 #include "generate/json_schema/schema_values.h"
@@ -42,8 +41,7 @@ std::optional<TextLanguage> string_language(SchemaDocument& document, const Sche
   }
   for (const auto& [node, format] : uses_of(nodes, "format")) {
     place = node->part.place;
-    require_schema(format->is_string(), place, "format: expected a text");
-    if (const auto language = format_language(format->text())) {
+    if (const TextLanguage* language = document.format(*format, place)) {
       add(*language);
     }
   }

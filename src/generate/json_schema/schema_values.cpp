@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "generate/json_schema/schema_children.h"
-#include "generate/json_schema/schema_formats.h"
 #include "generate/json_schema/schema_keywords.h"
 #include "headlight/base/utf8.h"
 
@@ -163,9 +162,10 @@ class ValueCheck {
       result = pattern_match(document_, *pattern, value, part.place);
     }
     const Json* format = schema.find("format");
-    const auto language =
-        format != nullptr && format->is_string() ? format_language(format->text()) : std::nullopt;
-    return language && !language->contains(value) ? std::min(result, Satisfied::unknown) : result;
+    const TextLanguage* language =
+        format == nullptr ? nullptr : document_.format(*format, part.place);
+    return language != nullptr && !language->contains(value) ? std::min(result, Satisfied::unknown)
+                                                             : result;
   }
 
   Satisfied items(const Json& value, const SchemaPart& part) {
