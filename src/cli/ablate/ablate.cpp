@@ -65,12 +65,12 @@ Options ablate_options() {
        .details = kAblateDetails,
        .examples = {"headlight ablate runs/toy --data data/toy.txt --documents "
                     "blank_line",
-                    "headlight ablate runs/toy --data book.txt --heads 0.1,2.3",
+                    "headlight ablate runs/toy --data book.txt --heads 0.1,1.0",
                     "headlight ablate runs/toy --data book.txt --mode mean --pairs 6",
                     "headlight ablate runs/toy --data book.txt --scores heads/heads.json --scatter "
                     "scatter.svg",
                     "headlight ablate runs/toy --data book.txt --each mlp --svg mlps.svg",
-                    "headlight ablate runs/toy --data book.txt --off \"0.1, mlp.1\" layer.2"}});
+                    "headlight ablate runs/toy --data book.txt --off \"0.1, mlp.1\" layer.1"}});
   add_text_data_options(options);
   add_window_option(options);
   options.value("text", "Measure on this text, instead of --data");

@@ -102,7 +102,7 @@ Options attention_options() {
        .examples = {
            "headlight attention runs/toy --text \"the cat sat on the mat\"",
            "headlight attention runs/toy --file story.txt --max_tokens 64 --out story",
-           "headlight attention runs/toy --text \"abcabc\" --heads 0.3,1.0 --view terminal",
+           "headlight attention runs/toy --text \"abcabc\" --heads 0.0,1.0 --view terminal",
            "headlight attention runs/toy --text \"abcabc\" --view neuron --format html",
            "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\"",
            "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\" --difference "

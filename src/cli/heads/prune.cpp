@@ -41,7 +41,7 @@ Options prune_options() {
        .summary = "Remove attention heads and write the smaller model.",
        .positional = "MODEL",
        .details = kPruneDetails,
-       .examples = {"headlight prune runs/toy --heads 0.1,2.3 --out small",
+       .examples = {"headlight prune runs/toy --heads 0.1,1.0 --out small",
                     "headlight prune runs/toy --keep 50% --data book.txt --out half",
                     "headlight prune runs/toy --until_loss +0.02 --data book.txt --out small "
                     "--finetune_iters 200"}});
