@@ -309,7 +309,7 @@ TEST_CASE("an intervention changes what eval, generate, heads and attention comp
   };
   CHECK(map_of({}) != map_of({"--intervene", "off attn_scores.0.1"}));
   CHECK(refusal({"eval", given.model, "--data", given.text, "--intervene", "off 9.1"}) ==
-        "error: --intervene: the model has layers 0 to 1, got z.9");
+        "error: --intervene: the model has layers 0 to 1, got 9.1");
 }
 
 TEST_CASE("patch replaces activations at any point for many pairs and along a path", "[cli]") {
