@@ -95,7 +95,7 @@ Options export_options() {
        .examples = {
            "headlight export runs/toy --to hf --out toy_hf",
            "headlight export runs/toy --to hf --type bf16 --out toy_bf16",
-           "headlight export runs/toy --to nanogpt --out toy_nanogpt",
+           "headlight export runs/chars --to nanogpt --out chars_nanogpt",
            "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
            "headlight export runs/toy --to gguf --type q4_0 --calibrate data/toy.txt --out "
            "toy4.gguf",
