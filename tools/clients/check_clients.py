@@ -16,10 +16,12 @@ import subprocess
 import sys
 import traceback
 from pathlib import Path
+from typing import Literal
 
 PROJECT = Path(__file__).resolve().parents[2]
 TEMPLATE = PROJECT / "tests/formats/chat_templates/qwen2_5.jinja"
 MODEL = "small"
+City = Literal["Oslo", "Rome"]  # the model is small: it might never end a text that is free
 KEY = "key-for-tests-0123456789"
 WEATHER = {
     "type": "object",
@@ -43,6 +45,16 @@ def check(module):
 def same(actual, expected):
     if actual != expected:
         raise AssertionError(f"expected {expected!r}, got {actual!r}")
+
+
+def answer_of(ask, most=6):
+    """Returns what ask() returns. The small model may call its tools for ever: then asks again."""
+    for attempt in range(most):
+        try:
+            return ask()
+        except Exception:
+            if attempt + 1 == most:
+                raise
 
 
 def holds(condition, what):
@@ -79,7 +91,7 @@ def openai_responses(url):
     from pydantic import BaseModel
 
     class Answer(BaseModel):
-        city: str
+        city: City
         warm: bool
 
     client = OpenAI(base_url=url + "/v1", api_key=KEY)
@@ -147,10 +159,10 @@ def openai_agents(url):
     from pydantic import BaseModel
 
     class Answer(BaseModel):
-        city: str
+        city: City
 
     @function_tool
-    def weather(city: str) -> str:
+    def weather(city: City) -> str:
         """Returns the weather of a city."""
         return f"sunny in {city}"
 
@@ -158,30 +170,31 @@ def openai_agents(url):
     model = OpenAIResponsesModel(MODEL, AsyncOpenAI(base_url=url + "/v1", api_key=KEY))
     settings = ModelSettings(max_tokens=200)
     agent = Agent(name="a", instructions="Help.", model=model, tools=[weather], output_type=Answer, model_settings=settings)
-    result = asyncio.run(Runner.run(agent, "Which city?", max_turns=20))
+    result = answer_of(lambda: asyncio.run(Runner.run(agent, "Which city?", max_turns=20)))
     holds(isinstance(result.final_output, Answer), result.final_output)
 
 
 @check("pydantic_ai")
 def pydantic_ai_native_output(url):
     from pydantic import BaseModel
-    from pydantic_ai import Agent, NativeOutput
+    from pydantic_ai import Agent, NativeOutput, UsageLimits
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     class Answer(BaseModel):
-        city: str
+        city: City
 
     provider = OpenAIProvider(base_url=url + "/v1", api_key=KEY)
     for kind in (OpenAIChatModel, OpenAIResponsesModel):
         agent = Agent(kind(MODEL, provider=provider), output_type=NativeOutput(Answer), model_settings={"max_tokens": 200})
 
         @agent.tool_plain
-        def weather(city: str) -> str:
+        def weather(city: City) -> str:
             """Returns the weather of a city."""
             return f"sunny in {city}"
 
-        holds(isinstance(agent.run_sync("Which city?").output, Answer), kind)
+        result = answer_of(lambda agent=agent: agent.run_sync("Which city?", usage_limits=UsageLimits(request_limit=4)))
+        holds(isinstance(result.output, Answer), kind)
 
 
 @check("pydantic_ai")
@@ -200,7 +213,7 @@ def langchain(url):
     from pydantic import BaseModel
 
     class Answer(BaseModel):
-        city: str
+        city: City
 
     for uses_responses in (False, True):
         model = ChatOpenAI(
@@ -233,7 +246,7 @@ def instructor_models(url):
     from pydantic import BaseModel
 
     class Answer(BaseModel):
-        city: str
+        city: City
 
     for mode in (instructor.Mode.JSON_SCHEMA, instructor.Mode.TOOLS):
         client = instructor.from_openai(OpenAI(base_url=url + "/v1", api_key=KEY), mode=mode)
@@ -250,7 +263,7 @@ def outlines_models(url):
     from pydantic import BaseModel
 
     class Answer(BaseModel):
-        city: str
+        city: City
 
     model = outlines.from_openai(OpenAI(base_url=url + "/v1", api_key=KEY), MODEL)
     holds(Answer.model_validate_json(model("Which city?", Answer, max_tokens=100)), "no answer")
