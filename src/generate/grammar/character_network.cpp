@@ -114,7 +114,7 @@ std::vector<std::pair<CharacterRange, CharacterNetwork::Nodes>> CharacterNetwork
     work += nodes_.size() / 8 + 1;
     Nodes reached = closure(at->second, kInside);
     if (!reached.empty()) {
-      all.push_back({{at->first, std::next(at)->first - 1}, std::move(reached)});
+      all.emplace_back(CharacterRange{at->first, std::next(at)->first - 1}, std::move(reached));
     }
   }
   return all;

@@ -44,8 +44,8 @@ std::string text_of_parts(const Json& content, std::initializer_list<std::string
   return text;
 }
 
-void ChatMessages::add(std::string_view role, std::string text) {
-  list_.push_back({{"role", role}, {"content", std::move(text)}});
+void ChatMessages::add(std::string_view role, std::string_view text) {
+  list_.push_back({{"role", role}, {"content", text}});
 }
 
 void ChatMessages::add_call(const Json& id, const Json& name, const Json& arguments) {
@@ -57,8 +57,8 @@ void ChatMessages::add_call(const Json& id, const Json& name, const Json& argume
       {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", text}}}});
 }
 
-void ChatMessages::add_result(const Json& id, std::string text) {
-  list_.push_back({{"role", "tool"}, {"tool_call_id", id}, {"content", std::move(text)}});
+void ChatMessages::add_result(const Json& id, std::string_view text) {
+  list_.push_back({{"role", "tool"}, {"tool_call_id", id}, {"content", text}});
 }
 
 Json chat_tool(const Json& name, const Json& description, const Json& parameters) {

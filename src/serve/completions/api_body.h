@@ -25,10 +25,10 @@ std::string text_of_parts(const Json& content, std::initializer_list<std::string
 // Collects the messages of a chat from items in which text and calls stand apart.
 class ChatMessages {
  public:
-  void add(std::string_view role, std::string text);
+  void add(std::string_view role, std::string_view text);
   // Adds a call to the last answer. `arguments`: JSON, as text or value.
   void add_call(const Json& id, const Json& name, const Json& arguments);
-  void add_result(const Json& id, std::string text);
+  void add_result(const Json& id, std::string_view text);
   Json take() const { return Json(list_); }
 
  private:
