@@ -89,15 +89,16 @@ run_page() {
   stop_server || { echo "FAILED: ${page#"$project"/}: the server exited with an error" >&2; exit 1; }
 }
 
-# Makes a folder as the quickstart leaves it, with 100 stories and a model that has hardly been
-# trained.
+# Makes a folder as the quickstart leaves it, with 100 stories and a model that has the tokens of all
+# stories and has hardly been trained.
 cd "$work"
 mkdir -p start/data
 ln -s "$project/configs" start
 awk -v RS= -v ORS='\n\n' 'NR <= 100' "$project/data/toy.txt" >start/data/toy.txt
 head -n 100 "$project/data/toy.annotations.jsonl" >start/data/toy.annotations.jsonl
 head -n 40 "$project/data/cards.jsonl" >start/data/cards.jsonl
-(cd start && headlight train configs/toy.toml >/dev/null 2>&1)
+head -n 10 "$project/data/cards_held_out.jsonl" >start/data/cards_held_out.jsonl
+(cd start && headlight train configs/toy.toml --data "$project/data/toy.txt" >/dev/null 2>&1)
 if [ ${#files[@]} -gt 0 ]; then
   cd start
   for page in "${files[@]}"; do run_page "$page"; done
