@@ -1,7 +1,10 @@
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace headlight {
 
@@ -14,6 +17,14 @@ inline std::string hex_text(std::span<const unsigned char> bytes) {
     text += kDigits[byte & 0xF];
   }
   return text;
+}
+
+// Returns the byte of two hexadecimal digits, also in capitals; nothing for other texts.
+inline std::optional<char> hex_byte(std::string_view digits) {
+  unsigned value = 0;
+  const char* const end = digits.data() + digits.size();
+  const bool is_read = std::from_chars(digits.data(), end, value, 16).ptr == end;
+  return is_read && digits.size() == 2 ? std::optional(static_cast<char>(value)) : std::nullopt;
 }
 
 }  // namespace headlight

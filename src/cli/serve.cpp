@@ -76,12 +76,13 @@ std::string key_option(const Options& options) {
   namespace fs = std::filesystem;
   const std::string file = options.text("api_key_file");
   std::string key = read_text_file(file);
-  constexpr fs::perms kOthers = fs::perms::group_write | fs::perms::others_write;
-  require((fs::status(file).permissions() & kOthers) == fs::perms::none,
+  const fs::perms allowed = fs::status(file).permissions();
+  constexpr fs::perms kWriters = fs::perms::group_write | fs::perms::others_write;
+  require((allowed & kWriters) == fs::perms::none,
           "--api_key_file: expected a file that only its owner can write, got ", file,
           ", which others can also write; run chmod go-w ", file);
   constexpr fs::perms kReaders = fs::perms::group_read | fs::perms::others_read;
-  if ((fs::status(file).permissions() & kReaders) != fs::perms::none) {
+  if ((allowed & kReaders) != fs::perms::none) {
     log_warning(concat_text("--api_key_file: others can read ", file, "; run chmod go-r ", file));
   }
   constexpr std::string_view kBlanks = " \n\r\t";

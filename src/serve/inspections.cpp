@@ -353,12 +353,8 @@ std::vector<float> text_embedding(InspectionRequest& question,
   for (Index begin = 0; begin < std::ssize(text); begin += kMostTokens) {
     const Index end = std::min(begin + kMostTokens, std::ssize(text));
     const bool is_whole = end - begin == std::ssize(text);
-    KeyValueCache* const caches[] = {&cache};
-    const Tensor hidden = to_contiguous(
-        is_whole ? model.hidden(make_batch({text}))
-                 : model.hidden(
-                       continue_sequences({{text.begin() + begin, text.begin() + end}}, {begin}),
-                       {.caches = caches}));  // [T, C]
+    const Tensor hidden = is_whole ? to_contiguous(model.hidden(make_batch({text})))
+                                   : read_part(model, text, begin, end, nullptr, cache);  // [T, C]
     for (Index i = 0; i < hidden.numel(); ++i) {
       sum[static_cast<std::size_t>(i % width)] += static_cast<double>(hidden.data<float>()[i]);
     }

@@ -1,9 +1,9 @@
 #include "serve/questions.h"
 
 #include <algorithm>
-#include <charconv>
 #include <random>
 
+#include "base/hex_text.h"
 #include "base/stopwatch.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/heads/head_set.h"
@@ -31,12 +31,9 @@ HttpResponse response_with(const Json& json) { return json_response(json.dump())
 std::string percent_decoded(std::string_view path) {
   std::string bytes;
   for (std::size_t i = 0; i < path.size(); ++i) {
-    unsigned value = 0;
-    const char* end = path.data() + std::min(i + 3, path.size());
-    const bool is_code = path[i] == '%' && i + 2 < path.size() &&
-                         std::from_chars(path.data() + i + 1, end, value, 16).ptr == end;
-    bytes += is_code ? static_cast<char>(value) : path[i];
-    i += is_code ? 2 : 0;
+    const auto byte = path[i] == '%' ? hex_byte(path.substr(i + 1, 2)) : std::nullopt;
+    bytes += byte.value_or(path[i]);
+    i += byte ? 2 : 0;
   }
   return bytes;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <span>
 
+#include "base/hex_text.h"
 #include "base/printable.h"
 #include "base/read_number.h"
 #include "base/split.h"
@@ -37,14 +37,10 @@ std::string decoded(std::string_view text) {
       out += text[i] == '+' ? ' ' : text[i];
       continue;
     }
-    const std::string_view digits = text.substr(i + 1, 2);
-    unsigned value = 0;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    require(error == std::errc{} && end == digits.data() + 2,
-            "expected two hexadecimal digits after %, got ", in_quotes(text.substr(i, 3)),
-            "; a percent sign is %25");
-    out += static_cast<char>(value);
+    const std::optional<char> byte = hex_byte(text.substr(i + 1, 2));
+    require(byte.has_value(), "expected two hexadecimal digits after %, got ",
+            in_quotes(text.substr(i, 3)), "; a percent sign is %25");
+    out += *byte;
     i += 2;
   }
   return out;

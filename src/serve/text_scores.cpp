@@ -30,15 +30,14 @@ void add_prediction(const TokenDistribution& expected, const std::vector<std::in
   }
 }
 
-// Returns the vectors of positions [begin, end). The cache holds the positions before.
+}  // namespace
+
 Tensor read_part(const Gpt& model, const std::vector<std::int32_t>& text, Index begin, Index end,
                  ForwardHook* hook, KeyValueCache& cache) {
   KeyValueCache* const caches[] = {&cache};
   const Batch batch = continue_sequences({{text.begin() + begin, text.begin() + end}}, {begin});
   return to_contiguous(model.hidden(batch, {.hook = hook, .caches = caches}));
 }
-
-}  // namespace
 
 TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
                       const TextScoreOptions& options) {

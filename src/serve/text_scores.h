@@ -31,4 +31,9 @@ struct TextScoreOptions {
 TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
                       const TextScoreOptions& options);
 
+// Returns the vectors of positions [begin, end) of a text, as Gpt::hidden does. The cache must hold
+// the positions before, and then holds these, too.
+Tensor read_part(const Gpt& model, const std::vector<std::int32_t>& text, Index begin, Index end,
+                 ForwardHook* hook, KeyValueCache& cache);
+
 }  // namespace headlight::serve

@@ -57,15 +57,16 @@ bool names_adapter(const std::filesystem::path& path) {
 
 // Throws Error if --base is given and no model of the command is an adapter.
 void require_base_is_used(const Options& options) {
+  if (!options.has("base") || !options.given("base") || options.has("resume")) {
+    return;
+  }
   std::vector<std::string> models = options.positionals();
   for (const std::string_view name : kModelOptions) {
     if (options.given(name)) {
       models.push_back(options.text(std::string(name)));
     }
   }
-  require(!options.has("base") || !options.given("base") || options.has("resume") ||
-              std::ranges::any_of(models, names_adapter),
-          "--base: needs an adapter (LoRA), got ",
+  require(std::ranges::any_of(models, names_adapter), "--base: needs an adapter (LoRA), got ",
           models.empty()
               ? "no model"
               : joined(transformed(models, [](const auto& model) { return shown(model); }), ", "),
@@ -381,7 +382,8 @@ int run(Options options, const std::vector<std::string>& words,
 }
 
 std::filesystem::path base_option(const Options& options, const std::filesystem::path& model) {
-  return options.has("base") && names_adapter(model) ? options.text("base") : "";
+  const bool is_given = options.has("base") && options.given("base");
+  return is_given && names_adapter(model) ? options.text("base") : "";
 }
 
 std::uint64_t seed_option(const Options& options) {

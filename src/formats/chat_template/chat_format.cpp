@@ -204,12 +204,16 @@ std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
     result.update(marked(message.more, "messages"));
     return result;
   });
-  Json all = parse_json(variables_, "variables");
-  all.update(marked(variables, "variables"));
+  std::string all = variables_;
+  if (!variables.empty()) {
+    Json more = parse_json(variables_, "variables");
+    more.update(marked(variables, "variables"));
+    all = more.dump();
+  }
   return rendered(form(!tools.empty()),
                   {.messages = list.dump(),
                    .tools = tools.empty() ? "" : marked(tools, "tools").dump(),
-                   .variables = all.dump(),
+                   .variables = std::move(all),
                    .add_generation_prompt = add_generation_prompt});
 }
 

@@ -43,7 +43,7 @@ std::vector<Index> places_of(const PointRange& target, Index layer, const ValueL
 
 // Returns the name of a target's last layer as users type it: heads as LAYER.HEAD.
 std::string typed_name(const PointRange& target, Index layer) {
-  return target.point == Point::z && target.items ? concat_text(layer, '.', target.items->first)
+  return target.point == Point::z && target.items ? head_name({layer, target.items->first})
                                                   : concat_text(name_of(target.point), '.', layer);
 }
 

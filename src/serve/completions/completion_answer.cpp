@@ -1,22 +1,14 @@
 #include "serve/completions/completion_answer.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "generate/running_text.h"
 #include "headlight/base/utf8.h"
 #include "serve/text_scores.h"
 
 namespace headlight::serve {
-namespace {
-
-bool has_text(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
-  return std::any_of(ids.begin(), ids.end(),
-                     [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
-}
-
-}  // namespace
 
 CompletionAnswer::CompletionAnswer(const CompletionApi& api, CompletionRequest request, Json body,
                                    std::string id, const ServedModel& served,

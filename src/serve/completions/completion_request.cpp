@@ -233,7 +233,7 @@ void refuse_features(Fields& fields) {
   fields.ignore({"verbosity"});
 }
 
-// Reads the variables that a client gives to the chat template. Returns a JSON object.
+// Reads the variables that a client gives to the chat template. Returns a JSON object; "": none.
 std::string read_variables(Fields& fields, std::string_view source) {
   Json variables = Json::object();
   const auto add = [&](const std::string& name, const Json& value, const std::string& about) {
@@ -255,7 +255,7 @@ std::string read_variables(Fields& fields, std::string_view source) {
   if (const Json* effort = fields.find("reasoning_effort"); effort != nullptr) {
     add("reasoning_effort", *effort, "reasoning_effort");
   }
-  return variables.dump();
+  return variables.empty() ? "" : variables.dump();
 }
 
 // Makes the prompt of a chat and the limits of its answer.

@@ -345,21 +345,29 @@ void HttpSession::await_stream(HttpResponse head, std::string comment) {
   if (phase_ == Phase::waiting) {
     awaited_ = std::move(head);
     comment_ = std::move(comment);
+    written_at_ = std::chrono::steady_clock::now();
     break_silence();
   }
 }
 
-// Writes the comment when nothing has been written for a time.
+// Writes the comment whenever nothing has been written for a time. Writing does not set the timer
+// anew: a stream writes at every token.
 void HttpSession::break_silence() {
-  delay_.expires_after(server_.options.limits.silence);
+  delay_.expires_at(written_at_ + server_.options.limits.silence);
   delay_.async_wait([self = shared_from_this(), number = number_](const ErrorCode& error) {
     if (error || !self->awaited_ || !self->answers(number) || self->complete_) {
       return;
     }
-    if (self->phase_ == Phase::waiting) {
-      self->put_head(*self->awaited_, false);
+    const auto silence = std::chrono::steady_clock::now() - self->written_at_;
+    if (silence >= self->server_.options.limits.silence) {
+      if (self->phase_ == Phase::waiting) {
+        self->put_head(*self->awaited_, false);
+      }
+      self->write(self->comment_);
     }
-    self->write(self->comment_);  // waits again
+    if (self->phase_ == Phase::sending || self->phase_ == Phase::waiting) {
+      self->break_silence();
+    }
   });
 }
 
@@ -375,9 +383,7 @@ void HttpSession::write(std::string piece) {
     return;
   }
   put_piece(std::move(piece));
-  if (awaited_) {
-    break_silence();
-  }
+  written_at_ = std::chrono::steady_clock::now();
   const HttpLimits& limits = server_.options.limits;
   if (unsent_.bytes() > limits.unsent_bytes || server_.unsent_bytes > limits.all_unsent_bytes) {
     give_up();

@@ -101,6 +101,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   std::optional<HttpResponse> held_;     // delayed answer
   std::optional<HttpResponse> awaited_;  // head of a stream that is announced
   std::string comment_;                  // in its silence
+  std::chrono::steady_clock::time_point written_at_ = {};
   boost::asio::steady_timer delay_{stream_.get_executor()};
   boost::beast::flat_buffer buffer_{kHttpSlice};
   std::unique_ptr<Parser> parser_;

@@ -45,14 +45,14 @@ class ChatFormat {
   std::string_view source(bool has_tools = false) const;
   // Returns the prompt tokens of a conversation. `tools`: JSON list of functions that the model may
   // call; "": none. `begun`: text of the template at the beginning of the answer. `variables`: JSON
-  // object of further variables of the template, such as enable_thinking. Names of special
-  // tokens become tokens in the text of the template, but not in messages and tools. Throws Error
-  // about "messages" for text that is not UTF-8, for messages that the template refuses, if there
-  // is a problem(), and for a last_answer that is empty or left out by the template.
+  // object of further variables of the template, such as enable_thinking; "": none. Names of
+  // special tokens become tokens in the text of the template, but not in messages and tools. Throws
+  // Error about "messages" for text that is not UTF-8, for messages that the template refuses, if
+  // there is a problem(), and for a last_answer that is empty or left out by the template.
   std::vector<std::int32_t> encode(const std::vector<ChatMessage>& messages,
                                    ChatPrompt end = ChatPrompt::new_answer,
                                    const std::string& tools = {}, std::string_view begun = {},
-                                   const std::string& variables = "{}") const;
+                                   const std::string& variables = {}) const;
   // Returns the tokens of a whole conversation for training; those that are not to be learned are
   // context (see learned_tokens.h). An answer of the assistant is learned from the end of its
   // prompt to the end of its turn, as in TRL: with the token after the answer, and with tokens that
@@ -106,7 +106,7 @@ class ChatFormat {
   std::vector<std::int32_t> learned_tokens(const UnmarkedText& chat,
                                            const std::vector<ByteRange>& learned) const;
   std::string rendered(const std::vector<ChatMessage>& messages, bool add_generation_prompt,
-                       const std::string& tools = {}, const std::string& variables = "{}") const;
+                       const std::string& tools = {}, const std::string& variables = {}) const;
   std::string rendered(const Form& form, const ChatTemplateInput& input) const;
   std::string one_turn(const Form& form, const std::string& answer) const;
   void set_turn_end(Form& form);
