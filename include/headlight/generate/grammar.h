@@ -30,7 +30,7 @@ class Grammar {
   std::shared_ptr<const GrammarProgram> program_;
 };
 
-// Returns a grammar in GBNF. Its texts are JSON values that satisfy `schema`, a JSON schema as text;
+// Returns a grammar in GBNF. Its texts are JSON values that satisfy the JSON schema `schema`;
 // {"type": "object"} gives any object. They are some of the valid values: properties come in the
 // order of the schema, and further ones only if the schema says something about them. Blanks
 // between values are limited, so that a model cannot repeat them for ever. Names of further
