@@ -1,8 +1,11 @@
 #include "headlight/heads/scores/weight_scores.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
+#include <numeric>
+#include <utility>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
@@ -14,52 +17,27 @@
 namespace headlight {
 namespace {
 
-// Matrices of a head, with their products in double precision for composition scores. Matrices are
-// float32 and without queries unless they are read: many heads at once would take much memory.
-struct HeadProducts {
-  HeadMatrices matrices;
-  Tensor query_gram;  // [D, D], like the others
-  Tensor key_gram;
-  Tensor value_gram;
-  Tensor output_gram;
-  double key_query = 0;     // |KQ|
-  double output_value = 0;  // |OV|
-};
-
-// |left^T middle right| for left, right [D, C], from their Gram matrices [D, D]. Avoids a [C, C]
-// matrix: the square is the trace of middle^T (left left^T) middle (right right^T).
-double product_norm(const Tensor& left_gram, const Tensor& middle, const Tensor& right_gram) {
-  const std::vector<double> a = matmul(matmul(left_gram, middle), right_gram).to_vector();
-  const std::vector<double> b = middle.to_vector();
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    sum += a[i] * b[i];
-  }
-  return std::sqrt(std::max(sum, 0.0));
-}
-
 Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-// W_E W_V W_O W_U [V, V] has the nonzero eigenvalues of W_O W_U W_E W_V [D, D].
-double copying_score(const HeadMatrices& head, const Tensor& embedding_to_logits) {
-  const Tensor circuit = matmul(matmul(precise(head.value), embedding_to_logits),
-                                precise(head.output));  // transposed, [D, D]
-  std::complex<double> sum = 0;
-  double sizes = 0;
-  for (const std::complex<double>& value :
-       kernels::eigenvalues(circuit.to_vector(), circuit.size(0))) {
-    sum += value;
-    sizes += std::abs(value);
-  }
-  return ratio(sum.real(), sizes);
+// The matrices of queries (part 0), keys (1) or values (2) of a layer's R = H or G heads [R D, C].
+Tensor part_rows(const Gpt& model, Index layer, Index part) {
+  const AttentionPlan plan = block_plan(model.config(), layer).attention;
+  const Index begin = plan.part_begin(part);
+  return model.weight_rows(Part::query_key_value, layer, begin,
+                           begin + plan.part_heads(part) * plan.head_width);
+}
+
+// A matrix for each head: [R D, X] as [R, D, X].
+Tensor by_head(const Tensor& rows, Index width) {
+  return reshape(rows, {rows.size(0) / width, width, rows.size(1)});
 }
 
 // W_U W_E [C, C], summed over blocks of tokens. Products use the model's own precision, because a
 // large vocabulary in double would double its memory.
 Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& pause) {
-  constexpr Index kTokens = 16'384;  // at once
+  constexpr Index kTokens = 4'096;  // at once
   const Tensor all = Tensor::arange(model.vocab_size());
   Tensor sum;
   for (Index begin = 0; begin < model.vocab_size(); begin += kTokens) {
@@ -72,70 +50,135 @@ Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& pause)
   return sum;
 }
 
-Tensor gram(const Tensor& x) { return matmul(x, transpose(x)); }
-
-HeadProducts products_of(const HeadMatrices& head) {
-  const HeadMatrices exact{precise(head.query), precise(head.key), precise(head.value),
-                           precise(head.output)};
-  HeadProducts products{.matrices = head,
-                        .query_gram = gram(exact.query),
-                        .key_gram = gram(exact.key),
-                        .value_gram = gram(exact.value),
-                        .output_gram = gram(transpose(exact.output))};
-  const Tensor identity = Tensor::eye(head.query.size(0), DType::float64);
-  products.key_query = product_norm(products.query_gram, identity, products.key_gram);
-  products.output_value = product_norm(products.output_gram, identity, products.value_gram);
-  return products;
+// W_E W_V W_O W_U [V, V] has the nonzero eigenvalues of W_O W_U W_E W_V [D, D]; `circuit` is its
+// transposed.
+double copying_score(const Tensor& circuit) {
+  std::complex<double> sum = 0;
+  double sizes = 0;
+  for (const std::complex<double>& value :
+       kernels::eigenvalues(circuit.to_vector(), circuit.size(0))) {
+    sum += value;
+    sizes += std::abs(value);
+  }
+  return ratio(sum.real(), sizes);
 }
 
-// Returns the products of all heads. Heads that share keys and values share their memory.
-std::vector<HeadProducts> products_of(const Gpt& model, Composition kind,
-                                      const std::function<void()>& pause) {
-  std::vector<HeadProducts> products;
+std::vector<double> copying_scores(const Gpt& model, const std::function<void()>& pause) {
+  const Tensor to_logits = embedding_to_logits(model, pause);
+  std::vector<double> scores;
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-    const Tensor output = model.weight(Part::attention_output, layer);
     const AttentionPlan plan = block_plan(model.config(), layer).attention;
-    for (Index place = 0; place < model.config().heads(layer); ++place) {
-      HeadMatrices head = head_matrices(model, layer, place, model.dtype(), output);
-      if (place > 0 && plan.key_head(place) == plan.key_head(place - 1)) {
-        head.key = products.back().matrices.key;
-        head.value = products.back().matrices.value;
-      }
-      products.push_back(products_of(head));
-      if (kind != Composition::q) {
-        products.back().matrices.query = {};
-      }
+    const Tensor values = by_head(matmul(precise(part_rows(model, layer, 2)), to_logits),
+                                  plan.head_width);                     // [G, D, C]
+    const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
+    for (Index place = 0; place < plan.heads; ++place) {
+      const Index begin = place * plan.head_width;
+      scores.push_back(
+          copying_score(matmul(select(values, 0, plan.key_head(place)),
+                               precise(slice(output, 1, begin, begin + plan.head_width)))));
       pause();
     }
   }
-  return products;
+  return scores;
 }
 
-// The product of the earlier head's OV and the later one's matrix, transposed: KQ^T OV^T = query^T
-// (key output) value for keys, and so on.
-double composition_score(const HeadProducts& earlier, const HeadProducts& later, Composition kind) {
-  const bool is_value = kind == Composition::v;
-  const Tensor& reads = is_value                 ? later.matrices.value
-                        : kind == Composition::k ? later.matrices.key
-                                                 : later.matrices.query;
-  const Tensor& left_gram = is_value                 ? later.output_gram
-                            : kind == Composition::k ? later.query_gram
-                                                     : later.key_gram;
-  const double product = product_norm(
-      left_gram, matmul(precise(reads), precise(earlier.matrices.output)), earlier.value_gram);
-  return ratio(product, (is_value ? later.output_value : later.key_query) * earlier.output_value);
+using Gram = std::vector<double>;  // [D, D], a matrix times its transposed
+
+double dot(const double* a, const Gram& b) {
+  return std::inner_product(b.begin(), b.end(), a, 0.0);
 }
 
-std::vector<double> compositions_of(const HeadSet& heads, const std::vector<HeadProducts>& products,
-                                    Composition kind, const std::function<void()>& pause) {
-  std::vector<double> scores(products.size() * products.size(), 0.0);
-  for (std::size_t i = 0; i < products.size(); ++i) {
-    for (std::size_t j = i + 1; j < products.size(); ++j) {
-      if (heads[i].layer < heads[j].layer) {
-        scores[i * products.size() + j] = composition_score(products[i], products[j], kind);
-      }
-    }
+// Norm of the product of two matrices, from their Gram matrices of the inner axis.
+double product_norm(const Gram& a, const Gram& b) {
+  return std::sqrt(std::max(dot(a.data(), b), 0.0));
+}
+
+// What compositions need of a layer, but its matrices.
+struct LayerGrams {
+  Index first = 0;              // number of the layer's first head in the model
+  AttentionPlan plan = {};      // H heads
+  std::vector<Tensor> value;    // [H], each [D, D] in double: W_V^T W_V
+  std::vector<Gram> left;       // [H]: of the matrix that a product of the head begins with
+  std::vector<double> whole;    // [H]: norm of what the head reads with, such as |W_K W_Q^T|
+  std::vector<double> written;  // [H]: |W_V W_O|
+};
+
+// The matrix, a part of the weights, that reads what an earlier head wrote.
+Index reading_part(Composition kind) {
+  return kind == Composition::q ? 0 : kind == Composition::k ? 1 : 2;
+}
+
+LayerGrams layer_grams(const Gpt& model, Index layer, Composition kind) {
+  LayerGrams grams;
+  grams.plan = block_plan(model.config(), layer).attention;
+  const auto grams_of = [](const Tensor& x) { return matmul(x, transpose(x)); };  // [.., D, D]
+  std::array<Tensor, 3> parts;
+  for (Index part = 0; part < 3; ++part) {
+    parts[static_cast<std::size_t>(part)] =
+        grams_of(by_head(precise(part_rows(model, layer, part)), grams.plan.head_width));
+  }
+  const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
+  for (Index place = 0; place < grams.plan.heads; ++place) {
+    const Index shared = grams.plan.key_head(place);
+    const Index begin = place * grams.plan.head_width;
+    const Gram query = select(parts[0], 0, place).to_vector();
+    const Gram key = select(parts[1], 0, shared).to_vector();
+    const Gram written =
+        grams_of(precise(transpose(slice(output, 1, begin, begin + grams.plan.head_width))))
+            .to_vector();
+    grams.value.push_back(select(parts[2], 0, shared));
+    grams.written.push_back(product_norm(written, grams.value.back().to_vector()));
+    grams.whole.push_back(kind == Composition::v ? grams.written.back() : product_norm(query, key));
+    grams.left.push_back(kind == Composition::v ? written : kind == Composition::k ? query : key);
+  }
+  return grams;
+}
+
+// Scores of all heads of a later layer with the head `place` of an earlier one. `written`
+// [R D', D]: what the R matrices of the later layer read of the head's output matrix. With W_V of
+// the head and the left matrix L of the later one, |L^T written W_V^T|^2 is the trace of
+// L L^T (written W_V^T W_V written^T), whose second factor later heads with the same matrix share.
+void compose(const LayerGrams& earlier, Index place, const LayerGrams& later, Composition kind,
+             const Tensor& written, double* scores) {
+  const auto head = static_cast<std::size_t>(place);
+  const Index width = later.plan.head_width;
+  const Tensor weighted = matmul(written, earlier.value[head]);
+  const Tensor shared = matmul(by_head(weighted, width), transpose(by_head(written, width)));
+  const std::vector<double> traces = shared.to_vector();  // [R, D', D']
+  const Index size = width * width;
+  for (Index reader = 0; reader < later.plan.heads; ++reader) {
+    const Index matrix = kind == Composition::q ? reader : later.plan.key_head(reader);
+    const auto number = static_cast<std::size_t>(reader);
+    const double product = dot(traces.data() + matrix * size, later.left[number]);
+    scores[later.first + reader] =
+        ratio(std::sqrt(std::max(product, 0.0)), later.whole[number] * earlier.written[head]);
+  }
+}
+
+std::vector<double> compositions_of(const Gpt& model, Composition kind,
+                                    const std::function<void()>& pause) {
+  std::vector<LayerGrams> layers;
+  Index heads = 0;
+  for (Index layer = 0; layer < model.config().n_layer; ++layer) {
+    layers.push_back(layer_grams(model, layer, kind));
+    layers.back().first = std::exchange(heads, heads + layers.back().plan.heads);
     pause();
+  }
+  std::vector<double> scores(static_cast<std::size_t>(heads * heads), 0.0);
+  for (Index layer = 0; layer < model.config().n_layer; ++layer) {
+    const LayerGrams& earlier = layers[static_cast<std::size_t>(layer)];
+    const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
+    for (Index next = layer + 1; next < model.config().n_layer; ++next) {
+      const Tensor written =
+          matmul(part_rows(model, next, reading_part(kind)), output);  // [R D', H D]
+      for (Index place = 0; place < earlier.plan.heads; ++place) {
+        const Index begin = place * earlier.plan.head_width;
+        compose(earlier, place, layers[static_cast<std::size_t>(next)], kind,
+                precise(slice(written, 1, begin, begin + earlier.plan.head_width)),
+                scores.data() + (earlier.first + place) * heads);
+      }
+      pause();
+    }
   }
   return scores;
 }
@@ -161,21 +204,13 @@ HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dty
 std::vector<double> composition_scores(const Gpt& model, Composition kind,
                                        const std::function<void()>& pause) {
   const NoGrad no_grad;
-  return compositions_of(HeadSet::all(model.heads()), products_of(model, kind, pause), kind, pause);
+  return compositions_of(model, kind, pause);
 }
 
 WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause) {
   const NoGrad no_grad;
-  WeightScores scores;
-  scores.heads = HeadSet::all(model.heads());
-  const std::vector<HeadProducts> heads = products_of(model, Composition::k, pause);
-  const Tensor to_logits = embedding_to_logits(model, pause);
-  for (const HeadProducts& head : heads) {
-    scores.copying.push_back(copying_score(head.matrices, to_logits));
-    pause();
-  }
-  scores.k_composition = compositions_of(scores.heads, heads, Composition::k, pause);
-  return scores;
+  return {HeadSet::all(model.heads()), copying_scores(model, pause),
+          compositions_of(model, Composition::k, pause)};
 }
 
 }  // namespace headlight

@@ -23,8 +23,9 @@ struct WeightScores {
   std::vector<double> k_composition;  // [heads, heads]
 };
 
-// Costs V C^2 for the copying scores and D^2 C for every pair of heads. Calls `pause`, which may
-// throw, after each head and every 16,384 tokens. Throws Error for weights that are not finite.
+// Costs V C^2 for the copying scores, and G H D^2 C for every pair of layers. Calls `pause`, which
+// may throw, after each head, pair of layers and 4,096 tokens. Throws Error for weights that are
+// not finite.
 WeightScores weight_scores(
     const Gpt& model, const std::function<void()>& pause = [] {});
 
