@@ -5,12 +5,33 @@
 
 #include "headlight/base/error.h"
 #include "headlight/base/index.h"
+#include "kernels/cpu_variant.h"
 #include "tensor/float16.h"
 
 namespace headlight {
 namespace {
 
 using kernels::IntegerBlock;
+
+#if defined(__x86_64__)
+template <class Body>
+__attribute__((target("avx2"), flatten)) auto with_wider_vectors(const Body& body) {
+  return body();
+}
+#else
+template <class Body>
+auto with_wider_vectors(const Body& body) {
+  return body();
+}
+#endif
+
+// Returns body(), compiled for the vectors of this CPU. The file fuses no operations
+// (-ffp-contract=off), so the bits are the same.
+template <class Body>
+auto vectorised(const Body& body) {
+  const bool wide = kernels::cpu_variant() != kernels::CpuVariant::baseline;
+  return wide ? with_wider_vectors(body) : body();
+}
 
 // Returns the nearest integer, ties to even, within a range of small numbers; `lowest` for NaN.
 float rounded_within(float value, int lowest, int highest) {
@@ -201,7 +222,7 @@ void quantize_signed(std::span<const float> values, std::span<const float> impor
                      IntegerBlock& block) {
   const int count = 1 << (bits - 1);
   const ErrorWeights weights = error_weights(values, importance, [](float) { return 1.0F; });
-  block.step = checked_half(signed_scale(values, weights, count));
+  block.step = checked_half(vectorised([&] { return signed_scale(values, weights, count); }));
   const float inverse = inverse_of(half_to_float(static_cast<std::uint16_t>(block.step)));
   for (std::size_t i = 0; i < values.size(); ++i) {
     block.numbers[i] = static_cast<std::uint8_t>(
@@ -213,7 +234,7 @@ void quantize_above_least(std::span<const float> values, std::span<const float> 
                           int bits, IntegerBlock& block) {
   const int highest = (1 << bits) - 1;
   PartFit fit(values, growing_weights(values, importance), highest);
-  const Fit found = fit.best(-0.5F, 15);
+  const Fit found = vectorised([&] { return fit.best(-0.5F, 15); });
   block.step = checked_half(found.scale);
   block.least = checked_half(-found.least);
   const float inverse = inverse_of(half_to_float(static_cast<std::uint16_t>(block.step)));
@@ -233,7 +254,7 @@ void quantize_parts(std::span<const float> values, std::span<const float> import
   for (std::size_t part = 0; part < 8; ++part) {
     const std::span<const float> some = values.subspan(32 * part, 32);
     PartFit fit(some, growing_weights(some, part_of(importance, 32 * part, 32)), highest);
-    fits[part] = bits == 4 ? fit.best(-1.0F, 20) : fit.best(-0.5F, 15);
+    fits[part] = vectorised([&] { return bits == 4 ? fit.best(-1.0F, 20) : fit.best(-0.5F, 15); });
     largest.scale = std::max(largest.scale, fits[part].scale);
     largest.least = std::max(largest.least, fits[part].least);
   }
@@ -266,7 +287,7 @@ void quantize_signed_parts(std::span<const float> values, std::span<const float>
     const ErrorWeights weights =
         error_weights(some, part_of(importance, 16 * part, 16),
                       [inverse](float value) { return value * inverse * (value * inverse); });
-    scales[part] = signed_scale(some, weights, 32);
+    scales[part] = vectorised([&] { return signed_scale(some, weights, 32); });
   }
   const float whole = furthest_from_zero(scales) / -128;
   block.step = checked_half(whole);
