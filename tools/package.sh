@@ -15,7 +15,7 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
 export SOURCE_DATE_EPOCH
 
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
-  -DHEADLIGHT_TESTS=OFF \
+  -DHEADLIGHT_TESTS=OFF -DHEADLIGHT_ALL_CPUS=ON \
   -DHEADLIGHT_HARDENING=ON -DHEADLIGHT_REPRODUCIBLE=ON -DHEADLIGHT_PRECOMPILED=OFF >&2
 cmake --build "$build" ${HEADLIGHT_JOBS:+-j "$HEADLIGHT_JOBS"} >&2
 rm -f "$build"/headlight_*.deb "$build"/headlight-mpi_*.deb

@@ -10,9 +10,15 @@
 // The tables of kernels for the CPU variant in use.
 namespace headlight::kernels {
 
+bool is_compiled(CpuVariant variant) {
+  const bool v3 = &v3::kWeightRowLoops != &baseline::kWeightRowLoops;
+  const bool v4 = &v4::kWeightRowLoops != &baseline::kWeightRowLoops;
+  return variant == CpuVariant::baseline || (variant == CpuVariant::v3 ? v3 : v4);
+}
+
 template <>
 const Loops<float>& loops() {
-  return pick(baseline::kFloatLoops, v2::kFloatLoops, v3::kFloatLoops, v4::kFloatLoops);
+  return pick(baseline::kFloatLoops, v3::kFloatLoops, v4::kFloatLoops);
 }
 
 // Gradient checks use float64, where speed matters little.
@@ -23,22 +29,22 @@ const Loops<double>& loops() {
 
 template <>
 const GemmTiles<float>& gemm_tiles() {
-  return pick(baseline::kFloatTiles, v2::kFloatTiles, v3::kFloatTiles, v4::kFloatTiles);
+  return pick(baseline::kFloatTiles, v3::kFloatTiles, v4::kFloatTiles);
 }
 
 template <>
 const GemmTiles<double>& gemm_tiles() {
-  return pick(baseline::kDoubleTiles, v2::kDoubleTiles, v3::kDoubleTiles, v4::kDoubleTiles);
+  return pick(baseline::kDoubleTiles, v3::kDoubleTiles, v4::kDoubleTiles);
 }
 
 // The C library's erf is never vectorised, so one copy serves every instruction set with equal
 // bits.
 template <>
 const ActivationLoops<float>& activation_loops(Activation activation) {
-  const Activations<float>& all = activation == Activation::gelu_erf
-                                      ? baseline::kFloatActivations
-                                      : pick(baseline::kFloatActivations, v2::kFloatActivations,
-                                             v3::kFloatActivations, v4::kFloatActivations);
+  const Activations<float>& all =
+      activation == Activation::gelu_erf
+          ? baseline::kFloatActivations
+          : pick(baseline::kFloatActivations, v3::kFloatActivations, v4::kFloatActivations);
   return all.loops[static_cast<std::size_t>(activation)];
 }
 
@@ -48,17 +54,22 @@ const ActivationLoops<double>& activation_loops(Activation activation) {
 }
 
 const AttentionSteps& attention_steps() {
-  return pick(baseline::kAttentionSteps, v2::kAttentionSteps, v3::kAttentionSteps,
-              v4::kAttentionSteps);
+  return pick(baseline::kAttentionSteps, v3::kAttentionSteps, v4::kAttentionSteps);
 }
 
 const WeightRowLoops& weight_row_loops() {
-  return pick(baseline::kWeightRowLoops, v2::kWeightRowLoops, v3::kWeightRowLoops,
-              v4::kWeightRowLoops);
+  return pick(baseline::kWeightRowLoops, v3::kWeightRowLoops, v4::kWeightRowLoops);
 }
 
 const DecodeLoops& decode_loops() {
-  return pick(baseline::kDecodeLoops, v2::kDecodeLoops, v3::kDecodeLoops, v4::kDecodeLoops);
+  return pick(baseline::kDecodeLoops, v3::kDecodeLoops, v4::kDecodeLoops);
 }
+
+const IntegerPanels& integer_panels(bool with_dot_products) {
+  return with_dot_products ? dot::kIntegerPanels
+                           : pick(baseline::kIntegerPanels, v3::kIntegerPanels, v4::kIntegerPanels);
+}
+
+const IntegerPanels& integer_panels() { return integer_panels(has_dot_products()); }
 
 }  // namespace headlight::kernels

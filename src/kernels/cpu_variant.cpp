@@ -1,5 +1,6 @@
 #include "kernels/cpu_variant.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "headlight/base/error.h"
@@ -22,7 +23,7 @@ namespace {
 
 // Names in __builtin_cpu_supports also mean that the operating system saves the wider registers. A
 // virtual machine may hide any feature; some have no name in current compilers.
-CpuVariant find_best_variant() {
+CpuVariant find_machine_variant() {
 #if defined(__x86_64__)
   const auto has = [](unsigned leaf, unsigned bit) { return (cpuid(leaf, 0).c >> bit & 1U) != 0; };
   constexpr unsigned kExtended = 0x80000001U;
@@ -31,25 +32,27 @@ CpuVariant find_best_variant() {
   const bool f16c = has(1, 29);
   const bool lahf = has(kExtended, 0);
   const bool lzcnt = has(kExtended, 5);
-  const bool v2 = cmpxchg16b && lahf && __builtin_cpu_supports("popcnt") &&
-                  __builtin_cpu_supports("sse3") && __builtin_cpu_supports("ssse3") &&
-                  __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2");
-  const bool v3 = v2 && movbe && f16c && lzcnt && __builtin_cpu_supports("avx") &&
+  const bool v3 = cmpxchg16b && lahf && movbe && f16c && lzcnt &&
+                  __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("sse4.2") &&
                   __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
-  return kCpuVariants[std::size_t{v2} + std::size_t{v3} + std::size_t{v4}];
+  return kCpuVariants[std::size_t{v3} + std::size_t{v4}];
 #else
   return CpuVariant::baseline;
 #endif
 }
 
 // Cached: in a virtual machine CPUID takes as long as a product.
-CpuVariant best_variant() {
-  static const CpuVariant best = find_best_variant();
+CpuVariant machine_variant() {
+  static const CpuVariant best = find_machine_variant();
   return best;
+}
+
+CpuVariant best_variant() {
+  return *std::find_if(kCpuVariants.rbegin(), kCpuVariants.rend(), supports);
 }
 
 std::atomic<CpuVariant>& chosen_variant() {
@@ -70,15 +73,18 @@ std::string supported_names() {
 }  // namespace
 
 std::string_view name_of(CpuVariant variant) {
-  constexpr std::array<std::string_view, kCpuVariants.size()> kNames{"baseline", "v2", "v3", "v4"};
+  constexpr std::array<std::string_view, kCpuVariants.size()> kNames{"baseline", "v3", "v4"};
   return kNames[static_cast<std::size_t>(variant)];
 }
 
-bool supports(CpuVariant variant) { return variant <= best_variant(); }
+bool supports(CpuVariant variant) { return variant <= machine_variant() && is_compiled(variant); }
 
 CpuVariant cpu_variant() { return chosen_variant().load(std::memory_order_relaxed); }
 
 void set_cpu_variant(CpuVariant variant) {
+  require(is_compiled(variant), "[cpu_variant] this program was compiled without '",
+          name_of(variant), "', only with: ", supported_names(),
+          "; cmake -DHEADLIGHT_ALL_CPUS=ON compiles all");
   require(supports(variant), "[cpu_variant] this machine cannot run '", name_of(variant),
           "', only: ", supported_names());
   chosen_variant().store(variant, std::memory_order_relaxed);

@@ -66,7 +66,7 @@ void set_cpu_variant(std::string_view name) {
       return;
     }
   }
-  fail("[cpu_variant] expected baseline, v2, v3 or v4, got '", name, "'");
+  fail("[cpu_variant] expected baseline, v3 or v4, got '", name, "'");
 }
 
 std::string_view cpu_variant_name() { return kernels::name_of(kernels::cpu_variant()); }

@@ -6,7 +6,6 @@
 
 #include "kernels/panels/panels.h"
 #include "kernels/panels/rounded_rows.h"
-#include "kernels/variants/tables.h"
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 #include "tensor/float16.h"
@@ -274,8 +273,8 @@ TEST_CASE(
     if (kernels::has_dot_products()) {
       std::vector<float> with(static_cast<std::size_t>(32 * kBatch));
       std::vector<float> without(with.size());
-      kernels::dot::kIntegerPanels.multiply(layout, panels.described(x, with));
-      kernels::v4::kIntegerPanels.multiply(layout, panels.described(x, without));
+      kernels::integer_panels(true).multiply(layout, panels.described(x, with));
+      kernels::integer_panels(false).multiply(layout, panels.described(x, without));
       CHECK(with == without);
     }
   }

@@ -7,7 +7,6 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/variants/tables.h"
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 #include "tensor/float16.h"
@@ -189,9 +188,9 @@ TEST_CASE("integer instructions change no bit") {
                                   .y = with.data(),
                                   .y_stride = kPanelRows,
                                   .batch = batch};
-    kernels::dot::kIntegerPanels.multiply(kernels::int8_layout(), product);
+    kernels::integer_panels(true).multiply(kernels::int8_layout(), product);
     product.y = without.data();
-    kernels::v4::kIntegerPanels.multiply(kernels::int8_layout(), product);
+    kernels::integer_panels(false).multiply(kernels::int8_layout(), product);
     CHECK(with == without);
   }
 }

@@ -113,5 +113,7 @@ struct IntegerPanels {
 
 // Returns the table for the variant in use.
 const IntegerPanels& integer_panels();
+// With or without instructions that add up products: the same bits. Only for has_dot_products().
+const IntegerPanels& integer_panels(bool with_dot_products);
 
 }  // namespace headlight::kernels

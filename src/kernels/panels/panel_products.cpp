@@ -1,20 +1,12 @@
 #include "kernels/panels/panels.h"
 
 #include "kernels/cpu_variant.h"
-#include "kernels/variants/tables.h"
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
 
 namespace headlight::kernels {
-const IntegerPanels& integer_panels() {
-  if (has_dot_products()) {
-    return dot::kIntegerPanels;
-  }
-  return pick(baseline::kIntegerPanels, v2::kIntegerPanels, v3::kIntegerPanels, v4::kIntegerPanels);
-}
-
 bool has_dot_products() {
 #if defined(__x86_64__)
   return cpu_variant() == CpuVariant::v4 && __builtin_cpu_supports("avx512vnni");

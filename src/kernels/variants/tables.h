@@ -1,7 +1,8 @@
 #pragma once
 
-// The tables of kernels of each instruction set. Their types are complete in the headers of their
-// users: kernels/loops.h, kernels/gemm/gemm_tile.h and so on.
+// The tables of kernels of each instruction set, for kernels/chosen_tables.cpp, which knows by
+// HEADLIGHT_KERNELS_V3, _V4 and _DOT which ones are compiled. Their types are complete in the
+// headers of their users: kernels/loops.h, kernels/gemm/gemm_tile.h and so on.
 namespace headlight::kernels {
 
 template <class T>
@@ -27,17 +28,7 @@ extern const AttentionSteps kAttentionSteps;
 extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace baseline
-#if defined(__x86_64__)
-namespace v2 {
-extern const Loops<float> kFloatLoops;
-extern const Activations<float> kFloatActivations;
-extern const GemmTiles<float> kFloatTiles;
-extern const GemmTiles<double> kDoubleTiles;
-extern const DecodeLoops kDecodeLoops;
-extern const AttentionSteps kAttentionSteps;
-extern const IntegerPanels kIntegerPanels;
-extern const WeightRowLoops kWeightRowLoops;
-}  // namespace v2
+#if defined(HEADLIGHT_KERNELS_V3)
 namespace v3 {
 extern const Loops<float> kFloatLoops;
 extern const Activations<float> kFloatActivations;
@@ -48,6 +39,10 @@ extern const AttentionSteps kAttentionSteps;
 extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v3
+#else  // not compiled
+namespace v3 = baseline;
+#endif
+#if defined(HEADLIGHT_KERNELS_V4)
 namespace v4 {
 extern const Loops<float> kFloatLoops;
 extern const Activations<float> kFloatActivations;
@@ -58,13 +53,11 @@ extern const AttentionSteps kAttentionSteps;
 extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v4
-#else  // one instruction set
-namespace v2 = baseline;
-namespace v3 = baseline;
+#else
 namespace v4 = baseline;
 #endif
 // Instructions that add up products of integers: see has_dot_products().
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(HEADLIGHT_KERNELS_DOT)
 namespace dot {
 extern const IntegerPanels kIntegerPanels;
 }  // namespace dot
