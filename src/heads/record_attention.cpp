@@ -103,6 +103,25 @@ class KeepVectors final : public ForwardHook {
   const HeadSet& chosen_;
 };
 
+// Hook that tells how far a pass is.
+class PassProgress final : public ForwardHook {
+ public:
+  PassProgress(const std::function<void(double share)>& show, Index layers)
+      : show_(show), layers_(static_cast<double>(layers)) {}
+
+  bool wants(Point point, Index /*layer*/) const override {
+    return show_ != nullptr && point == Point::resid_post;
+  }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    show_(static_cast<double>(place.layer + 1) / layers_);
+    return value;
+  }
+
+ private:
+  const std::function<void(double share)>& show_;
+  double layers_;
+};
+
 // Runs the model with a recorder. `hook` may be null.
 Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocument>& documents,
                    const HeadSet& chosen, ForwardHook* hook) {
@@ -214,7 +233,9 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   ForwardHook* const kept = options.vectors          ? static_cast<ForwardHook*>(&hook)
                             : options.value_weighted ? &values
                                                      : nullptr;
-  Recorder recorder = run_model(model, recorded.documents, chosen, kept);
+  PassProgress progress(options.progress, layout.layers());
+  HookPair hooks(kept, options.progress == nullptr ? nullptr : &progress);
+  Recorder recorder = run_model(model, recorded.documents, chosen, &hooks);
   for (const Index layer : chosen.layers()) {
     std::vector<Index> heads;
     std::vector<Index> places;

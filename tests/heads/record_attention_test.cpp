@@ -163,6 +163,19 @@ TEST_CASE("chosen heads are recorded layer by layer") {
         weight(all.layers[0].weights, {0, 2, 4, 1}));
 }
 
+TEST_CASE("progress is told after each layer, and changes nothing") {
+  for (const bool vectors : {false, true}) {
+    std::vector<double> shares;
+    const RecordedAttention told = record_attention_batch(
+        model(), ByteTokenizer(), {"one two"},
+        {.vectors = vectors, .progress = [&](double share) { shares.push_back(share); }});
+    CHECK(shares == std::vector<double>{0.5, 1});
+    const RecordedAttention plain =
+        record_attention_batch(model(), ByteTokenizer(), {"one two"}, {.vectors = vectors});
+    CHECK(told.layers[1].weights.to_vector() == plain.layers[1].weights.to_vector());
+  }
+}
+
 TEST_CASE("documents of different lengths make a padded batch with zeros") {
   const std::vector<std::string> texts{"abc", "defghij", "k"};
   const auto batch = record_attention_batch(model(), ByteTokenizer(), texts);

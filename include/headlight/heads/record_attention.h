@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ struct RecordAttentionOptions {
   TextUnit unit = TextUnit::token;   // a cell of the maps covers a token, character or word
   Index max_tokens = 0;              // cut documents to their first tokens; 0: no limit
   Index max_bytes = Index{4} << 30;  // limit for all maps together
+  // Called after each layer with the share of the pass, up to 1.
+  std::function<void(double share)> progress = {};
 };
 
 // One document as read by the model.

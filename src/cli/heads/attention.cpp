@@ -261,9 +261,9 @@ std::string shown_title(const Options& options, const std::string& title) {
 
 // Records the attention of --ids, if given, and of the texts.
 RecordedAttention record(const Options& options, const LoadedModel& loaded,
-                         const std::vector<std::string>& texts,
-                         const RecordAttentionOptions& recording) {
+                         const std::vector<std::string>& texts, RecordAttentionOptions recording) {
   const Tokenizer& tokenizer = *loaded.tokenizer;
+  recording.progress = progress_bar("reading layers");
   if (!options.given("ids")) {
     return record_attention_batch(*loaded.model, tokenizer, texts, recording);
   }
