@@ -21,6 +21,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import safetensors.torch
@@ -230,6 +231,7 @@ def main() -> int:
         raise SystemExit(__doc__)
     torch.set_num_threads(1)
     disable_progress_bar()
+    warnings.filterwarnings("ignore", message="The following (rank|alpha)_pattern keys")
     table = Table()
     with tempfile.TemporaryDirectory() as folder:
         program = Headlight(str(Path(sys.argv[1]).resolve()), Path(folder))
