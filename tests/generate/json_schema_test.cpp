@@ -459,7 +459,11 @@ TEST_CASE("hostile schemas end soon with one error", "[generate]") {
   }
   Json one_by_one = Json::array();  // work for each pair of a schema and a name
   Json all_evaluated = Json::array();
+  Json ranges = Json::array();
   Json patterns = Json::object();
+  for (int i = 0; i < 8'000; ++i) {
+    ranges.push_back({{"minimum", -i}, {"maximum", 1'000'000 + i}});
+  }
   for (int i = 0; i < 1'000; ++i) {
     one_by_one.push_back({{"properties", {{"k" + std::to_string(i), Json::object()}}}});
     all_evaluated.push_back({{"unevaluatedProperties", false}, {"prefixItems", Json::array({3})}});
@@ -467,6 +471,7 @@ TEST_CASE("hostile schemas end soon with one error", "[generate]") {
   }
   const std::vector<Json> hostile{
       {{"allOf", one_by_one}},
+      {{"allOf", ranges}},
       {{"allOf", all_evaluated}, {"properties", patterns}},
       {{"patternProperties", patterns}, {"properties", patterns}},
       {{"$defs", doubling}, {"allOf", Json::array({{{"$ref", "#/$defs/0"}}})}},
