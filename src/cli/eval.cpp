@@ -26,6 +26,7 @@
 #include "headlight/train/evaluation.h"
 #include "headlight/train/preference_tuning.h"
 #include "runs/conversations/conversations.h"
+#include "runs/preference_reference.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli {
@@ -212,9 +213,9 @@ std::unique_ptr<Gpt> load_reference(const Options& options) {
     return load_weights(model, {.adapter = false, .base = base_option(options, model)});
   }
   if (std::filesystem::exists(model / kRunReference)) {
-    const TrainConfig run = read_run_config(model);
-    log_info(concat_text("the reference is the start of the run, ", shown(run.init_from)));
-    return load_weights(run.init_from, {.base = run.base});
+    const std::filesystem::path start = start_of_run(model);
+    log_info(concat_text("the reference is the start of the run, ", shown(start)));
+    return load_weights(start, {.base = read_run_config(model).base});
   }
   log_info(
       "the reference is the model itself, so that no pair gains and the loss is log 2; name the "

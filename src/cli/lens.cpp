@@ -33,6 +33,9 @@ constexpr const char* kLensDetails =
     "--target, or the model's most probable token. Rank 1 is the most probable token. "
     "Entropies, log-probabilities and KL are in nats. KL is the divergence of the row from the "
     "model's own prediction: the mean difference of log-probabilities under that prediction.\n\n"
+    "Tables and figures have one column for a character of several tokens, and complete a "
+    "predicted token that ends within a character as the model continues. JSON and arrays have "
+    "all tokens.\n\n"
     "--npz writes an archive for numpy.load: probability, log_probability, rank, entropy, kl "
     "[R, P], top_ids, top_probabilities [R, P, k], layers [R] (-1: embed; number of layers: "
     "final), positions, tokens, targets [P], and the names rows [R] and token_labels [P]. With "
@@ -126,13 +129,15 @@ void read_text(const Options& options, const LoadedModel& loaded, const ResultFi
   const LensResult result = logit_lens(*loaded.model, task);
   task.progress = {};
   const Tokenizer& tokenizer = *loaded.tokenizer;
-  files.write({.svg = [&] { return matrix_plot_svg(lens_plot(result, task.view, tokenizer)); },
-               .arrays = [&] { return lens_arrays(result, tokenizer); },
-               .page = [&]() -> ResultPage {
-                 return {.title = "Logit lens", .grids = lens_grids(result, task.view, tokenizer)};
-               }});
+  const PredictedTexts texts = predicted_texts(result, task.text, *loaded.model, tokenizer);
+  files.write(
+      {.svg = [&] { return matrix_plot_svg(lens_plot(result, texts, task.view, tokenizer)); },
+       .arrays = [&] { return lens_arrays(result, tokenizer); },
+       .page = [&]() -> ResultPage {
+         return {.title = "Logit lens", .grids = lens_grids(result, texts, task.view, tokenizer)};
+       }});
   std::cout << (options.json() ? json_line(lens_json(result, task.view, tokenizer))
-                               : lens_text(result, tokenizer, columns_of(Stream::output)));
+                               : lens_text(result, texts, tokenizer, columns_of(Stream::output)));
 }
 
 void read_data(const Options& options, const LoadedModel& loaded, const ResultFiles& files) {

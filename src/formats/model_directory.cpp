@@ -11,12 +11,12 @@
 #include "files/input_file.h"
 #include "formats/adapter/adapter.h"
 #include "formats/families/families.h"
-#include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_header.h"
 #include "formats/huggingface/model_weights.h"
 #include "formats/llmc/llmc_file.h"
 #include "formats/model_files.h"
 #include "formats/nanogpt/nanogpt_file.h"
+#include "formats/stored_model.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/memory.h"
 #include "headlight/files/manifest.h"
@@ -33,43 +33,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Index kLargestConfig = Index{1} << 20;  // bytes
-
-ModelConfig read_config(const fs::path& directory) {
-  const fs::path path = directory / "config.json";
-  return parse_model_config(read_whole_file(path, kLargestConfig), shown(path));
-}
-
-// A model on disk: its configuration, and its weights, which are not read yet.
-struct StoredModel {
-  std::string_view type;  // model_type or architecture
-  GptConfig config;
-  ModelWeights weights;
-  std::string unread = {};  // one line about ignored keys of config.json, or ""
-};
-
-StoredModel open_model(const fs::path& path) {
-  if (is_gguf_file(path)) {
-    const GgufFile file(path);
-    const auto [architecture, config] = read_gguf_model(file);
-    return {architecture->name, config, ModelWeights(gguf_weights(file), architecture->layout)};
-  }
-  if (is_torch_file(path)) {
-    const auto file = std::make_shared<const NanoGptFile>(path);
-    return {"nanogpt", file->config(), ModelWeights(nanogpt_weights(file), kNanoGptLayout)};
-  }
-  if (is_llmc_file(path)) {
-    const auto file = std::make_shared<const LlmcFile>(path);
-    return {"llm.c", file->config(), ModelWeights(llmc_weights(file), kNanoGptLayout)};
-  }
-  const ModelConfig read = read_config(path);
-  std::string keys;
-  for (const std::string& key : read.unread) {
-    keys += (keys.empty() ? "" : ", ") + escaped(key);
-  }
-  return {read.family->type, read.config,
-          ModelWeights(safetensors_weights(path), read.family->layout),
-          keys.empty() ? "" : concat_text(shown(path / "config.json"), ": ignored keys: ", keys)};
-}
 
 void check(const StoredModel& model, const WarningSink& warn) {
   for (const std::string& line : {model.unread, model.weights.check(model.config)}) {

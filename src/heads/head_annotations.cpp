@@ -9,6 +9,7 @@
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
 #include "headlight/io/text_source.h"
+#include "io/records.h"
 #include "text/special_names.h"
 
 namespace headlight {
@@ -168,7 +169,8 @@ std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
   std::vector<SequencePairs> all;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string where = concat_text(path.string(), ":", i + 1);
-    const Json object = parse_json(lines[i], where);
+    const Json object = parse_record(
+        lines[i], where, "{\"" + unit + "\": {\"length\": 40, \"phrase\": [[0, 4, 20, 24]]}}");
     const Json& counted = json_member(object, unit, where);
     require_known(object, {"id", "lang", "plot", "char", "byte"}, where);
     const Json& length = json_member(counted, "length", where);

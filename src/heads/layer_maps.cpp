@@ -14,8 +14,7 @@ bool is_causal(const LanguageModel& model) {
 }
 
 void require_causal(const LanguageModel& model) {
-  require(is_causal(model), "this needs a causal model; a model of type '", model.model_type(),
-          "' is bidirectional");
+  require(is_causal(model), "this needs a causal model; this one is bidirectional, as BERT is");
 }
 
 void require_head(const LanguageModel& model) {

@@ -161,7 +161,8 @@ class TableReader {
 // another.
 class JsonReader {
  public:
-  JsonReader(const TextFile& file, const UseRecord& use) : name_(file.name()), use_(use) {}
+  JsonReader(const TextFile& file, std::string_view example, const UseRecord& use)
+      : name_(file.name()), example_(example), use_(use) {}
 
   void take(char c) {
     line_ += c == '\n' ? 1 : 0;
@@ -237,7 +238,7 @@ class JsonReader {
 
   void end_value() {
     const std::string where = place();
-    const Json value = parse_json(std::exchange(value_, {}), where);
+    const Json value = parse_record(std::exchange(value_, {}), where, example_);
     depth_ = 0;
     needs_comma_ = is_list_;
     needs_value_ = false;
@@ -273,6 +274,7 @@ class JsonReader {
   }
 
   std::string name_;
+  std::string_view example_;
   const UseRecord& use_;
   std::string value_;  // the present one; "" between values
   Index depth_ = 0;
@@ -288,8 +290,7 @@ class JsonReader {
 };
 
 template <class Reader>
-void read_with(const TextFile& file, const UseRecord& use) {
-  Reader reader(file, use);
+void read_with(const TextFile& file, Reader reader) {
   read_characters(file, [&](const TextPart& part) {
     for (const char c : part.text) {
       reader.take(c);
@@ -300,6 +301,14 @@ void read_with(const TextFile& file, const UseRecord& use) {
 
 }  // namespace
 
+Json parse_record(std::string_view text, const std::string& where, std::string_view example) {
+  try {
+    return parse_json(text, where);
+  } catch (const Error& error) {
+    fail(error.what(), "; expected JSON Lines such as ", example);
+  }
+}
+
 bool has_records_name(std::string_view name) {
   return is_json_lines_name(name) || is_table_name(name) || file_ending(name) == ".json";
 }
@@ -308,7 +317,7 @@ std::pair<Json, std::string> first_record(const TextFile& file) {
   struct Found {};  // ends the reading
   std::pair<Json, std::string> first;
   try {
-    read_records(file, [&](const Json& record, const std::string& where) {
+    read_records(file, "", [&](const Json& record, const std::string& where) {
       first = {record, where};
       throw Found();
     });
@@ -327,18 +336,18 @@ bool is_json_of_texts(const TextFile& file) {
   return record.is_string() || (text != nullptr && text->is_string());
 }
 
-void read_records(const TextFile& file, const UseRecord& use) {
+void read_records(const TextFile& file, std::string_view example, const UseRecord& use) {
   if (is_table_name(file.path)) {
-    read_with<TableReader>(file, use);
+    read_with(file, TableReader(file, use));
     return;
   }
   if (file_ending(file.path) == ".json") {
-    read_with<JsonReader>(file, use);
+    read_with(file, JsonReader(file, example, use));
     return;
   }
   read_lines(file, [&](std::string_view line, Index number) {
     const std::string where = concat_text(file.name(), ": line ", number);
-    use(parse_json(line, where), where);
+    use(parse_record(line, where, example), where);
   });
 }
 

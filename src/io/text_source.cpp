@@ -220,25 +220,29 @@ void read_plain(const TextFile& file, const TextFormat& format, const UseText& u
   }
 }
 
-std::string keys_of(const Json& object) {
+// Returns "; choose another ..." for a record without the key of its text: with the keys that have
+// a text or a conversation; "" if it has none.
+std::string other_keys(const Json& object) {
   constexpr std::size_t kMostKeys = 8;
   std::string keys;
   std::size_t count = 0;
   for (const auto& [key, value] : object.members()) {
-    if (value.is_string() && count++ < kMostKeys) {
+    const bool has_turns =
+        value.is_array() && !value.empty() && value.front().find("role") != nullptr;
+    if ((value.is_string() || has_turns) && count++ < kMostKeys) {
       keys += (keys.empty() ? "" : ", ") + quoted_text(key);
     }
   }
-  return keys;
+  const char* pair =
+      count < 2 ? "" : "; the names of a question and its answer are \"prompt\" and \"completion\"";
+  return keys.empty() ? "" : "; choose another with --jsonl: " + keys + pair;
 }
 
 std::string text_of(const Json& value, const std::string& key, const std::string& where) {
   if (value.is_object()) {
     const Json* found = value.find(key);
     if (found == nullptr) {
-      const std::string keys = keys_of(value);
-      fail(where, ": key ", quoted_text(key), " is missing",
-           keys.empty() ? "" : "; choose another with --jsonl: " + keys);
+      fail(where, ": key ", quoted_text(key), " is missing", other_keys(value));
     }
     require(found->is_string(), where, ": ", quoted_text(key), " must be a string, got ",
             found->type_name());
@@ -255,7 +259,8 @@ bool is_blank(std::string_view line) {
 void read_texts_of_records(const TextFile& file, const TextFormat& format, const UseText& use) {
   const std::string key = format.jsonl.empty() ? "text" : format.jsonl;
   Index number = 0;
-  read_records(file, [&](const Json& record, const std::string& where) {
+  const std::string example = concat_text("{\"", key, "\": \"One day\"}");
+  read_records(file, example, [&](const Json& record, const std::string& where) {
     use({text_of(record, key, where), number++});
   });
 }

@@ -39,15 +39,20 @@ Tensor Linear::forward(const Tensor& x, const ForwardContext& context) const {
   }
   const Tensor product = stored_ != nullptr ? stored_->product(x, context.precision)
                                             : linear(x, weight, bias, context.precision);
-  return updates_.empty() ? product
-                          : low_rank_linear(product, x, updates_,
-                                            {.probability = context.training ? update_dropout_ : 0,
-                                             .random = context.random.fork(update_label_)});
+  if (updates_.empty()) {
+    return product;
+  }
+  const Tensor updated = low_rank_linear(product, x, updates_,
+                                         {.probability = context.training ? update_dropout_ : 0,
+                                          .random = context.random.fork(update_label_)});
+  return updates_.front().lengths.defined()
+             ? with_row_lengths(updated, plain_weight(), bias, updates_)
+             : updated;
 }
 
-Tensor Linear::full_weight() const {
-  return updated_weight(stored_ != nullptr ? stored_->weight() : weight, updates_);
-}
+Tensor Linear::plain_weight() const { return stored_ != nullptr ? stored_->weight() : weight; }
+
+Tensor Linear::full_weight() const { return updated_weight(plain_weight(), updates_); }
 
 void Linear::store(std::shared_ptr<const StoredWeight> stored) {
   require(!weight.requires_grad() && !(bias.defined() && bias.requires_grad()),
@@ -66,6 +71,9 @@ void Linear::add_update(const std::string& name, LowRankUpdate update, double dr
                         std::uint64_t label) {
   update.a = register_parameter("lora_A." + name, update.a);
   update.b = register_parameter("lora_B." + name, update.b);
+  if (update.lengths.defined()) {
+    update.lengths = register_parameter("lora_magnitude." + name, update.lengths);
+  }
   updates_.push_back(std::move(update));
   update_dropout_ = dropout;
   update_label_ = label;

@@ -1,14 +1,40 @@
 #include "headlight/nn/lora.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "headlight/nn/linear.h"
+#include "headlight/ops/layout.h"
 
 namespace headlight {
 namespace {
 
 // Streams of the dropouts: those of a model's layers are small numbers.
 constexpr std::uint64_t kFirstDropout = std::uint64_t{1} << 32;
+
+// Returns the first values of an update.
+LowRankUpdate first_update(const LoraPlace& place, const LoraOptions& options, const Linear& linear,
+                           const RandomStream& random) {
+  LoraOptions own = options;
+  own.rank = place.rank.value_or(options.rank);
+  own.alpha = place.alpha.value_or(options.alpha);
+  const Index inputs = linear.weight.size(1);
+  const double bound = 1 / std::sqrt(static_cast<double>(inputs));
+  const DType dtype = linear.weight.dtype();
+  LowRankUpdate update{.a = random_uniform({own.rank, inputs}, random, -bound, bound, dtype),
+                       .b = Tensor::zeros({place.rows, own.rank}, dtype),
+                       .first_row = place.first_row,
+                       .scale = own.scale()};
+  if (options.dora) {
+    const Tensor rows =
+        slice(linear.full_weight().detach(), 0, place.first_row, place.first_row + place.rows);
+    update.lengths = row_lengths(rows);
+    const std::vector<double> lengths = update.lengths.to_vector();
+    require(std::ranges::count(lengths, 0.0) == 0, "[add_lora] ", place.matrix, ".weight, ",
+            place.name, ": has rows of zeros, which DoRA cannot scale; train LoRA without it");
+  }
+  return update;
+}
 
 }  // namespace
 
@@ -33,16 +59,8 @@ void add_lora(Module& model, const std::vector<LoraPlace>& places, const LoraOpt
                 place.first_row + place.rows <= linear->weight.size(0),
             "[add_lora] ", place.matrix, " ", linear->weight.shape(), " has no rows ",
             place.first_row, " to ", place.first_row + place.rows - 1);
-    const Index inputs = linear->weight.size(1);
-    const double bound = 1 / std::sqrt(static_cast<double>(inputs));
-    const DType dtype = linear->weight.dtype();
-    linear->add_update(
-        place.name,
-        {.a = random_uniform({options.rank, inputs}, random.fork(number), -bound, bound, dtype),
-         .b = Tensor::zeros({place.rows, options.rank}, dtype),
-         .first_row = place.first_row,
-         .scale = options.scale()},
-        options.dropout, kFirstDropout + number);
+    linear->add_update(place.name, first_update(place, options, *linear, random.fork(number)),
+                       options.dropout, kFirstDropout + number);
     ++number;
   }
 }

@@ -1,12 +1,15 @@
 #include "headlight/ops/low_rank.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "headlight/autograd/autograd.h"
 #include "headlight/ops/dropout.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
 #include "ops/common.h"
 #include "ops/matrix.h"
 
@@ -26,6 +29,8 @@ void check_update(const LowRankUpdate& update, const Shape& shape, DType dtype) 
               update.first_row >= 0 && update.first_row + rows <= shape[0],
           "[low_rank_linear] update ", update.b.shape(), " x ", update.a.shape(), " at row ",
           update.first_row, " does not fit weight ", shape);
+  require(!update.lengths.defined() || update.lengths.shape() == Shape{rows},
+          "[low_rank_linear] expected lengths of ", rows, " rows, got ", update.lengths.shape());
 }
 
 // One update during forward and backward of low_rank_linear().
@@ -151,6 +156,33 @@ std::vector<Tensor> input_gradients(std::span<const SavedTensor> in, const Tenso
   return gradients;
 }
 
+bool has_lengths(const LowRankUpdate& update) { return update.lengths.defined(); }
+
+// Returns the rows of a weight that an update changes, with the change.
+Tensor changed_rows(const Tensor& weight, const LowRankUpdate& update) {
+  const Tensor before = slice(weight, 0, update.first_row, update.first_row + update.b.size(0));
+  return before + matmul(update.b, update.a) * update.scale;
+}
+
+// Returns the lengths [P] of these rows, as constants.
+Tensor lengths_before(const Tensor& weight, const LowRankUpdate& update) {
+  const NoGrad no_grad;
+  return row_lengths(changed_rows(weight, update));
+}
+
+// Returns a tensor [O, ...] with other values where an update changes it.
+Tensor with_rows(const Tensor& whole, const LowRankUpdate& update, const Tensor& rows) {
+  const Index end = update.first_row + rows.size(0);
+  std::vector<Tensor> parts{rows};
+  if (update.first_row > 0) {
+    parts.insert(parts.begin(), slice(whole, 0, 0, update.first_row));
+  }
+  if (end < whole.size(0)) {
+    parts.push_back(slice(whole, 0, end, whole.size(0)));
+  }
+  return concat(parts, 0);
+}
+
 }  // namespace
 
 Tensor low_rank_linear(const Tensor& product, const Tensor& x,
@@ -190,25 +222,40 @@ Tensor low_rank_linear(const Tensor& product, const Tensor& x,
 Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
                        std::span<const LowRankUpdate> updates, const LowRankDropout& dropout,
                        Precision precision) {
-  return low_rank_linear(linear(x, weight, bias, precision), x, updates, dropout);
+  const Tensor product = low_rank_linear(linear(x, weight, bias, precision), x, updates, dropout);
+  return with_row_lengths(product, weight, bias, updates);
+}
+
+Tensor with_row_lengths(const Tensor& product, const Tensor& weight, const Tensor& bias,
+                        std::span<const LowRankUpdate> updates) {
+  if (std::ranges::none_of(updates, has_lengths)) {
+    return product;
+  }
+  Tensor factors = Tensor::ones({product.size(-1)}, product.dtype());
+  for (const LowRankUpdate& update : updates) {
+    if (has_lengths(update)) {
+      factors = with_rows(factors, update, update.lengths / lengths_before(weight, update));
+    }
+  }
+  return bias.defined() ? (product - bias) * factors + bias : product * factors;
 }
 
 Tensor updated_weight(const Tensor& weight, std::span<const LowRankUpdate> updates) {
   Tensor result = weight;
   for (const LowRankUpdate& update : updates) {
     check_update(update, weight.shape(), weight.dtype());
-    const Index end = update.first_row + update.b.size(0);
-    std::vector<Tensor> rows{slice(result, 0, update.first_row, end) +
-                             matmul(update.b, update.a) * update.scale};
-    if (update.first_row > 0) {
-      rows.insert(rows.begin(), slice(result, 0, 0, update.first_row));
+    Tensor rows = changed_rows(result, update);
+    if (has_lengths(update)) {
+      rows = rows * reshape(update.lengths / row_lengths(rows.detach()), {rows.size(0), 1});
     }
-    if (end < result.size(0)) {
-      rows.push_back(slice(result, 0, end, result.size(0)));
-    }
-    result = concat(rows, 0);
+    result = with_rows(result, update, rows);
   }
   return result;
+}
+
+Tensor row_lengths(const Tensor& matrix) {
+  const NoGrad no_grad;
+  return sqrt(sum(matrix * matrix, {.axes = {1}}));
 }
 
 }  // namespace headlight

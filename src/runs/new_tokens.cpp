@@ -81,14 +81,17 @@ void train_new_tokens(RunStart& start, Gpt& model) {
                                          " to the parts"));
     return;
   }
+  if (model.head_bias().defined()) {  // PEFT trains no rows of such a head
+    start.warnings.push_back("the head of this model has a bias, so its rows of the tokens " +
+                             names + " stay frozen; without lora_rank they are trained");
+  }
+  if (model.head_bias().defined() && model.config().tie_weights) {
+    return;
+  }
   model.train_rows(tokens);
   start.adapter->tokens = tokens;
   start.notes.push_back(
       "the adapter also trains the rows of tokens that the model has not learned: " + names);
-  if (!model.config().tie_weights && model.head_bias().defined()) {
-    start.warnings.push_back("the head of this model has a bias, so its rows of the tokens " +
-                             names + " stay frozen");
-  }
 }
 
 }  // namespace headlight

@@ -1,8 +1,12 @@
 #include "runs/preference_reference.h"
 
 #include "base/printable.h"
+#include "formats/adapter/adapter.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/runs/config_source.h"
+#include "headlight/runs/starting_model.h"
 
 namespace headlight {
 namespace {
@@ -14,6 +18,16 @@ struct PairSet {
   const TokenDataset& pairs;
   const std::string& content;  // fingerprint
 };
+
+// Keys of the file's metadata: the folder or file of the model that the run started from, and the
+// fingerprint of its weights.
+constexpr const char* kStartKey = "start";
+constexpr const char* kWeightsKey = "start_weights";
+
+// Returns the fingerprint of a model's weights; "" for an adapter, which has that of its base.
+std::string fingerprint_of_start(const fs::path& model) {
+  return is_adapter(model) ? "" : weights_fingerprint(model);
+}
 
 // The sets of pairs of a run; without validation data only the first.
 std::vector<PairSet> pair_sets_of(const RunStart& start) {
@@ -83,7 +97,27 @@ void write_reference(const RunStart& start) {
   for (const PairSet& set : pair_sets_of(start)) {
     contents[set.name] = set.content;
   }
+  if (starts_from_model(start.config)) {
+    const fs::path model = fs::canonical(find_model_directory(start.config.init_from));
+    contents[kStartKey] = model.string();
+    contents[kWeightsKey] = fingerprint_of_start(model);
+  }
   write_safetensors(fs::path(start.config.out_dir) / kRunReference, start.reference, contents);
+}
+
+fs::path start_of_run(const fs::path& run) {
+  const auto contents = read_safetensors_metadata(run / kRunReference);
+  if (!contents.contains(kStartKey)) {
+    return read_run_config(run).init_from;
+  }
+  const fs::path start = contents.at(kStartKey);
+  std::error_code error;
+  const bool is_here = fs::exists(start, error);
+  require(is_here && contents.at(kWeightsKey) == fingerprint_of_start(start), shown(run),
+          ": the model that it started from, ", shown(start),
+          is_here ? ", has other weights than then" : ", is not here",
+          "; name the model before the training with --reference");
+  return start;
 }
 
 }  // namespace headlight

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+
 #include "headlight/cluster/processes.h"
 #include "runs/run_start.h"
 
@@ -15,5 +17,9 @@ bool complete_reference(RunStart& start, Processes& processes);
 
 // Writes the reference into the directory of the run.
 void write_reference(const RunStart& start);
+
+// Returns the folder or file of the model that a run on pairs started from. Throws Error if it is
+// not there or has other weights than then.
+std::filesystem::path start_of_run(const std::filesystem::path& run);
 
 }  // namespace headlight

@@ -155,6 +155,8 @@ void require_same_adapter(const TrainConfig& config, const LoraOptions& adapter)
   require_value(config.lora().scale() == adapter.scale(), "lora_alpha", "expected a scale of ",
                 adapter.scale(), ", as in the adapter that the run continues, got ",
                 config.lora().scale());
+  require_value(config.dora == adapter.dora, "dora", "expected ", adapter.dora ? "true" : "false",
+                ", as in the adapter that the run continues");
 }
 
 // Freezes the parameters that the run does not train, and adds the adapter that it trains.

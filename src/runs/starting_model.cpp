@@ -102,13 +102,14 @@ void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path&
                 ", as in the model that the run starts from, got ", run.tokenizer);
 }
 
-// Copies the scale of an adapter that the run continues.
+// Copies the kind and scale of an adapter that the run continues.
 void adopt_adapter(TrainConfig& config, const std::filesystem::path& adapter,
                    const std::vector<std::string>& given) {
   const LoraOptions options = read_earlier_adapter(adapter).options;
   const auto is_given = [&](std::string_view key) { return std::ranges::count(given, key) > 0; };
   config.lora_alpha = is_given("lora_alpha") ? config.lora_alpha : options.alpha;
   config.rslora = is_given("rslora") ? config.rslora : options.rslora;
+  config.dora = is_given("dora") ? config.dora : options.dora;
 }
 
 }  // namespace

@@ -330,6 +330,7 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"lora_targets", &C::lora_targets,
      "Matrices to adapt: of q, k, v, o, gate, up and down; empty: all", start},
     {"rslora", &C::rslora, "Divide lora_alpha by the square root of lora_rank (rsLoRA)", start},
+    {"dora", &C::dora, "Also train the lengths of the rows that the adapter updates (DoRA)", start},
     choice<MatrixForm>({"base_weights", &C::base_weights,
                         "Format of the frozen matrices under an adapter: bfloat16 takes half the "
                         "memory, int8 a quarter; stored keeps the blocks of a GGUF file",
@@ -484,6 +485,7 @@ constexpr auto kAliases = std::to_array<ConfigAlias>({{"output_dir", "out_dir"},
                                                       {"lora_r", "lora_rank"},
                                                       {"target_modules", "lora_targets"},
                                                       {"use_rslora", "rslora"},
+                                                      {"use_dora", "dora"},
                                                       {"beta", "dpo_beta"},
                                                       {"gradient_checkpointing", "recompute"},
                                                       {"early_stopping_patience", "patience"},
@@ -565,6 +567,7 @@ void require_fine_tuning(const TrainConfig& config) {
                 "muon cannot train a LoRA adapter; choose adamw or sgd");
   require_value(has_lora || config.lora_targets.empty(), "lora_targets",
                 "needs lora_rank, the rank of the adapter");
+  require_value(has_lora || !config.dora, "dora", "needs lora_rank, the rank of the adapter");
   require_value(has_lora || config.matrix_form() == MatrixForm::float32, "base_weights",
                 "needs lora_rank: only frozen matrices can have the form ", config.base_weights);
 }
@@ -777,8 +780,11 @@ TrainConfig TrainConfig::resolved() const {
 }
 
 LoraOptions TrainConfig::lora() const {
-  return {
-      .rank = lora_rank, .alpha = resolved().lora_alpha, .dropout = lora_dropout, .rslora = rslora};
+  return {.rank = lora_rank,
+          .alpha = resolved().lora_alpha,
+          .dropout = lora_dropout,
+          .rslora = rslora,
+          .dora = dora};
 }
 
 MatrixForm TrainConfig::matrix_form() const {

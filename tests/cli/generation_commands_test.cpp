@@ -340,6 +340,9 @@ TEST_CASE("generate answers the conversations of a file", "[cli]") {
              contains_text("expected only one of them"));
   CHECK_THAT(refusal({"generate", model, "--prompts", folder.write("a.jsonl", "{\"x\": 1}")}),
              contains_text("line 1: expected a text, or an object with \"prompt\""));
+  CHECK_THAT(refusal({"generate", model, "--prompts", folder.write("a.txt", "One day\n")}),
+             contains_text("a.txt: line 1: invalid JSON at byte 0") &&
+                 contains_text("expected JSON Lines such as \"One day\", {\"prompt\": "));
 }
 
 }  // namespace generation_commands_test

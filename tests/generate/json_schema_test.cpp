@@ -457,7 +457,23 @@ TEST_CASE("hostile schemas end soon with one error", "[generate]") {
   for (int i = 0; i < 200'000; ++i) {
     large.push_back("some text " + std::to_string(i));
   }
+  Json one_by_one = Json::array();  // work for each pair of a schema and a name
+  Json all_evaluated = Json::array();
+  Json ranges = Json::array();
+  Json patterns = Json::object();
+  for (int i = 0; i < 8'000; ++i) {
+    ranges.push_back({{"minimum", -i}, {"maximum", 1'000'000 + i}});
+  }
+  for (int i = 0; i < 1'000; ++i) {
+    one_by_one.push_back({{"properties", {{"k" + std::to_string(i), Json::object()}}}});
+    all_evaluated.push_back({{"unevaluatedProperties", false}, {"prefixItems", Json::array({3})}});
+    patterns.add("k" + std::to_string(i), Json::object());
+  }
   const std::vector<Json> hostile{
+      {{"allOf", one_by_one}},
+      {{"allOf", ranges}},
+      {{"allOf", all_evaluated}, {"properties", patterns}},
+      {{"patternProperties", patterns}, {"properties", patterns}},
       {{"$defs", doubling}, {"allOf", Json::array({{{"$ref", "#/$defs/0"}}})}},
       {{"$defs", any_of}, {"minItems", 0}, {"$ref", "#/$defs/0"}},
       {{"enum", large}},

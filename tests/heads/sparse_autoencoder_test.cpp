@@ -164,6 +164,10 @@ TEST_CASE("edits move values along decoder rows", "[heads]") {
   }
   CHECK(mentions(error_of([&] { sae.edited(values, std::vector<FeatureEdit>{{6}}); }),
                  {"feature", "0 to 5", "6"}));
+  CHECK(mentions(error_of([&] {
+                   sae.edited(values, std::vector<FeatureEdit>{{1, FeatureEdit::Kind::add, 1e39}});
+                 }),
+                 {"value", "finite", "1e+39"}));
 }
 
 TEST_CASE("several edits of one feature act one after the other", "[heads]") {
@@ -251,6 +255,13 @@ TEST_CASE("weights of an autoencoder must be finite in float32", "[heads]") {
   weights.decoder = Tensor::full(weights.decoder.shape(), 1e300, DType::float64);
   CHECK_THROWS_WITH(SparseAutoencoder({}, weights),
                     contains_text("W_dec contains values that are not finite"));
+  weights.decoder = Tensor::full(weights.decoder.shape(), 1e20);
+  CHECK_NOTHROW(SparseAutoencoder({}, weights));
+  CHECK_THROWS_WITH(
+      SparseAutoencoder(
+          {.architecture = SaeArchitecture::topk, .k = 1, .rescale_by_decoder_norm = true},
+          weights),
+      contains_text("lengths of the rows of W_dec contains"));
 }
 
 TEST_CASE("folders of SAELens are read with old and new settings", "[heads]") {

@@ -16,7 +16,7 @@ std::string rows_of(const std::string& content, const std::string& name = "a.csv
   const ScratchFolder folder;
   const std::string path = folder.write(name, content);
   std::string rows;
-  read_records({.path = path}, [&](const Json& record, const std::string& where) {
+  read_records({.path = path}, "{}", [&](const Json& record, const std::string& where) {
     REQUIRE(where.starts_with(path + ": line "));
     rows += where.substr(where.rfind(' ') + 1) + ' ' + record.dump() + '\n';
   });
@@ -49,7 +49,7 @@ TEST_CASE("a .json file has a list, records one after another, or a list in an o
     const ScratchFolder folder;
     const std::string path = folder.write("a.json", content);
     std::string records;
-    read_records({.path = path}, [&](const Json& record, const std::string& where) {
+    read_records({.path = path}, "{}", [&](const Json& record, const std::string& where) {
       REQUIRE(where.starts_with(path + ": "));
       records += where.substr(path.size() + 2) + ' ' + record.dump() + '\n';
     });
@@ -120,7 +120,7 @@ TEST_CASE("a table may have many columns", "[io]") {
   }
   const ScratchFolder folder;
   std::size_t columns = 0;
-  read_records({.path = folder.write("a.csv", names + '\n' + values + "x\n")},
+  read_records({.path = folder.write("a.csv", names + '\n' + values + "x\n")}, "{}",
                [&](const Json& record, const std::string&) {
                  columns = record.size();
                  CHECK(record["199999"] == "x");

@@ -317,11 +317,13 @@ TEST_CASE("invalid JSON Lines are refused with their line number", "[io]") {
   };
   CHECK(refusal("\"a\"\n\n{\"id\": 3, \"content\": \"x\", \"title\": \"y\"}\n") ==
         "a.jsonl: line 3: key \"text\" is missing; choose another with --jsonl: \"content\", "
-        "\"title\"");
+        "\"title\"; the names of a question and its answer are \"prompt\" and \"completion\"");
+  CHECK(contains(refusal("{\"dialog\": [{\"role\": \"user\"}]}"), "with --jsonl: \"dialog\""));
   CHECK(refusal("{}") == "a.jsonl: line 1: key \"text\" is missing");
   CHECK(refusal("{\"text\": 3}") == "a.jsonl: line 1: \"text\" must be a string, got number");
   CHECK(refusal("[1]") == "a.jsonl: line 1: expected a JSON object or string, got array");
   CHECK(contains(refusal("\"a\"\n{\"text\": \"b"), "a.jsonl: line 2: invalid JSON"));
+  CHECK(contains(refusal("a"), "expected JSON Lines such as {\"text\": \"One day\"}"));
   CHECK(contains(refusal("\"a\" \"b\""), "a.jsonl: line 1: invalid JSON"));
   CHECK(refusal("\"a\"\n\"\xFF\"") == "a.jsonl: invalid UTF-8 at byte 5");
 }

@@ -4,6 +4,7 @@
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/weights.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/nn/linear.h"
 #include "headlight/nn/packed_weights.h"
 #include "headlight/ops/layout.h"
 #include "headlight/train/trainer.h"
@@ -83,11 +84,12 @@ double distance(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") {
+  const bool dora = GENERATE(false, true);
   Gpt model(llama_like(), 5);
   const Tensor before = model.logits(some_batch());
-  add_lora(model, some_places(), {.rank = 2}, {7, 0});
-  CHECK(distance(model.logits(some_batch()), before) == 0);
-  CHECK(model.trainable_parameters().size() == 20);
+  add_lora(model, some_places(), {.rank = 2, .dora = dora}, {7, 0});
+  CHECK(distance(model.logits(some_batch()), before) < (dora ? 1e-6 : 1e-30));
+  CHECK(model.trainable_parameters().size() == (dora ? 30U : 20U));
   backward(model.loss(some_batch()));
   for (const auto& [name, parameter] : model.parameters()) {
     const bool is_factor = name.find("lora_") != std::string::npos;
@@ -98,7 +100,7 @@ TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") 
 }
 
 TEST_CASE("an update equals a changed weight", "[lora]") {
-  const auto model = adapted();
+  const auto model = adapted({.rank = 2, .alpha = 3, .dora = GENERATE(false, true)});
   const auto whole = merged(*model);
   CHECK(distance(whole->weight(Part::query_key_value, 0),
                  Gpt(llama_like(), 5).weight(Part::query_key_value, 0)) > 0.1);
@@ -155,6 +157,41 @@ TEST_CASE("the elements of a packed weight cannot be read", "[lora]") {
 TEST_CASE("the scale follows rank and alpha", "[lora]") {
   CHECK(LoraOptions{.rank = 4, .alpha = 8}.scale() == 2);
   CHECK(LoraOptions{.rank = 4, .alpha = 8, .rslora = true}.scale() == 4);
+}
+
+TEST_CASE("rows of an update get their lengths", "[lora]") {
+  const Tensor weight = Tensor::from(std::vector<float>{0.0, 1, 3, 0, 0, 2}, {3, 2});
+  const LowRankUpdate update{.a = Tensor::from(std::vector<float>{0.0, 4}, {1, 2}),
+                             .b = Tensor::from(std::vector<float>{0.5, 1.0}, {2, 1}),
+                             .first_row = 1,
+                             .scale = 2,
+                             .lengths = Tensor::from(std::vector<float>{10.0, 5}, {2})};
+  // Rows 1 and 2 are (3, 0) + (0, 4) and (0, 2) + (0, 8) before.
+  CHECK(updated_weight(weight, {&update, 1}).to_vector() == std::vector<double>{0, 1, 6, 8, 0, 5});
+  const Tensor x = Tensor::from(std::vector<float>{1.0, 1}, {1, 2});
+  const Tensor bias = Tensor::from(std::vector<float>{1.0, 2, 3}, {3});
+  CHECK(low_rank_linear(x, weight, bias, {&update, 1}).to_vector() ==
+        std::vector<double>{2, 16, 8});
+}
+
+TEST_CASE("places may have a rank and an alpha of their own", "[lora]") {
+  Gpt model(llama_like(), 5);
+  add_lora(model, {{"h.0.mlp.c_proj", "down", 0, 8}, {"h.1.mlp.c_proj", "down", 0, 8, 3, 12}},
+           {.rank = 2, .alpha = 5}, {7, 0});
+  const auto update_of = [&](const char* matrix) {
+    return dynamic_cast<const Linear&>(*model.find_part(matrix)).updates().front();
+  };
+  CHECK(update_of("h.0.mlp.c_proj").a.shape() == Shape({2, 12}));
+  CHECK(update_of("h.0.mlp.c_proj").scale == 2.5);
+  CHECK(update_of("h.1.mlp.c_proj").b.shape() == Shape({8, 3}));
+  CHECK(update_of("h.1.mlp.c_proj").scale == 4);
+}
+
+TEST_CASE("DoRA refuses rows of zeros, which have no direction", "[lora]") {
+  Gpt model(llama_like(), 5);
+  slice(parameter_of(model, "h.0.mlp.c_proj.weight").detach(), 0, 3, 4).fill(0);
+  CHECK_THROWS_WITH(add_lora(model, some_places(), {.dora = true}, {7, 0}),
+                    contains_text("h.0.mlp.c_proj.weight, down: has rows of zeros"));
 }
 
 TEST_CASE("a place that does not exist is refused", "[lora]") {

@@ -43,6 +43,9 @@ def test_cache_has_the_names_and_shapes_of_transformer_lens(model: hl.Model) -> 
     assert np.array_equal(cache["blocks.0.hook_resid_post"], cache["blocks.1.hook_resid_pre"])
     with pytest.raises(KeyError):
         cache["z.7"]
+    assert "z.1" in cache and "z.7" not in cache and "zz" not in cache
+    assert cache.get("z.1") is cache["z.1"] and cache.get("z.7") is None
+    assert cache.copy().heads("z.1") == [0, 1, 2, 3]
     _, chosen = model.run_with_cache(TEXT, ["z.1", "resid_post"])
     assert set(chosen) == {
         "blocks.1.attn.hook_z", "blocks.0.hook_resid_post", "blocks.1.hook_resid_post",

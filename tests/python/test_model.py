@@ -172,6 +172,17 @@ def test_training_by_hand_changes_generated_text(run: pathlib.Path) -> None:
     assert model.loss(ids) == pytest.approx(model.gpt.loss(ids).item(), rel=1e-5)
 
 
+def test_the_tokenizer_of_an_adapter_is_that_of_its_base(
+    run: pathlib.Path, tmp_path: pathlib.Path, model: hl.Model
+) -> None:
+    (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "gone"}')
+    with pytest.raises(ValueError, match="base model, got gone, which is not here"):
+        hl.load_tokenizer(tmp_path)
+    assert hl.load_tokenizer(tmp_path, base=run).vocab_size == model.tokenizer.vocab_size
+    with pytest.raises(ValueError, match="is no adapter"):
+        hl.load_tokenizer(run, base=run)
+
+
 def test_chat_templates(run: pathlib.Path, tmp_path: pathlib.Path, model: hl.Model) -> None:
     program("export", run, "--to", "hf", "--chat_template", "chatml", "--out", tmp_path / "chat")
     tokenizer = hl.load_tokenizer(tmp_path / "chat")

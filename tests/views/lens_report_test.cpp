@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "headlight/ops/layout.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "support/tensors.h"
 
@@ -27,14 +28,51 @@ LensResult syllable_lens() {
                      reading(0.75, 'x'), reading(1, 'c')}}}};
 }
 
+// A model that writes the bytes of "말" again and again: its head knows the last token alone.
+std::unique_ptr<Gpt> syllable_writer() {
+  GptConfig config{.vocab_size = 257, .block_size = 8, .n_layer = 1, .n_head = 1, .n_embd = 257};
+  config.tie_weights = false;
+  auto model = std::make_unique<Gpt>(config, 1);
+  for (const auto& [weight, tensor] : model->weights()) {
+    Tensor(tensor.detach()).fill(0);
+  }
+  for (const auto& [from, to] : {std::pair{0xEB, 0xA7}, {0xA7, 0x90}, {0x90, 0xEB}}) {
+    slice(slice(model->weight(Part::token_embedding), 0, from, from + 1), 1, from, from + 1)
+        .fill(1);
+    slice(slice(model->head_weight().detach(), 0, to, to + 1), 1, from, from + 1).fill(1);
+  }
+  model->weight(Part::final_norm).fill(1);
+  return model;
+}
+
+PredictedTexts predicted_texts_of(const LensResult& result) {
+  return predicted_texts(result, result.tokens, *syllable_writer(), ByteTokenizer());
+}
+
 }  // namespace
 
+TEST_CASE("a wrong prediction within a character is completed as the model continues", "[views]") {
+  LensResult result = syllable_lens();
+  result.rows[0].readings[3] = reading(0.75, 0xEB);  // the model continues A7, 90
+  result.rows[0].readings[4].likeliest = {{'c', 0}, {0xEB, -1}, {0x80, -2}, {0xC3, -3}};
+  const PredictedTexts texts = predicted_texts_of(result);
+  CHECK(texts.at({3, 0xEB}) == "말");
+  CHECK(texts.at({4, 0xEB}) == "말");
+  CHECK(texts.at({0, 0xEB}) == "말");
+  CHECK(texts.size() == 3);  // 80 begins nothing, and no continuation follows C3
+  CHECK(lens_plot(result, texts, {}, ByteTokenizer()).texts ==
+        std::vector<std::string>{"말", "말", "c"});
+  const std::string table = lens_text(result, texts, ByteTokenizer(), 80);
+  CHECK_THAT(table, contains_text(" 말  말  c\n") && !contains_text("EB>"));
+}
+
 TEST_CASE("a syllable of several tokens has one column, read at its last token", "[views]") {
-  const MatrixPlot plot = lens_plot(syllable_lens(), {}, ByteTokenizer());
+  const PredictedTexts texts = predicted_texts_of(syllable_lens());
+  const MatrixPlot plot = lens_plot(syllable_lens(), texts, {}, ByteTokenizer());
   CHECK(plot.columns == std::vector<std::string>{"a", "말", "b"});
   CHECK_THAT(plot.values, Catch::Matchers::Approx(std::vector<double>{0.5, 0.75, 1}));
   CHECK(plot.texts == std::vector<std::string>{"말", "x", "c"});
-  for (const ResultGrid& grid : lens_grids(syllable_lens(), {}, ByteTokenizer())) {
+  for (const ResultGrid& grid : lens_grids(syllable_lens(), texts, {}, ByteTokenizer())) {
     CHECK(grid.plot.columns == plot.columns);
     CHECK(grid.plot.values.size() == 3);
   }
@@ -46,7 +84,7 @@ TEST_CASE("a prediction that is right only for its own token stays a token", "[v
   LensResult result = syllable_lens();  // of a bidirectional model, whose targets are the tokens
   result.targets = result.tokens;
   result.rows[0].readings[0].likeliest = {{'a', 0}};
-  CHECK(lens_plot(result, {}, ByteTokenizer()).texts.front() == "a");
+  CHECK(lens_plot(result, predicted_texts_of(result), {}, ByteTokenizer()).texts.front() == "a");
 }
 
 }  // namespace lens_report_test

@@ -5,7 +5,8 @@ usage: check_adapters.py PATH_OF_HEADLIGHT
 
 - An adapter that PEFT writes (several ranks and alphas) gives the weights of PEFT's merged model.
 - Three steps of plain SGD on conversations give the same adapter in Headlight and in PEFT, where the marks
-  of TRL's training templates choose the learned tokens.
+  of TRL's training templates choose the learned tokens: LoRA, DoRA, and an adapter of PEFT with both and with
+  several ranks and alphas.
 - PEFT opens the adapters that Headlight trains, with the logits of `headlight export`.
 - llama.cpp computes PEFT's numbers with an adapter that Headlight exports as GGUF, and so does Headlight with a
   file of the names and the order of rows that llama.cpp's converter writes.
@@ -20,6 +21,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import safetensors.torch
@@ -54,6 +56,9 @@ CASES = [
     ("gpt_neox", lambda v: GPTNeoXConfig(vocab_size=v, **SIZES), ["query_key_value", "dense_4h_to_h"], "q,k,v,down"),
     ("phi3", lambda v: Phi3Config(vocab_size=v, pad_token_id=None, **GROUPED), ["qkv_proj", "gate_up_proj"], ""),
 ]
+# By ends and by expressions of names that the cases have.
+MIXED_RANKS = {"q_proj": 2, "0.self_attn.k_proj": 1, r".*\.0\..*\.c_proj": 5, "query_key_value": 4}
+MIXED_ALPHAS = {"o_proj": 2, "gate_proj": 7, r"transformer\.h\.1\.attn\..*": 9}
 CHAT = [{"messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": f"say {i} twice"},
                       {"role": "assistant", "content": f"{i} {i}"}, {"role": "user", "content": "and again"},
                       {"role": "assistant", "content": f"{i}, {i}!"}]} for i in range(6)]
@@ -81,18 +86,24 @@ def largest(a: dict, b: dict) -> float:
     return max(float((a[name] - b[name]).abs().max()) for name in a)
 
 
+def written_by_peft(adapter: Path, base: Path, config: LoraConfig):
+    """Writes an adapter whose updates are not zero; returns the model with it."""
+    model = get_peft_model(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), config)
+    for name, parameter in model.named_parameters():
+        if "lora_A" in name or "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=0.1)
+    model.peft_config["default"].base_model_name_or_path = str(base)
+    model.save_pretrained(adapter)
+    return model
+
+
 def check_reading(table, program, base: Path, config, modules, tokenizer) -> None:
     for number, options in enumerate([{}, {"use_rslora": True, "init_lora_weights": False},
-                                      {"alpha_pattern": {"down_proj": 9, "c_proj": 7}, "init_lora_weights": False}]):
+                                      {"alpha_pattern": {"down_proj": 9, "c_proj": 7}, "init_lora_weights": False},
+                                      {"use_dora": True}]):
         torch.manual_seed(number)
-        model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
-        model = get_peft_model(model, lora_config(config, modules, **options))
-        for name, parameter in model.named_parameters():
-            if "lora_" in name:
-                torch.nn.init.normal_(parameter, std=0.1)
-        model.peft_config["default"].base_model_name_or_path = str(base)
         adapter = base.with_name(f"{base.name}-peft{number}")
-        model.save_pretrained(adapter)
+        model = written_by_peft(adapter, base, lora_config(config, modules, **options))
         merged = save_with_tokenizer(adapter.with_name(adapter.name + "-merged"), model.merge_and_unload(), tokenizer)
         table.add("adapters of PEFT: weights of the merged model",
                   largest(exported(program, adapter), exported(program, merged)), WEIGHT_LIMIT)
@@ -110,17 +121,17 @@ def data_of(tokenizer, records) -> list:
     return rows
 
 
-def check_training(table, program, base: Path, config, modules, targets, tokenizer) -> None:
+def check_training(table, program, what, base: Path, tokenizer, *options) -> None:
+    """Trains with these options beside those of a plain step."""
     chat = program.folder / "chat.jsonl"
-    names, _, parts = targets.partition(":")
     chat.write_text("".join(json.dumps(record) + "\n" for record in CHAT))
 
     def train(steps: int) -> Path:
-        out = program.folder / f"{base.name}-{steps}"
-        program.run("train", "--init_from", base, "--data", chat, "--validation_fraction", 0, "--lora_rank", 3,
-                    "--lora_alpha", 5, "--lora_targets", names, "--train", parts, "--optimizer", "sgd", "--momentum", 0,
-                    "--learning_rate", RATE, "--lr_schedule", "constant", "--warmup_iters", 0, "--weight_decay", 0,
-                    "--grad_clip", 0, "--batch_size", len(CHAT), "--max_iters", steps, "--out_dir", out)
+        out = program.folder / f"{base.name}-{what}-{steps}"
+        program.run("train", "--data", chat, "--validation_fraction", 0, "--lora_rank", 3, "--lora_alpha", 5,
+                    "--optimizer", "sgd", "--momentum", 0, "--learning_rate", RATE, "--lr_schedule", "constant",
+                    "--warmup_iters", 0, "--weight_decay", 0, "--grad_clip", 0, "--batch_size", len(CHAT),
+                    "--max_iters", steps, "--out_dir", out, *options)
         return (out / "latest").resolve()
 
     start, end = train(0), train(3)
@@ -136,17 +147,17 @@ def check_training(table, program, base: Path, config, modules, targets, tokeniz
             loss = torch.nn.functional.cross_entropy(logits, labels[1:], ignore_index=-100, reduction="sum")
             (loss / learned).backward()
         optimizer.step()
-    expected = {name.replace(".default", ""): parameter.detach() for name, parameter in model.named_parameters()
-                if "lora_" in name}
-    table.add("adapters after 3 steps: Headlight and PEFT",
+    expected = {name.replace(".default", "").replace("_vector.weight", "_vector"): parameter.detach()
+                for name, parameter in model.named_parameters() if "lora_" in name}
+    table.add(f"{what} after 3 steps: Headlight and PEFT",
               largest(safetensors.torch.load_file(end / "adapter_model.safetensors"), expected), STEP_LIMIT)
     again = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), end).eval()
-    whole = program.folder / f"{base.name}-whole"
+    whole = program.folder / f"{base.name}-{what}-whole"
     program.run("export", end, "--to", "hf", "--out", whole)
     other = AutoModelForCausalLM.from_pretrained(whole, dtype=torch.float32).eval()
     ids = rows[0][0][None]
     with torch.no_grad():
-        table.add("adapters of Headlight in PEFT: logits", (again(ids).logits - other(ids).logits).abs().max(),
+        table.add(f"{what} of Headlight in PEFT: logits", (again(ids).logits - other(ids).logits).abs().max(),
                   LOGIT_LIMIT)
 
 
@@ -220,6 +231,7 @@ def main() -> int:
         raise SystemExit(__doc__)
     torch.set_num_threads(1)
     disable_progress_bar()
+    warnings.filterwarnings("ignore", message="The following (rank|alpha)_pattern keys")
     table = Table()
     with tempfile.TemporaryDirectory() as folder:
         program = Headlight(str(Path(sys.argv[1]).resolve()), Path(folder))
@@ -231,7 +243,14 @@ def main() -> int:
             base = save_with_tokenizer(program.folder / f"base{number}", lively(config), program.folder / "chatml")
             check_reading(table, program, base, config, modules, program.folder / "chatml")
             if targets:
-                check_training(table, program, base, config, modules, targets, tokenizer)
+                names, _, parts = targets.partition(":")
+                chosen = ["--init_from", base, "--lora_targets", names, "--train", parts]
+                check_training(table, program, "LoRA", base, tokenizer, *chosen)
+                check_training(table, program, "DoRA", base, tokenizer, *chosen, "--dora")
+                mixed = base.with_name(f"{base.name}-mixed")
+                written_by_peft(mixed, base, lora_config(config, modules, use_dora=True, rank_pattern=MIXED_RANKS,
+                                                         alpha_pattern=MIXED_ALPHAS))
+                check_training(table, program, "mixed ranks", base, tokenizer, "--init_from", mixed)
         if importlib.util.find_spec("xllamacpp"):
             check_llama_cpp(table, program, tokenizer)
         return 1 if table.show() else 0

@@ -52,14 +52,14 @@ class StoredWeight {
 };
 
 // Maps x [..., inputs] to [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs], and
-// lora_A.NAME, lora_B.NAME of each update.
+// lora_A.NAME, lora_B.NAME and perhaps lora_magnitude.NAME of each update.
 class Linear : public Module {
  public:
   explicit Linear(const LinearOptions& options, const RandomStream& random = {});
   Tensor forward(const Tensor& x, const ForwardContext& context = {}) const;
 
-  // Adds a low-rank update of the weight, whose factors become parameters. Its input is dropped in
-  // training with `dropout`; `label` is the number of its random stream, as in Dropout.
+  // Adds a low-rank update of the weight, whose factors and lengths become parameters. Its input is
+  // dropped in training with `dropout`; `label` is the number of its random stream, as in Dropout.
   void add_update(const std::string& name, LowRankUpdate update, double dropout,
                   std::uint64_t label);
   const std::vector<LowRankUpdate>& updates() const { return updates_; }
@@ -80,6 +80,8 @@ class Linear : public Module {
   Tensor bias;  // undefined if bias is false
 
  private:
+  Tensor plain_weight() const;  // without updates
+
   std::vector<LowRankUpdate> updates_;
   double update_dropout_ = 0;
   std::uint64_t update_label_ = 0;

@@ -146,6 +146,7 @@ struct TrainConfig {
   double lora_alpha = kFollows;
   double lora_dropout = 0;
   bool rslora = false;
+  bool dora = false;
   std::vector<std::string> lora_targets;
   std::string base_weights = "float32";
   double dpo_beta = 0.1;

@@ -89,12 +89,19 @@ void low_rank_cases(GradientCases& to) {
     const std::vector<LowRankUpdate> updates{{a, b, 0, 2}, {other_a, other_b, 3, 0.5}};
     return low_rank_linear(x, weight, {}, updates, {.probability = 0.25, .random = {3, 1}});
   };
+  const auto scaled = [](In x, In weight, In bias, In a, In b, In lengths) {
+    const std::vector<LowRankUpdate> updates{{a, b, 1, 0.5, lengths}};
+    return low_rank_linear(x, weight, bias, updates);
+  };
   add(to, "low_rank_linear", one,
       {{"all rows", {{3, 4}, {5, 4}, {5}, {2, 4}, {5, 2}}},
        {"a batch", {{2, 2, 4}, {5, 4}, {5}, {2, 4}, {5, 2}}},
        {"a frozen weight", {{3, 4}, constant({5, 4}), constant({5}), {2, 4}, {5, 2}}},
        {"no rows", {{0, 4}, {5, 4}, {5}, {2, 4}, {5, 2}}},
        {"two updates with dropout", {{3, 4}, {6, 4}, {2, 4}, {2, 2}, {1, 4}, {3, 1}}, two},
+       {"lengths of rows",
+        {{3, 4}, constant({5, 4}), {5}, constant({2, 4}), constant({3, 2}), {3}},
+        scaled},
        {"the whole weight", {{5, 4}, {2, 4}, {2, 2}}, [](In weight, In a, In b) {
           return updated_weight(weight, std::vector<LowRankUpdate>{{a, b, 2, 0.5}});
         }}});

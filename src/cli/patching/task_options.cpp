@@ -11,6 +11,7 @@
 #include "cli/terminal/text_data.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/text_source.h"
+#include "io/records.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 
@@ -278,26 +279,20 @@ std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& 
   const std::vector<std::string> groups = groups_option(options);
   std::vector<PatchingTask> pairs;
   std::vector<std::string> texts;  // texts of all pairs
-  std::istringstream lines(read_text_file(path));
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      const std::string place = concat_text(path.string(), ": line ", number);
-      const Json json = parse_json(line, place);
-      in_place(place + ": ", [&] {
-        pairs.push_back(pair_of(json, loaded, place + ": "));
-        if (with_groups) {
-          add_groups_of_line(json, groups, pairs.back(), *loaded.tokenizer);
-        }
-      });
-      for (const char* key : {"clean", "corrupt", "answer", "wrong"}) {
-        texts.push_back(json.find(key)->text());
+  constexpr const char* kExample =
+      "{\"clean\": \"...\", \"corrupt\": \"...\", \"answer\": \" key\", \"wrong\": \" hat\"}";
+  read_records({.path = path}, kExample, [&](const Json& json, const std::string& place) {
+    in_place(place + ": ", [&] {
+      pairs.push_back(pair_of(json, loaded, place + ": "));
+      if (with_groups) {
+        add_groups_of_line(json, groups, pairs.back(), *loaded.tokenizer);
       }
+    });
+    for (const char* key : {"clean", "corrupt", "answer", "wrong"}) {
+      texts.push_back(json.find(key)->text());
     }
-  }
-  require(!pairs.empty(), path.string(),
-          ": expected JSON Lines with clean, corrupt, answer, wrong");
+  });
+  require(!pairs.empty(), shown(path), ": expected JSON Lines such as ", kExample);
   warn_about_special_names(texts, *loaded.tokenizer, shown(path));
   return pairs;
 }

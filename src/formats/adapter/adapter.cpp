@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEndOfA = ".lora_A.weight";
 constexpr std::string_view kEndOfB = ".lora_B.weight";
+constexpr std::string_view kEndOfLengths = ".lora_magnitude_vector";
 constexpr std::string_view kEndOfRows = ".token_adapter.trainable_tokens_delta";
 
 // A matrix of a family's files that holds rows of a weight.
@@ -179,6 +180,19 @@ Json tokens_json(const Adapter& adapter) {
   return json;
 }
 
+// Returns rank_pattern or alpha_pattern: the values of modules that differ from the others. PEFT
+// reads the names as regular expressions, which match themselves.
+template <class T>
+Json pattern_json(const Adapter& adapter, std::optional<T> LoraPlace::*of_place, T usual) {
+  Json json = Json::object();
+  for (const AdapterRow& row : adapter.rows) {
+    if (const T value = (row.place.*of_place).value_or(usual); value != usual) {
+      json.add(row.module, value);
+    }
+  }
+  return json;
+}
+
 Json config_json(const Adapter& adapter) {
   std::vector<std::string> targets;
   for (const AdapterRow& row : adapter.rows) {
@@ -195,14 +209,14 @@ Json config_json(const Adapter& adapter) {
           {"lora_alpha", adapter.options.alpha},
           {"lora_dropout", adapter.options.dropout},
           {"use_rslora", adapter.options.rslora},
-          {"use_dora", false},
+          {"use_dora", adapter.options.dora},
           {"bias", "none"},
           {"fan_in_fan_out", adapter.fan_in_fan_out},
           {"target_modules", targets},
           {"modules_to_save", nullptr},
           {"trainable_token_indices", tokens_json(adapter)},
-          {"rank_pattern", Json::object()},
-          {"alpha_pattern", Json::object()}};
+          {"rank_pattern", pattern_json(adapter, &LoraPlace::rank, adapter.options.rank)},
+          {"alpha_pattern", pattern_json(adapter, &LoraPlace::alpha, adapter.options.alpha)}};
 }
 
 }  // namespace
@@ -230,18 +244,25 @@ Adapter plan_adapter(const fs::path& base, const GptConfig& config, const LoraOp
     const std::vector<LoraTarget> own = targets_of(matrix, config);
     const bool is_target =
         adapted.targets.empty() ? matrix.stored.file_rows == 0 : has_all(adapted.targets, own);
-    const bool is_chosen = is_target && (adapted.modules.empty() ||
-                                         std::ranges::count(adapted.modules, matrix.module) > 0);
-    if (!is_chosen) {
+    const auto earlier = adapted.modules.find(matrix.module);
+    const bool is_earlier = earlier != adapted.modules.end();
+    if (!is_target || !(is_earlier || adapted.modules.empty())) {
       continue;
     }
     adapter.fan_in_fan_out = matrix.stored.transposed;
     adapter.rows.push_back({.place = {.matrix = without_end(matrix.weight.name, ".weight"),
                                       .name = joined_names(own),
                                       .first_row = matrix.first_row,
-                                      .rows = matrix.stored.rows},
+                                      .rows = matrix.stored.rows,
+                                      .rank = is_earlier ? earlier->second.rank : options.rank,
+                                      .alpha = is_earlier ? earlier->second.alpha : options.alpha},
                             .module = matrix.module,
                             .order = matrix.stored.order});
+  }
+  for (const auto& [module, size] : adapted.modules) {
+    require(std::ranges::count(adapter.rows, module, &AdapterRow::module) > 0, in_quotes(module),
+            ": the adapter updates it, but this run cannot: expected matrices of layers, and no "
+            "lora_targets or train without it");
   }
   require_value(!adapter.rows.empty(), "train", "no matrix of lora_targets is in '", adapted.parts,
                 "'");
@@ -257,6 +278,10 @@ NamedTensors adapter_tensors(const Adapter& adapter, const Gpt& model) {
     tensors.emplace_back(name + std::string(kEndOfA), update.a.clone());
     tensors.emplace_back(name + std::string(kEndOfB),
                          reordered_rows(update.b.detach(), back).clone());
+    if (update.lengths.defined()) {
+      tensors.emplace_back(name + std::string(kEndOfLengths),
+                           reordered_rows(update.lengths.detach(), back).clone());
+    }
   }
   const std::vector<Tensor> rows = trained_rows(model);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -285,6 +310,9 @@ void read_adapter(const fs::path& directory, const Adapter& adapter, Gpt& model)
     const LowRankUpdate& update = update_at(row.place, model);
     update.a.detach().copy_from(values[i++].second);
     update.b.detach().copy_from(reordered_rows(values[i++].second, row.order));
+    if (update.lengths.defined()) {
+      update.lengths.detach().copy_from(reordered_rows(values[i++].second, row.order));
+    }
   }
   for (const Tensor& rows : trained_rows(model)) {
     rows.detach().copy_from(values[i++].second);
@@ -303,14 +331,12 @@ EarlierAdapter read_earlier_adapter(const fs::path& directory) {
       ", which a run cannot train; make a whole model of it first (headlight export --to hf)";
   require(adapter.weights.empty(), where, ": has the whole tensor ",
           adapter.weights.empty() ? "" : in_quotes(adapter.weights.begin()->first), kInstead);
-  EarlierAdapter earlier{.options = {.alpha = settings.alpha, .rslora = settings.rslora}};
+  EarlierAdapter earlier{.options = {.rank = settings.rank,
+                                     .alpha = settings.alpha,
+                                     .rslora = settings.rslora,
+                                     .dora = settings.dora}};
   for (const auto& [module, update] : adapter.updates) {
-    earlier.options.rank = earlier.modules.empty() ? update.a.size(0) : earlier.options.rank;
-    require(!update.lengths.defined() && update.a.size(0) == earlier.options.rank &&
-                update.scale == earlier.options.scale(),
-            where, ": ", in_quotes(module), " has DoRA, or another rank or scale than the others",
-            kInstead);
-    earlier.modules.push_back(module);
+    earlier.modules[module] = {update.a.size(0), settings.alpha_of(module)};
   }
   for (const auto& [module, rows] : adapter.rows) {
     require(

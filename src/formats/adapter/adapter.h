@@ -41,11 +41,17 @@ struct Adapter {
   std::vector<LoraPlace> places() const;
 };
 
+// Rank and alpha of one module.
+struct ModuleSize {
+  Index rank = 0;
+  double alpha = 0;
+};
+
 // Matrices that an adapter updates.
 struct AdaptedParts {
   std::vector<LoraTarget> targets = {};  // none: all that the model has
   std::string parts = {};  // of in_trained_parts(), such as "layer.8-"; "": everywhere
-  std::vector<std::string> modules = {};  // names in PEFT; none: all
+  std::map<std::string, ModuleSize> modules = {};  // by names in PEFT; none: all
 };
 
 // Plans an adapter. A model file of another program gets the names of the family that
@@ -66,12 +72,12 @@ void write_adapter(const std::filesystem::path& directory, const Adapter& adapte
 // An adapter that a run can continue: only updates of matrices and rows of tokens.
 struct EarlierAdapter {
   LoraOptions options;
-  std::vector<std::string> modules = {};  // names in PEFT
-  std::vector<std::int32_t> tokens = {};  // whose rows are trained, ascending
+  std::map<std::string, ModuleSize> modules = {};  // by names in PEFT
+  std::vector<std::int32_t> tokens = {};           // whose rows are trained, ascending
 };
 
 // Reads an adapter of a run or of PEFT to continue it. Throws Error for anything that a run does
-// not train, such as DoRA, whole modules, and ranks or scales that differ between matrices.
+// not train, such as whole modules and biases.
 EarlierAdapter read_earlier_adapter(const std::filesystem::path& directory);
 
 // Reads the values of the updates and rows that add_lora() and train_rows() gave to the model.

@@ -8,9 +8,7 @@
 #include "formats/families/families.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/huggingface/config_reader.h"
-#include "formats/huggingface/weight_files.h"
-#include "formats/llmc/llmc_file.h"
-#include "formats/nanogpt/nanogpt_file.h"
+#include "formats/stored_model.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/io/safetensors.h"
@@ -36,24 +34,16 @@ std::vector<std::string> gguf_tensor_marks(const GgufFile& file) {
   return marks;
 }
 
-std::vector<std::string> tensor_marks(const WeightFiles& files) {
-  std::vector<std::string> marks;
-  for (const FileTensor& tensor : files.tensors) {
-    marks.push_back(tensor.name + " " + fingerprint({{tensor.name, tensor.read()}}));
-  }
-  return marks;
-}
-
 std::vector<std::string> marks_of(const fs::path& model) {
   if (is_gguf_file(model)) {
     return gguf_tensor_marks(GgufFile(model));
   }
-  if (is_llmc_file(model)) {
-    return tensor_marks(llmc_weights(std::make_shared<const LlmcFile>(model)));
+  std::vector<std::string> marks;
+  const StoredModel stored = open_model(model);
+  for (const FileTensor& tensor : stored.weights.tensors()) {
+    marks.push_back(tensor.name + " " + fingerprint({{tensor.name, tensor.read()}}));
   }
-  return tensor_marks(is_model_file(model)
-                          ? nanogpt_weights(std::make_shared<const NanoGptFile>(model))
-                          : safetensors_weights(model));
+  return marks;
 }
 
 // Returns the path in adapter_config.json; "" for an adapter that names none.

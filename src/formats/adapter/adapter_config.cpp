@@ -17,7 +17,7 @@ namespace {
 // choice of the modules, which the names of the tensors give.
 constexpr std::string_view kIdleKeys =
     "task_type base_model_name_or_path revision inference_mode auto_mapping "
-    "peft_version r target_modules exclude_modules lora_dropout fan_in_fan_out "
+    "peft_version target_modules exclude_modules lora_dropout fan_in_fan_out "
     "layers_to_transform layers_pattern rank_pattern megatron_config megatron_core modules_to_save "
     "loftq_config eva_config corda_config lora_ga_config qalora_group_size runtime_config";
 
@@ -100,8 +100,8 @@ double AdapterSettings::alpha_of(const std::string& module) const {
   return found == alphas.end() ? alpha : found->second;
 }
 
-double AdapterSettings::scale_of(const std::string& module, Index rank) const {
-  return LoraOptions{.rank = rank, .alpha = alpha_of(module), .rslora = rslora}.scale();
+double AdapterSettings::scale_of(const std::string& module, Index update_rank) const {
+  return LoraOptions{.rank = update_rank, .alpha = alpha_of(module), .rslora = rslora}.scale();
 }
 
 AdapterSettings read_adapter_settings(const Json& config) {
@@ -112,7 +112,8 @@ AdapterSettings read_adapter_settings(const Json& config) {
   const std::string bias = reader.text("bias", "none");
   require_value(has_word("none all lora_only", bias), "bias",
                 "expected none, all or lora_only, got ", in_quotes(bias));
-  AdapterSettings settings{.alpha = reader.number("lora_alpha", 8),
+  AdapterSettings settings{.rank = reader.or_null().size("r", 8),
+                           .alpha = reader.number("lora_alpha", 8),
                            .rslora = reader.or_null().boolean("use_rslora", false),
                            .dora = reader.or_null().boolean("use_dora", false),
                            .ties_weights = reader.or_null().boolean("ensure_weight_tying", false),

@@ -12,6 +12,7 @@ namespace headlight {
 
 // The keys of PEFT's adapter_config.json that change what a LoRA adapter computes.
 struct AdapterSettings {
+  Index rank = 8;  // of modules without a pattern
   double alpha = 8;
   bool rslora = false;
   bool dora = false;
@@ -25,7 +26,7 @@ struct AdapterSettings {
   // for a pattern that is no regular expression.
   double alpha_of(const std::string& module) const;
   // Returns the factor of b a for a module whose update has this rank.
-  double scale_of(const std::string& module, Index rank) const;
+  double scale_of(const std::string& module, Index update_rank) const;
 };
 
 // Reads the settings. Throws Error about the key for another kind of adapter, for values that

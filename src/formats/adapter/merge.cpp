@@ -125,30 +125,11 @@ class Merge {
       return convert(reordered_rows(to_contiguous(part), stored.order), rows.dtype());
     };
     const LowRankUpdate change{
-        .a = convert(update.a, rows.dtype()), .b = own(update.b), .scale = update.scale};
-    Tensor result = updated_weight(rows, {&change, 1});
-    if (update.lengths.defined()) {
-      result = with_lengths(result, own(update.lengths));
-    }
-    rows.copy_from(result);
-  }
-
-  // Scales the rows of a matrix to these lengths.
-  static Tensor with_lengths(const Tensor& matrix, const Tensor& lengths) {
-    Tensor result = convert(matrix, DType::float64).clone();
-    const std::vector<double> wanted = lengths.to_vector();
-    for (Index row = 0; row < result.size(0); ++row) {
-      const std::span<double> values(result.data<double>() + row * result.size(1),
-                                     static_cast<std::size_t>(result.size(1)));
-      double squares = 0;
-      for (const double value : values) {
-        squares += value * value;
-      }
-      for (double& value : values) {
-        value *= wanted[static_cast<std::size_t>(row)] / std::sqrt(squares);
-      }
-    }
-    return convert(result, matrix.dtype());
+        .a = convert(update.a, rows.dtype()),
+        .b = own(update.b),
+        .scale = update.scale,
+        .lengths = update.lengths.defined() ? own(update.lengths) : Tensor()};
+    rows.copy_from(updated_weight(rows, {&change, 1}));
   }
 
   void put(const std::string& module, const StoredRows& tokens, Tensor& rows) const {

@@ -48,13 +48,18 @@ struct F32 {
   static void write(const float* values, Byte* block) { std::memcpy(block, values, sizeof(float)); }
 };
 
+// Throws Error for a finite value that became infinite.
+void require_held(float value, float rounded, const char* type) {
+  require(!std::isfinite(value) || std::isfinite(rounded), "contains ", value,
+          ", which is too large for ", type);
+}
+
 struct F16 {
   static constexpr GgufBlock kBlock{1, 2};
   static void read(const Byte* block, float* values) { *values = read_half(block); }
   static void write(const float* values, Byte* block) {
     const std::uint16_t half = float_to_half(*values);
-    require(!std::isfinite(*values) || std::isfinite(half_to_float(half)), "contains ", *values,
-            ", which is too large for F16");
+    require_held(*values, half_to_float(half), "F16");
     write_word(block, half);
   }
 };
@@ -66,7 +71,11 @@ struct Bf16 {
     number.bits = read_word(block);
     *values = static_cast<float>(number);
   }
-  static void write(const float* values, Byte* block) { write_word(block, BFloat16(*values).bits); }
+  static void write(const float* values, Byte* block) {
+    const BFloat16 rounded(*values);
+    require_held(*values, static_cast<float>(rounded), "BF16");
+    write_word(block, rounded.bits);
+  }
 };
 
 struct Q80 {

@@ -54,6 +54,7 @@ class ModelWeights {
   // head keeps its numbers. With `layers_only`, the token embedding and the head stay float32.
   // Requires a successful check(). Throws Error with the name of a weight that is not finite.
   void pack_into(Gpt& model, MatrixForm form, bool layers_only) const;
+  const std::vector<FileTensor>& tensors() const { return files_.tensors; }
   // True if some matrices are stored as integers.
   bool has_integers() const;
   // Returns the memory in bytes of the model that pack_into() makes with MatrixForm::stored.

@@ -143,7 +143,7 @@ class SchemaWriter {
   }
 
   std::string number(const SchemaCase& nodes, bool is_integer) {
-    const NumberTexts texts = number_language(nodes, is_integer);
+    const NumberTexts texts = number_language(document_, nodes, is_integer);
     const std::string& place = nodes[0].part.place;
     document_.spend(texts.positive.states().size() + texts.negative.states().size(), place);
     const std::string positive = rules_.numbers(texts.positive);

@@ -106,6 +106,8 @@ TextLanguage magnitudes(bool is_integer) {
   return TextLanguage::combined(whole, fraction, TextLanguage::Combined::in_either);
 }
 
+constexpr std::size_t kWorkOfLimit = 100;  // of the budget
+
 // The limits of a schema, each with its sign.
 struct SignedLimit {
   MagnitudeLimit limit;
@@ -170,12 +172,14 @@ bool has_number_limits(const SchemaCase& nodes) {
                      [&](std::string_view keyword) { return !uses_of(nodes, keyword).empty(); });
 }
 
-NumberTexts number_language(const SchemaCase& nodes, bool is_integer) {
+NumberTexts number_language(SchemaDocument& document, const SchemaCase& nodes, bool is_integer) {
   TextLanguage all = magnitudes(is_integer);
   for (const auto& [node, value] : uses_of(nodes, "multipleOf")) {
     all = both(all, multiples_of(*value, node->part.place));
+    document.spend(kWorkOfLimit + all.states().size(), node->part.place);
   }
   const std::vector<SignedLimit> limits = limits_of(nodes);
+  document.spend(kWorkOfLimit * limits.size(), nodes[0].part.place);
   const TextLanguage below = is_integer ? both(all, full_match("[1-9][0-9]*")) : all;
   return {within(all, limits, false), within(below, limits, true)};
 }

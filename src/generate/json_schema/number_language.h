@@ -22,6 +22,6 @@ bool has_number_limits(const SchemaCase& nodes);
 //
 // Multiples of a fraction such as 0.01 are those that a division of doubles finds, as validators
 // do: 0.07 / 0.01 is no whole number.
-NumberTexts number_language(const SchemaCase& nodes, bool is_integer);
+NumberTexts number_language(SchemaDocument& document, const SchemaCase& nodes, bool is_integer);
 
 }  // namespace headlight

@@ -239,7 +239,7 @@ class ObjectRules {
       });
       rules_.document().spend(1 + inside.keys.states().size() + outside.keys.states().size(),
                               where);
-      inside.matches.surely.push_back(pattern);
+      inside.matches.surely.insert(pattern);
       for (KeyClass* part : {&inside, &outside}) {
         if (!part->keys.is_empty()) {
           all.push_back(std::move(*part));

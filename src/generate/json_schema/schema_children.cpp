@@ -10,12 +10,15 @@ namespace {
 
 // Returns whether one of the nodes within `outer` evaluates a child; `evaluates` tests a node.
 template <class Evaluates>
-bool is_evaluated_within(const SchemaCase& nodes, std::size_t outer, const Evaluates& evaluates) {
+bool is_evaluated_within(SchemaDocument& document, const SchemaCase& nodes, std::size_t outer,
+                         const Evaluates& evaluates) {
   for (std::size_t i = outer; i < nodes.size(); ++i) {
     int parent = static_cast<int>(i);
-    while (parent > static_cast<int>(outer)) {
+    std::size_t steps = 1;
+    for (; parent > static_cast<int>(outer); ++steps) {
       parent = nodes[static_cast<std::size_t>(parent)].parent;
     }
+    document.spend(steps, nodes[outer].part.place);
     if (parent == static_cast<int>(outer) && nodes[i].is_evaluated &&
         evaluates(nodes[i], i == outer)) {
       return true;
@@ -55,18 +58,15 @@ const Json& members_of(const SchemaPart& part, const std::string& keyword) {
   return members == nullptr ? kNone : *members;
 }
 
-bool has(const std::vector<std::string>& list, const std::string& one) {
-  return std::find(list.begin(), list.end(), one) != list.end();
-}
-
 // Returns whether "properties" or "patternProperties" surely name a member.
-bool names_member(const SchemaPart& part, const MemberName& name) {
+bool names_member(SchemaDocument& document, const SchemaPart& part, const MemberName& name) {
+  const Json& patterns = members_of(part, "patternProperties");
+  document.spend(1 + patterns.size(), part.place);
   if (name.text != nullptr && members_of(part, "properties").contains(*name.text)) {
     return true;
   }
-  const Json& patterns = members_of(part, "patternProperties");
   return std::any_of(patterns.members().begin(), patterns.members().end(),
-                     [&](const JsonMember& one) { return has(name.surely, one.key); });
+                     [&](const JsonMember& one) { return name.surely.contains(one.key); });
 }
 
 }  // namespace
@@ -81,6 +81,7 @@ std::size_t first_items(const SchemaCase& nodes) {
 
 SchemaParts item_parts(SchemaDocument& document, const SchemaCase& nodes, std::size_t index) {
   SchemaParts parts;
+  document.spend(nodes.size(), nodes[0].part.place);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const SchemaPart& part = nodes[i].part;
     const Json& first = first_items_of(part);
@@ -96,7 +97,7 @@ SchemaParts item_parts(SchemaDocument& document, const SchemaCase& nodes, std::s
              (!is_same && node.part.schema->contains("unevaluatedItems"));
     };
     const Json* others = part.schema->find("unevaluatedItems");
-    if (others != nullptr && !is_evaluated_within(nodes, i, evaluates)) {
+    if (others != nullptr && !is_evaluated_within(document, nodes, i, evaluates)) {
       parts.push_back(document.within(part, *others, "/unevaluatedItems"));
     }
   }
@@ -118,19 +119,20 @@ SchemaParts member_parts(SchemaDocument& document, const SchemaCase& nodes,
       add(properties.find(*name.text), "/properties/" + *name.text);
     }
     for (const JsonMember& one : members_of(part, "patternProperties").members()) {
-      if (has(name.surely, one.key) || has(name.perhaps, one.key)) {
+      if (name.surely.contains(one.key) || name.perhaps.contains(one.key)) {
         add(&one.value, "/patternProperties/" + one.key);
       }
     }
-    if (!names_member(part, name)) {
+    if (!names_member(document, part, name)) {
       add(part.schema->find("additionalProperties"), "/additionalProperties");
     }
     const auto evaluates = [&](const SchemaNode& node, bool is_same) {
-      return names_member(node.part, name) || node.part.schema->contains("additionalProperties") ||
+      return names_member(document, node.part, name) ||
+             node.part.schema->contains("additionalProperties") ||
              (!is_same && node.part.schema->contains("unevaluatedProperties"));
     };
     if (part.schema->contains("unevaluatedProperties") &&
-        !is_evaluated_within(nodes, i, evaluates)) {
+        !is_evaluated_within(document, nodes, i, evaluates)) {
       add(part.schema->find("unevaluatedProperties"), "/unevaluatedProperties");
     }
   }
@@ -144,7 +146,7 @@ SchemaParts member_parts(SchemaDocument& document, const SchemaCase& nodes,
     for (const JsonMember& one : members_of(node.part, "patternProperties").members()) {
       const Satisfied match = pattern_match(document, Json(one.key), name, node.part.place);
       if (match != Satisfied::no) {
-        (match == Satisfied::yes ? known.surely : known.perhaps).push_back(one.key);
+        (match == Satisfied::yes ? known.surely : known.perhaps).insert(one.key);
       }
     }
   }

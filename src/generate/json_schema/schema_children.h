@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "generate/json_schema/schema_cases.h"
@@ -14,9 +15,9 @@ std::size_t first_items(const SchemaCase& nodes);
 
 // A name of a member, or all names that match the same patterns.
 struct MemberName {
-  const std::string* text = nullptr;      // null: none of the names in "properties"
-  std::vector<std::string> surely = {};   // patterns of "patternProperties" that match
-  std::vector<std::string> perhaps = {};  // patterns that may match
+  const std::string* text = nullptr;   // null: none of the names in "properties"
+  std::set<std::string> surely = {};   // patterns of "patternProperties" that match
+  std::set<std::string> perhaps = {};  // patterns that may match
 };
 
 // Returns the schemas of the members with a name that all nodes ask for.

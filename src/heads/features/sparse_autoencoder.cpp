@@ -1,6 +1,7 @@
 #include "headlight/heads/features/sparse_autoencoder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "headlight/autograd/autograd.h"
@@ -20,11 +21,6 @@ namespace {
 void require_shape(const char* name, const Tensor& tensor, const Shape& shape) {
   require_value(tensor.defined(), name, "is missing");
   require_value(tensor.shape() == shape, name, "expected shape ", shape, ", got ", tensor.shape());
-}
-
-void require_feature(const FeatureEdit& edit, Index features) {
-  require_value(edit.feature >= 0 && edit.feature < features, "feature", "expected 0 to ",
-                features - 1, ", got ", edit.feature);
 }
 
 void require_rows(const char* name, const Tensor& rows, Index width) {
@@ -76,6 +72,7 @@ SparseAutoencoder::SparseAutoencoder(SaeConfig config, Weights weights)
   }
   if (config_.rescale_by_decoder_norm) {
     decoder_norms_ = norms_of_rows(weights_.decoder);
+    require_finite({{"lengths of the rows of W_dec", decoder_norms_}}, "");
   }
   require_finite({{"W_enc", weights_.encoder},
                   {"b_enc", weights_.encoder_bias},
@@ -166,12 +163,19 @@ Tensor SparseAutoencoder::decode(const Tensor& features, const Tensor& like) con
                                              : scaled;
 }
 
+void SparseAutoencoder::require_edit(const FeatureEdit& edit) const {
+  require_value(edit.feature >= 0 && edit.feature < features(), "feature", "expected 0 to ",
+                features() - 1, ", got ", edit.feature);
+  require_value(std::isfinite(static_cast<float>(edit.value)), "value",
+                "expected a finite float32, got ", edit.value);
+}
+
 Tensor SparseAutoencoder::edited(const Tensor& values, std::span<const FeatureEdit> edits) const {
   const NoGrad no_grad;
   const Tensor features = encode(values);
   const Tensor changed = features.clone();
   for (const FeatureEdit& edit : edits) {
-    require_feature(edit, this->features());
+    require_edit(edit);
     Tensor now = slice(changed, 1, edit.feature, edit.feature + 1);
     switch (edit.kind) {
       case FeatureEdit::Kind::set:
@@ -197,7 +201,7 @@ FeatureHook::FeatureHook(const SparseAutoencoder& sae, std::vector<FeatureEdit> 
       edits_(std::move(edits)),
       point_(parse_point("hook_name", sae.config().hook_name)) {
   for (const FeatureEdit& edit : edits_) {
-    require_feature(edit, sae.features());
+    sae.require_edit(edit);
   }
 }
 

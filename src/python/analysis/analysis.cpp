@@ -112,13 +112,16 @@ Result lens(Model& model, const Inputs& text, const std::string& point, Index to
     task.mask = tokenizer.mask_token();
   }
   task.progress = check_signals_at;
-  const LensResult result = [&] {
+  const auto [result, texts] = [&] {
     const Model::Use use(model);
-    return logit_lens(model.gpt(), task);
+    LensResult read = logit_lens(model.gpt(), task);
+    PredictedTexts predicted = predicted_texts(read, task.text, model.gpt(), tokenizer);
+    return std::pair(std::move(read), std::move(predicted));
   }();
-  return {lens_arrays(result, tokenizer),
-          {},
-          result_html({.title = "Logit lens", .grids = lens_grids(result, view, tokenizer)})};
+  return {
+      lens_arrays(result, tokenizer),
+      {},
+      result_html({.title = "Logit lens", .grids = lens_grids(result, texts, view, tokenizer)})};
 }
 
 Result circuit(Model& model, const nb::sequence& pairs, const nb::object& metric, Index edges,

@@ -95,8 +95,7 @@ FeatureEditor edit(const std::shared_ptr<SparseAutoencoder>& sae, const std::vec
     }
   }
   for (const FeatureEdit& change : editor.edits) {
-    require_value(change.feature >= 0 && change.feature < sae->features(), "feature",
-                  "expected 0 to ", sae->features() - 1, ", got ", change.feature);
+    sae->require_edit(change);
   }
   return editor;
 }

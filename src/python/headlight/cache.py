@@ -59,6 +59,22 @@ class ActivationCache(dict[str | tuple[str, int], NDArray[Any]]):
             raise ValueError(f"head: {_full_name(name)} has the heads {heads}, got {head}")
         return heads.index(head)
 
+    def __contains__(self, key: object) -> bool:
+        if super().__contains__(key):
+            return True
+        try:
+            return super().__contains__(_full_name(key))  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            return False  # no name of a point
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Returns the array of a name, short or TransformerLens's; `default` if there is none."""
+        return self[key] if key in self else default
+
+    def copy(self) -> ActivationCache:
+        """Returns a cache of the same arrays, with their tokens and heads."""
+        return ActivationCache(dict(self), self.tokens, self.cells)
+
     def __missing__(self, key: str | tuple[str, int]) -> NDArray[Any]:
         name = _full_name(key)
         if name == key or name not in self:

@@ -108,9 +108,10 @@ IdArray apply_chat_template(const Tokenizer& tokenizer, const std::vector<nb::di
                   functions));
 }
 
-std::shared_ptr<Tokenizer> load_tokenizer_at(const PathInput& input) {
+std::shared_ptr<Tokenizer> load_tokenizer_at(const PathInput& input,
+                                             const std::optional<PathInput>& base) {
   const nb::gil_scoped_release released;
-  return open_tokenizer(input.path);
+  return open_tokenizer(input.path, base ? base->path : std::filesystem::path());
 }
 
 }  // namespace
@@ -157,8 +158,10 @@ void add_tokenizer(nb::module_& module) {
            "one, and the one after the last.")
       .def("token", &Tokenizer::token_label, "id"_a,
            "Returns one token for display: bytes that are no whole character as <0xEA>.");
-  module.def("load_tokenizer", &load_tokenizer_at, "path"_a,
-             "Loads the tokenizer of a run, a model or a file such as tokenizer.json.");
+  module.def("load_tokenizer", &load_tokenizer_at, "path"_a, nb::kw_only(), "base"_a = nb::none(),
+             "Loads the tokenizer of a run, a model or a file such as tokenizer.json.\n\n"
+             "Parameters\n----------\n"
+             "base : base model of an adapter, if it has moved or the adapter names none.");
 }
 
 }  // namespace headlight::python

@@ -304,6 +304,8 @@ TokenDataset read_conversations(const TextFile& file, const ConversationOptions&
                                 std::vector<std::string>& warnings) {
   ConversationReader reader(options, format, tokenizer);
   read_records(file,
+               "{\"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}, {\"role\": "
+               "\"assistant\", \"content\": \"Hi.\"}]}",
                [&](const Json& record, const std::string& where) { reader.add(record, where); });
   return reader.finish(file.name(), notes, warnings);
 }

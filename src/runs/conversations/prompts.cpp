@@ -79,6 +79,8 @@ std::vector<FilePrompt> read_prompts(const TextFile& file, const ChatFormat& for
                                      std::vector<std::string>& warnings) {
   PromptReader reader(format, tokenizer);
   read_records(file,
+               "\"One day\", {\"prompt\": \"One day\"} or {\"messages\": [{\"role\": \"user\", "
+               "\"content\": \"Hello\"}]}",
                [&](const Json& record, const std::string& where) { reader.add(record, where); });
   return reader.finish(file.name(), warnings);
 }

@@ -19,8 +19,46 @@ namespace {
 constexpr Index kCell = 12;  // columns of a token in a table
 constexpr Index kGapWidth = 2;
 
-std::string cell_of(std::int32_t token, const Tokenizer& tokenizer) {
-  return terminal_label(terminal_characters(shown_token(token, tokenizer)), kCell);
+// A result with one position for each character, the last of its tokens.
+struct WholeLens {
+  LensResult result;
+  std::vector<std::string> labels;  // of the characters
+  std::vector<std::size_t> places;  // indices of these positions in the whole result
+};
+
+WholeLens whole_lens(const LensResult& result, const Tokenizer& tokenizer) {
+  WholeLens whole;
+  for (const LensRow& row : result.rows) {
+    whole.result.rows.push_back({row.place, {}});
+  }
+  for (const TokenCell& cell : character_cells(result.tokens, tokenizer)) {
+    const auto last = static_cast<std::size_t>(cell.end - 1);
+    whole.labels.push_back(shown_cell(cell, result.tokens, tokenizer));
+    whole.places.push_back(last);
+    whole.result.positions.push_back(result.positions[last]);
+    whole.result.tokens.push_back(result.tokens[last]);
+    whole.result.targets.push_back(result.targets[last]);
+    for (std::size_t row = 0; row < result.rows.size(); ++row) {
+      whole.result.rows[row].readings.push_back(result.rows[row].readings[last]);
+    }
+  }
+  return whole;
+}
+
+// Labels of the tokens that the lens predicts.
+struct Labels {
+  const PredictedTexts& texts;
+  const Tokenizer& tokenizer;
+
+  // Returns the label of a token after the position at an index of the whole result.
+  std::string of(std::size_t place, std::int32_t token) const {
+    const auto found = texts.find({place, token});
+    return found == texts.end() ? shown_token(token, tokenizer) : found->second;
+  }
+};
+
+std::string cell_of(const std::string& label) {
+  return terminal_label(terminal_characters(label), kCell);
 }
 
 std::string percent(double log_probability, int decimals) {
@@ -28,13 +66,14 @@ std::string percent(double log_probability, int decimals) {
 }
 
 // Returns the cells of one position: its token, the likeliest next token by row, and the target.
-std::vector<std::string> overview_column(const LensResult& result, std::size_t position,
-                                         const Tokenizer& tokenizer) {
-  std::vector<std::string> column{cell_of(result.tokens[position], tokenizer)};
-  for (const LensRow& row : result.rows) {
-    column.push_back(cell_of(row.readings[position].likeliest.front().token, tokenizer));
+std::vector<std::string> overview_column(const WholeLens& whole, std::size_t i,
+                                         const Labels& labels) {
+  const std::size_t place = whole.places[i];
+  std::vector<std::string> column{cell_of(whole.labels[i])};
+  for (const LensRow& row : whole.result.rows) {
+    column.push_back(cell_of(labels.of(place, row.readings[i].likeliest.front().token)));
   }
-  column.push_back(cell_of(result.targets[position], tokenizer));
+  column.push_back(cell_of(labels.of(place, whole.result.targets[i])));
   return column;
 }
 
@@ -49,17 +88,17 @@ std::string table_of(const std::vector<std::vector<std::string>>& columns) {
   return table.text();
 }
 
-std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index columns) {
+std::string overview(const WholeLens& whole, const Labels& labels, Index columns) {
   std::vector<std::string> margin{"layer"};
-  for (const LensRow& row : result.rows) {
+  for (const LensRow& row : whole.result.rows) {
     margin.push_back(row.place.name);
   }
   margin.emplace_back("target");
   std::string text;
   std::vector<std::vector<std::string>> block{margin};
   Index width = widest(margin);
-  for (std::size_t position = 0; position < result.positions.size(); ++position) {
-    std::vector<std::string> column = overview_column(result, position, tokenizer);
+  for (std::size_t i = 0; i < whole.places.size(); ++i) {
+    std::vector<std::string> column = overview_column(whole, i, labels);
     const Index added = kGapWidth + widest(column);
     if (block.size() > 1 && width + added > columns) {
       text += table_of(block) + "\n";
@@ -72,13 +111,14 @@ std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index
   return text + table_of(block);
 }
 
-// Returns "Paris 81.2%  the 2.1%": as many tokens as fit `room` columns, at least one.
-std::string choices_text(const std::vector<TokenLogProbability>& choices,
-                         const Tokenizer& tokenizer, Index room) {
+// Returns "Paris 81.2%  the 2.1%": as many tokens after a position as fit `room` columns, at least
+// one.
+std::string choices_text(const std::vector<TokenLogProbability>& choices, std::size_t place,
+                         const Labels& labels, Index room) {
   std::string text;
   for (const TokenLogProbability& choice : choices) {
-    const std::string next = (text.empty() ? "" : "  ") + cell_of(choice.token, tokenizer) + " " +
-                             percent(choice.log_probability, 1);
+    const std::string next = (text.empty() ? "" : "  ") + cell_of(labels.of(place, choice.token)) +
+                             " " + percent(choice.log_probability, 1);
     if (!text.empty() && terminal_width(text) + terminal_width(next) > room) {
       break;
     }
@@ -88,7 +128,7 @@ std::string choices_text(const std::vector<TokenLogProbability>& choices,
 }
 
 // Returns the table of all numbers at one position.
-std::string details(const LensResult& result, std::size_t position, const Tokenizer& tokenizer,
+std::string details(const LensResult& result, std::size_t position, const Labels& labels,
                     Index columns) {
   constexpr Index kNumbers = 56;  // width of the columns before the tokens
   Table table({{"layer", true},
@@ -103,7 +143,7 @@ std::string details(const LensResult& result, std::size_t position, const Tokeni
     table.add({row.place.name, percent(reading.log_probability, 2),
                fixed_number(reading.log_probability, 3), grouped(reading.rank),
                fixed_number(reading.entropy, 3), fixed_number(reading.divergence, 3),
-               choices_text(reading.likeliest, tokenizer, columns - kNumbers)});
+               choices_text(reading.likeliest, position, labels, columns - kNumbers)});
   }
   return table.text();
 }
@@ -173,55 +213,21 @@ std::string layer_axis(const LensMeansResult& result) {
              : "layer (" + std::to_string(last.layer) + ": the output)";
 }
 
-// A result with one position for each character, the last of its tokens.
-struct WholeLens {
-  LensResult result;
-  std::vector<std::string> labels;   // of the characters
-  std::vector<std::string> targets;  // of the characters that the targets begin; "": unknown
-};
-
-WholeLens whole_lens(const LensResult& result, const Tokenizer& tokenizer) {
-  WholeLens whole;
-  for (const LensRow& row : result.rows) {
-    whole.result.rows.push_back({row.place, {}});
-  }
-  for (const TokenCell& cell : character_cells(result.tokens, tokenizer)) {
-    const auto [first, last] =
-        std::pair(static_cast<std::size_t>(cell.begin), static_cast<std::size_t>(cell.end - 1));
-    whole.labels.push_back(shown_cell(cell, result.tokens, tokenizer));
-    if (first > 0 && result.targets[first - 1] == result.tokens[first]) {
-      whole.targets.back() = whole.labels.back();
-    }
-    whole.targets.emplace_back();
-    whole.result.positions.push_back(result.positions[last]);
-    whole.result.tokens.push_back(result.tokens[last]);
-    whole.result.targets.push_back(result.targets[last]);
-    for (std::size_t row = 0; row < result.rows.size(); ++row) {
-      whole.result.rows[row].readings.push_back(result.rows[row].readings[last]);
-    }
-  }
-  return whole;
-}
-
-// Returns a heat map of the target's probability; cells show the likeliest token, or the target's
-// whole character if that is the likeliest.
-MatrixPlot probability_plot(const WholeLens& whole, const LensView& view,
-                            const Tokenizer& tokenizer) {
+// Returns a heat map of the target's probability; cells show the likeliest token.
+MatrixPlot probability_plot(const WholeLens& whole, const Labels& labels, const LensView& view) {
   const LensResult& result = whole.result;
   MatrixPlot plot{.title = "Logit lens on " + std::string(name_of(view.point)) +
                            ": likeliest next token; blue: probability of the actual one",
                   .row_title = "layer",
-                  .column_title = "token, the last followed by " +
-                                  quoted_label(result.targets.back(), tokenizer),
+                  .column_title = "token, the last followed by '" +
+                                  labels.of(whole.places.back(), result.targets.back()) + "'",
                   .columns = whole.labels,
                   .limit = 1};
   for (const LensRow& row : result.rows) {
     plot.rows.push_back(row.place.name);
     for (std::size_t i = 0; i < row.readings.size(); ++i) {
-      const std::int32_t likeliest = row.readings[i].likeliest.front().token;
-      const bool is_known = likeliest == result.targets[i] && !whole.targets[i].empty();
       plot.values.push_back(std::exp(row.readings[i].log_probability));
-      plot.texts.push_back(is_known ? whole.targets[i] : shown_token(likeliest, tokenizer));
+      plot.texts.push_back(labels.of(whole.places[i], row.readings[i].likeliest.front().token));
     }
   }
   return plot;
@@ -229,22 +235,23 @@ MatrixPlot probability_plot(const WholeLens& whole, const LensView& view,
 
 }  // namespace
 
-std::string lens_text(const LensResult& result, const Tokenizer& tokenizer, Index columns) {
+std::string lens_text(const LensResult& result, const PredictedTexts& texts,
+                      const Tokenizer& tokenizer, Index columns) {
+  const Labels labels{texts, tokenizer};
+  const WholeLens whole = whole_lens(result, tokenizer);
   const std::size_t last = result.positions.size() - 1;
   const LensReading& final = result.rows.back().readings[last];
   std::string text;
   if (last > 0) {
-    text =
-        "likeliest next token after each token\n\n" + overview(result, tokenizer, columns) + "\n";
+    text = "likeliest next token after each token\n\n" + overview(whole, labels, columns) + "\n";
   }
-  const std::string summary = "after " + quoted_label(result.tokens[last], tokenizer) +
-                              " (position " + std::to_string(result.positions[last]) +
-                              "): target " + quoted_label(result.targets[last], tokenizer) +
-                              ", which the model gives " + percent(final.log_probability, 2) +
-                              " (rank " + grouped(final.rank) +
+  const std::string summary = "after '" + whole.labels.back() + "' (position " +
+                              std::to_string(result.positions[last]) + "): target '" +
+                              labels.of(last, result.targets[last]) + "', which the model gives " +
+                              percent(final.log_probability, 2) + " (rank " + grouped(final.rank) +
                               "); logprob, entropy and KL in nats";
   return text + wrapped(summary, static_cast<std::size_t>(columns)) + "\n" +
-         details(result, last, tokenizer, columns);
+         details(result, last, labels, columns);
 }
 
 Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& tokenizer) {
@@ -264,14 +271,15 @@ Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& 
   return json;
 }
 
-MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Tokenizer& tokenizer) {
-  return probability_plot(whole_lens(result, tokenizer), view, tokenizer);
+MatrixPlot lens_plot(const LensResult& result, const PredictedTexts& texts, const LensView& view,
+                     const Tokenizer& tokenizer) {
+  return probability_plot(whole_lens(result, tokenizer), {texts, tokenizer}, view);
 }
 
-std::vector<ResultGrid> lens_grids(const LensResult& result, const LensView& view,
-                                   const Tokenizer& tokenizer) {
+std::vector<ResultGrid> lens_grids(const LensResult& result, const PredictedTexts& texts,
+                                   const LensView& view, const Tokenizer& tokenizer) {
   const WholeLens whole = whole_lens(result, tokenizer);
-  MatrixPlot shown = probability_plot(whole, view, tokenizer);
+  MatrixPlot shown = probability_plot(whole, {texts, tokenizer}, view);
   shown.column_title = "token";
   std::vector<ResultGrid> grids{{"probability", shown}};
   const auto add = [&](const char* name, const char* title, const auto& value) {

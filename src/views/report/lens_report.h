@@ -6,25 +6,30 @@
 #include "headlight/heads/effects/lens.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/views/plot/matrix_plot.h"
+#include "views/report/predicted_texts.h"
 #include "views/result/result.h"
 
-// Output of `headlight lens`: tables, JSON, figures and arrays.
+// Output of `headlight lens`: tables, JSON, figures and arrays. `texts`: of predicted tokens, as
+// predicted_texts() returns them.
 namespace headlight {
 
 // Returns a table of the likeliest token of every row and position, split to fit `columns`
-// characters, then a table of all numbers at the last position.
-std::string lens_text(const LensResult& result, const Tokenizer& tokenizer, Index columns);
+// characters, then a table of all numbers at the last position. A character of several tokens has
+// one position, that of its last token.
+std::string lens_text(const LensResult& result, const PredictedTexts& texts,
+                      const Tokenizer& tokenizer, Index columns);
 
 // Returns the JSON object that lens --help describes.
 Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
 
 // Returns a heat map of the target's probability; cells show the likeliest token. A character of
 // several tokens has one column, with the reading of its last token.
-MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
+MatrixPlot lens_plot(const LensResult& result, const PredictedTexts& texts, const LensView& view,
+                     const Tokenizer& tokenizer);
 
 // Returns the grids of a page: lens_plot(), rank, entropy and KL.
-std::vector<ResultGrid> lens_grids(const LensResult& result, const LensView& view,
-                                   const Tokenizer& tokenizer);
+std::vector<ResultGrid> lens_grids(const LensResult& result, const PredictedTexts& texts,
+                                   const LensView& view, const Tokenizer& tokenizer);
 
 // Returns float32 probability, log_probability, entropy, kl [R, P] and top_probabilities [R, P, k];
 // int32 rank [R, P], top_ids [R, P, k], layers [R] (see LensPlace), positions, tokens and targets

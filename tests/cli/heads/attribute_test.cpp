@@ -256,6 +256,9 @@ TEST_CASE("attribute refuses options that exclude each other in one line", "[cli
   check_refused({"attribute", given.model, "--pairs", given.folder.at("none.jsonl")},
                 {"none.jsonl"});
   const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");
+  const std::string plain = given.folder.write("plain.txt", "a text\n");
+  check_refused({"attribute", given.model, "--pairs", plain},
+                {"plain.txt: line 1: invalid JSON", "expected JSON Lines such as {\"clean\": "});
   check_refused({"attribute", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
   check_refused(changed(given.base, {"--limit", "-1"}), {"--limit"});
   for (const char* option : {"--svg", "--png", "--npz"}) {  // a typing error must not destroy text

@@ -22,7 +22,7 @@ namespace {
 
 // A model of all bytes with a chat template.
 std::string chat_model(const ScratchFolder& folder, const std::string& name = "start",
-                       Index width = 16) {
+                       Index width = 16, bool head_bias = false) {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
@@ -37,6 +37,7 @@ std::string chat_model(const ScratchFolder& folder, const std::string& name = "s
   config.n_head = 2;
   config.n_embd = width;
   config.bias = false;
+  config.head_bias = head_bias;
   config.norm_type = NormKind::rms;
   config.position = PositionKind::rope;
   config.activation = Activation::silu;
@@ -141,6 +142,17 @@ TEST_CASE("an adapter learns the tokens that the chat template added", "[cli]") 
   const auto base = load_weights(start);
   CHECK_FALSE(same_bits(slice(trained->head_weight(), 0, 257, 259),
                         slice(base->head_weight(), 0, 257, 259)));
+}
+
+TEST_CASE("new tokens under a tied head with a bias stay frozen, as PEFT trains no rows of it",
+          "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = chat_model(folder, "start", 16, true);
+  CHECK_THAT(log_of(tuning(start, conversations(folder), folder.at("run"), with_lora())),
+             contains_text("rows of the tokens <|im_start|>, <|im_end|> stay frozen"));
+  const auto config = json_file(folder.at("run/latest/adapter_config.json"));
+  CHECK(config["trainable_token_indices"].is_null());
+  log_of({"generate", folder.at("run"), "--prompt", "say", "--max_new_tokens", "1"});
 }
 
 TEST_CASE("a run that freezes tokens which the model has not learned says so", "[cli]") {

@@ -219,4 +219,23 @@ TEST_CASE("eval compares pairs of answers with the model before training", "[cli
              contains_text("--per_token: is not supported with pairs of answers"));
 }
 
+TEST_CASE("the reference of a run on pairs is the step that it started from", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = start_model(folder);
+  log_of(tuning(folder, "run"));
+  const Arguments eval{"eval", folder.at("run"), "--data", pairs(folder)};
+  const nlohmann::json before = report_of(eval);
+  const fs::path step = fs::canonical(start + "/best");
+  log_of({"train", "--resume", start, "--max_iters", "9", "--keep_checkpoints", "9"});
+  REQUIRE(fs::canonical(start + "/best") != step);
+  CHECK(report_of(eval)["margin"] == before["margin"]);
+  fs::remove(step / "MANIFEST.json");
+  fs::copy_file(start + "/latest/model.safetensors", step / "model.safetensors",
+                fs::copy_options::overwrite_existing);
+  CHECK_THAT(refusal(eval),
+             contains_text("has other weights than then") && contains_text("with --reference"));
+  fs::remove_all(step);
+  CHECK_THAT(refusal(eval), contains_text("is not here"));
+}
+
 }  // namespace preference_runs_test

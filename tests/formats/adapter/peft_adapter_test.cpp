@@ -59,6 +59,42 @@ TEST_CASE("adapters of PEFT give PEFT's logits", "[adapter]") {
   }
 }
 
+TEST_CASE("adapters of PEFT are trained further as they are, and written for PEFT", "[adapter]") {
+  const Json expected = parse_json(read_bytes(kData / "logits.json"), "logits.json");
+  const std::string name = GENERATE("llama-ranks", "llama-alphas", "llama-dora", "gpt2-dora",
+                                    "llama-tokens", "tied-tokens", "llama-bf16", "llama-mica");
+  INFO(name);
+  const EarlierAdapter earlier = read_earlier_adapter(kData / name);
+  const fs::path base = base_of_adapter(kData / name);
+  const auto model = load_weights(base);
+  Adapter adapter =
+      plan_adapter(base, model->config(), earlier.options, {.modules = earlier.modules});
+  add_lora(*model, adapter.places(), adapter.options, {1, 0});
+  if (!earlier.tokens.empty()) {
+    model->train_rows(earlier.tokens);
+    adapter.tokens = earlier.tokens;
+  }
+  read_adapter(kData / name, adapter, *model);
+  const TemporaryFolder folder;
+  write_adapter(folder.path(), adapter, adapter_tensors(adapter, *model));
+  const std::vector<double> logits = last_logits(*model, expected);
+  const std::vector<double> again = last_logits(*load_weights(folder.path()), expected);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    CHECK(logits[i] == Approx(expected[name][i].number()).margin(2e-4));
+    CHECK(again[i] == Approx(expected[name][i].number()).margin(2e-4));
+  }
+}
+
+TEST_CASE("adapters with parts that a run cannot train are refused by name", "[adapter]") {
+  const auto [name, part] = GENERATE(
+      table<std::string, std::string>({{"llama-saved_modules", "whole tensor 'lm_head.weight'"},
+                                       {"llama-biases", "whole tensor"},
+                                       {"llama-tokens_and_head", "whole tensor 'lm_head.weight'"},
+                                       {"llama-embeddings", "whole tensor 'lm_head.weight'"}}));
+  CHECK_THROWS_WITH(read_earlier_adapter(kData / name),
+                    contains_text(part) && contains_text("make a whole model of it first"));
+}
+
 TEST_CASE("names of other modules and tokens are refused", "[adapter]") {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "adapter";

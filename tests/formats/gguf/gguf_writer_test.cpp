@@ -133,6 +133,7 @@ TEST_CASE("tensors that a GGUF file cannot hold are refused and the old file sta
   CHECK(contains(tensor_error(Tensor::ones({32, 3}), GgufType::q8_0), "rows of 3 elements"));
   CHECK(contains(tensor_error(Tensor::full({32}, 65520), GgufType::f16),
                  "tensor 't': contains 65520, which is too large for F16"));
+  CHECK(contains(tensor_error(Tensor::full({32}, 3.4e38), GgufType::bf16), "too large for BF16"));
   CHECK(contains(tensor_error(Tensor::full({32}, 1e9), GgufType::q8_0), "too large for Q8_0"));
   CHECK(contains(tensor_error(Tensor::full({32}, kInfinity), GgufType::q8_0), "contains inf"));
   CHECK(contains(tensor_error(Tensor::full({32}, std::nan("")), GgufType::q8_0), "contains nan"));

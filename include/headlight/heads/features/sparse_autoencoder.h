@@ -85,9 +85,11 @@ class SparseAutoencoder {
   // Returns values [N, C] of features [N, F]. `like`: the encoded values, for norms that depend on
   // them; undefined otherwise. Throws Error about "features" and "like".
   Tensor decode(const Tensor& features, const Tensor& like = {}) const;
+  // Throws Error about "feature" for a number that does not exist, and about "value" unless it is
+  // finite.
+  void require_edit(const FeatureEdit& edit) const;
   // Returns the values [N, C] after changes of features, in their order. The error of the
-  // reconstruction stays.
-  // Throws Error about "feature" for numbers that do not exist.
+  // reconstruction stays. Throws Error as require_edit() does.
   Tensor edited(const Tensor& values, std::span<const FeatureEdit> edits) const;
 
  private:

@@ -1,0 +1,51 @@
+#include "formats/stored_model.h"
+
+#include <memory>
+
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "formats/families/families.h"
+#include "formats/gguf/gguf_config.h"
+#include "formats/llmc/llmc_file.h"
+#include "formats/nanogpt/nanogpt_file.h"
+#include "headlight/formats/model_directory.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLargestModelConfig = Index{1} << 20;  // bytes
+
+ModelConfig read_config(const fs::path& directory) {
+  const fs::path path = directory / "config.json";
+  return parse_model_config(read_whole_file(path, kLargestModelConfig), shown(path));
+}
+
+}  // namespace
+
+StoredModel open_model(const fs::path& path) {
+  if (is_gguf_file(path)) {
+    const GgufFile file(path);
+    const auto [architecture, config] = read_gguf_model(file);
+    return {architecture->name, config, ModelWeights(gguf_weights(file), architecture->layout)};
+  }
+  if (is_torch_file(path)) {
+    const auto file = std::make_shared<const NanoGptFile>(path);
+    return {"nanogpt", file->config(), ModelWeights(nanogpt_weights(file), kNanoGptLayout)};
+  }
+  if (is_llmc_file(path)) {
+    const auto file = std::make_shared<const LlmcFile>(path);
+    return {"llm.c", file->config(), ModelWeights(llmc_weights(file), kNanoGptLayout)};
+  }
+  const ModelConfig read = read_config(path);
+  std::string keys;
+  for (const std::string& key : read.unread) {
+    keys += (keys.empty() ? "" : ", ") + escaped(key);
+  }
+  return {read.family->type, read.config,
+          ModelWeights(safetensors_weights(path), read.family->layout),
+          keys.empty() ? "" : concat_text(shown(path / "config.json"), ": ignored keys: ", keys)};
+}
+
+}  // namespace headlight
