@@ -11,9 +11,18 @@
 namespace headlight::kernels {
 
 bool is_compiled(CpuVariant variant) {
-  const bool v3 = &v3::kWeightRowLoops != &baseline::kWeightRowLoops;
-  const bool v4 = &v4::kWeightRowLoops != &baseline::kWeightRowLoops;
-  return variant == CpuVariant::baseline || (variant == CpuVariant::v3 ? v3 : v4);
+  switch (variant) {
+#if !defined(HEADLIGHT_KERNELS_V3)
+    case CpuVariant::v3:
+      return false;
+#endif
+#if !defined(HEADLIGHT_KERNELS_V4)
+    case CpuVariant::v4:
+      return false;
+#endif
+    default:
+      return true;
+  }
 }
 
 template <>
