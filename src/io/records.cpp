@@ -305,7 +305,11 @@ Json parse_record(std::string_view text, const std::string& where, std::string_v
   try {
     return parse_json(text, where);
   } catch (const Error& error) {
-    fail(error.what(), "; expected JSON Lines such as ", example);
+    const std::string message = error.what();
+    if (!message.starts_with(where + ": invalid JSON")) {  // a value that is not allowed
+      throw;
+    }
+    fail(message, "; expected JSON Lines such as ", example);
   }
 }
 

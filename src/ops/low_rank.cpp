@@ -253,9 +253,6 @@ Tensor updated_weight(const Tensor& weight, std::span<const LowRankUpdate> updat
   return result;
 }
 
-Tensor row_lengths(const Tensor& matrix) {
-  const NoGrad no_grad;
-  return sqrt(sum(matrix * matrix, {.axes = {1}}));
-}
+Tensor row_lengths(const Tensor& matrix) { return sqrt(sum(matrix * matrix, {.axes = {1}})); }
 
 }  // namespace headlight

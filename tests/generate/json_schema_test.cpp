@@ -426,8 +426,15 @@ TEST_CASE("schemas are combined in a time and memory that grow with their size",
   const Json common = all_of({{"enum", numbers}}, {{"enum", others}});
   CHECK(is_accepted(common, "9999"));  // as 9999.0
   CHECK(!is_accepted(common, "9998"));
-  CHECK(refusal({{"oneOf", Json::array({{{"enum", numbers}}, {{"enum", others}}})}}) ==
-        "json_schema: #: no value of enum or const satisfies the schema");
+  Json few = Json::array();
+  Json next = Json::array();
+  for (int i = 0; i < 1'000; ++i) {
+    few.push_back(i);
+    next.push_back(i + 999.0);
+  }
+  const Json one_of{{"oneOf", Json::array({{{"enum", few}}, {{"enum", next}}})}};
+  CHECK(is_accepted(one_of, "998"));
+  CHECK(!is_accepted(one_of, "999"));
   CHECK(refusal(all_of({{"properties", many_names}}, {{"properties", many_names}})) == "");
   Json closed{{"properties", many_names}, {"additionalProperties", false}};
   CHECK(refusal(all_of(closed, closed)) == "");

@@ -9,7 +9,7 @@ set(HEADLIGHT_PRECOMPILED OFF)
 set(not_in_wasm
     kernels/openmp kernels/processors kernels/thread_pool kernels/gemm/openblas  # threads, OpenBLAS
     files/decompression files/zip_.* io/npz heads/effects/tuned_lens  # archives
-    formats/nanogpt.* formats/model_directory formats/tokenizer_directory
+    formats/nanogpt.* formats/model_directory formats/stored_model formats/tokenizer_directory
     generate/grammar.* generate/json_schema.* formats/chat_template/tool_parameter serve/completions/call_grammar
     formats/adapter/.* io/nanogpt_vocabulary runs/conversations/.*  # for other runs than a page's
     runs/preference_reference runs/seen_text formats/chat_template/known_templates formats/chat_template/chat_model

@@ -1,6 +1,10 @@
 #include "generate/json_schema/schema_cases.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
 
 #include "generate/json_schema/schema_keywords.h"
 #include "generate/json_schema/schema_negation.h"
@@ -23,6 +27,17 @@ struct OpenCase {
   std::vector<Choice> choices = {};
   bool is_impossible = false;
 };
+
+// Returns whether a schema has a list of values, and no other keyword than its type and notes.
+bool lists_values_only(const Json& schema) {
+  constexpr std::array<std::string_view, 9> kKnown{"const",       "enum",     "type",
+                                                   "title",       "$comment", "default",
+                                                   "description", "examples", "deprecated"};
+  return (schema.contains("const") || schema.contains("enum")) &&
+         std::ranges::all_of(schema.members(), [&](const JsonMember& member) {
+           return std::ranges::count(kKnown, member.key) > 0;
+         });
+}
 
 SchemaPart negated(SchemaPart part) {
   part.is_negated = !part.is_negated;
@@ -150,9 +165,41 @@ class CaseFinder {
     }
   }
 
+  // Returns the values that exactly one of the schemas lists; none if they do not only list values.
+  Json values_of_one(const SchemaParts& choices) {
+    std::map<std::string, std::pair<Json, int>> values;  // with the number of schemas that list it
+    for (const SchemaPart& choice : choices) {
+      const Json& schema = *choice.schema;
+      if (!schema.is_object() || !lists_values_only(schema)) {
+        return Json::array();
+      }
+      const std::vector<std::string> types = types_of(schema, choice.place);
+      std::set<std::string> own;
+      for (const Json& value : listed_values(schema, choice.place)) {
+        document_.spend(1, choice.place);
+        const bool is_allowed = std::ranges::any_of(
+            types, [&](const std::string& type) { return has_type(value, type); });
+        const std::string key = comparable(value);
+        if (is_allowed && own.insert(key).second) {
+          ++values.try_emplace(key, value, 0).first->second.second;
+        }
+      }
+    }
+    Json once = Json::array();
+    for (const auto& [key, counted] : values) {
+      if (counted.second == 1) {
+        once.push_back(counted.first);
+      }
+    }
+    return once;
+  }
+
   // Returns each schema with the negation of the others that it may share values with.
   std::vector<SchemaParts> one_of(const SchemaPart& part) {
     const SchemaParts choices = list_of(part, "oneOf");
+    if (const Json values = values_of_one(choices); !values.empty()) {
+      return {{document_.made({{"enum", values}}, part)}};
+    }
     std::vector<SchemaParts> branches;
     for (std::size_t i = 0; i < choices.size(); ++i) {
       SchemaParts branch{choices[i]};

@@ -1,6 +1,5 @@
 #include "views/report/predicted_texts.h"
 
-#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -38,6 +37,22 @@ void add_known(const LensResult& result, const std::vector<TokenCell>& cells,
   }
 }
 
+// Returns the likeliest token that continues the character in which the bytes end; the number of
+// logits if none does.
+std::int32_t next_token(const std::vector<double>& logits, const std::string& bytes,
+                        const Tokenizer& tokenizer) {
+  std::size_t best = logits.size();
+  for (std::size_t id = 0; id < logits.size(); ++id) {
+    if (best == logits.size() || logits[id] > logits[best]) {
+      const std::string own = bytes_of(static_cast<std::int32_t>(id), tokenizer);
+      const std::string all = bytes + own;
+      const bool fits = is_cut(all) || valid_utf8_prefix(all) == all.size();
+      best = !own.empty() && fits ? id : best;
+    }
+  }
+  return static_cast<std::int32_t>(best);
+}
+
 // Returns a token with the rest of its character, as the model continues; "": without an end.
 std::string completed(std::vector<std::int32_t> ids, const Gpt& model, const Tokenizer& tokenizer) {
   std::string bytes = bytes_of(ids.back(), tokenizer);
@@ -46,7 +61,10 @@ std::string completed(std::vector<std::int32_t> ids, const Gpt& model, const Tok
       return "";
     }
     const std::vector<double> logits = model.next_logits(make_batch({ids})).to_vector();
-    ids.push_back(static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin()));
+    ids.push_back(next_token(logits, bytes, tokenizer));
+    if (ids.back() >= tokenizer.vocab_size()) {
+      return "";
+    }
     bytes += bytes_of(ids.back(), tokenizer);
   }
   return valid_utf8_prefix(bytes) == bytes.size() ? display_label(bytes) : "";

@@ -16,8 +16,8 @@ namespace headlight {
 using PredictedTexts = std::map<std::pair<std::size_t, std::int32_t>, std::string>;
 
 // Returns the texts of the predictions that the lens shows. A right one has the character of
-// `text`; the others continue as the model does, the likeliest token each time. Completes at most
-// 32 of those, the last positions first.
+// `text`; the others continue as the model does, with the likeliest token that continues the
+// character each time. Completes at most 32 of those, the last positions first.
 PredictedTexts predicted_texts(const LensResult& result, std::span<const std::int32_t> text,
                                const Gpt& model, const Tokenizer& tokenizer);
 
