@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "generate/json_schema/schema_keywords.h"
-#include "generate/json_schema/schema_negation.h"
-#include "generate/json_schema/schema_overlap.h"
 
 namespace headlight {
 namespace {
