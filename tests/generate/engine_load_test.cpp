@@ -15,7 +15,7 @@ namespace {
 
 constexpr Index kRoom = 1024;
 constexpr Index kContext = 512;
-constexpr std::uint64_t kMostRequests = 6000;
+constexpr std::uint64_t kMostRequests = 3000;
 
 using TextId = std::pair<RequestId, Index>;
 
