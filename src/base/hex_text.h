@@ -27,4 +27,15 @@ inline std::optional<char> hex_byte(std::string_view digits) {
   return is_read && digits.size() == 2 ? std::optional(static_cast<char>(value)) : std::nullopt;
 }
 
+// Returns a text with "%41" replaced by "A".
+inline std::string percent_decoded(std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = text[i] == '%' ? hex_byte(text.substr(i + 1, 2)) : std::nullopt;
+    bytes += byte.value_or(text[i]);
+    i += byte ? 2 : 0;
+  }
+  return bytes;
+}
+
 }  // namespace headlight

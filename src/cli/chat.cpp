@@ -134,6 +134,7 @@ void converse(TerminalChat& chat, ChatSession& session, Reader reader, Index blo
   LineInput input;
   if (input.is_typed()) {
     let_interrupts_stop_answers();
+    chat.set_confirm([&](const std::string& question) { return input.confirm(question); });
   }
   while (!chat.is_over()) {
     const std::size_t known = session.messages().size();

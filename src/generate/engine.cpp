@@ -108,8 +108,32 @@ struct Engine::State {
       ContextWindow& window = text->window();
       while (window.has_cache() && !window.is_released() && !text->finished() &&
              !window.reserve(room)) {
-        release_newest();
+        require(release_newest(0), "[Engine] no text has keys and values to give back");
       }
+    }
+    make_room_for_oldest();
+  }
+
+  // Makes room for the oldest text if it gave its own back, and for a prompt that has waited long
+  // enough and is older than all others: later texts and prompts give theirs back, since else new
+  // ones could come first for ever. The oldest text keeps its own.
+  void make_room_for_oldest() {
+    const std::vector<RunningText*> all = texts_by_age();
+    const RequestId oldest = all.empty() ? 0 : all.front()->age().first;
+    if (!all.empty() && all.front()->window().is_released() &&
+        !all.front()->window().holds_room() && !all.front()->finished()) {
+      make_room_for(all.front()->window().length(), oldest);
+    }
+    const RunningRequest* prompt = queue.overdue();
+    if (prompt != nullptr && (all.empty() || prompt->id <= oldest)) {
+      make_room_for(std::ssize(prompt->request.prompt), std::max(prompt->id, oldest));
+    }
+  }
+
+  // Makes room for a text or prompt of this length as far as requests after `oldest` have some.
+  void make_room_for(Index length, RequestId oldest) {
+    const Index positions = std::min(length + 1, decoder.model().block_size());
+    while (!room.make_room(positions) && release_newest(oldest)) {
     }
   }
 
@@ -122,20 +146,26 @@ struct Engine::State {
     return all;
   }
 
-  // Frees the keys and values of the newest text or prompt that has some.
-  void release_newest() {
+  // Frees the keys and values of the newest text or prompt that has some. Returns false if that is
+  // none of a request after `oldest`.
+  bool release_newest(RequestId oldest) {
     RunningText* text = nullptr;
     for (RunningText* other : texts_by_age()) {
       text = other->window().holds_room() ? other : text;
     }
     RunningRequest* prompt = queue.newest_holder();
+    const bool is_prompt =
+        prompt != nullptr && (text == nullptr || prompt->id >= text->age().first);
+    if ((is_prompt ? prompt->id : text == nullptr ? 0 : text->age().first) <= oldest) {
+      return false;
+    }
     ++releases;
-    if (prompt != nullptr && (text == nullptr || prompt->id >= text->age().first)) {
+    if (is_prompt) {
       prompt->give_back();
     } else {
-      require(text != nullptr, "[Engine] no text has keys and values to give back");
       text->window().release();
     }
+    return true;
   }
 
   // Reads the next part of the oldest text that gave its keys and values back and has room and a

@@ -1,6 +1,7 @@
 #include "generate/prompt_queue.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -18,12 +19,16 @@ bool PromptQueue::keeps_prefixes(const Request& request) const {
          !decoder_.changes_keys(1, decoder_.model().block_size());
 }
 
-// Positions that stay free when a prompt begins, so that the running texts can grow and the oldest
-// text without room gets it before later requests.
-Index PromptQueue::spare_room() const {
+// Positions that stay free when a prompt begins, so that the running texts can grow and an older
+// text without room gets it before.
+Index PromptQueue::spare_room(const RunningRequest& request) const {
+  if (request.is_brief() || request.is_overdue()) {
+    return 0;
+  }
   const Index for_texts = texts_.empty() ? 0 : options_.context_tokens / 32;
-  const auto released = std::ranges::find_if(
-      texts_, [](const RunningText& text) { return text.window().is_released(); });
+  const auto released = std::ranges::find_if(texts_, [&](const RunningText& text) {
+    return text.window().is_released() && text.age().first < request.id;
+  });
   return for_texts + (released == texts_.end() ? 0 : released->window().length());
 }
 
@@ -35,7 +40,7 @@ bool PromptQueue::begin_prompt(RunningRequest& request) {
       ContextWindow::Options{
           .use_cache = wanted.options.use_cache, .hook = wanted.hook, .room = &room_});
   const bool begins = !request.prompt->has_cache() || wanted.options.max_new_tokens == 0 ||
-                      share_prompt(request, request.is_brief() ? 0 : spare_room());
+                      share_prompt(request, spare_room(request));
   request.lacks_room = !begins;
   if (!begins) {
     request.prompt.reset();
@@ -150,27 +155,17 @@ PromptQueue::Places PromptQueue::places_beside_texts() const {
   return places;
 }
 
-Index PromptQueue::free_places(const RunningRequest& request) const {
-  Places places = places_beside_texts();
-  for (const auto& other : waiting_) {
-    const bool waits =
-        !other->prompt && !other->is_read && !other->lacks_room && other->id < request.id;
-    if (waits && places.left(*other) > 0) {
-      places.take(*other);
-    }
-  }
-  return places.left(request);
-}
-
-// Returns the requests whose prompts may be read, in order of arrival, as far as places suffice.
-// Requests whose group has its places stop no others. One that lacks room lets a number of later
-// ones pass, whose prompts may fit, and then only brief ones.
-std::vector<std::shared_ptr<RunningRequest>> PromptQueue::admitted() const {
-  constexpr Index kMostPassed = 64;
-  std::vector<std::shared_ptr<RunningRequest>> found;
-  Places places = places_beside_texts();
+// Visits the requests before `end` whose prompts may be read, in order of arrival, as far as places
+// suffice; those that have not begun take theirs. Requests whose group has its places stop no
+// others. One that lacks room lets a number of later ones pass, whose prompts may fit, and then
+// only brief ones.
+template <class Visit>
+void PromptQueue::admit(Places& places, RequestId end, const Visit& visit) const {
   bool is_blocked = false;
   for (const auto& request : waiting_) {
+    if (request->id >= end) {
+      return;
+    }
     if (!request->prompt) {
       if (places.left(*request) <= 0 || (is_blocked && !request->is_brief())) {
         continue;
@@ -178,19 +173,29 @@ std::vector<std::shared_ptr<RunningRequest>> PromptQueue::admitted() const {
       if (!request->lacks_room) {
         places.take(*request);
       }
-      is_blocked = is_blocked || (request->lacks_room && request->passed >= kMostPassed);
+      is_blocked = is_blocked || request->is_overdue();
     }
     if (!request->is_read) {
-      found.push_back(request);
+      visit(request);
     }
   }
-  return found;
+}
+
+// Reserves the same places as next_to_read(): else a prompt that was read might never get one, and
+// keep its room from the requests before it.
+Index PromptQueue::free_places(const RunningRequest& request) const {
+  Places places = places_beside_texts();
+  admit(places, request.id, [](const auto&) {});
+  return places.left(request);
 }
 
 // Returns the requests to read, in order. Alternates between the oldest and the one with the
 // least to read: a short prompt need not wait for a long one, nor a long one for many others.
 std::vector<std::shared_ptr<RunningRequest>> PromptQueue::next_to_read() {
-  auto found = admitted();
+  std::vector<std::shared_ptr<RunningRequest>> found;
+  Places places = places_beside_texts();
+  admit(places, std::numeric_limits<RequestId>::max(),
+        [&](const auto& request) { found.push_back(request); });
   if (found.empty()) {
     return found;
   }
@@ -246,6 +251,12 @@ void PromptQueue::drop_ended() {
 void PromptQueue::drop_started() {
   std::erase_if(waiting_,
                 [](const auto& request) { return request->next_sample == request->end_sample(); });
+}
+
+const RunningRequest* PromptQueue::overdue() const {
+  const auto found =
+      std::ranges::find_if(waiting_, [](const auto& request) { return request->is_overdue(); });
+  return found == waiting_.end() ? nullptr : found->get();
 }
 
 RunningRequest* PromptQueue::newest_holder() const {

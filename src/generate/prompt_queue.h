@@ -55,8 +55,10 @@ class PromptQueue {
   // those of the prompts.
   void end_parts(const PromptStep& step, double seconds);
   // Returns the free places for texts of a request, of all and of its group. Each prompt being
-  // read, and each earlier unread request whose group has places, reserves one place.
+  // read, and each earlier request that may begin, reserves one place.
   Index free_places(const RunningRequest& request) const;
+  // Returns the oldest request that is overdue; null if there is none.
+  const RunningRequest* overdue() const;
   // Returns the newest request whose prompt holds room; null if there is none.
   RunningRequest* newest_holder() const;
   // Returns the tokens of prompts that a step reads: few beside many texts, which wait for them.
@@ -71,13 +73,14 @@ class PromptQueue {
   bool keeps_prefixes(const Request& request) const;
   bool shares(const RunningRequest& request) const;
   Places places_beside_texts() const;
-  Index spare_room() const;
+  Index spare_room(const RunningRequest& request) const;
   bool begin_prompt(RunningRequest& request);
   bool share_prompt(RunningRequest& request, Index spare);
   bool continue_prompt(RunningRequest& request);
   void end_part(RunningRequest& request, std::optional<std::span<const float>> logits);
   void read_chunk(RunningRequest& request);
-  std::vector<std::shared_ptr<RunningRequest>> admitted() const;
+  template <class Visit>
+  void admit(Places& places, RequestId end, const Visit& visit) const;
   std::vector<std::shared_ptr<RunningRequest>> next_to_read();
   void read_next(const std::shared_ptr<RunningRequest>& request, PromptStep& step);
 

@@ -147,8 +147,10 @@ void RunningText::take(std::span<const float> logits, std::int32_t id) {
   finished_ = must_end(id);
 }
 
+// A text that is cut off within a character ends before it.
 void RunningText::end(Index block_size) {
-  const std::string rest = filter_.push(decoder_.finish());
+  const bool is_cut = !finished_ || result_.finish_reason == FinishReason::length;
+  const std::string rest = is_cut ? "" : filter_.push(decoder_.finish());
   add_text(rest + filter_.finish());
   if (!finished_) {
     result_.finish_reason = FinishReason::cancelled;

@@ -59,6 +59,11 @@ struct RunningRequest {
     return request.samples * std::min(request.options.max_new_tokens, kBriefTokens + 1) <=
            kBriefTokens;
   }
+  // Whether it lacks room and has let as many later requests begin as it must.
+  bool is_overdue() const {
+    constexpr Index kMostPassed = 64;
+    return lacks_room && passed >= kMostPassed;
+  }
   // Frees the keys and values of the prompt, which will be read again.
   void give_back() {
     prompt.reset();

@@ -57,7 +57,7 @@ std::string index_page(std::string_view language) {
 
 // Returns the paths that need no key.
 std::vector<std::string> open_paths() {
-  std::vector<std::string> paths{"/health", "/v1/health", "/api/login"};
+  std::vector<std::string> paths{"/health", "/api/login"};
   for (const auto& [path, file] : served_files()) {
     paths.push_back(path);
   }
@@ -92,7 +92,6 @@ void Api::start(const std::vector<ServedModel>& models) {
 Api::Route Api::route_of(std::string_view path) {
   static constexpr Route kRoutes[] = {
       {"GET", "/health", &Api::get_health},
-      {"GET", "/v1/health", &Api::get_health},
       {"GET", "/metrics", &Api::get_metrics},
       {"POST", "/api/login", &Api::post_login, false, false},
       {"GET", "/api/runs", &Api::get_runs, false, false},
@@ -122,6 +121,12 @@ Admission Api::admit(const HttpRequest& head) {
 HttpResponse Api::refusal(int status, std::string_view message) {
   metrics_.count_refusal(status);
   return error_response(status, message);
+}
+
+void Api::shape_error(std::string_view path, HttpResponse& error) {
+  if (path.starts_with(Questions::kMessages)) {
+    error.body = anthropic_error(error.status, parse_json(error.body, "error")["error"]).dump();
+  }
 }
 
 void Api::handle(const HttpRequest& request, const Exchange& exchange) {

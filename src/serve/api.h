@@ -34,6 +34,9 @@ class Api {
   void handle(const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange);
   // Returns the answer to a request that is not handled.
   HttpResponse refusal(int status, std::string_view message);
+  // Gives an error the form that the clients of a path expect: Anthropic's, or OpenAI's, which it
+  // has.
+  static void shape_error(std::string_view path, HttpResponse& error);
   // Makes /health answer 503 and ends the streams of run logs.
   void close() {
     closing_ = true;

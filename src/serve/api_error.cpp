@@ -3,7 +3,6 @@
 #include <exception>
 #include <new>
 
-#include "base/json.h"
 #include "headlight/generate/sampler.h"
 
 namespace headlight::serve {
@@ -22,7 +21,26 @@ const char* type_of(int status) {
   }
 }
 
+// https://docs.anthropic.com/en/api/errors
+const char* anthropic_type_of(int status) {
+  switch (status) {
+    case 404:
+      return "not_found_error";
+    case 413:
+      return "request_too_large";
+    case 503:
+      return "overloaded_error";
+    default:
+      return status < 500 ? type_of(status) : "api_error";
+  }
+}
+
 }  // namespace
+
+Json anthropic_error(int status, const Json& error) {
+  return {{"type", "error"},
+          {"error", {{"type", anthropic_type_of(status)}, {"message", error["message"]}}}};
+}
 
 HttpResponse error_response(int status, std::string_view message, std::string_view about,
                             std::string_view code) {

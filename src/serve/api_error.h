@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "serve/http/exchange.h"
 
@@ -8,6 +9,8 @@ namespace headlight::serve {
 // Returns an error in OpenAI's shape: {"error": {"message", "type", "param", "code"}}.
 HttpResponse error_response(int status, std::string_view message, std::string_view about = {},
                             std::string_view code = {});
+// Returns an error of such a response in the shape of Anthropic's API.
+Json anthropic_error(int status, const Json& error);
 // Returns the error response for the exception being handled.
 HttpResponse current_error_response();
 

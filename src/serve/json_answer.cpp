@@ -50,9 +50,9 @@ void JsonAnswer::end(bool is_told) {
   exchange_->end();
 }
 
-void JsonAnswer::fail(const std::function<std::string(const Json& error)>& event) {
+void JsonAnswer::fail(const std::function<std::string(int status, const Json& error)>& event) {
   HttpResponse response = current_error_response();
-  response.event = event(parse_json(response.body, "error")["error"]);
+  response.event = event(response.status, parse_json(response.body, "error")["error"]);
   if (!has_begun_) {
     exchange_->send(std::move(response));
     return;
@@ -62,7 +62,7 @@ void JsonAnswer::fail(const std::function<std::string(const Json& error)>& event
 }
 
 void JsonAnswer::fail() {
-  fail([](const Json& error) { return event_text(Json{{"error", error}}.dump()); });
+  fail([](int, const Json& error) { return event_text(Json{{"error", error}}.dump()); });
 }
 
 void InspectionAnswer::progress(double share) {

@@ -30,7 +30,7 @@ class JsonAnswer {
   void end(bool is_told = true);
   // Sends the exception being handled: as the whole answer, or as the last event, whose text
   // `event` returns for the error of an error_response().
-  void fail(const std::function<std::string(const Json& error)>& event);
+  void fail(const std::function<std::string(int status, const Json& error)>& event);
   void fail();
 
  private:

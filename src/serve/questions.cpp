@@ -17,26 +17,17 @@ namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kShownCharacters = 100;  // shown of an unknown model name
-constexpr std::string_view kMessages = "/v1/messages";
 
+constexpr CompletionApi kChatApi{"/v1/chat/completions", "chatcmpl-", read_chat, make_chat_form};
+constexpr CompletionApi kMessagesApi{Questions::kMessages, "msg_", read_chat, make_message_form,
+                                     chat_of_message};
 constexpr CompletionApi kApis[] = {
     {"/v1/completions", "cmpl-", read_completion, make_completion_form},
-    {"/v1/chat/completions", "chatcmpl-", read_chat, make_chat_form},
+    kChatApi,
     {"/v1/responses", "resp_", read_chat, make_response_form, chat_of_response},
-    {kMessages, "msg_", read_chat, make_message_form, chat_of_message}};
+    kMessagesApi};
 
 HttpResponse response_with(const Json& json) { return json_response(json.dump()); }
-
-// Returns a path with the bytes that "%XX" stand for.
-std::string percent_decoded(std::string_view path) {
-  std::string bytes;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    const auto byte = path[i] == '%' ? hex_byte(path.substr(i + 1, 2)) : std::nullopt;
-    bytes += byte.value_or(path[i]);
-    i += byte ? 2 : 0;
-  }
-  return bytes;
-}
 
 }  // namespace
 
@@ -55,12 +46,12 @@ Questions::Questions(const std::vector<ServedModel>& models, const ServeOptions&
 std::optional<Questions::Route> Questions::find(std::string_view path) {
   static constexpr Route kRoutes[] = {
       {"GET", "/v1/models", &Questions::get_models},
-      {"GET", "/models", &Questions::get_models},
       {"GET", "/props", &Questions::get_props},
       {"POST", "/v1/messages/count_tokens", &Questions::post_count, true},
       {"GET", "/tokenizer_info", &Questions::get_tokenizer_info},
       {"POST", "/tokenize", &Questions::post_tokenize, true},
       {"POST", "/detokenize", &Questions::post_detokenize, true},
+      {"POST", "/apply-template", &Questions::post_apply_template, true},
   };
   if (path.starts_with(kOneModel)) {
     return Route{"GET", path, &Questions::get_models};
@@ -166,9 +157,9 @@ void Questions::post_tokenize(const HttpRequest& request, const Exchange& exchan
   Fields fields(request.body, request.budget);
   const Model& model = models_[model_of(fields)];
   const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
-  RequestTexts texts(fields, tokenizer, model.names);
-  // llama-server's names, or vLLM's.
+  // llama-server's names, or vLLM's, which reads names of special tokens.
   const bool is_prompt = fields.find("content") == nullptr && fields.find("prompt") != nullptr;
+  RequestTexts texts(fields, tokenizer, model.names, fields.boolean("parse_special", is_prompt));
   const std::string name = is_prompt ? "prompt" : "content";
   const Json& content = fields.get(name);
   require_value(content.is_string(), name, "expected a text, got ", content.type_name());
@@ -229,7 +220,8 @@ Fields Questions::chat_fields(const CompletionApi& api, Fields given) {
   return api.to_chat == nullptr ? std::move(given) : Fields::of(api.to_chat(given), given.budget());
 }
 
-CompletionRequest Questions::read(const CompletionApi& api, std::size_t model, Fields& fields) {
+CompletionRequest Questions::read(const CompletionApi& api, std::size_t model, Fields& fields,
+                                  bool as_text) {
   const Model& wanted = models_[model];
   RequestTexts texts(fields, *wanted.served.loaded.tokenizer, wanted.names);
   const Gpt& gpt = *wanted.served.loaded.model;
@@ -237,16 +229,25 @@ CompletionRequest Questions::read(const CompletionApi& api, std::size_t model, F
                    .chat = wanted.chat,
                    .vocabulary = gpt.vocab_size(),
                    .block_size = gpt.block_size(),
-                   .default_tokens = options_.default_tokens},
+                   .default_tokens = options_.default_tokens,
+                   .wants_text = as_text},
                   ++seeds_);
 }
 
 // Counts the tokens of the prompt of a message.
 void Questions::post_count(const HttpRequest& request, const Exchange& exchange) {
-  const auto* api = std::ranges::find(kApis, kMessages, &CompletionApi::path);
-  Fields fields = chat_fields(*api, Fields(request.body, request.budget));
+  Fields fields = chat_fields(kMessagesApi, Fields(request.body, request.budget));
   const std::size_t model = model_of(fields);
-  exchange->send(response_with({{"input_tokens", read(*api, model, fields).prompt_tokens()}}));
+  const CompletionRequest message = read(kMessagesApi, model, fields);
+  exchange->send(response_with({{"input_tokens", message.prompt_tokens()}}));
+}
+
+// Returns the prompt of a chat as text, as llama-server does.
+void Questions::post_apply_template(const HttpRequest& request, const Exchange& exchange) {
+  Fields fields(request.body, request.budget);
+  const std::size_t model = model_of(fields);
+  const CompletionRequest chat = read(kChatApi, model, fields, true);
+  exchange->send(response_with({{"prompt", chat.prompt_texts.front()}}));
 }
 
 void Questions::post_completion(const HttpRequest& request, const Exchange& exchange) {

@@ -34,6 +34,8 @@ class Questions {
   };
   static constexpr std::string_view kOneModel = "/v1/models/";  // and its name
 
+  static constexpr std::string_view kMessages = "/v1/messages";  // Anthropic's API
+
   // Both must outlive this. `options.context_tokens` must not be 0.
   Questions(const std::vector<ServedModel>& models, const ServeOptions& options);
 
@@ -55,12 +57,15 @@ class Questions {
   void get_tokenizer_info(const HttpRequest& request, const Exchange& exchange);
   void post_tokenize(const HttpRequest& request, const Exchange& exchange);
   void post_detokenize(const HttpRequest& request, const Exchange& exchange);
+  void post_apply_template(const HttpRequest& request, const Exchange& exchange);
   void post_completion(const HttpRequest& request, const Exchange& exchange);
   void post_count(const HttpRequest& request, const Exchange& exchange);
   void post_inspection(const HttpRequest& request, const Exchange& exchange);
 
   static Fields chat_fields(const CompletionApi& api, Fields given);
-  CompletionRequest read(const CompletionApi& api, std::size_t model, Fields& fields);
+  // `as_text`: keep a chat's prompt as text instead of tokens.
+  CompletionRequest read(const CompletionApi& api, std::size_t model, Fields& fields,
+                         bool as_text = false);
 
   // Returns the work limit and the callbacks of a job.
   Work::Options work_of(Urgency urgency, const Exchange& exchange);

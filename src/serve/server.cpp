@@ -116,6 +116,10 @@ HttpOptions Server::State::http_options() {
                           const std::shared_ptr<HttpExchange>& exchange) {
     api.handle(request, exchange);
   };
+  result.shape_error = [](const HttpRequest& head, HttpResponse& error) {
+    Api::shape_error(head.path, error);
+  };
+  result.aliases = {{"/v1/health", "/health"}, {"/models", "/v1/models"}};
   result.refusal = [this](int status, std::string_view message) {
     return api.refusal(status, message);
   };

@@ -1,6 +1,7 @@
 #include "formats/chat_template/tool_parameter.h"
 #include "generate/grammar/gbnf.h"
 #include "generate/grammar/grammar_state.h"
+#include "generate/grammar/regular_expression.h"
 #include "generate/json_schema/json_schema_grammar.h"
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
@@ -23,6 +24,8 @@ std::string json_schema_grammar(std::string_view) { refuse(); }
 std::string json_schema_grammar(const Json&, std::vector<SchemaRule>, WorkBudget) { refuse(); }
 
 std::string gbnf_literal(std::string_view) { refuse(); }
+
+std::string pattern_grammar(std::string_view) { refuse(); }
 
 Json parameter_value(const Json&, std::string_view, std::string_view) { refuse(); }
 

@@ -177,6 +177,26 @@ TEST_CASE("in a terminal chat edits lines, survives errors and shows the context
   CHECK_THAT(result.out, contains_text("context 6 of 16"));
 }
 
+TEST_CASE("in a terminal /save asks before it writes over a file", "[cli]") {
+  const ScratchFolder folder;
+  const std::string file = folder.write("talk.json", "precious");
+  Arguments chat = chat_arguments(folder, greeting_model(folder));
+  const auto save = [&](const std::string& answer) {
+    const ProgramResult result = run_headlight_typing({{"> ", "?\r"},
+                                                       {"context", ""},
+                                                       {"> ", "/save " + file + "\r"},
+                                                       {"write over it? [y/N] ", answer + "\r"},
+                                                       {"> ", "\x04"}},
+                                                      chat);
+    CHECK(result.exit_code == 0);
+    return result.out;
+  };
+  CHECK_THAT(save("n"), contains_text("not saved"));
+  CHECK(file_contents(file) == "precious");
+  CHECK_THAT(save("y"), contains_text("wrote "));
+  CHECK(Json::parse(file_contents(file))["messages"].size() == 2);
+}
+
 TEST_CASE("Ctrl-C stops an answer and not the chat", "[cli]") {
   const ScratchFolder folder;
   const std::string model = written(folder, *lively_model(257, 4096));

@@ -28,12 +28,19 @@ TEST_CASE("streamed pieces never cut a character") {
   CHECK(result.tokens.size() == 12);  // 1 + 2 + 3 + 4 + 1 bytes and the end token
 }
 
-TEST_CASE("an incomplete character at the end of the text becomes U+FFFD") {
+TEST_CASE("a text that is cut off within a character ends before it") {
   const auto model = scripted_model(257, script_of("a世b"));
   GenerateResult result;
-  const std::vector<std::string> pieces = pieces_of(*model, greedy(3), result);
-  CHECK(pieces == std::vector<std::string>{"a", std::string(kReplacementCharacter)});
-  CHECK(result.text == "a" + std::string(kReplacementCharacter));
+  CHECK(pieces_of(*model, greedy(3), result) == std::vector<std::string>{"a"});
+  CHECK(result.text == "a");
+  CHECK(result.tokens.size() == 3);
+}
+
+TEST_CASE("a text that the model ends within a character ends with U+FFFD") {
+  const auto model = scripted_model(257, {'a', 0xE4, 0xB8, ByteTokenizer().end_of_text()});
+  GenerateResult result;
+  CHECK(pieces_of(*model, greedy(9), result) ==
+        std::vector<std::string>{"a", std::string(kReplacementCharacter)});
 }
 
 TEST_CASE("streamed pieces of any bytes are UTF-8 and joined together equal the decoded text") {

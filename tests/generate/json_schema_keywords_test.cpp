@@ -209,6 +209,11 @@ TEST_CASE("a regular expression finds texts as other engines do", "[generate]") 
   CHECK(!matches("^\\w$", "é", kSurely));  // a letter in Python, not in ECMAScript
   CHECK(matches("^\\w$", "é", kPossibly));
   CHECK(!matches("^\\W$", "é", kSurely));
+  CHECK(whole_language("a|bc").contains("bc"));
+  CHECK(!whole_language("a|bc").contains("abc"));  // as re.fullmatch does
+  CHECK(whole_language("^(?!ab)[abc]{2}$").contains("ba"));
+  CHECK(!whole_language("^(?!ab)[abc]{2}").contains("abc"));
+  CHECK_THROWS_AS(whole_language("a)|(b"), Error);
   CHECK_THROWS_AS(pattern_language("(a{1000}){1000}"), Error);
   CHECK_THROWS_AS(pattern_language(std::string(200, '(') + std::string(200, ')')), Error);
   std::string nested = "a";

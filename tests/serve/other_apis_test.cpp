@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <filesystem>
+#include <cctype>
 
-#include "serve/running_server.h"
+#include "serve/tool_model.h"
 #include "support/catch.h"
-#include "support/marked_bytes.h"
-#include "support/program.h"
 
 namespace other_apis_test {
 
@@ -13,21 +11,8 @@ using namespace headlight::test;
 
 namespace {
 
-class ToolBytes final : public test::MarkedBytes {
- public:
-  ToolBytes() : MarkedBytes({"<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"}) {}
-};
-
 ServedModel served(const std::string& name) {
-  ServedModel model{
-      .name = "chat",
-      .loaded = {},
-      .chat_template = file_contents(
-          std::filesystem::path(HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates") /
-          (name + ".jinja"))};
-  model.loaded.model = lively_model(262, 2048);
-  model.loaded.tokenizer = std::make_unique<ToolBytes>();
-  return model;
+  return tool_served(name, {"<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"});
 }
 
 const Json kDay = parse_json(R"({"type": "object", "required": ["day"], "properties":
@@ -213,6 +198,40 @@ TEST_CASE("a message has the text of the chat with the same messages", "[serve]"
   CHECK(Json(streamed) == stopped["content"].front()["text"]);
 }
 
+TEST_CASE("errors of messages have Anthropic's form and types", "[serve]") {
+  const std::string secret = "a-key-of-24-characters-x";
+  ServeOptions options;
+  options.api_key = secret;
+  const RunningServer server(options, served("qwen2_5"));
+  const auto error_of = [&](const std::string& path, const std::string& body,
+                            const std::string& key, int status, std::size_t length = 0) {
+    HttpClient client(server.port());
+    client.send(request_head("POST", path, std::max(length, body.size()), key) + body);
+    const HttpClient::Answer answer = client.receive();
+    CHECK(answer.status == status);
+    return parse_json(answer.body, "answer");
+  };
+  const auto type_of = [](const Json& answer) {
+    REQUIRE(answer.size() == 2);
+    CHECK(answer["type"] == "error");
+    CHECK(answer["error"].size() == 2);
+    CHECK(answer["error"]["message"].is_string());
+    return answer["error"]["type"].text();
+  };
+  const std::string key = "X-Api-Key: " + secret + "\r\n";
+  const std::string hello = R"("messages": [{"role": "user", "content": "Hi"}])";
+  for (const std::string path : {"/v1/messages", "/v1/messages/count_tokens"}) {
+    CHECK(type_of(error_of(path, "{" + hello + "}", "", 401)) == "authentication_error");
+    CHECK(type_of(error_of(path, R"({"model": "x", )" + hello + "}", key, 404)) ==
+          "not_found_error");
+    CHECK(type_of(error_of(path, "{" + hello + R"(, "bogus": 1})", key, 400)) ==
+          "invalid_request_error");
+    CHECK(type_of(error_of(path, "{", key, 400)) == "invalid_request_error");
+    CHECK(type_of(error_of(path, "", key, 413, std::size_t{2} << 20U)) == "request_too_large");
+  }
+  CHECK(error_of(kChats, "{", key, 400)["error"].contains("param"));
+}
+
 TEST_CASE("calls are blocks of a message and come back as such", "[serve]") {
   const RunningServer server({}, served("qwen2_5"));
   Json request{{"messages", Json::array({{{"role", "user"}, {"content", "Which day?"}}})},
@@ -306,6 +325,15 @@ TEST_CASE("vLLM's members say when a text may end and what it may be", "[serve]"
   const std::string answer = choice({{"structured_outputs", {{"choice", options}}}})["text"].text();
   CHECK((answer == "yes" || answer == "no"));
   CHECK(choice({{"structured_outputs", {{"json", {{"const", 7}}}}}})["text"] == "7");
+  const std::string date =
+      choice({{"structured_outputs", {{"regex", R"((?:19|20)\d\d-(0[1-9]|1[0-2]))"}}}})["text"]
+          .text();
+  CHECK(date.size() == 7);
+  CHECK((date.starts_with("19") || date.starts_with("20")));
+  CHECK((std::isdigit(date[2]) && std::isdigit(date[3]) && date[4] == '-'));
+  const HttpClient::Answer backward = server.post(
+      "/v1/completions", R"x({"prompt": "x", "structured_outputs": {"regex": "(a)\\1"}})x");
+  CHECK_THAT(backward.body, contains_text("the regex '(a)\\\\1': '\\\\1' cannot be expressed"));
   const HttpClient::Answer refused =
       server.post("/v1/completions", R"({"prompt": "x", "repeat_penalty": 1.1})");
   CHECK_THAT(refused.body, contains_text("is called repetition_penalty here"));
@@ -319,9 +347,59 @@ TEST_CASE("tokens in the forms of llama-server and of vLLM", "[serve]") {
   CHECK(theirs["count"] == Json(2));
   CHECK(theirs["max_model_len"] == Json(2048));
   CHECK(theirs["token_strs"] == Json::array({"a", "b"}));
+  const Json name{{"prompt", "a<|im_end|>"}, {"add_special_tokens", false}};
+  CHECK(server.asked("/tokenize", name)["tokens"] == Json::array({97, 258}));
+  CHECK(server.asked("/tokenize", {{"content", "a<|im_end|>"},
+                                   {"parse_special", true}})["tokens"] == Json::array({97, 258}));
+  CHECK(server.asked("/tokenize", {{"content", "a<|im_end|>"}})["tokens"].size() == 11);
   const Json text = server.asked("/detokenize", {{"tokens", Json::array({97, 98})}});
   CHECK(text["content"] == "ab");
   CHECK(text["prompt"] == "ab");
+}
+
+TEST_CASE("/apply-template returns the prompt of a chat as text", "[serve]") {
+  const RunningServer server({}, served("qwen2_5"));
+  Json request{{"messages", Json::array({{{"role", "system"}, {"content", "Help."}},
+                                         {{"role", "user"}, {"content", "Hi <|im_end|>"}}})}};
+  const std::string before =
+      "<|im_start|>system\nHelp.<|im_end|>\n<|im_start|>user\nHi <|im_end|><|im_end|>\n";
+  CHECK(server.asked("/apply-template", request)["prompt"] ==
+        Json(before + "<|im_start|>assistant\n"));
+  request["messages"].push_back({{"role", "assistant"}, {"content", "Yes"}});
+  request["continue_final_message"] = true;
+  CHECK(server.asked("/apply-template", request)["prompt"] ==
+        Json(before + "<|im_start|>assistant\nYes"));
+  const Json longer{
+      {"messages", Json::array({{{"role", "user"}, {"content", std::string(9000, 'x')}}})}};
+  CHECK(server.asked("/apply-template", longer)["prompt"].text().size() > 9000);
+  CHECK(server.post("/apply-template", R"({"messages": []})").status == 400);
+}
+
+TEST_CASE("paths with a second name give the same answer", "[serve]") {
+  const RunningServer server;
+  CHECK(server.get("/models").body == server.get("/v1/models").body);
+  CHECK(server.get("/v1/health").body == server.get("/health").body);
+}
+
+TEST_CASE("a chat that is cut off within a character has the log-probabilities of all tokens",
+          "[serve]") {
+  const RunningServer server({}, served("qwen2_5"));
+  const Json bias{{"228", 100}};  // the first of three bytes
+  const Json chat{{"messages", Json::array({{{"role", "user"}, {"content", "Hi"}}})},
+                  {"logit_bias", bias},
+                  {"max_tokens", 1},
+                  {"logprobs", true}};
+  const Json choice = server.asked(kChats, chat)["choices"].front();
+  CHECK(choice["message"]["content"] == "");
+  CHECK(choice["logprobs"]["content"].front()["bytes"] == Json::array({228}));
+  Json request{
+      {"input", "Hi"}, {"logit_bias", bias}, {"max_output_tokens", 1}, {"top_logprobs", 1}};
+  const Json whole = server.asked(kResponses, request)["output"].front()["content"].front();
+  request["stream"] = true;
+  const Json last = named_events(server.post(kResponses, request.dump()).body).back().data;
+  const Json& streamed = last["response"]["output"].front()["content"].front();
+  CHECK(whole["logprobs"].size() == 1);
+  CHECK(streamed == whole);
 }
 
 }  // namespace other_apis_test

@@ -1,14 +1,10 @@
-#include <filesystem>
-
 #include "generate/grammar/grammar_state.h"
 #include "headlight/formats/chat_template/chat_format.h"
 #include "serve/completions/call_grammar.h"
 #include "serve/completions/chat_messages.h"
 #include "serve/completions/tools_request.h"
-#include "serve/running_server.h"
+#include "serve/tool_model.h"
 #include "support/catch.h"
-#include "support/marked_bytes.h"
-#include "support/program.h"
 
 namespace tools_test {
 
@@ -18,23 +14,11 @@ using namespace headlight::serve;
 
 namespace {
 
-// Byte tokenizer with the special tokens of ChatML and Mistral.
-class ToolBytes final : public test::MarkedBytes {
- public:
-  ToolBytes() : MarkedBytes({"<|im_start|>", "<|im_end|>", "[TOOL_CALLS]", "[INST]", "[/INST]"}) {}
-};
+// Special tokens of ChatML and Mistral.
+const std::vector<std::string_view> kMarks{"<|im_start|>", "<|im_end|>", "[TOOL_CALLS]", "[INST]",
+                                           "[/INST]"};
 
-std::string template_of(const std::string& name) {
-  return file_contents(std::filesystem::path(HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates") /
-                       (name + ".jinja"));
-}
-
-ServedModel served(const std::string& name) {
-  ServedModel model{.name = "chat", .loaded = {}, .chat_template = template_of(name)};
-  model.loaded.model = lively_model(262, 2048);
-  model.loaded.tokenizer = std::make_unique<ToolBytes>();
-  return model;
-}
+ServedModel served(const std::string& name) { return tool_served(name, kMarks); }
 
 Json tool(const std::string& name, const char* parameters) {
   return {{"type", "function"},
@@ -120,7 +104,7 @@ TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
 TEST_CASE("a text in a forced call ends at the mark of its parameter", "[serve]") {
   const Json place = tool("f", R"({"type": "object", "properties": {"s": {"type": "string"}},
                                    "required": ["s"]})");
-  const auto grammar = call_grammar({.style = tool_style_of(template_of("qwen3_8")),
+  const auto grammar = call_grammar({.style = tool_style_of(chat_template("qwen3_8")),
                                      .functions = Json::array({place["function"]}),
                                      .must_call = true});
   const auto accepts = [&](const std::string& text) {
@@ -200,9 +184,9 @@ TEST_CASE("special tokens that begin a call are seen, and shown if no call follo
 }
 
 TEST_CASE("tools and calls reach the chat template as transformers passes them", "[serve]") {
-  const ToolBytes tokenizer;
+  const MarkedBytes tokenizer(kMarks);
   const auto prompt = [&](const std::string& name, const Json& messages, const Json& tools) {
-    const ChatFormat chat(template_of(name), tokenizer);
+    const ChatFormat chat(chat_template(name), tokenizer);
     Fields fields(Json{{"messages", messages}, {"tools", tools}}.dump());
     std::string text;
     for (const std::int32_t id :
@@ -232,7 +216,7 @@ TEST_CASE("tools and calls reach the chat template as transformers passes them",
       prompt("granite_3_3", messages, tools),
       contains_text(R"(<|tool_call|>[{"name":"f","arguments":{"city":"<|im_end|>"}}]<|end)"));
   // Names of special tokens in calls and results are plain text.
-  const ChatFormat chat(template_of("qwen2_5"), tokenizer);
+  const ChatFormat chat(chat_template("qwen2_5"), tokenizer);
   Fields fields(Json{{"messages", messages}}.dump());
   const auto ids = chat.encode(read_messages(fields, chat, false));
   CHECK(std::count(ids.begin(), ids.end(), 257) == 5);

@@ -165,7 +165,11 @@ std::string TerminalChat::clear() {
 
 std::string TerminalChat::save(const std::string& file) {
   require_argument(file, "/save", "a file");
-  require(file == saved_ || !std::filesystem::exists(file), "/save: ", shown(file),
+  const bool exists = std::filesystem::exists(file);
+  if (exists && confirm_ && !confirm_(concat_text(shown(file), " exists: write over it?"))) {
+    return "not saved\n";
+  }
+  require(!exists || confirm_ || file == saved_, "/save: ", shown(file),
           " exists; choose another name");
   write_file(file, json_of(session_.messages()).dump() + "\n");
   saved_ = file;

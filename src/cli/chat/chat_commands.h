@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headlight/formats/chat_template/chat_session.h"
@@ -30,6 +32,12 @@ class TerminalChat {
   void set_system(const std::string& text);
   // Adds a change of activations in the syntax of parse_changes().
   void change(const std::string& change);
+
+  // Asks this before /save writes over a file. Without it, only the file of the last /save or /load
+  // is written over.
+  void set_confirm(std::function<bool(const std::string& question)> confirm) {
+    confirm_ = std::move(confirm);
+  }
 
   // True if the last message waits for an answer: after a question and after /retry.
   bool waits_for_answer() const;
@@ -61,6 +69,7 @@ class TerminalChat {
   std::vector<std::string> changes_;  // in the order in which they apply
   std::unique_ptr<Interventions> hook_;
   std::filesystem::path saved_;  // file of the last /save or /load
+  std::function<bool(const std::string& question)> confirm_;
   bool is_over_ = false;
 };
 

@@ -19,8 +19,7 @@ LineInput::LineInput()
     : is_typed_(is_terminal(Stream::input) && can_redraw(Stream::output)),
       editor_(is_typed_ ? open_line_editor() : nullptr) {}
 
-std::optional<TypedLine> LineInput::line(bool continues) {
-  const std::string prompt = continues ? ". " : "> ";
+std::optional<TypedLine> LineInput::line(const std::string& prompt) {
   if (editor_) {
     return editor_->line(prompt);
   }
@@ -35,7 +34,7 @@ std::optional<std::string> LineInput::next() {
   std::string text;
   bool is_quoted = false;
   for (bool continues = false;; continues = true) {
-    const std::optional<TypedLine> typed = line(continues);
+    const std::optional<TypedLine> typed = line(continues ? ". " : "> ");
     if (!typed) {
       return continues ? std::optional(text) : std::nullopt;
     }
@@ -62,6 +61,11 @@ std::optional<std::string> LineInput::next() {
     }
     text += is_quoted && text.empty() ? "" : "\n";
   }
+}
+
+bool LineInput::confirm(const std::string& question) {
+  const std::optional<TypedLine> typed = line(question + " [y/N] ");
+  return typed && !typed->is_dropped && (typed->text == "y" || typed->text == "yes");
 }
 
 }  // namespace headlight::cli

@@ -20,9 +20,11 @@ class LineInput {
   // message; then the result is empty. Throws Error for a message that is not UTF-8 or longer than
   // 1 MiB.
   std::optional<std::string> next();
+  // Asks a question, and returns whether the answer is yes.
+  bool confirm(const std::string& question);
 
  private:
-  std::optional<TypedLine> line(bool continues);
+  std::optional<TypedLine> line(const std::string& prompt);
 
   bool is_typed_;
   std::unique_ptr<LineEditor> editor_;

@@ -282,17 +282,29 @@ void ChatFormat::check(const std::vector<ChatMessage>& messages, bool has_tools)
   }
 }
 
-std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages,
-                                             ChatPrompt end, const std::string& tools,
-                                             std::string_view begun,
-                                             const std::string& variables) const {
+UnmarkedText ChatFormat::prompt(const std::vector<ChatMessage>& messages, ChatPrompt end,
+                                const std::string& tools, std::string_view begun,
+                                const std::string& variables) const {
   check(messages, !tools.empty());
   std::string text = rendered(messages, end == ChatPrompt::new_answer, tools, variables);
   if (end == ChatPrompt::last_answer) {
     require_value(!messages.empty(), "messages", "expected a message to continue, got none");
     text.resize(end_of(with_marked_names(*special_, messages.back().content), text));
   }
-  return encoded(unmarked(text += begun), nullptr);
+  return unmarked(text += begun);
+}
+
+std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages,
+                                             ChatPrompt end, const std::string& tools,
+                                             std::string_view begun,
+                                             const std::string& variables) const {
+  return encoded(prompt(messages, end, tools, begun, variables), nullptr);
+}
+
+std::string ChatFormat::prompt_text(const std::vector<ChatMessage>& messages, ChatPrompt end,
+                                    const std::string& tools, std::string_view begun,
+                                    const std::string& variables) const {
+  return prompt(messages, end, tools, begun, variables).text;
 }
 
 std::vector<std::int32_t> ChatFormat::encode_for_training(const std::vector<ChatMessage>& messages,

@@ -320,6 +320,22 @@ class GbnfParser {
   ProgramBuilder builder_;
 };
 
+std::string class_character(char32_t character) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const bool is_plain = (character >= '0' && character <= '9') ||
+                        (character >= 'A' && character <= 'Z') ||
+                        (character >= 'a' && character <= 'z');
+  if (is_plain) {
+    return std::string(1, static_cast<char>(character));
+  }
+  const int digits = character < 0x100 ? 2 : character < 0x10000 ? 4 : 8;
+  std::string text = digits == 2 ? "\\x" : digits == 4 ? "\\u" : "\\U";
+  for (int i = digits - 1; i >= 0; --i) {
+    text += kDigits[(character >> static_cast<unsigned>(4 * i)) & 0xFU];
+  }
+  return text;
+}
+
 }  // namespace
 
 GrammarProgram compile_gbnf(std::string_view text) {
@@ -346,6 +362,20 @@ std::string gbnf_literal(std::string_view text) {
     }
   }
   return literal + '"';
+}
+
+std::string gbnf_class(const std::vector<CharacterRange>& ranges) {
+  std::string all;
+  for (const CharacterRange& range : ranges) {
+    for (const auto& [low, high] : {CharacterRange{0, 0xD7FF}, {0xE000, kLastCharacter}}) {
+      const char32_t first = std::max(range.first, low);
+      const char32_t last = std::min(range.last, high);
+      if (first <= last) {
+        all += class_character(first) + (first < last ? '-' + class_character(last) : "");
+      }
+    }
+  }
+  return all.empty() ? "" : '[' + all + ']';
 }
 
 }  // namespace headlight

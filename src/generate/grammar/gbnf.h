@@ -2,7 +2,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "generate/grammar/character_class.h"
 #include "generate/grammar/program.h"
 
 namespace headlight {
@@ -13,5 +15,9 @@ GrammarProgram compile_gbnf(std::string_view text);
 
 // Returns `text` as a literal of GBNF, in quotes.
 std::string gbnf_literal(std::string_view text);
+
+// Returns a class of GBNF, any one character of the ranges, without halves of surrogate pairs; ""
+// if there is none.
+std::string gbnf_class(const std::vector<CharacterRange>& ranges);
 
 }  // namespace headlight

@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 #include "generate/grammar/character_network.h"
+#include "generate/grammar/gbnf.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 
@@ -82,7 +83,8 @@ class PatternParser {
  public:
   PatternParser(std::string_view pattern, PatternMatch match) : rest_(pattern), match_(match) {}
 
-  TextLanguage language() {
+  // `is_whole`: a match reaches from the beginning to the end of the text.
+  TextLanguage language(bool is_whole) {
     std::vector<std::pair<TextLanguage, bool>> assertions;
     const bool is_anchored = rest_.starts_with("^(?=") || rest_.starts_with("^(?!");
     rest_.remove_prefix(is_anchored ? 1 : 0);
@@ -90,10 +92,11 @@ class PatternParser {
       assertions.push_back(assertion());
     }
     network_ = {};
-    const Part start = is_anchored ? network_.start_of_text() : any_text();
+    const Part start = is_anchored || is_whole ? network_.start_of_text() : any_text();
     const Part pattern = is_anchored ? sequence(0) : alternatives(0);
     require(rest_.empty(), is_anchored ? "'|' after '^(?'" : "an unmatched ')'", kRefused);
-    TextLanguage all = network_.language(then(then(start, pattern), any_text()));
+    const Part end = is_whole ? network_.end_of_text() : any_text();
+    TextLanguage all = network_.language(then(then(start, pattern), end));
     for (const auto& [language, is_negative] : assertions) {
       all = TextLanguage::combined(all, language,
                                    is_negative ? Combined::only_in_first : Combined::in_both);
@@ -381,11 +384,25 @@ class PatternParser {
   CharacterNetwork network_;
 };
 
+TextLanguage language_of(std::string_view pattern, PatternMatch match, bool is_whole) {
+  require(pattern.size() <= kMaxPatternBytes, "expected at most ", kMaxPatternBytes, " bytes");
+  return PatternParser(pattern, match).language(is_whole);
+}
+
 }  // namespace
 
 TextLanguage pattern_language(std::string_view pattern, PatternMatch match) {
-  require(pattern.size() <= kMaxPatternBytes, "expected at most ", kMaxPatternBytes, " bytes");
-  return PatternParser(pattern, match).language();
+  return language_of(pattern, match, false);
+}
+
+TextLanguage whole_language(std::string_view pattern) {
+  return language_of(pattern, PatternMatch::surely, true);
+}
+
+std::string pattern_grammar(std::string_view pattern) {
+  const TextLanguage texts = whole_language(pattern);
+  require(!texts.is_empty(), "no text matches");
+  return language_rules(texts, "root", gbnf_class);
 }
 
 }  // namespace headlight

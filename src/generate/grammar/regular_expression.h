@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "generate/grammar/text_language.h"
@@ -14,5 +15,9 @@ enum class PatternMatch { surely, possibly };
 // anywhere. Throws Error "PART cannot be expressed by a grammar" for backreferences, word limits
 // and assertions other than `^(?=...)` and `^(?!...)`, and Error for faults.
 TextLanguage pattern_language(std::string_view pattern, PatternMatch match = PatternMatch::surely);
+// Returns the texts that a regular expression surely matches from beginning to end.
+TextLanguage whole_language(std::string_view pattern);
+// Returns a grammar of these texts in GBNF. Throws Error also if there are none.
+std::string pattern_grammar(std::string_view pattern);
 
 }  // namespace headlight

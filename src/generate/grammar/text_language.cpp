@@ -241,13 +241,14 @@ bool TextLanguage::contains(std::string_view text) const {
   return state < states_.size() && states_[state].accepts;
 }
 
-std::vector<std::string> language_rules(const TextLanguage& language, const std::string& name,
-                                        const CharacterSpelling& spelling) {
-  std::vector<std::string> bodies;
+std::string language_rules(const TextLanguage& language, const std::string& name,
+                           const CharacterSpelling& spelling) {
+  std::string rules;
   const auto name_of = [&](std::uint32_t state) {
     return state == 0 ? name : concat_text(name, '-', state);
   };
-  for (const State& state : language.states()) {
+  for (std::uint32_t i = 0; i < language.states().size(); ++i) {
+    const State& state = language.states()[i];
     std::map<std::uint32_t, std::vector<CharacterRange>> targets;
     for (const Edge& edge : state.edges) {
       targets[edge.target].push_back(edge.range);
@@ -257,9 +258,9 @@ std::vector<std::string> language_rules(const TextLanguage& language, const std:
       body += concat_text(body.empty() ? "" : " | ", spelling(ranges), ' ', name_of(target));
     }
     body += state.accepts ? (body.empty() ? R"("")" : R"( | "")") : "";
-    bodies.push_back(std::move(body));
+    rules += concat_text(name_of(i), " ::= ", body, '\n');
   }
-  return bodies;
+  return rules;
 }
 
 }  // namespace headlight

@@ -49,9 +49,9 @@ class TextLanguage {
 // Spells a character of a language in a grammar: any one of the ranges.
 using CharacterSpelling = std::function<std::string(const std::vector<CharacterRange>&)>;
 
-// Returns the bodies of rules for the texts, in GBNF, one for each state; the rules have the names
-// NAME, NAME-1, NAME-2, ...
-std::vector<std::string> language_rules(const TextLanguage& language, const std::string& name,
-                                        const CharacterSpelling& spelling);
+// Returns rules for the texts, in GBNF, a line for each state: NAME, NAME-1, NAME-2, ... There must
+// be a text.
+std::string language_rules(const TextLanguage& language, const std::string& name,
+                           const CharacterSpelling& spelling);
 
 }  // namespace headlight

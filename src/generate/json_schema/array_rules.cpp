@@ -1,12 +1,9 @@
-#include "generate/json_schema/array_rules.h"
-
 #include <algorithm>
 #include <map>
 
 #include "generate/json_schema/schema_children.h"
 #include "generate/json_schema/schema_keywords.h"
-#include "generate/json_schema/schema_texts.h"
-#include "generate/json_schema/unique_items.h"
+#include "generate/json_schema/typed_rules.h"
 
 namespace headlight {
 namespace {

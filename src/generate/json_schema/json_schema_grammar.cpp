@@ -5,12 +5,9 @@
 #include <set>
 
 #include "generate/grammar/gbnf.h"
-#include "generate/json_schema/array_rules.h"
 #include "generate/json_schema/number_language.h"
-#include "generate/json_schema/object_rules.h"
 #include "generate/json_schema/schema_keywords.h"
-#include "generate/json_schema/schema_rules.h"
-#include "generate/json_schema/schema_texts.h"
+#include "generate/json_schema/typed_rules.h"
 #include "headlight/generate/grammar.h"
 
 namespace headlight {

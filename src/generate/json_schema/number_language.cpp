@@ -6,7 +6,6 @@
 
 #include "base/printable.h"
 #include "generate/grammar/regular_expression.h"
-#include "generate/json_schema/number_multiples.h"
 #include "generate/json_schema/schema_keywords.h"
 
 namespace headlight {
@@ -15,10 +14,6 @@ namespace {
 constexpr const char* kInteger = "(?:0|[1-9][0-9]{0,17})";
 constexpr const char* kAnyFraction = R"((?:\.[0-9]+)?)";
 constexpr std::size_t kMaxLimitDigits = 40;
-
-TextLanguage full_match(const std::string& pattern) {
-  return pattern_language("^(?:" + pattern + ")$");
-}
 
 TextLanguage both(const TextLanguage& a, const TextLanguage& b) {
   return TextLanguage::combined(a, b, TextLanguage::Combined::in_both);
@@ -92,17 +87,17 @@ TextLanguage beyond(const MagnitudeLimit& limit, bool is_larger) {
   if (!equal.empty()) {
     pattern += (pattern.empty() ? "" : "|") + whole + "(?:" + equal.substr(1) + ')';
   }
-  return pattern.empty() ? TextLanguage({}) : full_match(pattern);
+  return pattern.empty() ? TextLanguage({}) : whole_language(pattern);
 }
 
 // Returns all magnitudes with few enough digits.
 TextLanguage magnitudes(bool is_integer) {
-  const TextLanguage whole = full_match(kInteger);
+  const TextLanguage whole = whole_language(kInteger);
   if (is_integer) {
     return whole;
   }
   const TextLanguage fraction =
-      both(full_match(R"((?:0|[1-9][0-9]*)\.[0-9]+)"), TextLanguage::of_length(3, 16));
+      both(whole_language(R"((?:0|[1-9][0-9]*)\.[0-9]+)"), TextLanguage::of_length(3, 16));
   return TextLanguage::combined(whole, fraction, TextLanguage::Combined::in_either);
 }
 
@@ -165,13 +160,6 @@ TextLanguage within(TextLanguage all, const std::vector<SignedLimit>& limits, bo
 
 }  // namespace
 
-bool has_number_limits(const SchemaCase& nodes) {
-  constexpr std::array<std::string_view, 5> kLimits{"minimum", "maximum", "exclusiveMinimum",
-                                                    "exclusiveMaximum", "multipleOf"};
-  return std::any_of(kLimits.begin(), kLimits.end(),
-                     [&](std::string_view keyword) { return !uses_of(nodes, keyword).empty(); });
-}
-
 NumberTexts number_language(SchemaDocument& document, const SchemaCase& nodes, bool is_integer) {
   TextLanguage all = magnitudes(is_integer);
   for (const auto& [node, value] : uses_of(nodes, "multipleOf")) {
@@ -180,7 +168,7 @@ NumberTexts number_language(SchemaDocument& document, const SchemaCase& nodes, b
   }
   const std::vector<SignedLimit> limits = limits_of(nodes);
   document.spend(kWorkOfLimit * limits.size(), nodes[0].part.place);
-  const TextLanguage below = is_integer ? both(all, full_match("[1-9][0-9]*")) : all;
+  const TextLanguage below = is_integer ? both(all, whole_language("[1-9][0-9]*")) : all;
   return {within(all, limits, false), within(below, limits, true)};
 }
 

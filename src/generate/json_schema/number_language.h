@@ -13,9 +13,6 @@ struct NumberTexts {
   TextLanguage negative;
 };
 
-// Returns whether a keyword limits numbers.
-bool has_number_limits(const SchemaCase& nodes);
-
 // Returns decimal texts of the numbers that satisfy "minimum", "maximum", "exclusiveMinimum",
 // "exclusiveMaximum" and "multipleOf". Whole numbers have at most 18 digits, and numbers with a
 // point at most 15, so that a double is as different from a limit as its text.
@@ -23,5 +20,18 @@ bool has_number_limits(const SchemaCase& nodes);
 // Multiples of a fraction such as 0.01 are those that a division of doubles finds, as validators
 // do: 0.07 / 0.01 is no whole number.
 NumberTexts number_language(SchemaDocument& document, const SchemaCase& nodes, bool is_integer);
+
+// A number in decimal digits, without an exponent and without zeros at the end of the fraction.
+struct DecimalText {
+  std::string whole = "0";
+  std::string fraction = "";
+  bool is_negative = false;
+};
+
+DecimalText decimal_text(const Json& number);
+
+// Returns the texts of multiples of a number; see number_language(). Throws Error for a factor with
+// too many digits, and for one that is not above 0.
+TextLanguage multiples_of(const Json& factor, const std::string& place);
 
 }  // namespace headlight

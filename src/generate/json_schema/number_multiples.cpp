@@ -1,11 +1,10 @@
-#include "generate/json_schema/number_multiples.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "base/printable.h"
 #include "base/read_number.h"
+#include "generate/json_schema/number_language.h"
 #include "generate/json_schema/schema_keywords.h"
 
 namespace headlight {

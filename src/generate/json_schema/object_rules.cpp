@@ -1,5 +1,3 @@
-#include "generate/json_schema/object_rules.h"
-
 #include <algorithm>
 #include <map>
 
@@ -7,8 +5,8 @@
 #include "generate/grammar/gbnf.h"
 #include "generate/json_schema/schema_children.h"
 #include "generate/json_schema/schema_keywords.h"
-#include "generate/json_schema/schema_texts.h"
 #include "generate/json_schema/schema_values.h"
+#include "generate/json_schema/typed_rules.h"
 
 namespace headlight {
 namespace {

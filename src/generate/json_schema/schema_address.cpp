@@ -36,12 +36,6 @@ std::string without_dots(std::string_view path) {
   return all;
 }
 
-int hex_value(char c) {
-  return c >= '0' && c <= '9'                     ? c - '0'
-         : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                  : -1;
-}
-
 }  // namespace
 
 std::string joined_address(std::string_view base, std::string_view reference) {
@@ -63,18 +57,6 @@ std::string joined_address(std::string_view base, std::string_view reference) {
   return std::string(whole.substr(0, root)) +
          without_dots(std::string(folder) + std::string(reference.substr(0, tail))) +
          std::string(reference.substr(tail));
-}
-
-std::string decoded_percents(std::string_view text) {
-  std::string all;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_code = text[i] == '%' && i + 2 < text.size() && hex_value(text[i + 1]) >= 0 &&
-                         hex_value(text[i + 2]) >= 0;
-    all +=
-        is_code ? static_cast<char>(hex_value(text[i + 1]) * 16 + hex_value(text[i + 2])) : text[i];
-    i += is_code ? 2 : 0;
-  }
-  return all;
 }
 
 }  // namespace headlight

@@ -8,7 +8,4 @@ namespace headlight {
 // Returns the address that a reference has from another address (RFC 3986, section 5).
 std::string joined_address(std::string_view base, std::string_view reference);
 
-// Returns a text with "%41" replaced by "A".
-std::string decoded_percents(std::string_view text);
-
 }  // namespace headlight

@@ -7,8 +7,6 @@
 #include <string_view>
 
 #include "generate/json_schema/schema_keywords.h"
-#include "generate/json_schema/schema_negation.h"
-#include "generate/json_schema/schema_overlap.h"
 
 namespace headlight {
 namespace {

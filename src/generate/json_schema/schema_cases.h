@@ -24,6 +24,13 @@ using SchemaCase = std::vector<SchemaNode>;
 // Returns the ways to satisfy all parts; none: no value does, as far as types show.
 std::vector<SchemaCase> schema_cases(SchemaDocument& document, const SchemaParts& parts);
 
+// Returns schemas for values that do not satisfy a part: one of the lists must hold. It may leave
+// out some of these values. Throws Error that names a keyword if it can express none of them.
+std::vector<SchemaParts> negation(SchemaDocument& document, const SchemaPart& part);
+
+// Returns whether it is certain that no value satisfies both schemas.
+bool are_disjoint(SchemaDocument& document, const SchemaPart& a, const SchemaPart& b);
+
 // Returns the types that all nodes allow. Without "type", those that their keywords are about.
 std::vector<std::string> types_of(const SchemaCase& nodes);
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "base/hex_text.h"
 #include "base/printable.h"
 #include "base/read_number.h"
 #include "generate/json_schema/schema_address.h"
-#include "generate/json_schema/schema_formats.h"
 #include "generate/json_schema/schema_keywords.h"
+#include "generate/json_schema/schema_texts.h"
 
 namespace headlight {
 namespace {
@@ -185,7 +186,7 @@ SchemaPart SchemaDocument::target(const SchemaPart& part, const std::string& key
                  part.place, "$ref beside $id: name the draft of the schema with $schema");
   const std::string address = joined_address(bases_[part.base], reference.text());
   const std::size_t mark = std::min(address.find('#'), address.size());
-  const std::string fragment = decoded_percents(address.substr(std::min(mark + 1, address.size())));
+  const std::string fragment = percent_decoded(address.substr(std::min(mark + 1, address.size())));
   const bool is_name = !fragment.empty() && !fragment.starts_with('/');
   const auto found = addresses_.find(address.substr(0, mark) + (is_name ? '#' + fragment : ""));
   require_schema(found != addresses_.end(), part.place, keyword, ": the schema has no ",

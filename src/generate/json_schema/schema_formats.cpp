@@ -1,9 +1,8 @@
-#include "generate/json_schema/schema_formats.h"
-
 #include <array>
 #include <string>
 
 #include "generate/grammar/regular_expression.h"
+#include "generate/json_schema/schema_texts.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -73,7 +72,7 @@ constexpr auto kFormats = std::to_array<TextFormat>({
 });
 
 std::string full_pattern(std::string_view pattern) {
-  std::string all = concat_text("^(?:", pattern, ")$");
+  std::string all(pattern);
   for (const PatternPart& part : kParts) {
     for (std::size_t at = 0; (at = all.find(part.name, at)) != std::string::npos;) {
       all.replace(at, part.name.size(), part.pattern);
@@ -87,7 +86,7 @@ std::string full_pattern(std::string_view pattern) {
 std::optional<TextLanguage> format_language(std::string_view format) {
   for (const TextFormat& known : kFormats) {
     if (known.name == format) {
-      const TextLanguage all = pattern_language(full_pattern(known.pattern));
+      const TextLanguage all = whole_language(full_pattern(known.pattern));
       return known.most == TextLanguage::kNoMaximum
                  ? all
                  : TextLanguage::combined(all, TextLanguage::of_length(0, known.most),

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/printable.h"
 
@@ -172,6 +173,20 @@ std::string comparable(const Json& value) {
   std::string text;
   append_comparable(value, text);
   return text;
+}
+
+std::vector<Json> common_values(const std::vector<Json>& a, const std::vector<Json>& b) {
+  std::set<std::string> others;
+  for (const Json& value : b) {
+    others.insert(comparable(value));
+  }
+  std::vector<Json> common;
+  for (const Json& value : a) {
+    if (others.erase(comparable(value)) > 0) {
+      common.push_back(value);
+    }
+  }
+  return common;
 }
 
 std::size_t count_of(const Json& schema, std::string_view keyword, std::size_t otherwise,

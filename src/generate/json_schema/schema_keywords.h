@@ -60,6 +60,9 @@ std::vector<Json> listed_values(const Json& schema, const std::string& place);
 // not matter.
 std::string comparable(const Json& value);
 
+// Returns the values of both lists, each once, in the order of `a`.
+std::vector<Json> common_values(const std::vector<Json>& a, const std::vector<Json>& b);
+
 // Returns a keyword's value, a number from 0.
 std::size_t count_of(const Json& schema, std::string_view keyword, std::size_t otherwise,
                      const std::string& place);

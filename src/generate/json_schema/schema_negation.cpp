@@ -1,10 +1,9 @@
-#include "generate/json_schema/schema_negation.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "base/printable.h"
+#include "generate/json_schema/schema_cases.h"
 #include "generate/json_schema/schema_keywords.h"
 
 namespace headlight {

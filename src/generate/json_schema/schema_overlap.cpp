@@ -1,9 +1,7 @@
-#include "generate/json_schema/schema_overlap.h"
-
 #include <algorithm>
-#include <set>
 #include <string>
 
+#include "generate/json_schema/schema_cases.h"
 #include "generate/json_schema/schema_keywords.h"
 
 namespace headlight {
@@ -116,20 +114,6 @@ bool are_disjoint(SchemaDocument& document, const SchemaPart& a, const SchemaPar
   add_parts(document, a, left);
   add_parts(document, b, right);
   return disjoint(document, left, right, 0);
-}
-
-std::vector<Json> common_values(const std::vector<Json>& a, const std::vector<Json>& b) {
-  std::set<std::string> others;
-  for (const Json& value : b) {
-    others.insert(comparable(value));
-  }
-  std::vector<Json> common;
-  for (const Json& value : a) {
-    if (others.erase(comparable(value)) > 0) {
-      common.push_back(value);
-    }
-  }
-  return common;
 }
 
 }  // namespace headlight

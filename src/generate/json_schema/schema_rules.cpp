@@ -10,46 +10,17 @@ namespace {
 
 constexpr std::size_t kMaxRuleBytes = std::size_t{1} << 20U;
 
-std::string class_character(char32_t character) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  const bool is_plain = (character >= '0' && character <= '9') ||
-                        (character >= 'A' && character <= 'Z') ||
-                        (character >= 'a' && character <= 'z');
-  if (is_plain) {
-    return std::string(1, static_cast<char>(character));
-  }
-  const int digits = character < 0x100 ? 2 : character < 0x10000 ? 4 : 8;
-  std::string text = digits == 2 ? "\\x" : digits == 4 ? "\\u" : "\\U";
-  for (int i = digits - 1; i >= 0; --i) {
-    text += kDigits[(character >> static_cast<unsigned>(4 * i)) & 0xFU];
-  }
-  return text;
-}
-
-// Returns a class of GBNF, without halves of surrogate pairs.
-std::string class_expression(const std::vector<CharacterRange>& ranges) {
-  std::string all;
-  for (const CharacterRange& range : ranges) {
-    for (const auto& [low, high] : {CharacterRange{0, 0xD7FF}, {0xE000, kLastCharacter}}) {
-      const char32_t first = std::max(range.first, low);
-      const char32_t last = std::min(range.last, high);
-      if (first <= last) {
-        all += class_character(first) + (first < last ? '-' + class_character(last) : "");
-      }
-    }
-  }
-  return all.empty() ? "" : '[' + all + ']';
-}
-
 // Returns an expression for one character within a JSON string; those that need an escape have one
 // spelling, except that a class of all control characters has them all.
 std::string string_character(const std::vector<CharacterRange>& ranges) {
-  constexpr std::string_view kShort = "\b\t\n\f\r";
-  constexpr std::string_view kLetters = "btnfr";
   std::vector<CharacterRange> plain;
   std::string escaped;
   const auto add = [&](const std::string& spelling) {
     escaped += (escaped.empty() ? "" : " | ") + spelling;
+  };
+  const auto add_escape = [&](char32_t character) {
+    const std::string text = Json(std::string(1, static_cast<char>(character))).dump();
+    add(gbnf_literal(text.substr(1, text.size() - 2)));  // without quotes
   };
   for (CharacterRange range : ranges) {
     if (range.first == 0 && range.last >= 0x1F) {
@@ -57,14 +28,11 @@ std::string string_character(const std::vector<CharacterRange>& ranges) {
       range.first = 0x20;
     }
     for (; range.first < 0x20 && range.first <= range.last; ++range.first) {
-      const std::size_t known = kShort.find(static_cast<char>(range.first));
-      add(known != std::string_view::npos
-              ? gbnf_literal(std::string("\\") + kLetters[known])
-              : gbnf_literal("\\u00" + class_character(range.first).substr(2)));
+      add_escape(range.first);
     }
     for (const char32_t special : {U'"', U'\\'}) {
       if (range.first <= special && special <= range.last) {
-        add(gbnf_literal(std::string("\\") + static_cast<char>(special)));
+        add_escape(special);
         if (range.first < special) {
           plain.push_back({range.first, special - 1});
         }
@@ -75,7 +43,7 @@ std::string string_character(const std::vector<CharacterRange>& ranges) {
       plain.push_back(range);
     }
   }
-  const std::string characters = class_expression(plain);
+  const std::string characters = gbnf_class(plain);
   if (escaped.empty()) {
     return characters;
   }
@@ -85,7 +53,11 @@ std::string string_character(const std::vector<CharacterRange>& ranges) {
 }  // namespace
 
 void SchemaRules::append(const std::string& name, const std::string& body) {
-  text_ += name + " ::= " + body + '\n';
+  append(name + " ::= " + body + '\n');
+}
+
+void SchemaRules::append(const std::string& rules) {
+  text_ += rules;
   require_value(text_.size() <= kMaxRuleBytes, "json_schema", "the schema is too large");
 }
 
@@ -142,17 +114,10 @@ std::string SchemaRules::language(const TextLanguage& texts, const CharacterSpel
   if (texts.is_empty()) {
     return kNoText;
   }
-  std::string all;
-  for (const std::string& body : language_rules(texts, "t", spelling)) {
-    all += body + '\n';
-  }
-  const auto [place, is_new] = languages_.try_emplace(std::move(all));
+  const auto [place, is_new] = languages_.try_emplace(language_rules(texts, "t", spelling));
   if (is_new) {
     place->second = new_name("t");
-    const std::vector<std::string> bodies = language_rules(texts, place->second, spelling);
-    for (std::size_t i = 0; i < bodies.size(); ++i) {
-      append(i == 0 ? place->second : concat_text(place->second, '-', i), bodies[i]);
-    }
+    append(language_rules(texts, place->second, spelling));
   }
   return place->second;
 }
@@ -166,8 +131,6 @@ std::string SchemaRules::strings(const TextLanguage& contents) {
   return name == kNoText ? name : R"("\"" )" + name + R"( "\"")";
 }
 
-std::string SchemaRules::numbers(const TextLanguage& texts) {
-  return language(texts, class_expression);
-}
+std::string SchemaRules::numbers(const TextLanguage& texts) { return language(texts, gbnf_class); }
 
 }  // namespace headlight

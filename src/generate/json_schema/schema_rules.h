@@ -20,6 +20,7 @@ class SchemaRules {
   SchemaDocument& document() { return *document_; }
 
   void append(const std::string& name, const std::string& body);
+  void append(const std::string& rules);
   // Returns the name of a rule with this body.
   std::string rule(const std::string& body);
   // Returns a name that no rule has yet.
@@ -43,7 +44,7 @@ class SchemaRules {
   SchemaDocument* document_;
   std::string text_;
   std::map<std::string, std::string> rules_;      // names by body
-  std::map<std::string, std::string> languages_;  // names by the bodies of all states
+  std::map<std::string, std::string> languages_;  // names by the rules of all states
   std::map<std::vector<std::pair<const Json*, bool>>, std::string> values_;
   std::vector<std::pair<std::string, SchemaParts>> pending_;
   std::pair<std::string, std::string> reason_;  // place and reason of the first no_text()

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "generate/json_schema/schema_keywords.h"
-#include "generate/json_schema/schema_overlap.h"
 #include "generate/json_schema/schema_values.h"
 
 namespace headlight {

@@ -23,6 +23,10 @@ CountLimits count_limits(const SchemaCase& nodes, const std::string& what);
 // Returns the texts of strings that satisfy all nodes; nothing if only their lengths are limited.
 std::optional<TextLanguage> string_language(SchemaDocument& document, const SchemaCase& nodes);
 
+// Returns texts that have a format of the standard ("date", "email", "uri", ...): the forms that
+// all validators accept. Returns nothing for an unknown format, which does not restrict texts.
+std::optional<TextLanguage> format_language(std::string_view format);
+
 // Returns the strings that satisfy all parts, as far as a grammar can express them.
 TextLanguage key_language(SchemaDocument& document, const SchemaParts& parts);
 

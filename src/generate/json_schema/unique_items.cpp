@@ -1,5 +1,3 @@
-#include "generate/json_schema/unique_items.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,6 +5,7 @@
 #include "generate/grammar/gbnf.h"
 #include "generate/json_schema/schema_children.h"
 #include "generate/json_schema/schema_keywords.h"
+#include "generate/json_schema/typed_rules.h"
 
 namespace headlight {
 namespace {

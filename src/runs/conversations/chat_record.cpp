@@ -36,11 +36,15 @@ std::string usual_role(const std::string& role, const std::string& where) {
 // Returns a text, or the joined texts of a list of parts.
 std::string content_text(const Json& value, const std::string& key, const std::string& where) {
   if (value.is_array()) {
-    std::optional<std::string> text = joined_text_parts(value);
-    require(text.has_value(), where, ": ", quoted_text(key),
-            " is a list of parts: expected {\"type\": \"text\", \"text\": ...} alone, since models "
-            "here read text alone");
-    return *std::move(text);
+    std::string all;
+    for (const Json& part : value) {
+      const std::string* text = text_part(part, "text", {"text"});
+      require(text != nullptr, where, ": ", quoted_text(key),
+              " is a list of parts: expected {\"type\": \"text\", \"text\": ...} alone, since "
+              "models here read text alone");
+      all += *text;
+    }
+    return all;
   }
   require(value.is_string(), where, ": ", quoted_text(key), " must be a string, got ",
           value.type_name());

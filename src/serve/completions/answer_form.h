@@ -48,7 +48,7 @@ struct AnswerSource {
 };
 
 // Form that an API gives to an answer. Streams: open(), then text and calls, then close(), for
-// every choice; end() after all. Otherwise whole_choice() for every choice, then whole().
+// every choice; end() after all. Otherwise keep() for every choice, then whole().
 // `entries`: the tokens that belong to the text, if the request wants log-probabilities.
 class AnswerForm {
  public:
@@ -69,13 +69,12 @@ class AnswerForm {
   virtual void close(const AnswerChoice& choice, const TokenEntries& entries) = 0;
   virtual void end(const AnswerUsage& usage) = 0;
 
-  // Returns a choice as JSON.
-  virtual std::string whole_choice(const AnswerChoice& choice, const TokenEntries& entries) = 0;
-  // Returns the answer. `choices`: texts of whole_choice(), joined by commas.
-  virtual std::string whole(const std::string& choices, const AnswerUsage& usage) = 0;
+  virtual void keep(const AnswerChoice& choice, const TokenEntries& entries) = 0;
+  // Returns the answer of all choices as JSON.
+  virtual std::string whole(const AnswerUsage& usage) = 0;
 
   // Returns an error as the last part of a stream. `error`: as in error_response().
-  virtual std::string error_event(const Json& error) = 0;
+  virtual std::string error_event(int status, const Json& error) = 0;
 
  protected:
   const AnswerSource& source() const { return source_; }

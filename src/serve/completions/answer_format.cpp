@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 #include "generate/grammar/gbnf.h"
+#include "generate/grammar/regular_expression.h"
 #include "generate/json_schema/json_schema_grammar.h"
 #include "headlight/base/error.h"
 
@@ -47,6 +48,15 @@ AnswerFormat read_response_format(Fields& fields) {
   return {.schema = type == "text" ? Json() : schema == nullptr ? any_object : *schema};
 }
 
+// Returns a grammar of the texts that a regular expression matches as a whole.
+std::string grammar_of_regex(const std::string& pattern) {
+  try {
+    return pattern_grammar(pattern);
+  } catch (const Error& error) {
+    fail_value("structured_outputs", "the regex ", in_quotes(pattern), ": ", error.what());
+  }
+}
+
 // Reads vLLM's "structured_outputs".
 AnswerFormat read_structured_outputs(Fields& fields) {
   const Json* given = fields.find("structured_outputs", &Json::is_object, "an object");
@@ -54,7 +64,7 @@ AnswerFormat read_structured_outputs(Fields& fields) {
     return {};
   }
   require_value(given->size() == 1, "structured_outputs",
-                "expected one of json, json_object, choice and grammar");
+                "expected one of json, json_object, regex, choice and grammar");
   const auto& [kind, value] = given->members().front();
   if (kind == "json") {
     return {.schema = value.is_string() ? parse_json(value.text(), "structured_outputs") : value};
@@ -65,9 +75,13 @@ AnswerFormat read_structured_outputs(Fields& fields) {
   if (kind == "grammar" && value.is_string()) {
     return {.gbnf = value.text()};
   }
+  if (kind == "regex" && value.is_string()) {
+    return {.gbnf = grammar_of_regex(value.text())};
+  }
   require_value(
       kind == "choice" && value.is_array() && !value.empty(), "structured_outputs",
-      "expected json, json_object true, choice (a list of texts) or grammar (a text), got ",
+      "expected json, json_object true, regex (a text), choice (a list of texts) or grammar (a "
+      "text), got ",
       given->dump().substr(0, 100));
   AnswerFormat format{.gbnf = "root ::= "};
   for (const Json& choice : value) {

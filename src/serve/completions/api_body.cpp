@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "formats/chat_template/text_parts.h"
 #include "headlight/base/error.h"
 
 namespace headlight::serve {
@@ -17,10 +18,20 @@ Json shared_members(const Json& body, std::initializer_list<std::string_view> na
   return shared;
 }
 
-void refuse_feature(const Json& body, const std::string& name, const Json& harmless,
+void refuse_feature(Fields& fields, const std::string& name, const Json& harmless,
                     std::string_view reason) {
-  const Json value = body.value(name, Json());
-  require_value(value.is_null() || value == harmless, name, reason);
+  const Json* value = fields.find(name);
+  require_value(value == nullptr || value->empty() || *value == harmless, name, reason);
+}
+
+const std::string& text_of_part(const Json& part, std::initializer_list<std::string_view> types,
+                                const std::string& about) {
+  const std::string* text = text_part(part, "refusal", {"refusal"});
+  text = text == nullptr ? text_part(part, "text", types) : text;
+  require_value(text != nullptr, about, "expected parts {\"type\": \"", *types.begin(),
+                "\", \"text\": ...}: this model reads text alone, got ",
+                part.dump().substr(0, 100));
+  return *text;
 }
 
 std::string text_of_parts(const Json& content, std::initializer_list<std::string_view> types,
@@ -32,14 +43,7 @@ std::string text_of_parts(const Json& content, std::initializer_list<std::string
                 content.type_name());
   std::string text;
   for (const Json& part : content) {
-    const Json type = part.value("type", Json());
-    const Json piece = part.value("text", Json());
-    const bool is_text = type.is_string() && piece.is_string() &&
-                         std::ranges::find(types, std::string_view(type.text())) != types.end();
-    require_value(is_text, about, "expected parts {\"type\": \"", *types.begin(),
-                  "\", \"text\": ...}: this model reads text alone, got ",
-                  part.dump().substr(0, 100));
-    text += piece.text();
+    text += text_of_part(part, types, about);
   }
   return text;
 }

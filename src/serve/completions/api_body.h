@@ -13,12 +13,15 @@ namespace headlight::serve {
 Json shared_members(const Json& body, std::initializer_list<std::string_view> names);
 
 // Throws Error about a member that asks for something that the server does not have: one that is
-// neither missing nor null nor `harmless`.
-void refuse_feature(const Json& body, const std::string& name, const Json& harmless = {},
+// neither missing nor empty nor `harmless`.
+void refuse_feature(Fields& fields, const std::string& name, const Json& harmless = {},
                     std::string_view reason = "is not supported");
 
-// Returns the texts of parts {"type", "text"} of the given types, joined; a text as it is. Throws
+// Returns the text of a part {"type", "text"} of one of the given types, or of a refusal. Throws
 // Error about `about` for other parts.
+const std::string& text_of_part(const Json& part, std::initializer_list<std::string_view> types,
+                                const std::string& about);
+// Returns the joined texts of parts; a text as it is.
 std::string text_of_parts(const Json& content, std::initializer_list<std::string_view> types,
                           const std::string& about);
 

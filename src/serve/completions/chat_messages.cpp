@@ -3,20 +3,12 @@
 #include <optional>
 #include <utility>
 
-#include "formats/chat_template/text_parts.h"
 #include "formats/chat_template/tool_style.h"
 #include "headlight/base/error.h"
+#include "serve/completions/api_body.h"
 
 namespace headlight::serve {
 namespace {
-
-// Returns a part of a refusal as one of text.
-Json text_part(const Json& part) {
-  const Json refusal = part.value("refusal", Json());
-  return part.value("type", Json()) == Json("refusal") && refusal.is_string()
-             ? Json{{"type", "text"}, {"text", refusal}}
-             : part;
-}
 
 // Returns a text, or the joined texts of a list of parts {"type": "text", "text": ...}. An answer
 // may have none: beside calls or a refusal, or when it was cut off.
@@ -26,17 +18,7 @@ std::string content_of(const Json& message, bool is_answer) {
     const Json refusal = message.value("refusal", Json());
     return refusal.is_string() ? refusal.text() : "";
   }
-  if (content.is_string()) {
-    return content.text();
-  }
-  require_value(content.is_array(), "messages",
-                "expected a content in every message, a text or a list of parts, got ",
-                content.type_name());
-  std::optional<std::string> text = joined_text_parts(json_list(content, text_part));
-  require_value(text.has_value(), "messages",
-                "expected parts {\"type\": \"text\", \"text\": ...}: this model "
-                "reads text alone");
-  return *std::move(text);
+  return text_of_parts(content, {"text"}, "messages");
 }
 
 // Returns an object whose text was cut off, as far as it goes: with the ends of its open strings

@@ -172,7 +172,7 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   if (request_.stream) {
     form_->close(choice.shown, entries);
   } else {
-    whole_[choice.shown.number] = form_->whole_choice(choice.shown, entries);
+    form_->keep(choice.shown, entries);
     choice.shown.text.clear();
   }
   if (++ended_ == request_.choices()) {
@@ -181,10 +181,12 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
 }
 
 // Returns the byte up to which tokens are reported, which excludes stop texts. Completions
-// include the end token, which has no bytes: programs that score answers rely on it.
+// include the end token, which has no bytes: programs that score answers rely on it. A text that
+// was cut off has no end token, but perhaps tokens of a character that it leaves out.
 std::size_t CompletionAnswer::last_byte(const Choice& choice, FinishReason reason) const {
-  const bool is_cut = reason == FinishReason::stop;
-  return request_.is_chat || is_cut ? choice.bytes : std::numeric_limits<std::size_t>::max();
+  const bool has_end = request_.is_chat && reason == FinishReason::end_of_text;
+  return has_end || reason == FinishReason::stop ? choice.bytes
+                                                 : std::numeric_limits<std::size_t>::max();
 }
 
 TokenEntries CompletionAnswer::prompt_entries(std::size_t prompt) const {
@@ -199,7 +201,6 @@ TokenEntries CompletionAnswer::prompt_entries(std::size_t prompt) const {
   return log.take(std::numeric_limits<std::size_t>::max());
 }
 
-// Joins the texts of the choices, which take far less memory than their values.
 void CompletionAnswer::finish() {
   if (std::exchange(is_over_, true)) {
     return;
@@ -208,16 +209,13 @@ void CompletionAnswer::finish() {
     form_->end(usage_);
     return;
   }
-  std::string choices;
-  for (const auto& [number, choice] : whole_) {
-    choices += (choices.empty() ? "" : ",") + choice;
-  }
-  answer_.send(form_->whole(choices, usage_));
+  answer_.send(form_->whole(usage_));
 }
 
 void CompletionAnswer::fail() {
   if (!std::exchange(is_over_, true)) {
-    answer_.fail([this](const Json& error) { return form_->error_event(error); });
+    answer_.fail(
+        [this](int status, const Json& error) { return form_->error_event(status, error); });
   }
 }
 

@@ -55,7 +55,6 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   std::shared_ptr<ForwardHook> hook_;  // null: the unchanged model
   std::vector<std::vector<TokenChoice>> prompt_choices_;
   std::map<Index, Choice> choices_;
-  std::map<Index, std::string> whole_;  // choices of an answer that is not streamed, as JSON
   Index ended_ = 0;
   AnswerUsage usage_;
   bool is_over_ = false;

@@ -1,3 +1,4 @@
+#include <map>
 #include <utility>
 
 #include "serve/completions/answer_form.h"
@@ -12,22 +13,30 @@ class OpenAiForm : public AnswerForm {
 
   void end(const AnswerUsage& usage) override {
     if (request().include_usage) {
-      answer().tell(whole("", usage));
+      answer().tell(whole(usage));
     }
     answer().end();
   }
-  std::string whole(const std::string& choices, const AnswerUsage& usage) override {
+  void keep(const AnswerChoice& choice, const TokenEntries& entries) override {
+    choices_[choice.number] = whole_choice(choice, entries).dump();
+  }
+  std::string whole(const AnswerUsage& usage) override {
     std::string json = frame().dump();
     json.back() = ',';  // instead of the bracket
-    return json + "\"choices\":[" + choices + "],\"usage\":" + usage_json(usage).dump() + '}';
+    json += "\"choices\":[";
+    for (const auto& [number, choice] : choices_) {
+      json += (json.ends_with('[') ? "" : ",") + choice;
+    }
+    return json + "],\"usage\":" + usage_json(usage).dump() + '}';
   }
-  std::string error_event(const Json& error) override {
+  std::string error_event(int /*status*/, const Json& error) override {
     return event_text(Json{{"error", error}}.dump());
   }
 
  protected:
   virtual std::string object() const = 0;
   virtual Json logprobs(const TokenEntries& entries) const = 0;
+  virtual Json whole_choice(const AnswerChoice& choice, const TokenEntries& entries) const = 0;
 
   // Returns a choice of the answer or of an event. `content`: its text, message or part of one.
   Json choice_json(const AnswerChoice& choice, const char* name, Json content,
@@ -69,6 +78,8 @@ class OpenAiForm : public AnswerForm {
             {"prompt_tokens_details", {{"cached_tokens", usage.reused_tokens}}}};
   }
 
+  // Choices of an answer that is not streamed, as JSON: texts take far less memory than values.
+  std::map<Index, std::string> choices_;
   bool has_warned_ = false;
 };
 
@@ -90,12 +101,12 @@ class CompletionForm final : public OpenAiForm {
   void close(const AnswerChoice& choice, const TokenEntries& entries) override {
     tell(choice_json(choice, "text", "", entries, true));
   }
-  std::string whole_choice(const AnswerChoice& choice, const TokenEntries& entries) override {
-    const std::string opening = request().echo ? request().prompt_texts[choice.prompt] : "";
-    return choice_json(choice, "text", opening + choice.text, entries, true).dump();
-  }
 
  private:
+  Json whole_choice(const AnswerChoice& choice, const TokenEntries& entries) const override {
+    const std::string opening = request().echo ? request().prompt_texts[choice.prompt] : "";
+    return choice_json(choice, "text", opening + choice.text, entries, true);
+  }
   std::string object() const override { return "text_completion"; }
   Json logprobs(const TokenEntries& entries) const override {
     return completion_logprobs(entries, source().tokenizer, request().token_ids);
@@ -133,7 +144,9 @@ class ChatForm final : public OpenAiForm {
   void close(const AnswerChoice& choice, const TokenEntries& entries) override {
     tell(choice_json(choice, "delta", Json::object(), entries, true));
   }
-  std::string whole_choice(const AnswerChoice& choice, const TokenEntries& entries) override {
+
+ private:
+  Json whole_choice(const AnswerChoice& choice, const TokenEntries& entries) const override {
     const bool is_call = !choice.calls.empty() && choice.text.empty();
     Json message{{"role", "assistant"},
                  {"content", is_call ? Json() : Json(choice.text)},
@@ -141,10 +154,8 @@ class ChatForm final : public OpenAiForm {
     for (const AnswerCall& call : choice.calls) {
       message["tool_calls"].push_back(call_json(call, call.arguments));
     }
-    return choice_json(choice, "message", std::move(message), entries, true).dump();
+    return choice_json(choice, "message", std::move(message), entries, true);
   }
-
- private:
   std::string object() const override {
     return request().stream ? "chat.completion.chunk" : "chat.completion";
   }

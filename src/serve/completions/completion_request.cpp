@@ -11,6 +11,7 @@
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
 #include "serve/api_error.h"
+#include "serve/completions/api_body.h"
 #include "serve/completions/call_grammar.h"
 #include "serve/completions/chat_messages.h"
 
@@ -65,11 +66,9 @@ SamplingOptions read_sampling(Fields& fields, Index vocabulary, std::uint64_t fr
 // Throws Error about the names of other servers, with the name here.
 void refuse_other_names(Fields& fields) {
   constexpr std::pair<const char*, const char*> kNames[] = {
-      {"repeat_penalty", "repetition_penalty"},
-      {"n_predict", "max_tokens"},
-      {"guided_json", "structured_outputs"},
-      {"guided_choice", "structured_outputs"},
-      {"guided_grammar", "structured_outputs"}};
+      {"repeat_penalty", "repetition_penalty"}, {"n_predict", "max_tokens"},
+      {"guided_json", "structured_outputs"},    {"guided_choice", "structured_outputs"},
+      {"guided_regex", "structured_outputs"},   {"guided_grammar", "structured_outputs"}};
   for (const auto& [name, here] : kNames) {
     require_value(fields.find(name) == nullptr, name, "is called ", here, " here");
   }
@@ -221,18 +220,6 @@ ChatPrompt read_prompt_end(Fields& fields) {
   return continues ? ChatPrompt::last_answer : ChatPrompt::new_answer;
 }
 
-// Throws Error about members for unsupported features, unless their value is empty.
-void refuse_features(Fields& fields) {
-  for (const char* name : {"functions", "function_call"}) {
-    require_value(fields.find(name) == nullptr, name, "is not supported: use tools");
-  }
-  for (const char* name : {"audio", "modalities", "prediction", "web_search_options"}) {
-    const Json* value = fields.find(name);
-    require_value(value == nullptr || value->empty(), name, "is not supported");
-  }
-  fields.ignore({"verbosity"});
-}
-
 // Reads the variables that a client gives to the chat template. Returns a JSON object; "": none.
 std::string read_variables(Fields& fields, std::string_view source) {
   Json variables = Json::object();
@@ -268,10 +255,11 @@ void read_chat_prompt(const CompletionModel& model, CompletionRequest& request) 
   const std::vector<ChatMessage> messages = read_messages(fields, model.chat, has_tools);
   require_value(model.chat.problem(has_tools).empty(), "messages", model.chat.problem(has_tools),
                 ": use /v1/completions");
-  std::vector<std::int32_t> prompt =
-      model.chat.encode(messages, read_prompt_end(fields), has_tools ? tools.dump() : "",
-                        request.tools.must_call ? begin_of_call(*request.tools.style) : "",
-                        read_variables(fields, model.chat.source(has_tools)));
+  const auto prompt = [&](auto make) {
+    return (model.chat.*make)(messages, read_prompt_end(fields), has_tools ? tools.dump() : "",
+                              request.tools.must_call ? begin_of_call(*request.tools.style) : "",
+                              read_variables(fields, model.chat.source(has_tools)));
+  };
   if (request.tools.style != nullptr) {
     require_value(request.format.gbnf.empty(), "tools",
                   "cannot be combined with grammar, unless tool_choice is none");
@@ -280,8 +268,12 @@ void read_chat_prompt(const CompletionModel& model, CompletionRequest& request) 
       request.options.grammar = call_grammar(request.tools, request.format.schema, fields.budget());
     }
   }
-  check_prompt(prompt, "messages", model.block_size);
-  request.prompts.push_back(std::move(prompt));
+  if (model.wants_text) {
+    request.prompt_texts.push_back(prompt(&ChatFormat::prompt_text));
+  } else {
+    request.prompts.push_back(prompt(&ChatFormat::encode));
+    check_prompt(request.prompts.back(), "messages", model.block_size);
+  }
   std::vector<std::int32_t>& ends = request.options.end_tokens;
   ends.insert(ends.end(), model.chat.end_tokens().begin(), model.chat.end_tokens().end());
 }
@@ -353,7 +345,14 @@ CompletionRequest read_chat(const CompletionModel& model, std::uint64_t fresh_se
   require_value(!model.texts.reads_special(), "special_tokens",
                 "expected false: the messages of a chat are plain text");
   read_common(model, fresh_seed, request);
-  refuse_features(fields);
+  for (const char* name : {"functions", "function_call"}) {
+    refuse_feature(fields, name, {}, "is not supported: use tools");
+  }
+  for (const char* name : {"audio", "prediction", "web_search_options"}) {
+    refuse_feature(fields, name);
+  }
+  refuse_feature(fields, "modalities", Json::array({"text"}));
+  fields.ignore({"verbosity"});
   read_chat_prompt(model, request);
   const Index older_name = read_length(fields, "max_tokens", model.default_tokens, 1);
   request.options.max_new_tokens = read_length(fields, "max_completion_tokens", older_name, 1);

@@ -19,6 +19,7 @@ struct CompletionModel {
   Index vocabulary = 0;  // V, tokens of the model
   Index block_size = 0;
   Index default_tokens = 0;  // for a chat without max_tokens
+  bool wants_text = false;   // a chat's prompt as text instead of tokens
 };
 
 // Parsed body of /v1/completions or /v1/chat/completions.
@@ -26,7 +27,7 @@ struct CompletionRequest {
   bool is_chat = false;
   Index most_logprobs = 0;                         // log-probabilities in the answer
   std::vector<std::vector<std::int32_t>> prompts;  // a chat has one
-  std::vector<std::string> prompt_texts;           // by prompt, with echo
+  std::vector<std::string> prompt_texts;           // by prompt, with echo or if they are wanted
   // max_new_tokens is cut to the room after each prompt; see tokens_behind().
   GenerateOptions options;
   Index samples = 1;  // per prompt

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "headlight/base/error.h"
+#include "serve/api_error.h"
 #include "serve/completions/answer_form.h"
 #include "serve/completions/api_body.h"
 
@@ -27,7 +28,7 @@ void add_blocks(const std::string& role, const Json& content, ChatMessages& mess
       messages.add_result(block.value("tool_use_id", Json()),
                           text_of_parts(block.value("content", Json("")), {"text"}, "messages"));
     } else {
-      text += text_of_parts(Json::array({block}), {"text"}, "messages");
+      text += text_of_part(block, {"text"}, "messages");
     }
   }
   end_text();
@@ -130,24 +131,21 @@ class MessageForm final : public AnswerForm {
     answer().end(false);
   }
 
-  std::string whole_choice(const AnswerChoice& choice, const TokenEntries&) override {
+  void keep(const AnswerChoice& choice, const TokenEntries&) override {
     reason_ = reason_of(choice);
     stop_ = stop_of(choice);
-    std::string blocks;
     if (!choice.text.empty()) {
-      blocks = Json{{"type", "text"}, {"text", choice.text}}.dump();
+      blocks_.push_back({{"type", "text"}, {"text", choice.text}});
     }
     for (const AnswerCall& one : choice.calls) {
-      const Json input = try_parse_json(one.arguments).value_or(Json::object());
-      blocks += (blocks.empty() ? "" : ",") + call(one, input).dump();
+      blocks_.push_back(call(one, try_parse_json(one.arguments).value_or(Json::object())));
     }
-    return blocks;
   }
-  std::string whole(const std::string& choices, const AnswerUsage& usage) override {
-    return message(parse_json("[" + choices + "]", "answer"), reason_, stop_, usage).dump();
+  std::string whole(const AnswerUsage& usage) override {
+    return message(std::move(blocks_), reason_, stop_, usage).dump();
   }
-  std::string error_event(const Json& error) override {
-    return event_text(Json{{"type", "error"}, {"error", error}}.dump(), "error");
+  std::string error_event(int status, const Json& error) override {
+    return event_text(anthropic_error(status, error).dump(), "error");
   }
 
  private:
@@ -206,8 +204,9 @@ class MessageForm final : public AnswerForm {
     }
   }
 
-  Index index_ = 0;    // of the block that is being written
-  std::string block_;  // its type; "" between blocks
+  Index index_ = 0;              // of the block that is being written
+  std::string block_;            // its type; "" between blocks
+  Json blocks_ = Json::array();  // of an answer that is not streamed
   Json reason_ = {};
   Json stop_ = {};
 };
@@ -221,7 +220,7 @@ std::unique_ptr<AnswerForm> make_message_form(AnswerSource source, JsonAnswer& a
 Json chat_of_message(Fields& fields) {
   const Json& body = fields.body();
   for (const char* name : {"container", "mcp_servers", "context_management", "n"}) {
-    refuse_feature(body, name);
+    refuse_feature(fields, name);
   }
   Json chat = shared_members(body, {"messages", "system", "tools", "tool_choice", "stop_sequences",
                                     "thinking", "output_config", "container", "mcp_servers",

@@ -23,12 +23,8 @@ class ResponseForm final : public AnswerForm {
       tell("response.content_part.added", {{"content_index", 0}, {"part", part("", {})}}, true);
     }
     text_ += piece;
-    const Json logprobs = logprobs_of(entries);
-    for (const Json& entry : logprobs) {
-      logprobs_.push_back(entry);
-    }
     tell("response.output_text.delta",
-         {{"content_index", 0}, {"delta", piece}, {"logprobs", logprobs}}, true);
+         {{"content_index", 0}, {"delta", piece}, {"logprobs", kept_logprobs(entries)}}, true);
   }
   void add_call(const AnswerChoice& choice, const TokenEntries&) override {
     close_item(choice);
@@ -37,9 +33,11 @@ class ResponseForm final : public AnswerForm {
   void add_arguments(const AnswerChoice&, std::string_view piece, const TokenEntries&) override {
     tell("response.function_call_arguments.delta", {{"delta", piece}}, true);
   }
-  void close(const AnswerChoice& choice, const TokenEntries&) override {
+  void close(const AnswerChoice& choice, const TokenEntries& entries) override {
     if (items_.empty() && item_type_.empty()) {  // an empty answer is a message, too
-      add_text(choice, "", {});
+      add_text(choice, "", entries);
+    } else {
+      kept_logprobs(entries);
     }
     close_item(choice);
     is_cut_ = choice.reason == FinishReason::length;
@@ -50,22 +48,21 @@ class ResponseForm final : public AnswerForm {
     answer().end(false);
   }
 
-  std::string whole_choice(const AnswerChoice& choice, const TokenEntries& entries) override {
+  void keep(const AnswerChoice& choice, const TokenEntries& entries) override {
     is_cut_ = choice.reason == FinishReason::length;
-    std::string items;
     if (!choice.text.empty() || choice.calls.empty()) {
-      items += message(choice.text, logprobs_of(entries), status()).dump();
-    }
-    for (const AnswerCall& one : choice.calls) {
-      items += (items.empty() ? "" : ",") + call(one, one.arguments, "completed").dump();
+      items_.push_back(message(choice.text, logprobs_of(entries), status()));
       ++item_;
     }
-    return items;
+    for (const AnswerCall& one : choice.calls) {
+      items_.push_back(call(one, one.arguments, "completed"));
+      ++item_;
+    }
   }
-  std::string whole(const std::string& choices, const AnswerUsage& usage) override {
-    return response(status(), parse_json("[" + choices + "]", "answer"), usage_json(usage)).dump();
+  std::string whole(const AnswerUsage& usage) override {
+    return response(status(), std::move(items_), usage_json(usage)).dump();
   }
-  std::string error_event(const Json& error) override {
+  std::string error_event(int /*status*/, const Json& error) override {
     Json event{{"type", "error"}, {"sequence_number", number_++}};
     event.update(shared_members(error, {"type"}));
     return event_text(event.dump(), "error");
@@ -78,6 +75,14 @@ class ResponseForm final : public AnswerForm {
   Json logprobs_of(const TokenEntries& entries) const {
     return request().options.logprobs ? chat_logprobs(entries, source().tokenizer)["content"]
                                       : Json::array();
+  }
+  // Returns the log-probabilities, which are also kept for the end of the item.
+  Json kept_logprobs(const TokenEntries& entries) {
+    Json logprobs = logprobs_of(entries);
+    for (const Json& entry : logprobs) {
+      logprobs_.push_back(entry);
+    }
+    return logprobs;
   }
   Json part(std::string_view text, const Json& logprobs) const {
     return {{"type", "output_text"},

@@ -80,14 +80,14 @@ void add_logprobs(Fields& fields, Json& chat) {
 
 Json chat_of_response(Fields& fields) {
   const Json& body = fields.body();
-  refuse_feature(body, "store", false, "is not supported: the server keeps no responses");
-  refuse_feature(body, "background", false);
-  refuse_feature(body, "truncation", "disabled");
+  refuse_feature(fields, "store", false, "is not supported: the server keeps no responses");
+  refuse_feature(fields, "background", false);
+  refuse_feature(fields, "truncation", "disabled");
   for (const char* name : {"messages", "max_tokens", "max_completion_tokens", "n"}) {
-    refuse_feature(body, name, {}, "belongs to /v1/chat/completions");
+    refuse_feature(fields, name, {}, "belongs to /v1/chat/completions");
   }
   for (const char* name : {"previous_response_id", "conversation", "prompt"}) {
-    refuse_feature(body, name, {}, "is not supported: send the earlier items as input");
+    refuse_feature(fields, name, {}, "is not supported: send the earlier items as input");
   }
   Json chat = shared_members(
       body,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,10 @@ struct HttpOptions {
   // Returns the answer to a request that is malformed, too large or one too many.
   std::function<HttpResponse(int status, std::string_view message)> refusal =
       [](int status, std::string_view) { return HttpResponse{.status = status}; };
+  // Gives an error, status 400 or more, the form that the clients of the request's path expect.
+  std::function<void(const HttpRequest& head, HttpResponse& error)> shape_error = {};
+  // Paths that are read as others.
+  std::map<std::string, std::string, std::less<>> aliases = {};
   // Receives a line for every request, once its answer has been sent or its client has gone.
   std::function<void(const std::string& line)> log = {};
   // Called on the server's thread for SIGTERM, SIGINT and SIGHUP, which then do not end the

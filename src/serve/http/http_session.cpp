@@ -180,6 +180,9 @@ void HttpSession::take_head(const ErrorCode& error) {
     return;
   }
   if (error) {
+    if (error == http::error::body_limit) {  // the head has been read
+      request_.path = request_of(parser_->get(), "").path;
+    }
     fail(error);
     return;
   }
@@ -187,6 +190,10 @@ void HttpSession::take_head(const ErrorCode& error) {
   has_old_version_ = head.version() < 11;
   is_head_ = head.method() == http::verb::head;
   request_ = request_of(head, address_of(stream_.socket()));
+  const auto& aliases = server_.options.aliases;
+  if (const auto alias = aliases.find(request_.path); alias != aliases.end()) {
+    request_.path = alias->second;
+  }
   watch_ = Stopwatch();
   if (const int status = refusal_of(head)) {
     answer_alone(server_.refusal(status));
@@ -323,6 +330,9 @@ void HttpSession::send(HttpResponse response) {
   if (waiting > 0 &&
       waiting + std::ssize(response.body) > server_.options.limits.all_unsent_bytes) {
     response = server_.refusal(503);
+  }
+  if (response.status >= 400 && server_.options.shape_error) {
+    server_.options.shape_error(request_, response);
   }
   put_head(response, true);
   put_piece(std::move(response.body));

@@ -85,10 +85,6 @@ async function answer() {
         showSpeed(tokens, started, first, reason);
       }
     });
-    if (reason === 'length') {  // the last token may end within a character
-      mineAnswer.content = mineAnswer.content.replace(/\uFFFD$/, '');
-      place.textContent = mineAnswer.content;
-    }
     showSpeed(tokens, started, first, reason);
   } catch (error) {
     if (!mine.signal.aborted) {

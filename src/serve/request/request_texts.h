@@ -12,15 +12,16 @@
 
 namespace headlight::serve {
 
-// Encodes the texts of one request. Special-token names are plain text unless the body has
-// "special_tokens": true.
+// Encodes the texts of one request. "special_tokens" says whether names of special tokens are read
+// as tokens; without it, they are plain text.
 class RequestTexts {
  public:
-  // `names` counts the tokenizer's special-token names. All arguments must outlive this. Throws
-  // Error about "special_tokens".
-  RequestTexts(Fields& fields, const Tokenizer& tokenizer, const SpecialNameCount& names)
+  // `names` counts the tokenizer's special-token names. All arguments must outlive this.
+  // `reads_special`: without "special_tokens". Throws Error about "special_tokens".
+  RequestTexts(Fields& fields, const Tokenizer& tokenizer, const SpecialNameCount& names,
+               bool reads_special = false)
       : fields_(fields), tokenizer_(tokenizer), names_(names) {
-    if (fields.boolean("special_tokens", false)) {
+    if (fields.boolean("special_tokens", reads_special)) {
       encoder_.emplace(tokenizer, true);
     }
   }

@@ -53,6 +53,10 @@ class ChatFormat {
                                    ChatPrompt end = ChatPrompt::new_answer,
                                    const std::string& tools = {}, std::string_view begun = {},
                                    const std::string& variables = {}) const;
+  // Returns the text of which encode() returns the tokens.
+  std::string prompt_text(const std::vector<ChatMessage>& messages,
+                          ChatPrompt end = ChatPrompt::new_answer, const std::string& tools = {},
+                          std::string_view begun = {}, const std::string& variables = {}) const;
   // Returns the tokens of a whole conversation for training; those that are not to be learned are
   // context (see learned_tokens.h). An answer of the assistant is learned from the end of its
   // prompt to the end of its turn, as in TRL: with the token after the answer, and with tokens that
@@ -91,6 +95,9 @@ class ChatFormat {
     std::string text;  // rendered
   };
 
+  UnmarkedText prompt(const std::vector<ChatMessage>& messages, ChatPrompt end,
+                      const std::string& tools, std::string_view begun,
+                      const std::string& variables) const;
   Form form_of(const std::string* source);
   const Form& form(bool has_tools) const { return has_tools && tool_use_ ? *tool_use_ : main_; }
   void check(const std::vector<ChatMessage>& messages, bool has_tools) const;
