@@ -24,12 +24,18 @@ std::vector<LowRankUpdate> update_of(Run& run) {
   return {{.a = run.input("a"),
            .b = run.input("b"),
            .first_row = run.attribute<Index>("first_row", 0),
-           .scale = run.attribute<double>("scale", 1)}};
+           .scale = run.attribute<double>("scale", 1),
+           .lengths = run.input("lengths")}};
 }
 
 void run_low_rank_linear(Run& run) {
   run.output(
       "y", low_rank_linear(run.input("x"), run.input("weight"), run.input("bias"), update_of(run)));
+}
+
+void run_with_row_lengths(Run& run) {
+  run.output("y", with_row_lengths(run.input("product"), run.input("weight"), run.input("bias"),
+                                   update_of(run)));
 }
 
 }  // namespace
@@ -40,7 +46,9 @@ Runners matmul_runners() {
           {"linear", run_linear},
           {"low_rank_linear", run_low_rank_linear},
           {"updated_weight",
-           [](Run& run) { run.output("y", updated_weight(run.input("weight"), update_of(run))); }}};
+           [](Run& run) { run.output("y", updated_weight(run.input("weight"), update_of(run))); }},
+          {"with_row_lengths", run_with_row_lengths},
+          {"row_lengths", [](Run& run) { run.output("y", row_lengths(run.input("x"))); }}};
 }
 
 }  // namespace headlight::parity

@@ -102,5 +102,24 @@ def build(file: CaseFile) -> None:
         def updated_weight(case: Case) -> None:
             case.output("y", updated(case, case.normal(x_shape)))
 
+        def with_row_lengths(case: Case) -> None:
+            """DoRA: the lengths of rows before are constants."""
+            x = case.normal(x_shape)
+            weight = case.input("weight", case.normal((rows, x.shape[-1])), gradient=False)
+            a = case.input("a", case.normal((2, x.shape[-1])), gradient=False)
+            b = case.input("b", case.normal((changed, 2)), gradient=False)
+            before = (weight[first:first + changed] + scale * b @ a).norm(dim=1)
+            factors = case.input("lengths", case.uniform((changed,), 0.5, 2)) / before
+            product = case.input("product", case.normal((*x.shape[:-1], rows)))
+            bias = case.input("bias", case.normal((rows,)))
+            factors = F.pad(factors, (first, rows - first - changed), value=1.0)
+            case.output("y", (product - bias) * factors + bias)
+
+        def row_lengths(case: Case) -> None:
+            columns = case.normal(x_shape).shape[-1]
+            case.output("y", case.input("x", case.normal((rows, columns))).norm(dim=1))
+
         file.both("low_rank_linear", what, low_rank_linear, attributes=attributes)
         file.both("updated_weight", what, updated_weight, attributes=attributes)
+        file.both("with_row_lengths", what, with_row_lengths, attributes=attributes)
+        file.both("row_lengths", what, row_lengths)
