@@ -249,9 +249,7 @@ TEST_CASE("tokenizer names the missing or invalid option or file", "[cli]") {
         given.folder.at("none") + ": No such file or directory");
   CHECK(refusal({"tokenizer", "encode", given.model, "--file",
                  given.folder.write("deep.jsonl", std::string(100000, '['))}) ==
-        given.folder.at("deep.jsonl") +
-            ": line 1: JSON is nested deeper than 64; expected JSON Lines such as {\"text\": \"One "
-            "day\"}");
+        given.folder.at("deep.jsonl") + ": line 1: JSON is nested deeper than 64");
   CHECK(refusal({"tokenizer", "decode", given.model}) == "expected either --ids or --file");
   CHECK(refusal({"tokenizer", "show", given.model}) ==
         "expected TOKENIZER TEXT, got 1 arguments; put the text in quotes (see headlight tokenizer "

@@ -97,7 +97,8 @@ class Load {
       texts_.erase({id, sample});  // a second end would fail
       ++ended;
     };
-    CHECK(engine_.begin(std::move(request)) == id);
+    const RequestId begun = engine_.begin(std::move(request));
+    CHECK(begun == id);
   }
 
   // Clients go away. Texts that have not begun then end without a word.
