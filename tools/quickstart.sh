@@ -8,7 +8,7 @@ headlight=build/quickstart/headlight
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*" >&2; }
 
-say "1/4  Building"
+say "1/4  Building: 5 to 8 minutes on two cores"
 ./tools/install_packages.sh build
 cmake -S . -B build/quickstart -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEADLIGHT_TESTS=OFF \
   -DCMAKE_UNITY_BUILD=ON >/dev/null
@@ -17,7 +17,7 @@ cmake --build build/quickstart --target headlight_cli
 if [ -e "$run/latest" ]; then
   say "2/4  $run holds a trained model already (remove it to train again)"
 else
-  say "2/4  Training configs/toy.toml on data/toy.txt: less than a minute"
+  say "2/4  Training configs/toy.toml on data/toy.txt: half a minute"
   $headlight train configs/toy.toml --out_dir "$run"
 fi
 
