@@ -4,25 +4,20 @@
 
 #include "base/printable.h"
 #include "files/input_file.h"
-#include "formats/families/families.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/llmc/llmc_file.h"
 #include "formats/nanogpt/nanogpt_file.h"
 #include "headlight/formats/model_directory.h"
 
 namespace headlight {
-namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kLargestModelConfig = Index{1} << 20;  // bytes
-
-ModelConfig read_config(const fs::path& directory) {
+ModelConfig read_model_config(const fs::path& directory) {
+  constexpr Index kLargest = Index{1} << 20;  // bytes
   const fs::path path = directory / "config.json";
-  return parse_model_config(read_whole_file(path, kLargestModelConfig), shown(path));
+  return parse_model_config(read_whole_file(path, kLargest), shown(path));
 }
-
-}  // namespace
 
 StoredModel open_model(const fs::path& path) {
   if (is_gguf_file(path)) {
@@ -38,7 +33,7 @@ StoredModel open_model(const fs::path& path) {
     const auto file = std::make_shared<const LlmcFile>(path);
     return {"llm.c", file->config(), ModelWeights(llmc_weights(file), kNanoGptLayout)};
   }
-  const ModelConfig read = read_config(path);
+  const ModelConfig read = read_model_config(path);
   std::string keys;
   for (const std::string& key : read.unread) {
     keys += (keys.empty() ? "" : ", ") + escaped(key);

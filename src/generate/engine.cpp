@@ -104,21 +104,21 @@ struct Engine::State {
     if (!room.is_limited()) {
       return;
     }
-    for (RunningText* text : texts_by_age()) {
+    const std::vector<RunningText*> all = texts_by_age();
+    for (RunningText* text : all) {
       ContextWindow& window = text->window();
       while (window.has_cache() && !window.is_released() && !text->finished() &&
              !window.reserve(room)) {
         require(release_newest(0), "[Engine] no text has keys and values to give back");
       }
     }
-    make_room_for_oldest();
+    make_room_for_oldest(all);
   }
 
   // Makes room for the oldest text if it gave its own back, and for a prompt that has waited long
   // enough and is older than all others: later texts and prompts give theirs back, since else new
-  // ones could come first for ever. The oldest text keeps its own.
-  void make_room_for_oldest() {
-    const std::vector<RunningText*> all = texts_by_age();
+  // ones could come first for ever. The oldest text keeps its own. `all`: by age.
+  void make_room_for_oldest(const std::vector<RunningText*>& all) {
     const RequestId oldest = all.empty() ? 0 : all.front()->age().first;
     if (!all.empty() && all.front()->window().is_released() &&
         !all.front()->window().holds_room() && !all.front()->finished()) {

@@ -103,15 +103,13 @@ class KeepVectors final : public ForwardHook {
   const HeadSet& chosen_;
 };
 
-// Hook that tells how far a pass is.
+// Hook that shows the progress of a pass.
 class PassProgress final : public ForwardHook {
  public:
   PassProgress(const std::function<void(double share)>& show, Index layers)
       : show_(show), layers_(static_cast<double>(layers)) {}
 
-  bool wants(Point point, Index /*layer*/) const override {
-    return show_ != nullptr && point == Point::resid_post;
-  }
+  bool wants(Point point, Index /*layer*/) const override { return point == Point::resid_post; }
   Tensor visit(const Place& place, const Tensor& value) override {
     show_(static_cast<double>(place.layer + 1) / layers_);
     return value;

@@ -17,8 +17,7 @@ struct LoraOptions {
   double alpha = 16;    // the scale is alpha / rank
   double dropout = 0;   // of the input of a, in training
   bool rslora = false;  // the scale is alpha / sqrt(rank) (Kalajdzievski, arXiv 2312.03732)
-  bool dora =
-      false;  // lengths of the rows are trained as well (DoRA; Liu et al., arXiv 2402.09353)
+  bool dora = false;    // trains lengths of rows as well (DoRA; Liu et al., arXiv 2402.09353)
 
   double scale() const;
 };
@@ -43,14 +42,14 @@ struct LoraPlace {
   std::string name;    // of the update in that Linear: "q"
   Index first_row = 0;
   Index rows = 0;  // P
-  // Of this update alone; none: those of the options.
+  // Rank and alpha of this update; none: the options' values.
   std::optional<Index> rank = {};
   std::optional<double> alpha = {};
 };
 
 // Adds an update to each place and freezes all other parameters. Starts as in PEFT: a is uniform in
-// +-1 / sqrt(I), b is 0, lengths are those of the rows, so that the model computes the same at
-// first. Throws Error for a place that does not exist, and with DoRA for rows of zeros.
+// +-1 / sqrt(I), b is 0, lengths are the rows' own, so that the model computes the same at first.
+// Throws Error for a place that does not exist, and with DoRA for rows of zeros.
 void add_lora(Module& model, const std::vector<LoraPlace>& places, const LoraOptions& options,
               const RandomStream& random);
 

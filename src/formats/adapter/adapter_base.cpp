@@ -108,11 +108,7 @@ Json read_adapter_json(const fs::path& directory) {
 }
 
 const ModelFamily& family_of_base(const fs::path& base, const GptConfig& config) {
-  if (is_model_file(base)) {
-    return family_for(config);
-  }
-  const fs::path path = base / "config.json";
-  return *parse_model_config(read_whole_file(path, kLargestAdapterConfig), shown(path)).family;
+  return is_model_file(base) ? family_for(config) : *read_model_config(base).family;
 }
 
 std::string weights_fingerprint(const fs::path& model) {

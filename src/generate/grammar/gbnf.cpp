@@ -320,20 +320,22 @@ class GbnfParser {
   ProgramBuilder builder_;
 };
 
-std::string class_character(char32_t character) {
+// Returns the number of a character as an escape: \xNN, \uNNNN or \UNNNNNNNN.
+std::string numbered(char32_t character) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
-  const bool is_plain = (character >= '0' && character <= '9') ||
-                        (character >= 'A' && character <= 'Z') ||
-                        (character >= 'a' && character <= 'z');
-  if (is_plain) {
-    return std::string(1, static_cast<char>(character));
-  }
   const int digits = character < 0x100 ? 2 : character < 0x10000 ? 4 : 8;
   std::string text = digits == 2 ? "\\x" : digits == 4 ? "\\u" : "\\U";
   for (int i = digits - 1; i >= 0; --i) {
     text += kDigits[(character >> static_cast<unsigned>(4 * i)) & 0xFU];
   }
   return text;
+}
+
+std::string class_character(char32_t character) {
+  const bool is_plain = (character >= '0' && character <= '9') ||
+                        (character >= 'A' && character <= 'Z') ||
+                        (character >= 'a' && character <= 'z');
+  return is_plain ? std::string(1, static_cast<char>(character)) : numbered(character);
 }
 
 }  // namespace
@@ -346,7 +348,6 @@ GrammarProgram compile_gbnf(std::string_view text) {
 }
 
 std::string gbnf_literal(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string literal = "\"";
   for (const char c : text) {
     const auto byte = static_cast<std::uint8_t>(c);
@@ -354,9 +355,7 @@ std::string gbnf_literal(std::string_view text) {
       literal += '\\';
       literal += c;
     } else if (byte < 0x20) {
-      literal += "\\x";
-      literal += kDigits[byte >> 4U];
-      literal += kDigits[byte & 0xFU];
+      literal += numbered(byte);
     } else {
       literal += c;
     }
