@@ -3,7 +3,7 @@
 # tests/parity/README.md. Needs Python 3.11 with venv and, the first time, PyPI. Ends with 1 if
 # anything differs, and with 3 if PyTorch cannot be installed.
 # usage: parity.sh [--seed N] [--all_texts] [--built]
-#   --seed       repeats a run
+#   --seed       repeats a run: all checkers draw their cases by it
 #   --all_texts  tests every text for every tokenizer (minutes more), not a random twentieth
 #   --built      uses build/release without building
 # PARITY_VENV: a virtual environment to use
@@ -38,11 +38,22 @@ fi
 scratch=$(mktemp -d)
 lane=  # process group of the tokenizer checks
 trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -rf "$scratch"' EXIT
-echo "live cases: seed $seed (repeat with: $0 --seed $seed)" >&2
+again="$0 --seed $seed"
+[ "$share" != 1 ] || again="$again --all_texts"
+echo "seed $seed (repeat with: $again)" >&2
 
-# NAME COMMAND: keeps the table that the command prints, and records a difference or failure.
+# NAME COMMAND: keeps the table and the messages of a command, and the command if it found a difference or failed.
 check() {
-  "${@:2}" >"$scratch/$1.table" || touch "$scratch/$1.differs"
+  local start=$SECONDS verdict=agrees
+  "${@:2}" >"$scratch/$1.table" 2>"$scratch/$1.messages" || {
+    verdict="DIFFERS or failed"
+    echo "${*:2}" >"$scratch/$1.differs"
+  }
+  echo "$1: $verdict, $((SECONDS - start)) s" >&2
+}
+# NAME CHECKER OPTIONS: runs tools/parity/check_CHECKER.py on the cases of the seed.
+checker() {
+  check "$1" "$python" "tools/parity/check_$2.py" build/release/headlight "${@:3}" --seed "$seed"
 }
 live_cases() {
   "$python" tools/parity/make_fixtures.py --random --seed "$seed" --out "$scratch/cases" >&2 &&
@@ -50,24 +61,24 @@ live_cases() {
 }
 models_and_files() {
   check 1-cases live_cases
-  for checker in hf families configs llmc files adapters bpe_trainer openai gguf_model; do
-    check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
+  for name in hf families configs llmc files adapters bpe_trainer openai gguf_model; do
+    checker "2-$name" "$name"
   done
   # TRL is not among the packages that are installed above.
   if "$python" -c 'import trl' 2>/dev/null; then
-    for checker in preferences masks completions; do
-      check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
+    for name in preferences masks completions; do
+      checker "2-$name" "$name"
     done
   fi
-  check 4-gguf "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
+  checker 4-gguf gguf build/release/tests/parity/headlight_gguf_copy
 }
 tokenizers() {
-  check 3-tokenizer "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
+  checker 3-tokenizer tokenizer --share "$share"
   # One of about 700 drawn folders still differs (a name given three times): a fixed seed.
   check 3-tokenizer-side "$python" tools/parity/check_side_tokens.py build/release/headlight --seed 1
-  check 3-tokenizer-sentencepiece "$python" tools/parity/check_sentencepiece.py build/release/headlight
-  check 3-tokenizer-chats "$python" tools/parity/check_chat_tokens.py build/release/headlight
-  check 3-tokenizer-gguf "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500 --share "$share"
+  checker 3-tokenizer-sentencepiece sentencepiece
+  checker 3-tokenizer-chats chat_tokens
+  checker 3-tokenizer-gguf gguf_tokenizer --strings 500 --share "$share"
 }
 set -m
 tokenizers &
@@ -76,9 +87,18 @@ set +m
 models_and_files
 wait "$lane"
 lane=
+# Logs are cut at their beginning: what failed comes last, with the command that repeats it.
+for messages in "$scratch"/*.messages; do
+  [ -e "${messages%.messages}.differs" ] || cut -c -300 "$messages"
+done >&2
 cat "$scratch"/*.table | "$python" tools/parity/table.py
 if compgen -G "$scratch/*.differs" >/dev/null; then
+  for differs in "$scratch"/*.differs; do
+    echo "== $(cat "$differs")"
+    tail -n 20 "${differs%.differs}.messages" | cut -c -2000
+  done
   echo "seed $seed: DIFFERS or failed: $(basename -as .differs "$scratch"/*.differs | paste -sd ' ')"
+  echo "repeat with: $again"
   exit 1
 fi
 echo "seed $seed: all agree"

@@ -11,7 +11,6 @@ Names of special tokens in messages are left out: Headlight reads them as text. 
 Needs transformers (made with 5.24).
 """
 
-import argparse
 import json
 import random
 import subprocess
@@ -23,6 +22,7 @@ import tokenizers
 import transformers
 from transformers import PreTrainedTokenizerFast
 
+import checker
 import tokenizer_kinds
 from table import row
 
@@ -136,7 +136,7 @@ def shown(program: str, folder: Path, chat: list[dict]) -> dict | None:
     return {"ids": [token["id"] for token in tokens], "learned": [token["learned"] for token in tokens]}
 
 
-def compare(program: str, kind: str, draw: random.Random, show: bool) -> tuple[int, int]:
+def compare(program: str, kind: str, draw: random.Random) -> tuple[int, int]:
     """Returns the numbers of comparisons and of differences."""
     tokens = drawn_tokens(draw)
     for token in tokens if kind in UNIGRAMS else []:
@@ -154,8 +154,8 @@ def compare(program: str, kind: str, draw: random.Random, show: bool) -> tuple[i
                 count += 1
                 if have["ids"] != want["ids"] or have["learned"] != want["learned"]:
                     wrong += 1
-                    if show:
-                        print(kind, template_name, json.dumps(chat), tokenizer["added_tokens"], want, have, sep="\n  ", file=sys.stderr)
+                    print(kind, template_name, json.dumps(chat), tokenizer["added_tokens"], want, have, sep="\n  ",
+                          file=sys.stderr)
     return count, wrong
 
 
@@ -176,11 +176,8 @@ def write() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program", nargs="?")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 20))
+    parser = checker.parser(__doc__, nargs="?")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--show", action="store_true", help="print the differences")
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     if options.write:
@@ -189,9 +186,9 @@ def main() -> None:
     tokenizer_kinds.VOCABULARY = 400
     failed = False
     for kind in [*tokenizer_kinds.KINDS, *UNIGRAMS]:
-        count, wrong = compare(options.program, kind, random.Random(f"{options.seed} {kind}"), options.show)
+        count, wrong = compare(options.program, kind, random.Random(f"{options.seed} {kind}"))
         failed = failed or wrong > 0
-        print(row(f"chat tokens, {kind}, seed {options.seed}", count, wrong, 0, wrong == 0))
+        print(row(f"chat tokens, {kind}", count, wrong, 0, wrong == 0))
     sys.exit(failed)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares models of drawn configurations with transformers, before and after `export --to hf`.
 
-usage: check_configs.py PATH_OF_HEADLIGHT [--draws N] [--transformers4 PYTHON] [FAMILY...]
+usage: check_configs.py PATH_OF_HEADLIGHT [--seed N] [--draws N] [--transformers4 PYTHON] [FAMILY...]
 
 A drawn config.json (drawn_configs.py) and random weights are opened by transformers and by Headlight,
 which must compute the same logits. Headlight's export must give them again in transformers, and in
@@ -12,7 +12,6 @@ Each configuration as transformers saves it may not give a line about ignored ke
 comparison fails.
 """
 
-import argparse
 import importlib.util
 import json
 import subprocess
@@ -25,6 +24,7 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+import checker
 from check_hf import LOGIT_LIMIT, Headlight, Table, lively, save_with_tokenizer
 from drawn_configs import FAMILIES, Draw
 
@@ -143,27 +143,25 @@ class Checker:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("program", type=Path)
+    parser = checker.parser(__doc__)
     parser.add_argument("families", nargs="*")
     parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--first", type=int, default=0, help="number of the first draw")
     parser.add_argument("--transformers4")
     options = parser.parse_intermixed_args()
     torch.set_num_threads(1)
     table = Table()
     with tempfile.TemporaryDirectory() as name:
-        program = Headlight(str(options.program.resolve()), Path(name))
+        program = Headlight(options.program, Path(name))
         tokenizer = program.train("tokenizer", "char", n_layer=1, n_head=1, n_embd=8, block_size=32)
         vocabulary = len(AutoTokenizer.from_pretrained(tokenizer)) + 2
         text = Path(name) / "short.txt"
         text.write_text(program.text.read_text(encoding="utf-8")[:LENGTH + 1], encoding="utf-8")
-        checker = Checker(program, table, options.transformers4)
+        comparison = Checker(program, table, options.transformers4)
         for family in options.families or FAMILIES:
-            for number in range(options.first, options.first + options.draws):
-                config = Draw(family, number, vocabulary, BLOCK).draw()
-                checker.check(save(program, tokenizer, f"{family}_{number}", config), text)
-        checker.check_others()
+            for number in range(options.draws):
+                config = Draw(family, f"{options.seed} {number}", vocabulary, BLOCK).draw()
+                comparison.check(save(program, tokenizer, f"{family}_{number}", config), text)
+        comparison.check_others()
     return 1 if table.show() else 0
 
 

@@ -9,7 +9,6 @@ combinations itself; they are drawn again.
   tools/parity/check_side_tokens.py HEADLIGHT [--cases 60] [--seed N]
 """
 
-import argparse
 import json
 import pathlib
 import random
@@ -18,6 +17,7 @@ import sys
 import tempfile
 
 import transformers
+import checker
 from make_side_tokens import BACKEND, END, TEXTS, added, case, decoder, template, token, vocab_with, write_folder
 from table import row
 
@@ -92,10 +92,8 @@ def encoded(program, folder, texts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
+    parser = checker.parser(__doc__)
     parser.add_argument("--cases", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 24))
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     draw = random.Random(options.seed)
@@ -121,7 +119,7 @@ def main():
                   f"\n  expected {expected}\n  got      {got} {run.stderr}", file=sys.stderr)
         elif got is None:
             print(f"refused: {run.stderr.strip()}", file=sys.stderr)
-    print(row(f"ids with tokens beside tokenizer.json, seed {options.seed}, {refused} refused", compared, wrong, 0, not wrong))
+    print(row(f"ids with tokens beside tokenizer.json, {refused} refused", compared, wrong, 0, not wrong))
     sys.exit(1 if wrong else 0)
 
 
