@@ -7,10 +7,12 @@
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 #include "support/program.h"
+#include "support/published_templates.h"
 
 namespace chat_tokens_test {
 
 using namespace headlight;
+using namespace headlight::test;
 
 namespace {
 
@@ -60,10 +62,10 @@ std::string ranges_of(const Tokenizer& tokenizer, const std::string& text) {
 
 }  // namespace
 
-// tokens.json is the output of tools/parity/check_chat_tokens.py --write.
+// tokens.jsonl is the output of tools/parity/check_chat_tokens.py --write.
 TEST_CASE("a chat has the tokens of transformers, and learns those after its prompt", "[chat]") {
   const Json tokenizers = json_of("text/data/pipeline_tokenizers.json");
-  for (const Json& entry : json_of("formats/chat_templates/tokens.json")) {
+  for (const Json& entry : chat_lines("tokens.jsonl")) {
     INFO(entry["kind"].text() << " " << entry["template"].text() << " "
                               << entry["messages"].dump());
     const auto tokenizer = tokenizer_of(tokenizers, entry["kind"], entry["added"]);

@@ -104,7 +104,7 @@ TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
 TEST_CASE("a text in a forced call ends at the mark of its parameter", "[serve]") {
   const Json place = tool("f", R"({"type": "object", "properties": {"s": {"type": "string"}},
                                    "required": ["s"]})");
-  const auto grammar = call_grammar({.style = tool_style_of(chat_template("qwen3_8")),
+  const auto grammar = call_grammar({.style = tool_style_of(published_template("qwen3_8")),
                                      .functions = Json::array({place["function"]}),
                                      .must_call = true});
   const auto accepts = [&](const std::string& text) {
@@ -186,7 +186,7 @@ TEST_CASE("special tokens that begin a call are seen, and shown if no call follo
 TEST_CASE("tools and calls reach the chat template as transformers passes them", "[serve]") {
   const MarkedBytes tokenizer(kMarks);
   const auto prompt = [&](const std::string& name, const Json& messages, const Json& tools) {
-    const ChatFormat chat(chat_template(name), tokenizer);
+    const ChatFormat chat(published_template(name), tokenizer);
     Fields fields(Json{{"messages", messages}, {"tools", tools}}.dump());
     std::string text;
     for (const std::int32_t id :
@@ -216,7 +216,7 @@ TEST_CASE("tools and calls reach the chat template as transformers passes them",
       prompt("granite_3_3", messages, tools),
       contains_text(R"(<|tool_call|>[{"name":"f","arguments":{"city":"<|im_end|>"}}]<|end)"));
   // Names of special tokens in calls and results are plain text.
-  const ChatFormat chat(chat_template("qwen2_5"), tokenizer);
+  const ChatFormat chat(published_template("qwen2_5"), tokenizer);
   Fields fields(Json{{"messages", messages}}.dump());
   const auto ids = chat.encode(read_messages(fields, chat, false));
   CHECK(std::count(ids.begin(), ids.end(), 257) == 5);

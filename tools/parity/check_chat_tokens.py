@@ -2,7 +2,7 @@
 """Compares the tokens of conversations with transformers.
 
 usage: check_chat_tokens.py PATH_OF_HEADLIGHT [--seed N]
-       check_chat_tokens.py --write       (tests/formats/chat_templates/tokens.json)
+       check_chat_tokens.py --write       (tests/formats/chat_templates/tokens.jsonl)
 
 Draws tokenizers of every kind of tokenizer_kinds.py and Unigram tokenizers, with special tokens that take white space along, stand alone or are
 looked for in normalized text. For each of four templates, `headlight tokenizer show --template` must give the ids of
@@ -24,6 +24,7 @@ from transformers import PreTrainedTokenizerFast
 
 import checker
 import tokenizer_kinds
+from make_chat_templates import FOLDER, write_lines
 from table import row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,8 +172,7 @@ def write() -> None:
             added = made["added_tokens"][len(entry["tokenizer"]["added_tokens"]):]
             entries.append({"kind": entry["kind"], "added": added, "template": template, "messages": chat,
                             **expected(made, template, chat)})
-    target = ROOT / "tests/formats/chat_templates/tokens.json"
-    target.write_text("[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n")
+    write_lines(FOLDER / "tokens.jsonl", entries)
 
 
 def main() -> None:

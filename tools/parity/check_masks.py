@@ -34,10 +34,10 @@ from trl.chat_template_utils import get_training_chat_template
 
 import checker
 from check_hf import Table
+from make_chat_templates import dialects
 
 SOURCES = Path(__file__).resolve().parents[2]
-FOLDERS = [SOURCES / "tests/formats/chat_templates", SOURCES / "src/formats/chat_template/known",
-           Path(trl.__file__).parent / "chat_templates"]
+FOLDERS = [SOURCES / "src/formats/chat_template/known", Path(trl.__file__).parent / "chat_templates"]
 COMPLETION, MARKS = "completion_only_loss", "assistant_only_loss"
 
 
@@ -258,7 +258,8 @@ def main() -> int:
     disable_progress_bars()
     with tempfile.TemporaryDirectory() as folder:
         comparison = Comparison(options.program, Path(folder))
-        templates = {}  # by source: some are in several folders
+        # By source: some are in several places.
+        templates = {one["source"]: one["template"] for lines in dialects().values() for one in lines}
         for path in [path for folder in FOLDERS for path in sorted(folder.glob("*.jinja"))]:
             templates.setdefault(path.read_bytes().decode(), path.stem)
         for template, name in templates.items():
