@@ -80,6 +80,21 @@ TEST_CASE("a chat has the tokens of transformers, and learns those after its pro
   }
 }
 
+TEST_CASE("blanks that a tokenizer drops at the end of a prompt are learned with the answer") {
+  const Json tokenizers = json_of("text/data/pipeline_tokenizers.json");
+  const auto tokenizer =
+      tokenizer_of(tokenizers, Json("converted from SentencePiece"), Json::array());
+  const ChatFormat chat("{% for m in messages %}{{ m.content + ' ' }}{% endfor %}", *tokenizer);
+  const Ids prompt = chat.encode({{"user", "a"}});
+  const Ids tokens =
+      chat.encode_for_training({{"user", "a"}, {"assistant", "\u166d"}}, Learn::last);
+  REQUIRE(tokens.size() > prompt.size());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    INFO(i);
+    CHECK(is_learned(tokens[i]) == (i >= prompt.size()));
+  }
+}
+
 TEST_CASE("names of special tokens in messages are the text that they are without tokens") {
   const Json tokenizers = json_of("text/data/pipeline_tokenizers.json");
   for (const Json& entry : tokenizers) {

@@ -79,6 +79,22 @@ TEST_CASE("ids and texts of tokenizers of other models are those of Hugging Face
   }
 }
 
+// Ids of Hugging Face `tokenizers` 0.23.3 with encode_special_tokens = True.
+TEST_CASE("the name of the unknown token in a text belongs to the unknown characters around it") {
+  const auto ids = [](const char* name, std::string_view text) {
+    return parse_tokenizer_json(kind(name).dump(), "t.json")->encode(text);
+  };
+  CHECK(ids("T5", "ほ<unk>\x0b") == Ids{6, 2});
+  CHECK(ids("T5", "<unk><unk> <unk>") == Ids{6, 2, 6, 2});
+  const char* bytes = "converted from SentencePiece";
+  CHECK(ids(bytes, "<unk>") == Ids{6, 2});
+  CHECK(ids(bytes, "ほ<unk>\x0b") == Ids{6, 276, 178, 236, 109, 166, 159, 156, 111});
+  CHECK(ids(bytes, "<unk><unk> <unk>") ==
+        Ids{6, 109, 166, 159, 156, 111, 109, 166, 159, 156, 111, 6, 2});
+  // U+061D and U+2E43 are punctuation since Unicode 14 and 9, U+166D was until Unicode 12.
+  CHECK(ids("words", "a\u166d1\u061d \u2e43!") == Ids{4, 0, 0, 0, 0, 5});
+}
+
 TEST_CASE("streamed pieces of every kind of tokenizer equal the decoded text") {
   for (const json& entry : all_kinds()) {
     const auto tokenizer = parse_tokenizer_json(entry["tokenizer"].dump(), "t.json");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/json.h"
 #include "base/split.h"
@@ -62,6 +63,12 @@ struct UnmarkedText {
     const auto before = std::ranges::lower_bound(marks, byte) - marks.begin();
     return byte - static_cast<std::size_t>(before) * kNameStart.size();
   }
+};
+
+struct ChatTokens {
+  UnmarkedText chat;
+  std::vector<ByteRange> ranges;  // in the text of `chat`, one per token
+  std::vector<std::int32_t> ids;
 };
 
 namespace {
@@ -132,6 +139,25 @@ std::string_view kept_part(std::string_view answer) {
   }
   answer.remove_prefix(std::min(answer.find_first_not_of(kBlanks), answer.size()));
   return answer.substr(0, answer.find_last_not_of(kBlanks) + 1);
+}
+
+// Returns the tokens of a chat. Tokens without a byte in the ranges `learned`, which are in order,
+// are context.
+std::vector<std::int32_t> learned_tokens(ChatTokens whole, const std::vector<ByteRange>& learned) {
+  const std::vector<ByteRange>& ranges = whole.ranges;
+  std::vector<std::int32_t> tokens = std::move(whole.ids);
+  auto span = learned.begin();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::size_t begin = ranges[i].begin;
+    const std::size_t end = std::max(ranges[i].end, begin + 1);  // inserted: of the next byte
+    while (span != learned.end() && span->end <= begin) {
+      ++span;
+    }
+    if (span == learned.end() || end <= span->begin) {
+      tokens[i] = as_context(tokens[i]);
+    }
+  }
+  return tokens;
 }
 
 std::vector<std::string> template_names(const ChatTemplates& templates) {
@@ -312,15 +338,12 @@ std::vector<std::int32_t> ChatFormat::encode_for_training(const std::vector<Chat
                                                           const std::string& tools) const {
   check(messages, !tools.empty());
   const Chat chat{messages, tools, rendered(messages, false, tools)};
-  const UnmarkedText text = unmarked(chat.text);
   if (learn == Learn::all) {
-    return encoded(text, nullptr);
+    return encoded(unmarked(chat.text), nullptr);
   }
-  std::vector<ByteRange> learned;
-  for (const ByteRange& span : learned_spans(chat, learn)) {
-    learned.push_back({text.place(span.begin), text.place(span.end)});
-  }
-  return learned_tokens(text, learned);
+  ChatTokens whole = tokens_of(chat);
+  const std::vector<ByteRange> learned = learned_spans(chat, whole, learn);
+  return learned_tokens(std::move(whole), learned);
 }
 
 std::string ChatFormat::whole_text(const std::vector<ChatMessage>& messages,
@@ -339,24 +362,10 @@ std::vector<std::int32_t> ChatFormat::encoded(const UnmarkedText& chat,
                   .ranges = ranges});
 }
 
-// Returns the tokens of a chat. Tokens without a byte in the ranges `learned`, which are in order,
-// are context.
-std::vector<std::int32_t> ChatFormat::learned_tokens(const UnmarkedText& chat,
-                                                     const std::vector<ByteRange>& learned) const {
-  std::vector<ByteRange> ranges;
-  std::vector<std::int32_t> tokens = encoded(chat, &ranges);
-  auto span = learned.begin();
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const std::size_t begin = ranges[i].begin;
-    const std::size_t end = std::max(ranges[i].end, begin + 1);  // inserted: of the next byte
-    while (span != learned.end() && span->end <= begin) {
-      ++span;
-    }
-    if (span == learned.end() || end <= span->begin) {
-      tokens[i] = as_context(tokens[i]);
-    }
-  }
-  return tokens;
+ChatTokens ChatFormat::tokens_of(const Chat& chat) const {
+  ChatTokens result{unmarked(chat.text), {}, {}};
+  result.ids = encoded(result.chat, &result.ranges);
+  return result;
 }
 
 std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMessage>& messages,
@@ -366,13 +375,14 @@ std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMe
   require_value(prompt_messages < messages.size(), "messages",
                 "expected a message after the prompt, got none");
   const Chat chat{messages, tools, rendered(messages, false, tools)};
-  const UnmarkedText text = unmarked(chat.text);
   const std::string before = prompt_of(chat, prompt_messages);
   const ByteRange answer = answer_span(chat, prompt_messages, before);
-  std::vector<std::int32_t> tokens =
-      learned_tokens(text, {{text.place(answer.begin), text.text.size()}});
+  ChatTokens whole = tokens_of(chat);
+  const std::string text = whole.chat.text;
+  const std::size_t begin = whole.chat.place(answer.begin);
+  std::vector<std::int32_t> tokens = learned_tokens(std::move(whole), {{begin, text.size()}});
   const UnmarkedText prompt = unmarked(before);
-  if (text.text.starts_with(prompt.text)) {
+  if (text.starts_with(prompt.text)) {
     // Tokens that the prompt alone does not have belong to the completion, as in TRL.
     const std::vector<std::int32_t> alone = encoded(prompt, nullptr);
     const auto is_same = [](std::int32_t token, std::int32_t id) { return id_of(token) == id; };
@@ -383,8 +393,9 @@ std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMe
   return tokens;
 }
 
-// Finds the answers of the assistant that are to be learned.
-std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, Learn learn) const {
+// Finds the answers of the assistant that are to be learned, in the chat without marks.
+std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, const ChatTokens& whole,
+                                                 Learn learn) const {
   std::vector<ByteRange> spans;
   bool is_last = true;
   for (std::size_t i = chat.messages.size(); i-- > 0;) {
@@ -392,12 +403,29 @@ std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, Learn learn) 
       continue;
     }
     if (chat.messages[i].is_learned && (is_last || learn != Learn::last)) {
-      spans.push_back(answer_span(chat, i, i == 0 ? "" : prompt_of(chat, i)));
+      const std::string before = i == 0 ? "" : prompt_of(chat, i);
+      const ByteRange answer = answer_span(chat, i, before);
+      spans.push_back({learned_begin(whole, before, whole.chat.place(answer.begin)),
+                       whole.chat.place(answer.end)});
     }
     is_last = false;
   }
   std::ranges::reverse(spans);
   return spans;
+}
+
+// Returns where learning of an answer begins: at blanks before it if the prompt alone has no token
+// of them, since a normalizer drops blanks at the end of a text. The model must write them then.
+std::size_t ChatFormat::learned_begin(const ChatTokens& whole, const std::string& before,
+                                      std::size_t begin) const {
+  const UnmarkedText prompt = unmarked(before);
+  if (prompt.text.size() != begin || !whole.chat.text.starts_with(prompt.text)) {
+    return begin;
+  }
+  const std::vector<std::int32_t> alone = encoded(prompt, nullptr);
+  const bool continues =
+      alone.size() < whole.ids.size() && std::equal(alone.begin(), alone.end(), whole.ids.begin());
+  return continues ? std::min(begin, whole.ranges[alone.size()].begin) : begin;
 }
 
 // Returns the prompt of message `i`.

@@ -266,9 +266,11 @@ class PipelineReader {
     const Json& vocab = model_["vocab"];
     require(vocab.is_array(), at("model.vocab"), ": expected an array");
     const bool has_bytes = model_flag("byte_fallback");
-    if (!has_bytes) {
-      parts_.model.unknown = id_of(json_member(model_, "unk_id", at("model")), "unk_id", "model");
+    std::int32_t unknown = -1;
+    if (!has_bytes || !is_null(model_, "unk_id")) {
+      unknown = id_of(json_member(model_, "unk_id", at("model")), "unk_id", "model");
     }
+    parts_.model.unknown = has_bytes ? parts_.model.unknown : unknown;
     std::vector<Unigram::Piece> pieces;
     for (std::size_t id = 0; id < vocab.size(); ++id) {
       const std::string& text = parts_.names[id];
@@ -280,12 +282,11 @@ class PipelineReader {
       }
     }
     parts_.mark = merges_cross_marks_ ? "" : kMark;
-    parts_.piece_model =
-        std::make_unique<Unigram>(pieces,
-                                  Unigram::Fallback{.unknown = parts_.model.unknown,
-                                                    .bytes = parts_.model.byte_ids,
-                                                    .has_bytes = has_bytes},
-                                  !sentencepiece_);
+    parts_.piece_model = std::make_unique<Unigram>(
+        pieces,
+        Unigram::Fallback{
+            .unknown = unknown, .bytes = parts_.model.byte_ids, .has_bytes = has_bytes},
+        !sentencepiece_);
     if (sentencepiece_) {
       place_user_defined(true);
     }

@@ -22,7 +22,6 @@ constexpr std::string_view kCharacters =
     R"(\r\n|[^\p{Cc}\p{Cf}\p{M}\p{Zl}\p{Zp}][\p{M}\x{200C}\x{200D}]*|[\s\S])";
 constexpr std::string_view kWordRuns = R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+|)"
                                        R"([^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
-constexpr std::string_view kPunctuationMark = R"([\p{P}$+<=>^`|~])";
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -200,7 +199,7 @@ void read_pre_tokenizer_step(const Json& step, const std::string& where,
   } else if (type == "Punctuation") {
     const std::string behavior =
         step.contains("behavior") ? json_string(step, "behavior", where) : "Isolated";
-    result.steps.push_back({.pattern = pattern_of(std::string(kPunctuationMark), where),
+    result.steps.push_back({.kind = PreTokenizerStep::Kind::punctuation,
                             .behavior = parse_name<SplitBehavior>(where + ".behavior", behavior)});
   } else if (type == "Metaspace") {
     result.steps.push_back(read_metaspace(step, where));

@@ -83,6 +83,10 @@ std::vector<TextSpan> spans_of(const std::vector<Part>& parts, SplitBehavior beh
   return spans;
 }
 
+bool is_punctuation(const Utf8Character& character) {
+  return character.valid && is_among(bert_characters().punctuation, character.code_point);
+}
+
 // Uses numbers of Unicode 17; the other classes are those of Unicode 16.
 bool is_numeric(const Utf8Character& character) {
   const char32_t c = character.code_point;
@@ -90,12 +94,14 @@ bool is_numeric(const Utf8Character& character) {
   return character.valid && (newer || unicode_class(c) == UnicodeClass::kNumber);
 }
 
-std::vector<TextSpan> digits_of(std::string_view text) {
+// Returns the characters for which a function is true.
+template <typename Function>
+std::vector<TextSpan> characters_of(std::string_view text, const Function& is_wanted) {
   std::vector<TextSpan> spans;
   for (std::size_t begin = 0; begin < text.size();) {
     const Utf8Character character = first_character(text.substr(begin));
     const std::size_t end = begin + static_cast<std::size_t>(character.length);
-    if (is_numeric(character)) {
+    if (is_wanted(character)) {
       spans.push_back({begin, end});
     }
     begin = end;
@@ -112,8 +118,7 @@ std::vector<TextSpan> bert_words(std::string_view text, bool individual) {
     const std::size_t end = begin + static_cast<std::size_t>(character.length);
     const bool is_space =
         character.valid && is_among(bert_characters().space, character.code_point);
-    const bool is_mark = individual && character.valid &&
-                         is_among(bert_characters().punctuation, character.code_point);
+    const bool is_mark = individual && is_punctuation(character);
     if (in_word && !is_space && !is_mark) {
       spans.back().end = end;
     } else if (!is_space) {
@@ -183,10 +188,15 @@ void add_pieces(const PreTokenizerStep& step, const TextPiece& piece, PieceStora
       break;
     }
     case PreTokenizerStep::Kind::digits: {
-      const std::vector<Part> parts = parts_of(text, digits_of(text), false);
+      const std::vector<Part> parts = parts_of(text, characters_of(text, is_numeric), false);
       const SplitBehavior behavior =
           step.individual ? SplitBehavior::isolated : SplitBehavior::contiguous;
       add_spans(piece, spans_of(parts, behavior), pieces);
+      break;
+    }
+    case PreTokenizerStep::Kind::punctuation: {
+      const std::vector<Part> parts = parts_of(text, characters_of(text, is_punctuation), false);
+      add_spans(piece, spans_of(parts, step.behavior), pieces);
       break;
     }
     case PreTokenizerStep::Kind::prefix:

@@ -49,11 +49,12 @@ inline constexpr auto kChoices<PrependScheme> =
 // A step of Hugging Face `tokenizers` between normalizer and model.
 struct PreTokenizerStep {
   enum class Kind {
-    split,      // cuts at a pattern
-    digits,     // separates numbers from other text
-    prefix,     // adds a blank before text that begins with none
-    metaspace,  // replaces blanks by a mark
-    bert,       // cuts at white space, which is dropped
+    split,        // cuts at a pattern
+    digits,       // separates numbers from other text
+    punctuation,  // cuts at punctuation marks
+    prefix,       // adds a blank before text that begins with none
+    metaspace,    // replaces blanks by a mark
+    bert,         // cuts at white space, which is dropped
   };
   Kind kind = Kind::split;
   SplitPattern pattern = {};

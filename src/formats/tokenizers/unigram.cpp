@@ -1,6 +1,7 @@
 #include "formats/tokenizers/unigram.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace headlight {
@@ -68,20 +69,34 @@ void Unigram::encode(std::string_view piece, std::vector<std::int32_t>& ids) con
   for (std::size_t end = piece.size(); end > 0; end = static_cast<std::size_t>(best[end].begin)) {
     ends.push_back(end);
   }
-  bool after_unknown = false;
-  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
-    const Step& step = best[*end];
-    const bool unknown = step.id < 0;
-    if (!unknown) {
-      ids.push_back(step.id);
-    } else if (fallback_.has_bytes) {
-      for (auto i = static_cast<std::size_t>(step.begin); i < *end; ++i) {
-        ids.push_back(fallback_.bytes[static_cast<unsigned char>(piece[i])]);
-      }
-    } else if (!after_unknown) {
-      ids.push_back(fallback_.unknown);
+  for (auto end = ends.rbegin(); end != ends.rend();) {
+    const Step& first = best[*end];
+    auto next = std::next(end);
+    if (is_unknown(first)) {
+      next =
+          std::find_if_not(next, ends.rend(), [&](std::size_t at) { return is_unknown(best[at]); });
     }
-    after_unknown = unknown;
+    if (is_unknown(first) && (first.id < 0 || next - end > 1)) {
+      const auto begin = static_cast<std::size_t>(first.begin);
+      add_unknown(piece.substr(begin, *std::prev(next) - begin), ids);
+    } else {
+      ids.push_back(first.id);
+    }
+    end = next;
+  }
+}
+
+bool Unigram::is_unknown(const Step& step) const {
+  return step.id < 0 || (is_exact_ && step.id == fallback_.unknown);
+}
+
+void Unigram::add_unknown(std::string_view text, std::vector<std::int32_t>& ids) const {
+  if (!fallback_.has_bytes) {
+    ids.push_back(fallback_.unknown);
+    return;
+  }
+  for (const char byte : text) {
+    ids.push_back(fallback_.bytes[static_cast<unsigned char>(byte)]);
   }
 }
 

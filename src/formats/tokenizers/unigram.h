@@ -44,6 +44,10 @@ class Unigram final : public PieceModel {
   };
 
   double rounded(double score) const;
+  // True for a character without a token, and in `tokenizers` for the name of `unknown`, which
+  // belongs to the unknown characters around it.
+  bool is_unknown(const Step& step) const;
+  void add_unknown(std::string_view text, std::vector<std::int32_t>& ids) const;
   void extend(std::string_view text, std::size_t begin, std::vector<Step>& best) const;
 
   PieceTrie trie_;              // values: ids

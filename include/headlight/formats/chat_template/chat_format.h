@@ -14,6 +14,7 @@
 namespace headlight {
 
 class AddedTokenMatcher;
+struct ChatTokens;
 struct UnmarkedText;
 
 struct ChatMessage {
@@ -101,7 +102,10 @@ class ChatFormat {
   Form form_of(const std::string* source);
   const Form& form(bool has_tools) const { return has_tools && tool_use_ ? *tool_use_ : main_; }
   void check(const std::vector<ChatMessage>& messages, bool has_tools) const;
-  std::vector<ByteRange> learned_spans(const Chat& chat, Learn learn) const;
+  std::vector<ByteRange> learned_spans(const Chat& chat, const ChatTokens& whole,
+                                       Learn learn) const;
+  std::size_t learned_begin(const ChatTokens& whole, const std::string& before,
+                            std::size_t begin) const;
   std::string prompt_of(const Chat& chat, std::size_t i) const;
   ByteRange answer_span(const Chat& chat, std::size_t i, const std::string& prompt) const;
   std::size_t answer_begin(const Chat& chat, std::size_t i, std::string_view kept,
@@ -110,8 +114,7 @@ class ChatFormat {
                          std::size_t begin) const;
   std::size_t ending_length(std::string_view text, std::string_view ending) const;
   std::vector<std::int32_t> encoded(const UnmarkedText& chat, std::vector<ByteRange>* ranges) const;
-  std::vector<std::int32_t> learned_tokens(const UnmarkedText& chat,
-                                           const std::vector<ByteRange>& learned) const;
+  ChatTokens tokens_of(const Chat& chat) const;
   std::string rendered(const std::vector<ChatMessage>& messages, bool add_generation_prompt,
                        const std::string& tools = {}, const std::string& variables = {}) const;
   std::string rendered(const Form& form, const ChatTemplateInput& input) const;
