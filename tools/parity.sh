@@ -35,26 +35,11 @@ if [ -z "$built" ]; then
   cmake --build --preset release --target headlight_parity headlight_gguf_copy headlight_cli >&2
 fi
 
-scratch=$(mktemp -d)
-lane=  # process group of the tokenizer checks
-trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+program=build/release/headlight
 again="$0 --seed $seed"
 [ "$share" != 1 ] || again="$again --all_texts"
-echo "seed $seed (repeat with: $again)" >&2
+source tools/parity/checks.sh
 
-# NAME COMMAND: keeps the table and the messages of a command, and the command if it found a difference or failed.
-check() {
-  local start=$SECONDS verdict=agrees
-  "${@:2}" >"$scratch/$1.table" 2>"$scratch/$1.messages" || {
-    verdict="DIFFERS or failed"
-    echo "${*:2}" >"$scratch/$1.differs"
-  }
-  echo "$1: $verdict, $((SECONDS - start)) s" >&2
-}
-# NAME CHECKER OPTIONS: runs tools/parity/check_CHECKER.py on the cases of the seed.
-checker() {
-  check "$1" "$python" "tools/parity/check_$2.py" build/release/headlight "${@:3}" --seed "$seed"
-}
 live_cases() {
   "$python" tools/parity/make_fixtures.py --random --seed "$seed" --out "$scratch/cases" >&2 &&
     build/release/tests/parity/headlight_parity "$scratch/cases"
@@ -74,8 +59,7 @@ models_and_files() {
 }
 tokenizers() {
   checker 3-tokenizer tokenizer --share "$share"
-  # One of about 700 drawn folders still differs (a name given three times): a fixed seed.
-  check 3-tokenizer-side "$python" tools/parity/check_side_tokens.py build/release/headlight --seed 1
+  checker 3-tokenizer-side side_tokens
   checker 3-tokenizer-sentencepiece sentencepiece
   checker 3-tokenizer-chats chat_tokens
   checker 3-tokenizer-gguf gguf_tokenizer --strings 500 --share "$share"
@@ -87,18 +71,4 @@ set +m
 models_and_files
 wait "$lane"
 lane=
-# Logs are cut at their beginning: what failed comes last, with the command that repeats it.
-for messages in "$scratch"/*.messages; do
-  [ -e "${messages%.messages}.differs" ] || cut -c -300 "$messages"
-done >&2
-cat "$scratch"/*.table | "$python" tools/parity/table.py
-if compgen -G "$scratch/*.differs" >/dev/null; then
-  for differs in "$scratch"/*.differs; do
-    echo "== $(cat "$differs")"
-    tail -n 20 "${differs%.differs}.messages" | cut -c -2000
-  done
-  echo "seed $seed: DIFFERS or failed: $(basename -as .differs "$scratch"/*.differs | paste -sd ' ')"
-  echo "repeat with: $again"
-  exit 1
-fi
-echo "seed $seed: all agree"
+show_results
