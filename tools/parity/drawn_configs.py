@@ -60,6 +60,9 @@ class Draw:
             value = self.random.choice(values)
             if self.family in families.split() and value is not ABSENT:
                 self.config[key] = value
+        # transformers 5.24 norms as many values as a head has without head_dim.
+        if self.family == "phi" and "head_dim" in self.config:
+            self.config["qk_layernorm"] = False
         if self.family in LAYER_TYPES:
             self.layer_types()
         if self.family in ("gemma3_text", "olmo3"):
