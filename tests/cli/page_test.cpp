@@ -103,6 +103,20 @@ TEST_CASE("page takes the WebAssembly program from one of its files or from anot
   CHECK(written(first, second));
 }
 
+TEST_CASE("page without --engine takes the WebAssembly program of the build or of docs/demo.html",
+          "[cli]") {
+  const ScratchFolder folder;
+  const std::string out = folder.at("page.html");
+  const ProgramResult result =
+      run_headlight({"page", model_of_bytes(folder), "--out", out, "--log_level", "debug"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(contains(result.err, "takes the WebAssembly program from "));
+  const std::string program = embedded(file_contents(out), kProgram);
+  CHECK(program.starts_with("\x1f\x8b"));  // gzip
+  CHECK(program.size() > 500'000);
+}
+
 TEST_CASE("page embeds a GGUF file as it is", "[cli]") {
   const ScratchFolder folder;
   const std::string gguf = folder.at("model.gguf");
