@@ -139,7 +139,14 @@ void ZipArchive::add(const std::string& name, zip_source_t* source) {
   check(::zip_file_set_dostime(archive_, index, kMidnight, kFirstOfJanuary1980, 0) == 0);
 }
 
-void ZipArchive::close() {
+void ZipArchive::close(const std::function<void(double)>& progress) {
+  constexpr double kSmallestStep = 0.001;  // of the share
+  const auto show = [](zip_t*, double share, void* told) {
+    (*static_cast<const std::function<void(double)>*>(told))(share);
+  };
+  check(::zip_register_progress_callback_with_state(
+            archive_, kSmallestStep, show, nullptr,
+            const_cast<std::function<void(double)>*>(&progress)) == 0);
   const bool is_written = ::zip_close(archive_) == 0;
   for (const std::unique_ptr<Member>& member : members_) {
     if (member->failure) {

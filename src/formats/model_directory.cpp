@@ -50,7 +50,8 @@ void require_memory_for(const fs::path& path, const GptConfig& config, double by
 
 // Reads the weights of a model with packed matrices.
 std::unique_ptr<Gpt> load_packed(const fs::path& path, const StoredModel& stored, MatrixForm form,
-                                 bool layers_only) {
+                                 const LoadOptions& options) {
+  const bool layers_only = options.layers_only;
   if (form == MatrixForm::stored) {
     require_memory_for(path, stored.config,
                        stored.weights.stored_bytes(stored.config, layers_only));
@@ -60,7 +61,7 @@ std::unique_ptr<Gpt> load_packed(const fs::path& path, const StoredModel& stored
   const Gpt::Fillings fillings{.head = layers_only ? Filling::zeros : Filling::none,
                                .layers = Filling::none};
   auto model = std::make_unique<Gpt>(stored.config, fillings, DType::float32);
-  stored.weights.pack_into(*model, form, layers_only);
+  stored.weights.pack_into(*model, form, layers_only, options.progress);
   return model;
 }
 
@@ -80,7 +81,7 @@ std::unique_ptr<Gpt> load_plain(const fs::path& path, const StoredModel& stored,
                                " MiB"));
   }
   std::unique_ptr<Gpt> model = Gpt::blank(stored.config, options.dtype);
-  stored.weights.read_into(*model);
+  stored.weights.read_into(*model, options.progress);
   require_finite(model->parameters(), shown(path) + ": ");
   return model;
 }
@@ -230,7 +231,7 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
                                              ? MatrixForm::stored
                                              : options.matrices;
   std::unique_ptr<Gpt> model = is_packed(stored.weights, form)
-                                   ? load_packed(directory, stored, *form, options.layers_only)
+                                   ? load_packed(directory, stored, *form, options)
                                    : load_plain(directory, stored, options);
   release_unused_storage();  // temporary memory of single tensors
   return model;

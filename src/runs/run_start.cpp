@@ -209,7 +209,8 @@ double stored_bytes(const TrainConfig& config, const fs::path& from, const fs::p
 }
 
 // Loads the model to resume or to start from; returns an empty LoadedModel for a new run.
-LoadedModel initial_model(RunStart& start, Index processes) {
+LoadedModel initial_model(RunStart& start, Index processes,
+                          const std::function<void(double)>& on_loading) {
   const TrainConfig& config = start.config;
   if (start.checkpoint.empty() && !starts_from_model(config)) {
     return {};
@@ -233,7 +234,8 @@ LoadedModel initial_model(RunStart& start, Index processes) {
                         .base = start.base,
                         .matrices = stored > 0 ? std::optional(MatrixForm::stored) : std::nullopt,
                         .layers_only = true,
-                        .warn = [&](const std::string& line) { start.warnings.push_back(line); }});
+                        .warn = [&](const std::string& line) { start.warnings.push_back(line); },
+                        .progress = on_loading});
   if (start.checkpoint.empty() && !config.chat_template.empty()) {
     use_chat_template(start, loaded);
   }
@@ -369,7 +371,7 @@ void require_same_start(Processes& processes, const RunStart& start) {
 }
 
 RunStart prepare_run(const TrainConfig& config, bool resume, Index processes,
-                     const std::function<void(double)>& on_reading) {
+                     const StartProgress& progress) {
   if (resume) {
     require_lasting_data(config);
   }
@@ -382,13 +384,13 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes,
     require_value(start.base.empty() || starts_from_model(start.config), "base",
                   "needs an adapter; name it with init_from");
   }
-  LoadedModel loaded = initial_model(start, processes);
+  LoadedModel loaded = initial_model(start, processes, progress.loading);
   if (loaded.tokenizer != nullptr && start.checkpoint.empty()) {
     if (std::string line = dropped_settings(loaded.directory, *loaded.tokenizer); !line.empty()) {
       start.warnings.push_back(std::move(line));
     }
   }
-  start.data = load_training_data(start.config, std::move(loaded.tokenizer), on_reading);
+  start.data = load_training_data(start.config, std::move(loaded.tokenizer), progress.reading);
   append(start.notes, start.data.notes);
   append(start.warnings, start.data.warnings);
   append(start.warnings, contradictions(start.config));

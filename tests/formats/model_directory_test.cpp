@@ -1,5 +1,6 @@
 #include "headlight/formats/model_directory.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -119,6 +120,21 @@ TEST_CASE("a model directory gives the weights back bit by bit") {
       check_same_parameters(*loaded.model, *model);
       fs::remove_all(folder / "model");
     }
+  }
+}
+
+TEST_CASE("loading tells the share of the weights that are read, whatever their form") {
+  const TemporaryFolder folder;
+  const auto model = model_of(false);
+  const fs::path path = written(folder, *model);
+  for (const MatrixForm form : {MatrixForm::float32, MatrixForm::bfloat16}) {
+    std::vector<double> shares;
+    load_weights(path,
+                 {.matrices = form, .progress = [&](double share) { shares.push_back(share); }});
+    CHECK(shares.size() == model->parameters().size());
+    CHECK(std::ranges::is_sorted(shares));
+    CHECK(shares.front() > 0);
+    CHECK(shares.back() == 1);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
@@ -162,6 +163,17 @@ TEST_CASE("an npz file stores a strided view in row-major order") {
   const Tensor read = read_npz(folder / "a.npz")[0].second;
   CHECK(read.shape() == Shape{3, 2});
   CHECK(read.to_vector() == std::vector<double>{1, 4, 2, 5, 3, 6});
+}
+
+TEST_CASE("writing an npz file tells the written share") {
+  const TemporaryFolder folder;
+  std::vector<double> shares;
+  write_npz(folder / "a.npz", {{"a", Tensor::zeros({1000})}, {"b", Tensor::zeros({3000})}},
+            {{"names", {"x"}}}, [&](double share) { shares.push_back(share); });
+  REQUIRE(shares.size() > 2);
+  CHECK(std::ranges::is_sorted(shares));
+  CHECK(shares[1] < 0.9);
+  CHECK(shares.back() == 1);
 }
 
 TEST_CASE("an npz file does not replace a folder or a pipe") {

@@ -47,6 +47,8 @@ struct LoadOptions {
   bool layers_only = false;
   WarningSink warn = {};
   WarningSink inform = {};  // gets a line if integers of the file are expanded to `dtype`
+  // Called with the share of the weights that are read, 0 to 1.
+  std::function<void(double share)> progress = [](double) {};
 };
 
 // Loads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint

@@ -48,6 +48,8 @@ struct RollbackMetrics {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
+  // Called while the weights to start from are read, with their share, 0 to 1.
+  virtual void on_loading(double) {}
   // Called while the training text is read, with the share of its bytes, 0 to 1; from 0 again if it
   // is read a second time.
   virtual void on_reading(double) {}

@@ -52,6 +52,7 @@ LoadedModel load_model_with_warnings(const std::filesystem::path& path,
   LoadOptions aloud = options;
   aloud.warn = log_warning;
   aloud.inform = log_info;
+  aloud.progress = loading_bar();
   LoadedModel loaded = load_model(path, aloud);
   warn_about(*loaded.tokenizer);
   return loaded;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -47,13 +48,17 @@ class ModelWeights {
   // Returns a line about ignored tensors outside of layers; "" if there are none.
   std::string check(const GptConfig& config) const;
   // Fills the parameters, converting types. A model with fewer positions than the file takes the
-  // first ones. Requires a successful check().
-  void read_into(Gpt& model) const;
+  // first ones. Calls `progress` with the read share of the weights. Requires a successful check().
+  void read_into(
+      Gpt& model, const std::function<void(double share)>& progress = [](double) {}) const;
   // Fills a model and freezes it, and packs its matrices that have no elements, a few rows at a
   // time where the file has their rows. Not for MatrixForm::float32. An embedding that is not the
   // head keeps its numbers. With `layers_only`, the token embedding and the head stay float32.
-  // Requires a successful check(). Throws Error with the name of a weight that is not finite.
-  void pack_into(Gpt& model, MatrixForm form, bool layers_only) const;
+  // Calls `progress` with the read share of the weights. Requires a successful check(). Throws
+  // Error with the name of a weight that is not finite.
+  void pack_into(
+      Gpt& model, MatrixForm form, bool layers_only,
+      const std::function<void(double share)>& progress = [](double) {}) const;
   const std::vector<FileTensor>& tensors() const { return files_.tensors; }
   // True if some matrices are stored as integers.
   bool has_integers() const;
