@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,6 +106,13 @@ std::filesystem::path fresh_temporary_path(const std::filesystem::path& path) {
     std::filesystem::remove_all(one, ignored);
   }
   return own;
+}
+
+void create_folder(const std::filesystem::path& path) {
+  constexpr mode_t kAllPermissions = 0777;  // minus the user's umask
+  if (::mkdir(path.c_str(), kAllPermissions) != 0) {
+    fail_system("create", path, errno);
+  }
 }
 
 void require_replaceable(const std::filesystem::path& path) {

@@ -159,11 +159,14 @@ void ZipArchive::close(const std::function<void(double)>& progress) {
 
 void replace_zip(const std::filesystem::path& path, const std::function<void(ZipArchive&)>& fill) {
   require_replaceable(path);
-  const Unfinished temporary(fresh_temporary_path(path));
-  ZipArchive archive(temporary.path(), ZIP_CREATE | ZIP_EXCL, shown(path));
+  // libzip writes into a file beside the archive, whose name it chooses.
+  const Unfinished folder(fresh_temporary_path(path));
+  create_folder(folder.path());
+  const std::filesystem::path temporary = folder.path() / path.filename();
+  ZipArchive archive(temporary, ZIP_CREATE | ZIP_EXCL, shown(path));
   fill(archive);
-  sync_file(temporary.path());
-  move_into_place(temporary.path(), path);
+  sync_file(temporary);
+  move_into_place(temporary, path);
 }
 
 }  // namespace headlight

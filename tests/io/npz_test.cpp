@@ -1,6 +1,7 @@
 #include "headlight/io/npz.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -165,15 +166,22 @@ TEST_CASE("an npz file stores a strided view in row-major order") {
   CHECK(read.to_vector() == std::vector<double>{1, 4, 2, 5, 3, 6});
 }
 
-TEST_CASE("writing an npz file tells the written share") {
+TEST_CASE("writing an npz file tells the written share and has one temporary folder") {
   const TemporaryFolder folder;
   std::vector<double> shares;
+  std::vector<std::string> names;
   write_npz(folder / "a.npz", {{"a", Tensor::zeros({1000})}, {"b", Tensor::zeros({3000})}},
-            {{"names", {"x"}}}, [&](double share) { shares.push_back(share); });
+            {{"names", {"x"}}}, [&](double share) {
+              shares.push_back(share);
+              names = shares.size() == 2 ? folder.names() : names;
+            });
   REQUIRE(shares.size() > 2);
   CHECK(std::ranges::is_sorted(shares));
   CHECK(shares[1] < 0.9);
   CHECK(shares.back() == 1);
+  // An interruption removes this folder, with all that libzip writes.
+  CHECK(names == std::vector<std::string>{"a.npz.tmp." + std::to_string(::getpid())});
+  CHECK(folder.names() == std::vector<std::string>{"a.npz"});
 }
 
 TEST_CASE("an npz file does not replace a folder or a pipe") {
