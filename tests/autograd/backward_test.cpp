@@ -1,23 +1,8 @@
 #include <pthread.h>
 
-#include <cmath>
-#include <limits>
-#include <optional>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace backward_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Runs `body` on a stack of 512 KB, which recursion over a long chain would overflow.
 void on_small_stack(void (*body)()) {
   pthread_attr_t attributes;
@@ -32,8 +17,6 @@ void on_small_stack(void (*body)()) {
   REQUIRE(pthread_join(thread, nullptr) == 0);
   pthread_attr_destroy(&attributes);
 }
-
-}  // namespace
 
 TEST_CASE("backward gives every leaf its derivative") {
   const Tensor a = leaf(doubles({2, 3}, {2}));
@@ -313,5 +296,4 @@ TEST_CASE("a graph in which every tensor is used twice is walked once per node")
   backward(y * 0x1p-200);
   check_values(x.grad(), {1});
 }
-
 }  // namespace backward_test

@@ -1,15 +1,4 @@
-#include "headlight/autograd/saved_tensor.h"
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
-
-namespace saved_tensor_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("backward refuses a gradient whose input was overwritten since the forward pass") {
   Tensor x = leaf(doubles({1, 2}, {2}));
@@ -104,5 +93,3 @@ TEST_CASE("a saved tensor has a shape and type even after it was overwritten") {
   CHECK_FALSE(none.defined());
   CHECK_FALSE(none.get().defined());
 }
-
-}  // namespace saved_tensor_test

@@ -1,14 +1,7 @@
-#include "headlight/base/choices.h"
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace choices_test {
-namespace {
-
 enum class Side { left, right, both };
-
-}  // namespace
 }  // namespace choices_test
 
 template <>
@@ -18,9 +11,6 @@ inline constexpr auto headlight::kChoices<choices_test::Side> =
                                                           {"right", choices_test::Side::right}});
 
 namespace choices_test {
-
-using namespace headlight;
-
 TEST_CASE("a table maps values to names and names to values", "[base]") {
   static_assert(name_of(Side::right) == "right");
   CHECK(name_of(Side::both) == "both");
@@ -53,5 +43,4 @@ TEST_CASE("names are listed with commas and the word or", "[base]") {
   CHECK(listed(std::span(kChoiceNames<Side>).first(2)) == "both or left");
   CHECK(listed(std::span(kChoiceNames<Side>).first(1)) == "both");
 }
-
 }  // namespace choices_test

@@ -1,19 +1,6 @@
-#include "headlight/base/error.h"
-
-#include <limits>
-#include <sstream>
-#include <string>
-
-#include "headlight/base/utf8.h"
-#include "headlight/tensor/tensor.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace error_test {
-
-using namespace headlight;
-
-namespace {
-
 // Returns the Error that `work` throws.
 template <class Work>
 Error caught(const Work& work) {
@@ -29,8 +16,6 @@ class OwnError : public Error {
  public:
   using Error::Error;
 };
-
-}  // namespace
 
 TEST_CASE("text from outside cannot send control sequences to a terminal") {
   CHECK(escaped("a\x1b[2J\x7f") == "a\\x1b[2J\\x7f");
@@ -123,5 +108,4 @@ TEST_CASE("adding a place to an error keeps its type and escapes control charact
   CHECK(std::string(error.what()).size() < 1100);
   CHECK(std::string(error.what()).ends_with("broken"));
 }
-
 }  // namespace error_test

@@ -1,15 +1,9 @@
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
-
-namespace bad_input_test {
+#include "support/test.h"
 
 // Each wrong input gives one clear line that names it, and exit code 2.
-using namespace headlight::test;
 
 TEST_CASE("unknown commands, options and keys name the nearest known one", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   CHECK(mentions(refusal({"trian"}), {"trian", "train"}));
   CHECK(mentions(refusal({"train", "--max_itres", "3"}), {"--max_itres", "--max_iters"}));
   CHECK(mentions(refusal({"generate", "x", "--temprature=1"}), {"--temprature", "--temperature"}));
@@ -18,7 +12,7 @@ TEST_CASE("unknown commands, options and keys name the nearest known one", "[cli
 }
 
 TEST_CASE("values of another type or out of range are refused by name", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto config = [&](const std::string& text) {
     return refusal({"train", folder.write("a.toml", text)});
   };
@@ -45,7 +39,7 @@ TEST_CASE("values of another type or out of range are refused by name", "[cli]")
 }
 
 TEST_CASE("texts that cannot be used are refused by name", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto train = [&](const std::string& data) {
     return refusal({"train", "--data", data, "--out_dir", folder.at("run")});
   };
@@ -59,7 +53,7 @@ TEST_CASE("texts that cannot be used are refused by name", "[cli]") {
 }
 
 TEST_CASE("sizes that no memory could hold are refused before allocation", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));
   const auto train = [&](const std::string& key, const std::string& value) {
     return refusal({"train", "--data", data, "--out_dir", folder.at("run"), "--" + key, value,
@@ -72,7 +66,7 @@ TEST_CASE("sizes that no memory could hold are refused before allocation", "[cli
 }
 
 TEST_CASE("a run directory that is in use or damaged is never overwritten", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));
   const std::string run = folder.at("run");
   const std::vector<std::string> train{
@@ -92,7 +86,7 @@ TEST_CASE("a run directory that is in use or damaged is never overwritten", "[cl
 }
 
 TEST_CASE("attention refuses a text longer than the block and names both lengths", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));
   const std::string run = folder.at("run");
   REQUIRE(run_headlight({"train", "--data", data, "--out_dir", run, "--n_layer", "1", "--n_head",
@@ -104,5 +98,3 @@ TEST_CASE("attention refuses a text longer than the block and names both lengths
       refusal({"attention", run, "--text", "ab", "--layers", "7", "--out", folder.at("maps")}),
       {"7"}));
 }
-
-}  // namespace bad_input_test

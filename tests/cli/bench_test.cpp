@@ -1,14 +1,6 @@
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <set>
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace bench_test {
-
-namespace {
-
 using Json = nlohmann::json;
 
 // Number of weights in matrix products: 2 layers x 12 x 16^2 + 11 x 16 = 6320.
@@ -46,8 +38,6 @@ double visible_pairs(const Json& lengths) {
   }
   return pairs;
 }
-
-}  // namespace
 
 TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[cli]") {
   const Json report = report_of({"train", "--steps", "1", "--warmup", "1"});
@@ -245,7 +235,7 @@ TEST_CASE("bench refuses settings that it cannot measure", "[cli]") {
   CHECK(refusal_of({"train", "--batching", "padded", "--gradient_accumulation_steps", "1000000",
                     "--steps", "100000"})
             .find("free") != std::string::npos);
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string config = folder.write("model.toml", "n_layer = 1\n");
   const ProgramResult result = run_headlight({"bench", "--config", config});
   CHECK(result.exit_code == 2);
@@ -276,7 +266,7 @@ TEST_CASE("the presets of bench have the sizes of the models that they are named
 }
 
 TEST_CASE("training refuses a vocab_size that differs from the tokenizer's", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", "abcabcabcabcabcabcabcabc");
   const ProgramResult result =
       run_headlight({"train", "--data", data, "--out_dir", folder.at("run"), "--vocab_size", "99",
@@ -284,5 +274,4 @@ TEST_CASE("training refuses a vocab_size that differs from the tokenizer's", "[c
   CHECK(result.exit_code == 2);
   CHECK(result.err.find("vocab_size: expected ") != std::string::npos);
 }
-
 }  // namespace bench_test

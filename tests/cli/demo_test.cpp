@@ -1,24 +1,11 @@
-#include <algorithm>
-#include <cmath>
-#include <regex>
-
 #include "base/base64.h"
-#include "headlight/base/error.h"
-#include "headlight/files/file_writer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
 #include "support/story_facts.h"
+#include "support/test.h"
 
 namespace demo_test {
-
 // docs/demo.html and the class's hour about it (docs/class.md): what they say must be true of the
 // page's own model. tests/web/demo.sh opens the page in a browser.
-using namespace headlight;
-using namespace headlight::test;
 using Json = nlohmann::json;
-
-namespace {
 
 const std::string kDocs = HEADLIGHT_SOURCE_DIR "/docs/";
 
@@ -44,7 +31,7 @@ struct Demo {
     }
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("demo.gguf");
   std::map<std::string, std::vector<serve::StoryStep>> steps = {};  // by language
 };
@@ -102,8 +89,6 @@ std::size_t check_sentences(const Demo& demo, const std::string& part) {
   return rows;
 }
 
-}  // namespace
-
 TEST_CASE("the stories of docs/demo.html are true of its model", "[cli]") {
   const Demo demo;
   CHECK(demo.steps.size() == 2);
@@ -160,5 +145,4 @@ TEST_CASE("the sentences of the class's hour have their probabilities", "[cli]")
     CHECK(check_sentences(demo, class_parts(page).at(5)) >= 4);
   }
 }
-
 }  // namespace demo_test

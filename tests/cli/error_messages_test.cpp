@@ -1,21 +1,9 @@
 #include <sys/wait.h>
 
-#include <cstdlib>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace error_messages_test {
-
 // Exact texts of the error messages that no other test checks.
-using namespace headlight;
-
-namespace {
-
-using Arguments = std::vector<std::string>;
 
 // Runs a command that must be refused. Returns its only message, without "error: ".
 std::string refusal(const Arguments& arguments) {
@@ -48,12 +36,10 @@ struct Given {
     return headlight::test::changed(std::move(all), options);
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   std::string text = folder.write("text.txt", "A text of some words, and of some more words.");
 };
-
-}  // namespace
 
 TEST_CASE("rules that many options share are refused with the name of the option", "[cli]") {
   const Given given;
@@ -106,7 +92,7 @@ TEST_CASE("a path that the system refuses is named with the system's reason", "[
 }
 
 TEST_CASE("a message calls a value an option only if it can come from no other place", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("negative.toml", "vocab_size = -5\n");
   const std::string line = "vocab_size: expected at least 0, got -5";
   CHECK(refusal({"info", file, "--vocab_size", "65"}) == line);
@@ -368,5 +354,4 @@ TEST_CASE("arguments after -- are not options", "[cli]") {
   CHECK(refusal({"tokenizer", "show", given.model, "-5"}) ==
         "unknown option '-5': options start with --; see headlight tokenizer show --help");
 }
-
 }  // namespace error_messages_test

@@ -1,33 +1,14 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/prune.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/io/text_source.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace export_test {
-
 // `export`, and `info` on tensor files, with the real program.
-using namespace headlight;
-using namespace headlight::test;
 
-namespace {
-
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::string model_directory(const ScratchFolder& folder, GptConfig config,
+std::string model_directory(const TemporaryFolder& folder, GptConfig config,
                             const Tokenizer& tokenizer) {
   config.vocab_size = tokenizer.vocab_size();
   config.block_size = 5;
@@ -47,14 +28,8 @@ Json json_of(const std::vector<std::string>& arguments) {
   return Json::parse(result.out);
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
-
 TEST_CASE("export writes the tensors of a model for NumPy and back", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const std::string npz = folder.at("weights.npz");
   const Json report = json_of({"export", model, "--to", "npz", "--out", npz, "--json"});
@@ -74,7 +49,7 @@ TEST_CASE("export writes the tensors of a model for NumPy and back", "[cli]") {
 }
 
 TEST_CASE("info lists the tensors of a file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const NamedTensors tensors{{"a", Tensor::zeros({2, 3})},
                              {"b", Tensor::scalar(1, DType::int32)},
                              {"c", Tensor::zeros({0, 4}, DType::boolean)}};
@@ -102,7 +77,7 @@ TEST_CASE("info lists the tensors of a file", "[cli]") {
 }
 
 TEST_CASE("info lists the metadata and the tensors of a GGUF file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.at("x.gguf");
   write_gguf(path,
              {{"general.name", std::string("a\x1b[2J")},
@@ -134,7 +109,7 @@ TEST_CASE("info lists the metadata and the tensors of a GGUF file", "[cli]") {
 }
 
 TEST_CASE("export writes the tensors of a GGUF file as float32", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.at("x.gguf");
   const Tensor tensor = Tensor::from<float>({1, -2, 0.5F, 127}, {2, 2});
   write_gguf(path, {}, {{"w", tensor, GgufType::bf16}});
@@ -151,7 +126,7 @@ TEST_CASE("export writes the tensors of a GGUF file as float32", "[cli]") {
 }
 
 TEST_CASE("export writes a clean directory for transformers", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const std::string out = folder.at("hf");
   json_of({"export", model, "--to", "hf", "--out", out, "--json"});
@@ -162,7 +137,7 @@ TEST_CASE("export writes a clean directory for transformers", "[cli]") {
 }
 
 TEST_CASE("an exported folder opens after its users have edited it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const std::string out = folder.at("hf");
   REQUIRE(run_headlight({"export", model, "--to", "hf", "--out", out}).exit_code == 0);
@@ -179,7 +154,7 @@ TEST_CASE("an exported folder opens after its users have edited it", "[cli]") {
 }
 
 TEST_CASE("export rounds weights to 2 bytes", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   NamedTensors tensors = read_safetensors(model + "/model.safetensors");
   const auto embedding =
@@ -218,7 +193,7 @@ TEST_CASE("export rounds weights to 2 bytes", "[cli]") {
 }
 
 TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   folder.write("model/generation_config.json",
                R"({"eos_token_id": [256, 10], "temperature": 0.6, "top_k": 20})");
@@ -234,7 +209,7 @@ TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
 }
 
 TEST_CASE("export to nanoGPT names the settings that nanoGPT's files cannot hold") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   GptConfig config;
   config.activation = Activation::gelu_erf;
   config.attention_dropout = 0.25;
@@ -253,7 +228,7 @@ TEST_CASE("export to nanoGPT names the settings that nanoGPT's files cannot hold
 }
 
 TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them for a folder") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.at("a.gguf");
   GptConfig config{.vocab_size = 257, .block_size = 5, .n_layer = 1, .n_head = 2, .n_embd = 6};
   write_gguf_model(file, Gpt(config), ByteTokenizer(),
@@ -272,7 +247,7 @@ TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them f
 }
 
 TEST_CASE("export writes a pruned model whose heads share keys at full size", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   GptConfig config{.vocab_size = 257, .block_size = 5, .n_layer = 2, .n_head = 4, .n_embd = 16};
   config.bias = false;
   config.norm_type = NormKind::rms;
@@ -300,7 +275,7 @@ TEST_CASE("export writes a pruned model whose heads share keys at full size", "[
 }
 
 TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abc\n");
   GptConfig config;
   config.activation = Activation::gelu_erf;
@@ -325,7 +300,7 @@ TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
 }
 
 TEST_CASE("commands take nanoGPT's checkpoint as a model", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   GptConfig config;
   config.activation = Activation::gelu_erf;
   const std::string model = model_directory(folder, config, build_char_tokenizer("abc\n"));
@@ -344,7 +319,7 @@ TEST_CASE("commands take nanoGPT's checkpoint as a model", "[cli]") {
 }
 
 TEST_CASE("export names the settings that a format cannot express", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("out");
   GptConfig config;
   const auto refused = [&](const std::string& format) {
@@ -387,7 +362,7 @@ TEST_CASE("export names the settings that a format cannot express", "[cli]") {
 }
 
 TEST_CASE("export warns that nanoGPT uses another form of GELU", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const ProgramResult result =
       run_headlight({"export", model, "--to", "nanogpt", "--out", folder.at("out")});
@@ -396,5 +371,4 @@ TEST_CASE("export warns that nanoGPT uses another form of GELU", "[cli]") {
   CHECK(fs::exists(folder.at("out") + "/ckpt.pt"));
   CHECK_FALSE(fs::exists(folder.at("out") + "/meta.pkl"));
 }
-
 }  // namespace export_test

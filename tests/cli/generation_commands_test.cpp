@@ -1,33 +1,19 @@
-#include <nlohmann/json.hpp>
-
-#include <sstream>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace generation_commands_test {
-
 // `generate` and `attention` with the real program and models made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
 // Makes a model that writes "hello" and stops, after a prompt of one byte.
-std::string hello_model(const ScratchFolder& folder) {
+std::string hello_model(const TemporaryFolder& folder) {
   const std::string path = folder.at("hello");
   std::filesystem::create_directory(path);
   write_model_files(path, *scripted_model(257, script_of("hello")), ByteTokenizer());
   return path;
 }
 
-std::string random_model(const ScratchFolder& folder) {
+std::string random_model(const TemporaryFolder& folder) {
   const std::string path = folder.at("random");
   std::filesystem::create_directory(path);
   write_model_files(path, *lively_model(257, 32), ByteTokenizer());
@@ -43,10 +29,8 @@ Tensor array_of(const NamedTensors& arrays, const std::string& name) {
   return {};
 }
 
-}  // namespace
-
 TEST_CASE("a terminal gets no control characters of prompts, models and files", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string control =
       "a\x1B]0;t\x07\xC2\x9B"
       "31mb\x7F";
@@ -72,7 +56,7 @@ TEST_CASE("a terminal gets no control characters of prompts, models and files", 
 }
 
 TEST_CASE("generate prints the prompt and its continuation", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   CHECK(output_of({"generate", model, "--prompt", "?"}) == "?hello\n");
   CHECK(output_of({"generate", model, "--prompt", "?", "--stream"}) == "?hello\n");
@@ -90,7 +74,7 @@ TEST_CASE("generate prints the prompt and its continuation", "[cli]") {
 }
 
 TEST_CASE("several samples equal the texts of one run per sample", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments command{"generate",    random_model(folder),
                           "--prompt",    "ab",
                           "--n",         "60",
@@ -108,7 +92,7 @@ TEST_CASE("several samples equal the texts of one run per sample", "[cli]") {
 }
 
 TEST_CASE("guessed tokens change no text", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = random_model(folder);
   const Arguments command{"generate", model, "--prompt", "abcabc", "--n", "25", "--ignore_eos"};
   const std::string plain = output_of(command);
@@ -130,7 +114,7 @@ TEST_CASE("guessed tokens change no text", "[cli]") {
 }
 
 TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ProgramResult result =
       run_headlight({"generate", hello_model(folder), "--prompt", "?", "--num_samples", "2"});
   REQUIRE(result.messages().size() == 3);
@@ -141,7 +125,7 @@ TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]")
 }
 
 TEST_CASE("a prompt comes from the command line or from a file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   const std::string file = folder.write("prompt.txt", "!");
   CHECK(output_of({"generate", model, "--prompt_file", file}) == "!hello\n");
@@ -152,7 +136,7 @@ TEST_CASE("a prompt comes from the command line or from a file", "[cli]") {
 }
 
 TEST_CASE("generate describes its result as JSON", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   const Json one = Json::parse(output_of({"generate", model, "--prompt", "?", "--json"}));
   CHECK(one["text"] == "hello");
@@ -173,7 +157,7 @@ TEST_CASE("generate describes its result as JSON", "[cli]") {
 }
 
 TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ProgramResult result = run_headlight(
       {"generate", random_model(folder), "--prompt", std::string(33, 'x'), "--n", "1"});
   CHECK(result.exit_code == 0);
@@ -184,7 +168,7 @@ TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") 
 }
 
 TEST_CASE("generate refuses options out of range by name", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   const auto error = [&](const std::string& option, const std::string& value) {
     return refusal({"generate", model, "--prompt", "?", option, value});
@@ -204,7 +188,7 @@ TEST_CASE("generate refuses options out of range by name", "[cli]") {
 }
 
 TEST_CASE("attention writes arrays and tokens and pictures and lists the files", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("new/maps");
   const Json result = Json::parse(output_of(
       {"attention", random_model(folder), "--text", "a\xC3\xA9", "--out", out, "--json"}));
@@ -232,7 +216,7 @@ TEST_CASE("attention writes arrays and tokens and pictures and lists the files",
 }
 
 TEST_CASE("attention writes a padded batch of documents", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("maps");
   const std::string file = folder.write("lines.txt", "abc\n\ndefgh\nij\n");
   const std::string printed = output_of({"attention", random_model(folder), "--file", file,
@@ -253,7 +237,7 @@ TEST_CASE("attention writes a padded batch of documents", "[cli]") {
 }
 
 TEST_CASE("attention names invalid values of --heads and --layers and --format", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = random_model(folder);
   const auto error = [&](const std::string& option, const std::string& value) {
     return refusal({"attention", model, "--text", "ab", "--out", folder.at("maps"), option, value});
@@ -274,7 +258,7 @@ TEST_CASE("attention names invalid values of --heads and --layers and --format",
 }
 
 TEST_CASE("generate answers all prompts of a file, each as if it were alone", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = random_model(folder);
   std::string lines = "{\"id\": \"a\", \"prompt\": \"once\"}\n\"twice\"\n{\"text\": \"thrice\"}\n";
   for (int i = 0; i < 40; ++i) {  // more than the engine computes at once
@@ -315,7 +299,7 @@ TEST_CASE("generate answers all prompts of a file, each as if it were alone", "[
 }
 
 TEST_CASE("generate answers the conversations of a file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   const std::string source = folder.write("own.jinja", "{{ messages[-1].content }}");
   const std::string file = folder.write(
@@ -344,5 +328,4 @@ TEST_CASE("generate answers the conversations of a file", "[cli]") {
              contains_text("a.txt: line 1: invalid JSON at byte 0") &&
                  contains_text("expected JSON Lines such as \"One day\", {\"prompt\": "));
 }
-
 }  // namespace generation_commands_test

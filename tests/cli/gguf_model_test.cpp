@@ -1,24 +1,11 @@
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
-#include "support/catch.h"
-#include "support/commands.h"
+#include "headlight/formats/gguf/gguf.h"
 #include "support/gguf_bytes.h"
-#include "support/program.h"
+#include "support/test.h"
 
-namespace gguf_model_test {
-
+namespace cli_gguf_model_test {
 // Commands on a model in a GGUF file, with the real program.
-using namespace headlight;
-using namespace headlight::test;
 
-namespace {
-
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 // Model directory, the equal GGUF file, and a text.
@@ -42,18 +29,14 @@ struct Material {
     return {command, "", "--data", text, "--documents", "line"};
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string gguf;
   std::string text;
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Writes a Llama file with half a billion parameters. The elements are a hole in the file.
-std::string sparse_llama(const ScratchFolder& folder) {
+std::string sparse_llama(const TemporaryFolder& folder) {
   constexpr std::uint64_t kWidth = 4096;
   constexpr std::uint64_t kTokens = 131072;
   const auto number = [](const std::string& key, std::uint32_t value) {
@@ -87,8 +70,6 @@ std::string sparse_llama(const ScratchFolder& folder) {
   fs::resize_file(path, bytes.size() + end);
   return path;
 }
-
-}  // namespace
 
 TEST_CASE("every command gives the same results for a GGUF file as for the model folder", "[cli]") {
   const Material given;
@@ -215,7 +196,7 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
   if (has_sanitizer()) {
     return;  // it needs more address space than any limit
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = sparse_llama(folder);
   constexpr long kAddressSpace = 1024 * 1024;  // KB
   const auto message = [&](const std::vector<std::string>& arguments) {
@@ -238,7 +219,7 @@ TEST_CASE("generation from a GGUF file of integers takes little more memory than
   if (has_sanitizer()) {
     return;
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto write = [&](const std::string& name, Index width) {
     const std::string path = folder.at(name);
     const GptConfig config{
@@ -259,5 +240,4 @@ TEST_CASE("generation from a GGUF file of integers takes little more memory than
   CHECK(peak(large, "int8") < rest + 2.5 * file);
   CHECK(peak(large, "float32") > rest + 6 * file);
 }
-
-}  // namespace gguf_model_test
+}  // namespace cli_gguf_model_test

@@ -1,17 +1,7 @@
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <set>
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace gradcheck_test {
-
-namespace {
-
 nlohmann::json json_of(const ProgramResult& result) { return nlohmann::json::parse(result.out); }
-
-}  // namespace
 
 TEST_CASE("gradcheck finds every gradient correct and prints a table", "[cli]") {
   const ProgramResult result = run_headlight({"gradcheck"});
@@ -131,5 +121,4 @@ TEST_CASE("gradcheck refuses unknown ops and tolerances that are not positive", 
   CHECK(refusal("--rtol", "-1").find("--rtol") != std::string::npos);
   CHECK(refusal("--atol", "x").find("--atol") != std::string::npos);
 }
-
 }  // namespace gradcheck_test

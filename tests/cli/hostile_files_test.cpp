@@ -1,25 +1,11 @@
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <fstream>
-
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
 #include "support/hostile_gguf.h"
 #include "support/hostile_safetensors.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace hostile_files_test {
-
 // Malicious files given to the real program.
-namespace {
-
-using namespace headlight;
-namespace fs = std::filesystem;
 
 constexpr long kAddressSpace = 512 * 1024;  // KB
 
@@ -45,7 +31,7 @@ class Victim {
   }
 
  private:
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 void write_bytes(const fs::path& path, const std::string& bytes) {
@@ -63,8 +49,6 @@ void check_refused(const Victim& victim, const ProgramResult& result, const std:
   CHECK(lines[0].rfind("error: " + victim.weights().string() + ": ", 0) == 0);
   CHECK(lines[0].find(expected) != std::string::npos);
 }
-
-}  // namespace
 
 TEST_CASE("the program refuses every malicious safetensors file in half a gigabyte", "[cli]") {
   const Victim victim;
@@ -87,7 +71,7 @@ TEST_CASE("the program refuses every malicious safetensors file in half a gigaby
 }
 
 TEST_CASE("the program refuses every malicious GGUF file in half a gigabyte", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.at("bad.gguf");
   for (const test::HostileFile& file : test::hostile_gguf()) {
     CAPTURE(file.name);
@@ -196,7 +180,7 @@ TEST_CASE("a configuration of more heads than any model has is refused in half a
 }
 
 TEST_CASE("a configuration of deeply nested tables is refused at any depth", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::string key = "a";
   while (key.size() < 1000000) {
     key += ".a";
@@ -209,5 +193,4 @@ TEST_CASE("a configuration of deeply nested tables is refused at any depth", "[c
     CHECK(result.err == "error: " + file + ": line 1: more than 64 dots\n");
   }
 }
-
 }  // namespace hostile_files_test

@@ -1,12 +1,8 @@
-#include <cmath>
-
 #include "cli/lab_support.h"
+#include "support/test.h"
 
 namespace lab_own_numbers_test {
-
 // Experiments of `headlight lab` on numbers, masks and sizes of the user.
-using namespace headlight;
-using namespace lab_support;
 using Json = nlohmann::json;
 
 TEST_CASE("lab norms normalises the user's matrix with gain and shift", "[cli]") {
@@ -77,7 +73,7 @@ TEST_CASE("lab params breaks the parameters of the user's layer down", "[cli]") 
 }
 
 TEST_CASE("lab scaling draws one figure with a panel for each width of a head", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Json results = lab_json({"scaling", "--d_k", "128,4,16", "--out", folder.at("out")});
   const Json& cases = results["values"]["cases"];
   REQUIRE(cases.size() == 6);
@@ -113,7 +109,7 @@ TEST_CASE("lab refuses numbers that do not fit the experiment", "[cli]") {
 }
 
 TEST_CASE("lab experiments on own numbers have no English words in Korean figures", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("out");
   lab_text({"masks", "--tokens", "나는,밥을", "--keep", "1,0", "--lang", "ko", "--out", out});
   const std::string figure = file_contents(out + "/own.svg");
@@ -123,5 +119,4 @@ TEST_CASE("lab experiments on own numbers have no English words in Korean figure
     CHECK_FALSE(contains(figure, ">" + std::string(word)));
   }
 }
-
 }  // namespace lab_own_numbers_test

@@ -1,23 +1,9 @@
 #include "cli/lab/report/prose.h"
-
-#include <filesystem>
-#include <map>
-#include <regex>
-#include <set>
-#include <sstream>
-
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace lab_prose_test {
-
 // The texts of `headlight lab`: how they are filled, and that both languages say the same.
-using namespace headlight;
 using namespace headlight::cli::lab;
-using headlight::test::error_of;
-
-namespace {
 
 const std::filesystem::path kFolder =
     std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "src" / "cli" / "lab";
@@ -72,8 +58,6 @@ of a paragraph.
 | a | b |
 | --- |
 )");
-
-}  // namespace
 
 TEST_CASE("both languages of the lab have the same sections, entries and placeholders") {
   std::set<std::string> names;
@@ -143,5 +127,4 @@ TEST_CASE("a lab text names its file when something is missing") {
   CHECK(error_of([] { kProse.section("table"); }) ==
         "en/sample.md: a table needs a mark for each of its columns: | a | b |");
 }
-
 }  // namespace lab_prose_test

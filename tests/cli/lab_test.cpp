@@ -1,21 +1,10 @@
 #include "cli/lab_support.h"
 #include "support/seed_sequences.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace lab_test {
-
 // Experiments of `headlight lab` with the real program.
-using namespace headlight;
-using namespace headlight::test;
-using lab_support::check_lab_refuses;
-using lab_support::claim_text;
-using lab_support::claims_of;
-using lab_support::contains;
-using lab_support::lab_json;
-using lab_support::lab_text;
 using Json = nlohmann::json;
-
-namespace {
 
 // Checks that claims of the results hold.
 void check_claims(const Json& results, const std::vector<const char*>& ids) {
@@ -40,8 +29,6 @@ std::vector<double> twice(std::vector<double> values) {
   values.insert(values.end(), once.begin(), once.end());
   return values;
 }
-
-}  // namespace
 
 TEST_CASE("lab alone lists all eleven experiments in both languages", "[cli]") {
   const std::string english = lab_text({});
@@ -289,7 +276,7 @@ TEST_CASE("lab single-vs-multi reaches a lower loss with many heads than with on
 }
 
 TEST_CASE("lab writes its figures and the results that it prints as JSON", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("new/results");
   const Json printed = lab_json({"heads", "--iters", "2", "--heads", "1,4", "--out", out});
   CHECK(Json::parse(file_contents(out + "/results.json")) == printed);
@@ -369,9 +356,8 @@ TEST_CASE("lab refuses unknown experiments and invalid options in one line", "[c
   check_lab_refuses({"params", "--iters", "3"}, {"--iters", "'params' has no such option"});
   check_lab_refuses({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});
   check_lab_refuses({"heads", "--iters", "-1"}, {"--iters", "-1"});
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("file", "");
   check_lab_refuses({"params", "--out", file}, {file, "directory"});
 }
-
 }  // namespace lab_test

@@ -1,20 +1,7 @@
-#include <filesystem>
-#include <sstream>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace outputs_test {
-
 // Files that commands may replace, and warnings about text that they cannot read.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 struct Given {
   Given() {
@@ -23,12 +10,10 @@ struct Given {
     write_model_files(model, *lively_model(tokenizer.vocab_size(), 32), tokenizer);
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   std::string text = folder.write("text.txt", "abc defgh abc abc defgh");
 };
-
-}  // namespace
 
 TEST_CASE("a file of another kind is not overwritten", "[cli]") {
   const Given given;
@@ -162,7 +147,7 @@ TEST_CASE("a base beside a whole model is refused by every command", "[cli]") {
 }
 
 TEST_CASE("the FLOPs of a huge batch are not wrapped around", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string config =
       folder.write("a.toml",
                    "n_layer = 96\nn_head = 96\nn_embd = 12288\nblock_size = 2048\nvocab_size = "
@@ -252,5 +237,4 @@ TEST_CASE("the documentation quotes the output of info for the toy preset", "[cl
   }
   CHECK(compared >= 12);
 }
-
 }  // namespace outputs_test

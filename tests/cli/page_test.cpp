@@ -1,26 +1,11 @@
-#include <algorithm>
-#include <map>
-#include <regex>
-
 #include "base/base64.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace page_test {
-
 // `page`, with the real program and stand-ins for the WebAssembly build. tests/web/file_page.sh
 // opens pages in browsers.
-using namespace headlight;
 
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string model_of_bytes(const ScratchFolder& folder) {
+std::string model_of_bytes(const TemporaryFolder& folder) {
   GptConfig config;
   config.vocab_size = ByteTokenizer().vocab_size();
   config.block_size = 5;
@@ -33,15 +18,11 @@ std::string model_of_bytes(const ScratchFolder& folder) {
   return path;
 }
 
-std::string engine(const ScratchFolder& folder) {
+std::string engine(const TemporaryFolder& folder) {
   fs::create_directory(folder.at("engine"));
   write_file(folder.at("engine/headlight.js"), "headlightEngine = '</script>';");
   write_file(folder.at("engine/headlight.wasm.gz"), "program");
   return folder.at("engine");
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // Returns the bytes of all elements that begin with `opening`.
@@ -58,10 +39,8 @@ std::string embedded(const std::string& html, const std::string& opening) {
 const std::string kModel = "<script type=\"text/plain\" class=\"page-model\">";
 const std::string kProgram = "<script type=\"text/plain\" id=\"page-program\">";
 
-}  // namespace
-
 TEST_CASE("page writes one file with the model and the program", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string out = folder.at("demo.html");
   const ProgramResult result = run_headlight(
@@ -89,7 +68,7 @@ TEST_CASE("page writes one file with the model and the program", "[cli]") {
 
 TEST_CASE("page takes the WebAssembly program from one of its files or from another page",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string first = folder.at("first.html");
   const std::string second = folder.at("second.html");
@@ -104,7 +83,7 @@ TEST_CASE("page takes the WebAssembly program from one of its files or from anot
 }
 
 TEST_CASE("page embeds a GGUF file as it is", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string gguf = folder.at("model.gguf");
   REQUIRE(run_headlight(
               {"export", model_of_bytes(folder), "--to", "gguf", "--type", "f16", "--out", gguf})
@@ -115,7 +94,7 @@ TEST_CASE("page embeds a GGUF file as it is", "[cli]") {
 }
 
 TEST_CASE("page writes the model into a second file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string gguf = folder.at("model.gguf");
   const std::string model = model_of_bytes(folder);
   REQUIRE(run_headlight({"export", model, "--to", "gguf", "--out", gguf}).exit_code == 0);
@@ -151,7 +130,7 @@ TEST_CASE("page writes the model into a second file", "[cli]") {
 }
 
 TEST_CASE("page refuses a GGUF file that it could not open", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string gguf = folder.at("model.gguf");
   REQUIRE(
       run_headlight({"export", model_of_bytes(folder), "--to", "gguf", "--out", gguf}).exit_code ==
@@ -188,7 +167,7 @@ TEST_CASE("page refuses a GGUF file that it could not open", "[cli]") {
 }
 
 TEST_CASE("page names what is missing", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string out = folder.at("demo.html");
   const auto error = [](const std::vector<std::string>& arguments) {
@@ -210,7 +189,7 @@ TEST_CASE("page names what is missing", "[cli]") {
 }
 
 TEST_CASE("page embeds the steps of a story", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   write_file(
       folder.at("story.md"),
       "# Title\n\n`?lang=ko&text=a+%25`\n\n## One\n`?part=heads#grid/0.1`\nA line\nand <b>.\n"
@@ -231,7 +210,7 @@ TEST_CASE("page embeds the steps of a story", "[cli]") {
 }
 
 TEST_CASE("page speaks the language of --lang, its story or the locale", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   write_file(folder.at("story.md"), "# A\n\n`?lang=ko`\n\n## B\n`?part=heads`\nC.\n");
   const std::string out = folder.at("demo.html");
   const std::vector<std::string> plain{"page",     model_of_bytes(folder), "--out", out,
@@ -257,7 +236,7 @@ TEST_CASE("page speaks the language of --lang, its story or the locale", "[cli]"
 }
 
 TEST_CASE("page takes one story for each language", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto story = [&](const std::string& name, const std::string& address) {
     write_file(folder.at(name), "# " + name + "\n\n" + address + "\n\n## B\n`?part=heads`\nC.\n");
     return folder.at(name);
@@ -285,7 +264,7 @@ TEST_CASE("page takes one story for each language", "[cli]") {
 }
 
 TEST_CASE("page names the line of a story that it cannot show", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string page_engine = engine(folder);
   const auto refused = [&](const std::string& story, const std::string& message) {
@@ -333,7 +312,7 @@ TEST_CASE("page names the line of a story that it cannot show", "[cli]") {
 }
 
 TEST_CASE("page takes every form of a story's address", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string page_engine = engine(folder);
   for (const char* address :
@@ -352,7 +331,7 @@ TEST_CASE("page takes every form of a story's address", "[cli]") {
 }
 
 TEST_CASE("page has the tabs of --views", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string page_engine = engine(folder);
   const auto error = [&](const std::string& views) {
@@ -367,7 +346,7 @@ TEST_CASE("page has the tabs of --views", "[cli]") {
 }
 
 TEST_CASE("page has a tab for training, also without a model", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string page_engine = engine(folder);
   write_file(folder.at("words.txt"), "Words to learn from.");
   const std::string out = folder.at("demo.html");
@@ -395,7 +374,7 @@ TEST_CASE("page has a tab for training, also without a model", "[cli]") {
 }
 
 TEST_CASE("page names what training lacks", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string page_engine = engine(folder);
   write_file(folder.at("latin.txt"), "caf\xE9");
   const auto error = [&](std::vector<std::string> arguments) {
@@ -412,5 +391,4 @@ TEST_CASE("page names what training lacks", "[cli]") {
   CHECK(contains(error({model_of_bytes(folder), "--data", folder.at("latin.txt")}),
                  "--data: needs --train"));
 }
-
 }  // namespace page_test

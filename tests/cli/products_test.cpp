@@ -1,26 +1,11 @@
-// `--products` with the real program.
-#include <cmath>
-#include <iterator>
-#include <set>
-#include <sstream>
-
-#include "headlight/kernels/machine.h"
+#include "support/products.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/openblas.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/products.h"
-#include "support/program.h"
-#include "support/runs.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
-namespace products_test {
+// `--products` with the real program.
 
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace cli_products_test {
 Arguments words(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
@@ -33,7 +18,7 @@ struct Training {
   Arguments more = {};
 };
 
-Arguments training(const ScratchFolder& folder, const Training& task) {
+Arguments training(const TemporaryFolder& folder, const Training& task) {
   std::string text;
   for (int i = 0; i < 300; ++i) {
     text += "line " + std::to_string(i * 7919 % 1000) + " of a small text\n";
@@ -69,10 +54,8 @@ double loss_of(const std::string& run) {
 
 std::string blas_line() { return "products by " + kernels::blas_description() + "\n"; }
 
-}  // namespace
-
 TEST_CASE("the run and its checkpoint and its log name the library of matrix products", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string own = messages_of(training(folder, {.run = "own", .products = "own"}));
   CHECK(own.find("products by Headlight\n") != std::string::npos);
   const std::string blas = messages_of(training(folder, {.run = "blas", .products = "blas"}));
@@ -93,7 +76,7 @@ TEST_CASE("the run and its checkpoint and its log name the library of matrix pro
 }
 
 TEST_CASE("generation gives the same text with either library of matrix products", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   messages_of(training(folder, {.run = "run", .max_iters = "20"}));
   const auto text_with = [&](const std::string& products) {
     return output_of({"generate", folder.at("run"), "--prompt", "line 12", "--temperature", "0",
@@ -171,5 +154,4 @@ TEST_CASE("only commands that multiply with OpenBLAS need its memory", "[cli]") 
     CHECK(result.err.find("OpenBLAS needs") != std::string::npos);
   }
 }
-
-}  // namespace products_test
+}  // namespace cli_products_test

@@ -1,21 +1,7 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace special_tokens_test {
-
 // `--special_tokens` and `--ids` with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -53,7 +39,7 @@ struct Given {
     return result.messages();
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
 };
 
@@ -70,8 +56,6 @@ std::vector<Arguments> commands_on_one_text(const Given& given) {
 bool has(const std::vector<std::string>& messages, const std::string& message) {
   return std::find(messages.begin(), messages.end(), message) != messages.end();
 }
-
-}  // namespace
 
 TEST_CASE("tokenizer encode reads names of special tokens unless they are switched off", "[cli]") {
   const Given given;
@@ -244,5 +228,4 @@ TEST_CASE("a tokenizer with more tokens than the model has rows opens", "[cli]")
               .exit_code == 2);
   }
 }
-
 }  // namespace special_tokens_test

@@ -1,21 +1,7 @@
-#include <cmath>
-#include <filesystem>
-#include <sstream>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace token_report_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using Json = nlohmann::json;
-
-namespace {
 
 constexpr Index kBlock = 16;
 
@@ -27,7 +13,7 @@ struct Given {
     write_model_files(model, *lively_model(tokenizer.vocab_size() + 3, kBlock), tokenizer);
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   std::string text = folder.write("text.txt", "abc defgh 하 abc abc\ndefgh abc abc defgh a bc");
 };
@@ -44,8 +30,6 @@ std::vector<Json> lines_of(const std::string& text) {
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("eval --per_token --json writes a line for every token and the mean last", "[cli]") {
   const Given given;
@@ -155,5 +139,4 @@ TEST_CASE("generate --logprobs works with --stream and --num_samples and leaves 
   CHECK(output_of(command) == table);
   check_refused({"generate", given.model, "--logprobs", "-1"}, {"--logprobs", "at least 0", "-1"});
 }
-
 }  // namespace token_report_test

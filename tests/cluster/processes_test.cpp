@@ -1,15 +1,7 @@
-#include "headlight/cluster/processes.h"
-
-#include <array>
 #include <mutex>
 
-#include "support/catch.h"
 #include "support/local_processes.h"
-
-namespace processes_test {
-
-using namespace headlight;
-using test::run_processes;
+#include "support/test.h"
 
 TEST_CASE("gathering gives every process the texts of all processes at any length", "[cluster]") {
   for (const Index count : {1, 2, 4, 8}) {
@@ -91,5 +83,3 @@ TEST_CASE("a process that waits for a failed process gets an error", "[cluster]"
   });
   CHECK(told == "process 1 has failed");
 }
-
-}  // namespace processes_test

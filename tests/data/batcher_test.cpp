@@ -1,24 +1,7 @@
-#include "headlight/data/batcher.h"
-
-#include <cstdlib>
-#include <limits>
-#include <map>
-#include <set>
-
-#include "headlight/base/error.h"
-#include "headlight/data/training_batch.h"
-#include "headlight/tensor/random.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace batcher_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 BatcherOptions options_of(Batching batching, Index batch_size, Index block_size) {
   BatcherOptions options;
   options.batching = batching;
@@ -87,8 +70,6 @@ double mean_padding(const TokenDataset& dataset, const BatcherOptions& options) 
   }
   return sum / static_cast<double>(batcher.batches_per_epoch());
 }
-
-}  // namespace
 
 TEST_CASE("names of batching methods are read and written and unknown names are refused") {
   for (const Batching batching : {Batching::padded, Batching::bucketed, Batching::packed}) {
@@ -311,5 +292,4 @@ TEST_CASE("no batch has more tokens than the longest sequences of the data", "[d
   CHECK(most_batch_tokens(stream, {.batch_size = 3, .block_size = 4}) == 12);
   CHECK(most_batch_tokens(stream, {.batch_size = 3, .block_size = 100}) == 15);
 }
-
 }  // namespace batcher_test

@@ -1,19 +1,9 @@
-#include "headlight/data/documents.h"
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace documents_test {
-
-using namespace headlight;
-
-namespace {
-
 using Texts = std::vector<std::string>;
 
 Texts split(std::string_view text, DocumentSplit mode) { return split_documents(text, {mode}); }
-
-}  // namespace
 
 TEST_CASE("names of document splits are read and others refused") {
   CHECK(parse_name<DocumentSplit>("documents", "none") == DocumentSplit::none);
@@ -61,5 +51,4 @@ TEST_CASE("a separator that is not UTF-8 is refused because it could split chara
   CHECK_THROWS_WITH(split_documents("\xEA\xB0\x80", {DocumentSplit::token, "\xB0"}),
                     "separator: invalid UTF-8 at byte 0");
 }
-
 }  // namespace documents_test

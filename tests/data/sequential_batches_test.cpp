@@ -1,17 +1,7 @@
-#include "headlight/data/sequential_batches.h"
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace sequential_batches_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 BatcherOptions options_of(Index batch_size, Index block_size) {
   BatcherOptions options;
   options.batch_size = batch_size;
@@ -40,8 +30,6 @@ Walk walk(const TokenDataset& dataset, const BatcherOptions& options) {
   }
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("a stream is walked in consecutive blocks, every target once") {
   Ids ids;
@@ -96,5 +84,4 @@ TEST_CASE("batches of an evaluation that do not exist and bad options are refuse
                     "[SequentialBatches] batch_size must be at least 1, got 0");
   CHECK_THROWS_AS(SequentialBatches(dataset, options_of(1, 0)), Error);
 }
-
 }  // namespace sequential_batches_test

@@ -1,15 +1,5 @@
 #include "files/input_file.h"
-
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-
-namespace input_file_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::TemporaryFolder;
-using test::write_bytes;
+#include "support/test.h"
 
 TEST_CASE("an input file reads any part of itself") {
   const TemporaryFolder folder;
@@ -44,5 +34,3 @@ TEST_CASE("a text file is read whole up to the given length") {
   CHECK(read_whole_file(folder / "a", 0).empty());
   CHECK(contains(error_of([&] { read_whole_file(folder.path(), 9); }), "not a regular file"));
 }
-
-}  // namespace input_file_test

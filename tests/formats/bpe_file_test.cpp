@@ -1,21 +1,7 @@
-#include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "headlight/base/error.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace bpe_file_test {
-
-using namespace headlight;
 using nlohmann::json;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
 
 std::string data_file(const std::string& name) {
   std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/text/data/" + name, std::ios::binary);
@@ -77,8 +63,6 @@ std::string refusal(const Gpt2Files& files) {
     return error.what();
   }
 }
-
-}  // namespace
 
 TEST_CASE("ids of a tokenizer that Hugging Face trained are those of Hugging Face") {
   const BpeTokenizer tokenizer = read(hf_file());
@@ -313,5 +297,4 @@ TEST_CASE("every BPE file that ends too early is refused") {
                         contains_text("t.json: invalid JSON at byte "));
   }
 }
-
 }  // namespace bpe_file_test

@@ -1,22 +1,9 @@
 #include "headlight/formats/chat_template/chat_template.h"
-
-#include <filesystem>
-#include <map>
-
 #include "base/json.h"
-#include "headlight/base/error.h"
 #include "headlight/formats/chat_template/known_templates.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace chat_template_test {
-
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 struct Row {
   std::string source;
   std::string expected;  // output, or a part of the error
@@ -98,8 +85,6 @@ void check(const ChatTemplate& chat, const ChatTemplateInput& input, const Json&
     CHECK(digest(text) == expected.text());
   }
 }
-
-}  // namespace
 
 TEST_CASE("chat templates of published models give the prompts of transformers", "[chat]") {
   const Json all = parse_json(file_contents(kFolder / "conversations.json"), "conversations");
@@ -456,5 +441,4 @@ TEST_CASE("the template hermes shows tools and their calls and results") {
                            "</tool_call><|im_end|>\n<|im_start|>tool\n<tool_response>\n7\n"
                            "</tool_response><|im_end|>\n<|im_start|>assistant\n"));
 }
-
 }  // namespace chat_template_test

@@ -1,22 +1,8 @@
 #include "formats/llmc/llmc_file.h"
-
-#include <cstring>
-
 #include "formats/llmc/llmc_header.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace llmc_file_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 template <class T>
 std::string bytes_of_list(const std::vector<T>& list) {
   return {reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T)};
@@ -83,8 +69,6 @@ std::string tokenizer_bytes(const std::vector<std::string>& more) {
 }
 
 const std::vector<std::string> kTokens{"<|endoftext|>", "th", "the", " the"};
-
-}  // namespace
 
 TEST_CASE("the weights of an llm.c checkpoint are at their places") {
   const TemporaryFolder folder;
@@ -166,5 +150,4 @@ TEST_CASE("the tokenizer of an llm.c checkpoint is beside it") {
   const std::string cut = tokenizer_bytes(kTokens);
   CHECK(contains(bad(cut.substr(0, cut.size() - 1)), "token 259 exceeds the file"));
 }
-
 }  // namespace llmc_file_test

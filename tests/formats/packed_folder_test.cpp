@@ -1,28 +1,9 @@
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
-#include "headlight/formats/model_directory.h"
-#include "headlight/generate/weights.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/tensor/storage.h"
-#include "headlight/text/byte_tokenizer.h"
 #include "io/fingerprint.h"
-#include "io/temporary_folder.h"
 #include "nn/packed_weight.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace packed_folder_test {
-
 // Folders of bfloat16 in several files whose matrices are packed while they are read.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 
 // Writes a model of the family Llama: fused rows of keys and values, an embedding that is not the
 // head, and rows that do not fill the last panel.
@@ -66,8 +47,6 @@ double held_bytes() {
   return static_cast<double>(statistics.live_bytes + statistics.cached_bytes);
 }
 
-}  // namespace
-
 TEST_CASE("a folder of bfloat16 is packed in 1.1 times its bytes") {
   const TemporaryFolder folder;
   const fs::path directory = write_folder(folder);
@@ -105,5 +84,4 @@ TEST_CASE("a weight of bfloat16 that is not finite is refused by name") {
       error_of([&] { load_weights(directory, {.matrices = MatrixForm::bfloat16}); });
   CHECK(contains(error, "contains values that are not finite"));
 }
-
 }  // namespace packed_folder_test

@@ -1,22 +1,8 @@
-#include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/streaming_decoder.h"
-#include "support/catch.h"
+#include "support/test.h"
 #include "text/text_encoder.h"
 
 namespace pipeline_tokenizer_test {
-
-using namespace headlight;
 using nlohmann::json;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
 
 // Written by Hugging Face `tokenizers`: see tools/parity/make_tokenizer_data.py.
 json all_kinds() {
@@ -53,8 +39,6 @@ std::string refusal(json file, const char* place, const json& value) {
     return error.what();
   }
 }
-
-}  // namespace
 
 TEST_CASE("ids and texts of tokenizers of other models are those of Hugging Face") {
   const json kinds = all_kinds();
@@ -238,8 +222,6 @@ TEST_CASE("unknown stages of a tokenizer are refused by name") {
         "\"Other\"");
 }
 
-namespace {
-
 constexpr const char* kPattern = "/pre_tokenizer/pretokenizers/0/pattern/Regex";
 
 std::unique_ptr<Tokenizer> with_pattern(const std::string& pattern) {
@@ -259,8 +241,6 @@ std::string repeated(std::string_view text, std::size_t count) {
   }
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("patterns without code in Headlight are matched by PCRE2 or refused") {
   const json file = kind("Qwen2");
@@ -341,5 +321,4 @@ TEST_CASE("patterns see the characters of Unicode 16, whatever version PCRE2 has
   CHECK(without("\\P{Lo}") == "\U0002EBF0\U00031350");
   CHECK(without("\\P{Han}") == "\U0002EBF0\U00031350");
 }
-
 }  // namespace pipeline_tokenizer_test

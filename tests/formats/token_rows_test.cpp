@@ -1,13 +1,5 @@
 #include "formats/token_rows.h"
-
-#include "headlight/ops/layout.h"
-#include "support/catch.h"
-#include "support/tensors.h"
-
-namespace token_rows_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("rows that no training has formed are found", "[formats]") {
   Tensor rows = random_normal({40, 16}, {3, 0}, 0.2, 1);
@@ -49,5 +41,3 @@ TEST_CASE("a resized model keeps its rows, and an untied head is a copy of the e
   }
   CHECK(same_bits(larger->weight(Part::mlp_in, 0), model.weight(Part::mlp_in, 0)));
 }
-
-}  // namespace token_rows_test

@@ -1,19 +1,7 @@
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-
-#include <nlohmann/json.hpp>
-
-#include "headlight/base/error.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace tokenizer_file_test {
-
-using namespace headlight;
 using nlohmann::json;
-
-namespace {
 
 const std::string kMixed = "Hi! \xEB\x82\x98\xEB\x8A\x94\n\xF0\x9F\xA4\x97 \"\\";
 
@@ -36,8 +24,6 @@ std::string refusal(json file, const char* place, const json& value) {
   file[json::json_pointer(place)] = value;
   return refusal(file);
 }
-
-}  // namespace
 
 TEST_CASE("special tokens with ids above those of the characters are read") {
   const CharTokenizer tokenizer({U'b', U'a'}, SpecialTokens::last);
@@ -345,5 +331,4 @@ TEST_CASE("a file without one of its keys is refused, naming the key") {
     CHECK(refusal(file) == "t.json: added_tokens: key \"" + std::string(key) + "\" is missing");
   }
 }
-
 }  // namespace tokenizer_file_test

@@ -1,20 +1,7 @@
 #include "formats/chat_template/tool_call_parser.h"
-
-#include <filesystem>
-#include <map>
-#include <random>
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace tool_call_parser_test {
-
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 const fs::path kFolder = HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates";
 
 const ToolStyle& style_of_file(const char* name) {
@@ -90,8 +77,6 @@ std::string parts_of(const ToolStyle& style, const std::string& answer,
   }
   return whole;
 }
-
-}  // namespace
 
 TEST_CASE("calls of Hermes and Qwen are found between their marks", "[formats]") {
   const auto parts = [](const std::string& answer) { return parts_of(hermes(), answer); };
@@ -351,5 +336,4 @@ TEST_CASE("the style of tool calls is recognised from the templates of models", 
   has(granite(), {"granite_3_3"});
   CHECK(tool_style_of("") == nullptr);
 }
-
 }  // namespace tool_call_parser_test

@@ -1,11 +1,5 @@
-#include <algorithm>
-#include <filesystem>
-
 #include "fuzz/targets.h"
-#include "support/catch.h"
-#include "support/program.h"
-
-namespace corpus_test {
+#include "support/test.h"
 
 // Runs the start inputs and findings of libFuzzer without libFuzzer.
 TEST_CASE("no input of the fuzzing corpus causes a crash") {
@@ -32,5 +26,3 @@ TEST_CASE("every folder of the fuzzing corpus belongs to a target") {
                         [&](const auto& target) { return target.name == name; }) == 1);
   }
 }
-
-}  // namespace corpus_test

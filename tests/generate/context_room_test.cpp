@@ -1,21 +1,6 @@
-#include <algorithm>
-#include <map>
-#include <random>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/generate/engine.h"
-#include "headlight/generate/speculation.h"
-#include "headlight/ops/elementwise.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace context_room_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kRoom = 320;
 
 struct Wanted {
@@ -91,8 +76,6 @@ class Doubling final : public ForwardHook {
   }
   Tensor visit(const Place&, const Tensor& value) override { return add(value, value); }
 };
-
-}  // namespace
 
 TEST_CASE("texts in little room get the same bits as texts with room", "[engine]") {
   const auto model = lively_model(257, 160);
@@ -224,5 +207,4 @@ TEST_CASE("short answers have places beside those of long ones", "[engine]") {
       });
   CHECK(first == 4);
 }
-
 }  // namespace context_room_test

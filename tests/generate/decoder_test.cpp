@@ -1,23 +1,10 @@
-#include "headlight/generate/decoder.h"
-
-#include <cmath>
-
-#include "generate/test_models.h"
-#include "headlight/ops/layout.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/panels/panels.h"
 #include "kernels/panels/rounded_rows.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
 #include "support/products.h"
+#include "support/test.h"
 
 namespace decoder_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig small_config() {
   return {.vocab_size = 53, .block_size = 40, .n_layer = 2, .n_head = 4, .n_embd = 64};
 }
@@ -116,8 +103,6 @@ bool prompt_meets_packed_matrices(WeightFormat format, Index tokens) {
   }
   return logits() == before;
 }
-
-}  // namespace
 
 TEST_CASE("a decoder gives the logits of the model, whatever its shape") {
   const ThreadScope two_threads(2);
@@ -443,5 +428,4 @@ TEST_CASE("embeddings that are only looked up are not rounded") {
     CHECK(changed("h.1.mlp.c_fc.weight"));
   }
 }
-
 }  // namespace decoder_test

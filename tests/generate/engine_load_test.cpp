@@ -1,18 +1,6 @@
-#include <algorithm>
-#include <map>
-#include <random>
-
-#include "generate/test_models.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace engine_load_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kRoom = 1024;
 constexpr Index kContext = 512;
 constexpr std::uint64_t kMostRequests = 3000;
@@ -169,8 +157,6 @@ std::unique_ptr<Gpt> tiny_model() {
   return std::make_unique<Gpt>(config);
 }
 
-}  // namespace
-
 TEST_CASE("hours of load lose no room, never stop the oldest text and starve nobody", "[engine]") {
   const auto model = tiny_model();
   Decoder decoder(*model);
@@ -191,5 +177,4 @@ TEST_CASE("hours of load lose no room, never stop the oldest text and starve nob
     CHECK(load.longest_wait < 500);
   }
 }
-
 }  // namespace engine_load_test

@@ -1,20 +1,6 @@
-#include "headlight/generate/engine.h"
-
-#include <map>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/ops/elementwise.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace engine_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Halves the head outputs of layer 0.
 class Halved : public ForwardHook {
  public:
@@ -98,8 +84,6 @@ void check_same(const Outcome& a, const Outcome& b) {
     CHECK(a.tokens.at(sample) == std::ssize(result.tokens));
   }
 }
-
-}  // namespace
 
 TEST_CASE("requests processed together get the same results as alone bit for bit", "[engine]") {
   const auto model = lively_model(257, 48);
@@ -289,5 +273,4 @@ TEST_CASE("an engine refuses options that are out of range", "[engine]") {
   CHECK_THROWS_WITH(Engine(decoder, tokenizer, {.max_batch = 0}),
                     "max_batch: expected a number from 1, got 0");
 }
-
 }  // namespace engine_test

@@ -1,20 +1,6 @@
-#include <algorithm>
-#include <limits>
-#include <set>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/kernels/machine.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace generator_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr std::int32_t kEnd = 256;  // <|endoftext|> of a ByteTokenizer
 
 template <class Action>
@@ -24,10 +10,8 @@ std::string error_of(Action&& action) {
   } catch (const Error& error) {
     return error.what();
   }
-  return "no Error";
+  return "no error";
 }
-
-}  // namespace
 
 TEST_CASE("generation follows the model until it ends the text") {
   const auto model = scripted_model(257, script_of("hello"));
@@ -289,5 +273,4 @@ TEST_CASE("every finish reason has a name") {
   CHECK(name_of(FinishReason::end_of_text) == "end_of_text");
   CHECK(name_of(FinishReason::stop) == "stop");
 }
-
 }  // namespace generator_test

@@ -1,20 +1,8 @@
-#include "headlight/generate/grammar.h"
-
-#include <chrono>
-
 #include "generate/grammar/grammar_state.h"
 #include "generate/word_tokenizer.h"
-#include "headlight/base/error.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace grammar_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 struct Case {
   const char* grammar;
   std::vector<std::string> matching;
@@ -63,8 +51,6 @@ std::vector<int> allowed_ids(GrammarState& state, const TokenTrie& tokens) {
   }
   return ids;
 }
-
-}  // namespace
 
 TEST_CASE("a grammar matches the texts of its notation", "[generate]") {
   const std::vector<Case> cases{
@@ -270,5 +256,4 @@ TEST_CASE("tokens are allowed if all their bytes continue the text", "[generate]
   CHECK((state.can_end() && state.is_complete()));
   CHECK(allowed_ids(state, tokens) == std::vector<int>{0});
 }
-
 }  // namespace grammar_test

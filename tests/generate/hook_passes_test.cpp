@@ -1,21 +1,8 @@
-#include <map>
-#include <tuple>
-
-#include "headlight/generate/decoder.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 // A hook must see and change the same values in a pass over whole texts and in a Decoder, which
 // reads prompts and then one token a step.
 namespace hook_passes_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const std::vector<Ids> kTexts{{1, 5, 3, 8, 2, 12, 7}, {4, 9, 6, 0, 11, 3}};
 constexpr Index kPrompt = 4;    // tokens of each prompt
 constexpr Index kTogether = 2;  // steps that read a token of each text
@@ -140,8 +127,6 @@ double furthest(const std::vector<double>& a, const std::vector<double>& b) {
   return largest;
 }
 
-}  // namespace
-
 TEST_CASE("a hook sees the same values in one forward pass and in single steps", "[nn]") {
   for (const int threads : {1, 2}) {
     const ThreadScope scope(threads);
@@ -225,5 +210,4 @@ TEST_CASE("an attached hook changes a step like a hook passed as an argument", "
         }
       });
 }
-
 }  // namespace hook_passes_test

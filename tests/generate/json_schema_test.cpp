@@ -1,22 +1,7 @@
 #include "generate/json_schema/json_schema_grammar.h"
-
-#include <algorithm>
-#include <cmath>
-#include <random>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
-#include "headlight/generate/generator.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace json_schema_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 bool has_type(const Json& value, const std::string& type) {
   return type == "integer" ? value.is_number() && std::floor(value.number()) == value.number()
                            : type == value.type_name();
@@ -248,8 +233,6 @@ std::string refusal(const Json& schema) {
   }
   return "";
 }
-
-}  // namespace
 
 TEST_CASE("generated texts satisfy random schemas", "[generate]") {
   const auto model = lively_model(257, 128, 1);
@@ -492,5 +475,4 @@ TEST_CASE("hostile schemas end soon with one error", "[generate]") {
     CHECK((message.starts_with("json_schema: ") || message.starts_with("grammar: ")));
   }
 }
-
 }  // namespace json_schema_test

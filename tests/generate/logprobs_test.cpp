@@ -1,18 +1,6 @@
-#include <algorithm>
-#include <cmath>
-
-#include "generate/test_models.h"
-#include "headlight/autograd/autograd.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace logprobs_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Returns the log softmax [V] after `context`, from a plain forward pass.
 std::vector<double> plain_log_probabilities(const Gpt& model,
                                             const std::vector<std::int32_t>& context) {
@@ -70,8 +58,6 @@ void check_against_model(const Gpt& model, const GenerateResult& result, double 
     window.push_back(result.tokens[i]);
   }
 }
-
-}  // namespace
 
 TEST_CASE("log-probabilities are those of a plain forward pass, also past the block") {
   const auto model = lively_model(257, 16);
@@ -144,5 +130,4 @@ TEST_CASE("every chosen token is reported at once and so is the end of the text"
   CHECK(result.choices[0].likeliest.empty());
   CHECK(result.choices[0].rank == 1);
 }
-
 }  // namespace logprobs_test

@@ -1,19 +1,7 @@
 #include "generate/prefix_cache.h"
-
-#include <algorithm>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace prompt_chunks_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kChunk = 64;
 
 struct Prompt {
@@ -54,8 +42,6 @@ void check_same(const GenerateResult& a, const GenerateResult& b) {
 
 const std::string kCommon(150, 'q');
 const std::string kLong = kCommon + std::string(90, 'z');
-
-}  // namespace
 
 TEST_CASE("reusing the cached beginning of a prompt changes no bit", "[engine]") {
   const auto model = lively_model(257, 512);
@@ -327,5 +313,4 @@ TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") 
   CHECK(prefixes.drop_oldest());
   CHECK(!prefixes.drop_oldest());
 }
-
 }  // namespace prompt_chunks_test

@@ -1,18 +1,6 @@
-#include "headlight/generate/sampler.h"
-
-#include <cmath>
-#include <limits>
-#include <map>
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace sampler_test {
-
-using namespace headlight;
-
-namespace {
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Logits [V] whose softmax is `probabilities`.
@@ -55,10 +43,8 @@ std::string error_of(const SamplingOptions& options, const Tensor& logits,
   } catch (const Error& error) {
     return error.what();
   }
-  return "no Error";
+  return "no error";
 }
-
-}  // namespace
 
 TEST_CASE("at temperature 0 the sampler takes the first likeliest token that is not excluded") {
   const SamplingOptions greedy{.temperature = 0};
@@ -291,5 +277,4 @@ TEST_CASE("options out of range are refused by name") {
   starts({.min_p = nan}, "min_p:");
   CHECK_THROWS_AS(Sampler({}, -1), Error);
 }
-
 }  // namespace sampler_test

@@ -1,19 +1,8 @@
-#include "headlight/generate/speculation.h"
-
 #include "generate/draft_length.h"
-#include "generate/test_models.h"
 #include "generate/word_tokenizer.h"
-#include "headlight/base/error.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace speculation_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Tokens = std::vector<std::int32_t>;
 
 // Guesses the right tokens of a known text up to a place, then wrong ones.
@@ -78,8 +67,6 @@ GenerateResult guess(Decoder& decoder, const std::string& prompt, const Generate
   check_equal(result, plain);
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("[speculation] guesses change no bit of a text") {
   const auto learned = lively_model(257, 64);
@@ -234,5 +221,4 @@ TEST_CASE("[speculation] a step reads several tokens of a sequence") {
   const std::vector<DecodeItem> unordered{{65, &together, 1}};
   CHECK_THROWS_WITH(decoder.step(unordered), contains_text("items before item 0"));
 }
-
 }  // namespace speculation_test

@@ -1,21 +1,10 @@
 #include "headlight/heads/effects/ablation.h"
-
-#include <algorithm>
-
-#include "headlight/data/sequential_batches.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
 #include "heads/point_values.h"
 #include "support/local_processes.h"
+#include "support/test.h"
 
 namespace ablation_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 double mean_loss(const Gpt& gpt, const TokenDataset& data) {
   const SequentialBatches batches(data, {.batch_size = 2, .block_size = gpt.config().block_size});
   double sum = 0;
@@ -27,8 +16,6 @@ double mean_loss(const Gpt& gpt, const TokenDataset& data) {
   }
   return sum / targets;
 }
-
-}  // namespace
 
 TEST_CASE("zero ablation of a head raises the loss as much as zeroing its output weights") {
   const TokenDataset data = small_documents();
@@ -262,5 +249,4 @@ TEST_CASE("an ablation reports its progress, which can stop it", "[heads]") {
   options.progress = [](double share) { require(share < 0.5, "stopped"); };
   CHECK(error_of([&] { ablate_heads(*gpt, small_documents(), options); }) == "stopped");
 }
-
 }  // namespace ablation_test

@@ -1,30 +1,11 @@
 #include "headlight/heads/activations/activation_cache.h"
-
-#include <map>
-
-#include "generate/test_models.h"
-#include "headlight/autograd/autograd.h"
-#include "headlight/data/dataset.h"
 #include "headlight/heads/activations/activation_files.h"
 #include "headlight/heads/prune.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/nn/forward_hook.h"
-#include "headlight/text/byte_tokenizer.h"
 #include "io/file_size_limit.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/own_model.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace activation_cache_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kBlock = 12;
 
 const Gpt& model() {
@@ -98,8 +79,6 @@ std::string refusal(const std::vector<std::string>& names, const TokenPositions&
     cache_activations(model(), contexts, {.points = points(names), .positions = positions});
   });
 }
-
-}  // namespace
 
 TEST_CASE("contexts made from ids equal those made from their text", "[activations]") {
   const std::vector<std::vector<std::int32_t>> ids{{'a', 'b'}, {256}};
@@ -241,7 +220,7 @@ TEST_CASE("points that a model does not compute are omitted from the cache", "[a
   const NamedTensors kept = cache_activations(model(), contexts, wanted);
   CHECK(kept.front().first == "blocks.1.hook_resid_post");
   CHECK(kept.size() == 1 + 5);
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ActivationFiles files =
       write_activations(folder.at("acts.npz"), model(), contexts, {.activations = wanted});
   REQUIRE(files.absent.size() == 2);
@@ -316,8 +295,8 @@ TEST_CASE("the files of a cache joined together equal the whole cache", "[activa
     CHECK(joined.at(array.name).size() == static_cast<std::size_t>(numel(array.shape)));
     check_close(Tensor::from(joined.at(array.name), array.shape), whole.at(array.name));
   }
-  CHECK(contains(read_bytes(folder / "acts.json"), "\"acts-00002.npz\""));
-  CHECK(contains(read_bytes(folder / "acts.json"), "\"a model\""));
+  CHECK(contains(file_contents(folder / "acts.json"), "\"acts-00002.npz\""));
+  CHECK(contains(file_contents(folder / "acts.json"), "\"a model\""));
 }
 
 TEST_CASE("values that a file cannot hold are counted", "[activations]") {
@@ -357,7 +336,7 @@ TEST_CASE("a new cache replaces all files of an old one with another number of f
   CHECK(write(0) == one);
   write_bytes(folder / "acts.json", "{}");
   CHECK(contains(error_of([&] { write(12); }), "acts.json: exists but does not list"));
-  CHECK(read_bytes(folder / "acts.json") == "{}");
+  CHECK(file_contents(folder / "acts.json") == "{}");
 }
 
 TEST_CASE("caches can be written in half precision", "[activations]") {
@@ -430,5 +409,4 @@ TEST_CASE("a cache whose writing fails leaves no file", "[activations]") {
     CHECK(full.names().empty());
   }
 }
-
 }  // namespace activation_cache_test

@@ -1,19 +1,10 @@
-#include <cmath>
-
-#include "headlight/autograd/autograd.h"
 #include "headlight/heads/effects/patch_grid.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
 #include "heads/point_values.h"
+#include "support/test.h"
 
 namespace attribution_fixes_test {
-
 // AtP*: attribution with attention computed again, and with dropped gradients.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
 
@@ -77,8 +68,6 @@ class HeldLayer final : public ForwardHook {
   double share_;
 };
 
-}  // namespace
-
 TEST_CASE("attribution with patched attention is nearer to patching where attention saturates",
           "[heads]") {
   const auto gpt = saturated_gpt();
@@ -126,5 +115,4 @@ TEST_CASE("dropped gradients average absolute effects with each other layer held
     CHECK(cell.attribution == Approx(sum / 2 / std::abs(whole)).epsilon(1e-4));
   }
 }
-
 }  // namespace attribution_fixes_test

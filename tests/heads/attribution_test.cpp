@@ -1,20 +1,9 @@
 #include "headlight/heads/effects/attribution.h"
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "headlight/heads/interventions/interventions.h"
-#include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace attribution_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const Ids kText{1, 2, 3, 4, 5};
 const AttributionTask kTask{.text = kText, .target = 4, .against = 6};
 
@@ -81,8 +70,6 @@ std::unique_ptr<Gpt> changed_model(const std::string& changes, const GptConfig& 
       std::make_shared<Interventions>(*gpt, parse_changes(changes), Interventions::Options{}));
   return gpt;
 }
-
-}  // namespace
 
 TEST_CASE("attribution finds a planted source token and a planted neuron", "[heads]") {
   const auto gpt = hand_set_model();
@@ -322,5 +309,4 @@ TEST_CASE("attribution over prompts names an invalid prompt and rates the reliab
   study.prompts.resize(4);
   CHECK(mentions(attribution_caution(study), {"intervals over 4"}));
 }
-
 }  // namespace attribution_test

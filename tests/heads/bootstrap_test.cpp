@@ -1,14 +1,5 @@
 #include "headlight/heads/bootstrap.h"
-
-#include <cmath>
-
-#include "headlight/tensor/random.h"
-#include "support/tensors.h"
-
-namespace bootstrap_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("the mean weights documents by their tokens") {
   const Interval interval = bootstrap_mean({{2, 1}, {3, 9}});
@@ -93,5 +84,3 @@ TEST_CASE("too few documents cause a warning") {
   CHECK(mentions(few_documents_caution(3), {"caution", "3 sequences", "10"}));
   CHECK(mentions(few_documents_caution(1), {"caution", "single sequence"}));
 }
-
-}  // namespace bootstrap_test

@@ -1,23 +1,12 @@
 #include "headlight/heads/circuit/circuit.h"
-
-#include <algorithm>
-#include <cmath>
-#include <set>
-
-#include "headlight/autograd/autograd.h"
 #include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/heads/head_set.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace circuit_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
 
 double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
@@ -73,8 +62,6 @@ std::vector<GptConfig> kinds() {
   configs[12].qkv_clip = 0.7;
   return configs;
 }
-
-}  // namespace
 
 TEST_CASE(
     "a circuit of all edges gives the clean logits and one of no edges those of the corrupt text",
@@ -397,5 +384,4 @@ TEST_CASE("mean and resample refuse pairs that they cannot combine", "[heads]") 
   CHECK(mentions(refused({kTask, longer}, CircuitAblation::mean), {"pairs", "mean", "tokens"}));
   CHECK(mentions(refused({kTask}, CircuitAblation::resample), {"pairs", "two pairs"}));
 }
-
 }  // namespace circuit_test

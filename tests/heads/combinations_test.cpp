@@ -1,26 +1,16 @@
-// Head tools on combinations of all configuration keys.
-#include <map>
-#include <random>
-
-#include "headlight/generate/decoder.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/attribution.h"
 #include "headlight/heads/effects/importance.h"
 #include "headlight/heads/effects/patching.h"
 #include "headlight/heads/prune.h"
 #include "headlight/heads/scores/head_scores.h"
-#include "headlight/ops/layout.h"
-
 #include "heads/head_experiments_support.h"
 #include "support/drawn_config.h"
+#include "support/test.h"
 
-namespace combinations_test {
+// Head tools on combinations of all configuration keys.
 
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace heads_combinations_test {
 constexpr int kDraws = 200;
 
 std::unique_ptr<Gpt> drawn_model(const GptConfig& config, DType dtype) {
@@ -55,8 +45,6 @@ std::vector<std::vector<std::int32_t>> drawn_documents(int number, const GptConf
   }
   return documents;
 }
-
-}  // namespace
 
 TEST_CASE("pruning under every configuration gives what the model computes without those heads") {
   for (int number = 0; number < kDraws; ++number) {
@@ -191,5 +179,4 @@ TEST_CASE("source contributions of heads sum to their outputs under every config
     }
   }
 }
-
-}  // namespace combinations_test
+}  // namespace heads_combinations_test

@@ -1,18 +1,10 @@
-#include <nlohmann/json.hpp>
-
 #include "headlight/heads/scores/head_scores.h"
 #include "heads/planted_models.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace detector_test {
-
 // Compares with results of TransformerLens's head_detector, stored by
 // tools/parity/make_detector_fixture.py.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -56,8 +48,6 @@ void check_scores(const DetectorScores& scores, const Json& expected, const std:
   CHECK(scores.induction_head == Approx(value("induction_head")).margin(1e-5));
 }
 
-}  // namespace
-
 TEST_CASE("detector scores are those of TransformerLens on the same weights", "[heads]") {
   const auto model = formula_model();
   const Json fixture =
@@ -86,5 +76,4 @@ TEST_CASE("a head whose whole weight is excluded has a detector score of 0", "[h
     CHECK(head.mul.induction_head == 0);
   }
 }
-
 }  // namespace detector_test

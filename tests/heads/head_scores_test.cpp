@@ -1,22 +1,11 @@
 #include "headlight/heads/scores/head_scores.h"
-
-#include <cmath>
-#include <set>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/recorder.h"
 #include "heads/head_experiments_support.h"
 #include "heads/planted_models.h"
-#include "support/catch.h"
 #include "support/local_processes.h"
+#include "support/test.h"
 
 namespace head_scores_test {
-
 // Scores and verdicts of heads.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 HeadScoreOptions quick() {
   HeadScoreOptions options;
@@ -51,8 +40,6 @@ std::vector<std::vector<double>> maps_of(const Gpt& model, const Ids& tokens) {
   }
   return maps;
 }
-
-}  // namespace
 
 TEST_CASE("planted heads get the right verdicts with scores of at least 0.99", "[heads]") {
   const PlantedModel planted;
@@ -470,5 +457,4 @@ TEST_CASE("scores name their model by its weights when asked to", "[heads]") {
   silence(*model, 0, 0);
   CHECK(before != score_heads(*model, {{1, 2}}, options).model_fingerprint);
 }
-
 }  // namespace head_scores_test

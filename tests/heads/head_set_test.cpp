@@ -1,11 +1,5 @@
 #include "headlight/heads/head_set.h"
-
-#include "support/tensors.h"
-
-namespace head_set_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("heads are named by layer and head or in the format of transformers' prune_heads") {
   CHECK(HeadSet::parse("0.1,2.3") == HeadSet{{0, 1}, {2, 3}});
@@ -67,5 +61,3 @@ TEST_CASE("a set of heads lists its layers and the heads in each") {
   CHECK(heads.contains({0, 2}));
   CHECK_FALSE(heads.contains({0, 1}));
 }
-
-}  // namespace head_set_test

@@ -1,17 +1,8 @@
 #include "headlight/heads/effects/importance.h"
-
-#include "headlight/data/sequential_batches.h"
-#include "headlight/nn/forward_hook.h"
-#include "headlight/ops/elementwise.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace importance_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Multiplies the output of one head by a number.
 class Gate final : public ForwardHook {
  public:
@@ -42,8 +33,6 @@ double slope(const Gpt& gpt, const Batch& document, const HeadId& id) {
   };
   return (loss_at(1 + kStep) - loss_at(1 - kStep)) / (2 * kStep);
 }
-
-}  // namespace
 
 TEST_CASE("importance is the mean absolute derivative of each document's loss by the head's gate") {
   const TokenDataset data = small_documents();
@@ -102,5 +91,4 @@ TEST_CASE("rank correlation is Spearman's with shared ranks for ties") {
   CHECK(rank_correlation({}, {}) == 0);
   CHECK(mentions(error_of([] { rank_correlation({1}, {}); }), {"rank_correlation", "1", "0"}));
 }
-
 }  // namespace importance_test

@@ -1,23 +1,8 @@
 #include "headlight/heads/effects/induction_pairs.h"
-
-#include <algorithm>
-#include <set>
-
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace induction_pairs_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 const GptConfig kConfig{.vocab_size = 40, .block_size = 32};
-
-}  // namespace
 
 TEST_CASE("induction pairs differ in the token before the answers", "[heads]") {
   RepeatOptions options{.sequences = 50, .length = 12, .tokens = {}, .first = 39};
@@ -70,5 +55,4 @@ TEST_CASE("the length of induction pairs is limited by the block and the vocabul
   CHECK(mentions(error_of([&] { length({.sequences = 0, .length = 12}, 16); }),
                  {"at least one pair"}));
 }
-
 }  // namespace induction_pairs_test

@@ -1,21 +1,9 @@
 #include "headlight/heads/effects/lens.h"
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <numeric>
-
-#include "headlight/data/sequential_batches.h"
 #include "headlight/heads/effects/patching.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
-namespace lens_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace heads_lens_test {
 const Ids kText{1, 7, 3, 4, 5};
 constexpr std::size_t kVocabulary = 11;
 
@@ -117,8 +105,6 @@ std::vector<std::string> names_of(const LensResult& result) {
 }
 
 using Names = std::vector<std::string>;
-
-}  // namespace
 
 TEST_CASE("the last row of a lens is the model's own distribution, bit for bit") {
   for (const Point point : kLensPoints) {
@@ -306,5 +292,4 @@ TEST_CASE("a lens refuses models without a last norm and missing layers or posit
   CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), task_at(Point::resid_mid)); }),
                  {"point", "resid_mid"}));
 }
-
-}  // namespace lens_test
+}  // namespace heads_lens_test

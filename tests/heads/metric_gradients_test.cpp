@@ -1,17 +1,9 @@
 #include "headlight/heads/effects/metric_gradients.h"
-
 #include "headlight/heads/effects/patch_grid.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace metric_gradients_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kStep = 1e-5;
 
 // Hook that adds a number to one element of the value at a place.
@@ -36,8 +28,6 @@ class Nudge final : public ForwardHook {
 };
 
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
-
-}  // namespace
 
 TEST_CASE("gradients of a metric at points are those of finite differences", "[heads]") {
   const auto gpt = random_gpt(three_layers());
@@ -165,5 +155,4 @@ TEST_CASE("patching by the divergence from the clean text ends at 0", "[heads]")
                  }),
                  {"corrupt", "metric"}));
 }
-
 }  // namespace metric_gradients_test

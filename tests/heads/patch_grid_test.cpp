@@ -1,23 +1,10 @@
 #include "headlight/heads/effects/patch_grid.h"
-
-#include <cmath>
-#include <functional>
-#include <memory>
-#include <optional>
-
 #include "headlight/heads/circuit/path_patching.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
 #include "heads/point_values.h"
+#include "support/test.h"
 
 namespace patch_grid_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
 // Answers with several tokens and different lengths.
 const PatchingTask kLong{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
@@ -71,8 +58,6 @@ Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
                    [&](Point p, Index l) { return p == point && l == layer; })
       .at({point, layer});
 }
-
-}  // namespace
 
 TEST_CASE("patching heads one by one equals the grid of z by head", "[heads]") {
   const auto gpt = random_gpt(three_layers());
@@ -274,5 +259,4 @@ TEST_CASE("grids refuse points and layers and positions that do not exist", "[he
   CHECK(refused({.by_position = true, .positions = {5}}) ==
         "layers: expected layers 0 to 2 and positions 0 to 4, got none of them");
 }
-
 }  // namespace patch_grid_test

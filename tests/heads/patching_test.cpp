@@ -1,17 +1,11 @@
 #include "headlight/heads/effects/patching.h"
-
 #include "headlight/heads/effects/attribution.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
-namespace patching_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace heads_patching_test {
 const Ids kClean{1, 2, 3, 4, 5};
 const Ids kCorrupt{1, 7, 3, 4, 5};
 
@@ -20,8 +14,6 @@ double logit_difference(const Gpt& gpt, const Ids& text, std::size_t a, std::siz
   const std::size_t last = (text.size() - 1) * 11;
   return logits[last + a] - logits[last + b];
 }
-
-}  // namespace
 
 TEST_CASE("patching measures how much of the clean answer each head restores") {
   const auto gpt = random_gpt(three_layers());
@@ -231,5 +223,4 @@ TEST_CASE("metrics by name replace the difference of the answers", "[heads]") {
   CHECK(mentions(error_of([&] { set_metric(several, MetricKind::loss, *gpt); }),
                  {"answer: expected one token for the metric loss, got 2"}));
 }
-
-}  // namespace patching_test
+}  // namespace heads_patching_test

@@ -1,22 +1,14 @@
 #include "headlight/heads/prune_plan.h"
-
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/prune.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace prune_plan_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const TokenDataset& data) {
   const auto pruned = prune_heads(gpt, heads);
   return ablate_heads(*pruned, data, {.heads = {HeadSet::all(pruned->heads())[0]}}).loss.mean;
 }
-
-}  // namespace
 
 TEST_CASE("a pruning plan removes heads one by one and gives the loss after each") {
   const TokenDataset data = small_documents();
@@ -78,5 +70,4 @@ TEST_CASE("pruning plans refuse invalid options") {
   CHECK(mentions(error_of([] { parse_name<PruneRanking>("by", "size"); }),
                  {"ablation or sensitivity"}));
 }
-
 }  // namespace prune_plan_test

@@ -1,18 +1,10 @@
 #include "headlight/heads/prune.h"
-
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/importance.h"
-#include "headlight/nn/architecture.h"
-
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace prune_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 Tensor logits_of(const Gpt& gpt) { return gpt.logits(make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}})); }
 
 Tensor silenced_logits(const GptConfig& config, const HeadSet& heads) {
@@ -22,8 +14,6 @@ Tensor silenced_logits(const GptConfig& config, const HeadSet& heads) {
   }
   return logits_of(*gpt);
 }
-
-}  // namespace
 
 TEST_CASE("a pruned model computes the same as the whole model with those heads zeroed") {
   GptConfig config = three_layers();
@@ -166,5 +156,4 @@ TEST_CASE("key groups that no pruning produces cannot be filled up") {
   CHECK(mentions(error_of([&] { fill_up_heads(*random_gpt(config), 3); }),
                  {"key_groups", "equally many consecutive query heads"}));
 }
-
 }  // namespace prune_test

@@ -1,32 +1,11 @@
 #include "headlight/heads/record_attention.h"
-
 #include "headlight/heads/activations/activation_cache.h"
 #include "headlight/heads/prune.h"
-
-#include <cmath>
-#include <limits>
-#include <numeric>
-
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/normalization.h"
-#include "headlight/ops/softmax.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
 #include "headlight/views/attention/attention_html.h"
 #include "headlight/views/attention/attention_svg.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace record_attention_test {
-
-using namespace headlight;
-using headlight::test::contains;
-using headlight::test::error_of;
-
-namespace {
-
 constexpr Index kBlock = 24;
 
 // Two layers of three heads over bytes, with weights large enough for sharp attention.
@@ -104,8 +83,6 @@ Tensor first_layer_by_hand(const Gpt& gpt, const std::vector<std::int32_t>& ids)
   }
   return stack(maps);
 }
-
-}  // namespace
 
 TEST_CASE("recorded rows sum to 1 and never look ahead") {
   const RecordedAttention recorded =
@@ -251,8 +228,6 @@ TEST_CASE("recorded queries and keys give the recorded weights and pads are zero
   REQUIRE(weight(maps.layers[1].keys, {1, 2, 5}) == weight(layer.keys, {1, 2, 1, 5}));
 }
 
-namespace {
-
 GptConfig small_config() {
   return {.vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 6, .n_embd = 24};
 }
@@ -298,8 +273,6 @@ double largest_softmax_error(const RecordedLayer& layer, Index length) {
   }
   return error;
 }
-
-}  // namespace
 
 TEST_CASE("queries and keys of every kind of attention give its weights") {
   for (const auto& [name, config] : scored_configs()) {
@@ -402,7 +375,7 @@ TEST_CASE("recording names the argument that it refuses") {
   CHECK(error({"a", std::string(26, 'x')}) ==
         "document 2 has 26 tokens, more than the 24 tokens of the context length: cut it with "
         "max_tokens 24, or raise window up to block_size");
-  CHECK(error({std::string(24, 'x')}) == "no Error");
+  CHECK(error({std::string(24, 'x')}) == "no error");
   CHECK(error({""}) == "the text is empty, expected at least one token");
   CHECK(error({}) == "[record_attention] expected at least one document, got none");
   CHECK(error({"a"}, {.heads = {{0, 3}}}) == "heads: layer 0 has heads 0 to 2, got 0.3");
@@ -451,8 +424,6 @@ TEST_CASE("the maps of a pruned model keep the original numbers of its heads") {
           record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.heads = {{0, 0}}});
         }) == "heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
 }
-
-namespace {
 
 using Vector = std::vector<double>;
 
@@ -538,8 +509,6 @@ Vector softmax_of(Vector scores) {
   }
   return scores;
 }
-
-}  // namespace
 
 TEST_CASE("nine query heads on three key heads give the same vectors and weights as plain loops") {
   const GroupedSizes sizes;
@@ -638,5 +607,4 @@ TEST_CASE("the difference of attention is head by head", "[heads]") {
       error_of([&] { attention_difference(first, record_attention(model(), tokenizer, "abc")); }),
       "compare: expected a text of as many tokens, 4, got 3"));
 }
-
 }  // namespace record_attention_test

@@ -1,18 +1,8 @@
 #include "headlight/heads/scores/repeat_loss.h"
-
-#include <cmath>
-
-#include "generate/test_models.h"
 #include "heads/scores/repeated_tokens.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace repeat_loss_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // -log softmax(row)[target] from the logits [T, V] of a sequence.
 double loss_at(const std::vector<double>& logits, Index vocabulary, Index row, Index target) {
   double sum = 0;
@@ -21,8 +11,6 @@ double loss_at(const std::vector<double>& logits, Index vocabulary, Index row, I
   }
   return std::log(sum) - logits[static_cast<std::size_t>(row * vocabulary + target)];
 }
-
-}  // namespace
 
 TEST_CASE("repeated sequences are a start token followed by two equal copies") {
   const RepeatOptions options{
@@ -80,5 +68,4 @@ TEST_CASE("a block without room for two copies has no repeated loss") {
   CHECK(mentions(error_of([&] { repeat_loss(*lively_model(30, 16), {.sequences = 0}); }),
                  {"repeat_loss", "sequences"}));
 }
-
 }  // namespace repeat_loss_test

@@ -1,24 +1,8 @@
 #include "headlight/heads/features/sparse_autoencoder.h"
-
-#include <cmath>
-#include <fstream>
-#include <map>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
-#include "io/temporary_folder.h"
+#include "support/test.h"
 
 namespace sparse_autoencoder_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kWidth = 4;     // C
 constexpr Index kFeatures = 6;  // F
 
@@ -103,8 +87,6 @@ struct Plain {
     return {0, scale};
   }
 };
-
-}  // namespace
 
 TEST_CASE("autoencoders equal plain loops for every architecture and norm", "[heads]") {
   const Tensor values = random_uniform({3, kWidth}, {8, 0}, -2, 2);
@@ -303,5 +285,4 @@ TEST_CASE("folders of SAELens are read with old and new settings", "[heads]") {
   CHECK(mentions(error("{}"), {"W_dec", "[6, 4]", "[4, 6]"}));
   CHECK(mentions(error_of([] { load_sae("/no/such/folder"); }), {"/no/such/folder/cfg.json"}));
 }
-
 }  // namespace sparse_autoencoder_test

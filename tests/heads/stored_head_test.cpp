@@ -1,23 +1,11 @@
-#include <stdexcept>
-
-#include "headlight/autograd/autograd.h"
 #include "headlight/heads/effects/attribution.h"
 #include "headlight/heads/scores/token_circuits.h"
 #include "headlight/heads/scores/weight_scores.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/ops/embedding.h"
-#include "headlight/ops/matmul.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/effects/token_losses.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace stored_head_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // A matrix that gives products and single rows, and refuses to give all elements.
 class RowsOnly final : public StoredWeight {
  public:
@@ -68,8 +56,6 @@ std::vector<double> logits_of_parts(const Gpt& model) {
   return logits;
 }
 
-}  // namespace
-
 TEST_CASE("analyses read single rows of a head that is stored in another form") {
   const std::unique_ptr<Gpt> plain = small_model(false);
   const std::unique_ptr<Gpt> stored = small_model(true);
@@ -98,5 +84,4 @@ TEST_CASE("analyses read single rows of a head that is stored in another form") 
   CHECK(same_bits(ov_circuit(*stored, {0, 1}, {}, {}), ov_circuit(*plain, {0, 1}, {}, {})));
   CHECK(weight_scores(*stored).copying == weight_scores(*plain).copying);
 }
-
 }  // namespace stored_head_test

@@ -1,22 +1,10 @@
 #include "headlight/heads/token_cells.h"
-
 #include "base/transformed.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/heads/scores/head_scores.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/ops/layout.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace token_cells_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Labels = std::vector<std::string>;
 
 std::vector<TokenCell> cells_of(const std::string& text, TextUnit unit) {
@@ -44,8 +32,6 @@ std::unique_ptr<Gpt> byte_model() {
 }
 
 const std::string kSentence = "나는 너를 좋아하지만 너는 나를 모른다";
-
-}  // namespace
 
 TEST_CASE("bytes of a text become its characters and words", "[heads]") {
   struct Case {
@@ -214,5 +200,4 @@ TEST_CASE("special tokens and separators are scored where a query sees one", "[h
         Approx((weight[10] + weight[14]) / 2).margin(1e-6));
   CHECK_FALSE(scores.heads[0].score("punctuation").measured());
 }
-
 }  // namespace token_cells_test

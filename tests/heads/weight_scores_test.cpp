@@ -1,22 +1,12 @@
 #include "headlight/heads/scores/weight_scores.h"
-
-#include <cmath>
-
 #include "headlight/heads/scores/token_circuits.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
 #include "heads/head_experiments_support.h"
 #include "heads/planted_models.h"
 #include "kernels/eigenvalues.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace weight_scores_test {
-
 // Scores from the weight matrices, compared with hand-made circuits and plain loops.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 // One layer with two heads of width 2 over a stream of width 4; tokens are unit vectors.
 std::unique_ptr<Gpt> copying_model(const std::vector<double>& first,
@@ -112,8 +102,6 @@ Matrix transposed(const Matrix& a) {
   }
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("eigenvalues of real matrices are correct also for complex pairs", "[kernels]") {
   auto values = kernels::eigenvalues({2, 1, 0, 3}, 2);
@@ -245,5 +233,4 @@ TEST_CASE("an induction head composes with the previous-token head", "[heads]") 
   }
   CHECK(scores.k_composition[4] > 0.05);
 }
-
 }  // namespace weight_scores_test

@@ -1,23 +1,7 @@
 #include "io/array_source.h"
-
-#include <algorithm>
-#include <cstring>
-
-#include "headlight/base/error.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace array_source_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 ArraySource pieces_of(const std::string& name, const Tensor& tensor) {
   return {name, tensor.dtype(), tensor.shape(), [tensor](Index offset, std::span<std::byte> bytes) {
             const void* from = tensor.dtype() == DType::float32
@@ -43,8 +27,6 @@ std::vector<ArraySource> sources() {
   }
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("arrays read in pieces give the same files as tensors") {
   const TemporaryFolder folder;
@@ -73,5 +55,4 @@ TEST_CASE("an array that cannot be read leaves no file and gives an error with t
         }) == "the disk is gone");
   CHECK(std::filesystem::is_empty(folder.path()));
 }
-
 }  // namespace array_source_test

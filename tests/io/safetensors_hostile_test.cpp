@@ -1,18 +1,7 @@
 #include <sys/stat.h>
 
-#include "headlight/io/safetensors.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/hostile_safetensors.h"
-
-namespace safetensors_hostile_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
+#include "support/test.h"
 
 TEST_CASE("a malicious safetensors file is refused in one line before memory is taken for it") {
   const TemporaryFolder folder;
@@ -41,7 +30,7 @@ TEST_CASE("a safetensors file cut at any byte is refused") {
   write_safetensors(path, {{"w", Tensor::arange(4, DType::float32)},
                            {"m", Tensor::ones({3}, DType::boolean)},
                            {"none", Tensor::empty({0})}});
-  const std::string good = read_bytes(path);
+  const std::string good = file_contents(path);
   REQUIRE(read_safetensors(path).size() == 3);
   for (std::size_t length = 0; length < good.size(); ++length) {
     CAPTURE(length);
@@ -55,13 +44,13 @@ TEST_CASE("a flipped bit of a safetensors file gives tensors or an error and not
   const std::filesystem::path path = folder / "flip.safetensors";
   write_safetensors(
       path, {{"w", Tensor::arange(4, DType::float32)}, {"m", Tensor::ones({3}, DType::boolean)}});
-  const std::string good = read_bytes(path);
+  const std::string good = file_contents(path);
   std::size_t refused = 0;
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     write_bytes(path, bad);
-    refused += error_of([&] { read_safetensors(path); }) == "no Error" ? 0 : 1;
+    refused += error_of([&] { read_safetensors(path); }) == "no error" ? 0 : 1;
   }
   CHECK(refused > good.size() * 8 / 3);  // most of the header; names and float data may change
 }
@@ -89,5 +78,3 @@ TEST_CASE("the largest legal counts of tensors and axes are accepted") {
   tensors.emplace_back("one more", Tensor::scalar(1));
   CHECK(contains(error_of([&] { write_safetensors(folder / "b", tensors); }), "at most 65536"));
 }
-
-}  // namespace safetensors_hostile_test

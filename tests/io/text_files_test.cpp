@@ -1,15 +1,6 @@
-#include "headlight/io/text_files.h"
-
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace text_files_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Names = std::vector<std::string>;
 
 // A folder with texts and other files.
@@ -44,8 +35,6 @@ class TextFolder {
  private:
   TemporaryFolder folder_;
 };
-
-}  // namespace
 
 TEST_CASE("a name is a file or a folder or a pattern or a list with commas", "[io]") {
   const TextFolder folder;
@@ -189,5 +178,4 @@ TEST_CASE("weights are divided by their greatest common divisor and default to 1
         std::vector<Index>{3, 2, 1});
   CHECK(weights({at("*.txt") + ":3"}) == std::vector<Index>{1});
 }
-
 }  // namespace text_files_test

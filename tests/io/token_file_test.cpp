@@ -1,28 +1,8 @@
-#include "headlight/io/token_file.h"
-
 #include <sys/stat.h>
 
-#include <chrono>
-#include <map>
-
-#include "headlight/io/nanogpt_vocabulary.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace token_file_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 // A tokenizer with a number of ids and nothing else.
 class AnyTokenizer final : public Tokenizer {
  public:
@@ -65,8 +45,6 @@ std::string header(std::int32_t magic, std::int32_t version, std::int32_t count)
 }
 
 const Ids kTen{5, 9, 3, 7, 1, 2, 8, 4, 6, 9};
-
-}  // namespace
 
 TEST_CASE("a token file holds 16-bit ids with the low byte first") {
   const Written file;
@@ -171,7 +149,7 @@ TEST_CASE("an invalid token file is refused in one line") {
                  "a.bin: token 1 has id 9, but the tokenizer has the ids 0 to 8"));
   CHECK(
       contains(file.error(wide({5, -1, 6}), 10, TokenDtype::uint32), "token 1 has id 4294967295"));
-  CHECK(file.error(two, 10) == "no Error");
+  CHECK(file.error(two, 10) == "no error");
   std::vector<std::string> notes;
   CHECK(contains(error_of([&] {
                    token_file_dataset(file.path(""), AnyTokenizer(9), TokenDtype::automatic, notes);
@@ -232,5 +210,4 @@ TEST_CASE("ids are refused if meta.pkl beside them maps them to other characters
   write_bytes(folder / "meta.pkl", "of somebody else");
   CHECK(open_token_file(path, build_char_tokenizer("abc")).ids.size() == 3);
 }
-
 }  // namespace token_file_test

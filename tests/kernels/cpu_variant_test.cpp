@@ -1,15 +1,9 @@
 #include "kernels/cpu_variant.h"
-
-#include <set>
-
 #include "kernels/loops.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace cpu_variant_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::CpuVariant;
 
 TEST_CASE("a CPU variant can be set by name and changes the table of loops") {
@@ -62,5 +56,4 @@ TEST_CASE("the description of the machine names the variant that computes") {
     CHECK(machine_description().find(" x86-64-v3 kernels") != std::string::npos);
   }
 }
-
 }  // namespace cpu_variant_test

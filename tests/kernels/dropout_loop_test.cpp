@@ -1,14 +1,8 @@
-#include <cmath>
-#include <vector>
-
 #include "kernels/loops.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace dropout_loop_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::Loops;
 
 TEST_CASE("dropout keeps the elements whose uniform number reaches the probability") {
@@ -48,5 +42,4 @@ TEST_CASE("dropout drops about as many elements as the probability says, in plac
   }
   CHECK(dropped == Approx(5000).margin(4 * std::sqrt(20000 * 0.25 * 0.75)));
 }
-
 }  // namespace dropout_loop_test

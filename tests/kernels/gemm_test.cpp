@@ -1,18 +1,10 @@
-#include <limits>
-#include <vector>
-
 #include "kernels/column_sums.h"
 #include "kernels/gemm/openblas.h"
 #include "kernels/gemm_products.h"
 #include "kernels/parallel.h"
+#include "support/test.h"
 
 namespace gemm_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 template <class T>
 void check_product(const Product& p, double tolerance) {
   INFO("m " << p.m << ", n " << p.n << ", k " << p.k << ", transposed " << p.transpose_a
@@ -34,8 +26,6 @@ void check_both_types(const Product& p) {
   check_product<float>(p, 1e-4);
   check_product<double>(p, 1e-12);
 }
-
-}  // namespace
 
 TEST_CASE("gemm agrees with three nested loops for odd sizes and every transposition") {
   const Index sizes[] = {0, 1, 7, 65};
@@ -125,5 +115,4 @@ TEST_CASE("column_sums adds up the rows of a matrix") {
     }
   }
 }
-
 }  // namespace gemm_test

@@ -1,25 +1,15 @@
 #include "kernels/panels/integer_panels.h"
-
-#include <cmath>
-#include <cstring>
-#include <random>
-
 #include "kernels/panels/panels.h"
 #include "kernels/panels/rounded_rows.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 #include "tensor/float16.h"
 
 namespace integer_panels_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::IntegerBlock;
 using kernels::IntegerLayout;
 using kernels::kPanelRows;
 using kernels::StepKind;
-
-namespace {
 
 // The layouts of all types of GGUF files.
 std::vector<IntegerLayout> all_layouts() {
@@ -179,8 +169,6 @@ std::vector<float> whole_numbers(Index count) {
 
 bool rounds_to_bytes() { return kernels::RoundedRows::supports(WeightFormat::int8, 32); }
 
-}  // namespace
-
 TEST_CASE("products with vectors of bytes are the sums of products") {
   for (const IntegerLayout& layout : all_layouts()) {
     for (const Index columns : {256, 1280}) {
@@ -319,5 +307,4 @@ TEST_CASE("float16 steps and least values are exact, also the smallest") {
     }
   });
 }
-
 }  // namespace integer_panels_test

@@ -1,23 +1,12 @@
-#include "kernels/panels/panels.h"
-
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <vector>
 
+#include "kernels/panels/panels.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 #include "tensor/float16.h"
 
 namespace panels_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::kPanelRows;
-
-namespace {
 
 constexpr WeightFormat kFormats[] = {WeightFormat::float32, WeightFormat::bfloat16,
                                      WeightFormat::int8};
@@ -95,8 +84,6 @@ double error_of_product(WeightFormat format, Index rows, Index columns, Index ba
 
 // Products with int8 weights also round the vectors.
 double limit_of(WeightFormat format) { return format == WeightFormat::int8 ? 2e-4 : 3e-7; }
-
-}  // namespace
 
 TEST_CASE("products of packed weights are the sums of products, and padding gives 0") {
   for (const WeightFormat format : kFormats) {
@@ -329,5 +316,4 @@ TEST_CASE("softmax weights are exponentials to the last digits") {
   CHECK(weights.back() == 0.0);
   CHECK(sum == Approx(expected_sum).epsilon(1e-14));
 }
-
 }  // namespace panels_test

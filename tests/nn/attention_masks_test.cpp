@@ -1,18 +1,7 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/multi_head_attention.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/reduce.h"
-#include "nn/nn_support.h"
 #include "nn/reference_model.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace attention_masks_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kBatch = 3;
 constexpr Index kHeads = 2;
 constexpr Index kQueries = 4;  // T
@@ -100,8 +89,6 @@ void make_projection_identity(const MultiHeadAttention& attention) {
 Tensor row_of(const Tensor& x, Index b, Index t) {
   return x.strided_view({x.size(2)}, {1}, (b * x.size(1) + t) * x.size(2));
 }
-
-}  // namespace
 
 TEST_CASE("without a mask every query sees every key") {
   check_masked({}, [](Index, Index, Index, Index) { return false; });
@@ -276,5 +263,4 @@ TEST_CASE("a mask of three axes is refused, because its first could mean sequenc
     CHECK_THROWS_AS(s.attention.forward(s.query, s.key, s.value, masks), Error);
   }
 }
-
 }  // namespace attention_masks_test

@@ -1,19 +1,9 @@
-// Random combinations of all configuration keys, to find keys that break each other.
-#include "headlight/autograd/autograd.h"
-#include "headlight/autograd/gradient_check.h"
-#include "headlight/generate/decoder.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/ops/layout.h"
 #include "support/drawn_config.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
-namespace combinations_test {
+// Random combinations of all configuration keys, to find keys that break each other.
 
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace nn_combinations_test {
 constexpr int kDraws = 200;
 
 double largest_difference(std::span<const float> logits, const Tensor& expected, Index row) {
@@ -24,8 +14,6 @@ double largest_difference(std::span<const float> logits, const Tensor& expected,
   }
   return largest;
 }
-
-}  // namespace
 
 TEST_CASE("gradients agree with finite differences under every configuration", "[nn]") {
   for (int number = 0; number < kDraws; ++number) {
@@ -107,5 +95,4 @@ TEST_CASE("results have the same bits at any number of threads under every confi
     }
   }
 }
-
-}  // namespace combinations_test
+}  // namespace nn_combinations_test

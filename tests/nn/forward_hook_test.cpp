@@ -1,23 +1,6 @@
-#include "headlight/nn/forward_hook.h"
-
-#include <algorithm>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/generate/decoder.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/nn/recorder.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "nn/nn_support.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace forward_hook_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig small_config() {
   return {.vocab_size = 13, .block_size = 8, .n_layer = 3, .n_head = 2, .n_embd = 6};
 }
@@ -82,8 +65,6 @@ Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
   context.hook = hook;
   return gpt.loss(small_batch(), context);
 }
-
-}  // namespace
 
 TEST_CASE("a hook sees the heads of every layer once and reading them changes nothing") {
   const Gpt gpt(small_config(), 3, DType::float64);
@@ -325,5 +306,4 @@ TEST_CASE("other computations between the layers of a pass do not change its res
   CHECK(gpt.logits(batch).to_vector() == alone);
   CHECK(rows == std::vector<Index>{8, 8, 8});
 }
-
 }  // namespace forward_hook_test

@@ -1,15 +1,6 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/gpt.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace gpt_cache_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 GptConfig small_config() {
@@ -42,8 +33,6 @@ double compare_chunks(const Gpt& gpt, const Ids& tokens, const std::vector<std::
   }
   return furthest;
 }
-
-}  // namespace
 
 TEST_CASE("with a cache the next logits are those of the full pass, token by token") {
   for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
@@ -275,5 +264,4 @@ TEST_CASE("a batch needs a cache for each of its sequences, and continues them a
   CHECK_THROWS_WITH(gpt.logits(make_batch({{1}}), {.caches = caches}),
                     "[Gpt] expected a cache for each of 1 sequences, got 2");
 }
-
 }  // namespace gpt_cache_test

@@ -1,16 +1,8 @@
-// Tests of initial weights.
-#include <cmath>
+#include "support/test.h"
 
-#include "headlight/nn/gpt.h"
-#include "nn/nn_support.h"
+// Tests of initial weights.
 
 namespace gpt_start_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig small_config() {
   GptConfig config;
   config.vocab_size = 1500;
@@ -20,8 +12,6 @@ GptConfig small_config() {
   config.n_embd = 12;
   return config;
 }
-
-}  // namespace
 
 TEST_CASE("the initial weights of a seed are the recorded numbers of its random streams") {
   for (const int threads : {1, 3}) {
@@ -70,5 +60,4 @@ TEST_CASE("a model without a seed has the same parameters without random values"
     }
   }
 }
-
 }  // namespace gpt_start_test

@@ -1,20 +1,8 @@
-#include "headlight/nn/gpt.h"
-
-#include <algorithm>
-
-#include "headlight/autograd/autograd.h"
-#include "nn/nn_support.h"
 #include "nn/reference_model.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace gpt_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 GptConfig small_config() {
@@ -62,8 +50,6 @@ void check_against_reference(const GptConfig& config) {
   CHECK(gpt.loss(batch).item() == Approx(loss / 84).epsilon(1e-12));
   CHECK(gpt.loss(batch, {}, 200).item() == Approx(loss / 200).epsilon(1e-12));
 }
-
-}  // namespace
 
 TEST_CASE("a GPT agrees with the formulas for pre-norm and post-norm and tied and untied weights") {
   for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
@@ -332,5 +318,4 @@ TEST_CASE("a blank model has the usual parameters with zeros in its matrices") {
     }
   }
 }
-
 }  // namespace gpt_test

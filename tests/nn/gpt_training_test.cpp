@@ -1,19 +1,8 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/nn/recorder.h"
-#include "headlight/ops/mask.h"
-#include "nn/nn_support.h"
 #include "nn/reference_model.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace gpt_training_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 GptConfig small_config() {
@@ -60,8 +49,6 @@ Tensor first_layer_input(const Gpt& gpt, const Ids& tokens) {
   }
   return tensor_of(reference_layer_norm(x, gpt, "h.0.ln_1"));
 }
-
-}  // namespace
 
 TEST_CASE("each kind of dropout is the same for the same random stream and differs for another") {
   for (double GptConfig::*kind : {&GptConfig::attention_dropout, &GptConfig::residual_dropout,
@@ -271,5 +258,4 @@ TEST_CASE("a few steps down the gradient lower the loss of the batch") {
   }
   CHECK(gpt.loss(batch).item() < before - 0.5);
 }
-
 }  // namespace gpt_training_test

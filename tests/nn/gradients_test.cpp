@@ -1,16 +1,6 @@
-#include "headlight/autograd/gradient_check.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/ops/mask.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace gradients_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 Tensor draw(const Shape& shape, std::uint64_t stream) {
@@ -57,8 +47,6 @@ void check_gpt(const GptConfig& config, const ForwardContext& context = {}) {
   const Batch batch = make_batch({{1, 4, 7, 2, 9, 10}, {5}, {3, 8, 0}, {6, 6}});
   check_module(gpt, {}, [&] { return gpt.loss(batch, context); });
 }
-
-}  // namespace
 
 TEST_CASE("the gradients of attention with separate projections fit central differences") {
   const MultiHeadAttention attention(
@@ -188,5 +176,4 @@ TEST_CASE("the gradients of a GPT fit central differences while every dropout dr
   config.embedding_dropout = 0.1;
   check_gpt(config, {.training = true, .random = {5, 6}});
 }
-
 }  // namespace gradients_test

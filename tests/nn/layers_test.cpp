@@ -1,21 +1,7 @@
-#include "headlight/nn/layers.h"
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/activation.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/fused_layers.h"
-#include "headlight/ops/reduce.h"
-#include "nn/nn_support.h"
 #include "nn/reference_model.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace layers_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 // Rows 1, 2, 3 and 1, 1, 1: the second has no variance.
@@ -25,8 +11,6 @@ Tensor two_rows(DType dtype = kDouble) {
 
 // Returns the divisor of a batch norm for this variance.
 double deviation(double variance) { return std::sqrt(variance + 1e-5); }
-
-}  // namespace
 
 TEST_CASE("a linear layer multiplies by the transposed weight and adds the bias") {
   const Linear linear({.inputs = 2, .outputs = 3, .dtype = kDouble});
@@ -316,5 +300,4 @@ TEST_CASE("an MLP puts its activation between its two layers") {
   // (5, -3) -> (5, -2) -> (5, 0) -> (5, 15) + (100, 200)
   check_values(mlp.forward(doubles({5, -3}, {1, 2})), {105, 215});
 }
-
 }  // namespace layers_test

@@ -1,23 +1,6 @@
-#include "headlight/nn/lora.h"
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/generate/decoder.h"
-#include "headlight/generate/weights.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/nn/linear.h"
-#include "headlight/nn/packed_weights.h"
-#include "headlight/ops/layout.h"
-#include "headlight/train/trainer.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace lora_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig llama_like() {
   GptConfig config;
   config.vocab_size = 11;
@@ -80,8 +63,6 @@ double distance(const Tensor& a, const Tensor& b) {
   }
   return largest;
 }
-
-}  // namespace
 
 TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") {
   const bool dora = GENERATE(false, true);
@@ -252,5 +233,4 @@ TEST_CASE("frozen weights of fused layers get no gradient and the others the sam
   CHECK(has_all);
   CHECK_FALSE(has_some);
 }
-
 }  // namespace lora_test

@@ -1,27 +1,10 @@
-#include "headlight/nn/multi_head_attention.h"
-
 #include <cstdio>
-#include <map>
 
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/forward_hook.h"
-#include "headlight/nn/recorder.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "io/temporary_folder.h"
-#include "nn/nn_support.h"
 #include "nn/reference_model.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace multi_head_attention_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 const Matrix kInput{{1, 0, 1, 0}, {0, 2, 0, 2}, {1, 1, 1, 1}};
@@ -142,8 +125,6 @@ class Doubles : public ForwardHook {
 Tensor draw(const Shape& shape, std::uint64_t stream, DType dtype = kDouble) {
   return random_uniform(shape, {7, stream}, -1, 1, dtype);
 }
-
-}  // namespace
 
 TEST_CASE("two heads of a worked example give its weights and its output") {
   const AttentionResult result = attend(*worked_example(), {});
@@ -405,5 +386,4 @@ TEST_CASE("MultiHeadAttention refuses key/value caches") {
                  }),
                  {"[MultiHeadAttention]", "caches", "CausalSelfAttention"}));
 }
-
 }  // namespace multi_head_attention_test

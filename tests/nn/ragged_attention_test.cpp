@@ -1,21 +1,6 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/causal_self_attention.h"
-#include "headlight/nn/multi_head_attention.h"
-#include "headlight/nn/recorder.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/reduce.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace ragged_attention_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kWidth = 12;
 constexpr Index kHeads = 3;
 
@@ -97,8 +82,6 @@ std::vector<Tensor> joined_gradients(const MultiHeadAttention& attention) {
   gradients.push_back(gradient("c_proj.bias"));
   return gradients;
 }
-
-}  // namespace
 
 TEST_CASE("ragged attention gives real tokens the same output as padded causal attention") {
   const CausalSelfAttention attention(double_options());
@@ -315,5 +298,4 @@ TEST_CASE("kept results are not computed again", "[nn]") {
   backward(sum(tanh(output)));
   CHECK(same_bits(again.grad(), plain.grad()));
 }
-
 }  // namespace ragged_attention_test

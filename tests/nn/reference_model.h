@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "headlight/nn/gpt.h"
-#include "nn/nn_support.h"
+#include "support/models.h"
 
 // Reference implementation of attention and GPT, in loops over doubles that follow the formulas.
 namespace headlight::test {

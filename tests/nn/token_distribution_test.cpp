@@ -1,14 +1,4 @@
-#include "headlight/nn/token_distribution.h"
-
-#include <cmath>
-#include <limits>
-
-#include "support/tensors.h"
-
-namespace token_distribution_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("a token distribution is the softmax of the logits", "[nn]") {
   const std::vector<float> logits{1, 3, 2, 3, -2};
@@ -84,5 +74,3 @@ TEST_CASE("a token distribution refuses ids outside the vocabulary", "[nn]") {
   CHECK(mentions(error_of([&] { expected.rank(-1); }), {"from 0 to 1", "got -1"}));
   CHECK(mentions(error_of([] { TokenDistribution(std::span<const float>()); }), {"logits [V]"}));
 }
-
-}  // namespace token_distribution_test

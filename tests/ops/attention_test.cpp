@@ -1,23 +1,6 @@
-#include "headlight/ops/attention.h"
-
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/dropout.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace attention_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -29,8 +12,6 @@ std::string message(const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionOptions& options = {}) {
   return error_of([&] { attend(query, key, value, options); });
 }
-
-}  // namespace
 
 TEST_CASE("attention weighs the values by the softmax of the scaled scores") {
   // Scaled by 1 / sqrt(4), the scores are 0 and ln 3, so the weights are 1/4 and 3/4.
@@ -242,5 +223,4 @@ TEST_CASE("attention refuses a bias of another shape or type") {
   CHECK(mentions(message(x, x, x, {.bias = Tensor::zeros({2, 3, 3}, DType::float64)}),
                  {"bias [2, 3, 3]"}));
 }
-
 }  // namespace attention_test

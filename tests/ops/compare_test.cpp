@@ -1,18 +1,6 @@
-#include "headlight/ops/compare.h"
+#include "support/test.h"
 
-#include <limits>
-
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "support/tensors.h"
-
-namespace compare_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace ops_compare_test {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -33,8 +21,6 @@ const std::vector<Comparison>& comparisons() {
       {"greater_equal", greater_equal, greater_equal, {0, 1, 1, 0}}};
   return all;
 }
-
-}  // namespace
 
 TEST_CASE("comparisons give bool for every type and broadcast") {
   const Tensor x = doubles({1, 2, 3, kNaN}, {4});
@@ -93,5 +79,4 @@ TEST_CASE("allclose compares by an absolute and a relative tolerance") {
   CHECK_FALSE(allclose(nan, one, {.equal_nan = true}));
   CHECK(mentions(error_of([&] { allclose(one, Tensor()); }), {"[allclose]", "undefined"}));
 }
-
-}  // namespace compare_test
+}  // namespace ops_compare_test

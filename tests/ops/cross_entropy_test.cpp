@@ -1,30 +1,12 @@
-#include "headlight/ops/cross_entropy.h"
-
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace cross_entropy_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 const double kLn2 = std::log(2.0);
 const double kLn3 = std::log(3.0);
 
 // Logits with the probabilities [1/6, 1/3, 1/2] and [1/3, 1/3, 1/3].
 Tensor two_rows() { return doubles({0, kLn2, kLn3, 4, 4, 4}, {2, 3}); }
-
-}  // namespace
 
 TEST_CASE("cross_entropy is the mean of the negative log probabilities of the targets") {
   for (const DType dtype : {DType::float32, DType::float64}) {
@@ -228,5 +210,4 @@ TEST_CASE("linear_cross_entropy_rows gives the loss of every row, 0 where none i
   check_values(x.grad(), {kLn2 / 3 - kLn3 / 2, 0, 4 * kLn2 / 3 - 2 * kLn3 / 3, 0, 0, 0}, 1e-15);
   check_values(weight.grad(), {1.0 / 6, -2.0 / 3, 1.0 / 3, 4.0 / 3, -0.5, -2.0 / 3}, 1e-15);
 }
-
 }  // namespace cross_entropy_test

@@ -1,15 +1,6 @@
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace einsum_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Returns an element of a tensor with three axes.
 double at(const Tensor& x, Index i, Index j, Index k) {
   return x.data<double>()[i * x.strides()[0] + j * x.strides()[1] + k * x.strides()[2]];
@@ -22,8 +13,6 @@ std::string message(std::string_view equation, const Shape& a, const Shape& b) {
 std::string message(std::string_view equation, const Shape& a) {
   return error_of([&] { einsum(equation, Tensor::zeros(a)); });
 }
-
-}  // namespace
 
 TEST_CASE("einsum computes the scores of every head: thd,shd->hts") {
   const Tensor query = noise({4, 3, 5}, 1);
@@ -117,5 +106,4 @@ TEST_CASE("einsum names the operand that contradicts the equation") {
   CHECK(mentions(message("ij,jk->ik", {2, 3}), {"[einsum]", "one operand"}));
   CHECK(mentions(error_of([] { einsum("i->i", Tensor()); }), {"[einsum]", "'i'"}));
 }
-
 }  // namespace einsum_test

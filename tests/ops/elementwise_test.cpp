@@ -1,21 +1,6 @@
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/activation.h"
-
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace elementwise_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -49,8 +34,6 @@ const std::vector<UnaryOp>& unary_ops() {
       {"gelu", [](const Tensor& x) { return gelu(x, GeluForm::erf); }}};
   return ops;
 }
-
-}  // namespace
 
 TEST_CASE("arithmetic works element by element in float32 and float64") {
   for (const DType dtype : {DType::float32, DType::float64}) {
@@ -260,5 +243,4 @@ TEST_CASE("clamp limits numbers and keeps NaN") {
   CHECK(mentions(error_of([&] { clamp(x, kNaN, 1); }), {"[clamp]", "low <= high"}));
   CHECK(mentions(error_of([] { clamp(ints({1}, {1}), 0, 1); }), {"[clamp]", "int32"}));
 }
-
 }  // namespace elementwise_test

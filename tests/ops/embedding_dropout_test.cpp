@@ -1,21 +1,7 @@
-#include <cmath>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/dropout.h"
-#include "headlight/ops/embedding.h"
-#include "headlight/ops/layout.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace embedding_dropout_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 Tensor table() { return doubles({1, 2, 10, 20, 100, 200}, {3, 2}); }
-
-}  // namespace
 
 TEST_CASE("embedding looks up the rows of its weight") {
   check_values(embedding(table(), ints({2, 0, 2}, {3})), {100, 200, 1, 2, 100, 200});
@@ -141,5 +127,4 @@ TEST_CASE("dropout of float64 scales with the probability in float64") {
   REQUIRE(RandomStream{3, 4}.uniform(0) > 0.1);
   CHECK(y.item() == Approx(1 / 0.9).epsilon(1e-15));
 }
-
 }  // namespace embedding_dropout_test

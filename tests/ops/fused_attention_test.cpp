@@ -1,22 +1,10 @@
-// Compares the fused kernels with plain attention, for lengths around every tile boundary.
-#include <cmath>
-#include <limits>
-#include <numeric>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/attention.h"
-#include "headlight/ops/layout.h"
 #include "kernels/gemm/gemm.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
+
+// Compares the fused kernels with plain attention, for lengths around every tile boundary.
 
 namespace fused_attention_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kHeads = 3;      // H
 constexpr Index kHeadWidth = 8;  // D
 constexpr Index kWidth = kHeads * kHeadWidth;
@@ -71,8 +59,6 @@ void check_against_plain(DType dtype, double tolerance, double scale) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("fused attention equals plain causal attention per sequence in float64") {
   check_against_plain(DType::float64, 1e-12, 0);
 }
@@ -84,8 +70,6 @@ TEST_CASE("fused attention equals plain causal attention per sequence in float32
 TEST_CASE("fused attention takes the same scale as plain attention") {
   check_against_plain(DType::float64, 1e-12, 0.7);
 }
-
-namespace {
 
 // Options for shared keys and values, and for windows.
 struct Sharing {
@@ -139,8 +123,6 @@ void check_sharing(const Sharing& sharing, DType dtype, double tolerance) {
     check_close(slice(qkv.grad(), 0, begin, end), same.grad(), tolerance);
   }
 }
-
-}  // namespace
 
 TEST_CASE("fused attention with shared keys and windows equals plain attention") {
   for (const Sharing& sharing :
@@ -416,5 +398,4 @@ TEST_CASE("bfloat16 attention is refused where the chosen instruction set has no
       "dtype: bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; "
       "use float32 here");
 }
-
 }  // namespace fused_attention_test

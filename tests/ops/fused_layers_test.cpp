@@ -1,22 +1,6 @@
-#include "headlight/ops/fused_layers.h"
-#include "headlight/ops/activation.h"
-
-#include <optional>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/normalization.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace fused_layers_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kWidth = 7;   // C
 constexpr Index kInner = 12;  // I
 constexpr double kEpsilon = 1e-3;
@@ -149,8 +133,6 @@ void check_gated(const Inputs& in, Activation activation, double tolerance) {
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("the fused layers equal the ops they are made of, with and without parameters") {
   for (const bool gain : {false, true}) {
@@ -313,5 +295,4 @@ TEST_CASE("feed_forward names the operand that it refuses") {
   CHECK(mentions(message([](Inputs& in) { in.down_bias = Tensor::zeros({5}); }),
                  {"[feed_forward]", "down_bias", "[7]", "[5]"}));
 }
-
 }  // namespace fused_layers_test

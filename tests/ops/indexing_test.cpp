@@ -1,23 +1,9 @@
-#include "headlight/ops/indexing.h"
-
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace indexing_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor two_by_three() { return doubles({1, 5, 5, 7, -1, 7}, {2, 3}); }
-
-}  // namespace
 
 TEST_CASE("argmax gives the first largest element of an axis or of all") {
   const Tensor x = two_by_three();
@@ -75,5 +61,4 @@ TEST_CASE("argmax and topk and gather name what they refuse") {
   refuses([&] { gather(x, 1, Tensor::zeros({3, 1}, DType::int32)); }, {"[gather]", "axis 0"});
   refuses([&] { gather(x, 1, x); }, {"[gather]", "int32", "float64"});
 }
-
 }  // namespace indexing_test

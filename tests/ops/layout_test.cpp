@@ -1,17 +1,6 @@
-#include "headlight/ops/layout.h"
-
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace layout_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kHuge = std::numeric_limits<Index>::max();
 
 // Returns a tensor of 0, 1, 2, ...
@@ -22,8 +11,6 @@ Tensor counting(const Shape& shape) {
 bool shares_elements(const Tensor& a, const Tensor& b) {
   return a.data<double>() == b.data<double>();
 }
-
-}  // namespace
 
 TEST_CASE("reshape is a view of elements that lie in order") {
   const Tensor x = counting({2, 6});
@@ -250,5 +237,4 @@ TEST_CASE("select and unsqueeze and squeeze name axes and indices out of range")
     CHECK(mentions(error_of([&] { op(Tensor(), 0); }), {"undefined"}));
   }
 }
-
 }  // namespace layout_test

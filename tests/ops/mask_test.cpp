@@ -1,18 +1,6 @@
-#include "headlight/ops/mask.h"
-
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace mask_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -23,8 +11,6 @@ Tensor counting_from_one(const Shape& shape) {
   }
   return Tensor::from(values, shape);
 }
-
-}  // namespace
 
 TEST_CASE("masked_fill writes a value where the mask is true") {
   const Tensor x = doubles({1, 2, 3, 4}, {2, 2});
@@ -157,5 +143,4 @@ TEST_CASE("combine_masks hides positions hidden by either mask") {
                  }),
                  {"[combine_masks]", "bool", "float32"}));
 }
-
 }  // namespace mask_test

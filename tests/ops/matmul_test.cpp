@@ -1,19 +1,6 @@
-#include "headlight/ops/matmul.h"
-
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace matmul_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Reference: the sum over k of a[i, k] b[k, j] by three loops; both operands have two axes.
@@ -36,8 +23,6 @@ Tensor naive_product(const Tensor& a, const Tensor& b) {
 Tensor matrix(const Tensor& batch, Index i) {
   return reshape(slice(batch, 0, i, i + 1), {batch.size(1), batch.size(2)});
 }
-
-}  // namespace
 
 TEST_CASE("matmul multiplies matrices in float32 and float64") {
   for (const DType dtype : {DType::float32, DType::float64}) {
@@ -217,5 +202,4 @@ TEST_CASE("linear names the argument that it refuses") {
   CHECK(mentions(error_of([&] { linear(x, weight, Tensor::zeros({2}, DType::float64)); }),
                  {"[linear]", "float64"}));
 }
-
 }  // namespace matmul_test

@@ -1,21 +1,6 @@
-#include "headlight/ops/normalization.h"
-
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace normalization_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The first row has mean 3 and population variance 3.5, the second 0 and 0.5.
@@ -27,8 +12,6 @@ RunningStatistics fresh_statistics(Index channels, DType dtype = DType::float64)
 
 Tensor ones(Index size) { return Tensor::ones({size}, DType::float64); }
 Tensor zeros(Index size) { return Tensor::zeros({size}, DType::float64); }
-
-}  // namespace
 
 TEST_CASE("layer_norm normalises the last axis with the population variance") {
   for (const DType dtype : {DType::float32, DType::float64}) {
@@ -229,5 +212,4 @@ TEST_CASE("batch_norm names the argument that it refuses") {
   running = {};
   CHECK(mentions(run(x, ones(2), zeros(2)), {"[batch_norm]", "must be given"}));
 }
-
 }  // namespace normalization_test

@@ -1,25 +1,11 @@
-#include "headlight/ops/preference.h"
-
-#include <cmath>
-
-#include "headlight/autograd/autograd.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace preference_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const double kLn3 = std::log(3.0);
 
 // Two pairs with the log-probabilities -3, -1 and -2, -6.
 const std::vector<Index> kOffsets{0, 2, 3, 4, 6};
 Tensor two_pairs() { return doubles({1, 2, 1, 2, 3.5, 2.5}, {6}); }
-
-}  // namespace
 
 TEST_CASE("a pair has the sums of its two sequences") {
   const std::vector<PreferredPair> pairs = pair_log_probabilities(two_pairs(), kOffsets);
@@ -74,5 +60,4 @@ TEST_CASE("pairs that do not fit are refused") {
                  }),
                  {"float64", "float32"}));
 }
-
 }  // namespace preference_test

@@ -1,19 +1,6 @@
-#include "headlight/ops/reduce.h"
-
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace reduce_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct NamedReduction {
@@ -32,8 +19,6 @@ const std::vector<NamedReduction>& reductions() {
 }
 
 Tensor two_by_three() { return doubles({1, 2, 3, 4, 8, 0}, {2, 3}); }
-
-}  // namespace
 
 TEST_CASE("sum adds over all axes or the chosen ones") {
   const Tensor x = two_by_three();
@@ -177,5 +162,4 @@ TEST_CASE("sum_to_shape undoes broadcasting") {
   CHECK(sum_to_shape(x, {2, 3}).data<double>() == x.data<double>());
   check_values(sum_to_shape(Tensor::zeros({0, 3}), {1, 3}), {0, 0, 0});
 }
-
 }  // namespace reduce_test

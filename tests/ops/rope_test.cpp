@@ -1,20 +1,5 @@
-#include "headlight/ops/rope.h"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
 #include "kernels/layers/rotary.h"
-#include "support/tensors.h"
-
-namespace rope_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("rope rotates pair i by the position times theta to the power of -2 i / r") {
   const Tensor x = doubles({1, 2, 3, 4}, {1, 1, 4});
@@ -139,5 +124,3 @@ TEST_CASE("rope names the argument that it refuses") {
   CHECK(mentions(message({.scaling = RopeScaling::yarn, .factor = 8, .beta_fast = 0.5}),
                  {"beta_slow", "beta_fast"}));
 }
-
-}  // namespace rope_test

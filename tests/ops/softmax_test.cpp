@@ -1,27 +1,10 @@
-#include "headlight/ops/softmax.h"
-
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace softmax_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kLn2 = std::log(2.0);
 const double kLn3 = std::log(3.0);
-
-}  // namespace
 
 TEST_CASE("softmax turns scores into probabilities") {
   for (const DType dtype : {DType::float32, DType::float64}) {
@@ -115,5 +98,4 @@ TEST_CASE("the softmax family names itself in errors") {
   CHECK(mentions(error_of([] { masked_softmax(ints({1}, {1}), bools({true}, {1})); }),
                  {"[masked_softmax]", "int32"}));
 }
-
 }  // namespace softmax_test

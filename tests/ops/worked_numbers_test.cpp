@@ -1,24 +1,9 @@
+#include "support/test.h"
+
 // Worked examples of the notes on multi-head attention and normalization: recomputes every printed
 // number with more digits.
-#include <cmath>
-
-#include "headlight/ops/attention.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/normalization.h"
-#include "headlight/ops/reduce.h"
-#include "headlight/ops/softmax.h"
-#include "support/tensors.h"
 
 namespace worked_numbers_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // float64 must match all digits below, float32 the four digits that the notes print.
 double tolerance_of(DType dtype) { return dtype == DType::float64 ? 1e-6 : 5e-5; }
 
@@ -85,8 +70,6 @@ const std::vector<double> kCausalConcatenated{2, 0,        2,        1,        .
                                               2, 3.832578, 1.028705, 2.913886, 2.485648, 3.428239};
 const std::vector<double> kCausalOutput{3,        .5,       3,        1,        1.111614, 5.693060,
                                         2.055807, 5.720964, 2.271528, 4.628006, 3,        4.885182};
-
-}  // namespace
 
 TEST_CASE("worked example: scaled dot-product attention with a single head") {
   for (const DType dtype : {DType::float32, DType::float64}) {
@@ -182,5 +165,4 @@ TEST_CASE("worked example: LayerNorm and BatchNorm of the same two rows") {
     check_values(sqrt(var(x, {.axes = {0}}, 0)), {0, .5, 1});
   }
 }
-
 }  // namespace worked_numbers_test

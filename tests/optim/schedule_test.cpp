@@ -1,18 +1,6 @@
-#include "headlight/optim/schedule.h"
-
-#include <cmath>
-#include <numbers>
-
-#include "support/catch.h"
-
-#include "headlight/base/error.h"
+#include "support/test.h"
 
 namespace schedule_test {
-
-using namespace headlight;
-
-namespace {
-
 // nanoGPT's get_lr, with its names.
 double get_lr(Index it, const LearningRateSchedule& s) {
   const double learning_rate = s.learning_rate;
@@ -41,8 +29,6 @@ LearningRateSchedule schedule_of(ScheduleKind kind) {
           .warmup_steps = 3,
           .decay_steps = 11};
 }
-
-}  // namespace
 
 TEST_CASE("the cosine schedule is nanoGPT's at every step") {
   for (const LearningRateSchedule& schedule :
@@ -149,5 +135,4 @@ TEST_CASE("schedules are parsed by their names") {
                     "lr_schedule: expected constant, linear, cosine or wsd, got 'step'");
   CHECK_THROWS_AS(parse_name<ScheduleKind>("lr_schedule", ""), Error);
 }
-
 }  // namespace schedule_test

@@ -1,22 +1,10 @@
-#include <algorithm>
-#include <fstream>
-#include <regex>
-#include <set>
-#include <sstream>
-
 #include "parity/parity_support.h"
 #include "parity/runners.h"
 #include "parity/table.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace judgement_test {
-
-using namespace headlight;
 using namespace headlight::parity;
-using namespace headlight::test;
-
-namespace {
 
 // A case of y = exp(x) at 0 and log(2) with the given expected output and gradient.
 Case exponential(const Tensor& expected, const Tensor& gradient) {
@@ -42,8 +30,6 @@ void collect_functions(const std::filesystem::path& header, std::set<std::string
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("a parity case passes when outputs and gradients lie within its tolerance") {
   const Verdict verdict = judge(exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2})));
@@ -141,5 +127,4 @@ TEST_CASE("every function of the ops headers has frozen cases and a runner") {
     CHECK(all_runners().count(name) == 1);
   }
 }
-
 }  // namespace judgement_test

@@ -1,21 +1,10 @@
-// Training, generation and recording give the same bits for any number of threads.
-#include <memory>
-#include <set>
-
-#include "headlight/generate/generator.h"
 #include "headlight/heads/record_attention.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/train/trainer.h"
 #include "io/fingerprint.h"
-#include "support/tensors.h"
+#include "support/test.h"
+
+// Training, generation and recording give the same bits for any number of threads.
 
 namespace same_bits_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kUpdates = 30;
 
 TrainConfig config_of(const std::string& batching) {
@@ -109,8 +98,6 @@ NamedTensors tokens_of(const std::vector<GenerateResult>& results) {
   return tokens;
 }
 
-}  // namespace
-
 TEST_CASE("thirty updates leave the same bits for any number of threads", "[parity][bits]") {
   for (const auto& [batching, optimizer] :
        {std::pair{"packed", "adamw"}, {"padded", "adamw"}, {"packed", "muon"}}) {
@@ -165,5 +152,4 @@ TEST_CASE("recorded heads have the same bits for any number of threads", "[parit
     return weights;
   });
 }
-
 }  // namespace same_bits_test

@@ -1,31 +1,12 @@
 #include "headlight/runs/checkpoint.h"
-
-#include <algorithm>
-#include <fstream>
-#include <limits>
-
 #include "base/json.h"
-#include "headlight/files/manifest.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/optim/adamw.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace checkpoint_test {
-
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // A run that saves without training.
 struct SavedRun {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   ByteTokenizer tokenizer;
   Gpt model{{.vocab_size = tokenizer.vocab_size(),
              .block_size = 4,
@@ -65,8 +46,6 @@ void forget_in_manifest(const fs::path& checkpoint, std::string_view file) {
   const Json after{{"files", files}, {"version", before["version"]}};
   std::ofstream(path, std::ios::binary) << after.dump();
 }
-
-}  // namespace
 
 TEST_CASE("the newest checkpoints and the best are kept", "[train]") {
   SavedRun run;
@@ -241,5 +220,4 @@ TEST_CASE("links that a killed process left wrong are repaired", "[train]") {
   repair_links(second, {.iteration = 2, .best_iteration = -1});
   CHECK(!fs::is_symlink(run.folder.path() / "best"));
 }
-
 }  // namespace checkpoint_test

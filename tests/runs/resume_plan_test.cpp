@@ -1,15 +1,8 @@
 #include "runs/resume_plan.h"
-
-#include "headlight/base/error.h"
 #include "headlight/runs/config_source.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace resume_plan_test {
-
-using namespace headlight;
-
-namespace {
-
 std::string refusal(const TrainConfig& before, const TrainConfig& now) {
   try {
     changed_settings(before, now, 12);
@@ -36,8 +29,6 @@ struct Standing {
   }
   DataPlan plan() const { return plan_data({before, old}, {now, present}, state); }
 };
-
-}  // namespace
 
 TEST_CASE("settings that do not affect the model may change and are reported", "[train]") {
   TrainConfig before;
@@ -177,5 +168,4 @@ TEST_CASE("other data or orders or batching methods begin the next epoch", "[tra
   CHECK(beginning.plan().start == DataStart{.update = 47, .batch = 40});
   CHECK(beginning.plan().note.empty());
 }
-
 }  // namespace resume_plan_test

@@ -1,25 +1,8 @@
 #include "headlight/runs/run_history.h"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <sstream>
-
-#include "headlight/files/directory_lock.h"
 #include "runs/metrics_log.h"
-#include "support/program.h"
-#include "support/runs.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace run_history_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // A run directory with this log.
 struct Given {
   explicit Given(const std::string& log, const std::string& config = "max_iters = 10\n") {
@@ -30,7 +13,7 @@ struct Given {
 
   RunHistory read() const { return read_run_history(folder.at("run")); }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
 };
 
 std::string step(int iteration, double loss, double elapsed) {
@@ -47,8 +30,6 @@ std::string evaluation(int iteration, double loss, double elapsed) {
        << R"(,"best":true,"seconds":0.25,"elapsed_seconds":)" << elapsed << "}\n";
   return line.str();
 }
-
-}  // namespace
 
 TEST_CASE("the history of a run has its losses, tokens and seconds", "[run_history]") {
   const Given given(step(0, 4, 1) + step(1, 3, 2) + evaluation(2, 2.5, 3) + step(2, 2, 4));
@@ -233,7 +214,7 @@ TEST_CASE("runs of other data or tokenizers are distinguished", "[run_history]")
 }
 
 TEST_CASE("the log counts the seconds of a run through all its processes", "[run_history]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const fs::path path = folder.write(
       "metrics.jsonl", step(0, 4, 100) + evaluation(1, 3, 250) + step(1, 3, 300) + step(2, 2, 400));
   TrainingState state;
@@ -251,7 +232,7 @@ TEST_CASE("the log counts the seconds of a run through all its processes", "[run
 }
 
 TEST_CASE("copies of the metrics are made again when the log is cut", "[run_history]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   folder.write("metrics.jsonl", step(0, 4, 100) + step(1, 3, 300) + step(2, 2, 400));
   const auto table = [&] { return file_contents(folder.path() / "metrics.csv"); };
   const auto events = [&] {
@@ -282,5 +263,4 @@ TEST_CASE("copies of the metrics are made again when the log is cut", "[run_hist
   CHECK(table() == first);
   CHECK(events().size() == first_size);
 }
-
 }  // namespace run_history_test

@@ -1,17 +1,9 @@
 #include "runs/state_json.h"
-
-#include "headlight/base/build.h"
-#include "headlight/kernels/machine.h"
 #include "runs/resume_plan.h"
-#include "support/catch.h"
+#include "support/test.h"
 #include "train/spike_detector.h"
 
 namespace training_state_test {
-
-using namespace headlight;
-
-namespace {
-
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
   const std::size_t place = text.find(what);
   REQUIRE(place != std::string::npos);
@@ -41,8 +33,6 @@ std::string refusal_of_change(const Change& change) {
   }
   return "";
 }
-
-}  // namespace
 
 TEST_CASE("the state of a run reads back as it was written", "[train]") {
   TrainingState state;
@@ -228,5 +218,4 @@ TEST_CASE(
   CHECK(recent.front() == 3.0);
   CHECK(spike_score(std::vector<double>(128, 2.0), 50) == 0);
 }
-
 }  // namespace training_state_test

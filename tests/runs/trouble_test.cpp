@@ -1,28 +1,12 @@
-// Handling of non-finite losses and of failures to save.
 #include <unistd.h>
-
-#include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <limits>
 #include <new>
-#include <nlohmann/json.hpp>
 
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
 #include "headlight/runs/run.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
+
+// Handling of non-finite losses and of failures to save.
 
 namespace trouble_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Json = nlohmann::json;
 
 std::string some_text() {
@@ -33,7 +17,7 @@ std::string some_text() {
   return text;
 }
 
-TrainConfig small_config(const ScratchFolder& folder, const std::string& run) {
+TrainConfig small_config(const TemporaryFolder& folder, const std::string& run) {
   TrainConfig config;
   config.out_dir = folder.at(run);
   config.data = {folder.write("data.txt", some_text())};
@@ -76,10 +60,8 @@ class Poison : public TrainObserver {
   Tensor weight_;
 };
 
-}  // namespace
-
 TEST_CASE("a rollback returns to the last checkpoint and continues with other data", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({5});
@@ -113,7 +95,7 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
 }
 
 TEST_CASE("a rollback also returns to the moving average", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto trained = [&](const std::string& name, double decay, bool fails) {
     TrainConfig config = small_config(folder, name);
     config.on_nan = "rollback";
@@ -142,7 +124,7 @@ TEST_CASE("a rollback also returns to the moving average", "[train]") {
 }
 
 TEST_CASE("a rollback after a change of settings keeps the change and its data", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.max_iters = 8;
   run_training(config);
@@ -166,7 +148,7 @@ TEST_CASE("a rollback after a change of settings keeps the change and its data",
 }
 
 TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({5, 6});
@@ -183,7 +165,7 @@ TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
 }
 
 TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({1});
@@ -193,7 +175,7 @@ TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]")
 }
 
 TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
   config.max_bad_updates = 2;
@@ -203,7 +185,7 @@ TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train
 }
 
 TEST_CASE("bad updates are skipped until there are too many in a row", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "skip";
   config.max_bad_updates = 3;
@@ -215,7 +197,7 @@ TEST_CASE("bad updates are skipped until there are too many in a row", "[train]"
 }
 
 TEST_CASE("a loss that is not finite stops a run by default and its checkpoint stays", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const TrainConfig config = small_config(folder, "a");
   Poison poison({5});
   CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
@@ -225,7 +207,7 @@ TEST_CASE("a loss that is not finite stops a run by default and its checkpoint s
 }
 
 TEST_CASE("a save that fails stops the run, or is tried again at the next", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   // Saving fails because the weight is not finite, although no step has used it yet.
   TrainConfig stops = small_config(folder, "a");
   stops.save_interval = 3;
@@ -256,7 +238,7 @@ TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
     }
     bool first = true;
   };
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   Hungry stops;
   CHECK_THROWS_AS(run_training(config, {.observers = {&stops}}), SaveError);
@@ -291,7 +273,7 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
     }
     std::filesystem::path stays;
   };
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.keep_checkpoints = 1;
   std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
@@ -307,7 +289,7 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
 }
 
 TEST_CASE("loss spikes are skipped on request", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.max_iters = 150;
   config.eval_interval = 150;
@@ -332,5 +314,4 @@ TEST_CASE("loss spikes are skipped on request", "[train]") {
   run_training(parts, {.resume = true});
   CHECK(weights_of(parts.out_dir) == weights_of(config.out_dir));
 }
-
 }  // namespace trouble_test

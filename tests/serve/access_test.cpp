@@ -1,18 +1,9 @@
 #include "serve/http/access.h"
-
-#include <filesystem>
-
 #include "serve/running_server.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace access_test {
-
-using namespace headlight;
 using namespace headlight::serve;
-
-namespace {
 
 int status(const Access& access, HttpHeaders headers, const std::string& path = "/v1/models",
            const std::string& method = "GET") {
@@ -22,8 +13,6 @@ int status(const Access& access, HttpHeaders headers, const std::string& path = 
 }
 
 constexpr const char* kKey = "0123456789abcdef";
-
-}  // namespace
 
 TEST_CASE("a Host header with another name than the server's is refused", "[serve]") {
   const Access access({.allowed_hosts = {"box.example"}}, 8080);
@@ -111,7 +100,7 @@ TEST_CASE("invalid allowed origins and those that match every page are refused a
 
 TEST_CASE("an API key file that others can write is refused", "[serve]") {
   namespace fs = std::filesystem;
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("key", kKey);
   const auto asked = [&](fs::perms perms) {
     fs::permissions(file, perms);
@@ -192,5 +181,4 @@ TEST_CASE("a host address reachable by others requires an API key", "[serve]") {
   options.api_key = kKey;
   CHECK_NOTHROW(options.validate());
 }
-
 }  // namespace access_test

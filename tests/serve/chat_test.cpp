@@ -1,21 +1,9 @@
 #include "headlight/formats/chat_template/chat_format.h"
-
-#include <array>
-#include <map>
-
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/bpe_tokenizer.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
 #include "support/marked_bytes.h"
+#include "support/test.h"
 
 namespace chat_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr const char* kTemplate =
     "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
     "{{ '<|im_start|>system\\nYou help<|im_end|>\\n' }}{% endif %}"
@@ -42,8 +30,6 @@ ServedModel chat_served() {
   model.loaded.tokenizer = std::make_unique<ChatBytes>();
   return model;
 }
-
-}  // namespace
 
 TEST_CASE("a chat is encoded with the template and its default system message", "[serve]") {
   const ChatBytes tokenizer;
@@ -344,5 +330,4 @@ TEST_CASE("the content of a message is a text or a list of parts and is limited 
   CHECK(answer(Json::array({part("a"), part("b")}))["choices"] == answer("ab")["choices"]);
   CHECK(answer(std::string(600, 'x'))["error"]["code"].text() == "context_length_exceeded");
 }
-
 }  // namespace chat_test

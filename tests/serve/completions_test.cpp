@@ -1,21 +1,8 @@
-#include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <thread>
-
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/generate/generator.h"
-#include "io/temporary_folder.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace completions_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Returns requests with varied members. Every third one shares its beginning with others.
 Json varied_request(Index number) {
   const std::string common(number % 3 == 0 ? 130 : 5, 'x');
@@ -42,8 +29,6 @@ Json answered(const RunningServer& server, Json request) {
 std::string text_of(const RunningServer& server, Json request) {
   return answered(server, std::move(request)).front()["text"].text();
 }
-
-}  // namespace
 
 TEST_CASE("32 simultaneous clients get the same bytes as each alone", "[serve]") {
   constexpr Index kClients = 32;
@@ -355,5 +340,4 @@ TEST_CASE("a completion warns about names of special tokens that it read as plai
   CHECK(read["usage"]["prompt_tokens"].integer() == 2);
   CHECK(read.find("warnings") == nullptr);
 }
-
 }  // namespace completions_test

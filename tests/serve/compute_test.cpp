@@ -1,17 +1,11 @@
-#include "serve/compute.h"
-
 #include <future>
-#include <thread>
 
-#include "headlight/tensor/storage.h"
 #include "serve/api_error.h"
+#include "serve/compute.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace compute_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using serve::Compute;
 using serve::Urgency;
 
@@ -145,5 +139,4 @@ TEST_CASE("memory of jobs is returned to the system when the server is idle", "[
   }
   CHECK(compute.status().slices == 0);
 }
-
 }  // namespace compute_test

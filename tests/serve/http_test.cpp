@@ -1,18 +1,10 @@
-#include <array>
 #include <future>
-#include <random>
 
 #include "serve/http/http.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace http_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 int status_of(const RunningServer& server, const std::string& bytes) {
   HttpClient client(server.port());
   client.send(bytes);
@@ -83,8 +75,6 @@ class HostileRequests {
 
   std::mt19937 random_{20};
 };
-
-}  // namespace
 
 TEST_CASE("one connection carries many requests", "[serve]") {
   const RunningServer server;
@@ -438,8 +428,6 @@ TEST_CASE("a delayed answer does not block other requests and its client may dis
   CHECK(lines.front().starts_with("GET / 200"));
 }
 
-namespace {
-
 using Exchange = std::shared_ptr<serve::HttpExchange>;
 
 // Server whose requests wait until the test answers them. It ends with the test.
@@ -476,8 +464,6 @@ class WaitingServer {
   serve::HttpServer server_;
   std::thread thread_;
 };
-
-}  // namespace
 
 TEST_CASE("an answer is refused when answers waiting for their clients exceed a memory limit",
           "[serve]") {
@@ -573,5 +559,4 @@ TEST_CASE("an error before any comment keeps its status", "[serve]") {
   CHECK(answer.status == 503);
   CHECK(answer.body == "whole");
 }
-
 }  // namespace http_test

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "serve/running_server.h"
+#include "support/files.h"
 #include "support/marked_bytes.h"
-#include "support/program.h"
 
 namespace headlight::test {
 

@@ -4,15 +4,10 @@
 #include "serve/completions/chat_messages.h"
 #include "serve/completions/tools_request.h"
 #include "serve/tool_model.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace tools_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using namespace headlight::serve;
-
-namespace {
 
 // Special tokens of ChatML and Mistral.
 const std::vector<std::string_view> kMarks{"<|im_start|>", "<|im_end|>", "[TOOL_CALLS]", "[INST]",
@@ -77,8 +72,6 @@ Json joined_message(const std::vector<Json>& events) {
   }
   return {{"content", content}, {"calls", calls}};
 }
-
-}  // namespace
 
 TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
   for (const char* name :
@@ -276,5 +269,4 @@ TEST_CASE("a model whose template has no tools refuses them", "[serve]") {
   CHECK_THAT(answer.body, contains_text("no tool calls that the server can read"));
   CHECK(parse_json(answer.body, "answer")["error"]["param"].text() == "tools");
 }
-
 }  // namespace tools_test

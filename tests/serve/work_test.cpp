@@ -1,20 +1,10 @@
 #include "serve/work.h"
-
-#include "generate/test_models.h"
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/batch.h"
 #include "serve/inspections.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace work_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using serve::Work;
-
-namespace {
 
 struct Asked {
   const char* path;
@@ -62,8 +52,6 @@ std::string answer(const ServedModel& served, const Asked& asked, Work::Options 
   Work work(*served.loaded.model, std::move(options));
   return serve::find_inspection(asked.path)->run(served, texts, work);
 }
-
-}  // namespace
 
 TEST_CASE("a slice of work ends after a layer once enough rows were read and restores the model",
           "[serve]") {
@@ -183,5 +171,4 @@ TEST_CASE("texts that are far too long are refused before they are tokenized", "
         std::string::npos);
   CHECK(server.post("/api/lens", R"({"text": "abc", "top_k": 100})").status == 200);
 }
-
 }  // namespace work_test

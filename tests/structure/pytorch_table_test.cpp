@@ -1,26 +1,12 @@
 #include <cctype>
-#include <cmath>
-#include <iostream>
-#include <limits>
-#include <regex>
-#include <sstream>
-#include <string>
 
-#include "headlight/headlight.h"
 #include "headlight/views/attention/attention_html.h"
 #include "headlight/views/plot/line_plot.h"
 #include "headlight/views/plot/matrix_plot.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 // Compiles and runs the right column of the table PyTorch | Headlight in docs/library.md.
 namespace pytorch_table_test {
-
-using namespace headlight;
-
-namespace {
-
 constexpr Index B = 1;
 constexpr Index T = 3;
 constexpr Index H = 2;
@@ -48,8 +34,6 @@ class Silent : public ForwardHook {
   bool wants(Point, Index) const override { return false; }
   Tensor visit(const Place&, const Tensor& value) override { return value; }
 };
-
-}  // namespace
 
 TEST_CASE("the table from PyTorch: tensors and views") {
   const std::vector<std::int32_t> ids{1, 2, 3, 4, 5, 6};
@@ -175,5 +159,4 @@ TEST_CASE("every row of the table from PyTorch is compiled above", "[structure]"
   }
   CHECK(count > 60);
 }
-
 }  // namespace pytorch_table_test

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "support/catch.h"
+#include "support/errors.h"
 #include "support/program.h"
-#include "support/tensors.h"
 
 namespace headlight::test {
 namespace {

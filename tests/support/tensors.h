@@ -15,6 +15,8 @@
 // Helpers for tests of tensors and ops.
 namespace headlight::test {
 
+using Ids = std::vector<std::int32_t>;
+
 inline Tensor doubles(std::initializer_list<double> values, const Shape& shape) {
   return Tensor::from(values, shape);
 }
@@ -69,29 +71,6 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
     return a.numel() == 0 || std::memcmp(left.data<T>(), right.data<T>(),
                                          static_cast<std::size_t>(a.numel()) * sizeof(T)) == 0;
   });
-}
-
-// Message of the Error that `body` throws, or "no error".
-template <class Body>
-std::string error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-// True if the text has all parts.
-inline bool has_parts(const std::string& text, const std::vector<std::string>& parts) {
-  return std::all_of(parts.begin(), parts.end(),
-                     [&](const std::string& part) { return text.find(part) != std::string::npos; });
-}
-
-// True if the message is one line with all parts.
-inline bool mentions(const std::string& message, const std::vector<std::string>& parts) {
-  UNSCOPED_INFO("message: " << message);
-  return message.find('\n') == std::string::npos && has_parts(message, parts);
 }
 
 // Sets the number of threads during its lifetime.

@@ -1,21 +1,7 @@
-#include "headlight/tensor/dtype.h"
-
-#include <cmath>
-#include <limits>
-#include <sstream>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace dtype_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 float rounded(float value) { return static_cast<float>(BFloat16(value)); }
-
-}  // namespace
 
 TEST_CASE("every type has a size and a name that parses back") {
   CHECK(element_size(DType::float32) == 4);
@@ -86,5 +72,4 @@ TEST_CASE("bfloat16 keeps infinities and NaN and overflows to infinity") {
   CHECK(std::isnan(rounded(std::bit_cast<float>(0x7F800001U))));
   CHECK(std::isnan(rounded(std::bit_cast<float>(0xFFFFFFFFU))));
 }
-
 }  // namespace dtype_test

@@ -1,21 +1,6 @@
-#include "headlight/tensor/print.h"
-
-#include <limits>
-#include <sstream>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace print_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -113,7 +98,6 @@ std::vector<Printed> printed_by_pytorch() {
          [[ 6.,  7.,  8.],
           [ 9., 10., 11.]]],
 
-
         [[[12., 13., 14.],
           [15., 16., 17.]],
 
@@ -157,8 +141,6 @@ std::vector<Printed> printed_by_pytorch() {
        R"(tensor([], size=(0, 2), dtype=torch.float64, requires_grad=True))"}};
 }
 // clang-format on
-
-}  // namespace
 
 TEST_CASE("tensors are printed as PyTorch prints them") {
   for (const Printed& row : printed_by_pytorch()) {
@@ -209,5 +191,4 @@ TEST_CASE("grad_op names the op that computed a tensor") {
   const NoGrad no_grad;
   CHECK((x * x).grad_op().empty());
 }
-
 }  // namespace print_test

@@ -1,17 +1,6 @@
-#include "headlight/tensor/shape.h"
-
-#include <limits>
-#include <sstream>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace shape_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kHuge = std::numeric_limits<Index>::max();
 
 std::string text(const Shape& shape) {
@@ -19,8 +8,6 @@ std::string text(const Shape& shape) {
   out << shape;
   return out.str();
 }
-
-}  // namespace
 
 TEST_CASE("a shape keeps its sizes in order and prints like a list") {
   const Shape shape{4, 0, 7};
@@ -105,5 +92,4 @@ TEST_CASE("an axis may count from the end and must exist") {
   CHECK(mentions(error_of([] { normalize_axis(-4, 3, "sum"); }), {"[sum]", "axis -4"}));
   CHECK(mentions(error_of([] { normalize_axis(0, 0, "sum"); }), {"[sum]", "0 axes"}));
 }
-
 }  // namespace shape_test

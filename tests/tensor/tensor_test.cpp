@@ -1,22 +1,8 @@
-#include "headlight/tensor/tensor.h"
-
-#include <cmath>
-#include <limits>
-
-#include "io/temporary_folder.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace tensor_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kHuge = std::numeric_limits<Index>::max();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 TEST_CASE("a view that leaves the storage is refused") {
   const Tensor x = Tensor::arange(64, DType::float32);  // fills its block
@@ -225,5 +211,4 @@ TEST_CASE("eye is the identity matrix") {
   CHECK(Tensor::eye(0).shape() == Shape{0, 0});
   CHECK_THROWS_AS(Tensor::eye(-1), Error);
 }
-
 }  // namespace tensor_test

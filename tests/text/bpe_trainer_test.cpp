@@ -1,22 +1,6 @@
-#include "headlight/text/bpe_trainer.h"
-
-#include <algorithm>
-#include <array>
-
-#include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
-#include "headlight/kernels/machine.h"
-#include "headlight/text/bpe_pattern.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace bpe_trainer_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Merges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
 // Two stories, one in English and one in Korean.
@@ -85,8 +69,6 @@ std::string babble(std::size_t words) {
   }
   return text;
 }
-
-}  // namespace
 
 TEST_CASE("the most frequent pair is merged first with ties broken by the smaller ids", "[text]") {
   // Ids: <|endoftext|> 0, then '!' 1 ... 'b' 66, 'h' 72, 'p' 80, 's' 83, 'u' 85, blank 221.
@@ -230,5 +212,4 @@ TEST_CASE("whole characters are tokens before any pair of them", "[text]") {
   CHECK(mentions(error_of([&] { learn(text, {.vocab_size = 260, .whole_characters = true}); }),
                  {"vocab_size", "whole_characters", "260"}));
 }
-
 }  // namespace bpe_trainer_test

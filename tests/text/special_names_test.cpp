@@ -1,15 +1,7 @@
 #include "text/special_names.h"
-
-#include "headlight/text/bpe_tokenizer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace special_names_test {
-
-using namespace headlight;
-
-namespace {
-
 // Returns a tokenizer of the bytes and <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2, <a>.
 BpeTokenizer chat_tokenizer() {
   BpeVocabulary vocabulary;
@@ -32,8 +24,6 @@ std::string warning_of(const Tokenizer& tokenizer, const std::vector<std::string
   }
   return count.warning("--text");
 }
-
-}  // namespace
 
 TEST_CASE("names of special tokens spelled out in a text are counted in one line") {
   const BpeTokenizer tokenizer = chat_tokenizer();
@@ -66,5 +56,4 @@ TEST_CASE("names of special tokens are not counted if they are read as tokens") 
   tokenizer.set_reads_special(false);
   CHECK(tokenizer.encode("<a>") == std::vector<std::int32_t>{'<', 'a', '>'});
 }
-
 }  // namespace special_names_test

@@ -1,15 +1,4 @@
-#include "headlight/text/streaming_decoder.h"
-
-#include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
-#include "headlight/tensor/random.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-
-namespace streaming_decoder_test {
-
-using namespace headlight;
+#include "support/test.h"
 
 TEST_CASE("a character of several tokens is returned only when it is complete") {
   const ByteTokenizer tokenizer;
@@ -77,5 +66,3 @@ TEST_CASE("streamed parts joined together equal the decoded text and each part i
     REQUIRE(joined == tokenizer.decode(ids));
   }
 }
-
-}  // namespace streaming_decoder_test

@@ -1,19 +1,6 @@
-#include "headlight/train/evaluation.h"
-
-#include <cmath>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/data/training_batch.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace evaluation_test {
-
-using namespace headlight;
-
-namespace {
-
 const std::string kText = "one two three four five six seven eight nine ten, 하나 둘 셋 넷.";
 
 Gpt small_model(const Tokenizer& tokenizer) {
@@ -24,8 +11,6 @@ Gpt small_model(const Tokenizer& tokenizer) {
               .n_embd = 16},
              3, DType::float64);
 }
-
-}  // namespace
 
 TEST_CASE("evaluation counts every target once, whatever the batch size", "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
@@ -79,8 +64,6 @@ TEST_CASE("an evaluation with max_batches uses that many batches", "[train]") {
   CHECK(part.tokens == 2 * 16);
 }
 
-namespace {
-
 std::vector<TokenEvaluation> tokens_of(const Gpt& model, const Tokenizer& tokenizer,
                                        const TokenDataset& dataset,
                                        const EvaluationOptions& options, Evaluation& result) {
@@ -102,8 +85,6 @@ double plain_log_probability(const Gpt& model, const std::vector<std::int32_t>& 
   }
   return logits[logits.size() - vocabulary + static_cast<std::size_t>(token)] - std::log(sum);
 }
-
-}  // namespace
 
 TEST_CASE("an evaluation reports every token of a stream once with the loss of a forward pass",
           "[train]") {
@@ -176,5 +157,4 @@ TEST_CASE("reported tokens have the numbers of their document and of their posit
   CHECK(tokens[6].is_predicted());
   CHECK(tokens[10].token == tokenizer.end_of_text());
 }
-
 }  // namespace evaluation_test

@@ -1,17 +1,6 @@
-#include "headlight/train/memory_plan.h"
-
-#include "headlight/nn/architecture.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/tensor/storage.h"
-#include "headlight/train/trainer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace memory_plan_test {
-
-using namespace headlight;
-
-namespace {
-
 constexpr Index kVocabulary = 60;
 
 TrainConfig config_of_plan() {
@@ -23,8 +12,6 @@ TrainConfig config_of_plan() {
   config.batch_size = 16;
   return config;
 }
-
-}  // namespace
 
 TEST_CASE("the memory plan counts weights and gradients and moments and the copy for saving",
           "[train]") {
@@ -102,5 +89,4 @@ TEST_CASE("a memory plan above the available memory names both sizes and the set
   plan.available = 0;
   CHECK_NOTHROW(require_memory(plan));
 }
-
 }  // namespace memory_plan_test

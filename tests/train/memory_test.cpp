@@ -1,25 +1,12 @@
-// Memory that training requests from the system: the first steps allocate it, later ones reuse it.
 #include <sys/resource.h>
 
-#include <numeric>
+#include "support/test.h"
 
-#include "headlight/autograd/autograd.h"
-#include "headlight/data/training_batch.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/optim/adamw.h"
-#include "headlight/tensor/storage.h"
-#include "headlight/train/trainer.h"
-#include "support/tensors.h"
+// Memory that training requests from the system: the first steps allocate it, later ones reuse it.
 
 namespace memory_test {
-
 // Null without AddressSanitizer.
 extern "C" __attribute__((weak)) void __asan_init();
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 constexpr Index kBlock = 64;     // T
 constexpr Index kSequences = 8;  // B
@@ -91,8 +78,6 @@ long page_faults() {
   return usage.ru_minflt;
 }
 
-}  // namespace
-
 TEST_CASE("training on packed batches takes no memory from the system after the fourth update") {
   const TrainConfig config = small_config();
   const TokenDataset dataset = stream_dataset(tokens_of(4 * kSequences * kBlock + 1, 1));
@@ -143,5 +128,4 @@ TEST_CASE("later training updates touch almost no new memory pages") {
   const long bound = __asan_init == nullptr ? 20 * 20 : 1'000'000;  // which never reuses memory
   CHECK(page_faults() - before < bound);
 }
-
 }  // namespace memory_test

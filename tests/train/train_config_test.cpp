@@ -1,19 +1,9 @@
-#include "headlight/train/train_config.h"
-
-#include <set>
-
 #include "headlight/runs/config_source.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace train_config_test {
-
-using namespace headlight;
-
-namespace {
-
 TrainConfig read_back(const std::string& toml) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config;
   const std::vector<ConfigEntry> entries = read_config_file(folder.write("config.toml", toml));
   in_place("config.toml: ", [&] {
@@ -34,8 +24,6 @@ std::string refusal(const std::string& key, const std::string& value, TrainConfi
   }
   return "";
 }
-
-}  // namespace
 
 TEST_CASE("every key has a name of its own and a meaning", "[train]") {
   std::set<std::string_view> keys;
@@ -322,5 +310,4 @@ TEST_CASE("repeated tokens need a block for two copies and packed batches", "[tr
   CHECK(refusal("batching", "padded", config) ==
         "repeat_share: needs batching = packed, got padded");
 }
-
 }  // namespace train_config_test

@@ -1,13 +1,5 @@
 #include "views/plot/chart.h"
-
-#include <cmath>
-#include <numeric>
-
-#include "support/catch.h"
-
-namespace chart_test {
-
-using headlight::ChartValues;
+#include "support/test.h"
 
 TEST_CASE("a short series of values is kept as it is", "[cli]") {
   ChartValues values;
@@ -89,5 +81,3 @@ TEST_CASE("a chart without values is empty", "[cli]") {
   CHECK(headlight::series_chart({}).empty());
   CHECK(headlight::series_chart({{.x = {1}, .y = {std::nan("")}}}).empty());
 }
-
-}  // namespace chart_test

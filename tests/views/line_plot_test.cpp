@@ -1,21 +1,10 @@
 #include "headlight/views/plot/line_plot.h"
-
-#include <limits>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace line_plot_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("a line plot spans its values with round ticks and puts them at their places") {
   const std::string svg = line_plot_svg({.title = "Loss & heads",
@@ -117,5 +106,4 @@ TEST_CASE("long tick labels get enough room on both sides") {
   const std::size_t last = svg.find("L", path);
   CHECK(640 - std::stod(svg.substr(last + 1)) >= 10 * 6 / 2);
 }
-
 }  // namespace line_plot_test

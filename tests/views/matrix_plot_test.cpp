@@ -1,16 +1,7 @@
 #include "headlight/views/plot/matrix_plot.h"
-
-#include <limits>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace matrix_plot_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
@@ -18,8 +9,6 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   }
   return count;
 }
-
-}  // namespace
 
 TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and size") {
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -109,5 +98,4 @@ TEST_CASE("a matrix of uncertain values has a note and marks its values") {
   CHECK(count_of(svg, ">-0.50?<") == 1);
   CHECK(count_of(svg, "#005ab5") == 0);  // faint
 }
-
 }  // namespace matrix_plot_test

@@ -1,21 +1,10 @@
 #include "headlight/views/model/model_diagram.h"
-
-#include <algorithm>
-#include <numeric>
-
-#include "headlight/nn/architecture.h"
-#include "support/catch.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
 #include "views/model/model_parts.h"
 #include "views/report/numbers.h"
 
 namespace model_diagram_test {
-
-using namespace headlight;
-using namespace headlight::attention_samples;
-
-namespace {
-
 GptConfig gpt2() {
   GptConfig config;
   config.vocab_size = 50257;
@@ -74,8 +63,6 @@ Index parameters_of(const DiagramBranch& rows) {
   }
   return sum;
 }
-
-}  // namespace
 
 TEST_CASE("the boxes of a diagram contain all parameters of a layer", "[views]") {
   for (const GptConfig& config : many()) {
@@ -168,5 +155,4 @@ TEST_CASE("a diagram of a bidirectional model shows its embeddings and its head"
   CHECK(contains(body, "hidden states"));
   CHECK_FALSE(contains(body, "Output head"));
 }
-
 }  // namespace model_diagram_test

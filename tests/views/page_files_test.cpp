@@ -1,14 +1,6 @@
 #include "views/html/page_files.h"
-
-#include <filesystem>
-
-#include "support/program.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
-
-namespace page_files_test {
-
-using namespace headlight;
-using namespace headlight::attention_samples;
 
 TEST_CASE("The program holds the files of the page byte for byte") {
   const std::filesystem::path folder =
@@ -34,5 +26,3 @@ TEST_CASE("Names in braces stay text in the page's title") {
   REQUIRE(contains(page, "<h1>{{data}} {{no}} {{</h1>"));
   REQUIRE(embedded_page(page)["documents"].size() == 1);
 }
-
-}  // namespace page_files_test

@@ -1,21 +1,10 @@
 #include <sys/stat.h>
 
-#include <fstream>
-
 #include "files/input_file.h"
-#include "headlight/base/error.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/text/bpe_trainer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace awkward_text_test {
-
 // Awkward text files. tests/fuzz/README.md has the table of all kinds.
-namespace {
-
-namespace fs = std::filesystem;
 
 constexpr long kStreamed = 300 * 1024;  // KB
 
@@ -29,7 +18,7 @@ class Texts {
     headlight::save_tokenizer(folder_.at("bpe"), headlight::BpeTokenizer(trainer.finish()));
   }
 
-  const ScratchFolder& folder() const { return folder_; }
+  const TemporaryFolder& folder() const { return folder_; }
   // File of zero bytes that occupies no disk space.
   std::string sparse(const std::string& name, std::uintmax_t bytes) const {
     folder_.write(name, "");
@@ -69,7 +58,7 @@ class Texts {
   }
 
  private:
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 void check_refused(const ProgramResult& result, const std::string& message) {
@@ -84,8 +73,6 @@ void check_streamed(const ProgramResult& result) {
   CAPTURE(result.peak_kilobytes);
   CHECK((has_sanitizer() || result.peak_kilobytes < kStreamed));
 }
-
-}  // namespace
 
 TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory", "[cli]") {
   const Texts texts;
@@ -191,7 +178,7 @@ TEST_CASE("encode keeps byte order mark and line ends and zero bytes and trainin
 }
 
 TEST_CASE("a file that shrinks while it is read is an error that says where it ends") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.write("text.txt", std::string(5000, 'x'));
   const headlight::InputFile file(path);
   CHECK(file.size() == 5000);
@@ -199,5 +186,4 @@ TEST_CASE("a file that shrinks while it is read is an error that says where it e
   std::vector<std::byte> bytes(5000);
   CHECK_THROWS_WITH(file.read(0, bytes), path + ": is cut off: it ends at byte 1000");
 }
-
 }  // namespace awkward_text_test

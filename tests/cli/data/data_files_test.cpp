@@ -1,20 +1,8 @@
-#include <nlohmann/json.hpp>
-
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
 #include "support/compressed.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace data_files_test {
-
 // Text input from several files, folders, patterns, JSON lines, compressed files and stdin.
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -61,7 +49,7 @@ class Given {
     return folder.at("model");
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string a;
   std::string b;
   std::string json;
@@ -72,8 +60,6 @@ std::string counts(const std::string& messages) {
   const std::size_t begin = messages.find("data: ");
   return messages.substr(begin, messages.find('\n', begin) - begin);
 }
-
-}  // namespace
 
 TEST_CASE("training accepts several files in every common form", "[cli]") {
   const Given given;
@@ -358,5 +344,4 @@ TEST_CASE("files that are no training data are refused and short files are train
   const std::string one = given.folder.write("one.txt", "x");
   CHECK(counts(given.trained("short", {"--data", given.a, one})).ends_with("validation tokens"));
 }
-
 }  // namespace data_files_test

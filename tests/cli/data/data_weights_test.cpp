@@ -1,14 +1,7 @@
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace data_weights_test {
-
 // Training on several weighted sources, with the real program.
-using namespace headlight::test;
-
-namespace {
 
 class Given {
  public:
@@ -23,7 +16,7 @@ class Given {
     b_ = folder_.write("b.txt", digits);
   }
 
-  const ScratchFolder& folder() const { return folder_; }
+  const TemporaryFolder& folder() const { return folder_; }
   std::string a(const std::string& weight = "") const { return a_ + weight; }
   std::string b(const std::string& weight = "") const { return b_ + weight; }
 
@@ -64,12 +57,10 @@ class Given {
   }
 
  private:
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
   std::string a_;
   std::string b_;
 };
-
-}  // namespace
 
 TEST_CASE("only the ratio of the source weights matters for training", "[cli][train]") {
   const Given given;
@@ -118,5 +109,4 @@ TEST_CASE("weighted token files train to the bits of their weighted texts", "[cl
   const std::string b = encoded("b.bin", given.b());
   CHECK(given.trained("ids", {"--data", a + ":2", b + ":1"}) == text);
 }
-
 }  // namespace data_weights_test

@@ -1,18 +1,7 @@
-#include <filesystem>
+#include "support/test.h"
 
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
-
-namespace shards_test {
-
+namespace data_shards_test {
 // Training on folders of token files, with the real program.
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 
 std::string json_lines_text() {
   std::string text;
@@ -31,11 +20,9 @@ Arguments train(const std::string& data, const std::string& out, const std::stri
           "3"};
 }
 
-}  // namespace
-
 TEST_CASE("shards train to the same bits as their text in padded and bucketed batches",
           "[cli][train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = folder.write("a.jsonl", json_lines_text());
   const std::string tokenizer = folder.at("text.padded");  // any run with a byte tokenizer serves
   for (const char* batching : {"padded", "bucketed"}) {
@@ -63,7 +50,7 @@ TEST_CASE("shards train to the same bits as their text in padded and bucketed ba
 
 TEST_CASE("shards provide their tokenizer and need documents for batches of documents",
           "[cli][train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = folder.write("a.txt", std::string(3000, 'a'));
   output_of({"tokenizer", "train", text, "--vocab_size", "260", "--out", folder.at("bpe")});
   CHECK(output_of({"tokenizer", "encode", folder.at("bpe"), text, "--out", folder.at("ids"),
@@ -86,5 +73,4 @@ TEST_CASE("shards provide their tokenizer and need documents for batches of docu
   check_refused(changed(packed, {"--batching", "padded", "--out_dir", folder.at("padded")}),
                 {"batching: padded needs documents; ", "no index of documents (.idx) next to"});
 }
-
-}  // namespace shards_test
+}  // namespace data_shards_test

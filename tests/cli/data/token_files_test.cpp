@@ -1,29 +1,7 @@
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/io/nanogpt_vocabulary.h"
-#include "headlight/io/token_file.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace token_files_test {
-
 // Token files in the formats of nanoGPT and llm.c, with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-using Ids = std::vector<std::int32_t>;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string small_text() {
   std::string text;
@@ -35,7 +13,7 @@ std::string small_text() {
 
 // Data folder as nanoGPT's prepare.py writes it: train.bin, val.bin and meta.pkl. Ids are in the
 // order of the characters.
-std::string nanogpt_folder(const ScratchFolder& folder) {
+std::string nanogpt_folder(const TemporaryFolder& folder) {
   const CharTokenizer tokenizer({U'\n', U' ', U'0', U'1', U'2', U'3', U'4', U'5', U'6', U'7',
                                  U'8',  U'9', U'a', U'b', U'c', U'd', U'e', U'f', U'g', U'h'},
                                 SpecialTokens::last);
@@ -79,11 +57,9 @@ std::string header(std::int32_t magic, std::int32_t version, std::int32_t count)
   return token_file_bytes(numbers, TokenDtype::uint32) + std::string(1024 - 12, '\0');
 }
 
-}  // namespace
-
 TEST_CASE("a nanoGPT data folder trains without a tokenizer option and the model generates text",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = nanogpt_folder(folder);
   const std::string messages = messages_of(train(data, folder.at("run")));
   CHECK(contains(messages, "using the characters of meta.pkl next to " + data));
@@ -108,7 +84,7 @@ TEST_CASE("a nanoGPT data folder trains without a tokenizer option and the model
 }
 
 TEST_CASE("train and eval refuse a vocabulary that differs from that of the ids", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = nanogpt_folder(folder);
   const std::string text = folder.write("text.txt", small_text());
   output_of(train(text, folder.at("run")));
@@ -122,7 +98,7 @@ TEST_CASE("train and eval refuse a vocabulary that differs from that of the ids"
 
 TEST_CASE("ids of 16 and 32 bits, with and without llm.c's header, train to the same bits",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Ids ids = some_ids();
   const auto trained = [&](const std::string& name, const std::string& bytes,
                            const Arguments& more) {
@@ -148,7 +124,7 @@ TEST_CASE("ids of 16 and 32 bits, with and without llm.c's header, train to the 
 }
 
 TEST_CASE("ids in a file train to the same bits as those of a text in memory", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = folder.write("text.txt", small_text());
   const std::string ids = folder.at("text.bin");
   const Arguments byte{"--tokenizer", "byte", "--repeat_share", "0.3"};
@@ -165,7 +141,7 @@ TEST_CASE("ids in a file train to the same bits as those of a text in memory", "
 
 TEST_CASE("ids above 65535 are written and read with 32 bits unless 16 bits are asked for",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::string text;
   for (std::uint32_t code_point = 0x10000; code_point < 0x20000; ++code_point) {
     for (const std::uint32_t byte :
@@ -193,7 +169,7 @@ TEST_CASE("a token file of 64 MiB trains in little memory", "[cli]") {
   if (has_sanitizer()) {
     return;  // a sanitizer's memory would count too
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::string ids = "abcdefgh";
   while (ids.size() < (std::size_t{32} << 20)) {
     ids += ids;
@@ -218,7 +194,7 @@ TEST_CASE("a token file of 64 MiB trains in little memory", "[cli]") {
 }
 
 TEST_CASE("a model whose tokenizer file lacks the characters is refused", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abc");
   const std::string model = folder.at("model");
   fs::create_directory(model);
@@ -228,5 +204,4 @@ TEST_CASE("a model whose tokenizer file lacks the characters is refused", "[cli]
   folder.write("model/tokenizer.json", file.dump());
   check_refused({"generate", model, "--prompt", "a"}, {"tokenizer.json: model.vocab: is empty"});
 }
-
 }  // namespace token_files_test

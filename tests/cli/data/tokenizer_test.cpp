@@ -1,19 +1,7 @@
-#include <nlohmann/json.hpp>
+#include "support/test.h"
 
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-
-namespace tokenizer_test {
-
+namespace data_tokenizer_test {
 // `headlight tokenizer` and `train --tokenizer` with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -27,7 +15,7 @@ std::string small_corpus() {
 }
 
 // Trains a tokenizer of 300 tokens. Returns its folder.
-std::string small_tokenizer(const ScratchFolder& folder) {
+std::string small_tokenizer(const TemporaryFolder& folder) {
   const std::string data = folder.write("corpus.txt", small_corpus());
   output_of({"tokenizer", "train", "--data", data, "--vocab_size", "300", "--out", folder.at("bpe"),
              "--log_level", "error"});
@@ -45,10 +33,8 @@ std::vector<int> uint16_ids(const std::string& path) {
   return ids;
 }
 
-}  // namespace
-
 TEST_CASE("tokenizer train writes a tokenizer and reports its merges", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   // tests/text/bpe_trainer_test.cpp derives the ids and merges of this text.
   const std::string data = folder.write("a.txt", "hug pug pun");
   const std::string more = folder.write("b.txt", " bun hugs");
@@ -72,7 +58,7 @@ TEST_CASE("tokenizer train writes a tokenizer and reports its merges", "[cli]") 
 }
 
 TEST_CASE("tokenizer train takes special tokens, a least frequency and whole files", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("a.txt", "a\n\n\n\na\n\n\n\na hug pug pun bun hugs");
   const Arguments command{"tokenizer",         "train", "--data",           data,
                           "--vocab_size",      "259",   "--special_tokens", "<|pad|>,<|endoftext|>",
@@ -89,7 +75,7 @@ TEST_CASE("tokenizer train takes special tokens, a least frequency and whole fil
 }
 
 TEST_CASE("encode and decode give back any bytes", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   std::string bytes = "Mina <|endoftext|> 미나는\r\n";
   for (int i = 0; i < 256; ++i) {
@@ -111,7 +97,7 @@ TEST_CASE("encode and decode give back any bytes", "[cli]") {
 }
 
 TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   const Json text = Json::parse(output_of({"tokenizer", "encode", bpe, "--text", "#$", "--json"}));
   CHECK(text == Json{{"ids", {3, 4}}});
@@ -126,7 +112,7 @@ TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines f
 }
 
 TEST_CASE("names of special tokens are read as those tokens unless this is switched off", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   const std::string name = "!<|endoftext|>!";
   CHECK(output_of({"tokenizer", "encode", bpe, "--text", name}) == "1 0 1\n");
@@ -136,7 +122,7 @@ TEST_CASE("names of special tokens are read as those tokens unless this is switc
 }
 
 TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   // Longer than one part of 4 MiB, with a special token and white space of all kinds.
   std::string text;
@@ -165,7 +151,7 @@ TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "
 }
 
 TEST_CASE("info describes every kind of tokenizer", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   const Json report = Json::parse(output_of({"tokenizer", "info", bpe, "--json"}));
   CHECK(report["kind"] == "bpe");
@@ -185,7 +171,7 @@ TEST_CASE("info describes every kind of tokenizer", "[cli]") {
 }
 
 TEST_CASE("show prints each token above its id, wide characters in two columns", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   save_tokenizer(folder.at("char"), build_char_tokenizer("ab 한\n\x1B"));
   // Ids: line end 2, escape 3, blank 4, a 5, b 6, U+D55C 7.
   CHECK(output_of({"tokenizer", "show", folder.at("char"), "a 한b\n<|endoftext|>\x1B"}) ==
@@ -207,7 +193,7 @@ TEST_CASE("show prints each token above its id, wide characters in two columns",
 }
 
 TEST_CASE("tokenizer names the file or option that it refuses", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", "a text");
   const auto train = [&](const std::string& option, const std::string& value) {
     Arguments arguments{"tokenizer", "train",          "--data", data,
@@ -253,7 +239,7 @@ TEST_CASE("tokenizer names the file or option that it refuses", "[cli]") {
 }
 
 TEST_CASE("training learns a tokenizer of its own and keeps it when it is resumed", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");
   Arguments command{"train",  "--data",       data,  "--out_dir",    run,          "--tokenizer",
@@ -286,7 +272,7 @@ TEST_CASE("training learns a tokenizer of its own and keeps it when it is resume
 }
 
 TEST_CASE("training reports what is wrong with the tokenizer given to it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", "hug pug pun bun hugs " + small_corpus());
   const auto train = [&](const std::string& tokenizer, const std::string& size) {
     return refusal({"train", "--data", data, "--out_dir", folder.at("run"), "--n_layer", "1",
@@ -300,5 +286,4 @@ TEST_CASE("training reports what is wrong with the tokenizer given to it", "[cli
   CHECK(train(folder.at("none.json"), "0") ==
         "error: " + folder.at("none.json") + ": no such file or directory");
 }
-
-}  // namespace tokenizer_test
+}  // namespace data_tokenizer_test

@@ -1,28 +1,12 @@
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/scores/token_circuits.h"
-#include "headlight/io/npz.h"
-#include "support/program.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
 #include "views/report/token_circuit_plot.h"
 
-namespace attention_views_test {
-
+namespace heads_attention_views_test {
 // Views that `attention` writes, with the real program and models made in memory.
-using namespace headlight;
-using namespace headlight::test;
-using attention_samples::contains;
-using attention_samples::embedded_data;
-using attention_samples::embedded_page;
-
-namespace {
 
 using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 // Model directory, and runs of `attention` on it.
 struct Material {
@@ -45,12 +29,10 @@ struct Material {
     return messages.empty() ? "" : messages.front();
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string out;
 };
-
-}  // namespace
 
 TEST_CASE("attention puts a second text or model beside the first", "[cli]") {
   const Material given;
@@ -273,5 +255,4 @@ TEST_CASE("attention draws differences of weights and weights by values", "[cli]
   CHECK(given.refusal({"--value_weighted", "--neurons"}) ==
         "error: --value_weighted: cannot be combined with --neurons and --view neuron");
 }
-
-}  // namespace attention_views_test
+}  // namespace heads_attention_views_test

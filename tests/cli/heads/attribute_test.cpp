@@ -1,23 +1,8 @@
-#include <map>
-#include <nlohmann/json.hpp>
-#include <tuple>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/effects/attribution.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace attribute_test {
-
 // `headlight attribute` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -36,7 +21,7 @@ struct Given {
             second + "\", \"corrupt\": \"one in\", \"answer\": \"e\", \"wrong\": \"f\"}\n");
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   Arguments base;
 };
@@ -56,12 +41,6 @@ std::map<std::string, Tensor> arrays_of(const std::string& path) {
   }
   return arrays;
 }
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("attribute splits a logit into parts as fine as requested", "[cli]") {
   const Given given;
@@ -267,5 +246,4 @@ TEST_CASE("attribute refuses options that exclude each other in one line", "[cli
   const std::string longer = given.pairs(std::string(400, 'a'));
   check_refused({"attribute", given.model, "--pairs", longer}, {"prompt 2", "context length of"});
 }
-
 }  // namespace attribute_test

@@ -1,30 +1,18 @@
-#include <nlohmann/json.hpp>
-
-#include "headlight/io/npz.h"
 #include "support/bert_directory.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace bidirectional_commands_test {
-
 // Commands on a BERT directory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
 struct Given {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string bert = write_bert(folder.at("bert")).string();
   std::string body = write_bert(folder.at("body"), false).string();
   std::string text = folder.write("text.txt", "the cat sat on the mat.\nthe dogs sat.\n");
   std::string out = folder.at("out");
 };
-
-}  // namespace
 
 TEST_CASE("commands that need a causal model refuse a bidirectional one in one line", "[cli]") {
   const Given given;
@@ -104,5 +92,4 @@ TEST_CASE("wrong uses of a bidirectional model are refused in one line", "[cli]"
     CHECK(result.messages().back().find(expected) != std::string::npos);
   }
 }
-
 }  // namespace bidirectional_commands_test

@@ -1,21 +1,7 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace cache_test {
-
 // `cache` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -31,7 +17,7 @@ struct Material {
     return refusal(changed({"cache", model, "--out", out}, options)).substr(7);
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   std::string text = folder.write("text.txt", "one line of text\nanother line\n\nthe third one\n");
   std::string out = folder.at("acts.npz");
@@ -46,8 +32,6 @@ Tensor array_of(const NamedTensors& tensors, const std::string& name) {
   FAIL("no array " << name);
   return {};
 }
-
-}  // namespace
 
 TEST_CASE("cache writes the points and layers that it is asked for", "[cli]") {
   const Material given;
@@ -197,5 +181,4 @@ TEST_CASE("cache colours texts by neurons and finds their most active texts", "[
         "error: --out: cannot be combined with --html");
   CHECK(refusal(changed(data, {"--top", "3"})) == "error: --top: needs --html and --data");
 }
-
 }  // namespace cache_test

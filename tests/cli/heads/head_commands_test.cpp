@@ -1,20 +1,7 @@
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace head_commands_test {
-
 // `ablate`, `importance` and `prune` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -28,7 +15,7 @@ struct Material {
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string text;
 };
@@ -36,8 +23,6 @@ struct Material {
 double loss_of(const std::string& model, const std::string& text) {
   return report_of({"eval", model, "--data", text, "--documents", "line"})["loss"];
 }
-
-}  // namespace
 
 TEST_CASE("ablate reports the rise of the loss for all heads or some heads or pairs", "[cli]") {
   const Material given;
@@ -468,5 +453,4 @@ TEST_CASE("ablate measures other metrics and draws a score against the rises", "
                  out + "/heads.json", "--score", "nothing"},
                 {"score: expected a score of"});
 }
-
 }  // namespace head_commands_test

@@ -1,21 +1,7 @@
-#include <cmath>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace heads_test {
-
 // `headlight heads` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -43,7 +29,7 @@ struct Material {
     return changed(std::move(arguments), more);
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string text;
   std::string pairs;
@@ -52,8 +38,6 @@ struct Material {
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
-
-}  // namespace
 
 TEST_CASE("heads gives scores and intervals and a verdict and a sentence for every head", "[cli]") {
   const Material given;
@@ -343,5 +327,4 @@ TEST_CASE("scores of another model are refused and scores without a model name g
   REQUIRE(result.messages().size() == 1);
   CHECK(result.messages()[0].find("contains no model_fingerprint") != std::string::npos);
 }
-
 }  // namespace heads_test

@@ -1,23 +1,7 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include "support/test.h"
 
-#include "generate/test_models.h"
-#include "headlight/base/terminal_width.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
-
-namespace lens_test {
-
+namespace heads_lens_test {
 // `headlight lens` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -27,7 +11,7 @@ struct Given {
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   std::string text = folder.write("text.txt", "one line of text\nanother line\nend\n");
 };
@@ -35,8 +19,6 @@ struct Given {
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
-
-}  // namespace
 
 TEST_CASE("lens writes the prediction of every layer as JSON and table and picture and arrays",
           "[cli]") {
@@ -138,5 +120,4 @@ TEST_CASE("lens refuses bad input in one line", "[cli]") {
   refused({"--top_k", "0"}, {"--top_k"});
   refused({"--svg", given.model + "/config.json"}, {"--svg", "is not a .svg file"});
 }
-
-}  // namespace lens_test
+}  // namespace heads_lens_test

@@ -1,20 +1,7 @@
-#include <nlohmann/json.hpp>
+#include "support/test.h"
 
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
-
-namespace patching_test {
-
+namespace heads_patching_test {
 // `patch` and `circuit` with groups and answers of several tokens, and the files that they write.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -27,12 +14,10 @@ struct Material {
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string text;
 };
-
-}  // namespace
 
 TEST_CASE("patch measures answers of several tokens", "[cli]") {
   const Material given;
@@ -122,7 +107,7 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
 }
 
 TEST_CASE("patch names the heads that share a key", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = folder.at("model");
   std::filesystem::create_directory(model);
   GptConfig config;
@@ -276,5 +261,4 @@ TEST_CASE("circuit cuts edges by means and compares with random edges", "[cli]")
   check_refused(changed(base, {"--ablation", "zero"}),
                 {"--ablation: expected corrupt, mean or resample"});
 }
-
-}  // namespace patching_test
+}  // namespace heads_patching_test

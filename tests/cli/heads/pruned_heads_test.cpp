@@ -1,26 +1,10 @@
-#include <algorithm>
-#include <map>
-#include <regex>
-#include <set>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/prune.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
 
 namespace pruned_heads_test {
-
 // Head numbers of a pruned model in all commands that report heads, with the real program and a
 // model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 using Names = std::set<std::string>;
@@ -49,7 +33,7 @@ struct Material {
   }
   std::string file(const std::string& name) const { return file_contents(folder.at(name)); }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string text;
 };
@@ -97,8 +81,6 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace
-
 TEST_CASE("effects of heads of a pruned model on loss and logits keep the heads' original numbers",
           "[cli]") {
   const Material given;
@@ -139,8 +121,8 @@ TEST_CASE("attention maps of a pruned model keep the heads' original numbers", "
     }
     CHECK(Json::parse(given.file("maps/tokens.json"))["layers"][layer]["heads"] == numbers);
     for (const std::size_t document : {0U, 1U}) {  // document of each model
-      CHECK(attention_samples::embedded_data(given.file("maps/attention.html"),
-                                             document)["layers"][layer]["heads"] == numbers);
+      CHECK(embedded_data(given.file("maps/attention.html"), document)["layers"][layer]["heads"] ==
+            numbers);
     }
   }
   CHECK_FALSE(holds(text, ".0  "));
@@ -180,8 +162,7 @@ TEST_CASE("scores of heads of a pruned model keep the heads' original numbers al
   }
   output_of({"attention", given.model, "--text", "abca", "--out", given.folder.at("maps"),
              "--scores", given.folder.at("out/heads.json"), "--format", "html"});
-  CHECK(named_in(attention_samples::embedded_data(given.file("maps/attention.html"))["scores"]) ==
-        kLeft);
+  CHECK(named_in(embedded_data(given.file("maps/attention.html"))["scores"]) == kLeft);
 
   const std::string run = given.folder.at("run");
   output_of({"train", "--init_from", given.model, "--data", given.text, "--out_dir", run,
@@ -190,5 +171,4 @@ TEST_CASE("scores of heads of a pruned model keep the heads' original numbers al
   CHECK(named_in(times["scores"]) == kLeft);
   CHECK(holds(given.file("run/heads_over_time.svg"), "1.2"));
 }
-
 }  // namespace pruned_heads_test

@@ -1,27 +1,12 @@
-#include <nlohmann/json.hpp>
-
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/ops/layout.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace chat_tuning_test {
-
 // Fine-tuning on conversations, and with adapters, with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 // A model of all bytes with a chat template.
-std::string chat_model(const ScratchFolder& folder, const std::string& name = "start",
+std::string chat_model(const TemporaryFolder& folder, const std::string& name = "start",
                        Index width = 16, bool head_bias = false) {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
@@ -52,7 +37,7 @@ std::string chat_model(const ScratchFolder& folder, const std::string& name = "s
   return path;
 }
 
-std::string conversations(const ScratchFolder& folder) {
+std::string conversations(const TemporaryFolder& folder) {
   std::string lines;
   for (int i = 0; i < 20; ++i) {
     const std::string number = std::to_string(i);
@@ -94,10 +79,8 @@ std::vector<std::string> with_lora(const std::vector<std::string>& more = {}) {
   return all;
 }
 
-}  // namespace
-
 TEST_CASE("a run with lora_rank trains an adapter that other commands open", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string run = folder.at("run");
   const std::string log = log_of(tuning(start, conversations(folder), run, with_lora()));
@@ -118,7 +101,7 @@ TEST_CASE("a run with lora_rank trains an adapter that other commands open", "[c
 }
 
 TEST_CASE("an adapter learns the tokens that the chat template added", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string run = folder.at("run");
   const std::string data = conversations(folder);
@@ -146,7 +129,7 @@ TEST_CASE("an adapter learns the tokens that the chat template added", "[cli]") 
 
 TEST_CASE("new tokens under a tied head with a bias stay frozen, as PEFT trains no rows of it",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder, "start", 16, true);
   CHECK_THAT(log_of(tuning(start, conversations(folder), folder.at("run"), with_lora())),
              contains_text("rows of the tokens <|im_start|>, <|im_end|> stay frozen"));
@@ -156,7 +139,7 @@ TEST_CASE("new tokens under a tied head with a bias stay frozen, as PEFT trains 
 }
 
 TEST_CASE("a run that freezes tokens which the model has not learned says so", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   CHECK_THAT(log_of(tuning(start, data, folder.at("run"), {"--train", "attn"})),
@@ -167,7 +150,7 @@ TEST_CASE("a run that freezes tokens which the model has not learned says so", "
 }
 
 TEST_CASE("the memory of a run is planned for the lengths of its data", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);  // shorter than 64 tokens
   int runs = 0;
@@ -183,7 +166,7 @@ TEST_CASE("the memory of a run is planned for the lengths of its data", "[cli]")
 }
 
 TEST_CASE("an adapter is trained further as an adapter", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   log_of(tuning(start, data, folder.at("run"),
@@ -205,7 +188,7 @@ TEST_CASE("an adapter is trained further as an adapter", "[cli]") {
 }
 
 TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = conversations(folder);
   const std::string base = folder.at("base");
   const std::string run = folder.at("run");
@@ -235,14 +218,14 @@ TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[c
 }
 
 TEST_CASE("heads are tracked on conversations, which have tokens that are context", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   log_of(tuning(chat_model(folder), conversations(folder), run, with_lora({"--track_heads", "3"})));
   CHECK(json_lines(run + "/heads.jsonl").size() == 3);  // steps 0, 3 and 6
 }
 
 TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const std::string format = GENERATE("float32", "int8");
@@ -257,7 +240,7 @@ TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
 
 TEST_CASE("an adapter trains over the blocks of a GGUF file as over their expanded weights",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = conversations(folder);
   const std::string start = folder.at("start.gguf");
   log_of({"export", chat_model(folder, "whole", 32), "--to", "gguf", "--type", "q8_0", "--out",
@@ -284,7 +267,7 @@ TEST_CASE("an adapter trains over the blocks of a GGUF file as over their expand
 }
 
 TEST_CASE("packed matrices under an adapter train nearly as those of float32", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const auto validation_loss = [&](const std::string& format) {
@@ -302,7 +285,7 @@ TEST_CASE("packed matrices under an adapter train nearly as those of float32", "
 }
 
 TEST_CASE("computing layers again changes no bit", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const std::vector<std::string> more =
@@ -319,7 +302,7 @@ TEST_CASE("computing layers again changes no bit", "[cli]") {
 }
 
 TEST_CASE("only the named parts are trained", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string run = folder.at("run");
   log_of(tuning(start, conversations(folder), run, {"--train", "layer.1-, ln_f"}));
@@ -333,7 +316,7 @@ TEST_CASE("only the named parts are trained", "[cli]") {
 }
 
 TEST_CASE("a random split of conversations depends on its seed alone", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const auto trained = [&](const std::string& name, const std::vector<std::string>& more) {
@@ -350,7 +333,7 @@ TEST_CASE("a random split of conversations depends on its seed alone", "[cli]") 
 }
 
 TEST_CASE("the first conversation is shown as training reads it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data =
       folder.write("chat.jsonl", R"({"messages": [{"role": "user", "content": "<|im_end|>"},)"
                                  R"( {"role": "assistant", "content": "b"}]})"
@@ -369,7 +352,7 @@ TEST_CASE("the first conversation is shown as training reads it", "[cli]") {
 }
 
 TEST_CASE("epochs give the number of steps and patience ends a run", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const std::string log = log_of({"train", "--init_from", start, "--data", data, "--out_dir",
@@ -381,7 +364,7 @@ TEST_CASE("epochs give the number of steps and patience ends a run", "[cli]") {
 }
 
 TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const auto refused = [&](const std::vector<std::string>& more) {
@@ -407,7 +390,7 @@ TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]")
 }
 
 TEST_CASE("eval has the loss of the answers that train --eval_only gives", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string chat = conversations(folder);
   const std::string texts = folder.write("texts.json",
@@ -425,5 +408,4 @@ TEST_CASE("eval has the loss of the answers that train --eval_only gives", "[cli
   CHECK_THAT(refusal({"eval", start, "--data", folder.write("a.txt", "text"), "--learn", "all"}),
              contains_text("--learn: the data has no conversations"));
 }
-
 }  // namespace chat_tuning_test

@@ -1,23 +1,14 @@
-#include <filesystem>
-#include <sstream>
+#include "support/test.h"
 
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-
-namespace compare_test {
-
-using namespace headlight::test;
+namespace training_compare_test {
 using Json = nlohmann::json;
-
-namespace {
 
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
 // Makes a run directory without a model. Its `updates` losses fall from 5 towards `floor`.
-std::string make_run(const ScratchFolder& folder, const std::string& name, int updates,
+std::string make_run(const TemporaryFolder& folder, const std::string& name, int updates,
                      double floor, const std::string& settings) {
   std::filesystem::create_directory(folder.at(name));
   std::ostringstream log;
@@ -37,13 +28,11 @@ std::string make_run(const ScratchFolder& folder, const std::string& name, int u
 }
 
 struct Given {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string one = make_run(folder, "one", 200, 1, "learning_rate = 1e-3\ntokenizer = \"char\"\n");
   std::string two = make_run(folder, "two", 120, 2, "learning_rate = 2e-3\ntokenizer = \"char\"\n");
   std::string bytes = make_run(folder, "bytes", 200, 2, "tokenizer = \"byte\"\n");
 };
-
-}  // namespace
 
 TEST_CASE("compare shows settings, losses and one chart of several runs", "[compare]") {
   const Given given;
@@ -143,7 +132,7 @@ TEST_CASE("compare refuses folders that are no run and options out of range", "[
 }
 
 TEST_CASE("compare reads the log that train writes", "[compare]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write(
       "data.txt", "abc abd acb abc abd acb abc abd acb bca cab abc abd acb bca cab abc bca\n");
   for (const std::string kind : {"char", "byte"}) {
@@ -206,5 +195,4 @@ TEST_CASE("compare distinguishes lists of files and texts that were read in diff
                                    "data = \"a.jsonl\"\njsonl = \"y\"\ntokenizer = \"byte\"\n");
   CHECK(holds(run_headlight({"compare", five, six}).err, "texts"));
 }
-
-}  // namespace compare_test
+}  // namespace training_compare_test

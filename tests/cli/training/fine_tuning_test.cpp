@@ -1,33 +1,12 @@
-#include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/ops/layout.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace fine_tuning_test {
-
 // Training from a model or from token files, with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Start model of three layers, untied, with biases and the default dropout of transformers.
-std::string start_model(const ScratchFolder& folder) {
+std::string start_model(const TemporaryFolder& folder) {
   const std::string path = folder.at("start");
   std::filesystem::create_directory(path);
   GptConfig config;
@@ -42,7 +21,7 @@ std::string start_model(const ScratchFolder& folder) {
   return path;
 }
 
-std::string rotary_model(const ScratchFolder& folder) {
+std::string rotary_model(const TemporaryFolder& folder) {
   const std::string path = folder.at("start");
   std::filesystem::create_directory(path);
   GptConfig config{.vocab_size = 257, .block_size = 24, .n_layer = 1, .n_head = 2, .n_embd = 8};
@@ -51,7 +30,7 @@ std::string rotary_model(const ScratchFolder& folder) {
   return path;
 }
 
-std::string text_file(const ScratchFolder& folder) {
+std::string text_file(const TemporaryFolder& folder) {
   std::string text;
   for (int i = 0; i < 40; ++i) {
     text += "abcdefgh " + std::to_string(i) + "\n";
@@ -88,10 +67,8 @@ NamedTensors weights(const std::string& directory) {
   return read_safetensors(directory + "/model.safetensors");
 }
 
-}  // namespace
-
 TEST_CASE("a run that starts from a model begins with its weights and sizes", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string out = folder.at("run");
   run(train(text_file(folder), out, {"0", "--init_from", start}));
@@ -114,7 +91,7 @@ TEST_CASE("a run that starts from a model begins with its weights and sizes", "[
 }
 
 TEST_CASE("fine-tuning rises to the given learning rate and then decays", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("run");
   run({"train", "--init_from", start_model(folder), "--data", text_file(folder), "--out_dir", out,
        "--learning_rate", "3e-5", "--max_iters", "100", "--batch_size", "2"});
@@ -132,7 +109,7 @@ TEST_CASE("fine-tuning rises to the given learning rate and then decays", "[cli]
 }
 
 TEST_CASE("a run that started from a model resumes to the same bits", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string data = text_file(folder);
   const std::string whole = folder.at("whole");
@@ -147,7 +124,7 @@ TEST_CASE("a run that started from a model resumes to the same bits", "[cli]") {
 }
 
 TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string out = folder.at("run");
   run(train(text_file(folder), out, {"0", "--init_from", start, "--block_size", "10"}));
@@ -164,7 +141,7 @@ TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
 }
 
 TEST_CASE("a smaller block keeps the context length of a model with rotary positions", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = rotary_model(folder);
   const std::string out = folder.at("run");
   const std::string data = text_file(folder);
@@ -175,7 +152,7 @@ TEST_CASE("a smaller block keeps the context length of a model with rotary posit
 }
 
 TEST_CASE("rope_scaling extends the context of a starting model", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = rotary_model(folder);
   const std::string data = text_file(folder);
   const std::string scaling = GENERATE("linear", "llama3", "yarn");
@@ -206,7 +183,7 @@ TEST_CASE("rope_scaling extends the context of a starting model", "[cli]") {
 }
 
 TEST_CASE("an extension of the context that cannot be is refused", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = rotary_model(folder);
   const std::string data = text_file(folder);
   const std::string out = folder.at("run");
@@ -226,7 +203,7 @@ TEST_CASE("an extension of the context that cannot be is refused", "[cli]") {
 }
 
 TEST_CASE("settings that contradict the starting model are refused by name", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string data = text_file(folder);
   const std::string out = folder.at("run");
@@ -247,7 +224,7 @@ TEST_CASE("settings that contradict the starting model are refused by name", "[c
 }
 
 TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = file_contents(text_file(folder));
   const std::string train_text = folder.write("train.txt", text.substr(0, 300));
   const std::string validation_text = folder.write("val.txt", text.substr(300));
@@ -280,7 +257,7 @@ TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]
 
 TEST_CASE("token files without a tokenizer or with ids outside its vocabulary are refused",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("run");
   const std::string ids = folder.write("a.bin", ids_of("abcabc") + "\x01\x01");
   CHECK(contains(refusal(train(ids, out, {"1"})),
@@ -300,7 +277,7 @@ TEST_CASE("token files without a tokenizer or with ids outside its vocabulary ar
 }
 
 TEST_CASE("eval writes the logits from which it computes the loss", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");
   const std::string file = folder.at("logits.npz");
@@ -329,7 +306,7 @@ TEST_CASE("eval writes the logits from which it computes the loss", "[cli]") {
 }
 
 TEST_CASE("the option --window sets how many tokens eval and heads read at once", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);  // context length 24
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");
   const std::string file = folder.at("logits.npz");
@@ -347,5 +324,4 @@ TEST_CASE("the option --window sets how many tokens eval and heads read at once"
                  "the text has 8 tokens, more than the 5 tokens of the context length"));
   CHECK(run_headlight({"heads", start, "--data", data, "--window", "8"}).exit_code == 0);
 }
-
 }  // namespace fine_tuning_test

@@ -1,21 +1,8 @@
-#include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "headlight/files/manifest.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace resume_test {
-
 // Resumed runs, with equal or other settings, with the real program.
-using namespace headlight::test;
 
-namespace {
-
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 std::string corpus() {
@@ -27,7 +14,7 @@ std::string corpus() {
 }
 
 // Arguments for 12 steps of a tiny model on documents.
-Arguments training(const ScratchFolder& folder, const std::string& run,
+Arguments training(const TemporaryFolder& folder, const std::string& run,
                    const Arguments& more = {}) {
   Arguments arguments{"train",
                       "--data",
@@ -66,10 +53,6 @@ ProgramResult succeed(const Arguments& arguments) {
   return result;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::vector<Json> changes_of(const std::string& run) {
   std::vector<Json> changes;
   for (const Json& line : json_lines(run + "/metrics.jsonl")) {
@@ -104,11 +87,9 @@ class InFolder {
   fs::path before_;
 };
 
-}  // namespace
-
 TEST_CASE("a run resumes with changed settings and its files record the update of the change",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
   const ProgramResult resumed = succeed(
@@ -141,7 +122,7 @@ TEST_CASE("a run resumes with changed settings and its files record the update o
 TEST_CASE(
     "a change of settings is recorded once even if the run is killed before its next checkpoint",
     "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
   const Arguments other{"train", "--resume",        run,  "--max_iters", "15", "--batch_size",
@@ -158,7 +139,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a run with settings that have changed resumes to the same bits", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments other{"--resume", "--batch_size",     "7",  "--learning_rate",
                         "0.02",     "--lr_decay_iters", "30", "--warmup_iters",
                         "0"};
@@ -220,7 +201,7 @@ TEST_CASE("models with many different settings train and resume to the same bits
                          "--original_max_position_embeddings",
                          "32"};
   for (const Arguments& keys : {llama, gemma, neox, llama3}) {
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     const std::string whole = folder.at("whole");
     const std::string parts = folder.at("parts");
     succeed(changed(training(folder, whole, keys), {"--max_iters", "12"}));
@@ -233,7 +214,7 @@ TEST_CASE("models with many different settings train and resume to the same bits
 }
 
 TEST_CASE("names of runs and texts of checkpoints cannot control a terminal", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("r\x1b[2J\nsaved x");
   const ProgramResult trained = succeed(training(folder, run));
   CHECK(contains(trained.err, "saved " + folder.at("r\\x1b[2J\\x0asaved x")));
@@ -252,7 +233,7 @@ TEST_CASE("names of runs and texts of checkpoints cannot control a terminal", "[
 }
 
 TEST_CASE("batches of another size continue with the documents left in the epoch", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--max_iters", "10"}));
   const ProgramResult resumed =
@@ -266,7 +247,7 @@ TEST_CASE("batches of another size continue with the documents left in the epoch
 }
 
 TEST_CASE("other data begins a new epoch and resets the best loss", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--max_iters", "10"}));
   const std::string other = folder.write("other.txt", corpus() + "Birds sing.\n\nBirds sleep.\n");
@@ -281,7 +262,7 @@ TEST_CASE("other data begins a new epoch and resets the best loss", "[cli]") {
 }
 
 TEST_CASE("another optimizer is refused, and the run stays as it was", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
   const std::string settings = file_contents(run + "/config.toml");
@@ -302,7 +283,7 @@ TEST_CASE("another optimizer is refused, and the run stays as it was", "[cli]") 
 }
 
 TEST_CASE("a run whose config.toml names another optimizer resumes with its own", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
   std::string settings = file_contents(run + "/config.toml");
@@ -316,7 +297,7 @@ TEST_CASE("a run whose config.toml names another optimizer resumes with its own"
 }
 
 TEST_CASE("optimizer moments of the wrong shape are rejected before the run changes", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
   // Optimizer state of another optimizer, in a complete checkpoint.
@@ -334,7 +315,7 @@ TEST_CASE("optimizer moments of the wrong shape are rejected before the run chan
 }
 
 TEST_CASE("a momentum that begins later begins at zero", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--optimizer", "sgd", "--momentum", "0"}));
   const ProgramResult later =
@@ -348,7 +329,7 @@ TEST_CASE("a momentum that begins later begins at zero", "[cli]") {
 }
 
 TEST_CASE("a run that was killed before its first checkpoint starts from the beginning", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string whole = folder.at("whole");
   succeed(training(folder, whole));
   const std::string run = folder.at("run");
@@ -367,7 +348,7 @@ TEST_CASE("a run that was killed before its first checkpoint starts from the beg
 }
 
 TEST_CASE("the run to resume can be named in several ways", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
   const std::string weights = weights_of(run);
@@ -395,7 +376,7 @@ TEST_CASE("the run to resume can be named in several ways", "[cli]") {
 }
 
 TEST_CASE("more updates than the schedule was planned for get a warning", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--lr_decay_iters", "12"}));
   const ProgramResult resumed = succeed({"train", "--resume", run, "--max_iters", "14"});
@@ -409,7 +390,7 @@ TEST_CASE("more updates than the schedule was planned for get a warning", "[cli]
 
 TEST_CASE("a longer run with warm-up stable decay continues as if planned from the start",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments wsd{"--lr_schedule", "wsd", "--warmup_iters", "2"};
   const std::string whole = folder.at("whole");
   const std::string run = folder.at("run");
@@ -428,7 +409,7 @@ TEST_CASE("a longer run with warm-up stable decay continues as if planned from t
 }
 
 TEST_CASE("a longer run whose rate had fallen is warned that it rises again", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--warmup_iters", "0"}));
   const ProgramResult longer = succeed({"train", "--resume", run, "--max_iters", "24"});
@@ -443,7 +424,7 @@ TEST_CASE("a longer run whose rate had fallen is warned that it rises again", "[
 }
 
 TEST_CASE("a stable rate does not fall back into a longer warm-up", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--lr_schedule", "wsd"}));
   const ProgramResult resumed =
@@ -452,7 +433,7 @@ TEST_CASE("a stable rate does not fall back into a longer warm-up", "[cli]") {
 }
 
 TEST_CASE("eval_only evaluates once and writes nothing", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
   const auto before = files_of(run);
@@ -477,7 +458,7 @@ TEST_CASE("eval_only evaluates once and writes nothing", "[cli]") {
 }
 
 TEST_CASE("output to a file begins with the settings that differ from the defaults", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ProgramResult result = succeed(training(folder, folder.at("run"), {"--max_iters", "200"}));
   const std::vector<std::string> lines = result.messages();
   REQUIRE(lines.size() > 3);
@@ -490,7 +471,7 @@ TEST_CASE("output to a file begins with the settings that differ from the defaul
 }
 
 TEST_CASE("settings that contradict one another get a line of warning", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ProgramResult result =
       succeed(training(folder, folder.at("run"), {"--min_lr", "0.5", "--warmup_iters", "12"}));
   CHECK(contains(result.err,
@@ -499,7 +480,7 @@ TEST_CASE("settings that contradict one another get a line of warning", "[cli]")
 }
 
 TEST_CASE("a run and a preset find their data when started from any folder", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   fs::create_directories(folder.path() / "share/configs");
   fs::create_directories(folder.path() / "share/data");
   fs::create_directories(folder.path() / "elsewhere");
@@ -531,7 +512,7 @@ TEST_CASE("a run and a preset find their data when started from any folder", "[c
 }
 
 TEST_CASE("other data with the same number of tokens is detected and gets a warning", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--max_iters", "10"}));
   std::string text = corpus();
@@ -551,5 +532,4 @@ TEST_CASE("other data with the same number of tokens is detected and gets a warn
       succeed({"train", "--resume", run, "--data", copy, "--max_iters", "16"});
   CHECK_FALSE(contains(moved.err, "other text"));
 }
-
 }  // namespace resume_test

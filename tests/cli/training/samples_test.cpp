@@ -1,21 +1,10 @@
-#include <nlohmann/json.hpp>
+#include "support/test.h"
 
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
-
-namespace samples_test {
-
+namespace training_samples_test {
 // `headlight train --sample_interval` with the real program.
-using namespace headlight::test;
-
-namespace {
-
-using Arguments = std::vector<std::string>;
 
 // Arguments for 12 steps of a tiny model.
-Arguments training(const ScratchFolder& folder, const std::string& out,
+Arguments training(const TemporaryFolder& folder, const std::string& out,
                    const Arguments& more = {}) {
   std::string text;
   for (int i = 0; i < 50; ++i) {
@@ -58,10 +47,8 @@ void succeed(const Arguments& arguments) {
 const Arguments kSampling{"--sample_interval", "4", "--sample_prompt", "Mina has",
                           "--sample_tokens",   "10"};
 
-}  // namespace
-
 TEST_CASE("samples are written as the run goes on and change no bit of it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   succeed(training(folder, "plain"));
   succeed(training(folder, "sampled", kSampling));
   CHECK(weights_of(folder.at("plain")) == weights_of(folder.at("sampled")));
@@ -80,7 +67,7 @@ TEST_CASE("samples are written as the run goes on and change no bit of it", "[cl
 }
 
 TEST_CASE("the last sample equals the output of generate with the same seed", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   succeed(training(folder, "run", kSampling));
   const ProgramResult generated =
       run_headlight({"generate", folder.at("run"), "--prompt", "Mina has", "--max_new_tokens", "10",
@@ -92,7 +79,7 @@ TEST_CASE("the last sample equals the output of generate with the same seed", "[
 }
 
 TEST_CASE("a resumed run appends to its samples without repeating one", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   succeed(training(folder, "whole", kSampling));
   succeed(training(folder, "run", changed(kSampling, {"--max_iters", "8"})));
   REQUIRE(json_lines(folder.at("run") + "/samples.jsonl").size() == 2);
@@ -104,12 +91,11 @@ TEST_CASE("a resumed run appends to its samples without repeating one", "[cli]")
 }
 
 TEST_CASE("an invalid prompt for samples is refused before a run begins", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ProgramResult result = run_headlight(
       training(folder, "run", {"--sample_interval", "4", "--sample_prompt", "Mina \xFF"}));
   CHECK(result.exit_code == 2);
   CHECK(result.err == "error: --sample_prompt: invalid UTF-8 at byte 5\n");
   CHECK_FALSE(std::filesystem::exists(folder.at("run")));
 }
-
-}  // namespace samples_test
+}  // namespace training_samples_test

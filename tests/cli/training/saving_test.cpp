@@ -1,4 +1,3 @@
-// Runs that are locked, stopped, killed and resumed, with the real program.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -7,27 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <thread>
-
 #include "kernels/cpu_variant.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
+
+// Runs that are locked, stopped, killed and resumed, with the real program.
 
 extern char** environ;
 
 namespace saving_test {
-
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 std::string corpus() {
@@ -84,11 +70,9 @@ int exit_code(pid_t child) {
 
 const std::vector<std::string> kLong{"--max_iters", "100000", "--eval_interval", "100000"};
 
-}  // namespace
-
 TEST_CASE("save_interval saves between evaluations and keep limits the number of checkpoints",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   const ProgramResult result = run_headlight(training(folder.write("d.txt", corpus()), run));
   INFO(result.err);
@@ -102,7 +86,7 @@ TEST_CASE("save_interval saves between evaluations and keep limits the number of
 }
 
 TEST_CASE("a second trainer on a run directory is refused and the process in it named", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   fs::create_directory(run);
   const int lock = open((run + "/.lock").c_str(), O_RDWR | O_CREAT, 0600);
@@ -118,7 +102,7 @@ TEST_CASE("a second trainer on a run directory is refused and the process in it 
 }
 
 TEST_CASE("a killed run resumes to the same bits and the same log", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   const pid_t child = start(training(data, run, kLong));
@@ -142,7 +126,7 @@ TEST_CASE("a killed run resumes to the same bits and the same log", "[cli]") {
 }
 
 TEST_CASE("a killed run with a moving average resumes to the same bits", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   std::vector<std::string> average{"--ema_decay", "0.9"};
@@ -175,7 +159,7 @@ TEST_CASE("a killed run with a moving average resumes to the same bits", "[cli]"
 
 TEST_CASE("damaged checkpoints never cause complete ones to be deleted and best never names one",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(training(data, run, {"--max_iters", "8", "--eval_interval", "100"}))
@@ -198,7 +182,7 @@ TEST_CASE("damaged checkpoints never cause complete ones to be deleted and best 
 
 TEST_CASE("a run stopped by a signal saves and the resumed run does the missed evaluation",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   const pid_t child = start(training(data, run, {"--max_iters", "100000", "--eval_interval", "1"}));
@@ -222,7 +206,7 @@ TEST_CASE("a run stopped by a signal saves and the resumed run does the missed e
 }
 
 TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const auto ends_after_hangup = [&](const std::string& run, const std::string& steps) {
     const pid_t child = start(training(data, run, {"--max_iters", steps}));
@@ -238,7 +222,7 @@ TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it", "[
 }
 
 TEST_CASE("resuming with another model is refused by name", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(training(data, run)).exit_code == 0);
@@ -255,7 +239,7 @@ TEST_CASE("resuming with another model is refused by name", "[cli]") {
 
 TEST_CASE("a run directory that cannot be created or written has the exit code of a failed save",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string file = folder.write("file", "in the way");
   const ProgramResult made = run_headlight(training(data, file + "/run"));
@@ -276,7 +260,7 @@ TEST_CASE("a run directory that cannot be created or written has the exit code o
 }
 
 TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(training(data, run, {"--max_iters", "2"})).exit_code == 0);
@@ -307,7 +291,7 @@ TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cl
 }
 
 TEST_CASE("a run that never began leaves no directory behind", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   CHECK(run_headlight(training(folder.at("no such file"), run)).exit_code == 2);
   CHECK(!fs::exists(run));
@@ -318,5 +302,4 @@ TEST_CASE("exit codes are part of the help", "[cli]") {
   CHECK(run_headlight({"train", "--help"}).out.find("3 a checkpoint could not be") !=
         std::string::npos);
 }
-
 }  // namespace saving_test

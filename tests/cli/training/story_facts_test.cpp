@@ -1,20 +1,11 @@
-#include <filesystem>
-#include <string>
-
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
 #include "support/story_facts.h"
-
-namespace story_facts_test {
+#include "support/test.h"
 
 // Reads the stories of data/stories: the text of a step must be true of the model that
 // configs/toy.toml trains.
-using namespace headlight;
-using namespace headlight::test;
 
 TEST_CASE("the stories about the toy model are true", "[cli][experiment]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string run = folder.at("run");
   output_of(
@@ -27,5 +18,3 @@ TEST_CASE("the stories about the toy model are true", "[cli][experiment]") {
   }
   CHECK(steps >= 20);  // two languages
 }
-
-}  // namespace story_facts_test

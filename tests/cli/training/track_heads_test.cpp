@@ -1,22 +1,9 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace track_heads_test {
-
 // `headlight train --track_heads` and `headlight heads --over_time` with the real program.
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 std::string corpus() {
   std::string text;
@@ -82,7 +69,7 @@ struct RecordedRun {
                  "{\"iteration\":5,\"loss\":0.5}\n");
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string path = folder.path().string();
 };
 
@@ -90,10 +77,8 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace
-
 TEST_CASE("tracking heads writes their scores and changes no bit of the training", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", corpus());
   succeed(training(data, folder.at("plain")));
   succeed(training(data, folder.at("tracked"), {"--track_heads", "5"}));
@@ -122,7 +107,7 @@ TEST_CASE("tracking heads writes their scores and changes no bit of the training
 }
 
 TEST_CASE("a resumed run appends to its scores of heads without repeating a time", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", corpus());
   succeed(training(data, folder.at("whole"), {"--track_heads", "2"}));
   const std::string run = folder.at("resumed");
@@ -218,7 +203,7 @@ TEST_CASE("heads over time draws scores and losses for the terminal and as a fig
 
 TEST_CASE("heads over time reports missing scores in one line", "[cli]") {
   const RecordedRun run;
-  const ScratchFolder empty;
+  const TemporaryFolder empty;
   const auto message = [](const Arguments& arguments) {
     const ProgramResult result = run_headlight(arguments);
     CHECK(result.exit_code == 2);
@@ -252,7 +237,7 @@ TEST_CASE("heads over time reports missing scores in one line", "[cli]") {
 
 TEST_CASE("an induction head emerges with the preset on repeated random tokens only",
           "[cli][experiment]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   succeed({"train", root + "/configs/induction.toml", "--data", root + "/data/toy.txt", "--out_dir",
            folder.at("run"), "--repeat_share", "1", "--max_iters", "500", "--lr_decay_iters",
@@ -270,5 +255,4 @@ TEST_CASE("an induction head emerges with the preset on repeated random tokens o
   CHECK(induction(times.back()) > 0.8);
   CHECK(times.back()["in_context"] < -4.0);
 }
-
 }  // namespace track_heads_test

@@ -1,20 +1,8 @@
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <set>
-
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 #include "views/report/terminal_text.h"
 
 namespace training_flow_test {
-
 // First use of the program, from a text to a trained model, with the real program.
-using namespace headlight::test;
-using headlight::display_width;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -43,10 +31,8 @@ std::vector<std::string> train_arguments(const std::string& data, const std::str
   return changed(std::move(arguments), more);
 }
 
-}  // namespace
-
 TEST_CASE("training writes checkpoints, metrics and the effective configuration", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");
   const ProgramResult result = run_headlight(train_arguments(data, run, {"--json"}));
@@ -116,7 +102,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
 }
 
 TEST_CASE("a resumed run ends with the same bits as one that never stopped", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string whole = folder.at("whole");
   const std::string parts = folder.at("parts");
@@ -136,7 +122,7 @@ TEST_CASE("a resumed run ends with the same bits as one that never stopped", "[c
 }
 
 TEST_CASE("resuming skips a damaged checkpoint and says so", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(train_arguments(data, run)).exit_code == 0);
@@ -151,7 +137,7 @@ TEST_CASE("resuming skips a damaged checkpoint and says so", "[cli]") {
 }
 
 TEST_CASE("weights do not depend on the number of threads", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   std::set<std::string> different;
   for (const char* threads : {"1", "2", "3", "8"}) {
@@ -167,7 +153,7 @@ TEST_CASE("weights do not depend on the number of threads", "[cli]") {
 }
 
 TEST_CASE("a terminal of any width gets lines that fit it, and colours unless refused", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = folder.write("text.txt", "one two three four five six seven eight nine");
   const auto shown = [&](int columns, const Arguments& environment) {
     const ProgramResult result = run_headlight_on_terminal(columns,
@@ -215,7 +201,7 @@ TEST_CASE("a terminal of any width gets lines that fit it, and colours unless re
 }
 
 TEST_CASE("more threads than CPUs cause one line of warning", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string config = folder.write("a.toml", "n_layer = 1\n");
   const auto messages_with = [&](const char* threads) {
     const ProgramResult result =
@@ -230,7 +216,7 @@ TEST_CASE("more threads than CPUs cause one line of warning", "[cli]") {
 }
 
 TEST_CASE("training computes with the instruction set that --cpu_variant names", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const auto train = [&](const std::string& run, const std::vector<std::string>& more) {
     const ProgramResult result = run_headlight(train_arguments(data, folder.at(run), more));
@@ -254,7 +240,7 @@ TEST_CASE("training computes with the instruction set that --cpu_variant names",
 }
 
 TEST_CASE("old checkpoints are deleted and the best one is kept", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(train_arguments(data, run,
@@ -270,5 +256,4 @@ TEST_CASE("old checkpoints are deleted and the best one is kept", "[cli]") {
   CHECK(names.count("step_00000002") == 0);
   CHECK(std::filesystem::exists(std::filesystem::path(run) / "best" / "model.safetensors"));
 }
-
 }  // namespace training_flow_test

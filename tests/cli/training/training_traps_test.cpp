@@ -1,18 +1,8 @@
-// Advice of the program where a first training goes wrong.
-#include <filesystem>
-#include <nlohmann/json.hpp>
+#include "support/test.h"
 
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+// Advice of the program where a first training goes wrong.
 
 namespace training_traps_test {
-
-using namespace headlight::test;
-
-namespace {
-
 constexpr const char* kPoem = "roses are red, violets are blue\nsugar is sweet, and so are you\n";
 
 Arguments tiny_run(const std::string& data, const std::string& out, const Arguments& more) {
@@ -28,7 +18,7 @@ std::string log_of_run(const Arguments& arguments) {
   return result.err;
 }
 
-std::string poems(const ScratchFolder& folder, int count) {
+std::string poems(const TemporaryFolder& folder, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) {
     text += kPoem + std::to_string(i * 7919 % 1000) + "\n";
@@ -37,7 +27,7 @@ std::string poems(const ScratchFolder& folder, int count) {
 }
 
 // 16-bit ids.
-std::string id_file(const ScratchFolder& folder, const std::string& name,
+std::string id_file(const TemporaryFolder& folder, const std::string& name,
                     const std::vector<int>& ids) {
   std::string bytes;
   for (const int id : ids) {
@@ -47,17 +37,15 @@ std::string id_file(const ScratchFolder& folder, const std::string& name,
   return folder.write(name, bytes);
 }
 
-}  // namespace
-
 TEST_CASE("a text instead of a configuration is refused with --data", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string poem = folder.write("poems.txt", kPoem);
   check_refused({"train", poem}, {"expected a configuration file in TOML", "--data " + poem});
   check_refused({"train", folder.path().string()}, {"--data " + folder.path().string()});
 }
 
 TEST_CASE("all bad files are named at once", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   folder.write("texts_a.txt", "caf\xE9 au lait, d\xE9j\xE0 vu");
   folder.write("texts_b.txt", kPoem);
   folder.write("texts_c.txt", "\xFF\xFE\x01");
@@ -72,7 +60,7 @@ TEST_CASE("all bad files are named at once", "[cli]") {
 }
 
 TEST_CASE("token ids without a text get a vocabulary of numbers", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::vector<int> ids;
   for (int i = 0; i < 200; ++i) {
     ids.insert(ids.end(), {399, 12, 300, 7});
@@ -90,7 +78,7 @@ TEST_CASE("token ids without a text get a vocabulary of numbers", "[cli]") {
 }
 
 TEST_CASE("ids above nanoGPT's table are no special tokens", "[cli]") {
-  const ScratchFolder folder;  // with nanoGPT's table of one character
+  const TemporaryFolder folder;  // with nanoGPT's table of one character
   std::filesystem::copy(HEADLIGHT_SOURCE_DIR "/tests/io/nanogpt/meta_one.pkl",
                         folder.at("meta.pkl"));
   const std::string good = id_file(folder, "good.bin", std::vector<int>(64, 0));
@@ -103,21 +91,21 @@ TEST_CASE("ids above nanoGPT's table are no special tokens", "[cli]") {
 }
 
 TEST_CASE("bpe learns a vocabulary of usual size if none is given", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = poems(folder, 60);
   CHECK_THAT(log_of_run(tiny_run(data, folder.at("run"), {"--tokenizer", "bpe"})),
              contains_text("vocab_size is 1024"));
 }
 
 TEST_CASE("config.toml says where a warm-up came from", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   log_of_run(tiny_run(poems(folder, 20), folder.at("run"), {"--warmup_ratio", "0.25"}));
   CHECK_THAT(file_contents(folder.at("run/config.toml")),
              contains_text("# warmup_iters = 2  # not given: warmup_ratio max_iters\n"));
 }
 
 TEST_CASE("patience counts evaluations, also after a change of eval_interval", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   // Without a learning rate no evaluation after the first is better.
   log_of_run(tiny_run(poems(folder, 20), run,
@@ -129,7 +117,7 @@ TEST_CASE("patience counts evaluations, also after a change of eval_interval", "
 }
 
 TEST_CASE("over-fitting is shown with the best step and advice", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 60; ++i) {  // nothing to learn but these numbers
     text += std::to_string(i * i * 7919 % 100003) + " ";
@@ -155,5 +143,4 @@ TEST_CASE("over-fitting is shown with the best step and advice", "[cli]") {
   CHECK_THAT(run_headlight({"eval", run, "--data", held_out}).err,
              !contains_text("the run trained on this text"));
 }
-
 }  // namespace training_traps_test

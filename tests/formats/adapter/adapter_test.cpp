@@ -1,24 +1,7 @@
 #include "formats/adapter/adapter.h"
-
-#include "headlight/files/file_writer.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/nn/linear.h"
-#include "headlight/tensor/random.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace adapter_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 GptConfig llama_config() {
   GptConfig config{
       .vocab_size = 257, .block_size = 16, .n_layer = 2, .n_head = 2, .n_embd = 8, .bias = false};
@@ -58,7 +41,7 @@ fs::path written(const TemporaryFolder& folder, const Adapter& adapter, const Gp
 }
 
 void replace(const fs::path& file, const std::string& from, const std::string& to) {
-  std::string text = read_bytes(file);
+  std::string text = file_contents(file);
   REQUIRE(text.find(from) != std::string::npos);
   write_bytes(file, text.replace(text.find(from), from.size(), to));
 }
@@ -92,8 +75,6 @@ GptConfig neox_config() {
   config.bias = true;
   return config;
 }
-
-}  // namespace
 
 TEST_CASE("an adapter is opened as its model with the updates", "[adapter]") {
   const GptConfig config = GENERATE(llama_config(), gpt2_config(), neox_config());
@@ -137,7 +118,7 @@ TEST_CASE("an adapter of some layers names its matrices as PEFT does", "[adapter
   const fs::path path = written(folder, adapter, *model);
   const std::string names =
       "\"model.layers.1.self_attn.v_proj\",\n    \"model.layers.1.self_attn.o_proj\"\n";
-  CHECK_THAT(read_bytes(path / "adapter_config.json"), contains_text(names));
+  CHECK_THAT(file_contents(path / "adapter_config.json"), contains_text(names));
   CHECK(distance(*load_weights(path), *model) < 1e-6);
   CHECK(plan_adapter(base, llama_config(), {}, {{}, "attn"}).rows.size() == 8);
   CHECK_THROWS_WITH(plan_adapter(base, llama_config(), {}, {{LoraTarget::q}, "mlp"}),
@@ -276,5 +257,4 @@ TEST_CASE("an adapter of an adapter is refused", "[adapter]") {
   replace(folder.path() / "second" / "adapter_config.json", base.string(), path.string());
   CHECK_THROWS_WITH(load_weights(folder.path() / "second"), contains_text("is an adapter itself"));
 }
-
 }  // namespace adapter_test

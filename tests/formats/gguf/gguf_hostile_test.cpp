@@ -1,24 +1,11 @@
 #include <sys/stat.h>
 
-#include <filesystem>
-
 #include "headlight/formats/gguf/gguf.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/gguf_bytes.h"
 #include "support/hostile_gguf.h"
+#include "support/test.h"
 
 namespace gguf_hostile_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
 void read_all(const std::filesystem::path& path) {
   const GgufFile file(path);
   for (const GgufTensor& tensor : file.tensors()) {
@@ -35,10 +22,8 @@ std::string small_file(const TemporaryFolder& folder) {
              {{"w", Tensor::ones({2, 3}), GgufType::f32},
               {"half", Tensor::ones({5}), GgufType::f16},
               {"blocks", Tensor::ones({32}), GgufType::q8_0}});
-  return read_bytes(folder / "good");
+  return file_contents(folder / "good");
 }
-
-}  // namespace
 
 TEST_CASE("a malicious GGUF file is refused in one line before memory is taken for it") {
   const TemporaryFolder folder;
@@ -69,8 +54,8 @@ TEST_CASE("a GGUF file cut at any byte before its last tensor's end is refused")
     CAPTURE(length);
     write_bytes(path, good.substr(0, length));
     const std::string error = error_of([&] { read_all(path); });
-    CHECK((error == "no Error") == (static_cast<Index>(length) >= end));
-    CHECK((error == "no Error" || error.starts_with(path.string() + ": ")));
+    CHECK((error == "no error") == (static_cast<Index>(length) >= end));
+    CHECK((error == "no error" || error.starts_with(path.string() + ": ")));
   }
 }
 
@@ -83,7 +68,7 @@ TEST_CASE("a flipped bit of a GGUF file gives tensors or an error and nothing el
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     write_bytes(path, bad);
-    refused += error_of([&] { read_all(path); }) == "no Error" ? 0 : 1;
+    refused += error_of([&] { read_all(path); }) == "no error" ? 0 : 1;
   }
   CHECK(refused > good.size() * 8 / 4);
 }
@@ -123,5 +108,4 @@ TEST_CASE("folders, pipes, devices and missing files are no GGUF files") {
   CHECK(contains(error("/dev/zero"), "not a regular file"));
   CHECK(contains(error(folder / "none"), "cannot open"));
 }
-
 }  // namespace gguf_hostile_test

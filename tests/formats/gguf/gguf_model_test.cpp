@@ -1,25 +1,10 @@
 #include "headlight/formats/gguf/gguf_model.h"
-
-#include <cmath>
-
 #include "formats/token_settings.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/nn/batch.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/drawn_config.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
-namespace gguf_model_test {
-
+namespace gguf_gguf_model_test {
 // Models in GGUF files: written, opened again, and damaged.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 constexpr Index kVocabulary = 259;  // two ids more than the byte tokenizer has
 
@@ -258,8 +243,6 @@ std::string error_with(const std::string& key, GgufValue value) {
   return error_after([&](Contents& contents) { contents.set(key, std::move(value)); });
 }
 
-}  // namespace
-
 TEST_CASE("a model of every architecture is written as GGUF and read back bit for bit") {
   const TemporaryFolder folder;
   for (const auto& [what, config] : all_configs()) {
@@ -409,8 +392,6 @@ TEST_CASE("a character tokenizer is kept in GGUF and gets merges for llama.cpp")
   CHECK(to_tokenizer_json(*loaded.tokenizer) == to_tokenizer_json(tokenizer));
 }
 
-namespace {
-
 // Writes three parts as llama-gguf-split does: metadata and two tensors, most others, the last two.
 void write_parts(const TemporaryFolder& folder) {
   write_gguf_model(folder / "whole.gguf", *model_of(rms_config()), ByteTokenizer());
@@ -425,8 +406,6 @@ void write_parts(const TemporaryFolder& folder) {
                {tensors + ends[part], tensors + ends[part + 1]});
   }
 }
-
-}  // namespace
 
 TEST_CASE("a model in several GGUF files is read from the first of them") {
   const TemporaryFolder folder;
@@ -446,7 +425,7 @@ TEST_CASE("parts of a GGUF model that are missing or mixed up are refused by nam
   const auto refusal = [&](const std::filesystem::path& path) {
     return error_of([&] { GgufFile{path}; });
   };
-  CHECK(refusal(part(1)) == "no Error");
+  CHECK(refusal(part(1)) == "no error");
   CHECK(refusal(part(2)) == part(2).string() +
                                 ": is file 2 of 3 of a split model; give the first, " +
                                 part(1).string());
@@ -477,13 +456,13 @@ TEST_CASE("models that llama.cpp does not compute are refused by name") {
     return error_of([&] { require_gguf_model(config.canonical()); });
   };
   for (const auto& [what, config] : all_configs()) {
-    CHECK(refused(config) == "no Error");
+    CHECK(refused(config) == "no error");
   }
   GptConfig config = gpt2_config();
   config.windows = {3, 0};
   CHECK(contains(refused(config), "gguf: this attention cannot be expressed"));
   config.windows = {12, 0};  // as long as the context
-  CHECK(refused(config) == "no Error");
+  CHECK(refused(config) == "no error");
   config.activation = Activation::relu;
   CHECK(refused(config) ==
         "gguf: activation = relu cannot be expressed: gpt2 of llama.cpp has gelu_new");
@@ -610,5 +589,4 @@ TEST_CASE("factors of rotary embeddings that are not Llama 3's are refused") {
   CHECK(
       contains(with_factors({1, 1, 1, std::nanf("")}), "rope_freqs.weight: expected the factors"));
 }
-
-}  // namespace gguf_model_test
+}  // namespace gguf_gguf_model_test

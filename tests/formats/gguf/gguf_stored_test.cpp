@@ -1,29 +1,15 @@
-#include <cmath>
-#include <random>
-
 #include "formats/gguf/gguf_config.h"
 #include "formats/huggingface/model_weights.h"
 #include "formats/huggingface/weight_files.h"
-#include "headlight/autograd/autograd.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/generate/decoder.h"
-#include "headlight/nn/lora.h"
 #include "io/fingerprint.h"
-#include "io/temporary_folder.h"
 #include "nn/packed_weight.h"
-#include "support/catch.h"
 #include "support/gguf_bytes.h"
-#include "support/tensors.h"
+#include "support/test.h"
 #include "tensor/float16.h"
 
 namespace gguf_stored_test {
-
 // Models whose matrices stay as a GGUF file stores them.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 // A block of a type, and where its float16 numbers are.
 struct BlockShape {
@@ -173,8 +159,6 @@ void check_same_texts(const Gpt& stored, const Gpt& expanded, double limit) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("a model as it is stored gives the texts of the expanded model for every type") {
   std::vector<std::vector<BlockShape>> types{block_shapes()};  // all types in one file
   for (const BlockShape& shape : block_shapes()) {
@@ -203,8 +187,6 @@ TEST_CASE("passes of a stored model compute with the expanded weights") {
   check_close(stored->logits(batch), expanded->logits(batch), 1e-3);
 }
 
-namespace {
-
 // Returns the loss of a model with an adapter on a batch, and the gradients of the adapter.
 NamedTensors loss_and_gradients(const std::filesystem::path& path, const LoadOptions& options) {
   const std::unique_ptr<Gpt> model = load_weights(path, options);
@@ -228,8 +210,6 @@ NamedTensors loss_and_gradients(const std::filesystem::path& path, const LoadOpt
   }
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("an adapter over stored blocks has the loss and gradients of expanded weights") {
   const TemporaryFolder folder;
@@ -314,5 +294,4 @@ TEST_CASE("a stored scale that is not finite is refused as in an expanded model"
     CHECK(contains(error, "contains values that are not finite"));
   }
 }
-
 }  // namespace gguf_stored_test

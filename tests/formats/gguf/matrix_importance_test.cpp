@@ -1,23 +1,9 @@
 #include "headlight/formats/gguf/matrix_importance.h"
-
-#include <cmath>
-
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
 #include "support/drawn_config.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace matrix_importance_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 Gpt small_llama() {
   GptConfig config{.vocab_size = 259, .block_size = 16, .n_layer = 2, .n_head = 4, .n_embd = 64};
   config.bias = false;
@@ -52,8 +38,6 @@ double weighted_error(const Gpt& model, const Gpt& rounded, const MatrixImportan
   }
   return sum;
 }
-
-}  // namespace
 
 TEST_CASE("the importance of a column is the mean square of its input") {
   const Gpt model = small_llama();
@@ -115,5 +99,4 @@ TEST_CASE("a model whose activations are not finite has no importance") {
   CHECK_THROWS_WITH(measure_importance(model, stream_dataset({0, 1, 2})),
                     contains_text("are not finite"));
 }
-
 }  // namespace matrix_importance_test

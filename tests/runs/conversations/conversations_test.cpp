@@ -1,26 +1,10 @@
 #include "runs/conversations/conversations.h"
-
-#include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "io/temporary_folder.h"
 #include "runs/conversations/template_use.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace conversations_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 // All bytes, the tokens of ChatML, and "zy" and "yq", of which the latter is joined first.
 std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template) {
   BpeVocabulary vocabulary;
@@ -101,8 +85,6 @@ std::string two_turns_in(const std::string& source, const ConversationOptions& o
 std::string model_template(const std::string& name) {
   return HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates/" + name + ".jinja";
 }
-
-}  // namespace
 
 TEST_CASE("answers are learned with the end of their turns", "[conversations]") {
   const Reading reading = read(kTwoTurns);
@@ -633,5 +615,4 @@ TEST_CASE("calls of tools are learned", "[conversations]") {
   CHECK_THROWS_WITH(read(R"({"tools": {"a": 1}, "messages": []})"),
                     contains_text("\"tools\" must be a list of functions, got object"));
 }
-
 }  // namespace conversations_test

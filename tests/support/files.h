@@ -6,10 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "headlight/base/error.h"
 
 namespace headlight::test {
 
@@ -18,7 +17,9 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "headlight-XXXXXX").string();
-    require(::mkdtemp(name.data()) != nullptr, "cannot make ", name);
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw std::runtime_error("cannot make " + name);
+    }
     path_ = name;
   }
   ~TemporaryFolder() {
@@ -30,6 +31,9 @@ class TemporaryFolder {
 
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
+  std::string at(const std::string& name) const { return (path_ / name).string(); }
+  // Writes a file inside; returns its path.
+  std::string write(const std::string& name, const std::string& contents) const;
 
   // Returns the sorted names of its entries.
   std::vector<std::string> names() const {
@@ -45,32 +49,23 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-inline std::string read_bytes(const std::filesystem::path& path) {
+// Returns the bytes of a file; "" if there is none.
+inline std::string file_contents(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  require(file.good(), "cannot open ", path.string());
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << bytes;
-  file.close();
-  require(file.good(), "cannot write ", path.string());
-}
-
-// Returns the message of the Error that `action` throws, or "no Error". Other exceptions pass.
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
+  if (!(file << bytes).flush()) {
+    throw std::runtime_error("cannot write " + path.string());
   }
-  return "no Error";
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+inline std::string TemporaryFolder::write(const std::string& name,
+                                          const std::string& contents) const {
+  write_bytes(path_ / name, contents);
+  return at(name);
 }
 
 }  // namespace headlight::test
