@@ -3,7 +3,7 @@
 
 namespace control_groups_test {
 void put(const TemporaryFolder& folder, const std::string& name, const std::string& contents) {
-  std::filesystem::create_directories((folder.path() / name).parent_path());
+  fs::create_directories((folder.path() / name).parent_path());
   folder.write(name, contents);
 }
 

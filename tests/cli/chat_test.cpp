@@ -9,7 +9,7 @@ constexpr std::int32_t kEnd = 256;
 
 std::string written(const TemporaryFolder& folder, const Gpt& model) {
   const std::string path = folder.at("model");
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   write_model_files(path, model, ByteTokenizer());
   return path;
 }

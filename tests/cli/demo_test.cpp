@@ -85,7 +85,7 @@ std::size_t check_sentences(const Demo& demo, const std::string& part) {
     CHECK(std::abs(probability("") - std::stod((*row)[3])) < 0.03);
     CHECK(std::abs(probability("off " + head[1].str()) - std::stod((*row)[4])) < 0.03);
   }
-  CHECK(file_contents(kDocs + "../data/toy.txt").find(word) == std::string::npos);
+  CHECK_FALSE(contains(file_contents(kDocs + "../data/toy.txt"), word));
   return rows;
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("the class's hour says what the steps of the demo page say", "[cli]") 
       for (const auto& claimed : {shares_in(prose), quotes_in(prose)}) {
         for (const std::string& claim : claimed) {
           INFO(page << ", part " << i + 1 << ": " << claim);
-          CHECK(story.find(claim) != std::string::npos);
+          CHECK(contains(story, claim));
           ++claims;
         }
       }

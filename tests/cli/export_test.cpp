@@ -22,10 +22,7 @@ std::string model_directory(const TemporaryFolder& folder, GptConfig config,
 }
 
 Json json_of(const std::vector<std::string>& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  return Json::parse(result.out);
+  return Json::parse(output_of(arguments));
 }
 
 TEST_CASE("export writes the tensors of a model for NumPy and back", "[cli]") {
@@ -148,9 +145,7 @@ TEST_CASE("an exported folder opens after its users have edited it", "[cli]") {
   write_file(fs::path(out) / "notes.txt", "ours");
   const std::vector<std::string> generate{"generate",         out, "--prompt", "a",
                                           "--max_new_tokens", "1"};
-  const ProgramResult result = run_headlight(generate);
-  INFO(result.err);
-  CHECK(result.exit_code == 0);
+  output_of(generate);
 }
 
 TEST_CASE("export rounds weights to 2 bytes", "[cli]") {
@@ -210,9 +205,7 @@ TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
 
 TEST_CASE("export to nanoGPT names the settings that nanoGPT's files cannot hold") {
   const TemporaryFolder folder;
-  GptConfig config;
-  config.activation = Activation::gelu_erf;
-  config.attention_dropout = 0.25;
+  GptConfig config{.attention_dropout = 0.25, .activation = Activation::gelu_erf};
   ByteTokenizer tokenizer;
   tokenizer.set_chat_template("{{ messages }}");
   const std::string model = model_directory(folder, config, tokenizer);
@@ -246,40 +239,10 @@ TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them f
   CHECK(report["warnings"] == Json::array({"not kept: a.gguf: general.license"}));
 }
 
-TEST_CASE("export writes a pruned model whose heads share keys at full size", "[cli]") {
-  const TemporaryFolder folder;
-  GptConfig config{.vocab_size = 257, .block_size = 5, .n_layer = 2, .n_head = 4, .n_embd = 16};
-  config.bias = false;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.gated_mlp = true;
-  config.activation = Activation::silu;
-  config.qk_norm = true;  // Qwen 3
-  config.n_kv_head = 2;
-  config.head_width = 8;
-  const Gpt whole(config, 3);
-  const std::string model = folder.at("model");
-  fs::create_directory(model);
-  write_model_files(model, *prune_heads(whole, {{0, 0}, {0, 1}, {1, 2}}), ByteTokenizer());
-  for (const std::string format : {"hf", "gguf"}) {
-    CAPTURE(format);
-    const std::string out = folder.at(format == "gguf" ? "full.gguf" : "full");
-    json_of({"export", model, "--to", format, "--out", out, "--json"});
-    const auto full = load_weights(out);
-    CHECK(full->config().n_head == 4);
-    CHECK(full->config().n_kv_head == 2);
-    const Batch batch = make_batch({{1, 2, 3, 4, 5}});
-    check_close(full->logits(batch), load_weights(model)->logits(batch), 1e-6);
-  }
-  CHECK(contains(file_contents(folder.at("full") + "/config.json"), "\"qwen3\""));
-}
-
 TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
   const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abc\n");
-  GptConfig config;
-  config.activation = Activation::gelu_erf;
-  config.bias = false;
+  GptConfig config{.bias = false, .activation = Activation::gelu_erf};
   const std::string model = model_directory(folder, config, tokenizer);
   const std::string out = folder.at("nano");
   const Json report = json_of({"export", model, "--to", "nanogpt", "--out", out, "--json"});
@@ -301,8 +264,7 @@ TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
 
 TEST_CASE("commands take nanoGPT's checkpoint as a model", "[cli]") {
   const TemporaryFolder folder;
-  GptConfig config;
-  config.activation = Activation::gelu_erf;
+  GptConfig config{.activation = Activation::gelu_erf};
   const std::string model = model_directory(folder, config, build_char_tokenizer("abc\n"));
   const std::string nano = folder.at("nano");
   REQUIRE(run_headlight({"export", model, "--to", "nanogpt", "--out", nano}).exit_code == 0);

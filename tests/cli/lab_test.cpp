@@ -107,7 +107,7 @@ TEST_CASE("lab shapes prints the shapes of the notes' padded batch at every step
   CHECK(values["real_tokens"] == 94);
   CHECK(values["places"] == 200);
   std::vector<double> batch;
-  for (std::vector<std::int32_t> sequence : seed_sequences()) {
+  for (Ids sequence : seed_sequences()) {
     sequence.resize(20, 0);
     batch.insert(batch.end(), sequence.begin(), sequence.end());
   }
@@ -347,17 +347,5 @@ TEST_CASE("each experiment of the lab has its own options and help", "[cli]") {
   CHECK_FALSE(contains(lab_text({"--help"}), "--sequences"));
   CHECK(contains(lab_text({"--help", "bash"}), "'lab shapes '*"));
   check_lab_refuses({"--lang", "ko", "heads"}, {"the experiment before its options"});
-}
-
-TEST_CASE("lab refuses unknown experiments and invalid options in one line", "[cli]") {
-  check_lab_refuses({"scalling"}, {"scalling", "did you mean 'scaling'"});
-  check_lab_refuses({"scaling", "masks"}, {"unexpected argument 'masks'"});
-  check_lab_refuses({"masks", "--text", "a"}, {"--text", "'masks'", "'shapes' has one"});
-  check_lab_refuses({"params", "--iters", "3"}, {"--iters", "'params' has no such option"});
-  check_lab_refuses({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});
-  check_lab_refuses({"heads", "--iters", "-1"}, {"--iters", "-1"});
-  const TemporaryFolder folder;
-  const std::string file = folder.write("file", "");
-  check_lab_refuses({"params", "--out", file}, {file, "directory"});
 }
 }  // namespace lab_test

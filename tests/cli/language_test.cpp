@@ -44,9 +44,10 @@ TEST_CASE("results.json of the lab stays English in a Korean locale", "[cli]") {
 TEST_CASE("pages and figures of attention speak the language of the locale", "[cli]") {
   const TemporaryFolder folder;
   const std::string model = folder.at("model");
-  output_of({"train", "--data", folder.write("text", std::string(400, 'a') + "b"), "--tokenizer",
-             "char", "--n_layer", "1", "--n_head", "1", "--n_embd", "8", "--block_size", "8",
-             "--max_iters", "1", "--out_dir", model});
+  output_of(words(
+      "train --data", folder.write("text", std::string(400, 'a') + "b"),
+      "--tokenizer char --n_layer 1 --n_head 1 --n_embd 8 --block_size 8 --max_iters 1 --out_dir",
+      model));
   const std::string out = folder.at("out");
   const std::vector<std::string> korean{"LANG=ko_KR.UTF-8"};
   run_headlight_with(korean, {"attention", model, "--text", "ab", "--out", out});

@@ -6,12 +6,11 @@ namespace page_test {
 // opens pages in browsers.
 
 std::string model_of_bytes(const TemporaryFolder& folder) {
-  GptConfig config;
-  config.vocab_size = ByteTokenizer().vocab_size();
-  config.block_size = 5;
-  config.n_layer = 1;
-  config.n_head = 2;
-  config.n_embd = 6;
+  GptConfig config{.vocab_size = ByteTokenizer().vocab_size(),
+                   .block_size = 5,
+                   .n_layer = 1,
+                   .n_head = 2,
+                   .n_embd = 6};
   const std::string path = folder.at("model");
   fs::create_directory(path);
   write_model_files(path, Gpt(config), ByteTokenizer());
@@ -43,11 +42,9 @@ TEST_CASE("page writes one file with the model and the program", "[cli]") {
   const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string out = folder.at("demo.html");
-  const ProgramResult result = run_headlight(
+  const std::string printed = output_of(
       {"page", model, "--out", out, "--engine", engine(folder), "--text", "a <b> & \"c\""});
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  CHECK(result.out == out + "\n");
+  CHECK(printed == out + "\n");
   const std::string html = file_contents(out);
   CHECK(contains(html, "default-src 'none'"));
   CHECK(contains(html, "\"text\":\"a \\u003cb\\u003e \\u0026 \\\"c\\\"\""));
@@ -195,11 +192,8 @@ TEST_CASE("page embeds the steps of a story", "[cli]") {
       "# Title\n\n`?lang=ko&text=a+%25`\n\n## One\n`?part=heads#grid/0.1`\nA line\nand <b>.\n"
       "## Two\n`?part=write&text=b&changes=0.1:off,mlp.0:scale0.5`\nB.\n");
   const std::string out = folder.at("demo.html");
-  const ProgramResult result =
-      run_headlight({"page", model_of_bytes(folder), "--out", out, "--engine", engine(folder),
-                     "--story", folder.at("story.md"), "--views", "write,heads"});
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
+  output_of(words("page", model_of_bytes(folder), "--out", out, "--engine", engine(folder),
+                  "--story", folder.at("story.md"), "--views write,heads"));
   const std::string html = file_contents(out);
   CHECK(contains(html, "<html lang=\"ko\">"));
   CHECK(contains(html, "\"views\":[\"write\",\"heads\"]"));
@@ -270,8 +264,8 @@ TEST_CASE("page names the line of a story that it cannot show", "[cli]") {
   const auto refused = [&](const std::string& story, const std::string& message) {
     write_file(folder.at("story.md"), story);
     const ProgramResult result =
-        run_headlight({"page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
-                       "--story", folder.at("story.md"), "--views", "heads,pair"});
+        run_headlight(words("page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
+                            "--story", folder.at("story.md"), "--views heads,pair"));
     INFO(result.err);
     CHECK(result.exit_code == 2);
     CHECK(contains(result.err, "story.md: " + message));
@@ -321,11 +315,8 @@ TEST_CASE("page takes every form of a story's address", "[cli]") {
         "#neuron/0.0&doc=3"}) {
     INFO(address);
     write_file(folder.at("story.md"), concat_text("# A\n## B\n`", address, "`\nx\n"));
-    const ProgramResult result =
-        run_headlight({"page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
-                       "--story", folder.at("story.md"), "--views", "heads"});
-    INFO(result.err);
-    CHECK(result.exit_code == 0);
+    output_of(words("page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
+                    "--story", folder.at("story.md"), "--views heads"));
     fs::remove(folder.at("demo.html"));
   }
 }
@@ -335,8 +326,8 @@ TEST_CASE("page has the tabs of --views", "[cli]") {
   const std::string model = model_of_bytes(folder);
   const std::string page_engine = engine(folder);
   const auto error = [&](const std::string& views) {
-    const ProgramResult result = run_headlight({"page", model, "--out", folder.at("demo.html"),
-                                                "--engine", page_engine, "--views", views});
+    const ProgramResult result = run_headlight(words("page", model, "--out", folder.at("demo.html"),
+                                                     "--engine", page_engine, "--views", views));
     CHECK(result.exit_code == 2);
     return result.err;
   };

@@ -111,7 +111,7 @@ TEST_CASE("processes with different settings or data end with one error line",
   refused("-n 4 " + plain + " --n_layer 2", "n_layer: given twice");
   refused("-n 4 " + train(folder, "run", "--shards 2"), "shards: expected at least 4");
   refused("-n 2 " + plain, "/nowhere.so", "HEADLIGHT_MPI=/nowhere.so");
-  CHECK(!std::filesystem::exists(folder.at("run/config.toml")));
+  CHECK(!fs::exists(folder.at("run/config.toml")));
 }
 
 TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
@@ -129,9 +129,9 @@ TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
       "; echo second $?; pkill -USR1 -P $first; wait $first; echo first $?; true";
   const Outcome outcome = run_mpirun(script);
   INFO(outcome.text);
-  CHECK(outcome.text.find("second 4") != std::string::npos);
-  CHECK(outcome.text.find("first 0") != std::string::npos);
-  CHECK(outcome.text.find("stopped after step") != std::string::npos);
+  CHECK(contains(outcome.text, "second 4"));
+  CHECK(contains(outcome.text, "first 0"));
+  CHECK(contains(outcome.text, "stopped after step"));
   CHECK(outcome.errors().size() == 1);  // from the second job
 }
 
@@ -144,7 +144,6 @@ TEST_CASE("three processes are refused and the message names the possible number
   const Outcome outcome = run_mpirun("-n 3 " + train(folder, "run", ""));
   INFO(outcome.text);
   CHECK(outcome.exit_code != 0);
-  CHECK(outcome.text.find("expected 1, 2, 4, 8 ... processes, got 3; 2 or 4 are possible") !=
-        std::string::npos);
+  CHECK(contains(outcome.text, "expected 1, 2, 4, 8 ... processes, got 3; 2 or 4 are possible"));
 }
 }  // namespace mpirun_test

@@ -1,14 +1,6 @@
 #include "support/test.h"
 
 namespace dataset_test {
-Ids numbers(std::int32_t count) {
-  Ids ids;
-  for (std::int32_t i = 0; i < count; ++i) {
-    ids.push_back(i);
-  }
-  return ids;
-}
-
 Ids bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 TEST_CASE("every window of a text begins with the token that begins texts") {

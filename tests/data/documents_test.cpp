@@ -5,15 +5,6 @@ using Texts = std::vector<std::string>;
 
 Texts split(std::string_view text, DocumentSplit mode) { return split_documents(text, {mode}); }
 
-TEST_CASE("names of document splits are read and others refused") {
-  CHECK(parse_name<DocumentSplit>("documents", "none") == DocumentSplit::none);
-  CHECK(parse_name<DocumentSplit>("documents", "line") == DocumentSplit::line);
-  CHECK(parse_name<DocumentSplit>("documents", "blank_line") == DocumentSplit::blank_line);
-  CHECK(parse_name<DocumentSplit>("documents", "token") == DocumentSplit::token);
-  CHECK_THROWS_WITH(parse_name<DocumentSplit>("documents", "lines"),
-                    "documents: expected none, line, blank_line or token, got 'lines'");
-}
-
 TEST_CASE("without a split the whole text is one document, unchanged") {
   CHECK(split("\n a\n\nb\n", DocumentSplit::none) == Texts{"\n a\n\nb\n"});
 }

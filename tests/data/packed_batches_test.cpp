@@ -2,15 +2,8 @@
 
 namespace packed_batches_test {
 BatcherOptions packed_options(Index batch_size, Index block_size) {
-  BatcherOptions options;
-  options.batch_size = batch_size;
-  options.block_size = block_size;
+  BatcherOptions options{.batch_size = batch_size, .block_size = block_size};
   return options;
-}
-
-Ids ids_of(const Tensor& tensor) {
-  const auto* values = tensor.data<std::int32_t>();
-  return {values, values + tensor.numel()};
 }
 
 TEST_CASE("packed blocks start anywhere in the stream") {

@@ -3,9 +3,7 @@
 
 namespace sequential_batches_test {
 BatcherOptions options_of(Index batch_size, Index block_size) {
-  BatcherOptions options;
-  options.batch_size = batch_size;
-  options.block_size = block_size;
+  BatcherOptions options{.batch_size = batch_size, .block_size = block_size};
   return options;
 }
 

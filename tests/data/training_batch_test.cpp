@@ -2,11 +2,6 @@
 #include "support/test.h"
 
 namespace training_batch_test {
-Ids ids_of(const Tensor& tensor) {
-  const auto* values = tensor.data<std::int32_t>();
-  return {values, values + tensor.numel()};
-}
-
 TEST_CASE("inputs are all tokens but the last and targets all but the first") {
   const Batch batch = training_batch({{7, 8, 9}, {5, 6}});
   CHECK(ids_of(batch.tokens) == Ids{7, 8, 5});

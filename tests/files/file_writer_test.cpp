@@ -94,15 +94,15 @@ TEST_CASE("a failed replacement keeps the old file and leaves nothing beside it"
 
 TEST_CASE("a folder, pipe or device is not replaced by a file") {
   const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / "a");
+  fs::create_directory(folder / "a");
   CHECK(::mkfifo((folder / "b").c_str(), 0600) == 0);
-  std::filesystem::create_symlink("/dev/null", folder / "c");
+  fs::create_symlink("/dev/null", folder / "c");
   for (const char* name : {"a", "b", "c"}) {
     CHECK(error_of([&] { write_file(folder / name, "text"); }) ==
           (folder / name).string() + ": not a regular file");
   }
   CHECK(folder.names() == std::vector<std::string>{"a", "b", "c"});
-  CHECK(std::filesystem::is_fifo(folder / "b"));
+  CHECK(fs::is_fifo(folder / "b"));
 }
 
 TEST_CASE("leftovers of a killed process under the temporary name are replaced") {
@@ -150,8 +150,8 @@ TEST_CASE("staged files replace others together or not at all") {
   CHECK(file_contents(folder / "b") == "new b");
   CHECK(file_contents(folder / "c") == "old c");
   CHECK(folder.names() == std::vector<std::string>{"a", "b", "c"});
-  std::filesystem::remove(folder / "b");
-  std::filesystem::create_directory(folder / "b");
+  fs::remove(folder / "b");
+  fs::create_directory(folder / "b");
   write_file(folder / "a", "old a");
   CHECK(error_of([&] { stage(false); }).find("not a regular file") != std::string::npos);
   CHECK(file_contents(folder / "a") == "old a");

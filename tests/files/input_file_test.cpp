@@ -18,7 +18,7 @@ TEST_CASE("a file that shrinks after it was opened is an error") {
   const TemporaryFolder folder;
   write_bytes(folder / "a", "abcdef");
   const InputFile file(folder / "a");
-  std::filesystem::resize_file(folder / "a", 2);
+  fs::resize_file(folder / "a", 2);
   std::string part(6, '\0');
   const auto read = [&] { file.read(0, std::as_writable_bytes(std::span<char>(part))); };
   CHECK(contains(error_of(read), "ends at byte 2"));

@@ -60,15 +60,15 @@ TEST_CASE("a log longer than one read buffer keeps all of its lines", "[io]") {
 TEST_CASE("a log whose status cannot be read is not replaced by an empty one", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
-  std::filesystem::create_symlink("log", path);  // which leads to itself
+  fs::create_symlink("log", path);  // which leads to itself
   CHECK_THROWS_WITH(LineLog(path, kAll, throw_again), contains_text(path.string()));
-  CHECK(std::filesystem::is_symlink(path));
+  CHECK(fs::is_symlink(path));
 }
 
 TEST_CASE("a log that cannot be read is not replaced by an empty one", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   CHECK_THROWS_WITH(LineLog(path, kAll, throw_again), contains_text("not a regular file"));
 }
 

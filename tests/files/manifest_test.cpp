@@ -3,7 +3,7 @@
 #include "support/test.h"
 
 namespace manifest_test {
-std::string verify_error(const std::filesystem::path& directory) {
+std::string verify_error(const fs::path& directory) {
   return error_of([&] { verify_manifest(directory); });
 }
 
@@ -17,7 +17,7 @@ std::string error_of_manifest(const std::string& text) {
 
 TEST_CASE("the manifest lists size and XXH3-64 of every file, sorted by name") {
   const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / "sub");
+  fs::create_directory(folder / "sub");
   write_bytes(folder / "sub" / "b.txt", "");
   write_bytes(folder / "a.txt", "");
   CHECK_FALSE(has_manifest(folder.path()));
@@ -50,7 +50,7 @@ TEST_CASE("verifying names the first file that is missing, resized or changed") 
   const std::string manifest = (folder / "MANIFEST.json").string();
   const std::string a = (folder / "a.txt").string();
   SECTION("missing") {
-    std::filesystem::remove(folder / "a.txt");
+    fs::remove(folder / "a.txt");
     CHECK(verify_error(folder.path()) == a + ": missing, but listed in " + manifest);
   }
   SECTION("resized") {
@@ -67,12 +67,12 @@ TEST_CASE("verifying names the first file that is missing, resized or changed") 
         contains(verify_error(folder.path()), (folder / "b.txt").string() + ": its checksum is "));
   }
   SECTION("swapped for a symlink to the same content") {
-    std::filesystem::rename(folder / "a.txt", folder / "c.txt");
-    std::filesystem::create_symlink("c.txt", folder / "a.txt");
+    fs::rename(folder / "a.txt", folder / "c.txt");
+    fs::create_symlink("c.txt", folder / "a.txt");
     CHECK(verify_error(folder.path()) == a + ": not a regular file");
   }
   SECTION("swapped for a pipe") {
-    std::filesystem::remove(folder / "a.txt");
+    fs::remove(folder / "a.txt");
     REQUIRE(::mkfifo(a.c_str(), 0600) == 0);
     CHECK(verify_error(folder.path()) == a + ": not a regular file");
   }
@@ -100,7 +100,7 @@ TEST_CASE("a manifest that leaves out a required file is refused") {
 
 TEST_CASE("every single flipped bit of a committed directory is detected") {
   const TemporaryFolder folder;
-  const std::filesystem::path directory = folder / "step";
+  const fs::path directory = folder / "step";
   AtomicDirectory writer(directory);
   write_safetensors(
       writer.path() / "model.safetensors",
@@ -184,7 +184,7 @@ TEST_CASE("a directory without a manifest is distinguished from a damaged one") 
   CHECK_FALSE(has_manifest(folder / "none"));
   CHECK(
       contains(verify_error(folder.path()), "cannot open " + (folder / "MANIFEST.json").string()));
-  std::filesystem::create_directory(folder / "MANIFEST.json");
+  fs::create_directory(folder / "MANIFEST.json");
   CHECK_FALSE(has_manifest(folder.path()));
 }
 

@@ -90,7 +90,7 @@ std::string error_of_gguf(const TemporaryFolder& folder, const std::string& arch
   if (architecture != "gpt2") {
     add("rope.dimension_count", number(4));
   }
-  const std::filesystem::path path = folder / "model.gguf";
+  const fs::path path = folder / "model.gguf";
   write_gguf(path, metadata, {{"token_embd.weight", Tensor::zeros({5, 8}), GgufType::f32}});
   return error_of([&] { read_gguf_model(GgufFile(path)); });
 }
@@ -172,10 +172,7 @@ TEST_CASE("absurd sizes in training settings are refused before memory is alloca
   for (const std::string key : {"n_layer", "n_head", "n_embd", "block_size"}) {
     for (const std::string value : kAbsurd) {
       CAPTURE(key, value);
-      TrainConfig config;
-      config.position = "rope";
-      config.rotary_pct = 0.5;
-      config.sliding_window = 8;
+      TrainConfig config{.sliding_window = 8, .position = "rope", .rotary_pct = 0.5};
       CHECK(error_of([&] {
               set_config_value(config, key, value);
               config.validate();

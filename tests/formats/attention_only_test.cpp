@@ -124,7 +124,7 @@ TEST_CASE("an attention-only model is written with its own model type and read b
 TEST_CASE("an attention-only model is exported as a GPT-2 that computes the same") {
   const TemporaryFolder folder;
   const std::string model = folder.at("model");
-  std::filesystem::create_directory(model);
+  fs::create_directory(model);
   const Gpt gpt(attention_only());
   write_model_files(model, gpt, ByteTokenizer());
   const ProgramResult result =

@@ -54,7 +54,7 @@ TEST_CASE("BERT files may have old names and no prefix and heads for other tasks
   std::vector<std::string> warnings;
   const std::unique_ptr<Gpt> read = loaded(directory, warnings);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("ignored 'pooler.dense.weight'") != std::string::npos);
+  CHECK(contains(warnings[0], "ignored 'pooler.dense.weight'"));
   const Batch batch = make_batch(kTexts);
   CHECK(same_bits(read->logits(batch), random_bert()->logits(batch)));
 }
@@ -128,7 +128,7 @@ TEST_CASE("WordPiece files with unsupported parts are refused by name") {
     file[nlohmann::json::json_pointer(place)] = nlohmann::json::parse(value);
     INFO(place << " " << value);
     const std::string error = error_of([&] { parse_tokenizer_json(file.dump(), "t.json"); });
-    CHECK(error.find(expected) != std::string::npos);
+    CHECK(contains(error, expected));
     CHECK(error.find('\n') == std::string::npos);
   }
 }

@@ -83,7 +83,7 @@ TEST_CASE("a model with a new chat template is the same after it is written and 
   LoadedModel loaded = base_model(258, true);
   set_chat_template(loaded, read_chat_template("chatml"));
   write_gguf_model(folder.path() / "m.gguf", *loaded.model, *loaded.tokenizer, {});
-  std::filesystem::create_directory(folder.path() / "hf");
+  fs::create_directory(folder.path() / "hf");
   write_model_files(folder.path() / "hf", *loaded.model, *loaded.tokenizer);
   for (const char* name : {"m.gguf", "hf"}) {
     INFO(name);

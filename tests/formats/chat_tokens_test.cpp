@@ -3,7 +3,7 @@
 #include "support/test.h"
 
 namespace chat_tokens_test {
-const std::filesystem::path kTests = HEADLIGHT_SOURCE_DIR "/tests";
+const fs::path kTests = HEADLIGHT_SOURCE_DIR "/tests";
 
 Json json_of(const std::string& file) { return parse_json(file_contents(kTests / file), file); }
 

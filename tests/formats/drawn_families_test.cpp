@@ -56,9 +56,8 @@ TEST_CASE("drawn models of every causal family can be trained", "[io]") {
       INFO(text);
       GptConfig config = parse_model_config(text, "config.json").config;
       const auto model = drawn_model(config);
-      TrainConfig run;
-      run.init_from = written(folder, concat_text(type, number), *model).string();
-      run.dropout = 0.25;
+      TrainConfig run{.init_from = written(folder, concat_text(type, number), *model).string(),
+                      .dropout = 0.25};
       adopt_architecture(run, {"dropout"});
       CHECK_NOTHROW(run.validate());
       config = read_effective_config(run.init_from);

@@ -7,14 +7,13 @@ namespace model_directory_test {
 
 // Returns a model in which all weights and biases differ.
 std::unique_ptr<Gpt> model_of(bool tie, bool bias = true) {
-  GptConfig config;
-  config.vocab_size = 259;
-  config.block_size = 6;
-  config.n_layer = 2;
-  config.n_head = 3;
-  config.n_embd = 9;
-  config.tie_weights = tie;
-  config.bias = bias;
+  GptConfig config{.vocab_size = 259,
+                   .block_size = 6,
+                   .n_layer = 2,
+                   .n_head = 3,
+                   .n_embd = 9,
+                   .bias = bias,
+                   .tie_weights = tie};
   auto model = std::make_unique<Gpt>(config);
   std::uint64_t number = 0;
   for (auto& [name, parameter] : model->parameters()) {
@@ -666,12 +665,8 @@ TEST_CASE("invalid values of options that only Headlight has are refused by name
 
 TEST_CASE(
     "head settings that equal GPT-2's defaults are dropped for export and others are refused") {
-  GptConfig config;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 8;
-  config.heads_per_layer = {2, 2};
-  config.head_width = 4;
+  GptConfig config{
+      .n_layer = 2, .n_head = 2, .n_embd = 8, .heads_per_layer = {2, 2}, .head_width = 4};
   CHECK(contains(error_of([&] { require_exportable(config); }), "these heads cannot be expressed"));
   simplify_heads(config);
   CHECK(config.heads_per_layer.empty());

@@ -237,10 +237,10 @@ TEST_CASE("the tokenizer of a checkpoint is beside it or in nanoGPT's data folde
     return CharTokenizer({characters.begin(), characters.end()}, SpecialTokens::none);
   };
   write_nanogpt_vocabulary(folder / "data/letters/meta.pkl", vocabulary(U"abc"));
-  CHECK(load_model(checkpoint).tokenizer->encode("cab") == std::vector<std::int32_t>{2, 0, 1});
+  CHECK(load_model(checkpoint).tokenizer->encode("cab") == Ids{2, 0, 1});
   CHECK(open_tokenizer(folder / "out")->vocab_size() == 3);
   write_nanogpt_vocabulary(folder / "out/meta.pkl", vocabulary(U"cba"));
-  CHECK(load_model(folder / "out").tokenizer->encode("cab") == std::vector<std::int32_t>{0, 2, 1});
+  CHECK(load_model(folder / "out").tokenizer->encode("cab") == Ids{0, 2, 1});
   write_nanogpt_vocabulary(folder / "out/meta.pkl", vocabulary(U"abcd"));
   std::string warnings;
   load_model(checkpoint, {.warn = [&](const std::string& line) { warnings += line; }});
@@ -276,7 +276,7 @@ TEST_CASE("tensors of a torch file take at most twice the memory of their storag
   CHECK(state_of(3, 2) == "no error");  // 48 of 24 bytes
   const std::string too_many =
       ": data.pkl: the tensors have 64 bytes, but their storages only 24: ";
-  CHECK(state_of(4, 0).find(too_many) != std::string::npos);
-  CHECK(state_of(4, 2).find(too_many) != std::string::npos);
+  CHECK(contains(state_of(4, 0), too_many));
+  CHECK(contains(state_of(4, 2), too_many));
 }
 }  // namespace nanogpt_file_test

@@ -8,20 +8,19 @@ namespace packed_folder_test {
 // Writes a model of the family Llama: fused rows of keys and values, an embedding that is not the
 // head, and rows that do not fill the last panel.
 fs::path write_folder(const TemporaryFolder& folder) {
-  GptConfig config;
-  config.vocab_size = 259;
-  config.block_size = 8;
-  config.n_layer = 1;
-  config.n_head = 4;
-  config.n_kv_head = 1;
-  config.n_embd = 256;
-  config.position = PositionKind::rope;
-  config.norm_type = NormKind::rms;
-  config.gated_mlp = true;
-  config.activation = Activation::silu;
-  config.n_inner = 1024;
-  config.bias = false;
-  config.tie_weights = false;
+  GptConfig config{.vocab_size = 259,
+                   .block_size = 8,
+                   .n_layer = 1,
+                   .n_head = 4,
+                   .n_embd = 256,
+                   .bias = false,
+                   .tie_weights = false,
+                   .norm_type = NormKind::rms,
+                   .position = PositionKind::rope,
+                   .activation = Activation::silu,
+                   .gated_mlp = true,
+                   .n_inner = 1024,
+                   .n_kv_head = 1};
   write_model_files(folder.path(), Gpt(config, 7), ByteTokenizer(), StoredFloats::bfloat16);
   return folder.path();
 }

@@ -17,9 +17,9 @@ TEST_CASE("a checkpoint's folder name gives its number of updates and other name
 
 TEST_CASE("a model is read from the folder itself or its best or latest checkpoint", "[io]") {
   const TemporaryFolder folder;
-  const std::filesystem::path& run = folder.path();
+  const fs::path& run = folder.path();
   const auto add = [&](const std::string& place, const std::string& file) {
-    std::filesystem::create_directories(run / place);
+    fs::create_directories(run / place);
     folder.write(place + "/" + file, "{}");
   };
   CHECK(!model_in(run).has_value());

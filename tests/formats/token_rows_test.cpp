@@ -10,8 +10,7 @@ TEST_CASE("rows that no training has formed are found", "[formats]") {
   set(6, Tensor::full({1, 16}, 7));
   set(9, slice(rows, 0, 8, 9));
   fill_new_rows(rows, 38, {4, 0});
-  CHECK(untrained_rows(rows, {1, 5, 6, 8, 9, 20, 38, 39}) ==
-        std::vector<std::int32_t>{5, 6, 8, 9, 38, 39});
+  CHECK(untrained_rows(rows, {1, 5, 6, 8, 9, 20, 38, 39}) == Ids{5, 6, 8, 9, 38, 39});
   CHECK(untrained_rows(rows, {1, 9, 20}).empty());
   CHECK(untrained_rows(rows, {}).empty());
 }

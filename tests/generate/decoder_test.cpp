@@ -399,16 +399,6 @@ TEST_CASE("a decoder refuses wrong sizes and leaves the caches unchanged") {
   CHECK_THROWS_WITH(Decoder(wide), "[Decoder] expected a float32 model, got float64");
 }
 
-TEST_CASE("weight formats have names") {
-  for (const WeightFormat format :
-       {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
-    CHECK(parse_name<WeightFormat>("weights", name_of(format)) == format);
-  }
-  CHECK(name_of(WeightFormat::int8) == "int8");
-  CHECK_THROWS_WITH(parse_name<WeightFormat>("weights", "int4"),
-                    "weights: expected float32, bfloat16 or int8, got 'int4'");
-}
-
 TEST_CASE("embeddings that are only looked up are not rounded") {
   for (const bool tied : {true, false}) {
     GptConfig config = small_config();

@@ -148,12 +148,8 @@ class Load {
 };
 
 std::unique_ptr<Gpt> tiny_model() {
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = kContext;
-  config.n_layer = 1;
-  config.n_head = 1;
-  config.n_embd = 4;
+  GptConfig config{
+      .vocab_size = 257, .block_size = kContext, .n_layer = 1, .n_head = 1, .n_embd = 4};
   return std::make_unique<Gpt>(config);
 }
 

@@ -36,7 +36,7 @@ TEST_CASE("a text with a grammar ends early only where it may", "[generate]") {
   options.sampling.logit_bias = {{.token = end, .bias = 1000}};
   const GenerateResult result = generated(options);
   CHECK(result.text == "abc");
-  CHECK(result.tokens == std::vector<std::int32_t>{'a', 'b', 'c', end});
+  CHECK(result.tokens == Ids{'a', 'b', 'c', end});
   CHECK(result.finish_reason == FinishReason::end_of_text);
   // Other tokens that end texts are no part of the grammar's text, either.
   options.end_tokens = {'d'};
@@ -78,8 +78,7 @@ TEST_CASE("each text of an engine has its own state of the grammar", "[generate]
 }
 
 TEST_CASE("a grammar leaves the log probabilities of the model unchanged", "[generate]") {
-  GenerateOptions free;
-  free.logprobs = 3;
+  GenerateOptions free{.logprobs = 3};
   GenerateOptions options = with_grammar(R"(root ::= "q" [a-c]+)");
   options.logprobs = 3;
   const TokenChoice first = generated(free).choices.at(0);

@@ -18,12 +18,7 @@ std::string repeated(const std::string& text, int count) {
 }
 
 std::string error_of(const std::string& grammar) {
-  try {
-    Grammar{grammar};
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { Grammar{grammar}; });
 }
 
 // Returns the bytes that may follow a text, from a vocabulary of single bytes.

@@ -226,12 +226,7 @@ bool is_accepted(const Json& schema, const std::string& text) {
 }
 
 std::string refusal(const Json& schema) {
-  try {
-    Grammar{json_schema_grammar(schema)};
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { Grammar{json_schema_grammar(schema)}; });
 }
 
 TEST_CASE("generated texts satisfy random schemas", "[generate]") {
@@ -418,9 +413,9 @@ TEST_CASE("schemas are combined in a time and memory that grow with their size",
   const Json one_of{{"oneOf", Json::array({{{"enum", few}}, {{"enum", next}}})}};
   CHECK(is_accepted(one_of, "998"));
   CHECK(!is_accepted(one_of, "999"));
-  CHECK(refusal(all_of({{"properties", many_names}}, {{"properties", many_names}})) == "");
+  CHECK(refusal(all_of({{"properties", many_names}}, {{"properties", many_names}})) == "no error");
   Json closed{{"properties", many_names}, {"additionalProperties", false}};
-  CHECK(refusal(all_of(closed, closed)) == "");
+  CHECK(refusal(all_of(closed, closed)) == "no error");
 }
 
 TEST_CASE("a schema is no longer read when its budget ends", "[generate]") {

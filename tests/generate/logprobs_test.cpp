@@ -2,8 +2,7 @@
 
 namespace logprobs_test {
 // Returns the log softmax [V] after `context`, from a plain forward pass.
-std::vector<double> plain_log_probabilities(const Gpt& model,
-                                            const std::vector<std::int32_t>& context) {
+std::vector<double> plain_log_probabilities(const Gpt& model, const Ids& context) {
   const NoGrad no_grad;
   const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
   std::vector<double> last(logits.end() - model.config().vocab_size, logits.end());
@@ -18,17 +17,15 @@ std::vector<double> plain_log_probabilities(const Gpt& model,
 }
 
 GenerateOptions wild(Index count, Index logprobs) {
-  GenerateOptions options;
-  options.max_new_tokens = count;
-  options.ignore_end_of_text = true;
-  options.logprobs = logprobs;
+  GenerateOptions options{
+      .max_new_tokens = count, .ignore_end_of_text = true, .logprobs = logprobs};
   return options;
 }
 
 // Checks the choices of every token against a forward pass over the text so far, cut to its last
 // half block whenever it exceeds a block.
 void check_against_model(const Gpt& model, const GenerateResult& result, double margin = 1e-4) {
-  std::vector<std::int32_t> window = byte_ids("ab");
+  Ids window = byte_ids("ab");
   const Index block = model.config().block_size;
   REQUIRE(result.choices.size() == result.tokens.size());
   for (std::size_t i = 0; i < result.tokens.size(); ++i) {
@@ -110,7 +107,7 @@ TEST_CASE("every chosen token is reported at once and so is the end of the text"
   const auto model = scripted_model(257, script_of("ab"));
   GenerateOptions options = greedy(10);
   options.logprobs = 0;
-  std::vector<std::int32_t> told;
+  Ids told;
   std::vector<std::size_t> told_at_piece;
   GenerateResult result;
   const ByteTokenizer tokenizer;

@@ -144,7 +144,7 @@ TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
   std::vector<Index> first_steps;
   Index step = 1;
   const auto begin = [&](std::size_t length, Index samples) {
-    Request request{.prompt = std::vector<std::int32_t>(length, 65),
+    Request request{.prompt = Ids(length, 65),
                     .options = {.max_new_tokens = 40, .ignore_end_of_text = true},
                     .samples = samples};
     request.on_token = [&, is_first = true](Index, const TokenChoice&) mutable {
@@ -241,7 +241,7 @@ TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
   const ByteTokenizer tokenizer;
   Engine engine(decoder, tokenizer, {.max_batch = 4, .prompt_chunk = kChunk});
   const auto begin = [&](std::size_t length, Index samples, std::function<void()> on_first) {
-    Request request{.prompt = std::vector<std::int32_t>(length, 65),
+    Request request{.prompt = Ids(length, 65),
                     .options = {.max_new_tokens = 1, .ignore_end_of_text = true},
                     .samples = samples};
     request.on_token = [on_first](Index, const TokenChoice&) { on_first(); };
@@ -288,7 +288,7 @@ TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") 
   const auto model = lively_model(257, 512);
   PrefixCache prefixes(kChunk);
   const auto read = [&](std::int32_t token, Index length) {
-    const std::vector<std::int32_t> prompt(static_cast<std::size_t>(length), token);
+    const Ids prompt(static_cast<std::size_t>(length), token);
     KeyValueCache cache = model->make_cache();
     cache.reserve(length);
     cache.advance(length);
@@ -300,8 +300,8 @@ TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") 
   CHECK(prefixes.tokens() == 128 + 64);
   CHECK(prefixes.find(one).length() == 128);
   CHECK(prefixes.find(two).length() == 64);
-  CHECK(prefixes.find(std::vector<std::int32_t>(128, 1)).length() == 64);
-  CHECK(prefixes.find(std::vector<std::int32_t>(64, 1)).length() == 0);
+  CHECK(prefixes.find(Ids(128, 1)).length() == 64);
+  CHECK(prefixes.find(Ids(64, 1)).length() == 0);
   CHECK(prefixes.find(two).length() == 64);
   CHECK(prefixes.drop_oldest());
   CHECK(prefixes.tokens() == 64);

@@ -2,8 +2,7 @@
 
 namespace generate_samples_test {
 GenerateOptions drawing(Index count) {
-  GenerateOptions options;
-  options.max_new_tokens = count;
+  GenerateOptions options{.max_new_tokens = count};
   options.sampling.top_k = 40;
   options.sampling.repetition_penalty = 1.1;
   return options;

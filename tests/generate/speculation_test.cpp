@@ -3,7 +3,7 @@
 #include "support/test.h"
 
 namespace speculation_test {
-using Tokens = std::vector<std::int32_t>;
+using Tokens = Ids;
 
 // Guesses the right tokens of a known text up to a place, then wrong ones.
 class KnownText final : public Drafter {
@@ -25,15 +25,14 @@ class KnownText final : public Drafter {
 };
 
 GptConfig rotary_config() {
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = 48;
-  config.n_layer = 2;
-  config.n_head = 4;
-  config.n_kv_head = 2;
-  config.n_embd = 64;
-  config.gated_mlp = true;
-  config.position = PositionKind::rope;
+  GptConfig config{.vocab_size = 257,
+                   .block_size = 48,
+                   .n_layer = 2,
+                   .n_head = 4,
+                   .n_embd = 64,
+                   .position = PositionKind::rope,
+                   .gated_mlp = true,
+                   .n_kv_head = 2};
   return config;
 }
 

@@ -42,7 +42,7 @@ class Seen final : public ForwardHook {
   std::map<std::string, Tensor> values;
 };
 
-std::map<std::string, Tensor> seen(const std::vector<std::vector<std::int32_t>>& sequences) {
+std::map<std::string, Tensor> seen(const std::vector<Ids>& sequences) {
   const NoGrad no_grad;
   Seen hook;
   model().logits(make_batch(sequences), {.hook = &hook});
@@ -53,8 +53,8 @@ std::map<std::string, Tensor> by_name(const NamedTensors& tensors) {
   return {tensors.begin(), tensors.end()};
 }
 
-std::vector<std::vector<std::int32_t>> inputs_of(const ActivationContexts& contexts) {
-  std::vector<std::vector<std::int32_t>> sequences;
+std::vector<Ids> inputs_of(const ActivationContexts& contexts) {
+  std::vector<Ids> sequences;
   for (Index i = 0; i < contexts.count(); ++i) {
     sequences.push_back(contexts.context(i).tokens);
   }
@@ -81,7 +81,7 @@ std::string refusal(const std::vector<std::string>& names, const TokenPositions&
 }
 
 TEST_CASE("contexts made from ids equal those made from their text", "[activations]") {
-  const std::vector<std::vector<std::int32_t>> ids{{'a', 'b'}, {256}};
+  const std::vector<Ids> ids{{'a', 'b'}, {256}};
   const ActivationContexts contexts(ids, 2);
   CHECK(contexts.count() == 2);
   CHECK(contexts.context(0).tokens ==
@@ -239,8 +239,7 @@ TEST_CASE("invalid cache options are refused in one line", "[activations]") {
         "blocks.1.mlp.hook_post: expected elements 0 to 63, got 64-");
   CHECK(refusal({"rot_q.1"}) == "blocks.1.attn.hook_rot_q: the model does not compute it");
   CHECK(contains(refusal({"embed"}, {.range = {.first = 12}}), "positions: expected positions"));
-  const TokenDataset many =
-      document_dataset(std::vector<std::vector<std::int32_t>>(65, byte_ids("ab")), 256);
+  const TokenDataset many = document_dataset(std::vector<Ids>(65, byte_ids("ab")), 256);
   const ActivationContexts contexts(many, kBlock);
   CHECK(contains(
       error_of([&] { cache_activations(model(), contexts, {.points = points({"pattern.0"})}); }),
@@ -400,8 +399,8 @@ TEST_CASE("a cache whose writing fails leaves no file", "[activations]") {
   for (const std::string name : {"acts.npz", "acts.safetensors"}) {
     const TemporaryFolder folder;
     const ActivationFiles files = write_activations(folder / name, model(), contexts, options);
-    const auto first = std::filesystem::file_size(files.files[0]);
-    REQUIRE(std::filesystem::file_size(files.files[1]) > first);
+    const auto first = fs::file_size(files.files[0]);
+    REQUIRE(fs::file_size(files.files[1]) > first);
     const TemporaryFolder full;
     const FileSizeLimit limit(first);
     CHECK(contains(error_of([&] { write_activations(full / name, model(), contexts, options); }),

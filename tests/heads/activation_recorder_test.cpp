@@ -41,12 +41,13 @@ TEST_CASE("activations of generated tokens are those of one pass over the text",
 }
 
 TEST_CASE("a recorder refuses parts of points and contexts that move", "[heads]") {
-  CHECK(mentions(error_of([] {
-                   ActivationRecorder({{.point = Point::z, .items = NumberRange{1, 1}}});
-                 }),
-                 {"names", "z"}));
+  check_error(
+      [] {
+        ActivationRecorder({{.point = Point::z, .items = NumberRange{1, 1}}});
+      },
+      {"names", "z"});
   ActivationRecorder recorder({{.point = Point::z}});
   recorder.begin(make_batch({{1, 2, 3}}));
-  CHECK(mentions(error_of([&] { recorder.begin(make_batch({{2, 3}})); }), {"max_new_tokens"}));
-  CHECK(mentions(error_of([&] { recorder.begin(make_batch({{1}, {1}})); }), {"one sequence"}));
+  check_error([&] { recorder.begin(make_batch({{2, 3}})); }, {"max_new_tokens"});
+  check_error([&] { recorder.begin(make_batch({{1}, {1}})); }, {"one sequence"});
 }

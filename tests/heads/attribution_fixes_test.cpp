@@ -81,7 +81,7 @@ TEST_CASE("attribution with patched attention is nearer to patching where attent
 TEST_CASE("patched attention needs queries or keys", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const PatchGridOptions options{.patch = false, .attribution = true, .fix_pattern = true};
-  CHECK(mentions(error_of([&] { patch_grid(*gpt, kTask, options); }), {"qk_fix", "q, k", "z"}));
+  check_error([&] { patch_grid(*gpt, kTask, options); }, {"qk_fix", "q, k", "z"});
 }
 
 TEST_CASE("dropped gradients average absolute effects with each other layer held", "[heads]") {

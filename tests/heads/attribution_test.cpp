@@ -225,10 +225,11 @@ TEST_CASE("source tokens are summed over heads for prompts of one length", "[hea
   }
   CHECK(study.sources[3].mean == Approx(sum));
   const AttributionTask shorter{.text = {5, 4}, .target = 4};
-  CHECK(mentions(error_of([&] {
-                   attribute_prompts(*gpt, {kTask, shorter}, {.by = AttributionBy::source});
-                 }),
-                 {"pairs", "5 tokens in prompt 1 and 2 in prompt 2"}));
+  check_error(
+      [&] {
+        attribute_prompts(*gpt, {kTask, shorter}, {.by = AttributionBy::source});
+      },
+      {"pairs", "5 tokens in prompt 1 and 2 in prompt 2"});
   const AttributionTask there{.text = kText, .target = 4, .position = 1};
   CHECK(attribute_prompts(*gpt, {there, shorter}, {.by = AttributionBy::source}).sources.size() ==
         2);
@@ -286,20 +287,21 @@ TEST_CASE("source tokens of texts of different lengths are summed by groups", "[
 TEST_CASE("attribution over prompts names an invalid prompt and rates the reliability of its means",
           "[heads]") {
   const auto gpt = random_gpt(three_layers());
-  CHECK(mentions(error_of([&] { attribute_prompts(*gpt, {}); }), {"pairs", "at least one"}));
-  CHECK(mentions(error_of([&] {
-                   attribute_prompts(*gpt, {kTask, {.text = kText, .target = 11}});
-                 }),
-                 {"prompt 2", "0 to 10"}));
-  CHECK(mentions(error_of([&] {
-                   attribute_prompts(*gpt, {kTask, {.text = Ids(9, 1)}});
-                 }),
-                 {"prompt 2", "context length of 8"}));
+  check_error([&] { attribute_prompts(*gpt, {}); }, {"pairs", "at least one"});
+  check_error(
+      [&] {
+        attribute_prompts(*gpt, {kTask, {.text = kText, .target = 11}});
+      },
+      {"prompt 2", "0 to 10"});
+  check_error(
+      [&] {
+        attribute_prompts(*gpt, {kTask, {.text = Ids(9, 1)}});
+      },
+      {"prompt 2", "context length of 8"});
   GptConfig config = three_layers();
   config.mlp = false;
-  CHECK(mentions(
-      error_of([&] { attribute_logit(*random_gpt(config), kTask, AttributionBy::neuron); }),
-      {"by", "no MLP"}));
+  check_error([&] { attribute_logit(*random_gpt(config), kTask, AttributionBy::neuron); },
+              {"by", "no MLP"});
   AttributionStudy study;
   study.prompts.resize(12);
   study.clear = 5;

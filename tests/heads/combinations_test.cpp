@@ -37,9 +37,9 @@ HeadSet drawn_heads(int number, const GptConfig& config) {
   return HeadSet(heads);
 }
 
-std::vector<std::vector<std::int32_t>> drawn_documents(int number, const GptConfig& config) {
-  const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
-  std::vector<std::vector<std::int32_t>> documents;
+std::vector<Ids> drawn_documents(int number, const GptConfig& config) {
+  const Ids tokens = drawn_tokens(number, config);
+  std::vector<Ids> documents;
   for (const std::ptrdiff_t length : {7, 3, 5}) {
     documents.emplace_back(tokens.begin(), tokens.begin() + length);
   }
@@ -96,7 +96,7 @@ TEST_CASE("models pruned under every configuration generate the same with a cach
     INFO(described(number, config));
     const auto whole = drawn_model(config, DType::float32);
     const auto gpt = prune_heads(*whole, drawn_heads(number, config));
-    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Ids tokens = drawn_tokens(number, config);
     const Tensor expected = gpt->logits(make_batch({tokens}));  // [T, V]
     Decoder decoder(*gpt);
     KeyValueCache cache = decoder.make_cache();
@@ -115,7 +115,7 @@ TEST_CASE("head analyses run under every configuration") {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
     const auto gpt = drawn_model(config, DType::float32);
-    const std::vector<std::vector<std::int32_t>> texts = drawn_documents(number, config);
+    const std::vector<Ids> texts = drawn_documents(number, config);
     const TokenDataset documents =
         document_dataset(texts, static_cast<std::int32_t>(config.vocab_size) - 1);
     const auto heads = static_cast<std::size_t>(config.n_layer * config.n_head);
@@ -141,7 +141,7 @@ TEST_CASE("the parts of a logit sum to it under every configuration without post
     INFO(described(number, config));
     const auto whole = drawn_model(config, DType::float64);
     const auto pruned = prune_heads(*whole, drawn_heads(number, config));
-    const std::vector<std::int32_t> text = drawn_tokens(number, config);
+    const Ids text = drawn_tokens(number, config);
     for (const Gpt* gpt : {whole.get(), pruned.get()}) {
       const std::vector<double> logits = gpt->next_logits(make_batch({text})).to_vector();
       for (const Choice<AttributionBy>& by : kChoices<AttributionBy>) {

@@ -28,9 +28,8 @@ std::unique_ptr<Gpt> formula_model() {
 }
 
 HeadScoreOptions detector_options(bool exclude_bos, bool exclude_current_token) {
-  HeadScoreOptions options;
-  options.exclude_bos = exclude_bos;
-  options.exclude_current_token = exclude_current_token;
+  HeadScoreOptions options{.exclude_bos = exclude_bos,
+                           .exclude_current_token = exclude_current_token};
   options.bootstrap.resamples = 0;
   options.repeats.sequences = 0;
   options.weight_scores = false;

@@ -60,8 +60,8 @@ TEST_CASE("scores are compared with a packed model unless its weights were round
     return model;
   };
   CHECK(read_head_scores(own, *packed(WeightFormat::float32, -1)).doubt.empty());
-  CHECK(mentions(error_of([&] { read_head_scores(own, *packed(WeightFormat::float32, 0)); }),
-                 {"expected the scores of this model"}));
+  check_error([&] { read_head_scores(own, *packed(WeightFormat::float32, 0)); },
+              {"expected the scores of this model"});
   const auto rounded = packed(WeightFormat::int8, -1);
   CHECK(mentions(read_head_scores(own, *rounded).doubt, {"heads.json", "are rounded"}));
   const std::string same = folder.write("same.json", file_of(fingerprint(*rounded)));
@@ -76,7 +76,7 @@ TEST_CASE("one score of each head is read by its name", "[heads]") {
       R"({"heads": [{"head": "0.1", "induction": 0.5}, {"head": "2.0", "induction": null}]})");
   const HeadScoreColumn column = read_head_score(path, *gpt, "induction");
   CHECK(column.scores == std::map<HeadId, double>{{{0, 1}, 0.5}});
-  CHECK(mentions(error_of([&] { read_head_score(path, *gpt, "copying"); }),
-                 {"score: expected a score of ", "heads.json", "got 'copying'"}));
+  check_error([&] { read_head_score(path, *gpt, "copying"); },
+              {"score: expected a score of ", "heads.json", "got 'copying'"});
 }
 }  // namespace head_score_file_test

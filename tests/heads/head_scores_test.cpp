@@ -185,7 +185,7 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
               .margin(1e-6));
   }
   options.annotations.resize(2);
-  CHECK(mentions(error_of([&] { score_heads(*model, {tokens}, options); }), {"annotations", "2"}));
+  check_error([&] { score_heads(*model, {tokens}, options); }, {"annotations", "2"});
 }
 
 TEST_CASE("scores depend neither on threads nor on how sequences are batched", "[heads]") {
@@ -280,7 +280,7 @@ TEST_CASE("scoring refuses invalid options and data", "[heads]") {
   HeadScoreOptions options = quick();
   options.heads = {{9, 0}};
   CHECK(mentions(refusal(options, {{1, 2}}), {"9.0"}));
-  CHECK(mentions(error_of([&] { score_index("inductoin"); }), {"inductoin", "induction"}));
+  check_error([&] { score_index("inductoin"); }, {"inductoin", "induction"});
   parameter_of(*model, "h.1.attn.c_attn.bias").fill(std::nan(""));
   CHECK(mentions(refusal(quick(), {{1, 2, 3}}), {"not numbers"}));
 }
@@ -328,7 +328,7 @@ TEST_CASE("verdicts have labels in both languages", "[heads]") {
     CHECK(verdict_label(rule.name) == rule.label);
     CHECK(verdict_label(rule.name, Language::korean) != rule.label);
   }
-  CHECK(mentions(error_of([] { verdict_label("none_such"); }), {"none_such"}));
+  check_error([] { verdict_label("none_such"); }, {"none_such"});
 }
 
 TEST_CASE("repeated random tokens can replace a text", "[heads]") {
@@ -344,8 +344,8 @@ TEST_CASE("repeated random tokens can replace a text", "[heads]") {
     }
   }
   CHECK(sequences[0] != sequences[1]);
-  CHECK(mentions(error_of([&] { repeated_sequences({.sequences = 0}, planted.model().config()); }),
-                 {"repeats", "0"}));
+  check_error([&] { repeated_sequences({.sequences = 0}, planted.model().config()); },
+              {"repeats", "0"});
 }
 
 TEST_CASE("every score comes with the score of uniform attention", "[heads]") {

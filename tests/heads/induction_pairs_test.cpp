@@ -46,13 +46,8 @@ TEST_CASE("the length of induction pairs is limited by the block and the vocabul
   CHECK(length({.length = 12}, 16) == 15);
   CHECK(length({.length = 12}, 10) == 10);
   CHECK(length({.length = 12, .tokens = {1, 2, 3, 4, 5, 5, 6}}, 16) == 6 + 1 + 1);
-  CHECK(
-      mentions(error_of([&] { length({.length = 12}, 5); }), {"5 different tokens", "block of 5"}));
-  CHECK(mentions(error_of([&] {
-                   length({.length = 12, .tokens = {1, 2, 3, 4}}, 16);
-                 }),
-                 {"4 tokens"}));
-  CHECK(mentions(error_of([&] { length({.sequences = 0, .length = 12}, 16); }),
-                 {"at least one pair"}));
+  check_error([&] { length({.length = 12}, 5); }, {"5 different tokens", "block of 5"});
+  check_error([&] { length({.length = 12, .tokens = {1, 2, 3, 4}}, 16); }, {"4 tokens"});
+  check_error([&] { length({.sequences = 0, .length = 12}, 16); }, {"at least one pair"});
 }
 }  // namespace induction_pairs_test

@@ -261,8 +261,7 @@ TEST_CASE("the means of a lens over documents are means over their tokens") {
 TEST_CASE("a lens refuses models without a last norm and missing layers or positions") {
   GptConfig config = three_layers();
   config.norm = NormPosition::post;
-  CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), {.text = kText}); }),
-                 {"norm = post"}));
+  check_error([&] { logit_lens(*random_gpt(config), {.text = kText}); }, {"norm = post"});
   const auto gpt = random_gpt(three_layers());
   const auto refusal = [&](const LensTask& task) {
     return error_of([&] { logit_lens(*gpt, task); });
@@ -280,16 +279,15 @@ TEST_CASE("a lens refuses models without a last norm and missing layers or posit
   CHECK(mentions(refusal({.text = Ids(9, 1)}), {"context length of 8"}));
   const auto broken = random_gpt(three_layers());
   broken->weight(Part::final_norm).fill(std::nan(""));
-  CHECK(
-      mentions(error_of([&] { logit_lens(*broken, {.text = kText}); }), {"final", "not numbers"}));
-  CHECK(mentions(error_of([&] { lens_means(*broken, small_documents()); }), {"not numbers"}));
+  check_error([&] { logit_lens(*broken, {.text = kText}); }, {"final", "not numbers"});
+  check_error([&] { lens_means(*broken, small_documents()); }, {"not numbers"});
   config = three_layers();
   config.mlp = false;
-  CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), task_at(Point::mlp_out)); }),
-                 {"point", "no MLP"}));
+  check_error([&] { logit_lens(*random_gpt(config), task_at(Point::mlp_out)); },
+              {"point", "no MLP"});
   config = three_layers();
   config.parallel_residual = true;
-  CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), task_at(Point::resid_mid)); }),
-                 {"point", "resid_mid"}));
+  check_error([&] { logit_lens(*random_gpt(config), task_at(Point::resid_mid)); },
+              {"point", "resid_mid"});
 }
 }  // namespace heads_lens_test

@@ -138,7 +138,7 @@ TEST_CASE("a metric of one row and the same function of all logits patch alike",
     }
   }
   task.metric = loss_metric(3, rows);
-  CHECK(mentions(error_of([&] { patch_grid(*gpt, task, options); }), {"metric", "row"}));
+  check_error([&] { patch_grid(*gpt, task, options); }, {"metric", "row"});
 }
 
 TEST_CASE("patching by the divergence from the clean text ends at 0", "[heads]") {
@@ -149,10 +149,11 @@ TEST_CASE("patching by the divergence from the clean text ends at 0", "[heads]")
   CHECK(grid.clean_difference == Approx(0).margin(1e-12));
   CHECK(grid.corrupt_difference > 0.01);
   CHECK(grid.cells.back().recovered == Approx(1));
-  CHECK(mentions(error_of([&] {
-                   task.metric = [](const Tensor&) { return Tensor::scalar(1); };
-                   patch_grid(*gpt, task, {});
-                 }),
-                 {"corrupt", "metric"}));
+  check_error(
+      [&] {
+        task.metric = [](const Tensor&) { return Tensor::scalar(1); };
+        patch_grid(*gpt, task, {});
+      },
+      {"corrupt", "metric"});
 }
 }  // namespace metric_gradients_test

@@ -11,8 +11,7 @@
 namespace heads_own_model_test {
 const GptConfig kShape{
     .vocab_size = 9, .block_size = 12, .n_layer = 2, .n_head = 3, .n_embd = 12, .mlp = false};
-const std::vector<std::vector<std::int32_t>> kTexts{{1, 2, 3, 1, 2, 3, 4, 1, 2},
-                                                    {5, 6, 7, 5, 6, 8}};
+const std::vector<Ids> kTexts{{1, 2, 3, 1, 2, 3, 4, 1, 2}, {5, 6, 7, 5, 6, 8}};
 
 // Results of the head tools for a model behind a plain interface, and for the model itself.
 struct Pair {

@@ -147,9 +147,9 @@ TEST_CASE("pairs of different lengths are compared by their groups", "[heads]") 
   CHECK(mentions(refused({}), {"pairs: ", "got none in pair 2"}));
   CHECK(mentions(refused({{"end", {3}}, {"names", {1}}}), {"pair 2: group: ", "'end'", "0 to 2"}));
   CHECK(mentions(refused({{"end", {}}, {"names", {1}}}), {"group: ", "'end'", "got none"}));
-  CHECK(mentions(error_of([&] { patch_grid(*gpt, kTask, options); }), {"group: ", "got none"}));
+  check_error([&] { patch_grid(*gpt, kTask, options); }, {"group: ", "got none"});
   first.groups = {{"a", {1}}, {"a", {2}}};
-  CHECK(mentions(error_of([&] { patch_grid(*gpt, first, options); }), {"group: ", "'a' twice"}));
+  check_error([&] { patch_grid(*gpt, first, options); }, {"group: ", "'a' twice"});
 }
 
 TEST_CASE("patching the residual stream at all positions recovers the clean answer completely",

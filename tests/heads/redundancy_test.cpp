@@ -83,11 +83,8 @@ TEST_CASE("average linkage joins by the mean distance between clusters", "[heads
 
 TEST_CASE("distances without queries to compare are refused", "[heads]") {
   const auto model = random_gpt(three_layers());
-  CHECK(mentions(error_of([&] { head_distances(*model, {{1}}); }), {"at least 2 tokens"}));
-  CHECK(mentions(error_of([&] {
-                   head_distances(*model, {{1, 2}}, {.documents = 0});
-                 }),
-                 {"at least 1 document"}));
-  CHECK(mentions(error_of([&] { average_linkage({1, 2}, 2, 1); }), {"[n, n]"}));
+  check_error([&] { head_distances(*model, {{1}}); }, {"at least 2 tokens"});
+  check_error([&] { head_distances(*model, {{1, 2}}, {.documents = 0}); }, {"at least 1 document"});
+  check_error([&] { average_linkage({1, 2}, 2, 1); }, {"[n, n]"});
 }
 }  // namespace redundancy_test

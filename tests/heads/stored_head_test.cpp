@@ -25,14 +25,13 @@ class RowsOnly final : public StoredWeight {
 
 // Returns a small model; its head and embedding refuse to be expanded if `rows_only`.
 std::unique_ptr<Gpt> small_model(bool rows_only) {
-  GptConfig config;
-  config.vocab_size = 40;
-  config.block_size = 16;
-  config.n_layer = 2;
-  config.n_head = 4;
-  config.n_kv_head = 2;
-  config.n_embd = 32;
-  config.tie_weights = false;
+  GptConfig config{.vocab_size = 40,
+                   .block_size = 16,
+                   .n_layer = 2,
+                   .n_head = 4,
+                   .n_embd = 32,
+                   .tie_weights = false,
+                   .n_kv_head = 2};
   auto model = std::make_unique<Gpt>(config, 7);
 
   for (const auto& [weight, tensor] : model->weights()) {

@@ -57,7 +57,7 @@ TEST_CASE("examples begin and end with whole characters of a tokenizer", "[heads
   const std::vector<Ids> texts{bytes.encode("말말"), bytes.encode("했다"), bytes.encode("aé")};
   for (const TopExample& example : top_examples(*gpt, texts, options)) {
     CHECK(example.ids.size() == example.values.size());
-    CHECK(bytes.decode(example.ids).find("\uFFFD") == std::string::npos);
+    CHECK_FALSE(contains(bytes.decode(example.ids), "\uFFFD"));
   }
 }
 

@@ -69,13 +69,13 @@ TEST_CASE("translators are read from files of PyTorch and safetensors", "[heads]
   REQUIRE(copy.translators.size() == 1);
   CHECK(copy.translators[0].weight.to_vector() == weight.to_vector());
   write_safetensors(folder / "params.safetensors", {{"0.weight", weight}, {"1.weight", bias}});
-  CHECK(mentions(error_of([&] { load_tuned_lens(folder.path()); }),
-                 {"params.safetensors", "1.weight", "[3, 3]"}));
+  check_error([&] { load_tuned_lens(folder.path()); },
+              {"params.safetensors", "1.weight", "[3, 3]"});
   write_safetensors(folder / "other.safetensors", {{"weight", weight}});
-  CHECK(mentions(error_of([&] { load_tuned_lens(folder / "other.safetensors"); }),
-                 {"other.safetensors", "0.weight"}));
-  CHECK(mentions(error_of([] { load_tuned_lens("/no/lens"); }), {"/no/lens"}));
+  check_error([&] { load_tuned_lens(folder / "other.safetensors"); },
+              {"other.safetensors", "0.weight"});
+  check_error([] { load_tuned_lens("/no/lens"); }, {"/no/lens"});
   const auto checkpoint = HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt";
-  CHECK(mentions(error_of([&] { load_tuned_lens(checkpoint); }), {"ckpt.pt"}));
+  check_error([&] { load_tuned_lens(checkpoint); }, {"ckpt.pt"});
 }
 }  // namespace tuned_lens_test

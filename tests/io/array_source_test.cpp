@@ -13,10 +13,9 @@ ArraySource pieces_of(const std::string& name, const Tensor& tensor) {
 
 // An array of more elements than are converted at once, an empty array, and integers.
 const NamedTensors& tensors() {
-  static const NamedTensors instance{
-      {"long", random_normal({3, 7001}, {1, 2})},
-      {"none", Tensor::zeros({0, 4})},
-      {"numbers", Tensor::from(std::vector<std::int32_t>{3, -1, 4}, {3})}};
+  static const NamedTensors instance{{"long", random_normal({3, 7001}, {1, 2})},
+                                     {"none", Tensor::zeros({0, 4})},
+                                     {"numbers", Tensor::from(Ids{3, -1, 4}, {3})}};
   return instance;
 }
 
@@ -53,6 +52,6 @@ TEST_CASE("an array that cannot be read leaves no file and gives an error with t
   CHECK(error_of([&] {
           write_safetensors(folder / "a.safetensors", arrays, {}, StoredFloats::float16);
         }) == "the disk is gone");
-  CHECK(std::filesystem::is_empty(folder.path()));
+  CHECK(fs::is_empty(folder.path()));
 }
 }  // namespace array_source_test

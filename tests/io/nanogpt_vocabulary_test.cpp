@@ -2,7 +2,7 @@
 
 namespace nanogpt_vocabulary_test {
 // Files written by Python 3.11 like nanoGPT's prepare.py; see the README beside them.
-const std::filesystem::path kFixtures = HEADLIGHT_SOURCE_DIR "/tests/io/nanogpt";
+const fs::path kFixtures = HEADLIGHT_SOURCE_DIR "/tests/io/nanogpt";
 
 // Characters in the order of their ids; the first is character 0.
 const std::string kCharacters =

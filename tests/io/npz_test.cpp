@@ -149,11 +149,11 @@ TEST_CASE("an npz file stores a strided view in row-major order") {
 TEST_CASE("an npz file does not replace a folder or a pipe") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  for (const std::filesystem::path& path : {folder / "pipe", folder / "."}) {
+  for (const fs::path& path : {folder / "pipe", folder / "."}) {
     CHECK_THROWS_WITH(write_npz(path, {{"a", Tensor::arange(3)}}),
                       path.string() + ": not a regular file");
   }
-  CHECK(std::filesystem::is_fifo(folder / "pipe"));
+  CHECK(fs::is_fifo(folder / "pipe"));
 }
 
 TEST_CASE("an archive without arrays is written and read") {

@@ -5,7 +5,7 @@
 
 TEST_CASE("a malicious safetensors file is refused in one line before memory is taken for it") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "bad.safetensors";
+  const fs::path path = folder / "bad.safetensors";
   const std::vector<test::HostileFile> files = test::hostile_safetensors();
   for (const test::HostileFile& file : files) {
     CAPTURE(file.name);
@@ -26,7 +26,7 @@ TEST_CASE("a malicious safetensors file is refused in one line before memory is 
 
 TEST_CASE("a safetensors file cut at any byte is refused") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "cut.safetensors";
+  const fs::path path = folder / "cut.safetensors";
   write_safetensors(path, {{"w", Tensor::arange(4, DType::float32)},
                            {"m", Tensor::ones({3}, DType::boolean)},
                            {"none", Tensor::empty({0})}});
@@ -41,7 +41,7 @@ TEST_CASE("a safetensors file cut at any byte is refused") {
 
 TEST_CASE("a flipped bit of a safetensors file gives tensors or an error and nothing else") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "flip.safetensors";
+  const fs::path path = folder / "flip.safetensors";
   write_safetensors(
       path, {{"w", Tensor::arange(4, DType::float32)}, {"m", Tensor::ones({3}, DType::boolean)}});
   const std::string good = file_contents(path);
@@ -58,9 +58,7 @@ TEST_CASE("a flipped bit of a safetensors file gives tensors or an error and not
 TEST_CASE("folders, pipes, devices and missing files are refused without waiting") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  const auto error = [](const std::filesystem::path& path) {
-    return error_of([&] { read_safetensors(path); });
-  };
+  const auto error = [](const fs::path& path) { return error_of([&] { read_safetensors(path); }); };
   CHECK(contains(error(folder.path()), "not a regular file"));
   CHECK(contains(error(folder / "pipe"), "not a regular file"));
   CHECK(contains(error("/dev/zero"), "not a regular file"));

@@ -75,7 +75,7 @@ TEST_CASE("every element type survives a round trip bit by bit") {
   const float infinite = std::numeric_limits<float>::infinity();
   const std::vector<float> floats{0.0F, -0.0F, 1.5F, quiet, tiny, -infinite};
   const std::vector<double> doubles{1.0 / 3.0, -1e300, std::nan("7"), 5e-324};
-  const std::vector<std::int32_t> ints{0, -1, 2147483647, -2147483647 - 1};
+  const Ids ints{0, -1, 2147483647, -2147483647 - 1};
   const std::vector<BFloat16> halves{BFloat16(1.0F), BFloat16(-3.5F), BFloat16(quiet)};
   write_safetensors(folder / "a", {{"f32", Tensor::from(floats, {2, 3})},
                                    {"f64", Tensor::from(doubles, {4})},
@@ -193,13 +193,12 @@ TEST_CASE("float32 is written as either half on request") {
 
 TEST_CASE("other integers become int32") {
   const auto ints = [](const Tensor& tensor) { return values_of<std::int32_t>(tensor); };
-  CHECK(ints(read_one("U8", 2, "\xFF\x01")) == std::vector<std::int32_t>{255, 1});
-  CHECK(ints(read_one("I8", 2, "\xFF\x7F")) == std::vector<std::int32_t>{-1, 127});
-  CHECK(ints(read_one("I16", 2, std::string("\x00\x80\x02\x01", 4))) ==
-        std::vector<std::int32_t>{-32768, 258});
+  CHECK(ints(read_one("U8", 2, "\xFF\x01")) == Ids{255, 1});
+  CHECK(ints(read_one("I8", 2, "\xFF\x7F")) == Ids{-1, 127});
+  CHECK(ints(read_one("I16", 2, std::string("\x00\x80\x02\x01", 4))) == Ids{-32768, 258});
   CHECK(ints(read_one("I64", 2,
                       std::string("\xFF\xFF\xFF\x7F\0\0\0\0\0\0\0\x80\xFF\xFF\xFF\xFF", 16))) ==
-        std::vector<std::int32_t>{2147483647, -2147483647 - 1});
+        Ids{2147483647, -2147483647 - 1});
   CHECK(contains(error_of([&] { read_one("I64", 1, std::string("\0\0\0\x80\0\0\0\0", 8)); }),
                  "tensor 't': 2147483648 is outside the range of int32"));
 }
@@ -208,7 +207,7 @@ TEST_CASE("a converted tensor longer than one piece is read whole") {
   std::string data(20001, '\x05');
   data[8192] = '\x06';
   data.back() = '\x07';
-  const std::vector<std::int32_t> values = values_of<std::int32_t>(read_one("U8", 20001, data));
+  const Ids values = values_of<std::int32_t>(read_one("U8", 20001, data));
   CHECK(values[0] == 5);
   CHECK(values[8191] == 5);
   CHECK(values[8192] == 6);

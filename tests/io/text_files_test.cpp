@@ -11,7 +11,7 @@ class TextFolder {
                              ".hidden.txt", "a,b.txt", "odd[1].txt"}) {
       write_bytes(folder_ / name, "text");
     }
-    std::filesystem::create_directory(folder_ / "deep");
+    fs::create_directory(folder_ / "deep");
     write_bytes(folder_ / "deep/d.txt", "text");
   }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
@@ -68,9 +68,9 @@ TEST_CASE("other files of a folder are counted in one line", "[io]") {
   for (const char* name : {"Makefile", "notes", "t.CSV.gz", "u.csv.gz", "ids.bin"}) {
     write_bytes(folder.at(std::string("deep/") + name), "text");
   }
-  std::filesystem::create_directory(folder.at("deep/a"));
-  std::filesystem::create_directory(folder.at("deep/b"));
-  std::filesystem::create_symlink("nothing", folder.at("deep/c"));
+  fs::create_directory(folder.at("deep/a"));
+  fs::create_directory(folder.at("deep/b"));
+  fs::create_symlink("nothing", folder.at("deep/c"));
   CHECK(warnings_of({folder.at("deep")}) ==
         Names{folder.at("deep") + ": read 3 files; skipped 8: 2 .csv.gz, 2 folders, "
                                   "2 without extension, 1 .bin, 1 special file"});
@@ -113,7 +113,7 @@ TEST_CASE("names without a matching file are refused", "[io]") {
         folder.at("none") + ": No such file or directory");
   CHECK(refusal({folder.at("*.tex")}) == folder.at("*.tex") + ": no file matches this pattern");
   CHECK(refusal({""}) == "expected the name of a file, got an empty one");
-  std::filesystem::create_directory(folder.at("empty"));
+  fs::create_directory(folder.at("empty"));
   write_bytes(folder.at("empty/table.csv"), "text");
   CHECK(refusal({folder.at("empty")}) ==
         folder.at("empty") +

@@ -19,7 +19,7 @@ class AnyTokenizer final : public Tokenizer {
 // A file that is rewritten with new content.
 class Written {
  public:
-  const std::filesystem::path& path(const std::string& bytes) const {
+  const fs::path& path(const std::string& bytes) const {
     write_bytes(path_, bytes);
     return path_;
   }
@@ -34,7 +34,7 @@ class Written {
 
  private:
   TemporaryFolder folder_;
-  std::filesystem::path path_ = folder_ / "a.bin";
+  fs::path path_ = folder_ / "a.bin";
 };
 
 std::string narrow(const Ids& ids) { return token_file_bytes(ids, TokenDtype::uint16); }
@@ -156,7 +156,7 @@ TEST_CASE("an invalid token file is refused in one line") {
                  }),
                  "a.bin: is empty"));
   const TemporaryFolder folder;
-  const auto error = [](const std::filesystem::path& path) {
+  const auto error = [](const fs::path& path) {
     return error_of([&] { open_token_file(path, AnyTokenizer(9)); });
   };
   CHECK(contains(error(folder / "none.bin"), "No such file"));
@@ -170,7 +170,7 @@ TEST_CASE("an invalid token file is refused in one line") {
 TEST_CASE("a sparse file of terabytes is neither copied nor read for its holes") {
   const Written file;
   const auto path = file.path(narrow({7, 8, 9, 7}));
-  std::filesystem::resize_file(path, std::uintmax_t{1} << 42);
+  fs::resize_file(path, std::uintmax_t{1} << 42);
   const TokenFile found = open_token_file(path, AnyTokenizer(10), TokenDtype::uint16);
   CHECK(found.ids.size() == Index{1} << 41);
   CHECK(found.ids.tokens(2, 4) == Ids{9, 7, 0, 0});
@@ -185,12 +185,12 @@ TEST_CASE("a token file that changes while it is in use is an error, not a signa
   const Written file;
   const auto path = file.path(narrow(Ids(5000, 7)));
   const TokenFile found = open_token_file(path, AnyTokenizer(10));
-  std::filesystem::resize_file(path, 1000);
+  fs::resize_file(path, 1000);
   CHECK_THROWS_WITH(
       found.ids.tokens(100, 3),
       contains_text("a.bin: changed while it was in use: it had 10000 bytes, now 1000"));
   file.path(narrow(Ids(5000, 10)));
-  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + 1h);
+  fs::last_write_time(path, fs::file_time_type::clock::now() + 1h);
   CHECK_THROWS_WITH(
       found.ids.tokens(400, 200),
       contains_text("a.bin: changed while it was in use: another program has written"));

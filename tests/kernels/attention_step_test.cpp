@@ -5,14 +5,6 @@
 #include "tensor/float16.h"
 
 namespace attention_step_test {
-std::vector<float> gaussians(Index count, std::uint64_t seed) {
-  std::vector<float> values;
-  for (const double value : random_normal({count}, {seed, 1}).to_vector()) {
-    values.push_back(static_cast<float>(value));
-  }
-  return values;
-}
-
 // Keys and values [S, D] in the layout of a cache: every block is [2, kAttentionBlock, D].
 struct BlocksOfOneHead {
   BlocksOfOneHead(const std::vector<float>& keys, const std::vector<float>& values, Index length,

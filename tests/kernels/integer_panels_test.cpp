@@ -127,11 +127,6 @@ struct Panels {
   std::vector<float> weights;
 };
 
-std::vector<float> gaussians(Index count, std::uint64_t seed) {
-  const Tensor values = random_normal({count}, {seed, 1});
-  return {values.data<float>(), values.data<float>() + count};
-}
-
 // Returns the largest difference from sums in float64, relative to the sums of magnitudes.
 double error_of(const Panels& panels, const std::vector<float>& x, const std::vector<float>& y) {
   const Index rows = std::ssize(panels.weights) / panels.columns;

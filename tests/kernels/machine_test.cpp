@@ -11,9 +11,9 @@ TEST_CASE("the number of threads can be set and read") {
 }
 
 TEST_CASE("an invalid number of threads is refused") {
-  CHECK(mentions(error_of([] { set_thread_count(0); }), {"[threads]", "1", "1024", "got 0"}));
-  CHECK(mentions(error_of([] { set_thread_count(-3); }), {"got -3"}));
-  CHECK(mentions(error_of([] { set_thread_count(1025); }), {"got 1025"}));
+  check_error([] { set_thread_count(0); }, {"[threads]", "1", "1024", "got 0"});
+  check_error([] { set_thread_count(-3); }, {"got -3"});
+  check_error([] { set_thread_count(1025); }, {"got 1025"});
 }
 
 // Sets OMP_NUM_THREADS during its lifetime; nullptr unsets it.

@@ -11,14 +11,6 @@ using kernels::kPanelRows;
 constexpr WeightFormat kFormats[] = {WeightFormat::float32, WeightFormat::bfloat16,
                                      WeightFormat::int8};
 
-std::vector<float> gaussians(Index count, std::uint64_t seed) {
-  std::vector<float> values;
-  for (const double value : random_normal({count}, {seed, 1}).to_vector()) {
-    values.push_back(static_cast<float>(value));
-  }
-  return values;
-}
-
 // Packs panels into memory aligned to 64 bytes.
 Tensor pack(WeightFormat format, const std::vector<float>& weights, Index rows, Index columns) {
   const Index bytes = kernels::panel_bytes(format, columns);

@@ -10,7 +10,7 @@ using headlight::kernels::usable_cores;
 class FakeMachine {
  public:
   FakeMachine& file(const std::string& name, const std::string& contents) {
-    std::filesystem::create_directories((folder_.path() / name).parent_path());
+    fs::create_directories((folder_.path() / name).parent_path());
     folder_.write(name, contents);
     return *this;
   }

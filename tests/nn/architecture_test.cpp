@@ -2,12 +2,7 @@
 
 namespace architecture_test {
 GptConfig small() {
-  GptConfig config;
-  config.vocab_size = 11;
-  config.block_size = 7;
-  config.n_layer = 3;
-  config.n_head = 2;
-  config.n_embd = 6;
+  GptConfig config{.vocab_size = 11, .block_size = 7, .n_layer = 3, .n_head = 2, .n_embd = 6};
   return config;
 }
 

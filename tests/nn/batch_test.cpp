@@ -2,12 +2,6 @@
 #include "support/test.h"
 
 namespace batch_test {
-Ids ids_of(const Tensor& tensor) {
-  REQUIRE(tensor.dtype() == DType::int32);
-  const auto* values = tensor.data<std::int32_t>();
-  return {values, values + tensor.numel()};
-}
-
 void check_same(const Batch& a, const Batch& b) {
   CHECK(ids_of(a.tokens) == ids_of(b.tokens));
   CHECK(ids_of(a.positions) == ids_of(b.positions));

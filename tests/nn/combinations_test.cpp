@@ -21,7 +21,7 @@ TEST_CASE("gradients agree with finite differences under every configuration", "
     INFO(described(number, config));
     const Gpt gpt(config, 1, DType::float64);
     spread_weights(gpt);
-    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Ids tokens = drawn_tokens(number, config);
     const Batch batch = make_batch({{tokens.begin(), tokens.begin() + 7}, {tokens[7], tokens[8]}});
     std::vector<Tensor> inputs;
     for (const auto& [name, parameter] : gpt.parameters()) {
@@ -49,7 +49,7 @@ TEST_CASE("generation with a cache equals a full pass under every configuration"
     Gpt gpt(config, 1);
     spread_weights(gpt);
     round_weights(gpt, format);
-    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Ids tokens = drawn_tokens(number, config);
     const Tensor expected = gpt.logits(make_batch({tokens}));  // [T, V]
     Decoder decoder(gpt, format);
     KeyValueCache cache = decoder.make_cache();
@@ -69,7 +69,7 @@ TEST_CASE("results have the same bits at any number of threads under every confi
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
-    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Ids tokens = drawn_tokens(number, config);
     const auto bits = [&](int threads) {
       const ThreadScope scope(threads);
       const Gpt gpt(config, 1);

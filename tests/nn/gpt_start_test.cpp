@@ -4,12 +4,7 @@
 
 namespace gpt_start_test {
 GptConfig small_config() {
-  GptConfig config;
-  config.vocab_size = 1500;
-  config.block_size = 16;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 12;
+  GptConfig config{.vocab_size = 1500, .block_size = 16, .n_layer = 2, .n_head = 2, .n_embd = 12};
   return config;
 }
 

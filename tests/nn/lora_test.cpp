@@ -2,19 +2,18 @@
 
 namespace lora_test {
 GptConfig llama_like() {
-  GptConfig config;
-  config.vocab_size = 11;
-  config.block_size = 8;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_kv_head = 1;
-  config.n_embd = 8;
-  config.n_inner = 12;
-  config.bias = false;
-  config.gated_mlp = true;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.activation = Activation::silu;
+  GptConfig config{.vocab_size = 11,
+                   .block_size = 8,
+                   .n_layer = 2,
+                   .n_head = 2,
+                   .n_embd = 8,
+                   .bias = false,
+                   .norm_type = NormKind::rms,
+                   .position = PositionKind::rope,
+                   .activation = Activation::silu,
+                   .gated_mlp = true,
+                   .n_inner = 12,
+                   .n_kv_head = 1};
   return config;
 }
 
@@ -186,7 +185,7 @@ TEST_CASE("trained rows replace rows of frozen matrices and have their gradients
   const bool tied = GENERATE(true, false);
   GptConfig config = llama_like();
   config.tie_weights = tied;
-  const std::vector<std::int32_t> ids{2, 3, 10};
+  const Ids ids{2, 3, 10};
   Gpt whole(config, 5);
   Gpt model(config, 5);
   add_lora(model, {}, {}, {7, 0});

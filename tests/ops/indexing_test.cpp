@@ -21,27 +21,6 @@ TEST_CASE("argmax gives the first largest element of an axis or of all") {
   CHECK(argmax(Tensor::zeros({0, 3}), 1).shape() == Shape{0});
 }
 
-TEST_CASE("topk gives the largest elements in order with their indices") {
-  const TopK rows = topk(two_by_three(), 2);
-  check_values(rows.values, {5, 5, 7, 7});
-  check_values(rows.indices, {1, 2, 0, 2});
-  const TopK columns = topk(two_by_three(), 1, 0);
-  CHECK(columns.indices.shape() == Shape{1, 3});
-  check_values(columns.values, {7, 5, 7});
-  check_values(topk(doubles({1, kNaN, 3}, {3}), 3).values, {kNaN, 3, 1});
-  check_values(topk(ints({4, 6, 5}, {3}), 2).values, {6, 5});
-  CHECK(topk(two_by_three(), 0).values.shape() == Shape{2, 0});
-}
-
-TEST_CASE("gather reads and adds gradients at indices along an axis") {
-  const Tensor x = leaf(two_by_three());
-  check_values(gather(x, 1, ints({2, 0, 1, 1}, {2, 2})), {5, 1, -1, -1});
-  check_values(gather(x, 0, ints({1, 0, 1}, {1, 3})), {7, 5, 7});
-  check_values(gather(bools({true, false}, {2}), 0, ints({1, 1, 0}, {3})), {0, 0, 1});
-  backward(gather(x, 1, ints({2, 2, 0, 1}, {2, 2})), {.gradient = doubles({1, 2, 3, 4}, {2, 2})});
-  check_values(x.grad(), {0, 0, 3, 3, 4, 0});
-}
-
 TEST_CASE("argmax and topk and gather name what they refuse") {
   const Tensor x = two_by_three();
   const auto refuses = [](const auto& body, const std::vector<std::string>& parts) {

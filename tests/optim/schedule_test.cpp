@@ -125,14 +125,4 @@ TEST_CASE("a schedule whose decay ends with its warm-up is finite everywhere") {
     CHECK(schedule.at(3) == 0.2);
   }
 }
-
-TEST_CASE("schedules are parsed by their names") {
-  CHECK(parse_name<ScheduleKind>("lr_schedule", "constant") == ScheduleKind::constant);
-  CHECK(parse_name<ScheduleKind>("lr_schedule", "linear") == ScheduleKind::linear);
-  CHECK(parse_name<ScheduleKind>("lr_schedule", "cosine") == ScheduleKind::cosine);
-  CHECK(parse_name<ScheduleKind>("lr_schedule", "wsd") == ScheduleKind::wsd);
-  CHECK_THROWS_WITH(parse_name<ScheduleKind>("lr_schedule", "step"),
-                    "lr_schedule: expected constant, linear, cosine or wsd, got 'step'");
-  CHECK_THROWS_AS(parse_name<ScheduleKind>("lr_schedule", ""), Error);
-}
 }  // namespace schedule_test

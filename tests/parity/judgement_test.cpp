@@ -19,7 +19,7 @@ Case exponential(const Tensor& expected, const Tensor& gradient) {
 }
 
 // Collects the names of the functions that a header declares at the start of a line.
-void collect_functions(const std::filesystem::path& header, std::set<std::string>& names) {
+void collect_functions(const fs::path& header, std::set<std::string>& names) {
   static const std::regex kFunction(
       R"(^(?:inline )?(?:Tensor|AttentionResult|std::vector<Tensor>) (operator\S|\w+)\()");
   std::ifstream in(header);
@@ -104,14 +104,13 @@ TEST_CASE("the parity table has a row for each group of cases and names the fail
   print_table(out, {judge(exponential(doubles({1, 2}, {2}), gradient)),
                     judge(exponential(doubles({1, 3}, {2}), gradient))});
   CHECK(std::regex_search(out.str(), std::regex("exp, float64 +\\| +2 \\|.*\\| FAILED\n")));
-  CHECK(out.str().find("\nexp: y [2] element 1 is 2") != std::string::npos);
+  CHECK(contains(out.str(), "\nexp: y [2] element 1 is 2"));
 }
 
 TEST_CASE("every function of the ops headers has frozen cases and a runner") {
   std::set<std::string> functions;
-  const auto headers =
-      std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "include" / "headlight" / "ops";
-  for (const auto& header : std::filesystem::directory_iterator(headers)) {
+  const auto headers = fs::path(HEADLIGHT_SOURCE_DIR) / "include" / "headlight" / "ops";
+  for (const auto& header : fs::directory_iterator(headers)) {
     collect_functions(header.path(), functions);
   }
   CHECK(functions.size() > 50);

@@ -8,26 +8,25 @@ namespace same_bits_test {
 constexpr Index kUpdates = 30;
 
 TrainConfig config_of(const std::string& batching) {
-  TrainConfig config;
-  config.batching = batching;
-  config.documents = batching == "packed" ? "none" : "line";
-  config.n_layer = 2;
-  config.n_head = 3;
-  config.n_embd = 96;
-  config.block_size = 48;
-  config.batch_size = 4;
-  config.gradient_accumulation_steps = 2;
-  config.dropout = 0.1;
-  config.bias = true;
-  config.learning_rate = 3e-3;
-  config.warmup_iters = 5;
-  config.lr_decay_iters = kUpdates;
+  TrainConfig config{.documents = batching == "packed" ? "none" : "line",
+                     .batching = batching,
+                     .batch_size = 4,
+                     .block_size = 48,
+                     .gradient_accumulation_steps = 2,
+                     .n_layer = 2,
+                     .n_head = 3,
+                     .n_embd = 96,
+                     .dropout = 0.1,
+                     .bias = true,
+                     .learning_rate = 3e-3,
+                     .warmup_iters = 5,
+                     .lr_decay_iters = kUpdates};
   return config;
 }
 
 // Returns one stream, or documents of all lengths from 2 tokens to more than a block.
 TokenDataset dataset_of(const TrainConfig& config) {
-  std::vector<std::vector<std::int32_t>> documents;
+  std::vector<Ids> documents;
   const RandomStream random{8, 8};
   std::uint64_t number = 0;
   for (Index length = 2; length <= 55; ++length) {
@@ -39,7 +38,7 @@ TokenDataset dataset_of(const TrainConfig& config) {
   if (config.batching != "packed") {
     return document_dataset(documents, ByteTokenizer().end_of_text());
   }
-  std::vector<std::int32_t> stream;
+  Ids stream;
   for (const auto& ids : documents) {
     stream.insert(stream.end(), ids.begin(), ids.end());
   }

@@ -91,6 +91,6 @@ TEST_CASE("bench refuses --signature together with a kind of measurement", "[par
   CHECK(result.exit_code == 2);
   CHECK(result.out.empty());
   CHECK(result.messages().size() == 1);
-  CHECK(result.err.find("--signature") != std::string::npos);
+  CHECK(contains(result.err, "--signature"));
 }
 }  // namespace signature_test

@@ -120,7 +120,7 @@ TEST_CASE("a checkpoint under the name of another update is skipped", "[train]")
   std::vector<std::string> skipped;
   CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
   REQUIRE(skipped.size() == 1);
-  CHECK(skipped[0].find("belongs to step 3") != std::string::npos);
+  CHECK(contains(skipped[0], "belongs to step 3"));
   run.save(9);
   CHECK(read_training_state(run.folder.path() / "step_00000009").iteration == 9);
 }
@@ -136,7 +136,7 @@ TEST_CASE("a manifest that leaves out a file of its checkpoint is refused", "[tr
     CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
     const std::string expected = "expected an entry for " + std::string(file) + ", got none";
     REQUIRE(skipped.size() == 1);
-    CHECK(skipped[0].find(expected) != std::string::npos);
+    CHECK(contains(skipped[0], expected));
     if (std::find(kModelFiles.begin(), kModelFiles.end(), file) != kModelFiles.end()) {
       CHECK_THROWS_WITH(load_weights(path), contains_text(expected));
     } else {

@@ -173,6 +173,6 @@ TEST_CASE("resuming skips a damaged checkpoint and names its damaged file") {
   const FlippedBit flipped(run.newest() / "optimizer.safetensors", 4000);
   CHECK(find_latest_checkpoint(run.path(), skipped) == run.older());
   REQUIRE(skipped.size() == 1);
-  CHECK(skipped[0].find("step_00000002/optimizer.safetensors: its checksum") != std::string::npos);
+  CHECK(contains(skipped[0], "step_00000002/optimizer.safetensors: its checksum"));
 }
 }  // namespace damaged_checkpoint_test

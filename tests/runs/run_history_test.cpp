@@ -128,11 +128,11 @@ TEST_CASE("a run whose directory is locked is running", "[run_history]") {
 
 TEST_CASE("a folder that is no run is refused by name", "[run_history]") {
   const Given given(step(0, 4, 1), "max_iters = = 3\n");
-  CHECK(mentions(error_of([&] { given.read(); }), {"config.toml"}));
-  CHECK(mentions(error_of([&] { read_run_history(given.folder.path()); }),
-                 {given.folder.path().string(), "metrics.jsonl"}));
-  CHECK(mentions(error_of([&] { read_run_history(given.folder.at("none")); }),
-                 {"none", "no such run directory"}));
+  check_error([&] { given.read(); }, {"config.toml"});
+  check_error([&] { read_run_history(given.folder.path()); },
+              {given.folder.path().string(), "metrics.jsonl"});
+  check_error([&] { read_run_history(given.folder.at("none")); },
+              {"none", "no such run directory"});
 }
 
 TEST_CASE("smoothing is a moving average that begins with the first value", "[run_history]") {
@@ -143,8 +143,7 @@ TEST_CASE("smoothing is a moving average that begins with the first value", "[ru
   CHECK(curve.loss[1] == Approx((0.5 * 2 + 0.25 * 4) / 0.75));
   CHECK(curve.loss[2] == Approx((0.5 * 2 + 0.25 * 2 + 0.125 * 4) / 0.875));
   CHECK(training_curve(given.read(), {.smoothing = 0}).loss == std::vector<double>{4, 2, 2});
-  CHECK(mentions(error_of([&] { training_curve(given.read(), {.smoothing = 1}); }),
-                 {"smooth", "below 1"}));
+  check_error([&] { training_curve(given.read(), {.smoothing = 1}); }, {"smooth", "below 1"});
 }
 
 TEST_CASE("long curves become means over equal parts of the axis", "[run_history]") {

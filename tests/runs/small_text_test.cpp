@@ -4,8 +4,7 @@
 
 namespace small_text_test {
 TrainConfig on_text(const TemporaryFolder& folder, std::size_t bytes) {
-  TrainConfig config;
-  config.data = {folder.write("text.txt", std::string(bytes, 'a'))};
+  TrainConfig config{.data = {folder.write("text.txt", std::string(bytes, 'a'))}};
   return config;
 }
 
@@ -20,7 +19,7 @@ TEST_CASE("a small text without given model sizes gets a small model", "[train]"
   CHECK(config.block_size == 1024);  // given
   CHECK(line.starts_with(
       "a small text, settings that are not given: n_layer 4, n_head 4, n_embd 128, "));
-  CHECK(line.find("block_size") == std::string::npos);
+  CHECK_FALSE(contains(line, "block_size"));
 }
 
 TEST_CASE("sizes that are not given fit those that are", "[train]") {
@@ -73,8 +72,7 @@ TEST_CASE("whole models, large texts and models to start from keep their sizes",
 }
 
 TEST_CASE("data that does not exist is refused before sizes are chosen", "[train]") {
-  TrainConfig config;
-  config.data = {"missing.txt"};
+  TrainConfig config{.data = {"missing.txt"}};
   CHECK_THROWS_AS(fit_sizes_to_text(config, {}), Error);
 }
 }  // namespace small_text_test

@@ -26,12 +26,7 @@ template <class Change>
 std::string refusal_of_change(const Change& change) {
   TrainingState state = state_of_run();
   change(state);
-  try {
-    parse_state_json(to_state_json(state), "s");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { parse_state_json(to_state_json(state), "s"); });
 }
 
 TEST_CASE("the state of a run reads back as it was written", "[train]") {
@@ -111,7 +106,7 @@ TEST_CASE("an invalid state is refused naming the member", "[train]") {
             .starts_with("s: history: recent_losses: expected a list of at most "));
   CHECK(refusal("\"best_validation_loss\": null", "\"best_validation_loss\": \"low\"") ==
         "s: best_validation_loss: expected a number or null");
-  CHECK(refusal("\"config\": \"\"", "\"config\": 1").find("config") != std::string::npos);
+  CHECK(contains(refusal("\"config\": \"\"", "\"config\": 1"), "config"));
 }
 
 TEST_CASE("numbers of a run's state that contradict each other are refused by name", "[train]") {
@@ -197,7 +192,7 @@ TEST_CASE("another build, CPU variant or products are noticed", "[train]") {
   const auto warnings = build_warnings(state);
   REQUIRE(warnings.size() == 3);
   CHECK(warnings[0].find("0.0.1, now " + build_description()) != std::string::npos);
-  CHECK(warnings[1].find("v0, now ") != std::string::npos);
+  CHECK(contains(warnings[1], "v0, now "));
   CHECK(warnings[2] == "--resume: the checkpoint was written with products by an abacus, now " +
                            products_description() + ": rounding may differ");
 }

@@ -9,17 +9,16 @@ TrainConfig config_of(const TemporaryFolder& folder, const std::string& run) {
   for (int i = 0; i < 40; ++i) {
     text += "the cat sat on mat number " + std::to_string(i) + " and slept. ";
   }
-  TrainConfig config;
-  config.out_dir = folder.at(run);
-  config.data = {folder.write("data.txt", text)};
-  config.batch_size = 2;
-  config.block_size = 16;
-  config.n_layer = 1;
-  config.n_head = 2;
-  config.n_embd = 16;
-  config.max_iters = 6;
-  config.eval_interval = 3;
-  config.eval_iters = 1;
+  TrainConfig config{.out_dir = folder.at(run),
+                     .data = {folder.write("data.txt", text)},
+                     .batch_size = 2,
+                     .block_size = 16,
+                     .n_layer = 1,
+                     .n_head = 2,
+                     .n_embd = 16,
+                     .max_iters = 6,
+                     .eval_interval = 3,
+                     .eval_iters = 1};
   return config;
 }
 

@@ -18,20 +18,19 @@ std::string some_text() {
 }
 
 TrainConfig small_config(const TemporaryFolder& folder, const std::string& run) {
-  TrainConfig config;
-  config.out_dir = folder.at(run);
-  config.data = {folder.write("data.txt", some_text())};
-  config.batch_size = 2;
-  config.block_size = 16;
-  config.n_layer = 1;
-  config.n_head = 2;
-  config.n_embd = 16;
-  config.dropout = 0.1;
-  config.learning_rate = 1e-3;
-  config.warmup_iters = 0;
-  config.max_iters = 12;
-  config.eval_interval = 4;
-  config.keep_checkpoints = 9;
+  TrainConfig config{.out_dir = folder.at(run),
+                     .data = {folder.write("data.txt", some_text())},
+                     .batch_size = 2,
+                     .block_size = 16,
+                     .n_layer = 1,
+                     .n_head = 2,
+                     .n_embd = 16,
+                     .dropout = 0.1,
+                     .learning_rate = 1e-3,
+                     .warmup_iters = 0,
+                     .max_iters = 12,
+                     .eval_interval = 4,
+                     .keep_checkpoints = 9};
   return config;
 }
 
@@ -70,7 +69,7 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
   REQUIRE(poison.rollbacks.size() == 1);
   CHECK(poison.rollbacks[0].iteration == 4);
   CHECK(poison.rollbacks[0].from == 6);
-  CHECK(poison.rollbacks[0].reason.find("not finite") != std::string::npos);
+  CHECK(contains(poison.rollbacks[0].reason, "not finite"));
   const TrainingState state = read_training_state(folder.path() / "a" / "latest");
   CHECK(state.history.rollbacks == 1);
   CHECK(state.history.data_shift == 3);  // the data of steps 4, 5 and 6 is skipped
@@ -108,9 +107,8 @@ TEST_CASE("a rollback also returns to the moving average", "[train]") {
   const std::string run = trained("a", 0.9, true);
   CHECK(weights_of(run) == weights_of(trained("b", 0.9, true)));
   // The average changes no weight: training continues from the same weights as a plain run.
-  const auto moments =
-      read_safetensors(std::filesystem::path(run) / "latest" / "optimizer.safetensors");
-  const auto plain = load_weights(std::filesystem::path(trained("c", 0, true)) / "latest");
+  const auto moments = read_safetensors(fs::path(run) / "latest" / "optimizer.safetensors");
+  const auto plain = load_weights(fs::path(trained("c", 0, true)) / "latest");
   Index compared = 0;
   for (const auto& [name, tensor] : plain->parameters()) {
     for (const auto& [other, kept] : moments) {
@@ -222,9 +220,9 @@ TEST_CASE("a save that fails stops the run, or is tried again at the next", "[tr
   CHECK_THROWS_WITH(run_training(goes_on, {.observers = {&other}}),
                     contains_text("the checkpoint of the last step could not be saved"));
   REQUIRE(!other.warnings.empty());
-  CHECK(other.warnings[0].find("step_00000006, which takes ") != std::string::npos);
-  CHECK(other.warnings[0].find("the last complete one is") != std::string::npos);
-  CHECK(other.warnings[0].find("step_00000004") != std::string::npos);
+  CHECK(contains(other.warnings[0], "step_00000006, which takes "));
+  CHECK(contains(other.warnings[0], "the last complete one is"));
+  CHECK(contains(other.warnings[0], "step_00000004"));
 }
 
 TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
@@ -247,7 +245,7 @@ TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
   Hungry other;
   CHECK(run_training(goes_on, {.observers = {&other}}).iterations == 12);
   REQUIRE(other.warnings.size() == 1);
-  CHECK(other.warnings[0].find("step_00000004, which takes ") != std::string::npos);
+  CHECK(contains(other.warnings[0], "step_00000004, which takes "));
 }
 
 TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save that fails",
@@ -263,20 +261,20 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
     bool changed = false;
   };
   struct Guard : Poison {
-    explicit Guard(std::filesystem::path run) : Poison({}), stays(run / "step_00000004/stays") {}
-    void on_checkpoint(const std::filesystem::path& path) override {
+    explicit Guard(fs::path run) : Poison({}), stays(run / "step_00000004/stays") {}
+    void on_checkpoint(const fs::path& path) override {
       if (path.filename() == "step_00000004") {
-        std::filesystem::create_directory(stays);
+        fs::create_directory(stays);
         std::ofstream(stays / "file") << "x";
-        std::filesystem::permissions(stays, std::filesystem::perms::owner_read);
+        fs::permissions(stays, fs::perms::owner_read);
       }
     }
-    std::filesystem::path stays;
+    fs::path stays;
   };
   const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.keep_checkpoints = 1;
-  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  fs::permissions(folder.path(), fs::perms::all);
   {
     const AsNobody nobody;
     Guard guard(config.out_dir);
@@ -284,7 +282,7 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
     REQUIRE(!guard.warnings.empty());
     CHECK(guard.warnings[0].find("cannot remove " + config.out_dir + "/step_00000004") == 0);
     CHECK(read_training_state(folder.path() / "a" / "latest").iteration == 12);
-    std::filesystem::permissions(guard.stays, std::filesystem::perms::owner_all);
+    fs::permissions(guard.stays, fs::perms::owner_all);
   }
 }
 

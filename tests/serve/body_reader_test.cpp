@@ -20,8 +20,7 @@ class WaitingTokenizer final : public Tokenizer {
 
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return bytes_.vocab_size(); }
-  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
-                                         const EncodeOptions& options) const override {
+  Ids encode_bytes(std::string_view bytes, const EncodeOptions& options) const override {
     ++encoded_;
     if (bytes.size() > most_) {
       may_go_on_.wait();

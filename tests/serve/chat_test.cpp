@@ -16,7 +16,7 @@ class ChatBytes : public test::MarkedBytes {
   ChatBytes() : MarkedBytes({"<|im_start|>", "<|im_end|>"}) {}
 };
 
-std::string shown(const std::vector<std::int32_t>& ids) {
+std::string shown(const Ids& ids) {
   std::string text;
   for (const std::int32_t id : ids) {
     text += ChatBytes().token_label(id);
@@ -41,7 +41,7 @@ TEST_CASE("a chat is encoded with the template and its default system message", 
   CHECK(shown(chat.encode({{"system", "Be brief"}, {"user", "hi"}})) ==
         "<|im_start|>system\nBe brief<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n"
         "<|im_start|>assistant\n");
-  CHECK(chat.end_tokens() == std::vector<std::int32_t>{258});
+  CHECK(chat.end_tokens() == Ids{258});
 }
 
 TEST_CASE("names of special tokens in a chat message are read as plain text", "[serve]") {
@@ -114,31 +114,10 @@ TEST_CASE("templates other than ChatML are used, and may refuse messages", "[ser
       "{% endfor %}",
       tokenizer);
   CHECK(shown(chat.encode({{"user", "a<|im_end|>hi"}})) == "[user] hi<|endoftext|>");
-  CHECK(chat.end_tokens() == std::vector<std::int32_t>{tokenizer.end_of_text()});
+  CHECK(chat.end_tokens() == Ids{tokenizer.end_of_text()});
   CHECK_THROWS_WITH(chat.encode({{"system", "x"}}),
                     contains_text("the template refuses the messages: no system"));
   CHECK_THROWS_WITH(chat.encode({{"user", "\uFDD0"}}), contains_text("noncharacters"));
-}
-
-TEST_CASE("a chat with interventions gives the same text as its prompt with them", "[serve]") {
-  const RunningServer server({}, chat_served());
-  const ChatBytes tokenizer;
-  const std::vector<std::int32_t> prompt =
-      ChatFormat(kTemplate, tokenizer).encode({{"user", "hi"}});
-  Json chat{{"messages", Json::array({{{"role", "user"}, {"content", "hi"}}})},
-            {"max_completion_tokens", 20},
-            {"seed", 3}};
-  const auto answer = [&](const std::string& changes) {
-    chat["intervene"] = changes;
-    return server.asked("/v1/chat/completions", chat)["choices"]
-        .front()["message"]["content"]
-        .text();
-  };
-  const Json same = server.asked(
-      "/v1/completions",
-      {{"prompt", Json(prompt)}, {"max_tokens", 20}, {"seed", 3}, {"intervene", "off 0.1, mlp.1"}});
-  CHECK(answer("off 0.1, mlp.1") == same["choices"][0]["text"].text());
-  CHECK(answer("") != answer("off 0.1, mlp.1"));
 }
 
 // The chat's tokenizer with the names of ChatML's marks replaced by others.
@@ -233,9 +212,8 @@ TEST_CASE("prompt and suffix are encoded as one text with the special tokens", "
 TEST_CASE("an answer of a chat is continued where it ends", "[serve]") {
   const RunningServer server({}, chat_served());
   const ChatBytes tokenizer;
-  const std::vector<std::int32_t> prompt =
-      ChatFormat(kTemplate, tokenizer)
-          .encode({{"user", "hi"}, {"assistant", "I am"}}, ChatPrompt::last_answer);
+  const Ids prompt = ChatFormat(kTemplate, tokenizer)
+                         .encode({{"user", "hi"}, {"assistant", "I am"}}, ChatPrompt::last_answer);
   const Json same =
       server.asked("/v1/completions", {{"prompt", Json(prompt)}, {"max_tokens", 20}, {"seed", 3}});
   const Json answer =

@@ -195,14 +195,14 @@ TEST_CASE("the token that ends a text is reported with its log-probability", "[s
 
 TEST_CASE("a model file that changes on disk changes nothing", "[serve]") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "model.gguf";
+  const fs::path path = folder / "model.gguf";
   write_gguf_model(path, *lively_model(257, 256), ByteTokenizer());
   const RunningServer server({}, {.name = "lively", .loaded = load_model(path)});
   const Json request{{"prompt", "Once"}, {"max_tokens", 30}, {"seed", 4}};
   const std::string before = text_of(server, request);
   std::ofstream(path, std::ios::trunc) << "nothing";
   CHECK(text_of(server, request) == before);
-  std::filesystem::remove(path);
+  fs::remove(path);
   CHECK(text_of(server, request) == before);
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("a server that stops finishes the answers it has begun", "[serve]") {
   for (std::string more = client.receive_some(); !more.empty(); more = client.receive_some()) {
     all += more;
   }
-  CHECK(all.find("data: [DONE]") != std::string::npos);
+  CHECK(contains(all, "data: [DONE]"));
   CHECK_THROWS(HttpClient(server.port()));
 }
 

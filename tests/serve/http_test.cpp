@@ -88,7 +88,7 @@ TEST_CASE("one connection carries many requests", "[serve]") {
   CHECK(client.receive().status == 200);
   client.send("HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const std::string head = client.receive_some();
-  CHECK(head.find("Content-Length: 15") != std::string::npos);
+  CHECK(contains(head, "Content-Length: 15"));
   CHECK(head.ends_with("\r\n\r\n"));
 }
 
@@ -280,7 +280,7 @@ TEST_CASE("invalid request bodies are refused by name", "[serve]") {
     const HttpClient::Answer answer = server.post(path, body);
     INFO(body << " -> " << answer.body);
     CHECK(answer.status == 400);
-    CHECK(error_message(answer).find(message) != std::string::npos);
+    CHECK(contains(error_message(answer), message));
   };
   const std::string completions = "/v1/completions";
   refused(completions, "", "body");
@@ -323,7 +323,7 @@ TEST_CASE("invalid request bodies are refused by name", "[serve]") {
   const HttpClient::Answer unknown =
       server.post(completions, R"({"model": "livley", "prompt": "a"})");
   CHECK(unknown.status == 404);
-  CHECK(error_message(unknown).find("did you mean 'lively'?") != std::string::npos);
+  CHECK(contains(error_message(unknown), "did you mean 'lively'?"));
 }
 
 TEST_CASE("connections beyond the limit are closed", "[serve]") {

@@ -106,7 +106,7 @@ TEST_CASE("analysis requests that name a file are refused", "[serve]") {
     const HttpClient::Answer answer =
         server.post("/api/ablate", Json{{"text", "abc"}, {"intervene", change}}.dump());
     CHECK(answer.status == 400);
-    CHECK(answer.body.find("requests cannot name files") != std::string::npos);
+    CHECK(contains(answer.body, "requests cannot name files"));
   }
   CHECK(server.asked("/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a text\""}})
             .is_object());

@@ -191,8 +191,7 @@ TEST_CASE("a message has the text of the chat with the same messages", "[serve]"
 
 TEST_CASE("errors of messages have Anthropic's form and types", "[serve]") {
   const std::string secret = "a-key-of-24-characters-x";
-  ServeOptions options;
-  options.api_key = secret;
+  ServeOptions options{.api_key = secret};
   const RunningServer server(options, served("qwen2_5"));
   const auto error_of = [&](const std::string& path, const std::string& body,
                             const std::string& key, int status, std::size_t length = 0) {

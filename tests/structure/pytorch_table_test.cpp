@@ -36,7 +36,7 @@ class Silent : public ForwardHook {
 };
 
 TEST_CASE("the table from PyTorch: tensors and views") {
-  const std::vector<std::int32_t> ids{1, 2, 3, 4, 5, 6};
+  const Ids ids{1, 2, 3, 4, 5, 6};
   RandomStream random{42};
   rows(random_normal({2, 4, 8}, random), Tensor::from({1.0F, 0.0F, 0.0F, 2.0F}, {2, 2}),
        Tensor::from(ids, {2, 3}), Tensor::scalar(2.0), Tensor::ones({T, T}, DType::boolean),
@@ -91,7 +91,7 @@ TEST_CASE("the table from PyTorch: numbers and masks") {
   rows(equal(mask, 0), less(x, 1), logical_not(hidden), logical_and(a, b), logical_or(a, b),
        masked_fill(scores, equal(mask, 0), -std::numeric_limits<double>::infinity()));
   CHECK(allclose(equal(mask, 0), hidden));
-  const std::vector<std::vector<std::int32_t>> data{{1, 2, 3}, {4}};
+  const std::vector<Ids> data{{1, 2, 3}, {4}};
   const std::int32_t pad_id = 0;
   CHECK(pad_sequences(data, pad_id).tokens.shape() == Shape{2, 3});
 }
@@ -126,8 +126,8 @@ TEST_CASE("the table from PyTorch: modules and hooks") {
 
 TEST_CASE("the table from PyTorch: pictures") {
   const test::TemporaryFolder folder;
-  const auto here = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
+  const auto here = fs::current_path();
+  fs::current_path(folder.path());
   const std::vector<std::string> tokens{"a", "b", "c"};
   const std::vector<double> xs{0, 1};
   const std::vector<double> ys{2, 3};
@@ -135,8 +135,8 @@ TEST_CASE("the table from PyTorch: pictures") {
   const std::string svg =
       matrix_plot_svg({.rows = tokens, .columns = tokens, .values = attn.to_vector()});
   write_file("attention.svg", svg);
-  CHECK(std::filesystem::exists(folder.path() / "attention.svg"));
-  std::filesystem::current_path(here);
+  CHECK(fs::exists(folder.path() / "attention.svg"));
+  fs::current_path(here);
   const AttentionMaps maps{
       .title = "", .tokens = tokens, .layers = {{0, {0}, unsqueeze(Tensor::eye(T), 0)}}};
   rows(line_plot_svg({.series = {{.x = xs, .y = ys}}}),

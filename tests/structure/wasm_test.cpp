@@ -8,7 +8,7 @@ TEST_CASE("Emscripten's library has or gets the algorithms of std::ranges that s
   static const std::regex kAlgorithm(R"(std::ranges::(?!greater|less)(\w+)\()");
   std::size_t uses = 0;
   for (const char* folder : {"/src", "/include"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root + folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(root + folder)) {
       if (!entry.is_regular_file()) {
         continue;
       }

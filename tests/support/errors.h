@@ -37,4 +37,12 @@ inline bool mentions(const std::string& message, const std::vector<std::string>&
   return message.find('\n') == std::string::npos && has_parts(message, parts);
 }
 
+// Checks that `body` throws an Error whose message is one line with all parts.
+template <class Body>
+void check_error(const Body& body, const std::vector<std::string>& parts,
+                 int line = __builtin_LINE()) {
+  INFO("called in line " << line);
+  CHECK(mentions(error_of(body), parts));
+}
+
 }  // namespace headlight::test

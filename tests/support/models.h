@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,12 @@ inline Tensor parameter_of(const Module& module, std::string_view name) {
     }
   }
   fail("no parameter is called ", name);
+}
+
+inline bool has_parameter(const Module& module, std::string_view name) {
+  const auto parameters = module.parameters();
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [&](const auto& entry) { return entry.first == name; });
 }
 
 // Overwrites a parameter with row-major values.
@@ -215,11 +222,10 @@ inline std::vector<GptConfig> configs_of_all_kinds() {
 // most likely. block_size is the length of the script.
 inline std::unique_ptr<Gpt> scripted_model(Index vocabulary,
                                            const std::vector<std::int32_t>& script) {
-  GptConfig config;
-  config.vocab_size = vocabulary;
-  config.block_size = static_cast<Index>(script.size());
-  config.n_layer = 1;
-  config.n_head = 1;
+  GptConfig config{.vocab_size = vocabulary,
+                   .block_size = static_cast<Index>(script.size()),
+                   .n_layer = 1,
+                   .n_head = 1};
   config.n_embd = 2 * config.block_size;
   config.tie_weights = false;
   auto model = std::make_unique<Gpt>(config);
@@ -244,13 +250,12 @@ inline std::unique_ptr<Gpt> scripted_model(Index vocabulary,
 
 // A model with random weights so large that its texts vary even when decoded greedily.
 inline std::unique_ptr<Gpt> lively_model(Index vocabulary, Index block_size, Index layers = 2) {
-  GptConfig config;
-  config.vocab_size = vocabulary;
-  config.block_size = block_size;
-  config.n_layer = layers;
-  config.n_head = 2;
-  config.n_embd = 16;
-  config.tie_weights = false;
+  GptConfig config{.vocab_size = vocabulary,
+                   .block_size = block_size,
+                   .n_layer = layers,
+                   .n_head = 2,
+                   .n_embd = 16,
+                   .tie_weights = false};
   auto model = std::make_unique<Gpt>(config);
   std::uint64_t number = 0;
   for (auto& [name, parameter] : model->parameters()) {
@@ -273,8 +278,7 @@ inline std::vector<std::int32_t> script_of(std::string_view text) {
 }
 
 inline GenerateOptions greedy(Index count) {
-  GenerateOptions options;
-  options.max_new_tokens = count;
+  GenerateOptions options{.max_new_tokens = count};
   options.sampling.temperature = 0;
   return options;
 }

@@ -38,6 +38,21 @@ inline Tensor noise(const Shape& shape, std::uint64_t stream, DType dtype = DTyp
   return random_uniform(shape, {77, stream}, -1, 1, dtype);
 }
 
+// Reproducible normal numbers.
+inline std::vector<float> gaussians(Index count, std::uint64_t seed) {
+  const Tensor values = random_normal({count}, {seed, 1});
+  return {values.data<float>(), values.data<float>() + count};
+}
+
+// Returns the elements of a tensor of ids.
+inline Ids ids_of(const Tensor& tensor) {
+  const auto* values = tensor.data<std::int32_t>();
+  return {values, values + tensor.numel()};
+}
+
+// Returns 0, 1, 2, ...: each token equals its position.
+inline Ids numbers(std::int32_t count) { return ids_of(Tensor::arange(count)); }
+
 inline Tensor leaf(Tensor values) { return values.set_requires_grad(); }
 
 // Checks that every element is within `tolerance` of its expected value; NaN expects NaN.

@@ -177,9 +177,9 @@ TEST_CASE("only the edges of a large tensor are read") {
 
 TEST_CASE("printing names options that are out of range") {
   const Tensor x = Tensor::zeros({2});
-  CHECK(mentions(error_of([&] { tensor_text(x, {.precision = -1}); }), {"precision", "got -1"}));
-  CHECK(mentions(error_of([&] { tensor_text(x, {.precision = 101}); }), {"precision", "got 101"}));
-  CHECK(mentions(error_of([&] { tensor_text(x, {.edge_items = -3}); }), {"options", "got -3"}));
+  check_error([&] { tensor_text(x, {.precision = -1}); }, {"precision", "got -1"});
+  check_error([&] { tensor_text(x, {.precision = 101}); }, {"precision", "got 101"});
+  check_error([&] { tensor_text(x, {.edge_items = -3}); }, {"options", "got -3"});
 }
 
 TEST_CASE("grad_op names the op that computed a tensor") {

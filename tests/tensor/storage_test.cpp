@@ -63,7 +63,7 @@ TEST_CASE("repeated work takes memory from the system only the first time") {
 TEST_CASE("a failed allocation is an error that names the bytes") {
   const std::size_t live = storage_statistics().live_bytes;
   const std::size_t absurd = std::size_t{1} << 61;
-  CHECK(mentions(error_of([&] { Storage storage(absurd); }), {"[memory]", "2305843009213693952"}));
+  check_error([&] { Storage storage(absurd); }, {"[memory]", "2305843009213693952"});
   CHECK(storage_statistics().live_bytes == live);
 }
 

@@ -49,11 +49,9 @@ TEST_CASE("names of special tokens are not counted if they are read as tokens") 
   BpeTokenizer tokenizer = chat_tokenizer();
   tokenizer.set_reads_special(true);
   CHECK(warning_of(tokenizer, {"<|im_start|>"}).empty());
-  CHECK(tokenizer.encode("<|im_start|>a<|im_end|>2<|im_end|>") ==
-        std::vector<std::int32_t>{257, 'a', 259, 258});
-  CHECK(tokenizer.encode_bytes("<a>", {.read_special = true, .parallel = true}) ==
-        std::vector<std::int32_t>{260});
+  CHECK(tokenizer.encode("<|im_start|>a<|im_end|>2<|im_end|>") == Ids{257, 'a', 259, 258});
+  CHECK(tokenizer.encode_bytes("<a>", {.read_special = true, .parallel = true}) == Ids{260});
   tokenizer.set_reads_special(false);
-  CHECK(tokenizer.encode("<a>") == std::vector<std::int32_t>{'<', 'a', '>'});
+  CHECK(tokenizer.encode("<a>") == Ids{'<', 'a', '>'});
 }
 }  // namespace special_names_test

@@ -74,8 +74,7 @@ std::vector<TokenEvaluation> tokens_of(const Gpt& model, const Tokenizer& tokeni
 }
 
 // Returns the log softmax of `token` after `context`.
-double plain_log_probability(const Gpt& model, const std::vector<std::int32_t>& context,
-                             std::int32_t token) {
+double plain_log_probability(const Gpt& model, const Ids& context, std::int32_t token) {
   const NoGrad no_grad;
   const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
   const auto vocabulary = static_cast<std::size_t>(model.config().vocab_size);
@@ -90,7 +89,7 @@ TEST_CASE("an evaluation reports every token of a stream once with the loss of a
           "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
-  const std::vector<std::int32_t> ids = tokenizer.encode(kText);  // longer than three blocks
+  const Ids ids = tokenizer.encode(kText);  // longer than three blocks
   const TokenDataset dataset = stream_dataset(ids);
   Evaluation result;
   const auto tokens = tokens_of(model, tokenizer, dataset, {.batch_size = 2}, result);
@@ -143,7 +142,7 @@ TEST_CASE("reported tokens have the numbers of their document and of their posit
           "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
-  const std::vector<std::int32_t> second = tokenizer.encode("하나 둘");
+  const Ids second = tokenizer.encode("하나 둘");
   const TokenDataset dataset =
       document_dataset({tokenizer.encode("one"), second}, tokenizer.end_of_text());
   Evaluation result;

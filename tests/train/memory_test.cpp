@@ -13,17 +13,13 @@ constexpr Index kSequences = 8;  // B
 constexpr Index kVocabulary = 65;
 
 TrainConfig small_config() {
-  TrainConfig config;
-  config.batch_size = kSequences;
-  config.block_size = kBlock;
-  config.n_layer = 3;
-  config.n_head = 4;
-  config.n_embd = 64;
+  TrainConfig config{
+      .batch_size = kSequences, .block_size = kBlock, .n_layer = 3, .n_head = 4, .n_embd = 64};
   return config;
 }
 
-std::vector<std::int32_t> tokens_of(Index count, std::uint64_t stream) {
-  std::vector<std::int32_t> tokens;
+Ids tokens_of(Index count, std::uint64_t stream) {
+  Ids tokens;
   for (Index i = 0; i < count; ++i) {
     tokens.push_back(static_cast<std::int32_t>(
         RandomStream{5, stream}.below(static_cast<std::uint64_t>(i), kVocabulary)));
@@ -33,7 +29,7 @@ std::vector<std::int32_t> tokens_of(Index count, std::uint64_t stream) {
 
 // Returns a batch of B sequences with lengths drawn from 1 ... T; in step 0 all have length T.
 Batch batch_of_step(std::uint64_t step) {
-  std::vector<std::vector<std::int32_t>> sequences;
+  std::vector<Ids> sequences;
   for (Index b = 0; b < kSequences; ++b) {
     const auto drawn = RandomStream{6, step}.below(static_cast<std::uint64_t>(b), kBlock);
     const Index length = step == 0 ? kBlock : 1 + static_cast<Index>(drawn);

@@ -12,7 +12,7 @@ TokenDataset small_pairs(std::int32_t count) {
   dataset.documents = true;
   dataset.pairs = true;
   for (std::int32_t i = 0; i < count; ++i) {
-    std::vector<std::int32_t> pair;
+    Ids pair;
     for (const bool preferred : {true, false}) {
       for (std::int32_t k = 0; k <= i % 3; ++k) {
         pair.push_back(as_context((i + k) % kVocabulary));
@@ -64,13 +64,12 @@ Tensor plain_loss(const Gpt& model, const Gpt& reference, const Batch& batch, do
 }
 
 TrainConfig small_config() {
-  TrainConfig config;
-  config.batching = "padded";
-  config.batch_size = 4;
-  config.learning_rate = 1e-2;
-  config.warmup_iters = 0;
-  config.max_iters = 40;
-  config.dropout = 0;
+  TrainConfig config{.batching = "padded",
+                     .batch_size = 4,
+                     .dropout = 0,
+                     .learning_rate = 1e-2,
+                     .warmup_iters = 0,
+                     .max_iters = 40};
   return config;
 }
 

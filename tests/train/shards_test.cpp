@@ -31,7 +31,7 @@ Task uneven_task() {
   config.warmup_iters = 2;
   config.max_iters = 6;
   config.shards = 8;
-  std::vector<std::vector<std::int32_t>> documents;
+  std::vector<Ids> documents;
   std::string text = kText;
   for (std::size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
     documents.push_back(task.tokenizer.encode(text.substr(0, end)));

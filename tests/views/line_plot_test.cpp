@@ -63,12 +63,13 @@ TEST_CASE("panels stand below each other over the range of all their values") {
 }
 
 TEST_CASE("a line plot refuses what it cannot draw") {
-  CHECK(mentions(error_of([] {
-                   line_plot_svg({.title = "t", .series = {{"a", {1, 2}, {1}}}});
-                 }),
-                 {"line_plot_svg", "'a'", "2", "1"}));
-  CHECK(mentions(error_of([] { line_plot_svg({}); }), {"line_plot_svg", "finite"}));
-  CHECK(mentions(error_of([] { line_panels_svg({}); }), {"line_panels_svg", "at least one"}));
+  check_error(
+      [] {
+        line_plot_svg({.title = "t", .series = {{"a", {1, 2}, {1}}}});
+      },
+      {"line_plot_svg", "'a'", "2", "1"});
+  check_error([] { line_plot_svg({}); }, {"line_plot_svg", "finite"});
+  check_error([] { line_panels_svg({}); }, {"line_panels_svg", "at least one"});
 }
 
 TEST_CASE("series that belong together share a colour and one name") {

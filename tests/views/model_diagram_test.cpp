@@ -6,25 +6,23 @@
 
 namespace model_diagram_test {
 GptConfig gpt2() {
-  GptConfig config;
-  config.vocab_size = 50257;
+  GptConfig config{.vocab_size = 50257};
   return config;
 }
 
 GptConfig llama() {
-  GptConfig config;
-  config.vocab_size = 1000;
-  config.n_layer = 3;
-  config.n_head = 8;
-  config.n_kv_head = 2;
-  config.n_embd = 64;
-  config.n_inner = 100;
-  config.bias = false;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.activation = Activation::silu;
-  config.gated_mlp = true;
-  config.tie_weights = false;
+  GptConfig config{.vocab_size = 1000,
+                   .n_layer = 3,
+                   .n_head = 8,
+                   .n_embd = 64,
+                   .bias = false,
+                   .tie_weights = false,
+                   .norm_type = NormKind::rms,
+                   .position = PositionKind::rope,
+                   .activation = Activation::silu,
+                   .gated_mlp = true,
+                   .n_inner = 100,
+                   .n_kv_head = 2};
   return config;
 }
 

@@ -3,10 +3,9 @@
 #include "views/attention_samples.h"
 
 TEST_CASE("The program holds the files of the page byte for byte") {
-  const std::filesystem::path folder =
-      std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "src" / "views" / "page";
+  const fs::path folder = fs::path(HEADLIGHT_SOURCE_DIR) / "src" / "views" / "page";
   std::size_t count = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string extension = entry.path().extension().string();
     if (extension == ".html" || extension == ".css" || extension == ".js") {
       const std::string name = entry.path().lexically_relative(folder).generic_string();

@@ -53,7 +53,7 @@ TEST_CASE("labels of a scatter plot cover no point", "[views]") {
       crowded.points.push_back({"", 0.5 + i * 0.01, 0.5 + j * 0.02});
     }
   }
-  CHECK(scatter_plot_svg(crowded).find(">inner</text>") == std::string::npos);
+  CHECK_FALSE(contains(scatter_plot_svg(crowded), ">inner</text>"));
 }
 
 TEST_CASE("a scatter plot needs a finite point", "[views]") {

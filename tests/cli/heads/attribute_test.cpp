@@ -8,7 +8,7 @@ using Json = nlohmann::json;
 
 struct Given {
   Given() {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
     base = {"attribute", model, "--text", "one line", "--token", "f", "--against", "#120"};
   }
@@ -179,21 +179,17 @@ TEST_CASE("attribute averages the parts over many prompts and gives intervals", 
   CHECK(output_of(many).rfind("caution: ", 0) == 0);
   check_refused(changed(many, {"--by", "source"}),
                 {"--pairs: ", "6 tokens in prompt 1 and 9 in prompt 2"});
-  const Arguments alike{"attribute",           given.model, "--pairs",
-                        given.pairs("two in"), "--by",      "source"};
+  const Arguments alike =
+      words("attribute", given.model, "--pairs", given.pairs("two in"), "--by source");
   CHECK(report_of(alike)["sources"].size() == 6);
 }
 
 TEST_CASE("attribute compares sources of texts of different lengths by groups", "[cli]") {
   const Given given;
   const std::string npz = given.folder.at("groups.npz");
-  const Arguments many{"attribute", given.model,
-                       "--pairs",   given.pairs("two in it"),
-                       "--by",      "source",
-                       "--group",   "first=0-1",
-                       "--group",   "end=last",
-                       "--npz",     npz,
-                       "--html",    given.folder.at("groups.html")};
+  const Arguments many = words("attribute", given.model, "--pairs", given.pairs("two in it"),
+                               "--by source --group first=0-1 --group end=last --npz", npz,
+                               "--html", given.folder.at("groups.html"));
   const Json report = report_of(many);
   REQUIRE(report["sources"].size() == 3);
   CHECK(report["sources"][1]["group"] == "end");
@@ -205,10 +201,8 @@ TEST_CASE("attribute compares sources of texts of different lengths by groups", 
   CHECK(contains(text, "all heads from group"));
   CHECK(contains(text, "(others)"));
   check_refused(changed(many, {"--by", "head"}), {"--group: needs --by source"});
-  check_refused(changed(given.base, {"--by", "source", "--group", "a=0"}),
-                {"--group: needs --pairs"});
-  check_refused({"attribute", given.model, "--pairs", given.pairs("two in it"), "--by", "source",
-                 "--group", "a=0", "--group", "b=0"},
+  check_refused(words("attribute", given.model, "--pairs", given.pairs("two in it"),
+                      "--by source --group a=0 --group b=0"),
                 {"token 0 in 'a' and 'b'"});
 }
 
@@ -226,24 +220,4 @@ TEST_CASE("attribute explains the model as changed by an intervention", "[cli]")
   CHECK(is_named);
 }
 
-TEST_CASE("attribute refuses options that exclude each other in one line", "[cli]") {
-  const Given given;
-  check_refused(changed(given.base, {"--by", "token"}),
-                {"--by: expected layer, head, source, neuron or stream, got 'token'"});
-  check_refused(changed(given.base, {"--pairs", "x.jsonl"}),
-                {"--text: cannot be combined with --pairs"});
-  check_refused({"attribute", given.model, "--pairs", given.folder.at("none.jsonl")},
-                {"none.jsonl"});
-  const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");
-  const std::string plain = given.folder.write("plain.txt", "a text\n");
-  check_refused({"attribute", given.model, "--pairs", plain},
-                {"plain.txt: line 1: invalid JSON", "expected JSON Lines such as {\"clean\": "});
-  check_refused({"attribute", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
-  check_refused(changed(given.base, {"--limit", "-1"}), {"--limit"});
-  for (const char* option : {"--svg", "--png", "--npz"}) {  // a typing error must not destroy text
-    check_refused(changed(given.base, {option, bad}), {option, "bad.jsonl"});
-  }
-  const std::string longer = given.pairs(std::string(400, 'a'));
-  check_refused({"attribute", given.model, "--pairs", longer}, {"prompt 2", "context length of"});
-}
 }  // namespace attribute_test

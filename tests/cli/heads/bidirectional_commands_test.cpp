@@ -34,7 +34,7 @@ TEST_CASE("commands that need a causal model refuse a bidirectional one in one l
     CHECK(result.exit_code == 2);
     REQUIRE(!result.messages().empty());
     CHECK(result.messages().back().find("needs a causal model; ") != std::string::npos);
-    CHECK(!std::filesystem::exists(given.out));
+    CHECK(!fs::exists(given.out));
   }
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("commands for heads read a bidirectional model with its first and last
       {"attention", given.bert, "--text", "the cat", "--format", "npz,html", "--out", given.out});
   const NamedTensors arrays = read_npz(given.out + "/attention.npz");
   CHECK(arrays.front().second.shape() == Shape{1, 2, 4, 4});
-  CHECK(file_contents(given.out + "/attention.html").find("\"causal\":false") != std::string::npos);
+  CHECK(contains(file_contents(given.out + "/attention.html"), "\"causal\":false"));
   const Json heads = report_of({"heads", given.bert, "--data", given.text, "--documents", "line"});
   CHECK(heads["sequences"] == 2);
   CHECK(heads["tokens"] == 9 + 7);

@@ -77,7 +77,7 @@ void write_planted_model(const std::string& folder) {
   set_parameter(gpt, "lm_head.weight", head.values);
   wire(gpt, 0, {kPlace, 1, kPlace, kBefore, kPlaces});
   wire(gpt, 1, {kHere, 0, kBefore, kNext, kTokens});
-  std::filesystem::create_directories(folder);
+  fs::create_directories(folder);
   write_model_files(folder, gpt, build_char_tokenizer("abcdefghijklmnopqrstuvwxyz"));
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("lab induction prints the same results in both languages", "[cli]") {
 TEST_CASE("lab induction says so when a model has no induction head", "[cli]") {
   const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abcdefghijklmnopqrstuvwxyz");
-  std::filesystem::create_directories(folder.at("random"));
+  fs::create_directories(folder.at("random"));
   write_model_files(folder.at("random"), *lively_model(tokenizer.vocab_size(), 32), tokenizer);
   const Json results = lab_json(model(folder.at("random")));
   CHECK(claims_of(results) ==
@@ -163,11 +163,5 @@ TEST_CASE("lab induction trains one model for every seed", "[cli]") {
   CHECK(values["starts"][0]["heads"] != values["starts"][1]["heads"]);
   CHECK(claims_of(results)["every_start_agrees"].is_null());
   CHECK(contains(claim_text(results, "has_induction_head"), "too few steps for a verdict"));
-}
-
-TEST_CASE("lab accepts --model only for induction", "[cli]") {
-  check_lab_refuses({"scaling", "--model", "runs/x"}, {"--model", "scaling"});
-  check_lab_refuses({"induction", "--model", "runs/x", "--iters", "9"}, {"--iters", "--model"});
-  check_lab_refuses({"induction", "--model", "runs/nowhere"}, {"runs/nowhere"});
 }
 }  // namespace lab_induction_test

@@ -15,24 +15,23 @@ std::string chat_model(const TemporaryFolder& folder, const std::string& name = 
   vocabulary.tokens.resize(257);
   vocabulary.special = {{"<|endoftext|>", 256}};
   LoadedModel loaded{};
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = 128;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = width;
-  config.bias = false;
-  config.head_bias = head_bias;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.activation = Activation::silu;
-  config.gated_mlp = true;
-  config.n_inner = 24;
+  GptConfig config{.vocab_size = 257,
+                   .block_size = 128,
+                   .n_layer = 2,
+                   .n_head = 2,
+                   .n_embd = width,
+                   .bias = false,
+                   .head_bias = head_bias,
+                   .norm_type = NormKind::rms,
+                   .position = PositionKind::rope,
+                   .activation = Activation::silu,
+                   .gated_mlp = true,
+                   .n_inner = 24};
   loaded.model = std::make_unique<Gpt>(config, 3);
   loaded.tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
   set_chat_template(loaded, read_chat_template("chatml"));
   const std::string path = folder.at(name);
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   write_model_files(path, *loaded.model, *loaded.tokenizer);
   return path;
 }
@@ -86,8 +85,8 @@ TEST_CASE("a run with lora_rank trains an adapter that other commands open", "[c
   const std::string log = log_of(tuning(start, conversations(folder), run, with_lora()));
   CHECK_THAT(log, contains_text("20 conversations, 20 answers; "));
   CHECK_THAT(log, contains_text("batching padded"));
-  CHECK(std::filesystem::exists(run + "/best/adapter_config.json"));
-  CHECK_FALSE(std::filesystem::exists(run + "/best/model.safetensors"));
+  CHECK(fs::exists(run + "/best/adapter_config.json"));
+  CHECK_FALSE(fs::exists(run + "/best/model.safetensors"));
   CHECK_THAT(log_of({"generate", run, "--prompt", "say", "--max_new_tokens", "2"}),
              contains_text("say"));
   const std::string whole = folder.at("whole");
@@ -201,7 +200,7 @@ TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[c
     log_of({"train", "--resume", run, "--max_iters", "7"});
   }
   SECTION("a moved base is given by one option") {
-    std::filesystem::rename(base, folder.at("moved"));
+    fs::rename(base, folder.at("moved"));
     check_refused({"eval", run, "--data", folder.at("t.txt")}, {"--base", "which is not here"});
     CHECK(output_of({"eval", run, "--base", folder.at("moved"), "--data", folder.at("t.txt")}) ==
           eval_loss);
@@ -238,69 +237,6 @@ TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
   CHECK(adapter_of(folder.at("halves")) == adapter_of(folder.at("once")));
 }
 
-TEST_CASE("an adapter trains over the blocks of a GGUF file as over their expanded weights",
-          "[cli]") {
-  const TemporaryFolder folder;
-  const std::string data = conversations(folder);
-  const std::string start = folder.at("start.gguf");
-  log_of({"export", chat_model(folder, "whole", 32), "--to", "gguf", "--type", "q8_0", "--out",
-          start});
-  const auto arguments = [&](const std::string& run, const std::string& form) {
-    return tuning(start, data, folder.at(run),
-                  with_lora({"--lora_dropout", "0.1", "--lr_decay_iters", "6", "--warmup_iters",
-                             "1", "--base_weights", form, "--track_heads", "3", "--sample_interval",
-                             "3", "--sample_prompt", "say"}));
-  };
-  const auto loss_of = [&](const std::string& run) {
-    return nlohmann::json::parse(
-               file_contents(folder.at(run) + "/latest/state.json"))["best_validation_loss"]
-        .get<double>();
-  };
-  log_of(arguments("once", "stored"));
-  log_of(arguments("expanded", "float32"));
-  CHECK(loss_of("once") == Approx(loss_of("expanded")).epsilon(1e-4));
-  log_of(changed(arguments("halves", "stored"), {"--max_iters", "3"}));
-  log_of({"train", "--resume", folder.at("halves"), "--max_iters", "6"});
-  CHECK(adapter_of(folder.at("halves")) == adapter_of(folder.at("once")));
-  CHECK_THAT(log_of({"generate", folder.at("once"), "--prompt", "say", "--max_new_tokens", "2"}),
-             contains_text("say"));
-}
-
-TEST_CASE("packed matrices under an adapter train nearly as those of float32", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string start = chat_model(folder);
-  const std::string data = conversations(folder);
-  const auto validation_loss = [&](const std::string& format) {
-    const std::string run = folder.at(format);
-    log_of(tuning(
-        start, data, run,
-        with_lora({"--base_weights", format, "--sample_interval", "3", "--sample_prompt", "say"})));
-    return nlohmann::json::parse(file_contents(run + "/latest/state.json"))["best_validation_loss"]
-        .get<double>();
-  };
-  const double exact = validation_loss("float32");
-  CHECK(validation_loss("bfloat16") == Approx(exact).epsilon(0.01));
-  CHECK(validation_loss("int8") == Approx(exact).epsilon(0.01));
-  CHECK(adapter_of(folder.at("int8")) != adapter_of(folder.at("float32")));
-}
-
-TEST_CASE("computing layers again changes no bit", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string start = chat_model(folder);
-  const std::string data = conversations(folder);
-  const std::vector<std::string> more =
-      GENERATE(std::vector<std::string>{}, std::vector<std::string>{"--lora_rank", "2"},
-               std::vector<std::string>{"--dropout", "0.1", "--shards", "2"});
-  std::vector<std::string> again = more;
-  again.emplace_back("--recompute");
-  log_of(tuning(start, data, folder.at("kept"), more));
-  log_of(tuning(start, data, folder.at("again"), again));
-  const std::string file = std::filesystem::exists(folder.at("kept") + "/latest/model.safetensors")
-                               ? "/latest/model.safetensors"
-                               : "/latest/adapter_model.safetensors";
-  CHECK(file_contents(folder.at("kept") + file) == file_contents(folder.at("again") + file));
-}
-
 TEST_CASE("only the named parts are trained", "[cli]") {
   const TemporaryFolder folder;
   const std::string start = chat_model(folder);
@@ -313,23 +249,6 @@ TEST_CASE("only the named parts are trained", "[cli]") {
     const bool is_same = same_bits(tensor, after->weight(weight.part, weight.layer));
     CHECK(is_same == (weight.layer != 1 && weight.part != Part::final_norm));
   }
-}
-
-TEST_CASE("a random split of conversations depends on its seed alone", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string start = chat_model(folder);
-  const std::string data = conversations(folder);
-  const auto trained = [&](const std::string& name, const std::vector<std::string>& more) {
-    log_of(tuning(start, data, folder.at(name), more));
-    return metrics_of(folder.at(name));
-  };
-  const auto one = trained("one", {"--val_share", "0.2", "--split_seed", "5"});
-  CHECK(one == trained("same", {"--val_share", "0.2", "--split_seed", "5"}));
-  CHECK_FALSE(one == trained("other", {"--val_share", "0.2", "--split_seed", "6"}));
-  CHECK_FALSE(one == trained("end", {"--val_share", "0.2"}));
-  check_refused({"train", "--data", folder.write("a.txt", "One day. Two days."), "--split_seed",
-                 "5", "--out_dir", folder.at("stream")},
-                {"split_seed: draws documents at random, but the text is one stream"});
 }
 
 TEST_CASE("the first conversation is shown as training reads it", "[cli]") {
@@ -371,7 +290,7 @@ TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]")
     const ProgramResult result = run_headlight(tuning(start, data, folder.at("run"), more));
     INFO(result.err);
     CHECK(result.exit_code == 2);
-    CHECK_FALSE(std::filesystem::exists(folder.at("run")));
+    CHECK_FALSE(fs::exists(folder.at("run")));
     return result.err;
   };
   CHECK_THAT(refused({"--lora_targets", "q"}), contains_text("lora_targets: needs lora_rank"));

@@ -6,9 +6,10 @@ namespace preference_runs_test {
 // A model of bytes to start from.
 std::string start_model(const TemporaryFolder& folder) {
   const std::string run = folder.at("start");
-  output_of({"train", "--data", folder.write("text.txt", "Is it so? yes no yes no. "),
-             "--tokenizer", "byte", "--n_layer", "1", "--n_head", "2", "--n_embd", "16",
-             "--block_size", "24", "--max_iters", "2", "--batch_size", "2", "--out_dir", run});
+  output_of(words("train --data", folder.write("text.txt", "Is it so? yes no yes no. "),
+                  "--tokenizer byte --n_layer 1 --n_head 2 --n_embd 16 --block_size 24 --max_iters "
+                  "2 --batch_size 2 --out_dir",
+                  run));
   return run;
 }
 
@@ -27,17 +28,11 @@ std::string pairs(const TemporaryFolder& folder) {
 
 Arguments tuning(const TemporaryFolder& folder, const std::string& run,
                  const Arguments& more = {}) {
-  return changed({"train", "--init_from", folder.at("start"), "--data", pairs(folder), "--out_dir",
-                  folder.at(run), "--batch_size", "4", "--learning_rate", "0.01", "--warmup_iters",
-                  "1", "--eval_interval", "3", "--max_iters", "6", "--lr_decay_iters", "6"},
+  return changed(words("train --init_from", folder.at("start"), "--data", pairs(folder),
+                       "--out_dir", folder.at(run),
+                       "--batch_size 4 --learning_rate 0.01 --warmup_iters 1 --eval_interval 3 "
+                       "--max_iters 6 --lr_decay_iters 6"),
                  more);
-}
-
-std::string log_of(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  return result.err;
 }
 
 std::string reference_of(const TemporaryFolder& folder, const std::string& run) {
@@ -72,8 +67,8 @@ TEST_CASE("preference tuning has its own default rates", "[cli]") {
   const std::string start = start_model(folder);
   CHECK_THAT(log_of(tuning(folder, "text", {"--data", folder.at("text.txt"), "--dpo_beta", "0.2"})),
              contains_text("dpo_beta has no effect: the data has no pairs of answers"));
-  const Arguments plain{"train",       "--init_from", start,       "--data",        pairs(folder),
-                        "--max_iters", "1",           "--out_dir", folder.at("run")};
+  const Arguments plain = words("train --init_from", start, "--data", pairs(folder),
+                                "--max_iters 1 --out_dir", folder.at("run"));
   CHECK_THAT(log_of(plain), contains_text("learning_rate 1e-6"));
   Arguments lora = changed(plain, {"--out_dir", folder.at("lora")});
   lora.insert(lora.end(), {"--lora_rank", "2"});

@@ -11,7 +11,7 @@ TEST_CASE("the stories about the toy model are true", "[cli][experiment]") {
   output_of(
       {"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir", run});
   std::size_t steps = 0;
-  for (const auto& file : std::filesystem::directory_iterator(root + "/data/stories")) {
+  for (const auto& file : fs::directory_iterator(root + "/data/stories")) {
     const serve::Story story = serve::read_story(file.path(), toy_story_scope());
     check_story_facts(run, story.steps);
     steps += story.steps.size();

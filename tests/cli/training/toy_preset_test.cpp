@@ -25,8 +25,8 @@ std::vector<std::string> words_of(const std::string& text) {
 
 // Forty stories with this beginning, so that one bad story does not decide.
 std::vector<Json> stories(const std::string& run, const std::string& prompt) {
-  return report_of({"generate", run, "--prompt", prompt, "--num_samples", "40", "--temperature",
-                    "0.5", "--seed", "7"})["samples"];
+  return report_of(words("generate", run, "--prompt", prompt,
+                         "--num_samples 40 --temperature 0.5 --seed 7"))["samples"];
 }
 
 TEST_CASE("the toy preset generates stories in words of its corpus in English and Korean",
@@ -35,8 +35,8 @@ TEST_CASE("the toy preset generates stories in words of its corpus in English an
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string run = folder.at("run");
   // Half of the preset's steps: enough to see that the model learns.
-  output_of({"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir",
-             run, "--max_iters", "350"});
+  output_of(words("train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt",
+                  "--out_dir", run, "--max_iters 350"));
 
   double bits_per_byte = 1;
   for (const Json& line : json_lines(run + "/metrics.jsonl")) {

@@ -9,7 +9,7 @@ const fs::path kData = fs::path(HEADLIGHT_SOURCE_DIR) / "tests/formats/adapter/d
 
 // Returns the logits after the ids of logits.json.
 std::vector<double> last_logits(const Gpt& model, const Json& expected) {
-  std::vector<std::int32_t> ids;
+  Ids ids;
   for (const Json& id : expected["ids"]) {
     ids.push_back(static_cast<std::int32_t>(id.integer()));
   }

@@ -6,7 +6,7 @@
 #include "support/test.h"
 
 namespace gguf_hostile_test {
-void read_all(const std::filesystem::path& path) {
+void read_all(const fs::path& path) {
   const GgufFile file(path);
   for (const GgufTensor& tensor : file.tensors()) {
     file.read(tensor);
@@ -27,7 +27,7 @@ std::string small_file(const TemporaryFolder& folder) {
 
 TEST_CASE("a malicious GGUF file is refused in one line before memory is taken for it") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "bad.gguf";
+  const fs::path path = folder / "bad.gguf";
   const std::vector<test::HostileFile> files = test::hostile_gguf();
   for (const test::HostileFile& file : files) {
     CAPTURE(file.name);
@@ -47,7 +47,7 @@ TEST_CASE("a malicious GGUF file is refused in one line before memory is taken f
 
 TEST_CASE("a GGUF file cut at any byte before its last tensor's end is refused") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "cut.gguf";
+  const fs::path path = folder / "cut.gguf";
   const std::string good = small_file(folder);
   const Index end = GgufFile(folder / "good").tensors().back().end;
   for (std::size_t length = 0; length < good.size(); ++length) {
@@ -61,7 +61,7 @@ TEST_CASE("a GGUF file cut at any byte before its last tensor's end is refused")
 
 TEST_CASE("a flipped bit of a GGUF file gives tensors or an error and nothing else") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "flip.gguf";
+  const fs::path path = folder / "flip.gguf";
   const std::string good = small_file(folder);
   std::size_t refused = 0;
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
@@ -75,12 +75,12 @@ TEST_CASE("a flipped bit of a GGUF file gives tensors or an error and nothing el
 
 TEST_CASE("a sparse GGUF file gets no more memory than the limit for headers") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "sparse.gguf";
+  const fs::path path = folder / "sparse.gguf";
   const auto error = [&](std::uint32_t type, std::uint64_t count) {
     write_bytes(path,
                 test::gguf_start(0, 1) +
                     test::gguf_entry("k", 9, test::gguf_number(type) + test::gguf_number(count)));
-    std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
+    fs::resize_file(path, std::uintmax_t{1} << 40);
     return error_of([&] { GgufFile file(path); });
   };
   CHECK(contains(error(0, std::uint64_t{1} << 39), "the header is longer than 268435456 bytes"));
@@ -91,7 +91,7 @@ TEST_CASE("a GGUF file that shrinks while it is open is an error and not a signa
   const TemporaryFolder folder;
   small_file(folder);
   const GgufFile file(folder / "good");
-  std::filesystem::resize_file(folder / "good", 40);
+  fs::resize_file(folder / "good", 40);
   for (const GgufTensor& tensor : file.tensors()) {
     CHECK(contains(error_of([&] { file.read(tensor); }), "is cut off"));
   }
@@ -100,9 +100,7 @@ TEST_CASE("a GGUF file that shrinks while it is open is an error and not a signa
 TEST_CASE("folders, pipes, devices and missing files are no GGUF files") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  const auto error = [](const std::filesystem::path& path) {
-    return error_of([&] { GgufFile file(path); });
-  };
+  const auto error = [](const fs::path& path) { return error_of([&] { GgufFile file(path); }); };
   CHECK(contains(error(folder.path()), "not a regular file"));
   CHECK(contains(error(folder / "pipe"), "not a regular file"));
   CHECK(contains(error("/dev/zero"), "not a regular file"));

@@ -23,7 +23,7 @@ GgufMetadata every_type() {
           {"list.i64", GgufArray(std::vector<std::int64_t>{-5})}};
 }
 
-std::string stored_bytes(const std::filesystem::path& path, const GgufTensor& tensor) {
+std::string stored_bytes(const fs::path& path, const GgufTensor& tensor) {
   return file_contents(path).substr(static_cast<std::size_t>(tensor.begin),
                                     static_cast<std::size_t>(tensor.end - tensor.begin));
 }
@@ -56,7 +56,7 @@ TEST_CASE("metadata of a GGUF file comes back as it was") {
 
 TEST_CASE("numbers are stored in a GGUF file as gguf.quants does, bit for bit") {
   const TemporaryFolder folder;
-  const std::filesystem::path fixture = HEADLIGHT_SOURCE_DIR "/tests/formats/gguf/blocks.gguf";
+  const fs::path fixture = HEADLIGHT_SOURCE_DIR "/tests/formats/gguf/blocks.gguf";
   const GgufFile frozen(fixture);
   const Tensor numbers = frozen.read(*frozen.find_tensor("numbers"));
   for (const GgufType type : {GgufType::f16, GgufType::bf16, GgufType::q8_0}) {
@@ -86,7 +86,7 @@ TEST_CASE(
 
 TEST_CASE("tensors that a GGUF file cannot hold are refused and the old file stays") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "a.gguf";
+  const fs::path path = folder / "a.gguf";
   write_gguf(path, {}, {});
   const std::string before = file_contents(path);
   const auto error = [&](const GgufMetadata& metadata, const std::vector<GgufSource>& tensors) {

@@ -48,7 +48,7 @@ TEST_CASE("the importance of a column is the mean square of its input") {
   // The inputs of the logits: the outputs of the last norm, in blocks of 16 tokens.
   std::vector<double> squares(64);
   for (const Index first : {0, 16}) {
-    std::vector<std::int32_t> ids = draw_ids(33, 256);
+    Ids ids = draw_ids(33, 256);
     ids = {ids.begin() + first, ids.begin() + first + 16};
     const std::vector<double> hidden = model.hidden(make_batch({ids})).detach().to_vector();
     for (std::size_t i = 0; i < hidden.size(); ++i) {
@@ -80,7 +80,7 @@ TEST_CASE("calibrated files have a smaller error of the outputs") {
 TEST_CASE("max_tokens counts the tokens of short documents, not full blocks") {
   const Gpt model = small_llama();
   spread_weights(model);
-  std::vector<std::vector<std::int32_t>> lines;
+  std::vector<Ids> lines;
   for (std::int32_t i = 0; i < 60; ++i) {
     lines.push_back({i, i + 60, i + 120});
   }
