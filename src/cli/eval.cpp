@@ -113,12 +113,12 @@ std::string text_of(const Evaluation& result) {
         result.loss, 100 * result.accuracy, result.pairs, result.margin, 100 * result.likelier,
         result.tokens);
   }
-  const bool knows_bytes = result.bytes > 0;
+  const bool has_bytes = result.bytes > 0;
   return fmt::format("loss           {:.4f} nats a token\nperplexity     {:.4f}\n", result.loss,
                      result.perplexity) +
-         (knows_bytes ? fmt::format("bits per byte  {:.4f}\n", result.bits_per_byte) : "") +
+         (has_bytes ? fmt::format("bits per byte  {:.4f}\n", result.bits_per_byte) : "") +
          fmt::format("tokens         {}{}\n", result.tokens,
-                     knows_bytes ? fmt::format(" ({} bytes)", result.bytes) : "");
+                     has_bytes ? fmt::format(" ({} bytes)", result.bytes) : "");
 }
 
 std::optional<TokenReport::Options> report_options(const Options& options) {

@@ -142,7 +142,7 @@ std::vector<std::string> files_in(const fs::path& directory) {
   return files;
 }
 
-// Returns the place of --type in kTypeNames.
+// Returns the index of --type in kTypeNames.
 std::size_t type_of(const Options& options) {
   const auto* type = std::ranges::find(kTypeNames, options.text("type"));
   return static_cast<std::size_t>(type - kTypeNames.begin());

@@ -115,8 +115,8 @@ void require_replaceable(const std::filesystem::path& path) {
 }
 
 bool is_alive(int process) {
-  constexpr int kOnlyAsk = 0;  // instead of a signal
-  return ::kill(process, kOnlyAsk) == 0 || errno == EPERM;
+  constexpr int kExistenceCheck = 0;  // instead of a signal
+  return ::kill(process, kExistenceCheck) == 0 || errno == EPERM;
 }
 
 void sync_file(const std::filesystem::path& path) {

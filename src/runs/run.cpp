@@ -105,7 +105,7 @@ class Run {
       });
     }
     if (!start.checkpoint.empty()) {
-      together(processes_, [&] { go_on_from(start.checkpoint); });
+      together(processes_, [&] { resume_from(start.checkpoint); });
     }
   }
   // Waits for the thread that writes a checkpoint, because that thread calls observers and the log.
@@ -133,17 +133,17 @@ class Run {
     if (is_over()) {
       return false;
     }
-    tell_of_saving(false);
+    notify_saved(false);
     trainer_.set_rate_factor(options_.rate_factor());
     const StepMetrics metrics = trainer_.step();
     if (metrics.outcome == StepOutcome::unusable) {
       roll_back(metrics);
       return true;
     }
-    tell([&](TrainObserver& observer) { observer.on_step(metrics); });
+    notify([&](TrainObserver& observer) { observer.on_step(metrics); });
     result_.stopped = wants_to_stop();
     if (!result_.stopped) {
-      do_what_is_due();
+      run_scheduled_actions();
     }
     return true;
   }
@@ -153,10 +153,10 @@ class Run {
     result_.stopped = result_.stopped || !is_over();
     const bool evaluates = !result_.stopped && start_.state.evaluated != trainer_.iteration();
     const bool best = evaluates && evaluate_now();
-    tell_of_saving(true);
+    notify_saved(true);
     if (evaluates || !was_saved(trainer_.iteration())) {
       save(best);
-      tell_of_saving(true);
+      notify_saved(true);
     }
     if (!was_saved(trainer_.iteration())) {
       throw SaveError(shown(config_.out_dir) +
@@ -170,7 +170,7 @@ class Run {
 
  private:
   bool is_over() const {
-    return trainer_.iteration() >= config_.max_iters || result_.stopped || ran_out_of_patience_;
+    return trainer_.iteration() >= config_.max_iters || result_.stopped || early_stopped_;
   }
 
   void begin_directory() {
@@ -189,15 +189,15 @@ class Run {
                    warn(error.what());
                  });
     if (!start_.checkpoint.empty()) {
-      const std::string left = directory_->go_on_from(start_.checkpoint, start_.state);
+      const std::string left = directory_->resume_from(start_.checkpoint, start_.state);
       if (!left.empty()) {
         start_.warnings.push_back(left);
       }
     }
   }
 
-  template <class Tell>
-  void tell(const Tell& call) {
+  template <class Notify>
+  void notify(const Notify& call) {
     if (directory_ == nullptr) {
       return;
     }
@@ -208,10 +208,10 @@ class Run {
   }
 
   void warn(const std::string& text) {
-    tell([&](TrainObserver& observer) { observer.on_warning(text); });
+    notify([&](TrainObserver& observer) { observer.on_warning(text); });
   }
 
-  void tell_of_saving(bool wait) {
+  void notify_saved(bool wait) {
     if (directory_ == nullptr) {
       return;
     }
@@ -219,7 +219,7 @@ class Run {
       if (event.checkpoint.empty()) {
         warn(event.warning);
       } else {
-        tell([&](TrainObserver& observer) { observer.on_checkpoint(event.checkpoint); });
+        notify([&](TrainObserver& observer) { observer.on_checkpoint(event.checkpoint); });
       }
     }
   }
@@ -235,7 +235,7 @@ class Run {
 
   void announce() {
     const RunPlan plan = plan_of(start_, trainer_.batches_per_epoch());
-    tell([&](TrainObserver& observer) { observer.on_start(plan); });
+    notify([&](TrainObserver& observer) { observer.on_start(plan); });
   }
 
   bool wants_to_stop() const {
@@ -249,7 +249,7 @@ class Run {
   }
 
   // Restores the optimizer and the trainer. Weights and start_.state are loaded already.
-  void go_on_from(const fs::path& checkpoint) {
+  void resume_from(const fs::path& checkpoint) {
     OptimizerState whole(trainer_.empty_optimizer_state());
     if (!read_optimizer(checkpoint, whole) && !whole.state().empty()) {
       start_.notes.push_back("optimizer: " + shown(checkpoint) + " has no moments for " +
@@ -273,7 +273,7 @@ class Run {
     }
   }
 
-  void do_what_is_due() {
+  void run_scheduled_actions() {
     const auto is_due = [&](Index interval) {
       return interval > 0 && trainer_.iteration() % interval == 0;
     };
@@ -304,8 +304,8 @@ class Run {
     }
     start_.state.without_better = metrics.best ? 0 : evaluations_without_better() + 1;
     result_.validation = metrics.validation;
-    tell([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
-    ran_out_of_patience_ = is_out_of_patience();
+    notify([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
+    early_stopped_ = is_out_of_patience();
     return metrics.best;
   }
 
@@ -336,7 +336,7 @@ class Run {
     start_.state.data.content = start_.content;
     start_.state.data.validation_content = start_.validation_content;
     start_.state.history = trainer_.history();
-    tell_of_saving(true);
+    notify_saved(true);
     const AveragedWeights averaged(trainer_);
     const OptimizerState whole = whole_optimizer();
     if (directory_ != nullptr) {
@@ -356,23 +356,23 @@ class Run {
 
   void write(const Optimizer& optimizer, bool best) {
     directory_->save({*start_.model, *start_.data.tokenizer, optimizer, start_.state}, best,
-                     [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); });
-    tell_of_saving(false);
+                     [this] { notify([](TrainObserver& one) { one.before_checkpoint(); }); });
+    notify_saved(false);
   }
 
   fs::path newest_checkpoint() {
     std::vector<std::string> skipped;
-    const fs::path mine =
+    const fs::path latest =
         directory_ == nullptr ? "" : find_latest_checkpoint(directory_->path(), skipped);
     for (const std::string& text : skipped) {
       warn(text);
     }
-    return gather_texts(processes_, mine.string()).front();
+    return gather_texts(processes_, latest.string()).front();
   }
 
   // Returns to the newest checkpoint and continues with the data after the failed step.
   void roll_back(const StepMetrics& failed) {
-    tell_of_saving(true);
+    notify_saved(true);
     const UpdateHistory until = trainer_.history();
     const fs::path checkpoint = newest_checkpoint();
     TrainingState state = read_training_state(checkpoint);
@@ -396,13 +396,13 @@ class Run {
     history.data_start = until.data_start;
     history.data_shift = failed.iteration + until.data_shift + 1 - start_.state.iteration;
     history.rollbacks = until.rollbacks + 1;
-    go_on_from(checkpoint);
+    resume_from(checkpoint);
     if (log_) {
       log_->cut(start_.state);
     }
     const RollbackMetrics metrics{
         .iteration = start_.state.iteration, .from = failed.iteration, .reason = failed.reason};
-    tell([&](TrainObserver& observer) { observer.on_rollback(metrics); });
+    notify([&](TrainObserver& observer) { observer.on_rollback(metrics); });
   }
 
   void count_rollback(const StepMetrics& failed) {
@@ -426,7 +426,7 @@ class Run {
   RunResult result_;
   Index rollbacks_ = 0;  // consecutive rollbacks to step rollback_target_
   Index rollback_target_ = -1;
-  bool ran_out_of_patience_ = false;
+  bool early_stopped_ = false;
   // Best loss at the start. Differs from the checkpoint's if the validation settings changed since.
   const double first_best_ = start_.state.best_validation_loss;
 };

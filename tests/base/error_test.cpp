@@ -91,7 +91,7 @@ TEST_CASE("an error holds the value that it is about", "[base]") {
   CHECK_NOTHROW(require_value(true, "top_k", "expected more"));
   const Error error = caught([] { require_value(false, "top_k", "expected ", 3, ", got ", 2); });
   CHECK(error.about() == "top_k");
-  CHECK(!error.has_place());
+  CHECK(!error.has_location());
   CHECK(std::string(error.what()) == "top_k: expected 3, got 2");
   CHECK(caught([] { fail_value("stop", "expected a text"); }).about() == "stop");
   CHECK(caught([] { fail("top_k: expected 3"); }).about().empty());
@@ -105,10 +105,10 @@ TEST_CASE("an error names each of its places once from the outermost to the inne
     });
   });
   CHECK(error.about() == "n_embd");
-  CHECK(error.has_place());
+  CHECK(error.has_location());
   CHECK(std::string(error.what()) == "model: config.json: n_embd: expected 1 to 9, got 0");
   const Error unnamed = caught([] { in_place("", [] { fail_value("seed", "expected 1"); }); });
-  CHECK(unnamed.has_place());
+  CHECK(unnamed.has_location());
   CHECK(std::string(unnamed.what()) == "seed: expected 1");
 }
 

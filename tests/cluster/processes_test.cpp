@@ -63,7 +63,7 @@ TEST_CASE("when several processes fail only the one of lowest rank reports its e
       together(processes, [&] {
         require(processes.rank() != 1 && processes.rank() != 3, "no text in ", processes.rank());
       });
-    } catch (const OthersFailed& error) {
+    } catch (const PeerFailed& error) {
       const std::lock_guard lock(mutex);
       told[static_cast<std::size_t>(processes.rank())] = "others";
     } catch (const Error& error) {
@@ -85,7 +85,7 @@ TEST_CASE("a process that waits for a failed process gets an error", "[cluster]"
     }
     try {
       gather_texts(processes, "waiting");
-    } catch (const OthersFailed& error) {
+    } catch (const PeerFailed& error) {
       told = error.what();
     }
   });

@@ -65,7 +65,7 @@ TEST_CASE("some batches are spread evenly over the data") {
   REQUIRE(some.count() == 2);
   CHECK(some.batch(0).tokens.to_vector() == std::vector<double>{0, 1});
   CHECK(some.batch(1).tokens.to_vector() == std::vector<double>{4, 5});
-  CHECK(some.place(1, 0).begin == 4);
+  CHECK(some.piece(1, 0).begin == 4);
   CHECK_THROWS_AS(some.batch(2), Error);
   CHECK(all.at_most(0).count() == 5);
   CHECK(all.at_most(9).count() == 5);

@@ -72,8 +72,8 @@ TEST_CASE("queries take the scale of attention scores for formats that have none
   config.mlp = true;
   config.attention_scale = 1.5;
   const Gpt gpt(config);
-  REQUIRE(needs_usual_scale(config));
-  const std::unique_ptr<Gpt> usual = with_usual_scale(gpt);
+  REQUIRE(needs_default_scale(config));
+  const std::unique_ptr<Gpt> usual = with_default_scale(gpt);
   CHECK(usual->config().attention_scale == 0);
   CHECK_NOTHROW(require_exportable(usual->config()));
   const std::vector<double> logits = gpt.logits(some_tokens()).to_vector();
@@ -89,7 +89,7 @@ TEST_CASE("queries take the scale of attention scores for formats that have none
     CHECK(after[i] == Approx(before[i] * (i < before.size() / 3 ? 1.5 * std::sqrt(width) : 1)));
   }
   config.attention_scale = 0;
-  CHECK_FALSE(needs_usual_scale(config));
+  CHECK_FALSE(needs_default_scale(config));
 }
 
 TEST_CASE("an attention-only layer with post-norm ends with its first norm") {

@@ -192,10 +192,11 @@ TEST_CASE("shards are read where their index says") {
   SECTION("a missing buffer is ignored and a missing weight is not") {
     CHECK(error_with("transformer.h.0.attn.masked_bias", first) == "no Error");
     NamedTensors tensors = read_safetensors(directory / first);
-    const std::string gone = tensors.back().first;
+    const std::string disconnected = tensors.back().first;
     tensors.pop_back();
     write_safetensors(directory / first, tensors);
-    CHECK(contains(load_error(directory), "does not match config.json: missing '" + gone + "'"));
+    CHECK(contains(load_error(directory),
+                   "does not match config.json: missing '" + disconnected + "'"));
   }
   SECTION("a tensor that the index does not list is refused") {
     nlohmann::json changed = index;

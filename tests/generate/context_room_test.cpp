@@ -89,7 +89,7 @@ class Doubling final : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return point == Point::mlp_out && layer == 1;
   }
-  Tensor visit(const Place&, const Tensor& value) override { return add(value, value); }
+  Tensor visit(const HookSite&, const Tensor& value) override { return add(value, value); }
 };
 
 }  // namespace

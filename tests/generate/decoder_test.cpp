@@ -210,9 +210,9 @@ TEST_CASE("a prompt is multiplied by the packed matrices of single steps where t
 
 TEST_CASE("keys and values have 16 bits by default if the weights are not float32") {
   const Gpt gpt(small_config());
-  CHECK(usual_cache_type(gpt) == CacheType::float32);
-  CHECK(usual_cache_type(gpt, WeightFormat::bfloat16) == CacheType::float16);
-  CHECK(usual_cache_type(gpt, WeightFormat::int8) == CacheType::float16);
+  CHECK(default_cache_type(gpt) == CacheType::float32);
+  CHECK(default_cache_type(gpt, WeightFormat::bfloat16) == CacheType::float16);
+  CHECK(default_cache_type(gpt, WeightFormat::int8) == CacheType::float16);
 }
 
 TEST_CASE("with rounded weights the chunks of a prompt change no bit") {

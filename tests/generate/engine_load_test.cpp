@@ -134,10 +134,10 @@ class Load {
     }
     if (oldest) {
       const auto text = texts_.find(*oldest);
-      const bool goes_on = text == texts_.end() || text->second.tokens == before + 1;
+      const bool continues = text == texts_.end() || text->second.tokens == before + 1;
       // A text that became the oldest may first have to be read again.
-      REQUIRE((goes_on || oldest != was_going_));
-      was_going_ = goes_on ? oldest : std::nullopt;
+      REQUIRE((continues || oldest != was_going_));
+      was_going_ = continues ? oldest : std::nullopt;
     }
     if (!texts_.empty()) {
       const auto& [id, text] = *texts_.begin();

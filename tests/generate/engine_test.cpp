@@ -19,20 +19,20 @@ namespace {
 class Halved : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
-  Tensor visit(const Place&, const Tensor& z) override { return z * 0.5; }
+  Tensor visit(const HookSite&, const Tensor& z) override { return z * 0.5; }
 };
 
 // Returns values beyond the range of float32.
 class Overflows : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
-  Tensor visit(const Place&, const Tensor& z) override { return z * 1e38 * 1e38; }
+  Tensor visit(const HookSite&, const Tensor& z) override { return z * 1e38 * 1e38; }
 };
 
 class Fails : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::q && layer == 0; }
-  Tensor visit(const Place&, const Tensor& q) override {
+  Tensor visit(const HookSite&, const Tensor& q) override {
     require(q.size(0) > 1, "a step too far");
     return q;
   }

@@ -254,7 +254,7 @@ TEST_CASE("allowed tokens are the same when they are prepared in parts", "[gener
 TEST_CASE("tokens are allowed if all their bytes continue the text", "[generate]") {
   const WordTokenizer tokenizer;
   const TokenTrie tokens(tokenizer);
-  const TokenTrie first(tokenizer, TokenTrie::Place::start_of_text);
+  const TokenTrie first(tokenizer, TokenTrie::Position::start_of_text);
   const Grammar grammar(R"(root ::= "a" "b"? (" " "a"* "é"?)?)");
   GrammarState state(grammar, {0});
   CHECK(allowed_ids(state, first) == std::vector<int>{1, 2, 3});

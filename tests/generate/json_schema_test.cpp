@@ -44,8 +44,8 @@ class Validator {
     for (const Json& type : types.is_array() ? types : Json::array({types})) {
       ok = ok || has_type(value, type.text());
     }
-    const auto number = [&](const char* key, double otherwise) {
-      return schema.value(key, otherwise).number();
+    const auto number = [&](const char* key, double fallback) {
+      return schema.value(key, fallback).number();
     };
     if (value.is_number()) {
       ok = ok && value.number() >= number("minimum", -1e300) &&

@@ -240,7 +240,7 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
     engine.step();
   }
   begin(brief, short_step, short_result);
-  for (bool goes_on = true; goes_on; goes_on = engine.step()) {
+  for (bool continues = true; continues; continues = engine.step()) {
     ++step;
   }
   CHECK(short_step <= 3 + 3);

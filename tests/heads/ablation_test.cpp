@@ -108,7 +108,7 @@ TEST_CASE("mean ablation uses the mean over every token of a text") {
       bool wants(Point point, Index layer) const override {
         return point == Point::z && layer == 1;
       }
-      Tensor visit(const Place&, const Tensor& value) override {
+      Tensor visit(const HookSite&, const Tensor& value) override {
         Tensor changed = to_contiguous(value).clone();
         for (Index row = 0; row < value.size(0); ++row) {
           std::copy_n(values_.begin() + 8, 4, changed.data<double>() + row * 12 + 8);

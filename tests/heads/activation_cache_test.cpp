@@ -51,10 +51,10 @@ std::vector<PointRange> points(const std::vector<std::string>& names) {
 class Seen final : public ForwardHook {
  public:
   bool wants(Point, Index) const override { return true; }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    const bool is_map = items_of(place.point) == PointItems::maps;
-    values[point_name(place.point, place.layer) +
-           (is_map ? "/" + std::to_string(place.sequence) : "")] = value.clone();
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    const bool is_map = items_of(site.point) == PointItems::maps;
+    values[point_name(site.point, site.layer) +
+           (is_map ? "/" + std::to_string(site.sequence) : "")] = value.clone();
     return value;
   }
 
@@ -162,15 +162,15 @@ TEST_CASE("positions choose rows, of maps queries", "[activations]") {
                                       .positions = parse_positions("positions", positions),
                                       .batch_size = 1}));
   };
-  const auto rows = [&](const Tensor& value, const std::vector<Index>& places) {
+  const auto rows = [&](const Tensor& value, const std::vector<Index>& indices) {
     std::vector<double> result;
     const std::vector<double> all = value.to_vector();
-    for (const Index place : places) {
-      const auto first = all.begin() + place * value.size(1);
+    for (const Index index : indices) {
+      const auto first = all.begin() + index * value.size(1);
       result.insert(result.end(), first, first + value.size(1));
     }
     return Tensor::from(std::vector<float>(result.begin(), result.end()),
-                        {std::ssize(places), value.size(1)});
+                        {std::ssize(indices), value.size(1)});
   };
   const auto last = cached("last");
   check_close(last.at("blocks.1.hook_resid_post"),

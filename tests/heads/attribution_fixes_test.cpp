@@ -58,12 +58,12 @@ class HeldLayer final : public ForwardHook {
     return (layer == held_ && (point == Point::attn_out || point == Point::mlp_out)) ||
            (layer == cell_.layer && point == Point::z);
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    if (place.point != Point::z) {
-      return own_.at({place.point, place.layer});
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    if (site.point != Point::z) {
+      return own_.at({site.point, site.layer});
     }
     Tensor changed = to_contiguous(value).clone();
-    const Tensor change = (other_.at({Point::z, place.layer}) - own_.at({Point::z, place.layer}));
+    const Tensor change = (other_.at({Point::z, site.layer}) - own_.at({Point::z, site.layer}));
     Tensor head = slice(changed, 1, *cell_.item, *cell_.item + 1);
     head.copy_from(head + slice(change, 1, *cell_.item, *cell_.item + 1) * share_);
     return changed;

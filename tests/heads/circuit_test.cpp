@@ -289,7 +289,7 @@ TEST_CASE("paths through recomputed MLPs add to the direct path", "[heads]") {
     return values_of(*gpt, make_batch({text}), [=](Point point, Index) { return point == wanted; });
   };
   const PointValues heads = at(kTask.corrupt, Point::attn_out);
-  const Spot results{Point::result, 0};
+  const PointInLayer results{Point::result, 0};
   const Tensor change = at(kTask.clean, Point::result).at(results) -
                         at(kTask.corrupt, Point::result).at(results);  // [T, H, C]
   Tensor stream =

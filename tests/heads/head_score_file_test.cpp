@@ -30,9 +30,9 @@ TEST_CASE("scores of heads are read with head names and whether each verdict is 
   CHECK(file.doubt.empty());
   REQUIRE(file.scores.size() == 2);
   CHECK(file.scores.at({0, 1}).name == "first token");
-  CHECK_FALSE(file.scores.at({0, 1}).settled);
+  CHECK_FALSE(file.scores.at({0, 1}).significant);
   CHECK(file.scores.at({2, 0}).score == 0.25);
-  CHECK(file.scores.at({2, 0}).settled);
+  CHECK(file.scores.at({2, 0}).significant);
   CHECK(mentions(read_head_scores(folder.write("old.json", R"({"heads": []})"), *gpt).doubt,
                  {"old.json: contains no model_fingerprint"}));
 }

@@ -304,17 +304,17 @@ TEST_CASE("a verdict from very few tokens is marked as unreliable", "[heads]") {
   const ScoredHead& offset = head_of(few, "1.1");
   CHECK(offset.verdict.name == "fixed_offset");
   CHECK(offset.verdict.score == 1);
-  CHECK(offset.verdict.places == 2);
-  CHECK_FALSE(offset.verdict.settled);
+  CHECK(offset.verdict.queries == 2);
+  CHECK_FALSE(offset.verdict.significant);
   CHECK(offset.verdict.range.low == Approx(1 - std::sqrt(std::log(40.0) / 4)));
   CHECK(mentions(head_sentence(offset), {"2 tokens back", "(unsure: 0.04 to 1.00 from 2 places)"}));
   CHECK(mentions(head_sentence(offset, Language::korean), {"불확실", "2곳"}));
   CHECK(mentions(verdict_caution(few.heads), {"caution", "of 7 verdicts"}));
   CHECK(mentions(verdict_caution(few.heads, Language::korean), {"주의", "7개 중"}));
   // An induction head is scored on repeated random tokens, of which even a short text gets many.
-  CHECK(head_of(few, "1.0").verdict.settled);
+  CHECK(head_of(few, "1.0").verdict.significant);
   const HeadScores one = score_heads(planted.model(), {{1}}, quick());
-  CHECK_FALSE(head_of(one, "0.0").verdict.settled);
+  CHECK_FALSE(head_of(one, "0.0").verdict.significant);
 }
 
 TEST_CASE("a verdict on enough text is reliable if its interval allows it", "[heads]") {
@@ -325,8 +325,8 @@ TEST_CASE("a verdict on enough text is reliable if its interval allows it", "[he
       score_heads(planted.model(), random_documents(12, 48, PlantedModel::kVocabulary), options);
   CHECK(verdict_caution(scores.heads).empty());
   const ScoredHead& previous = head_of(scores, "0.0");
-  CHECK(previous.verdict.settled);
-  CHECK(previous.verdict.places == 12 * 47);
+  CHECK(previous.verdict.significant);
+  CHECK(previous.verdict.queries == 12 * 47);
   CHECK(previous.score("previous_token").documents == 12);
   CHECK(previous.verdict.range.low == previous.score("previous_token").value.low);
   // Three documents are too few for the bootstrap; the bound is wider.

@@ -20,7 +20,7 @@ class Gate final : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return point == Point::z && layer == id_.layer;
   }
-  Tensor visit(const Place&, const Tensor& z) override {
+  Tensor visit(const HookSite&, const Tensor& z) override {
     Tensor factors = Tensor::ones({z.size(1), 1}, z.dtype());
     factors.strided_view({1}, {1}, id_.head).fill(value_);
     return mul(z, factors);

@@ -32,8 +32,8 @@ TEST_CASE("induction pairs differ in the token before the answers", "[heads]") {
     REQUIRE(clean.size() == 1 + 12 + 2 + 1);
     CHECK(clean[0] == 39);
     CHECK(std::set<std::int32_t>(clean.begin() + 1, clean.begin() + 13).size() == 12);
-    const auto a = static_cast<std::size_t>(pair.answer_place - 1);
-    const auto x = static_cast<std::size_t>(pair.wrong_place - 1);
+    const auto a = static_cast<std::size_t>(pair.answer_position - 1);
+    const auto x = static_cast<std::size_t>(pair.wrong_position - 1);
     CHECK(a + 4 <= x);
     CHECK(std::equal(clean.end() - 3, clean.end(), clean.begin() + static_cast<Index>(a) - 2));
     Ids swapped = clean;
@@ -49,7 +49,7 @@ TEST_CASE("induction pairs differ in the token before the answers", "[heads]") {
 TEST_CASE("the answers of induction pairs occur at varying distances", "[heads]") {
   std::set<Index> distances;
   for (const InductionPair& pair : induction_pairs({.sequences = 50, .length = 12}, kConfig)) {
-    distances.insert(std::ssize(pair.task.clean) - pair.answer_place);
+    distances.insert(std::ssize(pair.task.clean) - pair.answer_position);
   }
   CHECK(distances.size() == 5);  // A is at 2 to 6 of 12
 }

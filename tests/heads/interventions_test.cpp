@@ -54,7 +54,7 @@ class Does final : public ForwardHook {
   Does(Point point, Index layer, std::function<Tensor(const Tensor&)> what)
       : point_(point), layer_(layer), what_(std::move(what)) {}
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const Place&, const Tensor& value) override {
+  Tensor visit(const HookSite&, const Tensor& value) override {
     seen = value.detach().clone();
     return what_(value);
   }
@@ -249,7 +249,7 @@ TEST_CASE("classes of heads are targets where scores are given", "[heads]") {
   CHECK(mentions(f.refusal("off induction"), {"class of heads with --scores, got induction"}));
   f.scores[{0, 1}] = {.name = "previous token", .score = 0.9};
   f.scores[{2, 0}] = {.name = "previous token", .score = 0.8};
-  f.scores[{1, 0}] = {.name = "previous token", .score = 0.7, .settled = false};
+  f.scores[{1, 0}] = {.name = "previous token", .score = 0.7, .significant = false};
   CHECK(same_bits(f.logits("off previous_token"), f.logits("off 0.1, 2.0")));
   CHECK(mentions(f.refusal("off induction"), {"class of heads, got induction"}));
 }

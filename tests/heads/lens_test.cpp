@@ -27,8 +27,8 @@ class Watch : public ForwardHook {
   bool wants(Point point, Index) const override {
     return std::find(kLensPoints.begin(), kLensPoints.end(), point) != kLensPoints.end();
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    seen[{place.point, place.layer}] = value;
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    seen[{site.point, site.layer}] = value;
     return value;
   }
   std::map<std::pair<Point, Index>, Tensor> seen;
@@ -111,7 +111,7 @@ LensTask task_at(Point point) {
 std::vector<std::string> names_of(const LensResult& result) {
   std::vector<std::string> names;
   for (const LensRow& row : result.rows) {
-    names.push_back(row.place.name);
+    names.push_back(row.label.name);
   }
   return names;
 }
@@ -150,11 +150,11 @@ TEST_CASE("a lens applies the last norm and the output head to the values at its
     const bool is_part = point == Point::attn_out || point == Point::mlp_out;
     const LensResult result = logit_lens(*gpt, task_at(point));
     for (const LensRow& row : result.rows) {
-      INFO(row.place.name);
+      INFO(row.label.name);
       const bool is_output = &row == &result.rows.back();
-      const Tensor& read = row.place.layer < 0 ? watch.seen[{Point::resid_pre, 0}]
+      const Tensor& read = row.label.layer < 0 ? watch.seen[{Point::resid_pre, 0}]
                            : is_output         ? watch.seen[{Point::resid_post, 2}]
-                                               : watch.seen[{point, row.place.layer}];
+                                               : watch.seen[{point, row.label.layer}];
       for (std::size_t t = 0; t < kText.size(); ++t) {
         const Numbers whole = row_of(is_part ? watch.seen[{Point::resid_post, 2}] : read, t);
         check_reading(
@@ -210,8 +210,8 @@ TEST_CASE("a lens reads only the requested layers and positions and their target
   const LensResult all = logit_lens(*gpt, task);
   CHECK(shares == std::vector<double>{0.25, 0.5, 0.75, 1});  // after every row of the results
   CHECK(names_of(all) == Names{"embed", "0", "1", "2"});
-  CHECK(all.rows[0].place.layer == -1);
-  CHECK(all.rows[3].place.layer == 2);
+  CHECK(all.rows[0].label.layer == -1);
+  CHECK(all.rows[3].label.layer == 2);
   CHECK(all.tokens == kText);
   CHECK(all.targets == Ids{7, 3, 4, 5, likeliest_next(*gpt, kText)});
   CHECK(all.rows[3].readings[4].rank == 1);
@@ -220,7 +220,7 @@ TEST_CASE("a lens reads only the requested layers and positions and their target
   task.target = 9;
   const LensResult some = logit_lens(*gpt, task);
   CHECK(names_of(some) == Names{"1", "final"});
-  CHECK(some.rows[1].place.layer == 3);
+  CHECK(some.rows[1].label.layer == 3);
   CHECK(some.positions == std::vector<Index>{3, 4});
   CHECK(some.targets == Ids{5, 9});
   CHECK(some.rows[0].readings[0].likeliest.size() == 2);

@@ -14,23 +14,23 @@ namespace {
 
 constexpr double kStep = 1e-5;
 
-// Hook that adds a number to one element of the value at a place.
+// Hook that adds a number to one element of the value at a site.
 class Nudge final : public ForwardHook {
  public:
-  Nudge(Place place, Index element, double step) : place_(place), element_(element), step_(step) {}
+  Nudge(HookSite site, Index element, double step) : site_(site), element_(element), step_(step) {}
   bool wants(Point point, Index layer) const override {
-    return point == place_.point && layer == place_.layer;
+    return point == site_.point && layer == site_.layer;
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
+  Tensor visit(const HookSite& site, const Tensor& value) override {
     Tensor changed = to_contiguous(value).clone();
-    if (place.sequence == place_.sequence) {
+    if (site.sequence == site_.sequence) {
       changed.data<double>()[element_] += step_;
     }
     return changed;
   }
 
  private:
-  Place place_;
+  HookSite site_;
   Index element_;
   double step_;
 };
@@ -52,12 +52,12 @@ TEST_CASE("gradients of a metric at points are those of finite differences", "[h
     const MetricGradients result = metric_gradients(*gpt, batch, metric, {{.point = point}});
     CHECK(result.metric == Approx(measured(nullptr)));
     const PointGradient& last = result.points.back();
-    CHECK(last.place.layer == (is_in_layer(point) ? 2 : 0));
-    CHECK(last.place.sequence == (point == Point::pattern ? 1 : 0));
+    CHECK(last.site.layer == (is_in_layer(point) ? 2 : 0));
+    CHECK(last.site.sequence == (point == Point::pattern ? 1 : 0));
     CHECK(last.value.shape() == last.gradient.shape());
     const Index element = last.value.numel() / 2;
-    Nudge up(last.place, element, kStep);
-    Nudge down(last.place, element, -kStep);
+    Nudge up(last.site, element, kStep);
+    Nudge down(last.site, element, -kStep);
     const double expected = (measured(&up) - measured(&down)) / (2 * kStep);
     CHECK(last.gradient.to_vector()[static_cast<std::size_t>(element)] ==
           Approx(expected).epsilon(1e-5).margin(1e-8));
@@ -70,7 +70,7 @@ TEST_CASE("gradients at several points leave the weights without gradients", "[h
       metric_gradients(*gpt, make_batch({{1, 2, 3}}), logit_difference_metric(4, 5),
                        {{.point = Point::resid_mid, .layers = {1, 1}}, {.point = Point::z}});
   REQUIRE(result.points.size() == 4);
-  CHECK(result.points[3].place.point == Point::resid_mid);
+  CHECK(result.points[3].site.point == Point::resid_mid);
   CHECK(result.points[3].gradient.shape() == Shape{3, 12});
   for (const auto& [name, weight] : gpt->parameters()) {
     CHECK_FALSE(weight.grad().defined());

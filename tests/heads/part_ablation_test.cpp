@@ -22,7 +22,7 @@ class Does final : public ForwardHook {
   Does(Point point, Index layer, What what)
       : point_(point), layer_(layer), what_(std::move(what)) {}
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const Place&, const Tensor& value) override { return what_(value); }
+  Tensor visit(const HookSite&, const Tensor& value) override { return what_(value); }
 
  private:
   Point point_;

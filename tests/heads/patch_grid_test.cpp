@@ -28,7 +28,7 @@ class Puts final : public ForwardHook {
   Puts(Point point, Index layer, std::function<Tensor(const Tensor&)> what)
       : point_(point), layer_(layer), what_(std::move(what)) {}
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const Place&, const Tensor& value) override { return what_(value); }
+  Tensor visit(const HookSite&, const Tensor& value) override { return what_(value); }
 
  private:
   Point point_;

@@ -84,7 +84,7 @@ TEST_CASE("heads keep their numbers when others are pruned, again and again") {
   CHECK(same_bits(logits_of(*twice),
                   logits_of(*prune_heads(*gpt, {{0, 0}, {0, 1}, {2, 1}, {2, 2}}))));
   CHECK(HeadSet::all(twice->heads())[0] == HeadId{0, 2});
-  CHECK(place_of({0, 2}, twice->heads()) == 0);
+  CHECK(head_index({0, 2}, twice->heads()) == 0);
   CHECK(mentions(error_of([&] {
                    prune_heads(*once, {{0, 0}});
                  }),

@@ -325,7 +325,7 @@ TEST_CASE("key heads keep their numbers when others are pruned") {
   const auto pruned = prune_heads(whole, {{0, 2}, {0, 3}, {0, 4}, {1, 0}});
   const HeadLayout layout = pruned->heads();
   CHECK(layout.key_numbers[0] == std::vector<Index>{0, 2});
-  CHECK(layout.key_places[0] == std::vector<Index>{0, 0, 1});
+  CHECK(layout.key_indices[0] == std::vector<Index>{0, 0, 1});
   CHECK(layout.key_numbers[1] == std::vector<Index>{0, 1, 2});
   const auto again = prune_heads(*pruned, {{0, 0}, {0, 1}});
   CHECK(again->heads().key_numbers[0] == std::vector<Index>{2});
@@ -429,7 +429,7 @@ TEST_CASE("weights that are not numbers are refused") {
         "[record_attention] layer 0 gives weights that are not numbers: the model may be damaged");
   struct Idle : ForwardHook {
     bool wants(Point, Index) const override { return false; }
-    Tensor visit(const Place&, const Tensor& value) override { return value; }
+    Tensor visit(const HookSite&, const Tensor& value) override { return value; }
   };
   damaged.attach(std::make_shared<Idle>());
   CHECK(error_of([&] { record_attention_batch(damaged, ByteTokenizer(), {"ab"}); }) ==

@@ -30,10 +30,10 @@ class Gates : public ForwardHook {
   Gates(Index layer, Tensor gates) : layer_(layer), gates_(std::move(gates)) {}
 
   bool wants(Point point, Index) const override { return point == Point::z; }
-  Tensor visit(const Place& place, const Tensor& z) override {
+  Tensor visit(const HookSite& site, const Tensor& z) override {
     CHECK(z.shape() == Shape{8, 2, 3});
-    layers_.push_back(place.layer);
-    return place.layer == layer_ ? mul(z, reshape(gates_, {1, 2, 1})) : z;
+    layers_.push_back(site.layer);
+    return site.layer == layer_ ? mul(z, reshape(gates_, {1, 2, 1})) : z;
   }
 
   const std::vector<Index>& layers() const { return layers_; }
@@ -47,7 +47,7 @@ class Gates : public ForwardHook {
 class Cut : public ForwardHook {
  public:
   bool wants(Point point, Index) const override { return point == Point::z; }
-  Tensor visit(const Place&, const Tensor& z) override { return slice(z, 2, 0, 2); }
+  Tensor visit(const HookSite&, const Tensor& z) override { return slice(z, 2, 0, 2); }
 };
 
 // Records the values at the wanted points.
@@ -58,8 +58,8 @@ class Watcher : public ForwardHook {
   bool wants(Point point, Index) const override {
     return std::find(wanted_.begin(), wanted_.end(), point) != wanted_.end();
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    seen.push_back(concat_text(point_name(place.point, place.layer), " ", value.shape()));
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    seen.push_back(concat_text(point_name(site.point, site.layer), " ", value.shape()));
     return value;
   }
 
@@ -74,7 +74,7 @@ class Refuses : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return point == Point::mlp_pre && layer == 1;
   }
-  Tensor visit(const Place&, const Tensor&) override { throw Error("no further"); }
+  Tensor visit(const HookSite&, const Tensor&) override { throw Error("no further"); }
 };
 
 Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
@@ -192,7 +192,7 @@ TEST_CASE("a hook gets the tokens and positions of the rows that it sees", "[nn]
     bool wants(Point point, Index layer) const override {
       return layer == 0 && (point == Point::resid_pre || point == Point::logits);
     }
-    Tensor visit(const Place&, const Tensor& value) override {
+    Tensor visit(const HookSite&, const Tensor& value) override {
       for (Index n = 0; n < rows_.token_count(); ++n) {
         text += concat_text(rows_.tokens.data<std::int32_t>()[n], "@",
                             rows_.positions.data<std::int32_t>()[n], " ");
@@ -263,7 +263,7 @@ TEST_CASE("the gradient of changed patterns agrees with finite differences of th
     bool wants(Point point, Index layer) const override {
       return point == Point::pattern && layer == 1;
     }
-    Tensor visit(const Place&, const Tensor& pattern) override { return mul(pattern, factor_); }
+    Tensor visit(const HookSite&, const Tensor& pattern) override { return mul(pattern, factor_); }
 
    private:
     Tensor factor_;
@@ -312,16 +312,16 @@ TEST_CASE("other computations between the layers of a pass do not change its res
   const std::vector<double> other = gpt.logits(batch).to_vector();
   CHECK(other != alone);
   std::vector<Index> rows;
-  std::function<void(Index)> give_way = [&](Index count) {
+  std::function<void(Index)> yield_to_urgent = [&](Index count) {
     rows.push_back(count);
     gpt.attach(nullptr);
     gpt.call_after_layers(nullptr);
     CHECK(gpt.logits(batch).to_vector() == other);
     gpt.attach(gates);
-    gpt.call_after_layers(give_way);
+    gpt.call_after_layers(yield_to_urgent);
   };
   gpt.attach(gates);
-  gpt.call_after_layers(give_way);
+  gpt.call_after_layers(yield_to_urgent);
   CHECK(gpt.logits(batch).to_vector() == alone);
   CHECK(rows == std::vector<Index>{8, 8, 8});
 }

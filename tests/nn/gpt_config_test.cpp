@@ -167,9 +167,9 @@ TEST_CASE("original head numbers must match the heads and increase") {
   config.head_numbers = {{0, 2}, {1, 5}};
   CHECK_NOTHROW(config.validate());
   CHECK(config.head_layout().numbers[1][1] == 5);
-  CHECK(config.head_layout().place(1, 5) == 1);
-  CHECK_FALSE(config.head_layout().place(1, 0).has_value());
-  CHECK_FALSE(config.head_layout().place(2, 0).has_value());
+  CHECK(config.head_layout().index(1, 5) == 1);
+  CHECK_FALSE(config.head_layout().index(1, 0).has_value());
+  CHECK_FALSE(config.head_layout().index(2, 0).has_value());
   const auto refused = [&](std::vector<std::vector<Index>> numbers, const char* message) {
     config.head_numbers = std::move(numbers);
     CHECK_THROWS_WITH(config.validate(), contains_text(message));

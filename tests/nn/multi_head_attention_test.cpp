@@ -117,8 +117,8 @@ void check_against_reference(const MultiHeadAttention& attention, const std::vec
 class Visits : public ForwardHook {
  public:
   bool wants(Point, Index) const override { return true; }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    const std::string name = concat_text(point_name(place.point, place.layer), " ", place.sequence);
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    const std::string name = concat_text(point_name(site.point, site.layer), " ", site.sequence);
     seen.push_back(concat_text(name, " ", value.shape()));
     values.emplace(name, value);
     return value;
@@ -133,7 +133,7 @@ class Doubles : public ForwardHook {
  public:
   explicit Doubles(Point point) : point_(point) {}
   bool wants(Point point, Index) const override { return point == point_; }
-  Tensor visit(const Place&, const Tensor& value) override { return value * 2.0; }
+  Tensor visit(const HookSite&, const Tensor& value) override { return value * 2.0; }
 
  private:
   Point point_;

@@ -129,7 +129,7 @@ TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[tra
   const fs::path newest = find_latest_checkpoint(run, skipped);
   CHECK(newest == run / "step_00000002");
   CHECK(skipped.size() == 1);
-  CHECK(directory.go_on_from(newest, {.iteration = 2}).empty());
+  CHECK(directory.resume_from(newest, {.iteration = 2}).empty());
   CHECK(directory.last_saved() == 2);
   CHECK(fs::read_symlink(run / "latest") == "step_00000002");
   learner.save(directory, 4);

@@ -232,12 +232,12 @@ TEST_CASE("a save that fails stops the run, or is tried again at the next", "[tr
   stops.on_nan = "skip";
   Poison poison({5});
   CHECK_THROWS_AS(run_training(stops, {.observers = {&poison}}), SaveError);
-  TrainConfig goes_on = small_config(folder, "b");
-  goes_on.save_interval = 3;
-  goes_on.on_nan = "skip";
-  goes_on.on_save_error = "continue";
+  TrainConfig continues = small_config(folder, "b");
+  continues.save_interval = 3;
+  continues.on_nan = "skip";
+  continues.on_save_error = "continue";
   Poison other({5});
-  CHECK_THROWS_WITH(run_training(goes_on, {.observers = {&other}}),
+  CHECK_THROWS_WITH(run_training(continues, {.observers = {&other}}),
                     contains_text("the checkpoint of the last step could not be saved"));
   REQUIRE(!other.warnings.empty());
   CHECK(other.warnings[0].find("step_00000006, which takes ") != std::string::npos);
@@ -260,10 +260,10 @@ TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
   TrainConfig config = small_config(folder, "a");
   Hungry stops;
   CHECK_THROWS_AS(run_training(config, {.observers = {&stops}}), SaveError);
-  TrainConfig goes_on = small_config(folder, "b");
-  goes_on.on_save_error = "continue";
+  TrainConfig continues = small_config(folder, "b");
+  continues.on_save_error = "continue";
   Hungry other;
-  CHECK(run_training(goes_on, {.observers = {&other}}).iterations == 12);
+  CHECK(run_training(continues, {.observers = {&other}}).iterations == 12);
   REQUIRE(other.warnings.size() == 1);
   CHECK(other.warnings[0].find("step_00000004, which takes ") != std::string::npos);
 }

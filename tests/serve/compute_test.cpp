@@ -51,7 +51,7 @@ TEST_CASE("a completion of one token waits for at most one slice of a job", "[se
   models.push_back(lively_served());
   Compute compute(models, {.slots = 2, .queue = 2, .context_tokens = 256});
   compute.start();
-  const Urgency urgency = GENERATE(Urgency::live, Urgency::asked, Urgency::background);
+  const Urgency urgency = GENERATE(Urgency::live, Urgency::requested, Urgency::background);
   bool has_ended = false;
   std::promise<void> is_over;
   const auto job = [&] {
@@ -63,7 +63,7 @@ TEST_CASE("a completion of one token waits for at most one slice of a job", "[se
     std::vector<Request> requests;
     requests.push_back(std::move(request));
     compute.begin(0, std::move(requests));
-    compute.serve_others(urgency);
+    compute.run_more_urgent(urgency);
     is_over.set_value();
   };
   compute.run(urgency, {job, [] { return true; }});

@@ -334,6 +334,8 @@ TEST_CASE("invalid request bodies are refused by name", "[serve]") {
       server.post(completions, R"({"model": "livley", "prompt": "a"})");
   CHECK(unknown.status == 404);
   CHECK(error_message(unknown).find("did you mean 'lively'?") != std::string::npos);
+  CHECK(error_message(server.post("/v2", "{}")) ==
+        "unknown path '/v2'; headlight serve --help lists the API");
 }
 
 TEST_CASE("connections beyond the limit are closed", "[serve]") {
@@ -500,7 +502,7 @@ TEST_CASE("clients that leave or do not read or send too far ahead are disconnec
   deaf.send(request);
   Exchange exchange = server.next();
   exchange->begin({});
-  while (!exchange->gone()) {
+  while (!exchange->disconnected()) {
     exchange->write(std::string(1 << 20, 'x'));
     std::this_thread::yield();
   }
@@ -509,12 +511,12 @@ TEST_CASE("clients that leave or do not read or send too far ahead are disconnec
   exchange = server.next();
   hasty.send(std::string(1 << 20, 'G'));
   CHECK(hasty.receive().status == 0);
-  CHECK(exchange->gone());
+  CHECK(exchange->disconnected());
   HttpClient leaving(server.port());
   leaving.send(request + request);
   exchange = server.next();
   leaving.close();
-  while (!exchange->gone()) {
+  while (!exchange->disconnected()) {
     std::this_thread::yield();
   }
 }

@@ -77,7 +77,7 @@ TEST_CASE("a slice of work ends after a layer once enough rows were read and res
   double done = 0;
   {
     Work work(*model, {.most = 10,
-                       .give_way =
+                       .yield_to_urgent =
                            [&] {
                              ++slices;
                              CHECK(model->attached() == nullptr);
@@ -124,20 +124,21 @@ TEST_CASE("every analysis request pauses between slices without changing a bit a
     INFO(asked.path << " " << asked.body.dump());
     const std::string alone = answer(served, asked, {.most = asked.tokens});
     Index slices = 0;
-    const auto give_way = [&] {
+    const auto yield_to_urgent = [&] {
       ++slices;
       CHECK(answer(served, other, {.most = 1000}) == told);
     };
-    CHECK(answer(served, asked, {.most = asked.tokens, .give_way = give_way}) == alone);
+    CHECK(answer(served, asked, {.most = asked.tokens, .yield_to_urgent = yield_to_urgent}) ==
+          alone);
     // A layer reads at most 1,024 rows, and two layers make a pass.
     CHECK(slices * 1024 >= 2 * (asked.tokens - asked.no_passes) - 1024);
     double done = 0;
-    const auto gone = [] { fail("the client has gone"); };
+    const auto disconnected = [] { fail("the client has gone"); };
     CHECK(mentions(error_of([&] {
                      answer(served, asked,
-                            {.most = asked.tokens, .give_way = gone, .on_end = [&](double tokens) {
-                               done = tokens;
-                             }});
+                            {.most = asked.tokens,
+                             .yield_to_urgent = disconnected,
+                             .on_end = [&](double tokens) { done = tokens; }});
                    }),
                    {"the client has gone"}));
     CHECK(2 * done <= 256 + Work::kSliceRows);

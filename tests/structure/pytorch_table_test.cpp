@@ -46,7 +46,7 @@ class Attention : public Module {};
 class Silent : public ForwardHook {
  public:
   bool wants(Point, Index) const override { return false; }
-  Tensor visit(const Place&, const Tensor& value) override { return value; }
+  Tensor visit(const HookSite&, const Tensor& value) override { return value; }
 };
 
 }  // namespace

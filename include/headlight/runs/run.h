@@ -119,7 +119,7 @@ class TrainingRun {
 // ConfigRole::start; config.toml, state.json and metrics.jsonl record the changes. With eval_only
 // it evaluates the starting model once and writes nothing. Throws Error before it changes the
 // directory of a resumed run: for bad input, when out_dir holds a run but resume is not set, and
-// when processes differ in settings, data, build or CPU variant. Throws OthersFailed when another
+// when processes differ in settings, data, build or CPU variant. Throws PeerFailed when another
 // process reports the failure; LockedError when another process trains in out_dir; SaveError when
 // saving fails and on_save_error is stop, or at the end.
 RunResult run_training(const TrainConfig& config, const RunOptions& options = {});

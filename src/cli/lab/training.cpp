@@ -145,7 +145,7 @@ Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index p
   return train_while(model, task, config, stride, [](const Curve&) { return true; });
 }
 
-Curve train_until_settled(Gpt& model, const CopyTask& task, const TrainConfig& config) {
+Curve train_until_converged(Gpt& model, const CopyTask& task, const TrainConfig& config) {
   return train_while(model, task, config, 50,
                      [](const Curve& curve) { return !is_settled(curve); });
 }

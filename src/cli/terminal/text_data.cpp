@@ -158,13 +158,13 @@ std::size_t read_texts(const std::vector<TextFile>& files, const TextFormat& for
   std::size_t bytes = 0;
   std::vector<std::string> warnings;
   use_each(files, "files", [&](const TextFile& file) {
-    InputFormatCheck look(file, format);
+    InputFormatCheck check(file, format);
     read_text(file, format, [&](const TextPart& part) {
-      look.add(part.text);
+      check.add(part.text);
       use(file, part);
       bytes += part.text.size();
     });
-    look.add_to(warnings);
+    check.add_to(warnings);
   });
   log_warnings(warnings);
   return bytes;

@@ -112,8 +112,8 @@ void add_stored(NamedTensors& tensors, const std::string& name, const StoredTens
     tensors.emplace_back(name, Tensor::zeros(file_shape(stored, rows.shape()), rows.dtype()));
     found = tensors.end() - 1;
   }
-  Tensor place = slice(found->second, 0, stored.file_begin, stored.file_begin + stored.rows);
-  place.copy_from(as_stored(stored, rows));
+  Tensor destination = slice(found->second, 0, stored.file_begin, stored.file_begin + stored.rows);
+  destination.copy_from(as_stored(stored, rows));
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ ModelWeights::ModelWeights(WeightFiles files, const WeightLayout& layout)
   }
 }
 
-void ModelWeights::settle(GptConfig& config) {
+void ModelWeights::infer_missing_fields(GptConfig& config) {
   config.masked_head =
       config.masked_head && tensors_.contains(stored_name(Part::head_transform, layout_));
   const auto head = tensors_.find(std::string(layout_.head));
@@ -337,7 +337,7 @@ WeightFormat ModelWeights::float_format(const Weight& weight, const GptConfig& c
   return fits ? WeightFormat::bfloat16 : WeightFormat::float32;
 }
 
-// Returns rows that are rounded to a format as they are read; none if some of them lie in columns
+// Returns rows that are rounded to a format as they are read; none if some are stored in columns
 // of the file, or differ there by a shift.
 std::vector<PackedRows> ModelWeights::float_rows(const Weight& weight, const GptConfig& config,
                                                  WeightFormat format) const {

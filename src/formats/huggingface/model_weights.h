@@ -42,7 +42,7 @@ class ModelWeights {
   // Completes the configuration from the weights. A head that differs from the token embedding is
   // untied, whatever the configuration says, as in transformers. A GPT-2 written without biases has
   // biases if any is not zero.
-  void settle(GptConfig& config);
+  void infer_missing_fields(GptConfig& config);
   // Throws Error, one line that names the tensors that are missing, unexpected or of another shape.
   // Returns a line about ignored tensors outside of layers; "" if there are none.
   std::string check(const GptConfig& config) const;

@@ -238,9 +238,9 @@ TEST_CASE("ablate and importance warn when intervals rest on too few sequences",
     CHECK(text.rfind("caution: intervals over 4 sequences are too narrow", 0) == 0);
     CHECK(text.find(") ?\n") != std::string::npos);
     CHECK(report_of(few)["caution"].is_string());
-    const Arguments settled{command, given.model, "--data", enough, "--documents", "line"};
-    CHECK(report_of(settled)["caution"].is_null());
-    CHECK(output_of(settled).find('?') == std::string::npos);
+    const Arguments significant{command, given.model, "--data", enough, "--documents", "line"};
+    CHECK(report_of(significant)["caution"].is_null());
+    CHECK(output_of(significant).find('?') == std::string::npos);
   }
 }
 

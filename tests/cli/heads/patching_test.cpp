@@ -100,8 +100,8 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
   };
   const Json by_text = report_of(changed(with_group("second=owl#2"), {"--by", "head,group"}));
   CHECK(by_text["by"] == "head,group");
-  const Json by_place = report_of(changed(with_group("second=14-16"), {"--by", "head,group"}));
-  CHECK(by_text["cells"] == by_place["cells"]);
+  const Json by_position = report_of(changed(with_group("second=14-16"), {"--by", "head,group"}));
+  CHECK(by_text["cells"] == by_position["cells"]);
   CHECK(report_of(with_group("a=0,last"))["by"] == "group");
   check_refused(with_group("owl"), {"--group: expected NAME=TEXT or NAME=POSITIONS, got 'owl'"});
   check_refused(with_group("a=owl"), {"--group: 'owl' appears 2 times", "'owl#1'"});

@@ -42,7 +42,7 @@ fs::path base_model(const TemporaryFolder& folder, const GptConfig& config) {
 // Gives a model an adapter whose updates are not zero.
 Adapter adapt(Gpt& model, const fs::path& base, const AdaptedParts& adapted = {}) {
   Adapter adapter = plan_adapter(base, model.config(), {.rank = 2, .alpha = 3}, adapted);
-  add_lora(model, adapter.places(), adapter.options, {5, 0});
+  add_lora(model, adapter.modules(), adapter.options, {5, 0});
   std::uint64_t stream = 0;
   for (auto& [name, parameter] : model.trainable_parameters()) {
     parameter.copy_from(random_uniform(parameter.shape(), {8, stream++}, -0.5, 0.5));
@@ -109,7 +109,7 @@ TEST_CASE("an adapter is opened as its model with the updates", "[adapter]") {
   CHECK(loaded.tokenizer->vocab_size() == 257);
   SECTION("and read back into the updates") {
     const auto again = load_weights(base);
-    add_lora(*again, adapter.places(), adapter.options, {6, 0});
+    add_lora(*again, adapter.modules(), adapter.options, {6, 0});
     read_adapter(path, adapter, *again);
     CHECK(distance(*again, *model) == 0);
   }
@@ -122,7 +122,7 @@ TEST_CASE("targets choose matrices by the names of the family", "[adapter]") {
       plan_adapter(base, llama_config(), {}, {{LoraTarget::q, LoraTarget::down}});
   REQUIRE(adapter.rows.size() == 4);
   CHECK(adapter.rows[0].module == "model.layers.0.self_attn.q_proj");
-  CHECK(adapter.rows[0].place.rows == 8);
+  CHECK(adapter.rows[0].target.rows == 8);
   CHECK(adapter.rows[3].module == "model.layers.1.mlp.down_proj");
   CHECK(plan_adapter(base, llama_config(), {}, {}).rows.size() == 14);
 }

@@ -69,7 +69,7 @@ TEST_CASE("adapters of PEFT are trained further as they are, and written for PEF
   const auto model = load_weights(base);
   Adapter adapter =
       plan_adapter(base, model->config(), earlier.options, {.modules = earlier.modules});
-  add_lora(*model, adapter.places(), adapter.options, {1, 0});
+  add_lora(*model, adapter.modules(), adapter.options, {1, 0});
   if (!earlier.tokens.empty()) {
     model->train_rows(earlier.tokens);
     adapter.tokens = earlier.tokens;

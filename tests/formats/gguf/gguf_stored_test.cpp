@@ -208,13 +208,13 @@ namespace {
 // Returns the loss of a model with an adapter on a batch, and the gradients of the adapter.
 NamedTensors loss_and_gradients(const std::filesystem::path& path, const LoadOptions& options) {
   const std::unique_ptr<Gpt> model = load_weights(path, options);
-  std::vector<LoraPlace> places;
+  std::vector<LoraModule> modules;
   for (const std::string layer : {"h.0.", "h.1."}) {
-    places.push_back({layer + "attn.c_attn", "v", 384, 128});
-    places.push_back({layer + "attn.c_proj", "o", 0, 256});
-    places.push_back({layer + "mlp.c_proj", "down", 0, 256});
+    modules.push_back({layer + "attn.c_attn", "v", 384, 128});
+    modules.push_back({layer + "attn.c_proj", "o", 0, 256});
+    modules.push_back({layer + "mlp.c_proj", "down", 0, 256});
   }
-  add_lora(*model, places, {.rank = 2}, {7, 0});
+  add_lora(*model, modules, {.rank = 2}, {7, 0});
   std::uint64_t stream = 0;
   NamedTensors trained = model->trainable_parameters();
   for (auto& [name, parameter] : trained) {
