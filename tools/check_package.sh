@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a package into a bare Debian without a compiler; trains, generates and draws there.
+# Installs a package into a bare Debian without a compiler; trains, generates, draws and makes a page there.
 # usage: check_package.sh PACKAGE.deb ROOT      (as root)
 # ROOT is the folder of a Debian system; if it is missing, debootstrap makes a minimal one there.
 # The system is changed: the package and its dependencies stay installed.
@@ -35,6 +35,7 @@ inside sh -euc '
   test -s /root/maps/attention.html
   test -s /root/maps/attention.npz
   test -s /root/maps/layer_0.svg
+  headlight page /root/run --out /root/page.html
   grep -q CycloneDX /usr/share/doc/headlight/headlight.cdx.json
   dpkg --verify headlight
 '

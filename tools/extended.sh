@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
 # Tests that are too slow for every change: each file compiled alone (to check its includes), thread
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
-# tokenizer, the commands of the documentation, exported models in llama.cpp, points in TransformerLens, heads of
-# the toy model with three seeds, the Python package and its notebooks, clients of the server, and with Emscripten
-# the pages of one file (five minutes of compiling), which are compared with docs/demo.html. Continues after a
-# failure; ends with 1 if anything failed.
+# tokenizer, the commands of the documentation, exported models in llama.cpp, what other programs say about drawn
+# models, adapters, conversations and points (tools/peers.sh), heads of the toy model with three seeds, the Python
+# package and its notebooks, clients of the server, and with Emscripten the pages of one file (five minutes of
+# compiling), which are compared with docs/demo.html. Continues after a failure; ends with a table of the steps, and
+# with 1 if one failed.
 # `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 
-failed=()
+failed=() results=()
 step() {
   echo "== $*"
-  local status=0
+  local status=0 start=$SECONDS verdict=passed
   "$@" || status=$?
-  [ "$status" = 0 ] || [ "$status" = 77 ] || failed+=("$*")  # 77: skipped
+  case $status in
+    0) ;;
+    77) verdict=skipped ;;
+    *) verdict=FAILED failed+=("$*") ;;
+  esac
+  results+=("$(printf '%5d s | %-7s | %s' "$((SECONDS - start))" "$verdict" "$*")")
 }
 each_file_alone() {
   cmake --preset debug -DHEADLIGHT_PRECOMPILED=OFF -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -33,8 +39,8 @@ json_schemas() {
 }
 step json_schemas
 step ./tools/llama_cpp.sh
+step ./tools/peers.sh
 step ./tools/toy_heads.sh
-step ./tools/transformer_lens.sh
 step ./tools/test_python.sh
 step ./tools/test_notebooks.sh
 step ./tools/clients.sh
@@ -47,6 +53,7 @@ pages_of_one_file() {
 }
 step pages_of_one_file
 step ./tools/wheel.sh  # with the WebAssembly program
+printf '%s\n' "${results[@]}"
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'failed: %s\n' "${failed[@]}" >&2
   exit 1

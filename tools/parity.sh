@@ -3,7 +3,7 @@
 # tests/parity/README.md. Needs Python 3.11 with venv and, the first time, PyPI. Ends with 1 if
 # anything differs, and with 3 if PyTorch cannot be installed.
 # usage: parity.sh [--seed N] [--all_texts] [--built]
-#   --seed       repeats a run
+#   --seed       repeats a run: all checkers draw their cases by it
 #   --all_texts  tests every text for every tokenizer (minutes more), not a random twentieth
 #   --built      uses build/release without building
 # PARITY_VENV: a virtual environment to use
@@ -35,39 +35,34 @@ if [ -z "$built" ]; then
   cmake --build --preset release --target headlight_parity headlight_gguf_copy headlight_cli >&2
 fi
 
-scratch=$(mktemp -d)
-lane=  # process group of the tokenizer checks
-trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -rf "$scratch"' EXIT
-echo "live cases: seed $seed (repeat with: $0 --seed $seed)" >&2
+program=build/release/headlight
+again="$0 --seed $seed"
+[ "$share" != 1 ] || again="$again --all_texts"
+source tools/parity/checks.sh
 
-# NAME COMMAND: keeps the table that the command prints, and records a difference or failure.
-check() {
-  "${@:2}" >"$scratch/$1.table" || touch "$scratch/$1.differs"
-}
 live_cases() {
   "$python" tools/parity/make_fixtures.py --random --seed "$seed" --out "$scratch/cases" >&2 &&
     build/release/tests/parity/headlight_parity "$scratch/cases"
 }
 models_and_files() {
   check 1-cases live_cases
-  for checker in hf families configs llmc files adapters bpe_trainer openai gguf_model; do
-    check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
+  for name in hf families configs llmc files adapters bpe_trainer openai gguf_model; do
+    checker "2-$name" "$name"
   done
   # TRL is not among the packages that are installed above.
   if "$python" -c 'import trl' 2>/dev/null; then
-    for checker in preferences masks completions; do
-      check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
+    for name in preferences masks completions; do
+      checker "2-$name" "$name"
     done
   fi
-  check 4-gguf "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
+  checker 4-gguf gguf build/release/tests/parity/headlight_gguf_copy
 }
 tokenizers() {
-  check 3-tokenizer "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
-  # One of about 700 drawn folders still differs (a name given three times): a fixed seed.
-  check 3-tokenizer-side "$python" tools/parity/check_side_tokens.py build/release/headlight --seed 1
-  check 3-tokenizer-sentencepiece "$python" tools/parity/check_sentencepiece.py build/release/headlight
-  check 3-tokenizer-chats "$python" tools/parity/check_chat_tokens.py build/release/headlight
-  check 3-tokenizer-gguf "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500 --share "$share"
+  checker 3-tokenizer tokenizer --share "$share"
+  checker 3-tokenizer-side side_tokens
+  checker 3-tokenizer-sentencepiece sentencepiece
+  checker 3-tokenizer-chats chat_tokens
+  checker 3-tokenizer-gguf gguf_tokenizer --strings 500 --share "$share"
 }
 set -m
 tokenizers &
@@ -76,9 +71,4 @@ set +m
 models_and_files
 wait "$lane"
 lane=
-cat "$scratch"/*.table | "$python" tools/parity/table.py
-if compgen -G "$scratch/*.differs" >/dev/null; then
-  echo "seed $seed: DIFFERS or failed: $(basename -as .differs "$scratch"/*.differs | paste -sd ' ')"
-  exit 1
-fi
-echo "seed $seed: all agree"
+show_results

@@ -18,13 +18,13 @@ cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 cmake --build --preset "$preset"
 
 # Many tests wait for disks, processes or a browser, so one test more than CPUs runs at a time,
-# beside the comparison with PyTorch.
+# beside the comparison with PyTorch. Its cases are the same in every run; extended.sh draws new ones.
 parity=  # process group of the comparison
 scratch=$(mktemp -d)
 trap '[ -z "$parity" ] || kill -- "-$parity" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 if [ "$preset" = release ] && [ "${HEADLIGHT_PARITY:-on}" != off ]; then
   set -m
-  ./tools/parity.sh --built >"$scratch/parity" 2>&1 &
+  ./tools/parity.sh --built --seed 1 >"$scratch/parity" 2>&1 &
   parity=$!
   set +m
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds a wheel of the Python package, and an archive of the program alone, with all libraries they
 # need, and tries both in empty places: they run on Debian 12 or newer without a compiler or packages.
-# They carry the WebAssembly program of `headlight page` if build/wasm has it.
+# They carry the WebAssembly program of `headlight page`: that of build/wasm, else of docs/demo.html.
 # usage: wheel.sh [FOLDER]     (default: build/wheel)
 # PYTHON chooses the interpreter (default: python3); from 3.12 on the wheel serves later versions too.
 set -euo pipefail
@@ -37,8 +37,6 @@ mkdir "$scratch/unpacked"
 tar -C "$scratch/unpacked" -xzf "$folder/$name.tar.gz"
 for headlight in "$scratch/empty/bin/headlight" "$scratch/unpacked/$name/bin/headlight"; do
   "$headlight" --version
-  if [ -e build/wasm/headlight.wasm.gz ]; then
-    "$headlight" page --train --out "$scratch/learn.html"
-  fi
+  "$headlight" page --train --out "$scratch/learn.html"
 done
 ls -l "$folder"

@@ -10,7 +10,7 @@ using namespace headlight;
 class CollectPatterns : public ForwardHook {
  public:
   bool wants(Point point, Index) const override { return point == Point::pattern; }
-  Tensor visit(const Place&, const Tensor& pattern) override {
+  Tensor visit(const HookSite&, const Tensor& pattern) override {
     patterns.push_back(pattern);
     return pattern;
   }

@@ -64,8 +64,8 @@ std::vector<Index> elements_to_check(const Tensor& input, const GradientCheckOpt
   std::vector<Index> elements;
   const RandomStream random{options.seed, stream};
   for (Index i = 0; i < count; ++i) {
-    const auto place = static_cast<std::uint64_t>(i);
-    const auto drawn = random.below(place, static_cast<std::uint64_t>(input.numel()));
+    const auto index = static_cast<std::uint64_t>(i);
+    const auto drawn = random.below(index, static_cast<std::uint64_t>(input.numel()));
     elements.push_back(all ? i : static_cast<Index>(drawn));
   }
   return elements;

@@ -5,7 +5,7 @@
 namespace headlight {
 
 // During its lifetime, `on_leaf` is the leaf function of the backward pass on this thread, so that
-// passes inside of it (see recomputed()) call it, too.
+// passes within it (see recomputed()) call it, too.
 class LeafFunctionScope {
  public:
   explicit LeafFunctionScope(const LeafFunction& on_leaf) : previous_(innermost) {

@@ -51,10 +51,10 @@ std::string read_system_text(const fs::path& path) {
   return text;
 }
 
-std::string system_word(const fs::path& path, int place) {
+std::string system_word(const fs::path& path, int index) {
   std::istringstream words(read_system_text(path));
   std::string word;
-  for (int i = 0; i <= place; ++i) {
+  for (int i = 0; i <= index; ++i) {
     word.clear();
     words >> word;
   }

@@ -17,8 +17,8 @@ std::vector<std::filesystem::path> control_group_folders(const std::filesystem::
 // Returns the start of a file, up to 64 KiB; empty if it cannot be read.
 std::string read_system_text(const std::filesystem::path& path);
 
-// Returns word number `place`, from 0, of read_system_text(path); empty if there is none.
-std::string system_word(const std::filesystem::path& path, int place);
+// Returns word number `index`, from 0, of read_system_text(path); empty if there is none.
+std::string system_word(const std::filesystem::path& path, int index);
 
 // Returns the value in the first line "key: value" or "key value" of a file; empty if there is
 // none.

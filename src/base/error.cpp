@@ -9,13 +9,14 @@
 namespace headlight {
 namespace {
 
-// Longer messages keep their beginning, which names the place, and their end, which has the reason.
+// Longer messages keep their beginning, which names the location, and their end, which has the
+// reason.
 constexpr std::size_t kLongestMessage = 1000;  // bytes
 constexpr std::size_t kKeptEnd = 400;
 
 // Returns whether a character is a control character (C0, DEL, C1), separates lines or paragraphs,
 // or changes the direction of the following text.
-bool steers_terminal(char32_t c) {
+bool is_terminal_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x061C || c == 0x200E || c == 0x200F ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
@@ -37,9 +38,10 @@ std::string shortened(const std::string& text) {
 
 }  // namespace
 
-void Error::add_place(std::string_view place) {
-  has_place_ = true;
-  static_cast<std::runtime_error&>(*this) = std::runtime_error(shortened(escaped(place) + what()));
+void Error::add_location(std::string_view location) {
+  has_location_ = true;
+  static_cast<std::runtime_error&>(*this) =
+      std::runtime_error(shortened(escaped(location) + what()));
 }
 
 std::string escaped(std::string_view text) {
@@ -49,7 +51,7 @@ std::string escaped(std::string_view text) {
     const std::string_view bytes = text.substr(0, static_cast<std::size_t>(character.length));
     for (const char raw : bytes) {
       const auto byte = static_cast<unsigned char>(raw);
-      if (character.valid ? steers_terminal(character.code_point) : byte < 0xA0) {
+      if (character.valid ? is_terminal_control(character.code_point) : byte < 0xA0) {
         result += "\\x" + hex_text({&byte, 1});
       } else {
         result += raw;

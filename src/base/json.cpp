@@ -201,11 +201,11 @@ Json::List::const_iterator Json::begin() const { return list().begin(); }
 
 Json::List::const_iterator Json::end() const { return list().end(); }
 
-const Json& Json::operator[](std::size_t place) const {
+const Json& Json::operator[](std::size_t index) const {
   const List& values = list();
-  require(place < values.size(), "[Json] index ", place, " is past the end of a list of length ",
+  require(index < values.size(), "[Json] index ", index, " is past the end of a list of length ",
           values.size());
-  return values[place];
+  return values[index];
 }
 
 void Json::push_back(Json value) {
@@ -223,21 +223,21 @@ const Json* Json::find(std::string_view key) const {
   return found == nullptr ? nullptr : &found->value;
 }
 
-// The index has sorted parts, the largest first: one of kIndexBlock * 2^k places for every bit k of
-// the number of its blocks. Members after the last whole block are not in the index. Keys of equal
-// hash are sorted, so that nobody can choose keys that take long to find.
+// The index has sorted parts, the largest first: one of kIndexBlock * 2^k entries for every bit k
+// of the number of its blocks. Members after the last whole block are not in the index. Keys of
+// equal hash are sorted, so that nobody can choose keys that take long to find.
 const JsonMember* Json::Members::find(std::string_view key) const {
   const std::size_t hash = std::hash<std::string_view>()(key);
-  const auto is_before = [&](const Place& place, std::string_view wanted) {
-    return place.hash < hash || (place.hash == hash && all[place.member].key < wanted);
+  const auto is_before = [&](const IndexEntry& entry, std::string_view wanted) {
+    return entry.hash < hash || (entry.hash == hash && all[entry.member].key < wanted);
   };
   auto begin = index.begin();
   for (std::size_t size = std::bit_floor(index.size()); size >= kIndexBlock; size /= 2) {
     if ((index.size() & size) != 0) {
       const auto end = begin + static_cast<std::ptrdiff_t>(size);
-      const auto place = std::lower_bound(begin, end, key, is_before);
-      if (place != end && all[place->member].key == key) {
-        return &all[place->member];
+      const auto entry = std::lower_bound(begin, end, key, is_before);
+      if (entry != end && all[entry->member].key == key) {
+        return &all[entry->member];
       }
       begin = end;
     }
@@ -247,7 +247,7 @@ const JsonMember* Json::Members::find(std::string_view key) const {
   return found == all.end() ? nullptr : &*found;
 }
 
-bool Json::Members::comes_before(const Place& a, const Place& b) const {
+bool Json::Members::comes_before(const IndexEntry& a, const IndexEntry& b) const {
   return std::tie(a.hash, all[a.member].key, a.member) <
          std::tie(b.hash, all[b.member].key, b.member);
 }
@@ -256,7 +256,9 @@ bool Json::Members::comes_before(const Place& a, const Place& b) const {
 JsonMember& Json::Members::add(JsonMember member) {
   all.push_back(std::move(member));
   if (all.size() % kIndexBlock == 0) {
-    const auto is_before = [this](const Place& a, const Place& b) { return comes_before(a, b); };
+    const auto is_before = [this](const IndexEntry& a, const IndexEntry& b) {
+      return comes_before(a, b);
+    };
     const std::size_t before = index.size();
     for (std::size_t i = before; i < all.size(); ++i) {
       index.push_back({std::hash<std::string_view>()(all[i].key), static_cast<std::uint32_t>(i)});
@@ -272,9 +274,9 @@ JsonMember& Json::Members::add(JsonMember member) {
 
 bool Json::Members::operator==(const Members& other) const { return all == other.all; }
 
-Json Json::value(std::string_view key, const Json& otherwise) const {
+Json Json::value(std::string_view key, const Json& fallback) const {
   const Json* found = find(key);
-  return found == nullptr ? otherwise : *found;
+  return found == nullptr ? fallback : *found;
 }
 
 const Json& Json::operator[](std::string_view key) const {
@@ -318,7 +320,8 @@ std::size_t Json::memory() const {
   } else if (is_object()) {
     bytes += kHeapBytes;
     for (const JsonMember& member : members()) {
-      bytes += sizeof(Members::Place) + kHeapBytes + member.key.capacity() + member.value.memory();
+      bytes +=
+          sizeof(Members::IndexEntry) + kHeapBytes + member.key.capacity() + member.value.memory();
     }
   }
   return bytes;
@@ -382,8 +385,8 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     require(key.size() <= kMaxKeyBytes, name_, ": key ", in_quotes(key), " is longer than ",
             kMaxKeyBytes, " bytes");
     if (open_.back()->contains(key)) {
-      const std::string place = open_.size() > 1 ? " in " + in_quotes(top_key_) : "";
-      fail(name_, ": duplicate key ", in_quotes(key), place);
+      const std::string context = open_.size() > 1 ? " in " + in_quotes(top_key_) : "";
+      fail(name_, ": duplicate key ", in_quotes(key), context);
     }
     if (open_.size() == 1) {
       top_key_ = key;
@@ -417,7 +420,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool open(Json container) {
     require(open_.size() < kMaxJsonDepth, name_, ": JSON is nested deeper than ", kMaxJsonDepth);
-    open_.push_back(&place(std::move(container)));
+    open_.push_back(&attach(std::move(container)));
     return true;
   }
 
@@ -427,12 +430,12 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool add(Json value) {
-    place(std::move(value));
+    attach(std::move(value));
     return hand_over();
   }
 
   // Pointers to open containers stay valid: a container grows only while none inside it is open.
-  Json& place(Json value) {
+  Json& attach(Json value) {
     require(++values_ <= (member_ == nullptr ? kMaxValues : kMaxMemberValues), name_,
             ": too many JSON values");
     budget_.spend(1);

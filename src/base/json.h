@@ -131,7 +131,7 @@ class Json {
   // Access to the values of a list. Throw Error for other types.
   List::const_iterator begin() const;
   List::const_iterator end() const;
-  const Json& operator[](std::size_t place) const;
+  const Json& operator[](std::size_t index) const;
   const Json& front() const { return (*this)[0]; }
   // Appends to a list; turns null into a list.
   void push_back(Json value);
@@ -139,7 +139,7 @@ class Json {
   // Returns a member, or nullptr if it is missing or this is no object.
   const Json* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
-  Json value(std::string_view key, const Json& otherwise) const;
+  Json value(std::string_view key, const Json& fallback) const;
   // Returns a member. Throws Error with the key if it is missing.
   const Json& operator[](std::string_view key) const;
   // Returns a member; creates it if it is missing. Turns null into an object.
@@ -184,17 +184,17 @@ class Json {
 
   // Members of an object in order, and an index of large objects.
   struct Members {
-    struct Place {
+    struct IndexEntry {
       std::size_t hash = 0;  // of the key
       std::uint32_t member = 0;
     };
 
     Object all;
-    std::vector<Place> index;  // of the first members; sorted parts, see json.cpp
+    std::vector<IndexEntry> index;  // of the first members; sorted parts, see json.cpp
 
     const JsonMember* find(std::string_view key) const;
     JsonMember& add(JsonMember member);
-    bool comes_before(const Place& a, const Place& b) const;
+    bool comes_before(const IndexEntry& a, const IndexEntry& b) const;
     bool operator==(const Members& other) const;
   };
 

@@ -51,13 +51,13 @@ std::size_t KeyedHash::operator()(std::string_view text) const {
   SipState state{key[0] ^ 0x736f6d6570736575U, key[1] ^ 0x646f72616e646f6dU,
                  key[0] ^ 0x6c7967656e657261U, key[1] ^ 0x7465646279746573U};
   std::uint64_t word = 0;
-  std::size_t place = 0;
-  for (; place + sizeof(word) <= text.size(); place += sizeof(word)) {
-    std::memcpy(&word, text.data() + place, sizeof(word));
+  std::size_t offset = 0;
+  for (; offset + sizeof(word) <= text.size(); offset += sizeof(word)) {
+    std::memcpy(&word, text.data() + offset, sizeof(word));
     state.absorb(word);
   }
   word = 0;
-  text.copy(reinterpret_cast<char*>(&word), text.size() - place, place);
+  text.copy(reinterpret_cast<char*>(&word), text.size() - offset, offset);
   state.absorb(word | std::uint64_t{text.size()} << 56U);
   state.c ^= 0xFF;
   for (int i = 0; i < 3; ++i) {

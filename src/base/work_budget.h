@@ -24,7 +24,7 @@ class WorkBudget {
             Limit{std::move(about), seconds, std::move(is_wanted), Stopwatch(), 0})) {}
 
   // Counts work. A unit is a value that is read, compared or copied, or some 64 bytes. Throws Error
-  // once the time is over or nobody wants the result.
+  // once the time is over or the result is no longer needed.
   void spend(std::size_t units) const {
     if (limit_ != nullptr && (limit_->spent += units) >= kUnitsBetweenChecks) {
       check();

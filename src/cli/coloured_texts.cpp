@@ -51,7 +51,7 @@ std::string write_page(const Options& options, const ColouredTextPage& page) {
   return path;
 }
 
-// Fills the tokens of a text with values, and joins those that cut a character.
+// Fills the tokens of a text with values. Joins tokens that cut a character.
 ColouredText text_of_ids(ColouredText text, const std::vector<std::int32_t>& ids,
                          const Tokenizer& tokenizer) {
   text.tokens = labels_of(ids, tokenizer);
@@ -143,9 +143,9 @@ void colour_examples(const Options& options, const LoadedModel& loaded, TokenDat
   }
   Table table({{"value", false}, {"text", false}, {"token", false}, {"at", true}});
   for (const TopExample& example : examples) {
-    const auto place = static_cast<std::size_t>(example.position - example.begin);
+    const auto index = static_cast<std::size_t>(example.position - example.begin);
     table.add({fixed_number(example.value(), 3), std::to_string(example.sequence),
-               std::to_string(example.position), quoted_label(example.ids[place], tokenizer)});
+               std::to_string(example.position), quoted_label(example.ids[index], tokenizer)});
   }
   std::cout << table.text() << "\n" << written_text(files);
 }

@@ -65,7 +65,7 @@ void print_completions(const CommandTable& table, HelpForm shell, std::ostream& 
 }  // namespace
 
 void print_usage(const CommandTable& table, HelpForm form, std::ostream& out) {
-  if (form != HelpForm::usual && form != HelpForm::all && form != HelpForm::man) {
+  if (form != HelpForm::standard && form != HelpForm::all && form != HelpForm::man) {
     print_completions(table, form, out);
     return;
   }
@@ -80,7 +80,7 @@ int run_table(const CommandTable& table, const Words& words) {
     return find_command(table, words[0]).run({words.begin() + 1, words.end()});
   }
   if (words.size() == 1) {
-    print_usage(table, HelpForm::usual, std::cout);
+    print_usage(table, HelpForm::standard, std::cout);
   } else if (const auto form = help_form(words[1])) {
     print_usage(table, *form, std::cout);
   } else {

@@ -113,12 +113,12 @@ std::string text_of(const Evaluation& result) {
         result.loss, 100 * result.accuracy, result.pairs, result.margin, 100 * result.likelier,
         result.tokens);
   }
-  const bool knows_bytes = result.bytes > 0;
+  const bool has_bytes = result.bytes > 0;
   return fmt::format("loss           {:.4f} nats a token\nperplexity     {:.4f}\n", result.loss,
                      result.perplexity) +
-         (knows_bytes ? fmt::format("bits per byte  {:.4f}\n", result.bits_per_byte) : "") +
+         (has_bytes ? fmt::format("bits per byte  {:.4f}\n", result.bits_per_byte) : "") +
          fmt::format("tokens         {}{}\n", result.tokens,
-                     knows_bytes ? fmt::format(" ({} bytes)", result.bytes) : "");
+                     has_bytes ? fmt::format(" ({} bytes)", result.bytes) : "");
 }
 
 std::optional<TokenReport::Options> report_options(const Options& options) {
@@ -206,16 +206,18 @@ TokenDataset read_eval_data(const Options& options, const LoadedModel& loaded) {
 std::unique_ptr<Gpt> load_reference(const Options& options) {
   if (options.given("reference")) {
     const std::string reference = options.text("reference");
-    return load_weights(reference, {.base = base_option(options, reference)});
+    return load_weights(reference,
+                        {.base = base_option(options, reference), .progress = loading_bar()});
   }
   const std::filesystem::path model = options.positional();
   if (is_adapter(find_model_directory(model))) {
-    return load_weights(model, {.adapter = false, .base = base_option(options, model)});
+    return load_weights(
+        model, {.adapter = false, .base = base_option(options, model), .progress = loading_bar()});
   }
   if (std::filesystem::exists(model / kRunReference)) {
     const std::filesystem::path start = start_of_run(model);
     log_info(concat_text("the reference is the start of the run, ", shown(start)));
-    return load_weights(start, {.base = read_run_config(model).base});
+    return load_weights(start, {.base = read_run_config(model).base, .progress = loading_bar()});
   }
   log_info(
       "the reference is the model itself, so that no pair gains and the loss is log 2; name the "

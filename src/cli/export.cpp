@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/printable.h"
+#include "base/share.h"
 #include "base/split.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
@@ -142,7 +143,7 @@ std::vector<std::string> files_in(const fs::path& directory) {
   return files;
 }
 
-// Returns the place of --type in kTypeNames.
+// Returns the index of --type in kTypeNames.
 std::size_t type_of(const Options& options) {
   const auto* type = std::ranges::find(kTypeNames, options.text("type"));
   return static_cast<std::size_t>(type - kTypeNames.begin());
@@ -237,12 +238,14 @@ std::vector<std::string> dropped_by_nanogpt(const fs::path& source, const Tokeni
 
 Exported export_nanogpt(const fs::path& model, const fs::path& out, const fs::path& base) {
   const fs::path source = find_model_directory(model);
-  const std::unique_ptr<Gpt> weights = in_plain_form(
-      load_weights(source, {.adjust = simplify_heads, .base = base, .warn = log_warning}));
+  const std::unique_ptr<Gpt> weights = in_plain_form(load_weights(
+      source,
+      {.adjust = simplify_heads, .base = base, .warn = log_warning, .progress = loading_bar()}));
   require_nanogpt(weights->config());
   Exported report{.tensors = static_cast<Index>(weights->parameters().size()) + 1};
   AtomicDirectory directory(out, AtomicDirectory::Target::for_others);
-  write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
+  write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out),
+                           progress_bar("writing"));
   if (is_model_file(source) || tokenizer_in(source)) {
     const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(source, base);
     if (tokenizer->kind() == "char") {
@@ -305,15 +308,18 @@ Exported export_gguf(const fs::path& model, const Options& options) {
 NamedTensors read_gguf(const fs::path& source) {
   const GgufFile file(source);
   NamedTensors tensors;
+  const auto progress = progress_bar("reading");
   for (const GgufTensor& tensor : file.tensors()) {
     tensors.emplace_back(tensor.name, file.read(tensor));
+    progress(share_of(std::ssize(tensors), std::ssize(file.tensors())));
   }
   return tensors;
 }
 
 ResultArrays read_arrays(const fs::path& source, const fs::path& base) {
   if (!is_tensor_file(source) || fs::is_directory(source)) {
-    return {model_tensors(*load_weights(source, {.base = base, .warn = log_warning}))};
+    return {model_tensors(
+        *load_weights(source, {.base = base, .warn = log_warning, .progress = loading_bar()}))};
   }
   if (source.extension() == ".gguf") {
     return {read_gguf(source)};
@@ -327,9 +333,10 @@ ResultArrays read_arrays(const fs::path& source, const fs::path& base) {
 }
 
 void write_arrays(const fs::path& file, const ResultArrays& arrays, StoredFloats floats) {
-  file.extension() == ".npz" ? write_npz(file, arrays.tensors, arrays.texts)
-                             : write_safetensors(file, arrays.tensors, {{"format", "pt"}}, floats,
-                                                 progress_bar("writing"));
+  file.extension() == ".npz"
+      ? write_npz(file, arrays.tensors, arrays.texts, progress_bar("writing"))
+      : write_safetensors(file, arrays.tensors, {{"format", "pt"}}, floats,
+                          progress_bar("writing"));
 }
 
 Exported export_tensors(const fs::path& source, const std::string& format, const Options& options) {

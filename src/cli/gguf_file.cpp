@@ -37,7 +37,7 @@ std::unique_ptr<Gpt> in_plain_form(std::unique_ptr<Gpt> model) {
   if (!model->config().mlp) {
     model = with_zero_mlps(*model);
   }
-  return needs_usual_scale(model->config()) ? with_usual_scale(*model) : std::move(model);
+  return needs_default_scale(model->config()) ? with_default_scale(*model) : std::move(model);
 }
 
 std::vector<std::string> write_gguf_file(const fs::path& out, LoadedModel& loaded, GgufType type,

@@ -179,9 +179,9 @@ bool has_biases_apart(const GptConfig& config) {
 // Returns the formula, in symbols, for the number of attention parameters of one layer: "4 d^2".
 std::string attention_formula(const GptConfig& config) {
   const AttentionPlan plan = block_plan(config, 0).attention;
-  const bool usual = config.heads_per_layer.empty() && plan.inner_width() == config.n_embd &&
-                     plan.key_heads == plan.heads && !has_biases_apart(config);
-  if (usual) {
+  const bool is_standard = config.heads_per_layer.empty() && plan.inner_width() == config.n_embd &&
+                           plan.key_heads == plan.heads && !has_biases_apart(config);
+  if (is_standard) {
     return config.bias ? "(4 d^2 + 4 d)" : "4 d^2";
   }
   if (!config.key_groups.empty() || plan.key_heads < plan.heads) {

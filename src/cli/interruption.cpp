@@ -13,7 +13,8 @@
 namespace headlight::cli {
 namespace {
 
-// What the handler may touch. A thread removes the files: a handler must not call such functions.
+// State that the handler may access. A thread removes the files: a handler must not call such
+// functions.
 sem_t arrived;
 std::atomic<int> arrived_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free);

@@ -55,7 +55,7 @@ Options list_options() {
   return add_language_option(options, "Language of the explanations");
 }
 
-// Options of an experiment: its own and those of all.
+// Options of an experiment: its own and the common ones.
 Options own_options(const Experiment& experiment) {
   const std::string command = concat_text("headlight lab ", experiment.name);
   Options options({.name = concat_text("lab ", experiment.name),
@@ -72,7 +72,7 @@ Options own_options(const Experiment& experiment) {
   return options;
 }
 
-// Options of an experiment, which refuses those of the others with their names.
+// Options of an experiment, which refuses other experiments' options by name.
 Options options_of(const Experiment& experiment) {
   Options options = own_options(experiment);
   for (const Experiment& other : lab::kExperiments) {

@@ -84,7 +84,7 @@ CommandTable program_table() {
 
 int dispatch(const Words& words) {
   if (words.empty()) {
-    print_usage(program_table(), HelpForm::usual, std::cerr);
+    print_usage(program_table(), HelpForm::standard, std::cerr);
     return kBadInput;
   }
   if (words[0] == "--version") {
@@ -133,9 +133,9 @@ int guarded(const Words& words) {
       return kFailure;
     }
     return code;
-  } catch (const OthersFailed&) {  // another process reports it
+  } catch (const PeerFailed&) {  // another process reports it
   } catch (...) {
-    if (!is_told_by_others()) {
+    if (!another_rank_reports()) {
       return report_failure(std::current_exception());
     }
   }

@@ -44,8 +44,9 @@ constexpr const char* kPageDetails =
     "write. --weights int8 stores matrices in about 1 byte per weight (Q8_0) instead of 4. A "
     "GGUF file is embedded as it is unless --weights is given.\n\n"
     "headlight.js and headlight.wasm.gz come from --engine, else from share/headlight/page of the "
-    "installation, else from the WebAssembly build beside this one (cmake --preset wasm). --engine "
-    "takes their folder, or a page of this version that has them.\n\n"
+    "installation, else from the WebAssembly build beside this one (cmake --preset wasm), else "
+    "from demo.html of the installation or the source folder, which has those of the last release. "
+    "--engine takes their folder, or a page of this version that has them.\n\n"
     "--separate writes the model into a second file: demo.bin beside demo.html. Web servers then "
     "send a small page, which shows the progress of the download. It does not open from a disk.\n\n"
     "--story FILE.md makes the page a presentation: it shows one step at a time, with a heading, a "
@@ -96,23 +97,24 @@ fs::path beside_program(const char* path) {
   return (program / path).lexically_normal();
 }
 
-// Returns the WebAssembly build of --engine, the installation, or the build beside this one.
+// Returns the WebAssembly build of --engine, the installation, the build beside this one, or the
+// demo page.
 serve::PageEngine engine_of(const Options& options) {
   const fs::path wanted = options.text("engine");
-  if (fs::is_regular_file(wanted)) {
-    return in_place("--engine: ", [&] { return serve::read_page_engine(wanted); });
-  }
-  std::vector<fs::path> folders{wanted};
+  std::vector<fs::path> places{wanted};
   if (!options.given("engine")) {
-    folders = {beside_program("../share/headlight/page"), beside_program("../wasm")};
+    places = {beside_program("../share/headlight/page"), beside_program("../wasm"),
+              beside_program("../share/headlight/page/demo.html"),
+              beside_program("../../docs/demo.html")};
   }
-  for (const fs::path& folder : folders) {
-    if (serve::has_page_engine(folder)) {
-      return serve::read_page_engine(folder);
+  for (const fs::path& place : places) {
+    if (fs::is_regular_file(place) || serve::has_page_engine(place)) {
+      log_debug(concat_text("takes the WebAssembly program from ", shown(place)));
+      return in_place("--engine: ", [&] { return serve::read_page_engine(place); });
     }
   }
   fail("--engine: found no ", serve::kEngineScript, " and ", serve::kEngineProgram, " in ",
-       joined(transformed(folders, [](const fs::path& folder) { return shown(folder); }), " or "),
+       joined(transformed(places, [](const fs::path& place) { return shown(place); }), " or "),
        "; build them in the source folder with Emscripten, in ", kEngineMinutes,
        " minutes on 2 cores: cmake --preset wasm && cmake --build --preset wasm; or name ready "
        "ones: --engine FOLDER, such as share/headlight/page of an installed package or wheel, or "

@@ -126,7 +126,7 @@ struct Task {
 };
 
 // TOML file and run directory, given in any order; empty: not given.
-struct Places {
+struct RunPaths {
   std::string file;
   std::string run;
 };
@@ -148,8 +148,8 @@ void require_no_data(const std::string& path, bool is_file) {
           shown(path));
 }
 
-Places places_of(const Options& options, bool resume) {
-  Places places;
+RunPaths paths_of(const Options& options, bool resume) {
+  RunPaths paths;
   for (const std::string& path : options.positionals()) {
     const bool is_file = is_config_file(path, resume);
     require(is_file || resume, shown(path),
@@ -157,18 +157,19 @@ Places places_of(const Options& options, bool resume) {
             "train on its texts with --data ",
             shown(path));
     require_no_data(path, is_file);
-    std::string& place = is_file ? places.file : places.run;
-    require(place.empty(),
+    std::string& target = is_file ? paths.file : paths.run;
+    require(target.empty(),
             is_file ? "expected one configuration file, got " : "expected one run directory, got ",
-            shown(place), " and ", shown(path));
-    place = path;
+            shown(target), " and ", shown(path));
+    target = path;
   }
-  return places;
+  return paths;
 }
 
 // Run directory of a resumed run: from a file, --out_dir, an argument or --resume=RUN.
-std::string run_directory(const Options& options, const Places& places, const TrainConfig& asked) {
-  std::string run = places.run;
+std::string run_directory(const Options& options, const RunPaths& paths,
+                          const TrainConfig& requested) {
+  std::string run = paths.run;
   const std::string value = options.text("resume");
   if (options.given("resume") && value != "true") {
     require(run.empty(), "--resume: expected one run directory, got ", shown(value), " and ",
@@ -176,10 +177,10 @@ std::string run_directory(const Options& options, const Places& places, const Tr
     run = value;
   }
   if (run.empty()) {
-    return asked.out_dir;
+    return requested.out_dir;
   }
   require(!options.given("out_dir") || options.text("out_dir") == run,
-          "--out_dir: ", shown(asked.out_dir), " contradicts the run directory ", shown(run));
+          "--out_dir: ", shown(requested.out_dir), " contradicts the run directory ", shown(run));
   std::error_code error;
   require(std::filesystem::is_directory(run, error), "--resume: ", shown(run),
           ": no such run directory");
@@ -207,22 +208,22 @@ void choose_length(const Options& options, TrainConfig& config) {
 
 Task task_of(const Options& options) {
   const bool resume_given = options.given("resume") && options.text("resume") != "false";
-  const Places places = places_of(options, resume_given);
-  TrainConfig asked;
+  const RunPaths paths = paths_of(options, resume_given);
+  TrainConfig requested;
   std::vector<std::string> given = keys_of_options(options);
-  if (!places.file.empty()) {
-    const std::vector<std::string> keys = set_from_file(asked, places.file);
+  if (!paths.file.empty()) {
+    const std::vector<std::string> keys = set_from_file(requested, paths.file);
     given.insert(given.end(), keys.begin(), keys.end());
   }
-  set_from_options(asked, options);
-  Task task{.config = asked, .resume = resume_given || asked.init_from == kResume};
+  set_from_options(requested, options);
+  Task task{.config = requested, .resume = resume_given || requested.init_from == kResume};
   if (task.resume) {
-    const std::string run = run_directory(options, places, asked);
+    const std::string run = run_directory(options, paths, requested);
     task.config = settings_so_far(run);
     const std::string start = task.config.init_from;
-    copy_keys(asked, given, task.config);
+    copy_keys(requested, given, task.config);
     task.config.out_dir = run;
-    task.config.init_from = asked.init_from == kResume ? start : task.config.init_from;
+    task.config.init_from = requested.init_from == kResume ? start : task.config.init_from;
     choose_length(options, task.config);
   } else {
     choose_length(options, task.config);

@@ -55,8 +55,8 @@ Index middle_of(const Segments& run, const std::vector<DivisibleParameter>& para
       if (parameters[segment.parameter].is_whole) {
         return middle - begin < end - middle ? begin : end;
       }
-      const Index place = segment.begin + (middle - begin);  // element of the parameter
-      const Index aligned = place / kAlignment * kAlignment;
+      const Index element = segment.begin + (middle - begin);  // element of the parameter
+      const Index aligned = element / kAlignment * kAlignment;
       return std::max(begin, begin + aligned - segment.begin);
     }
     begin = end;

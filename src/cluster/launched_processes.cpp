@@ -43,7 +43,7 @@ Launch launch_of_environment() {
 }
 
 // Returns candidate paths of the MPI plug-in: beside the program, or where plug-ins are installed.
-std::vector<fs::path> places() {
+std::vector<fs::path> directories() {
   // HEADLIGHT_MPI replaces these paths, for tests and for other programs that link the library.
   if (const char* named = std::getenv("HEADLIGHT_MPI"); named != nullptr) {
     return {named};
@@ -61,7 +61,7 @@ struct Loaded {
 
 Loaded load() {
   std::string looked;
-  for (const fs::path& path : places()) {
+  for (const fs::path& path : directories()) {
     std::error_code error;
     if (!fs::exists(path, error)) {
       looked += (looked.empty() ? "" : " and ") + shown(path);
@@ -93,7 +93,7 @@ std::unique_ptr<Processes> launched_processes() {
   // All processes find the same problem; rank 0 alone reports it.
   const auto require_in_all = [&](bool condition, const std::string& problem) {
     if (!condition && launch.rank > 0) {
-      throw OthersFailed(problem);
+      throw PeerFailed(problem);
     }
     require(condition, problem);
   };

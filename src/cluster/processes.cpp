@@ -35,12 +35,12 @@ Processes& alone() {
   return process;
 }
 
-std::vector<std::string> gather_texts(Processes& processes, const std::string& mine) {
+std::vector<std::string> gather_texts(Processes& processes, const std::string& local) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // limit of bytes per process
   const auto count = static_cast<std::size_t>(processes.count());
   const auto rank = static_cast<std::size_t>(processes.rank());
   std::vector<std::string> texts(count);
-  texts[rank] = mine;
+  texts[rank] = local;
   for (std::size_t distance = 1; distance < count; distance *= 2) {
     // All processes of a group have the texts of their group; partner groups now swap.
     const std::size_t own = rank & ~(distance - 1);
@@ -71,48 +71,48 @@ std::vector<std::string> gather_texts(Processes& processes, const std::string& m
 }
 
 void add_across(Processes& processes, std::span<double> numbers) {
-  std::vector<double> theirs(numbers.size());
+  std::vector<double> received(numbers.size());
   for (Index distance = 1; distance < processes.count(); distance *= 2) {
-    processes.exchange(processes.rank() ^ distance, std::as_bytes(numbers), bytes_to(theirs));
-    for (std::size_t i = 0; i < theirs.size(); ++i) {
-      numbers[i] += theirs[i];
+    processes.exchange(processes.rank() ^ distance, std::as_bytes(numbers), bytes_to(received));
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      numbers[i] += received[i];
     }
   }
 }
 
-bool is_true_in_any(Processes& processes, bool mine) {
-  std::array votes{mine ? 1.0 : 0.0};
+bool is_true_in_any(Processes& processes, bool local) {
+  std::array votes{local ? 1.0 : 0.0};
   add_across(processes, votes);
   return votes[0] > 0;
 }
 
-bool decided_by_leader(Processes& processes, bool mine) {
-  return is_true_in_any(processes, processes.leads() && mine);
+bool decided_by_leader(Processes& processes, bool local) {
+  return is_true_in_any(processes, processes.leads() && local);
 }
 
-void fail_together(Processes& processes, const std::exception_ptr& mine) {
-  bool others_told = false;
+void fail_together(Processes& processes, const std::exception_ptr& local) {
+  bool peers_unreachable = false;
   try {
-    if (mine != nullptr) {
-      std::rethrow_exception(mine);
+    if (local != nullptr) {
+      std::rethrow_exception(local);
     }
-  } catch (const OthersFailed&) {
-    others_told = true;  // the others cannot receive any more
+  } catch (const PeerFailed&) {
+    peers_unreachable = true;  // the others cannot receive any more
   } catch (...) {
   }
-  if (processes.count() > 1 && !others_told) {
+  if (processes.count() > 1 && !peers_unreachable) {
     const std::vector<std::string> failed =
-        gather_texts(processes, mine == nullptr ? "" : "failed");
+        gather_texts(processes, local == nullptr ? "" : "failed");
     const auto first = std::find(failed.begin(), failed.end(), "failed");
     if (first == failed.end()) {
       return;
     }
-    if (const Index teller = first - failed.begin(); teller != processes.rank()) {
-      throw OthersFailed(concat_text("process ", teller, " has failed"));
+    if (const Index reporter = first - failed.begin(); reporter != processes.rank()) {
+      throw PeerFailed(concat_text("process ", reporter, " has failed"));
     }
   }
-  if (mine != nullptr) {
-    std::rethrow_exception(mine);
+  if (local != nullptr) {
+    std::rethrow_exception(local);
   }
 }
 

@@ -141,7 +141,7 @@ ShardedGradients::ShardedGradients(Processes& processes, NamedTensors parameters
     require(tensor.requires_grad() && tensor.is_contiguous() &&
                 tensor.dtype() == parameters_.front().second.dtype(),
             "[ShardedGradients] ", name, ": expected a contiguous leaf of the others' type");
-    place_[tensor.grad_node().get()] = i;
+    parameter_index_[tensor.grad_node().get()] = i;
   }
   for (Index bucket = 0; bucket < layout_.bucket_count(); ++bucket) {
     for (const std::size_t parameter : layout_.parameters_of(bucket)) {
@@ -160,16 +160,16 @@ ShardedGradients::~ShardedGradients() { stop(); }
 std::vector<ShardedGradients::Halving> ShardedGradients::halvings(Index bucket, Index rank) const {
   const Index role = rank ^ (bucket % processes_.count());
   std::vector<Halving> result;
-  Pieces mine{0, shards()};
+  Pieces own{0, shards()};
   for (Index distance = 1; distance < processes_.count(); distance *= 2) {
-    const Index middle = (mine.first + mine.last) / 2;
-    const Pieces low{mine.first, middle};
-    const Pieces high{middle, mine.last};
+    const Index middle = (own.first + own.last) / 2;
+    const Pieces low{own.first, middle};
+    const Pieces high{middle, own.last};
     const bool keeps_low = (role & distance) == 0;
     result.push_back({.partner = rank ^ distance,
                       .kept = keeps_low ? low : high,
                       .given = keeps_low ? high : low});
-    mine = result.back().kept;
+    own = result.back().kept;
   }
   return result;
 }
@@ -199,7 +199,7 @@ LeafFunction ShardedGradients::expect_last() {
   }
   reduction_ = std::async(std::launch::async, [this] { reduce_all(); });
   return [this](const GradNode& leaf) {
-    if (const auto found = place_.find(&leaf); found != place_.end()) {
+    if (const auto found = parameter_index_.find(&leaf); found != parameter_index_.end()) {
       add_shard(found->second);
       mark_ready(found->second);
     }

@@ -96,7 +96,7 @@ class ShardedGradients {
 
   Processes& processes_;
   NamedTensors parameters_;
-  std::unordered_map<const GradNode*, std::size_t> place_;  // index of a leaf's parameter
+  std::unordered_map<const GradNode*, std::size_t> parameter_index_;  // index of a leaf's parameter
   GradientLayout layout_;
   std::vector<std::vector<Index>> buckets_of_;  // bucket indices by parameter
   Index done_ = 0;                              // finished own shards of this step

@@ -46,8 +46,8 @@ class BlockSource final : public BatchSource {
     for (Index b = 0; b < options_.batch_size; ++b) {
       const DatasetShare share = share_of(index * options_.batch_size + b);
       const Index inputs = std::min(inputs_, share.count - 1);
-      const auto places = static_cast<std::uint64_t>(share.count - inputs);
-      const auto begin = static_cast<Index>(random.below(static_cast<std::uint64_t>(b), places));
+      const auto starts = static_cast<std::uint64_t>(share.count - inputs);
+      const auto begin = static_cast<Index>(random.below(static_cast<std::uint64_t>(b), starts));
       result.push_back(stream_.tokens(share.first + begin, inputs + 1));
     }
     return result;

@@ -41,12 +41,12 @@ class PieceOrder {
   // Number of pieces of an epoch; the last batch may be smaller.
   Index epoch_size() const { return epoch_size_; }
 
-  // Returns the number of the piece at position `place` of an epoch.
-  Index piece(Index epoch, Index place) const {
+  // Returns the number of the piece at position `index` of an epoch.
+  Index piece(Index epoch, Index index) const {
     if (!mixture_) {
-      return Permutation(epoch_size_, order_of(options_, epoch))(place);
+      return Permutation(epoch_size_, order_of(options_, epoch))(index);
     }
-    const Mixture::Draw draw = mixture_->at(place);
+    const Mixture::Draw draw = mixture_->at(index);
     const DatasetShare& share = shares_[draw.source];
     const RandomStream random =
         order_of(options_, draw.number / share.count).fork(~std::uint64_t{draw.source});

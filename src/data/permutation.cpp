@@ -16,9 +16,9 @@ Permutation::Permutation(Index count, const RandomStream& random)
   half_bits_ = bits < 2 ? 1 : (bits + 1) / 2;
 }
 
-Index Permutation::operator()(Index place) const {
+Index Permutation::operator()(Index index) const {
   const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
-  auto number = static_cast<std::uint64_t>(place);
+  auto number = static_cast<std::uint64_t>(index);
   do {
     std::uint64_t left = number >> half_bits_;
     std::uint64_t right = number & mask;

@@ -15,8 +15,8 @@ class Permutation {
   // `count` is at least 1 and at most 2^62.
   Permutation(Index count, const RandomStream& random);
 
-  // The number at `place`, 0 ... count - 1.
-  Index operator()(Index place) const;
+  // The number at `index`, 0 ... count - 1.
+  Index operator()(Index index) const;
 
  private:
   std::uint64_t count_;

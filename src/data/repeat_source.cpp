@@ -14,11 +14,11 @@ std::vector<std::int32_t> ids_of(const TokenDataset& dataset) {
   std::vector<bool> occurs;
   const auto see = [&](std::span<const std::int32_t> part) {
     for (const std::int32_t id : part) {
-      const auto place = static_cast<std::size_t>(id);
-      if (place >= occurs.size()) {
-        occurs.resize(place + 1);
+      const auto index = static_cast<std::size_t>(id);
+      if (index >= occurs.size()) {
+        occurs.resize(index + 1);
       }
-      occurs[place] = occurs[place] || id != dataset.end_of_text;
+      occurs[index] = occurs[index] || id != dataset.end_of_text;
     }
   };
   for (const TokenSequence& sequence : dataset.sequences) {

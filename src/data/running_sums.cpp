@@ -34,8 +34,8 @@ Index RunningSums::before(Index item) const {
   return std::accumulate(lengths.begin(), lengths.end(), sums_[static_cast<std::size_t>(group)]);
 }
 
-RunningSums::Item RunningSums::find(Index place) const {
-  const auto after = std::upper_bound(sums_.begin(), sums_.end(), place);
+RunningSums::Item RunningSums::find(Index position) const {
+  const auto after = std::upper_bound(sums_.begin(), sums_.end(), position);
   const Index group = (after - sums_.begin()) - 1;
   Item item{.number = group * stride_, .before = sums_[static_cast<std::size_t>(group)]};
   if (stride_ == 1) {
@@ -44,7 +44,7 @@ RunningSums::Item RunningSums::find(Index place) const {
   std::vector<Index> lengths(static_cast<std::size_t>(std::min(stride_, count_ - item.number)));
   lengths_(item.number, lengths);
   for (const Index length : lengths) {
-    if (place < item.before + length) {
+    if (position < item.before + length) {
       break;
     }
     item.before += length;

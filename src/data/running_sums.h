@@ -30,8 +30,8 @@ class RunningSums {
     Index number = 0;
     Index before = 0;  // sum of the lengths of the items before it
   };
-  // Returns the item that contains position `place`, 0 ... total() - 1.
-  Item find(Index place) const;
+  // Returns the item that contains position `position`, 0 ... total() - 1.
+  Item find(Index position) const;
 
  private:
   Index count_;

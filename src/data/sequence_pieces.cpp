@@ -29,7 +29,7 @@ Index SequencePieces::count() const { return pieces_->total(); }
 
 Index SequencePieces::first_piece(Index sequence) const { return pieces_->before(sequence); }
 
-SequencePieces::Place SequencePieces::place(Index piece) const {
+SequencePieces::Piece SequencePieces::at(Index piece) const {
   const RunningSums::Item item = pieces_->find(piece);
   const auto sequence = static_cast<std::size_t>(item.number);
   const Index begin = (piece - item.before) * block_size_;
@@ -39,10 +39,10 @@ SequencePieces::Place SequencePieces::place(Index piece) const {
   return {sequence, begin, rest - 1 > block_size_ ? block_size_ + 1 : rest};
 }
 
-Index SequencePieces::length(Index piece) const { return place(piece).length; }
+Index SequencePieces::length(Index piece) const { return at(piece).length; }
 
 std::vector<std::int32_t> SequencePieces::tokens(Index piece) const {
-  const Place where = place(piece);
+  const Piece where = at(piece);
   std::vector<std::int32_t> ids =
       dataset_->sequences[where.sequence].tokens(where.begin, where.length);
   if (where.begin > 0 && dataset_->window_begin >= 0) {

@@ -23,11 +23,11 @@ struct Joined {
   }
 
   Index size() const { return starts.back(); }
-  std::size_t part_of(Index place) const {
-    const auto after = std::upper_bound(starts.begin(), starts.end(), place);
+  std::size_t part_of(Index position) const {
+    const auto after = std::upper_bound(starts.begin(), starts.end(), position);
     return static_cast<std::size_t>(after - starts.begin()) - 1;
   }
-  // Calls read(part, place in the part, piece of `items`) for all items from `begin` on.
+  // Calls read(part, position in the part, piece of `items`) for all items from `begin` on.
   template <class Item, class Read>
   void read_from(Index begin, std::span<Item> items, const Read& read) const {
     for (std::size_t p = part_of(begin); !items.empty(); ++p) {
@@ -64,8 +64,8 @@ class JoinedTokens final : public TokenSource {
   Index bytes_in_memory() const override { return all_.bytes_in_memory(); }
 
   void read(Index begin, std::span<std::int32_t> ids) const override {
-    all_.read_from(begin, ids, [](const TokenSequence& part, Index place, auto piece) {
-      part.read(place, piece);
+    all_.read_from(begin, ids, [](const TokenSequence& part, Index position, auto piece) {
+      part.read(position, piece);
     });
   }
 
@@ -86,8 +86,8 @@ class JoinedSequences final : public SequenceSource {
   }
 
   void lengths(Index first, std::span<Index> lengths) const override {
-    all_.read_from(first, lengths, [](const TokenSequences& part, Index place, auto piece) {
-      part.lengths(place, piece);
+    all_.read_from(first, lengths, [](const TokenSequences& part, Index position, auto piece) {
+      part.lengths(position, piece);
     });
   }
 
@@ -208,9 +208,9 @@ Index TokenSequence::bytes_in_memory() const {
                             : source_->bytes_in_memory();
 }
 
-std::int32_t TokenSequence::id_at(Index place) const {
+std::int32_t TokenSequence::id_at(Index position) const {
   std::int32_t id = 0;
-  read(place, {&id, 1});
+  read(position, {&id, 1});
   return id;
 }
 
@@ -316,8 +316,8 @@ TokenSequences shuffled(TokenSequences sequences, std::uint64_t seed) {
   }
   std::vector<TokenSequence> held = sequences.take();
   std::vector<TokenSequence> result;
-  for (Index place = 0; place < std::ssize(held); ++place) {
-    result.push_back(std::move(held[static_cast<std::size_t>(order(place))]));
+  for (Index index = 0; index < std::ssize(held); ++index) {
+    result.push_back(std::move(held[static_cast<std::size_t>(order(index))]));
   }
   return result;
 }

@@ -1,7 +1,6 @@
 #include "headlight/files/atomic_directory.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,10 +54,7 @@ AtomicDirectory::AtomicDirectory(const fs::path& target, Target condition)
     : target_(checked_target(target, condition == Target::may_exist)),
       temporary_(fresh_temporary_path(target_)),
       has_manifest_(condition != Target::for_others) {
-  constexpr mode_t kAllPermissions = 0777;  // minus the user's umask
-  if (::mkdir(path().c_str(), kAllPermissions) != 0) {
-    fail_system("create", path(), errno);
-  }
+  create_folder(path());
 }
 
 void AtomicDirectory::seal() {

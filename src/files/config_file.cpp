@@ -61,25 +61,25 @@ std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path) {
 
 std::vector<ConfigEntry> parse_config(std::string_view text, const std::filesystem::path& name) {
   require_shallow(text, shown(name));
-  struct Placed {
+  struct LineEntry {
     toml::source_index line;
     ConfigEntry entry;
   };
-  std::vector<Placed> placed;
+  std::vector<LineEntry> line_entries;
   try {
     const toml::table table = toml::parse(text, name.string());
     for (const auto& [key, node] : table) {
       const toml::source_index line = node.source().begin.line;
       const std::string where = concat_text(shown(name), ": line ", line);
-      placed.push_back({line, entry_of(std::string(key.str()), node, where)});
+      line_entries.push_back({line, entry_of(std::string(key.str()), node, where)});
     }
   } catch (const toml::parse_error& error) {
     fail(shown(name), ": line ", error.source().begin.line, ": ", error.description());
   }
-  std::stable_sort(placed.begin(), placed.end(),
-                   [](const Placed& a, const Placed& b) { return a.line < b.line; });
+  std::stable_sort(line_entries.begin(), line_entries.end(),
+                   [](const LineEntry& a, const LineEntry& b) { return a.line < b.line; });
   std::vector<ConfigEntry> entries;
-  for (Placed& item : placed) {
+  for (LineEntry& item : line_entries) {
     entries.push_back(std::move(item.entry));
   }
   return entries;

@@ -36,8 +36,8 @@ InputFile::InputFile(const std::filesystem::path& path)
 Index InputFile::next_data(Index offset) const {
 #if defined(SEEK_DATA)
   const off_t data = ::lseek(descriptor_.number(), offset, SEEK_DATA);
-  const Index place = data < 0 && errno == ENXIO ? size_ : std::max<Index>(data, offset);
-  return std::min(place, std::max(size_, offset));
+  const Index found = data < 0 && errno == ENXIO ? size_ : std::max<Index>(data, offset);
+  return std::min(found, std::max(size_, offset));
 #else  // a system without holes
   return offset;
 #endif

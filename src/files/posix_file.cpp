@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,6 +108,13 @@ std::filesystem::path fresh_temporary_path(const std::filesystem::path& path) {
   return own;
 }
 
+void create_folder(const std::filesystem::path& path) {
+  constexpr mode_t kAllPermissions = 0777;  // minus the user's umask
+  if (::mkdir(path.c_str(), kAllPermissions) != 0) {
+    fail_system("create", path, errno);
+  }
+}
+
 void require_replaceable(const std::filesystem::path& path) {
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
@@ -115,8 +123,8 @@ void require_replaceable(const std::filesystem::path& path) {
 }
 
 bool is_alive(int process) {
-  constexpr int kOnlyAsk = 0;  // instead of a signal
-  return ::kill(process, kOnlyAsk) == 0 || errno == EPERM;
+  constexpr int kExistenceCheck = 0;  // instead of a signal
+  return ::kill(process, kExistenceCheck) == 0 || errno == EPERM;
 }
 
 void sync_file(const std::filesystem::path& path) {

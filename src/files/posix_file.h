@@ -81,6 +81,9 @@ int writer_of_temporary(std::string_view name);
 // and under the same name with their own ids.
 std::filesystem::path fresh_temporary_path(const std::filesystem::path& path);
 
+// Creates a folder with the permissions that the user's umask leaves. Throws Error if that fails.
+void create_folder(const std::filesystem::path& path);
+
 // True if a process with this id exists.
 bool is_alive(int process);
 

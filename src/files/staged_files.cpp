@@ -1,9 +1,6 @@
 #include "headlight/files/staged_files.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -14,10 +11,7 @@ namespace headlight {
 
 StagedFiles::StagedFolder::StagedFolder(const std::filesystem::path& path)
     : folder(path), temporary(fresh_temporary_path(path / "output")) {
-  constexpr mode_t kAllPermissions = 0777;  // minus the user's umask
-  if (::mkdir(temporary.path().c_str(), kAllPermissions) != 0) {
-    fail_system("create", temporary.path(), errno);
-  }
+  create_folder(temporary.path());
 }
 
 std::filesystem::path StagedFiles::path_for(const std::filesystem::path& target) {

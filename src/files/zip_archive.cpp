@@ -139,7 +139,14 @@ void ZipArchive::add(const std::string& name, zip_source_t* source) {
   check(::zip_file_set_dostime(archive_, index, kMidnight, kFirstOfJanuary1980, 0) == 0);
 }
 
-void ZipArchive::close() {
+void ZipArchive::close(const std::function<void(double)>& progress) {
+  constexpr double kSmallestStep = 0.001;  // of the share
+  const auto show = [](zip_t*, double share, void* told) {
+    (*static_cast<const std::function<void(double)>*>(told))(share);
+  };
+  check(::zip_register_progress_callback_with_state(
+            archive_, kSmallestStep, show, nullptr,
+            const_cast<std::function<void(double)>*>(&progress)) == 0);
   const bool is_written = ::zip_close(archive_) == 0;
   for (const std::unique_ptr<Member>& member : members_) {
     if (member->failure) {
@@ -152,11 +159,14 @@ void ZipArchive::close() {
 
 void replace_zip(const std::filesystem::path& path, const std::function<void(ZipArchive&)>& fill) {
   require_replaceable(path);
-  const Unfinished temporary(fresh_temporary_path(path));
-  ZipArchive archive(temporary.path(), ZIP_CREATE | ZIP_EXCL, shown(path));
+  // libzip writes into a file beside the archive, whose name it chooses.
+  const Unfinished folder(fresh_temporary_path(path));
+  create_folder(folder.path());
+  const std::filesystem::path temporary = folder.path() / path.filename();
+  ZipArchive archive(temporary, ZIP_CREATE | ZIP_EXCL, shown(path));
   fill(archive);
-  sync_file(temporary.path());
-  move_into_place(temporary.path(), path);
+  sync_file(temporary);
+  move_into_place(temporary, path);
 }
 
 }  // namespace headlight

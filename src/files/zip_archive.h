@@ -32,8 +32,9 @@ class ZipArchive {
   // Adds an uncompressed member of `size` bytes with a fixed date. close() reads them in order.
   void add(const std::string& name, std::size_t size,
            std::function<void(std::span<std::byte>)> read);
-  // Writes the added members. Passes on exceptions from a member's `read`.
-  void close();
+  // Writes the added members. Calls `progress` with the written share. Passes on exceptions from a
+  // member's `read`.
+  void close(const std::function<void(double share)>& progress = [](double) {});
 
  private:
   struct Member;

@@ -50,17 +50,19 @@ void require_memory_for(const fs::path& path, const GptConfig& config, double by
 
 // Reads the weights of a model with packed matrices.
 std::unique_ptr<Gpt> load_packed(const fs::path& path, const StoredModel& stored, MatrixForm form,
-                                 bool layers_only) {
+                                 const LoadOptions& options) {
+  const bool layers_only = options.layers_only;
   if (form == MatrixForm::stored) {
     require_memory_for(path, stored.config,
                        stored.weights.stored_bytes(stored.config, layers_only));
   } else {
     require_decoder_memory(stored.config, format_of(form));
   }
-  const Gpt::Fillings fillings{.head = layers_only ? Filling::zeros : Filling::none,
-                               .layers = Filling::none};
-  auto model = std::make_unique<Gpt>(stored.config, fillings, DType::float32);
-  stored.weights.pack_into(*model, form, layers_only);
+  const Gpt::Initialisations initialisations{
+      .head = layers_only ? Initialisation::zeros : Initialisation::none,
+      .layers = Initialisation::none};
+  auto model = std::make_unique<Gpt>(stored.config, initialisations, DType::float32);
+  stored.weights.pack_into(*model, form, layers_only, options.progress);
   return model;
 }
 
@@ -80,7 +82,7 @@ std::unique_ptr<Gpt> load_plain(const fs::path& path, const StoredModel& stored,
                                " MiB"));
   }
   std::unique_ptr<Gpt> model = Gpt::blank(stored.config, options.dtype);
-  stored.weights.read_into(*model);
+  stored.weights.read_into(*model, options.progress);
   require_finite(model->parameters(), shown(path) + ": ");
   return model;
 }
@@ -190,7 +192,7 @@ GptConfig read_effective_config(const fs::path& path, const WarningSink& warn,
   }
   require_adapter_for(base, path);
   StoredModel model = open_model(path);
-  model.weights.settle(model.config);
+  model.weights.infer_missing_fields(model.config);
   check(model, warn);
   return model.config;
 }
@@ -220,7 +222,7 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   GptConfig& config = stored.config;
   require(config.causal || options.bidirectional, "this needs a causal model; ", shown(directory),
           " is bidirectional (", stored.type, ")");
-  stored.weights.settle(config);
+  stored.weights.infer_missing_fields(config);
   // Checks before allocating: a configuration may ask for more memory than the file holds.
   check(stored, options.warn);
   if (options.adjust) {
@@ -230,7 +232,7 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
                                              ? MatrixForm::stored
                                              : options.matrices;
   std::unique_ptr<Gpt> model = is_packed(stored.weights, form)
-                                   ? load_packed(directory, stored, *form, options.layers_only)
+                                   ? load_packed(directory, stored, *form, options)
                                    : load_plain(directory, stored, options);
   release_unused_storage();  // temporary memory of single tensors
   return model;
@@ -241,7 +243,7 @@ std::optional<double> stored_weight_bytes(const fs::path& path, bool layers_only
   const fs::path directory = find_model_directory(path);
   StoredModel stored =
       open_model(is_adapter(directory) ? base_of_adapter(directory, base) : directory);
-  stored.weights.settle(stored.config);
+  stored.weights.infer_missing_fields(stored.config);
   check(stored, {});
   return stored.weights.has_integers()
              ? std::optional(stored.weights.stored_bytes(stored.config, layers_only))
@@ -263,9 +265,9 @@ void require_exportable(const GptConfig& config) {
 void simplify_heads(GptConfig& config) {
   const bool same_count = std::all_of(config.heads_per_layer.begin(), config.heads_per_layer.end(),
                                       [&](Index heads) { return heads == config.n_head; });
-  const bool usual_width =
+  const bool default_width =
       config.head_width == 0 || config.head_width * config.n_head == config.n_embd;
-  if (same_count && usual_width) {
+  if (same_count && default_width) {
     config.heads_per_layer.clear();
     config.head_width = 0;
   }
@@ -331,14 +333,14 @@ std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model) {
   return with_weights_of(model, config);
 }
 
-bool needs_usual_scale(const GptConfig& config) {
-  GptConfig usual = config;
-  usual.attention_scale = 0;
+bool needs_default_scale(const GptConfig& config) {
+  GptConfig unscaled = config;
+  unscaled.attention_scale = 0;
   return config.attention_scale > 0 && !config.qk_norm && config.qkv_clip == 0 &&
-         &family_for(config) == &kHeadlight && &family_for(usual) != &kHeadlight;
+         &family_for(config) == &kHeadlight && &family_for(unscaled) != &kHeadlight;
 }
 
-std::unique_ptr<Gpt> with_usual_scale(const Gpt& model) {
+std::unique_ptr<Gpt> with_default_scale(const Gpt& model) {
   GptConfig config = model.config();
   require(!config.qk_norm && config.qkv_clip == 0,
           "[with_usual_scale] expected queries that are neither normalised nor clipped");
@@ -348,10 +350,10 @@ std::unique_ptr<Gpt> with_usual_scale(const Gpt& model) {
   for (const ModelWeight& weight : result->weights()) {
     if (weight.weight.part == Part::query_key_value) {
       const AttentionPlan plan = block_plan(model.config(), weight.weight.layer).attention;
-      const double usual = 1 / std::sqrt(static_cast<double>(plan.head_width));
-      const double scale = plan.scale > 0 ? plan.scale : usual;
+      const double default_scale = 1 / std::sqrt(static_cast<double>(plan.head_width));
+      const double scale = plan.scale > 0 ? plan.scale : default_scale;
       Tensor queries = slice(weight.tensor, 0, 0, plan.inner_width());
-      queries.copy_from(queries * (scale / usual));
+      queries.copy_from(queries * (scale / default_scale));
     }
   }
   return result;

@@ -107,7 +107,8 @@ void require_nanogpt(const GptConfig& config) {
 bool nanogpt_differs(const GptConfig& config) { return config.activation == Activation::gelu_tanh; }
 
 void write_nanogpt_checkpoint(const std::filesystem::path& path, const Gpt& model,
-                              const NanoGptDetails& details) {
+                              const NanoGptDetails& details,
+                              const std::function<void(double)>& progress) {
   require_nanogpt(model.config());
   require(model.dtype() == DType::float32, "nanogpt: only float32 weights can be written, got ",
           model.dtype());
@@ -121,7 +122,7 @@ void write_nanogpt_checkpoint(const std::filesystem::path& path, const Gpt& mode
       archive.add("ckpt/data/" + std::to_string(i), bytes_of(tensors[i].second));
     }
     archive.add("ckpt/version", bytes_of_text("3\n"));
-    archive.close();
+    archive.close(progress);
   });
 }
 

@@ -23,7 +23,7 @@ constexpr Index kLargestSideId = Index{1} << 24;
 // Keys of special tokens that every tokenizer has, in the order in which they are added.
 constexpr std::array<std::string_view, 7> kRoles{"bos_token", "eos_token", "unk_token", "sep_token",
                                                  "pad_token", "cls_token", "mask_token"};
-constexpr std::array<const char*, 4> kPlaceFlags{"single_word", "lstrip", "rstrip", "normalized"};
+constexpr std::array<const char*, 4> kMatchFlags{"single_word", "lstrip", "rstrip", "normalized"};
 
 std::string text_under(const Json& file, std::string_view key) {
   const Json* value = file.find(key);
@@ -37,9 +37,9 @@ Json side_entry(const Json& token, const std::string& where) {
   const Json flags = token.is_object() ? token : Json::object();
   const bool special = json_flag(flags, "special", token.is_string(), where + ".");
   Json entry{{"content", token.is_string() ? token.text() : json_string(token, "content", where)}};
-  for (const char* flag : kPlaceFlags) {
-    const bool otherwise = flag == kPlaceFlags.back() && !special;
-    entry[flag] = json_flag(flags, flag, otherwise, where + ".");
+  for (const char* flag : kMatchFlags) {
+    const bool fallback = flag == kMatchFlags.back() && !special;
+    entry[flag] = json_flag(flags, flag, fallback, where + ".");
   }
   entry["special"] = special;
   return entry;
@@ -49,7 +49,7 @@ bool has_decoder(const SideFiles& files) {
   return !files.tokenizer_config.value("added_tokens_decoder", Json()).is_null();
 }
 
-// The tokens that AutoTokenizer adds to those of tokenizer.json, in its order.
+// The tokens that AutoTokenizer adds to tokenizer.json's, in its order.
 class SideTokens {
  public:
   SideTokens(const SideFiles& files, const std::string& where, const Json& added)
@@ -78,7 +78,7 @@ class SideTokens {
     const auto has_role = [&](const NamedToken& named) { return named.key == role; };
     if (std::ranges::none_of(named_, has_role)) {
       named_.push_back(
-          {std::string(role), given(Json(token), where_, Source::config), place_of(role)});
+          {std::string(role), given(Json(token), where_, Source::config), order_of(role)});
     }
   }
 
@@ -142,8 +142,8 @@ class SideTokens {
 
   std::string at(std::string_view key) const { return concat_text(where_, ": ", key); }
 
-  // Returns the place of a role; for other keys a place behind all.
-  static std::size_t place_of(std::string_view key) {
+  // Returns the order of a role; a larger number for other keys.
+  static std::size_t order_of(std::string_view key) {
     const auto role = std::ranges::find(kRoles, key);
     return role == kRoles.end() ? kExtra : static_cast<std::size_t>(role - kRoles.begin());
   }
@@ -170,7 +170,7 @@ class SideTokens {
     GivenToken token = given(value, concat_text(where_, ": ", file, ": ", key), source);
     const auto found = std::ranges::find(named_, key, &NamedToken::key);
     if (found == named_.end()) {
-      named_.push_back({key, std::move(token), std::min(order, place_of(key))});
+      named_.push_back({key, std::move(token), std::min(order, order_of(key))});
     } else if (found->order < kText) {
       found->token = std::move(token);
     }
@@ -292,13 +292,13 @@ class SideIds {
   Index next_ = 0;
 };
 
-// Adds tokens to added_tokens, or changes the flags of those of the same name. A special token
+// Adds tokens to added_tokens, or changes the flags of tokens of the same name. A special token
 // stays special.
 void add_side_tokens(const std::vector<Json>& tokens, Json& root) {
   Json::List added = root["added_tokens"].list();
-  std::unordered_map<std::string, std::size_t> places;
+  std::unordered_map<std::string, std::size_t> indices;
   for (std::size_t i = 0; i < added.size(); ++i) {
-    places.emplace(text_under(added[i], "content"), i);
+    indices.emplace(text_under(added[i], "content"), i);
   }
   std::optional<SideIds> ids;
   for (const Json& token : tokens) {
@@ -306,14 +306,14 @@ void add_side_tokens(const std::vector<Json>& tokens, Json& root) {
     if (name.empty()) {
       continue;
     }
-    const auto [place, is_new] = places.emplace(name, added.size());
+    const auto [known, is_new] = indices.emplace(name, added.size());
     if (is_new) {
       if (!ids) {
         ids.emplace(root["model"]["vocab"], root["added_tokens"]);
       }
       added.push_back({{"id", ids->take(name)}});
     }
-    Json& entry = added[place->second];
+    Json& entry = added[known->second];
     const bool special = entry.value("special", Json(false)) == Json(true);
     entry.update(token);
     entry["special"] = special || token["special"].boolean();

@@ -24,8 +24,9 @@ std::unique_ptr<Gpt> resized(const Gpt& model, const ResizedOptions& options);
 // after them.
 void fill_new_rows(Tensor rows, Index known, const RandomStream& random);
 
-// Returns those of `ids` whose rows in the token embedding or the head no training has formed: rows
-// of fill_new_rows(), of transformers' resize_token_embeddings(), of one number, or of two ids.
+// Returns the ids among `ids` whose rows in the token embedding or the head no training has formed:
+// rows of fill_new_rows(), of transformers' resize_token_embeddings(), of one number, or of two
+// ids.
 std::vector<std::int32_t> untrained_rows(const Tensor& matrix,
                                          const std::vector<std::int32_t>& ids);
 

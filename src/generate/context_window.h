@@ -70,7 +70,7 @@ class ContextWindow {
   bool has_cache() const { return options_.use_cache && decoder_->has_steps(); }
 
  private:
-  // Returns whether the tokens need other rotations than those of the cached keys: see longrope.
+  // Returns whether the tokens need other rotations than the cached keys: see longrope.
   bool has_other_rotations() const;
   void cut();
   void drop_other_rotations();

@@ -21,7 +21,7 @@ constexpr Index kMostPanelTokens = 128;
 constexpr Index kMostExactTokens = 32;
 constexpr Index kMostExactIntegerTokens = 64;
 
-// Packed matrix of a layer, and its place there.
+// Packed matrix of a layer, and its index there.
 struct LayerMatrix {
   const PackedMatrix* packed;
   Part part;
@@ -118,7 +118,7 @@ double position_bytes(const GptConfig& config, CacheType type) {
   return context_bytes(config, type, 1);
 }
 
-CacheType usual_cache_type(const LanguageModel& model, WeightFormat format) {
+CacheType default_cache_type(const LanguageModel& model, WeightFormat format) {
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
   const bool is_packed = gpt != nullptr && packed_token_embedding(*gpt) != nullptr;
   return is_packed || format != WeightFormat::float32 ? CacheType::float16 : CacheType::float32;

@@ -40,7 +40,7 @@ DecoderLayer blank_layer(const GptConfig& config, Index layer) {
   return blank;
 }
 
-// Adds a layer. Its rotation gets a place of its own unless an earlier layer has an equal one.
+// Adds a layer. Its rotation gets a slot of its own unless an earlier layer has an equal one.
 void add_layer(DecoderModel& model, DecoderLayer layer) {
   const AttentionPlan& plan = layer.plan.attention;
   const auto equal = std::ranges::find_if(model.layers, [&](const DecoderLayer& other) {
@@ -48,10 +48,10 @@ void add_layer(DecoderModel& model, DecoderLayer layer) {
            other.plan.attention.head_width == plan.head_width;
   });
   if (equal != model.layers.end()) {
-    layer.turns = equal->turns;
+    layer.rotary_offset = equal->rotary_offset;
   } else {
-    layer.turns = model.turns_width;
-    model.turns_width += 2 * std::ssize(layer.inverse_frequencies);
+    layer.rotary_offset = model.rotary_width;
+    model.rotary_width += 2 * std::ssize(layer.inverse_frequencies);
   }
   model.layers.push_back(std::move(layer));
 }

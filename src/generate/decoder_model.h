@@ -17,7 +17,8 @@ struct DecoderLayer {
   BlockPlan plan;
   std::vector<float> inverse_frequencies = {};       // for the plan's rope
   std::vector<float> long_inverse_frequencies = {};  // with its long_factors; longrope only
-  Index turns = 0;  // place of its rotation in StepWorkspace::turns: equal rotations share one
+  Index rotary_offset =
+      0;  // index of its rotation in StepWorkspace::rotary: equal rotations share one
   // By part; empty for parts that the layer does not have.
   std::array<PackedMatrix, kPartCount> matrices = {};
   std::array<NormWeights, kPartCount> norms = {};
@@ -45,7 +46,7 @@ struct DecoderModel {
   Tensor token_embedding;         // [V, C], otherwise
   Tensor position_embedding;      // [block_size, C]; undefined if not learned
   std::vector<DecoderLayer> layers;
-  Index turns_width = 0;       // of all rotations, for one position
+  Index rotary_width = 0;      // of all rotations, for one position
   NormWeights embedding_norm;  // GptConfig::embedding_norm only
   NormWeights ln_f;            // GptConfig::has_final_norm() only
   PackedMatrix head;           // [V, C]

@@ -17,9 +17,9 @@ namespace {
 using kernels::kPanelRows;
 using kernels::TeamMember;
 
-// Minimum multiply-adds between two barriers for each thread: about ten times as many as a thread
-// computes during a barrier.
-constexpr Index kWorkOfThread = 16384;
+// Fewest multiply-adds of a thread between two barriers: about ten times as many as it could
+// compute during a barrier. A step with less work uses fewer threads.
+constexpr Index kMinWorkPerThread = 16384;
 
 // Activates 16 values at a time, so that the division among threads does not change rounding.
 void activate_panel(Activation activation, float* x) {
@@ -45,34 +45,35 @@ Index first_head(const AttentionPlan& plan, Index key_head) {
 
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 
-// Returns the place of an item's cosines and sines for a layer.
-kernels::PositionTurns turns_of(const DecoderLayer& layer, const StepWorkspace& work, Index item) {
+// Returns the cosines and sines of an item's position for a layer.
+kernels::RotaryCosSin rotary_cos_sin(const DecoderLayer& layer, const StepWorkspace& work,
+                                     Index item) {
   const Index pairs = std::ssize(layer.inverse_frequencies);
-  float* const cosines = work.turns.of(item) + layer.turns;
+  float* const cosines = work.rotary.of(item) + layer.rotary_offset;
   return {.cosines = cosines, .sines = cosines + pairs, .pairs = pairs};
 }
 
 // Computes the rotations of all items once for all layers.
-void compute_turns(const DecoderModel& model, std::span<const DecodeItem> items,
-                   const StepWorkspace& work) {
+void compute_rotary(const DecoderModel& model, std::span<const DecodeItem> items,
+                    const StepWorkspace& work) {
   Index computed = 0;
   for (const DecoderLayer& layer : model.layers) {
     const std::optional<RopeOptions>& rope = layer.plan.attention.rope;
-    if (!rope || layer.turns < computed) {
+    if (!rope || layer.rotary_offset < computed) {
       continue;
     }
     for (Index b = 0; b < std::ssize(items); ++b) {
       const Index position = position_of(items[static_cast<std::size_t>(b)]);
-      kernels::compute_turns({.inverse_frequencies = has_long_factors(*rope, position + 1)
-                                                         ? layer.long_inverse_frequencies
-                                                         : layer.inverse_frequencies,
-                              .position = static_cast<std::int32_t>(position),
-                              .style = rope->style,
-                              .backward = rope->reversed,
-                              .factor = rope->attention_factor},
-                             turns_of(layer, work, b));
+      kernels::compute_rotary({.inverse_frequencies = has_long_factors(*rope, position + 1)
+                                                          ? layer.long_inverse_frequencies
+                                                          : layer.inverse_frequencies,
+                               .position = static_cast<std::int32_t>(position),
+                               .style = rope->style,
+                               .backward = rope->reversed,
+                               .factor = rope->attention_factor},
+                              rotary_cos_sin(layer, work, b));
     }
-    computed = layer.turns + 2 * std::ssize(layer.inverse_frequencies);
+    computed = layer.rotary_offset + 2 * std::ssize(layer.inverse_frequencies);
   }
 }
 
@@ -200,7 +201,7 @@ class LayerStep {
       normalize_heads_together();
       me_.barrier();
     }
-    turn_share();
+    rotate_share();
     me_.barrier();
     if (attend_share()) {
       me_.barrier();
@@ -211,9 +212,9 @@ class LayerStep {
   // Computes a key head with its query heads.
   void attend_alone(Index item, Index key_head) const {
     const AttentionPlan& plan = layer_.plan.attention;
-    turn(1, item, key_head, key_head + 1);
+    rotate(1, item, key_head, key_head + 1);
     keep_key_and_value(item, key_head);
-    turn(0, item, first_head(plan, key_head), first_head(plan, key_head + 1));
+    rotate(0, item, first_head(plan, key_head), first_head(plan, key_head + 1));
     const ContextParts parts = parts_of(item);
     for (Index part = 0; part < parts.count(); ++part) {
       attend_part(item, key_head, parts, part);
@@ -221,17 +222,17 @@ class LayerStep {
     merge(item, key_head, parts);
   }
 
-  // Turns this member's share of the queries and keys, and keeps the keys and values.
-  void turn_share() const {
+  // Rotates this member's share of the queries and keys, and keeps the keys and values.
+  void rotate_share() const {
     const Index key_heads = layer_.plan.attention.key_heads;
     for_share(key_heads, [&](Index item, Index first, Index last) {
-      turn(1, item, first, last);
+      rotate(1, item, first, last);
       for (Index head = first; head < last; ++head) {
         keep_key_and_value(item, head);
       }
     });
     for_share(layer_.plan.attention.heads,
-              [&](Index item, Index first, Index last) { turn(0, item, first, last); });
+              [&](Index item, Index first, Index last) { rotate(0, item, first, last); });
   }
 
   // Calls body(item, first, last) for this member's share of the heads of all items.
@@ -343,15 +344,15 @@ class LayerStep {
   }
 
   // Applies the norm of heads and the rotation to queries or keys in place.
-  void turn(Index part, Index item, Index first, Index last) const {
+  void rotate(Index part, Index item, Index first, Index last) const {
     const AttentionPlan& plan = layer_.plan.attention;
     float* vectors = projection(part).of(item) + first * plan.head_width;
     if (!step_.config.qk_norm_last) {
       normalize_heads(part, vectors, last - first);
     }
     if (plan.rope) {
-      kernels::turn_row(vectors, last - first, plan.head_width, plan.rope->style,
-                        turns_of(layer_, work_, item));
+      kernels::rotate_heads(vectors, last - first, plan.head_width, plan.rope->style,
+                            rotary_cos_sin(layer_, work_, item));
     }
     if (step_.config.qk_norm_last) {
       normalize_heads(part, vectors, last - first);
@@ -421,7 +422,7 @@ class LayerStep {
     const Index end = std::min(parts.blocks, begin + parts.blocks_of_part);
     const void* const* blocks = cache.blocks(number_).data() + parts.before;
     const Index head = first_head(plan, key_head);
-    const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
+    const double default_scale = 1.0 / std::sqrt(static_cast<double>(width));
     const Index size = kernels::cached_head(cache.type(), width);
     kernels::attention_steps().attend(
         {.queries = projection(0).of(item) + head * width,
@@ -435,7 +436,7 @@ class LayerStep {
              std::min(parts.length, end * KeyValueCache::kBlock) - begin * KeyValueCache::kBlock,
          .hidden = part == 0 ? parts.hidden : 0,
          .width = width,
-         .scale = static_cast<float>(plan.scale > 0 ? plan.scale : usual_scale),
+         .scale = static_cast<float>(plan.scale > 0 ? plan.scale : default_scale),
          .cap = static_cast<float>(plan.cap),
          .sums = sums_of(item, head) + part * kernels::attention_sums(width),
          .sums_stride = sums_stride()});
@@ -531,9 +532,9 @@ void MemberStep::multiply_head(Index count) const {
 }  // namespace
 
 Index step_threads(const DecoderModel& model, Index batch) {
-  const Index meetings_of_layer = model.layers[0].plan.mlp_width ? 4 : 2;
-  const auto meetings = meetings_of_layer * static_cast<Index>(model.layers.size()) + 1;
-  return std::clamp<Index>(step_work(model, batch) / meetings / kWorkOfThread, 1,
+  const Index barriers_per_layer = model.layers[0].plan.mlp_width ? 4 : 2;
+  const auto barriers = barriers_per_layer * static_cast<Index>(model.layers.size()) + 1;
+  return std::clamp<Index>(step_work(model, batch) / barriers / kMinWorkPerThread, 1,
                            kernels::max_threads());
 }
 
@@ -561,13 +562,13 @@ StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threa
   inner = make(batch, model.layers[0].matrix(Part::mlp_in).rows());
   gated = make(batch, model.layers[0].matrix(Part::mlp_gate).rows());
   logits = make(batch, model.head.rows());
-  turns = make(batch, model.turns_width);
+  rotary = make(batch, model.rotary_width);
   normalized_ = make(threads * batch, model.width);
 }
 
 void run_step(const DecoderModel& model, std::span<const DecodeItem> items,
               const StepWorkspace& workspace, Index threads) {
-  compute_turns(model, items, workspace);
+  compute_rotary(model, items, workspace);
   kernels::parallel_team(threads, step_work(model, std::ssize(items)), [&](const TeamMember& me) {
     MemberStep{.model = model, .items = items, .work = workspace, .me = me}.run();
   });

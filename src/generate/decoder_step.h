@@ -24,7 +24,7 @@ class StepWorkspace {
   StepVectors inner;      // [B, I]
   StepVectors gated;      // [B, I], the factor of the activated gate
   StepVectors logits;     // [B, V]
-  StepVectors turns;      // [B, cosines and sines of all rotations of the layers]
+  StepVectors rotary;     // [B, cosines and sines of all rotations of the layers]
 
   StepVectors normalized(Index thread) const {  // [B, C]
     return {normalized_.of(thread * batch_), normalized_.stride};

@@ -41,11 +41,11 @@ std::vector<ChosenToken> choose_all(const std::vector<RunningText*>& texts,
   std::vector<ChosenToken> chosen(texts.size());
   parallel_for(std::ssize(texts), 1, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const auto place = static_cast<std::size_t>(i);
+      const auto index = static_cast<std::size_t>(i);
       try {
-        chosen[place].id = texts[place]->choose(decoder.logits(items[place]));
+        chosen[index].id = texts[index]->choose(decoder.logits(items[index]));
       } catch (...) {
-        chosen[place].failure = std::current_exception();
+        chosen[index].failure = std::current_exception();
       }
     }
   });
@@ -58,15 +58,15 @@ struct Engine::State {
   // Sets the tokens that the grammar of a request needs. Builds them for the first grammar.
   void set_tokens(RunningRequest& request) {
     const std::vector<std::int32_t>& shown = request.request.options.shown_tokens;
-    const auto make = [&](TokenTrie::Place place) {
-      std::shared_ptr<const TokenTrie>& trie = tokens[{place, shown}];
-      trie = trie ? trie : std::make_shared<const TokenTrie>(tokenizer, place, shown);
+    const auto make = [&](TokenTrie::Position position) {
+      std::shared_ptr<const TokenTrie>& trie = tokens[{position, shown}];
+      trie = trie ? trie : std::make_shared<const TokenTrie>(tokenizer, position, shown);
       return trie;
     };
-    request.tokens = make(TokenTrie::Place::inside_text);
-    request.first_tokens = has_text(tokenizer, request.request.prompt)
+    request.tokens = make(TokenTrie::Position::inside_text);
+    request.first_tokens = is_visible(tokenizer, request.request.prompt)
                                ? request.tokens
-                               : make(TokenTrie::Place::start_of_text);
+                               : make(TokenTrie::Position::start_of_text);
   }
 
   // Starts texts whose prompts have been read.
@@ -82,7 +82,7 @@ struct Engine::State {
   }
 
   void begin_texts_of(const std::shared_ptr<RunningRequest>& request) {
-    while (request->next_sample < request->end_sample() && queue.free_places(*request) > 0 &&
+    while (request->next_sample < request->end_sample() && queue.free_slots(*request) > 0 &&
            started_work < kGrammarWork) {
       const Index sample = request->next_sample++;
       const bool is_last = request->next_sample == request->end_sample();
@@ -169,7 +169,7 @@ struct Engine::State {
   }
 
   // Reads the next part of the oldest text that gave its keys and values back and has room and a
-  // place again. Returns false if there is none.
+  // slot again. Returns false if there is none.
   bool read_again(std::vector<DecodeItem>& items) {
     const Index running = std::ranges::count_if(
         texts, [](const RunningText& text) { return !text.window().is_released(); });
@@ -218,11 +218,11 @@ struct Engine::State {
     parallel_for(std::ssize(all), is_plain ? std::max<Index>(std::ssize(all), 1) : 1,
                  [&](Index begin, Index end) {
                    for (Index i = begin; i < end; ++i) {
-                     const auto place = static_cast<std::size_t>(i);
+                     const auto index = static_cast<std::size_t>(i);
                      try {
-                       results[place].is_ready = all[place]->prepare(share);
+                       results[index].is_ready = all[index]->prepare(share);
                      } catch (...) {
-                       results[place].failure = std::current_exception();
+                       results[index].failure = std::current_exception();
                      }
                    }
                  });
@@ -282,7 +282,7 @@ struct Engine::State {
   }
 
   // Runs a step of texts that share a hook, and of prompts. Returns the next token of every text.
-  // `first` gets the place of its logits.
+  // `first` gets the index of its logits.
   std::vector<ChosenToken> choose_next(ForwardHook* hook, const std::vector<RunningText*>& group,
                                        const PromptStep& prompts, std::vector<Index>& first) {
     const Stopwatch watch;
@@ -349,7 +349,8 @@ struct Engine::State {
   Index generated = 0;           // tokens
   std::size_t started_work = 0;  // of the grammars that started in this step
   // All tokens of the vocabulary that a text may have, by the special tokens that are shown.
-  std::map<std::pair<TokenTrie::Place, std::vector<std::int32_t>>, std::shared_ptr<const TokenTrie>>
+  std::map<std::pair<TokenTrie::Position, std::vector<std::int32_t>>,
+           std::shared_ptr<const TokenTrie>>
       tokens = {};
 };
 

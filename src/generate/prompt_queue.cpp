@@ -105,13 +105,13 @@ void PromptQueue::read_chunk(RunningRequest& request) {
   end_part(request, logits);
 }
 
-// The places for texts that are left, of all and of each group of requests.
-class PromptQueue::Places {
+// The slots for texts that are left, of all and of each group of requests.
+class PromptQueue::Slots {
  public:
-  explicit Places(const EngineOptions& options)
+  explicit Slots(const EngineOptions& options)
       : options_(options), left_(options.max_batch), brief_left_(options.brief_batch) {}
 
-  // Returns the places that are left for a request.
+  // Returns the slots that are left for a request.
   Index left(const RunningRequest& request) const {
     const std::uint64_t group = request.request.group;
     const auto taken = taken_.find(group);
@@ -138,40 +138,40 @@ class PromptQueue::Places {
   std::map<std::uint64_t, Index> taken_ = {};
 };
 
-// Returns the places beside the running texts and the prompts being read. Texts that gave their
+// Returns the slots beside the running texts and the prompts being read. Texts that gave their
 // keys and values back have none.
-PromptQueue::Places PromptQueue::places_beside_texts() const {
-  Places places(options_);
+PromptQueue::Slots PromptQueue::slots_beside_texts() const {
+  Slots slots(options_);
   for (const RunningText& text : texts_) {
     if (!text.window().is_released()) {
-      places.take(text.request());
+      slots.take(text.request());
     }
   }
   for (const auto& request : waiting_) {
     if (request->prompt && !request->is_read) {
-      places.take(*request);
+      slots.take(*request);
     }
   }
-  return places;
+  return slots;
 }
 
-// Visits the requests before `end` whose prompts may be read, in order of arrival, as far as places
-// suffice; those that have not begun take theirs. Requests whose group has its places stop no
+// Visits the requests before `end` whose prompts may be read, in order of arrival, as far as slots
+// suffice; requests that have not begun take theirs. Requests whose group has its slots stop no
 // others. One that lacks room lets a number of later ones pass, whose prompts may fit, and then
 // only brief ones.
 template <class Visit>
-void PromptQueue::admit(Places& places, RequestId end, const Visit& visit) const {
+void PromptQueue::admit(Slots& slots, RequestId end, const Visit& visit) const {
   bool is_blocked = false;
   for (const auto& request : waiting_) {
     if (request->id >= end) {
       return;
     }
     if (!request->prompt) {
-      if (places.left(*request) <= 0 || (is_blocked && !request->is_brief())) {
+      if (slots.left(*request) <= 0 || (is_blocked && !request->is_brief())) {
         continue;
       }
       if (!request->lacks_room) {
-        places.take(*request);
+        slots.take(*request);
       }
       is_blocked = is_blocked || request->is_overdue();
     }
@@ -181,20 +181,20 @@ void PromptQueue::admit(Places& places, RequestId end, const Visit& visit) const
   }
 }
 
-// Reserves the same places as next_to_read(): else a prompt that was read might never get one, and
+// Reserves the same slots as next_to_read(): else a prompt that was read might never get one, and
 // keep its room from the requests before it.
-Index PromptQueue::free_places(const RunningRequest& request) const {
-  Places places = places_beside_texts();
-  admit(places, request.id, [](const auto&) {});
-  return places.left(request);
+Index PromptQueue::free_slots(const RunningRequest& request) const {
+  Slots slots = slots_beside_texts();
+  admit(slots, request.id, [](const auto&) {});
+  return slots.left(request);
 }
 
 // Returns the requests to read, in order. Alternates between the oldest and the one with the
 // least to read: a short prompt need not wait for a long one, nor a long one for many others.
 std::vector<std::shared_ptr<RunningRequest>> PromptQueue::next_to_read() {
   std::vector<std::shared_ptr<RunningRequest>> found;
-  Places places = places_beside_texts();
-  admit(places, std::numeric_limits<RequestId>::max(),
+  Slots slots = slots_beside_texts();
+  admit(slots, std::numeric_limits<RequestId>::max(),
         [&](const auto& request) { found.push_back(request); });
   if (found.empty()) {
     return found;
@@ -210,7 +210,7 @@ Index PromptQueue::prompt_room() const {
   return std::max(options_.step_tokens / 4, options_.step_tokens - std::ssize(texts_) * 3 / 2);
 }
 
-// Appends the next tokens of a prompt to those of the next step. A prompt that steps cannot read
+// Appends the next tokens of a prompt to the next step's. A prompt that steps cannot read
 // gets a pass of its own, if it is the first.
 void PromptQueue::read_next(const std::shared_ptr<RunningRequest>& request, PromptStep& step) {
   if (!continue_prompt(*request) || request->is_read) {

@@ -30,7 +30,7 @@ struct PromptStep {
   }
 };
 
-// Requests with texts that have not started. Reads their prompts in chunks, as far as places and
+// Requests with texts that have not started. Reads their prompts in chunks, as far as slots and
 // memory suffice beside the running texts, and keeps the beginnings of prompts for reuse.
 class PromptQueue {
  public:
@@ -52,11 +52,11 @@ class PromptQueue {
   // cannot read it. Errors end requests: see guarded().
   PromptStep read_prompts();
   // Takes the results of a step of the decoder, which took `seconds`. Its first logits must be
-  // those of the prompts.
+  // the prompts' logits.
   void end_parts(const PromptStep& step, double seconds);
-  // Returns the free places for texts of a request, of all and of its group. Each prompt being
-  // read, and each earlier request that may begin, reserves one place.
-  Index free_places(const RunningRequest& request) const;
+  // Returns the free slots for texts of a request, of all and of its group. Each prompt being
+  // read, and each earlier request that may begin, reserves one slot.
+  Index free_slots(const RunningRequest& request) const;
   // Returns the oldest request that is overdue; null if there is none.
   const RunningRequest* overdue() const;
   // Returns the newest request whose prompt holds room; null if there is none.
@@ -68,11 +68,11 @@ class PromptQueue {
   EngineStatus status() const;
 
  private:
-  class Places;
+  class Slots;
 
   bool keeps_prefixes(const Request& request) const;
   bool shares(const RunningRequest& request) const;
-  Places places_beside_texts() const;
+  Slots slots_beside_texts() const;
   Index spare_room(const RunningRequest& request) const;
   bool begin_prompt(RunningRequest& request);
   bool share_prompt(RunningRequest& request, Index spare);
@@ -80,7 +80,7 @@ class PromptQueue {
   void end_part(RunningRequest& request, std::optional<std::span<const float>> logits);
   void read_chunk(RunningRequest& request);
   template <class Visit>
-  void admit(Places& places, RequestId end, const Visit& visit) const;
+  void admit(Slots& slots, RequestId end, const Visit& visit) const;
   std::vector<std::shared_ptr<RunningRequest>> next_to_read();
   void read_next(const std::shared_ptr<RunningRequest>& request, PromptStep& step);
 

@@ -29,7 +29,7 @@ std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Toke
   return excluded;
 }
 
-bool has_text(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+bool is_visible(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
   return std::any_of(ids.begin(), ids.end(),
                      [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
 }
@@ -41,7 +41,7 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
       sampler_(options().sampling, sample, request_->excluded),
       history_(request_->request.prompt),
       window_(std::move(window)),
-      decoder_(*request_->tokenizer, has_text(*request_->tokenizer, history_),
+      decoder_(*request_->tokenizer, is_visible(*request_->tokenizer, history_),
                options().shown_tokens),
       filter_(options().stop.values()) {
   result_.prompt_tokens = std::ssize(history_);
@@ -138,7 +138,7 @@ bool RunningText::prepare(std::size_t share) {
 }
 
 void RunningText::take(std::span<const float> logits, std::int32_t id) {
-  tell_choice(logits, id);
+  emit_choice(logits, id);
   result_.seconds = request_->prompt_seconds + watch_.seconds();
   if (result_.tokens.empty()) {
     result_.seconds_to_first_token = result_.seconds;
@@ -171,7 +171,7 @@ void RunningText::add_text(const std::string& piece) {
   }
 }
 
-void RunningText::tell_choice(std::span<const float> logits, std::int32_t id) {
+void RunningText::emit_choice(std::span<const float> logits, std::int32_t id) {
   TokenChoice choice{.token = id};
   if (options().logprobs.has_value()) {
     const TokenDistribution expected(logits);

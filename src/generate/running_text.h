@@ -27,7 +27,7 @@ std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Toke
                                           const GenerateOptions& options);
 
 // Returns whether a token is not special.
-bool has_text(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
+bool is_visible(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 enum class RequestStatus { running, cancelled, failed };
 
@@ -53,7 +53,7 @@ struct RunningRequest {
   bool lacks_room = false;  // for the prompt, when it was last tried
   Index passed = 0;         // later requests that began meanwhile
 
-  // Whether its texts end soon: they need not wait for places and room that long texts wait for.
+  // Whether its texts end soon: they need not wait for slots and room that long texts wait for.
   bool is_brief() const {
     constexpr Index kBriefTokens = 16;
     return request.samples * std::min(request.options.max_new_tokens, kBriefTokens + 1) <=
@@ -100,7 +100,7 @@ class RunningText {
   const RunningRequest& request() const { return *request_; }
   ContextWindow& window() { return window_; }
   const ContextWindow& window() const { return window_; }
-  // Computes a part of what the grammar needs to choose the next token, about `share` positions of
+  // Computes a part of the grammar's mask to choose the next token, about `share` positions of
   // its automaton. Returns whether the text can choose: always true without a grammar. Texts can
   // prepare in parallel. Throws Error as GrammarState::prepare().
   bool prepare(std::size_t share);
@@ -131,7 +131,7 @@ class RunningText {
   const GenerateOptions& options() const { return request_->request.options; }
   std::vector<std::int32_t> guess(Index most, Index chunk);
   void add_text(const std::string& piece);
-  void tell_choice(std::span<const float> logits, std::int32_t id);
+  void emit_choice(std::span<const float> logits, std::int32_t id);
   bool is_end(std::int32_t id) const;
   bool must_end(std::int32_t id);
   std::span<const char> without_ends(std::span<const char> allowed);

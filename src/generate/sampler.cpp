@@ -191,19 +191,19 @@ void Sampler::adjust_scores(std::span<const std::int32_t> history) {
     for (const std::int32_t id : latest(history, options_.repetition_window)) {
       require(id >= 0 && static_cast<std::size_t>(id) < scores_.size(),
               "[Sampler] expected ids below ", scores_.size(), " in the history, got ", id);
-      const auto place = static_cast<std::size_t>(id);
-      if (penalized_[place] == 0) {
-        penalized_[place] = 1;
-        scores_[place] = penalized_score(scores_[place], options_.repetition_penalty);
+      const auto index = static_cast<std::size_t>(id);
+      if (penalized_[index] == 0) {
+        penalized_[index] = 1;
+        scores_[index] = penalized_score(scores_[index], options_.repetition_penalty);
       }
     }
   }
   const auto add = [&](std::int32_t id, double change) {
-    const auto place = static_cast<std::size_t>(id);
-    require(id >= 0 && place < scores_.size(), "[Sampler] expected ids below ", scores_.size(),
+    const auto index = static_cast<std::size_t>(id);
+    require(id >= 0 && index < scores_.size(), "[Sampler] expected ids below ", scores_.size(),
             " of logit_bias, got ", id);
-    if (scores_[place] != kImpossible) {
-      scores_[place] += change;
+    if (scores_[index] != kImpossible) {
+      scores_[index] += change;
     }
   };
   for (const auto& [id, count] : chosen_) {

@@ -19,12 +19,12 @@ class NgramDrafter final : public Drafter {
   std::vector<std::int32_t> draft(Tokens text, Index most, const Sampler&) override {
     const Index count = std::ssize(text);
     Index best = 1;  // a single equal token is no evidence
-    Index place = 0;
+    Index position = 0;
     for (Index end = count - 1; end > 0 && best < longest_; --end) {
       const Index equal = equal_tokens(text.first(static_cast<std::size_t>(end)), text);
       if (equal > best) {
         best = equal;
-        place = end;
+        position = end;
       }
     }
     if (best < longest_) {
@@ -32,7 +32,7 @@ class NgramDrafter final : public Drafter {
     }
     std::vector<std::int32_t> guesses;
     while (best > 1 && std::ssize(guesses) < most) {
-      const Index next = place + std::ssize(guesses);
+      const Index next = position + std::ssize(guesses);
       guesses.push_back(next < count ? text[static_cast<std::size_t>(next)]
                                      : guesses[static_cast<std::size_t>(next - count)]);
     }

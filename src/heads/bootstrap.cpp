@@ -41,10 +41,10 @@ double resampled_mean(const std::vector<DocumentSum>& documents,
 
 // Quantile of sorted values, with linear interpolation between neighbours.
 double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(place));
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(position));
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+  return sorted[below] + (position - std::floor(position)) * (sorted[above] - sorted[below]);
 }
 
 void check(const BootstrapOptions& options, Index least) {

@@ -41,9 +41,9 @@ void require_name(const std::string& name, const std::string& where) {
 }
 
 // Start of each token of a text, in characters or bytes, and the end of the text.
-class TokenPlaces {
+class TokenBounds {
  public:
-  TokenPlaces(std::string_view text, const Tokenizer& tokenizer) {
+  TokenBounds(std::string_view text, const Tokenizer& tokenizer) {
     const bool characters = tokenizer.kind() == "char";
     for (const std::int32_t id : tokenizer.encode(text)) {
       begins_.push_back(length_);
@@ -58,8 +58,8 @@ class TokenPlaces {
   // End of a token.
   Index end_of(Index token) const { return begins_[static_cast<std::size_t>(token) + 1]; }
   // Token that contains a character or byte position.
-  Index holding(Index place) const {
-    return std::upper_bound(begins_.begin(), begins_.end(), place) - begins_.begin() - 1;
+  Index holding(Index position) const {
+    return std::upper_bound(begins_.begin(), begins_.end(), position) - begins_.begin() - 1;
   }
   // One past the token that contains position `end` - 1.
   Index behind(Index end) const { return holding(end - 1) + 1; }
@@ -89,12 +89,12 @@ std::array<Index, 4> read_pair(const Json& entry, Index length, const std::strin
 // The two occurrences of a phrase may be tokenized differently, at least at their ends: " key" and
 // "key". The next token is determined only after tokens with the same end in the phrase. The pairs
 // are runs of these tokens, plus the next token.
-void add_phrase(const std::array<Index, 4>& ends, const TokenPlaces& places, Index leading,
+void add_phrase(const std::array<Index, 4>& ends, const TokenBounds& bounds, Index leading,
                 std::vector<TokenPair>& pairs) {
-  Index earlier = places.holding(ends[0]);
-  Index later = places.holding(ends[2]);
-  const Index earlier_last = places.behind(ends[1]) - 1;
-  const Index later_last = places.behind(ends[3]) - 1;
+  Index earlier = bounds.holding(ends[0]);
+  Index later = bounds.holding(ends[2]);
+  const Index earlier_last = bounds.behind(ends[1]) - 1;
+  const Index later_last = bounds.behind(ends[3]) - 1;
   TokenPair run;
   const auto close_run = [&] {
     if (run.earlier_end <= run.later_begin && run.later_end > 0) {  // else they share a token
@@ -103,7 +103,7 @@ void add_phrase(const std::array<Index, 4>& ends, const TokenPlaces& places, Ind
     run = {};
   };
   while (earlier < earlier_last && later < later_last) {
-    const Index ahead = (places.end_of(earlier) - ends[0]) - (places.end_of(later) - ends[2]);
+    const Index ahead = (bounds.end_of(earlier) - ends[0]) - (bounds.end_of(later) - ends[2]);
     if (ahead == 0) {
       if (run.later_end == 0) {
         run = {leading + earlier, 0, leading + later, 0};
@@ -119,7 +119,7 @@ void add_phrase(const std::array<Index, 4>& ends, const TokenPlaces& places, Ind
   close_run();
 }
 
-SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index leading,
+SequencePairs read_pairs(const Json& counted, const TokenBounds& bounds, Index leading,
                          const std::string& where) {
   SequencePairs pairs;
   for (const auto& [name, list] : counted.members()) {
@@ -131,13 +131,13 @@ SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index l
     require(list.is_array(), about, ": expected a list");
     std::vector<TokenPair>& own = pairs[name];
     for (const Json& entry : list) {
-      const std::array<Index, 4> ends = read_pair(entry, places.length(), about);
+      const std::array<Index, 4> ends = read_pair(entry, bounds.length(), about);
       if (name == kPhrase) {
-        add_phrase(ends, places, leading, own);
+        add_phrase(ends, bounds, leading, own);
         continue;
       }
-      const TokenPair pair{leading + places.holding(ends[0]), leading + places.behind(ends[1]),
-                           leading + places.holding(ends[2]), leading + places.behind(ends[3])};
+      const TokenPair pair{leading + bounds.holding(ends[0]), leading + bounds.behind(ends[1]),
+                           leading + bounds.holding(ends[2]), leading + bounds.behind(ends[3])};
       if (pair.earlier_end <= pair.later_begin) {  // else both are in one token
         own.push_back(pair);
       }
@@ -177,13 +177,13 @@ std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
     const std::string_view text =
         of_documents ? without_end_name(tokenizer, texts[i]) : std::string_view(texts[i]);
     const std::string_view name = std::string_view(texts[i]).substr(text.size());
-    const TokenPlaces places(text, tokenizer);
-    const Index whole = places.length() +
+    const TokenBounds bounds(text, tokenizer);
+    const Index whole = bounds.length() +
                         (unit == "char" ? character_count(name) : static_cast<Index>(name.size()));
     require(length.is_integer() && length.integer() == whole, where,
             ": expected the length of document ", i + 1, ", ", whole, ", got ",
             quoted_text(length.dump()), "; split the text as in the annotations");
-    all.push_back(read_pairs(counted, places, leading, where));
+    all.push_back(read_pairs(counted, bounds, leading, where));
   }
   return all;
 }

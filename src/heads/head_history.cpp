@@ -113,8 +113,8 @@ HeadHistory read_head_history(const std::filesystem::path& run) {
     history.first_copy.push_back(number_of(line, "first_copy_loss"));
     history.second_copy.push_back(number_of(line, "second_copy_loss"));
     history.in_context.push_back(number_of(line, "in_context"));
-    history.text_places = number_of(line, "text_places");
-    history.repeat_places = number_of(line, "repeat_places");
+    history.text_positions = number_of(line, "text_places");
+    history.repeat_positions = number_of(line, "repeat_places");
     add_scores(line, history);
   });
   require(!history.iterations.empty() && !history.heads.empty(), path.string(),
@@ -131,7 +131,7 @@ HeadHistory read_head_history(const std::filesystem::path& run) {
 std::vector<HeadBirth> head_births(const HeadHistory& history, const std::string& score,
                                    double threshold) {
   std::vector<HeadBirth> births;
-  const double places = score == "induction" ? history.repeat_places : history.text_places;
+  const double positions = score == "induction" ? history.repeat_positions : history.text_positions;
   const auto& curves = history.scores.at(score);
   for (std::size_t head = 0; head < curves.size(); ++head) {
     const auto reached = std::find_if(curves[head].begin(), curves[head].end(),
@@ -142,7 +142,7 @@ std::vector<HeadBirth> head_births(const HeadHistory& history, const std::string
           *std::max_element(reached, curves[head].end(), [](double a, double b) { return a < b; });
       births.push_back({history.heads[head],
                         static_cast<std::size_t>(reached - curves[head].begin()),
-                        std::isnan(places) || bounded_mean(most, places).low >= threshold});
+                        std::isnan(positions) || bounded_mean(most, positions).low >= threshold});
     }
   }
   std::stable_sort(births.begin(), births.end(),
@@ -156,11 +156,11 @@ std::vector<std::size_t> heads_by_last(const HeadHistory& history, const std::st
     const double value = curves[head].back();
     return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
   };
-  std::vector<std::size_t> places(curves.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  std::stable_sort(places.begin(), places.end(),
+  std::vector<std::size_t> order(curves.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return last(a) > last(b); });
-  return places;
+  return order;
 }
 
 }  // namespace headlight

@@ -18,8 +18,8 @@ struct HeadHistory {
   std::vector<double> in_context;  // second_copy - first_copy
   std::vector<HeadId> heads;
   // Queries in the means of one time, on the text and on repeated random tokens; NaN if missing.
-  double text_places = 0;
-  double repeat_places = 0;
+  double text_positions = 0;
+  double repeat_positions = 0;
   // By score name: one curve for each head, [heads][times].
   std::map<std::string, std::vector<std::vector<double>>> scores;
 };
@@ -33,7 +33,7 @@ struct HeadBirth {
   HeadId head;
   std::size_t time = 0;  // index in the history
   // False if the best score's bounded_mean() reaches below the threshold: too few queries.
-  bool settled = true;
+  bool significant = true;
 };
 
 // Births of all heads that reached `threshold`, earliest first.

@@ -13,14 +13,14 @@ std::vector<std::string> head_names(std::span<const HeadId> ids) {
   return names;
 }
 
-Index place_of(const HeadId& id, const HeadLayout& layout) {
+Index head_index(const HeadId& id, const HeadLayout& layout) {
   require_value(id.layer >= 0 && id.layer < layout.layers(), "heads", "the model has layers 0 to ",
                 layout.layers() - 1, ", got ", head_name(id));
-  const std::optional<Index> place = layout.place(id.layer, id.head);
-  require_value(place.has_value(), "heads", "layer ", id.layer, " has heads ",
+  const std::optional<Index> index = layout.index(id.layer, id.head);
+  require_value(index.has_value(), "heads", "layer ", id.layer, " has heads ",
                 numbers_text(layout.numbers[static_cast<std::size_t>(id.layer)]), ", got ",
                 head_name(id));
-  return *place;
+  return *index;
 }
 
 }  // namespace headlight

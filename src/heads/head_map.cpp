@@ -12,11 +12,11 @@ SequenceFacts sequence_facts(std::vector<std::int32_t> tokens) {
   SequenceFacts facts;
   facts.tokens = std::move(tokens);
   std::unordered_map<std::int32_t, Index> last;
-  for (Index place = 0; place < facts.length(); ++place) {
+  for (Index position = 0; position < facts.length(); ++position) {
     const auto [found, is_new] =
-        last.try_emplace(facts.tokens[static_cast<std::size_t>(place)], place);
+        last.try_emplace(facts.tokens[static_cast<std::size_t>(position)], position);
     facts.earlier_equal.push_back(is_new ? -1 : found->second);
-    found->second = place;
+    found->second = position;
   }
   return facts;
 }
@@ -29,8 +29,8 @@ SequenceFacts cell_facts(std::vector<TokenCell> cells, const SequencePairs& pair
     labels.push_back(numbers.try_emplace(cell.label, next).first->second);
   }
   SequenceFacts facts = sequence_facts(std::move(labels));
-  const std::vector<Index> places = cells_of_tokens(cells);
-  const auto cell_at = [&](Index token) { return places[static_cast<std::size_t>(token)]; };
+  const std::vector<Index> cell_indices = cells_of_tokens(cells);
+  const auto cell_at = [&](Index token) { return cell_indices[static_cast<std::size_t>(token)]; };
   for (const auto& [relation, token_pairs] : pairs) {
     for (const TokenPair& pair : token_pairs) {
       const TokenPair merged{cell_at(pair.earlier_begin), cell_at(pair.earlier_end - 1) + 1,

@@ -27,7 +27,7 @@ struct SequenceFacts {
 
 SequenceFacts sequence_facts(std::vector<std::int32_t> tokens);
 
-// Returns the facts of the cells of a sequence; `pairs` are those of its tokens. A pair that shares
+// Returns the facts of the cells of a sequence; `pairs` refer to its tokens. A pair that shares
 // a cell is left out.
 SequenceFacts cell_facts(std::vector<TokenCell> cells, const SequencePairs& pairs);
 

@@ -85,7 +85,7 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Language
       read_entries(path, [&](const Json& file) { result.scores = scores_in(file); });
   result.doubt = doubt_about(path, own, model);
   for (const auto& [id, score] : result.scores) {
-    require(model.heads().place(id.layer, id.head).has_value(), path.string(), ": contains head ",
+    require(model.heads().index(id.layer, id.head).has_value(), path.string(), ": contains head ",
             head_name(id), ", which the model does not have; expected the scores of this model");
   }
   return result;

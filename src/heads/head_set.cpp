@@ -97,7 +97,7 @@ HeadSet HeadSet::or_all(const HeadLayout& layout) const {
 
 void HeadSet::require_in(const HeadLayout& layout) const {
   for (const HeadId& id : heads_) {
-    place_of(id, layout);
+    head_index(id, layout);
   }
 }
 

@@ -44,10 +44,10 @@ std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index
 Json json_of(const ScoredHead& head) {
   Json json = head_json(head.head);
   json["verdict"] = head.verdict.name;
-  for (std::size_t place = 0; place < score_list().size(); ++place) {
-    const ScoreInfo& info = score_list()[place];
+  for (std::size_t index = 0; index < score_list().size(); ++index) {
+    const ScoreInfo& info = score_list()[index];
     if (info.group != "structure") {  // needs annotations
-      const ScoreValue& score = head.scores[place];
+      const ScoreValue& score = head.scores[index];
       json[std::string(info.name)] = score.measured() ? Json(score.value.mean) : Json(nullptr);
     }
   }

@@ -84,8 +84,8 @@ bool excludes_patterns(const ScoredHead& head) {
 Verdict verdict_of(const VerdictRule& rule, const BestScore& best, const ScoredHead& head) {
   const ScoreValue& score = head.score(best.name);
   const Interval range = range_of(score);
-  const bool settled = range.low >= rule.threshold;
-  return {rule.name, best.name, best.value, {}, range, score.count, settled};
+  const bool significant = range.low >= rule.threshold;
+  return {rule.name, best.name, best.value, {}, range, score.count, significant};
 }
 
 // The rule of a rank with the highest score at its threshold; null: none.
@@ -129,9 +129,9 @@ std::string number_text(double value) {
 }
 
 void replace(std::string_view what, const std::string& by, std::string& text) {
-  const std::size_t place = text.find(what);
-  if (place != std::string::npos) {
-    text.replace(place, what.size(), by);
+  const std::size_t position = text.find(what);
+  if (position != std::string::npos) {
+    text.replace(position, what.size(), by);
   }
 }
 
@@ -139,11 +139,11 @@ void replace(std::string_view what, const std::string& by, std::string& text) {
 std::string doubt_text(const Verdict& verdict, Language language) {
   const std::string low = number_text(verdict.range.low);
   const std::string high = number_text(verdict.range.high);
-  const auto places = static_cast<Index>(verdict.places);
+  const auto count = static_cast<Index>(verdict.queries);
   return language == Language::korean
-             ? concat_text(" (불확실: ", places, "곳에서 재어 ", low, "~", high, ")")
-             : concat_text(" (unsure: ", low, " to ", high, " from ", places,
-                           places == 1 ? " place)" : " places)");
+             ? concat_text(" (불확실: ", count, "곳에서 재어 ", low, "~", high, ")")
+             : concat_text(" (unsure: ", low, " to ", high, " from ", count,
+                           count == 1 ? " place)" : " places)");
 }
 
 std::string offset_text(Index offset, Language language) {
@@ -212,7 +212,7 @@ Verdict judge_head(const ScoredHead& head) {
   Verdict verdict = verdict_of(nearest, best, head);
   verdict.leans = best.value > 0 ? nearest.name : std::string_view();
   verdict.name = verdict_rules().back().name;
-  verdict.settled = excludes_patterns(head);
+  verdict.significant = excludes_patterns(head);
   return verdict;
 }
 
@@ -236,7 +236,7 @@ std::string head_sentence(const ScoredHead& head, Language language) {
   if (!verdict.leans.empty()) {
     replace("{name}", std::string(verdict_label(verdict.leans, language)), text);
   }
-  return verdict.settled ? text : text + doubt_text(verdict, language);
+  return verdict.significant ? text : text + doubt_text(verdict, language);
 }
 
 std::string even_weights_text(const ScoredHead& head, Language language) {
@@ -249,15 +249,15 @@ std::string even_weights_text(const ScoredHead& head, Language language) {
 }
 
 std::string verdict_caution(const std::vector<ScoredHead>& heads, Language language) {
-  const auto unsettled = std::count_if(
-      heads.begin(), heads.end(), [](const ScoredHead& head) { return !head.verdict.settled; });
-  if (unsettled == 0) {
+  const auto uncertain = std::count_if(
+      heads.begin(), heads.end(), [](const ScoredHead& head) { return !head.verdict.significant; });
+  if (uncertain == 0) {
     return "";
   }
   return language == Language::korean
-             ? concat_text("주의: 이 글은 판정 ", heads.size(), "개 중 ", unsettled,
+             ? concat_text("주의: 이 글은 판정 ", heads.size(), "개 중 ", uncertain,
                            "개를 확정하기에 모자랍니다(? 표시). 글이 더 많으면 바뀔 수 있습니다")
-             : concat_text("caution: this text does not settle ", unsettled, " of ", heads.size(),
+             : concat_text("caution: this text does not settle ", uncertain, " of ", heads.size(),
                            " verdicts (marked ?): they may be chance and change with more text");
 }
 

@@ -29,7 +29,7 @@ void visit_layer_maps(
     const std::function<void(Index layer, const std::vector<Tensor>& weights)>& visit);
 
 // Part of a sequence that fits the context length.
-using SequencePiece = SequencePieces::Place;
+using SequencePiece = SequencePieces::Piece;
 
 // Truncates each sequence to max_tokens (0: no limit) and splits it every block_size tokens.
 std::vector<SequencePiece> cut_sequences(const std::vector<std::vector<std::int32_t>>& sequences,

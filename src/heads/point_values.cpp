@@ -41,9 +41,9 @@ bool covers(const std::vector<PointRange>& targets, Point point, Index layer) {
                      [&](const PointRange& target) { return covers(target, point, layer); });
 }
 
-Tensor KeepValues::visit(const Place& place, const Tensor& value) {
-  const Tensor kept = part_ ? part_(place, value) : value;
-  values[{place.point, place.layer}] = to_contiguous(kept.detach()).clone();
+Tensor KeepValues::visit(const HookSite& site, const Tensor& value) {
+  const Tensor kept = part_ ? part_(site, value) : value;
+  values[{site.point, site.layer}] = to_contiguous(kept.detach()).clone();
   return value;
 }
 
@@ -79,7 +79,7 @@ Batch with_last_token(const Batch& batch, Index block_size) {
 
 PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches, bool is_stream,
                       const std::function<bool(Point, Index)>& wants) {
-  std::map<Spot, std::vector<double>> sums;
+  std::map<PointInLayer, std::vector<double>> sums;
   double rows = 0;
   for (Index i = 0; i < batches.count(); ++i) {
     const bool is_last = is_stream && i + 1 == batches.count();

@@ -30,20 +30,20 @@ bool covers(const PointRange& target, Point point, Index layer);
 bool covers(const std::vector<PointRange>& targets, Point point, Index layer);  // any of them
 
 // A point and its layer (0 for points outside layers).
-using Spot = std::pair<Point, Index>;
-using PointValues = std::map<Spot, Tensor>;
+using PointInLayer = std::pair<Point, Index>;
+using PointValues = std::map<PointInLayer, Tensor>;
 
 // Hook that keeps a copy of the last value of each wanted point, or of part(value).
 class KeepValues final : public ForwardHook {
  public:
-  using Part = std::function<Tensor(const Place& place, const Tensor& value)>;
+  using Part = std::function<Tensor(const HookSite& site, const Tensor& value)>;
   explicit KeepValues(std::function<bool(Point, Index)> wants, Part part = nullptr,
                       bool in_family_units = false)
       : wants_(std::move(wants)), part_(std::move(part)), in_family_units_(in_family_units) {}
 
   bool wants(Point point, Index layer) const override { return wants_(point, layer); }
   bool in_family_units() const override { return in_family_units_; }
-  Tensor visit(const Place& place, const Tensor& value) override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
 
   PointValues values;
 

@@ -94,10 +94,10 @@ std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, const GptCo
 }
 
 // The numbers of some heads of a layer.
-std::vector<Index> picked(const std::vector<Index>& numbers, const std::vector<Index>& places) {
+std::vector<Index> picked(const std::vector<Index>& numbers, const std::vector<Index>& indices) {
   std::vector<Index> chosen;
-  for (const Index place : places) {
-    chosen.push_back(numbers[static_cast<std::size_t>(place)]);
+  for (const Index index : indices) {
+    chosen.push_back(numbers[static_cast<std::size_t>(index)]);
   }
   return chosen;
 }
@@ -107,9 +107,9 @@ bool has_even_groups(const HeadLayout& heads, Index size) {
   for (Index layer = 0; layer < heads.layers(); ++layer) {
     const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(layer)];
     const std::vector<Index>& key_numbers = heads.key_numbers_of(layer);
-    for (Index place = 0; place < std::ssize(numbers); ++place) {
-      const auto key_place = static_cast<std::size_t>(heads.key_place(layer, place));
-      if (numbers[static_cast<std::size_t>(place)] / size != key_numbers[key_place]) {
+    for (Index index = 0; index < std::ssize(numbers); ++index) {
+      const auto key_index = static_cast<std::size_t>(heads.key_index(layer, index));
+      if (numbers[static_cast<std::size_t>(index)] / size != key_numbers[key_index]) {
         return false;
       }
     }
@@ -145,12 +145,12 @@ FullSize full_size(const HeadLayout& kept, Index heads, Index width) {
 }
 
 // For each number from 0 to `count` - 1, the index of its head in the layer, or kNoHead.
-std::vector<Index> places_of(const std::vector<Index>& numbers, Index count) {
-  std::vector<Index> places(static_cast<std::size_t>(count), kNoHead);
-  for (std::size_t place = 0; place < numbers.size(); ++place) {
-    places[static_cast<std::size_t>(numbers[place])] = static_cast<Index>(place);
+std::vector<Index> indices_of(const std::vector<Index>& numbers, Index count) {
+  std::vector<Index> indices(static_cast<std::size_t>(count), kNoHead);
+  for (std::size_t index = 0; index < numbers.size(); ++index) {
+    indices[static_cast<std::size_t>(numbers[index])] = static_cast<Index>(index);
   }
-  return places;
+  return indices;
 }
 
 }  // namespace
@@ -171,13 +171,13 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
     const AttentionPlan plan = block_plan(model.config(), layer).attention;
     LayerLayout& kept = layout.emplace_back();
     std::vector<Index>& groups = key_groups.emplace_back();
-    for (Index place = 0; place < plan.heads; ++place) {
-      if (heads.contains({layer, all[static_cast<std::size_t>(place)]})) {
+    for (Index index = 0; index < plan.heads; ++index) {
+      if (heads.contains({layer, all[static_cast<std::size_t>(index)]})) {
         continue;
       }
-      kept.heads.push_back(place);
-      if (kept.key_heads.empty() || kept.key_heads.back() != plan.key_head(place)) {
-        kept.key_heads.push_back(plan.key_head(place));
+      kept.heads.push_back(index);
+      if (kept.key_heads.empty() || kept.key_heads.back() != plan.key_head(index)) {
+        kept.key_heads.push_back(plan.key_head(index));
         groups.push_back(0);
       }
       ++groups.back();
@@ -208,8 +208,8 @@ std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {
   const Index key_heads = full.heads / full.group_size;
   Layout layout(kept.numbers.size());
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    layout[layer].heads = places_of(kept.numbers[layer], full.heads);
-    layout[layer].key_heads = places_of(kept.key_numbers_of(static_cast<Index>(layer)), key_heads);
+    layout[layer].heads = indices_of(kept.numbers[layer], full.heads);
+    layout[layer].key_heads = indices_of(kept.key_numbers_of(static_cast<Index>(layer)), key_heads);
   }
   GptConfig config = config_with(model.config(), layout, {}, kept.head_width);
   config.key_groups.clear();

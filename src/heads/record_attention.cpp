@@ -89,8 +89,8 @@ class KeepVectors final : public ForwardHook {
     return (is_query(point) || point == Point::k || point == Point::rot_k) &&
            !chosen_.of_layer(layer).empty();
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    (is_query(place.point) ? queries : keys)[place.layer] = to_contiguous(value);
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    (is_query(site.point) ? queries : keys)[site.layer] = to_contiguous(value);
     return value;
   }
 
@@ -110,8 +110,8 @@ class PassProgress final : public ForwardHook {
       : show_(show), layers_(static_cast<double>(layers)) {}
 
   bool wants(Point point, Index /*layer*/) const override { return point == Point::resid_post; }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    show_(static_cast<double>(place.layer + 1) / layers_);
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    show_(static_cast<double>(site.layer + 1) / layers_);
     return value;
   }
 
@@ -140,29 +140,29 @@ Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocumen
   return recorder;
 }
 
-// Copies the heads at `places` of all sequences [H, t, t] to [B, H, T, T], with zero padding.
-Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Index>& places,
+// Copies the heads at `indices` of all sequences [H, t, t] to [B, H, T, T], with zero padding.
+Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Index>& indices,
                     Index longest) {
-  const auto count = static_cast<Index>(places.size());
+  const auto count = static_cast<Index>(indices.size());
   Tensor result = Tensor::zeros({static_cast<Index>(sequences.size()), count, longest, longest});
   Index offset = 0;
   for (const Tensor& weights : sequences) {
     const Index length = weights.size(1);
-    for (const Index place : places) {
+    for (const Index index : indices) {
       result.strided_view({length, length}, {longest, 1}, offset)
-          .copy_from(weights.strided_view({length, length}, {length, 1}, place * length * length));
+          .copy_from(weights.strided_view({length, length}, {length, 1}, index * length * length));
       offset += longest * longest;
     }
   }
   return result;
 }
 
-// Copies vectors [N, H or G, D] of the heads at `places` to [B, T, heads, D], with zero padding.
-Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
+// Copies vectors [N, H or G, D] of the heads at `indices` to [B, T, heads, D], with zero padding.
+Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& indices,
                       const RecordedAttention& recorded) {
   const Index width = vectors.size(2);
   const Index row = vectors.size(1) * width;
-  const auto count = static_cast<Index>(places.size());
+  const auto count = static_cast<Index>(indices.size());
   const Index longest = recorded.longest();
   Tensor result =
       Tensor::zeros({static_cast<Index>(recorded.documents.size()), longest, count, width});
@@ -171,7 +171,7 @@ Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
   for (const RecordedDocument& document : recorded.documents) {
     const auto length = static_cast<Index>(document.ids.size());
     for (Index h = 0; h < count; ++h) {
-      const Index source = token * row + places[static_cast<std::size_t>(h)] * width;
+      const Index source = token * row + indices[static_cast<std::size_t>(h)] * width;
       result.strided_view({length, width}, {count * width, 1}, target + h * width)
           .copy_from(vectors.strided_view({length, width}, {row, 1}, source));
     }
@@ -183,17 +183,17 @@ Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
 
 // Adds queries, keys, the score scale and the window.
 void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageModel& model,
-                 const std::vector<Index>& places, const RecordedAttention& recorded) {
+                 const std::vector<Index>& indices, const RecordedAttention& recorded) {
   require(hook.queries.contains(layer.layer) && hook.keys.contains(layer.layer),
           "a model of type '", model.model_type(),
           "' does not pass to ForwardHook the queries and keys of layer ", layer.layer);
   const HeadLayout layout = model.heads();
-  std::vector<Index> key_places;
-  for (const Index place : places) {
-    key_places.push_back(layout.key_place(layer.layer, place));
+  std::vector<Index> key_indices;
+  for (const Index index : indices) {
+    key_indices.push_back(layout.key_index(layer.layer, index));
   }
-  layer.queries = padded_vectors(hook.queries.at(layer.layer), places, recorded);
-  layer.keys = padded_vectors(hook.keys.at(layer.layer), key_places, recorded);
+  layer.queries = padded_vectors(hook.queries.at(layer.layer), indices, recorded);
+  layer.keys = padded_vectors(hook.keys.at(layer.layer), key_indices, recorded);
   layer.scale = 1 / std::sqrt(static_cast<double>(layer.queries.size(-1)));
   if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
     const BlockPlan plan = block_plan(gpt->config(), layer.layer);
@@ -236,24 +236,24 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   Recorder recorder = run_model(model, recorded.documents, chosen, &hooks);
   for (const Index layer : chosen.layers()) {
     std::vector<Index> heads;
-    std::vector<Index> places;
+    std::vector<Index> indices;
     for (const HeadId& id : chosen.of_layer(layer)) {
       heads.push_back(id.head);
-      places.push_back(place_of(id, layout));
+      indices.push_back(head_index(id, layout));
     }
     // Moved out of the recorder, so that only one layer at a time exists twice.
     std::vector<Tensor> sequences = std::exchange(recorded_weights(recorder, layer, model), {});
     if (options.value_weighted) {
-      weight_by_values(model, values.values, layer, places, sequences);
+      weight_by_values(model, values.values, layer, indices, sequences);
     }
     for (std::size_t i = 0; options.unit != TextUnit::token && i < sequences.size(); ++i) {
       sequences[i] =
           merged_weights(convert(sequences[i], DType::float32), recorded.documents[i].cells);
     }
-    recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
+    recorded.layers.push_back({layer, heads, padded_heads(sequences, indices, recorded.longest())});
     require_numbers(recorded.layers.back(), model);
     if (options.vectors) {
-      add_vectors(recorded.layers.back(), hook, model, places, recorded);
+      add_vectors(recorded.layers.back(), hook, model, indices, recorded);
     }
   }
   return recorded;

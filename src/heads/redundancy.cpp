@@ -22,7 +22,7 @@ std::vector<Tensor> maps_of(const LanguageModel& model, const std::vector<std::i
     const Index length = weights[0].size(1);
     for (std::size_t i = 0; i < heads.size(); ++i) {
       if (heads[i].layer == layer) {
-        const Index begin = place_of(heads[i], model.heads()) * length * length;
+        const Index begin = head_index(heads[i], model.heads()) * length * length;
         maps[i] = weights[0].strided_view({length, length}, {length, 1}, begin).clone();
       }
     }
@@ -51,10 +51,10 @@ double distance_sum(const Tensor& a, const Tensor& b, const std::vector<double>&
   const float* q = b.data<float>();
   double sum = 0;
   for (Index query = 1; query < length; ++query) {
-    const auto place = static_cast<std::size_t>(query);
+    const auto index = static_cast<std::size_t>(query);
     const double divergence = loops.middle_entropy(p + query * length, q + query * length,
                                                    causal ? query + 1 : length) -
-                              (a_entropy[place] + b_entropy[place]) / 2;  // in nats
+                              (a_entropy[index] + b_entropy[index]) / 2;  // in nats
     sum += std::sqrt(std::clamp(divergence / std::numbers::ln2, 0.0, 1.0));
   }
   return sum;

@@ -7,22 +7,22 @@
 namespace headlight {
 namespace {
 
-void keep_value(SpotValues& values, const Place& place, const Tensor& value) {
-  std::vector<Tensor>& sequences = values[{place.point, place.layer}];
-  const auto number = static_cast<std::size_t>(place.sequence);
+void keep_value(ValuesByPoint& values, const HookSite& site, const Tensor& value) {
+  std::vector<Tensor>& sequences = values[{site.point, site.layer}];
+  const auto number = static_cast<std::size_t>(site.sequence);
   sequences.resize(std::max(sequences.size(), number + 1));
   sequences[number] = value;
 }
 
 }  // namespace
 
-Tensor KeepSpots::visit(const Place& place, const Tensor& value) {
-  keep_value(values, place, to_contiguous(value.detach()).clone());
+Tensor KeepPoints::visit(const HookSite& site, const Tensor& value) {
+  keep_value(values, site, to_contiguous(value.detach()).clone());
   if (!with_leaves_) {
     return value;
   }
   const Tensor leaf = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
-  keep_value(leaves, place, leaf);
+  keep_value(leaves, site, leaf);
   return value + leaf;
 }
 

@@ -10,22 +10,22 @@
 namespace headlight {
 
 // Values by point and layer: one value for each sequence for maps, else one for all rows.
-using SpotValues = std::map<Spot, std::vector<Tensor>>;
+using ValuesByPoint = std::map<PointInLayer, std::vector<Tensor>>;
 
 // Keeps the values of the wanted points. Optionally adds a zero leaf to each, which gets the
 // gradient of the value.
-class KeepSpots final : public ForwardHook {
+class KeepPoints final : public ForwardHook {
  public:
-  explicit KeepSpots(std::function<bool(Point, Index)> wants, bool with_leaves = false,
-                     bool in_family_units = false)
+  explicit KeepPoints(std::function<bool(Point, Index)> wants, bool with_leaves = false,
+                      bool in_family_units = false)
       : wants_(std::move(wants)), with_leaves_(with_leaves), in_family_units_(in_family_units) {}
 
   bool wants(Point point, Index layer) const override { return wants_(point, layer); }
   bool in_family_units() const override { return in_family_units_; }
-  Tensor visit(const Place& place, const Tensor& value) override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
 
-  SpotValues values;
-  SpotValues leaves;
+  ValuesByPoint values;
+  ValuesByPoint leaves;
 
  private:
   std::function<bool(Point, Index)> wants_;

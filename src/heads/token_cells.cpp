@@ -11,19 +11,19 @@ namespace headlight {
 namespace {
 
 // A character of a text and the byte at which it begins.
-struct PlacedCharacter {
+struct DecodedCharacter {
   char32_t value = 0;
   bool valid = false;
   Index begin = 0;
 };
 
-std::vector<PlacedCharacter> placed_characters(std::string_view bytes) {
-  std::vector<PlacedCharacter> characters;
-  Index place = 0;
-  while (place < std::ssize(bytes)) {
-    const Utf8Character next = first_character(bytes.substr(static_cast<std::size_t>(place)));
-    characters.push_back({next.code_point, next.valid, place});
-    place += next.length;
+std::vector<DecodedCharacter> decoded_characters(std::string_view bytes) {
+  std::vector<DecodedCharacter> characters;
+  Index offset = 0;
+  while (offset < std::ssize(bytes)) {
+    const Utf8Character next = first_character(bytes.substr(static_cast<std::size_t>(offset)));
+    characters.push_back({next.code_point, next.valid, offset});
+    offset += next.length;
   }
   return characters;
 }
@@ -62,7 +62,7 @@ bool joins(char32_t before, char32_t mark, char32_t after) {
 class UnitBoundaries {
  public:
   UnitBoundaries(std::string_view bytes, TextUnit unit)
-      : characters_(placed_characters(bytes)), unit_(unit) {}
+      : characters_(decoded_characters(bytes)), unit_(unit) {}
 
   // Returns whether a unit begins at each byte, [bytes].
   std::vector<bool> begins(std::size_t bytes) const {
@@ -106,7 +106,7 @@ class UnitBoundaries {
     return is_word_character(at(i)) || (i > 0 && joins(at(i - 1), at(i), at(i + 1)));
   }
 
-  std::vector<PlacedCharacter> characters_;
+  std::vector<DecodedCharacter> characters_;
   TextUnit unit_;
 };
 
@@ -114,7 +114,7 @@ class UnitBoundaries {
 void classify(std::string_view bytes, TokenCell& cell) {
   bool marks = false;
   bool others = false;
-  for (const PlacedCharacter& character : placed_characters(bytes)) {
+  for (const DecodedCharacter& character : decoded_characters(bytes)) {
     const bool is_mark = character.valid && is_punctuation_mark(character.value);
     marks = marks || is_mark;
     others = others || !(is_mark || (character.valid && is_white_space(character.value)));
@@ -123,18 +123,18 @@ void classify(std::string_view bytes, TokenCell& cell) {
   cell.is_separator = !bytes.empty() && !marks && !others;
 }
 
-// A token, with its bytes and their place in the run of tokens between two special ones.
-struct PlacedToken {
+// A token, with its bytes and their offset in the run of tokens between two special ones.
+struct TokenInRun {
   std::string bytes;
   std::size_t begin = 0;
 };
 
 // Appends the cells of tokens without special ones. `first`: index of the first token.
 void append_cells(const Tokenizer& tokenizer, std::span<const std::int32_t> ids,
-                  const std::vector<PlacedToken>& tokens, Index first, TextUnit unit,
+                  const std::vector<TokenInRun>& tokens, Index first, TextUnit unit,
                   std::vector<TokenCell>& cells) {
   std::string text;
-  for (const PlacedToken& token : tokens) {
+  for (const TokenInRun& token : tokens) {
     text += token.bytes;
   }
   const std::vector<bool> begins = UnitBoundaries(text, unit).begins(text.size());
@@ -152,14 +152,14 @@ void append_cells(const Tokenizer& tokenizer, std::span<const std::int32_t> ids,
   }
 }
 
-TokenCell special_cell(const Tokenizer& tokenizer, std::int32_t id, Index place) {
+TokenCell special_cell(const Tokenizer& tokenizer, std::int32_t id, Index position) {
   const std::vector<std::int32_t>& ends = tokenizer.stop_tokens();
   const bool is_end = std::find(ends.begin(), ends.end(), id) != ends.end();
-  return {.begin = place,
-          .end = place + 1,
+  return {.begin = position,
+          .end = position + 1,
           .label = tokenizer.token_label(id),
           .is_special = true,
-          .is_separator = is_end && place > 0};
+          .is_separator = is_end && position > 0};
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ TokenCell special_cell(const Tokenizer& tokenizer, std::int32_t id, Index place)
 std::vector<TokenCell> token_cells(const Tokenizer& tokenizer, std::span<const std::int32_t> ids,
                                    TextUnit unit) {
   std::vector<TokenCell> cells;
-  std::vector<PlacedToken> run;
+  std::vector<TokenInRun> run;
   std::size_t run_bytes = 0;
   bool first = true;  // no text yet
   const auto close_run = [&](std::size_t end) {
@@ -192,11 +192,11 @@ std::vector<TokenCell> token_cells(const Tokenizer& tokenizer, std::span<const s
 }
 
 std::vector<Index> cells_of_tokens(const std::vector<TokenCell>& cells) {
-  std::vector<Index> places;
+  std::vector<Index> cell_indices;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-    places.resize(static_cast<std::size_t>(cells[cell].end), static_cast<Index>(cell));
+    cell_indices.resize(static_cast<std::size_t>(cells[cell].end), static_cast<Index>(cell));
   }
-  return places;
+  return cell_indices;
 }
 
 Tensor merged_weights(const Tensor& weights, const std::vector<TokenCell>& cells) {
@@ -206,7 +206,7 @@ Tensor merged_weights(const Tensor& weights, const std::vector<TokenCell>& cells
           "[merged_weights] expected float32 [H, T, T] and the cells of T tokens, got ",
           weights.shape(), " and the cells of ", cells.empty() ? 0 : cells.back().end, " tokens");
   const auto count = static_cast<Index>(cells.size());
-  const std::vector<Index> places = cells_of_tokens(cells);
+  const std::vector<Index> cell_indices = cells_of_tokens(cells);
   const Tensor source = to_contiguous(weights);
   Tensor merged = Tensor::empty({weights.size(0), count, count});
   std::vector<double> row(static_cast<std::size_t>(count));  // [U] sums of one cell's queries
@@ -216,8 +216,8 @@ Tensor merged_weights(const Tensor& weights, const std::vector<TokenCell>& cells
       std::fill(row.begin(), row.end(), 0.0);
       for (Index query = cell.begin; query < cell.end; ++query) {
         const float* weight = source.data<float>() + (head * length + query) * length;
-        for (std::size_t key = 0; key < places.size(); ++key) {
-          row[static_cast<std::size_t>(places[key])] += static_cast<double>(weight[key]);
+        for (std::size_t key = 0; key < cell_indices.size(); ++key) {
+          row[static_cast<std::size_t>(cell_indices[key])] += static_cast<double>(weight[key]);
         }
       }
       for (const double sum : row) {

@@ -14,11 +14,11 @@
 namespace headlight {
 namespace {
 
-// Returns the norms of the vectors v W_O [T] of the head at `place`, divided by the largest.
-std::vector<double> relative_norms(const Gpt& model, const Tensor& values, Index layer, Index place,
+// Returns the norms of the vectors v W_O [T] of the head at `index`, divided by the largest.
+std::vector<double> relative_norms(const Gpt& model, const Tensor& values, Index layer, Index index,
                                    const Tensor& output) {
-  const Index key = model.heads().key_place(layer, place);
-  const HeadMatrices matrices = head_matrices(model, layer, place, DType::float32, output);
+  const Index key = model.heads().key_index(layer, index);
+  const HeadMatrices matrices = head_matrices(model, layer, index, DType::float32, output);
   const double clip = model.config().qkv_clip;
   const Tensor own = convert(select(values, 1, key), DType::float32);
   const Tensor written = linear(clip > 0 ? clamp(own, -clip, clip) : own, matrices.output);
@@ -30,16 +30,16 @@ std::vector<double> relative_norms(const Gpt& model, const Tensor& values, Index
   return norms;
 }
 
-// Multiplies the weights [H, t, t] of all heads at `places` in one sequence by the norms of the
+// Multiplies the weights [H, t, t] of all heads at `indices` in one sequence by the norms of the
 // values [t, G, D].
-Tensor carried_weights(const Gpt& model, Index layer, const std::vector<Index>& places,
+Tensor carried_weights(const Gpt& model, Index layer, const std::vector<Index>& indices,
                        const Tensor& weights, const Tensor& values) {
   Tensor result = convert(to_contiguous(weights), DType::float32).clone();
   const Index length = weights.size(1);
   const Tensor output = model.weight(Part::attention_output, layer);
-  for (const Index place : places) {
-    const std::vector<double> norms = relative_norms(model, values, layer, place, output);
-    float* row = result.data<float>() + place * length * length;
+  for (const Index index : indices) {
+    const std::vector<double> norms = relative_norms(model, values, layer, index, output);
+    float* row = result.data<float>() + index * length * length;
     for (Index query = 0; query < length; ++query, row += length) {
       for (Index token = 0; token < length; ++token) {
         row[token] *= static_cast<float>(norms[static_cast<std::size_t>(token)]);
@@ -52,7 +52,7 @@ Tensor carried_weights(const Gpt& model, Index layer, const std::vector<Index>& 
 }  // namespace
 
 void weight_by_values(const LanguageModel& model, const PointValues& values, Index layer,
-                      const std::vector<Index>& places, std::vector<Tensor>& sequences) {
+                      const std::vector<Index>& indices, std::vector<Tensor>& sequences) {
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
   const auto found = values.find({Point::v, layer});
   require_value(gpt != nullptr && found != values.end(), "value_weighted", "a model of type '",
@@ -61,7 +61,7 @@ void weight_by_values(const LanguageModel& model, const PointValues& values, Ind
   Index token = 0;  // index in the batch
   for (Tensor& weights : sequences) {
     const Index length = weights.size(1);
-    weights = carried_weights(*gpt, layer, places, weights,
+    weights = carried_weights(*gpt, layer, indices, weights,
                               slice(found->second, 0, token, token + length));
     token += length;
   }

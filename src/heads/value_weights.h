@@ -8,10 +8,10 @@
 // Attention weights times the norms of the vectors that they carry.
 namespace headlight {
 
-// Multiplies the weights [H, t, t] of the heads at `places` in all sequences as
+// Multiplies the weights [H, t, t] of the heads at `indices` in all sequences as
 // RecordAttentionOptions::value_weighted describes; `values` holds Point::v [N, G, D]. Throws Error
 // about "value_weighted" for models other than Gpt.
 void weight_by_values(const LanguageModel& model, const PointValues& values, Index layer,
-                      const std::vector<Index>& places, std::vector<Tensor>& sequences);
+                      const std::vector<Index>& indices, std::vector<Tensor>& sequences);
 
 }  // namespace headlight

@@ -75,7 +75,7 @@ constexpr std::array<BinaryFormat, 5> kBinaryFormats{{
     {"%PDF-", "a PDF file", "convert it with pdftotext"},
 }};
 
-std::string_view look_of(std::string_view ending, std::string_view beginning) {
+std::string_view format_of(std::string_view ending, std::string_view beginning) {
   const std::string_view text = without_blanks_before(beginning);
   if (text.empty()) {
     return "";
@@ -133,10 +133,10 @@ void InputFormatCheck::add(std::string_view part) {
 }
 
 void InputFormatCheck::add_to(std::vector<std::string>& warnings) const {
-  const std::string_view look = is_plain_ ? look_of(ending_, beginning_) : "";
-  if (!look.empty()) {
+  const std::string_view format = is_plain_ ? format_of(ending_, beginning_) : "";
+  if (!format.empty()) {
     warnings.push_back(
-        concat_text(name_, ": looks like ", look,
+        concat_text(name_, ": looks like ", format,
                     ", but is read as plain text, markup included; to read its texts alone, ",
                     is_table_name(name_) ? "name their column with --jsonl COLUMN"
                                          : "convert them to JSON lines and name their key with "

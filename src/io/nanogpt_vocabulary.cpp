@@ -56,9 +56,9 @@ std::vector<Index> characters_by_id(const Pickle& pickle, std::string_view name)
     const PickleValue& id = items[i];
     require(id.kind == PickleKind::integer && id.value >= 0 && id.value < std::ssize(characters),
             where, ": expected a character for each of the ids 0 to ", characters.size() - 1);
-    Index& place = characters[static_cast<std::size_t>(id.value)];
-    require(place == kMissing, where, ": id ", id.value, " appears twice");
-    place = character_of(pickle, items[i + 1], where);
+    Index& slot = characters[static_cast<std::size_t>(id.value)];
+    require(slot == kMissing, where, ": id ", id.value, " appears twice");
+    slot = character_of(pickle, items[i + 1], where);
   }
   return characters;
 }
@@ -82,7 +82,7 @@ std::vector<bool> known_ids(const Pickle& pickle, const std::vector<Index>& char
 }
 
 // Returns the position of special tokens that only itos has; nothing if nanoGPT wrote the file.
-std::optional<SpecialTokens> place_of_specials(const std::vector<Index>& characters,
+std::optional<SpecialTokens> specials_position(const std::vector<Index>& characters,
                                                const std::vector<bool>& known,
                                                std::string_view name) {
   const auto unknown = std::count(known.begin(), known.end(), false);
@@ -102,7 +102,7 @@ std::optional<SpecialTokens> place_of_specials(const std::vector<Index>& charact
 }  // namespace
 
 CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view name,
-                                       SpecialTokens otherwise) {
+                                       SpecialTokens fallback) {
   const Pickle pickle(bytes, name, {.expected = "nanoGPT's meta.pkl", .most_values = kMostValues});
   require(pickle.root().kind == PickleKind::dictionary, name, ": expected a dictionary");
   const std::size_t entries = pickle.items(pickle.root()).size() / 2;
@@ -112,7 +112,7 @@ CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view 
   require(count > 0 && count == std::ssize(characters), name, ": vocab_size is ", count,
           ", but itos has ", characters.size(), " characters");
   const std::vector<bool> known = known_ids(pickle, characters, name);
-  const auto specials = place_of_specials(characters, known, name);
+  const auto specials = specials_position(characters, known, name);
   std::vector<char32_t> alphabet;
   for (std::size_t id = 0; id < characters.size(); ++id) {
     if (known[id]) {
@@ -120,11 +120,11 @@ CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view 
     }
   }
   return in_place(concat_text(name, ": "),
-                  [&] { return CharTokenizer(std::move(alphabet), specials.value_or(otherwise)); });
+                  [&] { return CharTokenizer(std::move(alphabet), specials.value_or(fallback)); });
 }
 
-CharTokenizer read_nanogpt_vocabulary(const fs::path& path, SpecialTokens otherwise) {
-  return parse_nanogpt_vocabulary(read_whole_file(path, kLargestFile), shown(path), otherwise);
+CharTokenizer read_nanogpt_vocabulary(const fs::path& path, SpecialTokens fallback) {
+  return parse_nanogpt_vocabulary(read_whole_file(path, kLargestFile), shown(path), fallback);
 }
 
 void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer& tokenizer) {
@@ -158,13 +158,13 @@ void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer
 namespace {
 
 // Returns the tokenizer of the meta.pkl beside `data`; null if there is none.
-std::unique_ptr<Tokenizer> read_beside(const fs::path& data, SpecialTokens otherwise) {
+std::unique_ptr<Tokenizer> read_beside(const fs::path& data, SpecialTokens fallback) {
   std::error_code ignored;
   const fs::path path = (fs::is_directory(data, ignored) ? data : parent_folder(data)) / "meta.pkl";
   if (!fs::exists(path, ignored)) {
     return nullptr;
   }
-  return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path, otherwise));
+  return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path, fallback));
 }
 
 }  // namespace

@@ -162,7 +162,8 @@ void add_array(ZipArchive& archive, const ArraySource& array, StoredFloats float
 }
 
 void write_members(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
-                   const NamedTexts& texts, StoredFloats floats) {
+                   const NamedTexts& texts, StoredFloats floats,
+                   const std::function<void(double)>& progress) {
   require(floats != StoredFloats::bfloat16, shown(path), ": NumPy has no bfloat16");
   if (arrays.empty() && texts.empty()) {  // the library cannot write an empty archive
     constexpr std::size_t kOtherFieldsBytes = 18;
@@ -178,7 +179,7 @@ void write_members(const std::filesystem::path& path, const std::vector<ArraySou
       archive.add(name + std::string(kNpySuffix), std::as_bytes(std::span(array.header)),
                   std::as_bytes(std::span(array.characters)));
     }
-    archive.close();
+    archive.close(progress);
   });
 }
 
@@ -196,17 +197,17 @@ void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
 void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
                StoredFloats floats) {
   check_tensors(path, tensors);
-  write_members(path, sources_of(tensors), {}, floats);
+  write_members(path, sources_of(tensors), {}, floats, [](double) {});
 }
 
 void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
-               const NamedTexts& texts) {
+               const NamedTexts& texts, const std::function<void(double)>& progress) {
   NamedTensors all = tensors;  // for the check: names must differ in both lists
   for (const auto& [name, list] : texts) {
     all.emplace_back(name, Tensor::zeros({1}));
   }
   check_tensors(path, all);
-  write_members(path, sources_of(tensors), texts, StoredFloats::float32);
+  write_members(path, sources_of(tensors), texts, StoredFloats::float32, progress);
 }
 
 void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
@@ -214,7 +215,7 @@ void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>
   for (const ArraySource& array : arrays) {
     check_tensor_name(path, array.name);
   }
-  write_members(path, arrays, {}, floats);
+  write_members(path, arrays, {}, floats, [](double) {});
 }
 
 NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts) {

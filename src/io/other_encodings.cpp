@@ -65,9 +65,9 @@ std::string shell_word(std::string_view name) {
   return word + "'";
 }
 
-// True if the bytes around `place` look like Korean text in EUC-KR: nearly all non-ASCII bytes come
-// in pairs of A1..FE. CP949 extends EUC-KR by a few other bytes.
-bool looks_like_cp949(std::string_view bytes, std::size_t place) {
+// True if the bytes around `offset` look like Korean text in EUC-KR: nearly all non-ASCII bytes
+// come in pairs of A1..FE. CP949 extends EUC-KR by a few other bytes.
+bool looks_like_cp949(std::string_view bytes, std::size_t offset) {
   constexpr std::size_t kEnough = 4096;  // bytes
   if (bytes.starts_with("\xEF\xBB\xBF")) {
     return false;
@@ -77,8 +77,8 @@ bool looks_like_cp949(std::string_view bytes, std::size_t place) {
     const auto value = static_cast<unsigned char>(byte);
     return value >= 0xA1 && value <= 0xFE;
   };
-  std::size_t begin = place;  // a pair may begin earlier: two bytes can be UTF-8 by chance
-  while (begin > 0 && place - begin < kEnough && is_high(bytes[begin - 1])) {
+  std::size_t begin = offset;  // a pair may begin earlier: two bytes can be UTF-8 by chance
+  while (begin > 0 && offset - begin < kEnough && is_high(bytes[begin - 1])) {
     --begin;
   }
   const std::string_view seen = bytes.substr(begin, 2 * kEnough);
@@ -95,12 +95,12 @@ bool looks_like_cp949(std::string_view bytes, std::size_t place) {
   return pairs >= 2 && 10 * others <= pairs;
 }
 
-// True if the bytes from `place` on look like a European language in one byte a letter: non-ASCII
+// True if the bytes from `offset` on look like a European language in one byte a letter: non-ASCII
 // bytes are rare and stand alone or in short runs.
-bool looks_like_latin1(std::string_view bytes, std::size_t place) {
+bool looks_like_latin1(std::string_view bytes, std::size_t offset) {
   constexpr std::size_t kEnough = 8192;  // bytes
   const auto is_high = [](char byte) { return static_cast<unsigned char>(byte) >= 0x80; };
-  const std::string_view seen = bytes.substr(place, kEnough);
+  const std::string_view seen = bytes.substr(offset, kEnough);
   std::size_t letters = 0;
   std::size_t longer = 0;  // high bytes of runs of more than three
   for (std::size_t i = 0; i < seen.size();) {
@@ -144,16 +144,16 @@ void require_no_wide_encoding(const TextFile& file, std::string_view beginning) 
           "; convert it: ", encoding.empty() ? "" : conversion_command(file, encoding));
 }
 
-std::string conversion_hint(const TextFile& file, std::string_view bytes, std::size_t place) {
-  if (looks_like_cp949(bytes, place)) {
+std::string conversion_hint(const TextFile& file, std::string_view bytes, std::size_t offset) {
+  if (looks_like_cp949(bytes, offset)) {
     return concat_text(" (if it is CP949: ", conversion_command(file, "CP949"), ")");
   }
-  if (!looks_like_latin1(bytes, place)) {
+  if (!looks_like_latin1(bytes, offset)) {
     return "";
   }
   // Windows' variant has letters and quotation marks where Latin-1 has control characters.
   const bool is_windows =
-      std::any_of(bytes.begin() + static_cast<std::ptrdiff_t>(place), bytes.end(), [](char byte) {
+      std::any_of(bytes.begin() + static_cast<std::ptrdiff_t>(offset), bytes.end(), [](char byte) {
         const auto value = static_cast<unsigned char>(byte);
         return value >= 0x80 && value < 0xA0;
       });

@@ -13,7 +13,7 @@ namespace headlight {
 void require_no_wide_encoding(const TextFile& file, std::string_view beginning);
 
 // Returns " (if it is CP949: COMMAND)" with the command that converts the file, if its bytes from
-// `place` on, the first that are not UTF-8, look like CP949 or Latin-1; otherwise "".
-std::string conversion_hint(const TextFile& file, std::string_view bytes, std::size_t place);
+// `offset` on, the first that are not UTF-8, look like CP949 or Latin-1; otherwise "".
+std::string conversion_hint(const TextFile& file, std::string_view bytes, std::size_t offset);
 
 }  // namespace headlight

@@ -27,10 +27,10 @@ class PickleReader {
       if (operation == '.') {
         break;
       }
-      const std::size_t place = offset() - 1;
+      const std::size_t position = offset() - 1;
       if (!push_scalar(operation) && !run_containers(operation) && !use_memo(operation) &&
           !run_names(operation)) {
-        fail(name_, ": byte ", place, ": pickle operation ", operation,
+        fail(name_, ": byte ", position, ": pickle operation ", operation,
              " is not supported; expected ", rules_.expected);
       }
     }
@@ -275,8 +275,8 @@ class PickleReader {
     const auto is_mark = [](const PickleValue& value) { return value.kind == PickleKind::mark; };
     const auto found = std::find_if(stack_.rbegin(), stack_.rend(), is_mark);
     require(found != stack_.rend(), name_, ": is damaged: a mark is missing");
-    const auto place = stack_.erase(std::next(found).base());
-    return static_cast<std::size_t>(stack_.end() - place);
+    const auto after = stack_.erase(std::next(found).base());
+    return static_cast<std::size_t>(stack_.end() - after);
   }
 
   std::size_t offset() const { return pickle_.bytes_.size() - rest_.size(); }

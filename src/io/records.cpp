@@ -200,15 +200,15 @@ class JsonReader {
     }
     const bool is_mark = is_list_ && !is_closed_ && (c == ',' || c == ']');
     if (is_mark) {
-      require(c == ']' ? !needs_value_ : needs_comma_, place(), ": expected a record, got '", c,
+      require(c == ']' ? !needs_value_ : needs_comma_, location(), ": expected a record, got '", c,
               "'");
       is_closed_ = c == ']';
       needs_value_ = c == ',';
       needs_comma_ = false;
       return;
     }
-    require(!is_closed_, place(), ": expected nothing after the list, got '", c, "'");
-    require(!needs_comma_, place(), ": expected a comma between records, got '", c, "'");
+    require(!is_closed_, location(), ": expected nothing after the list, got '", c, "'");
+    require(!needs_comma_, location(), ": expected a comma between records, got '", c, "'");
     value_line_ = line_;
     add(c);
   }
@@ -216,7 +216,7 @@ class JsonReader {
   void add(char c) {
     value_ += c;
     if (std::ssize(value_) > kLongestRow) {
-      fail(place(), ": a record is longer than ", kLongestRow, " bytes");
+      fail(location(), ": a record is longer than ", kLongestRow, " bytes");
     }
     if (is_string_) {
       is_string_ = is_escaped_ || c != '"';
@@ -231,13 +231,13 @@ class JsonReader {
     }
   }
 
-  std::string place() const {
+  std::string location() const {
     return is_list_ ? concat_text(name_, ": record ", count_ + 1)
                     : concat_text(name_, ": line ", value_line_);
   }
 
   void end_value() {
-    const std::string where = place();
+    const std::string where = location();
     const Json value = parse_record(std::exchange(value_, {}), where, example_);
     depth_ = 0;
     needs_comma_ = is_list_;

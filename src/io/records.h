@@ -10,7 +10,7 @@
 
 namespace headlight {
 
-// A record, and its place for messages: "NAME: line 3".
+// A record, and its location for messages: "NAME: line 3".
 using UseRecord = std::function<void(const Json& record, const std::string& where)>;
 
 // Parses a record. Throws Error "WHERE: invalid JSON ...; expected JSON Lines such as EXAMPLE" for
@@ -20,7 +20,7 @@ Json parse_record(std::string_view text, const std::string& where, std::string_v
 // True for names of files with records: JSON lines, .json and tables, also followed by .gz or .zst.
 bool has_records_name(std::string_view name);
 
-// Returns the first record of a file with its place, or null if there is none or it is damaged.
+// Returns the first record of a file with its location, or null if there is none or it is damaged.
 std::pair<Json, std::string> first_record(const TextFile& file);
 
 // True for a file named .json whose first record is a text or has one under "text".

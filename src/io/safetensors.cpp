@@ -402,10 +402,10 @@ std::map<std::string, std::string> read_shard_index(const std::filesystem::path&
           kMaxTensors, " are accepted");
   std::map<std::string, std::string> homes;
   for (const auto& [tensor, file] : map.members()) {
-    const std::string place = where + ": weight_map: " + in_quotes(tensor);
-    require(file.is_string(), place, ": expected the name of a file");
+    const std::string location = where + ": weight_map: " + in_quotes(tensor);
+    require(file.is_string(), location, ": expected the name of a file");
     const auto& name = file.text();
-    require(is_plain_file_name(name), place, ": ", in_quotes(name),
+    require(is_plain_file_name(name), location, ": ", in_quotes(name),
             " is not the name of a .safetensors file in this folder");
     homes.emplace(tensor, name);
   }

@@ -62,9 +62,9 @@ std::string ending_of(std::string_view name) {
 
 // Returns the kind of a folder entry that is not data. A README describes the data.
 std::string kind_of(const fs::directory_entry& entry, const std::string& name) {
-  std::error_code gone;
-  if (!entry.is_regular_file(gone)) {
-    return entry.is_directory(gone) ? "folder" : "special file";
+  std::error_code disconnected;
+  if (!entry.is_regular_file(disconnected)) {
+    return entry.is_directory(disconnected) ? "folder" : "special file";
   }
   if (lower_case(name).starts_with(kReadme)) {
     return "README";
@@ -74,8 +74,8 @@ std::string kind_of(const fs::directory_entry& entry, const std::string& name) {
 }
 
 void add_entry(const fs::directory_entry& entry, const std::string& name, FolderContent& content) {
-  std::error_code gone;
-  const bool is_file = entry.is_regular_file(gone);
+  std::error_code disconnected;
+  const bool is_file = entry.is_regular_file(disconnected);
   if (is_file && is_token_file(name)) {
     const bool is_validation = name.find("_val_") != std::string::npos;
     (is_validation ? content.validation_shards : content.shards).push_back(entry.path().string());
@@ -319,7 +319,7 @@ WeightedName split_weight(const std::string& name) {
 
 std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names,
                                                std::vector<std::string>* warnings) {
-  constexpr Index kUsual = 1'000'000;
+  constexpr Index kDefault = 1'000'000;
   std::vector<WeightedName> sources;
   for (const std::string& name : names) {
     std::error_code error;
@@ -336,7 +336,7 @@ std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& n
   std::vector<WeightedFiles> result;
   Index divisor = 0;
   for (const WeightedName& source : sources) {
-    const Index weight = source.weight == 0 ? kUsual : source.weight;
+    const Index weight = source.weight == 0 ? kDefault : source.weight;
     divisor = std::gcd(divisor, weight);
     result.push_back(
         {.files = find_text_files({source.name}, kTrainFile, warnings), .weight = weight});

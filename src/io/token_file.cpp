@@ -203,17 +203,19 @@ std::optional<Layout> read_header(const InputFile& file) {
   return std::nullopt;
 }
 
-// Returns `told`, the layout according to `teller`. Throws Error if the file or `wanted` differs.
-Layout checked_layout(const InputFile& file, const Layout& told, const std::string& teller,
+// Returns `declared`, the layout according to `source`. Throws Error if the file or `wanted`
+// differs.
+Layout checked_layout(const InputFile& file, const Layout& declared, const std::string& source,
                       TokenDtype wanted) {
   const std::string name = shown(file.path());
-  require(wanted == TokenDtype::automatic || wanted == told.dtype, name, ": expected token_dtype ",
-          name_of(told.dtype), ", as in ", teller, ", got ", name_of(wanted));
-  const Index bytes = file.size() - told.begin;
-  require(told.count >= 0 && bytes == told.count * id_bytes(told.dtype), name, ": expected ",
-          told.count, " ", name_of(told.dtype), " ids according to ", teller, ", got ", bytes,
-          " bytes");
-  return told;
+  require(wanted == TokenDtype::automatic || wanted == declared.dtype, name,
+          ": expected token_dtype ", name_of(declared.dtype), ", as in ", source, ", got ",
+          name_of(wanted));
+  const Index bytes = file.size() - declared.begin;
+  require(declared.count >= 0 && bytes == declared.count * id_bytes(declared.dtype), name,
+          ": expected ", declared.count, " ", name_of(declared.dtype), " ids according to ", source,
+          ", got ", bytes, " bytes");
+  return declared;
 }
 
 // Statistics of a file, read as 32-bit and as 16-bit numbers.
@@ -253,21 +255,21 @@ Survey survey(const InputFile& file, Index begin) {
   Survey result;
   const auto all = static_cast<std::size_t>((file.size() - begin) / kWord);
   std::vector<std::uint32_t> words(std::min(kWordsAtOnce, all));
-  Index place = begin;
-  while (file.size() - place >= kWord) {
-    const Index left = (file.size() - place) / kWord;
-    const Index hole = std::min(left, (file.next_data(place) - place) / kWord);
+  Index offset = begin;
+  while (file.size() - offset >= kWord) {
+    const Index left = (file.size() - offset) / kWord;
+    const Index hole = std::min(left, (file.next_data(offset) - offset) / kWord);
     result.add_zeros(hole);
-    place += hole * kWord;
+    offset += hole * kWord;
     const auto part =
         std::span(words).first(std::min(kWordsAtOnce, static_cast<std::size_t>(left - hole)));
-    file.read(place, std::as_writable_bytes(part));
+    file.read(offset, std::as_writable_bytes(part));
     result.add(part);
-    place += static_cast<Index>(part.size_bytes());
+    offset += static_cast<Index>(part.size_bytes());
   }
-  if (file.size() - place >= 2) {
+  if (file.size() - offset >= 2) {
     std::uint16_t last = 0;
-    file.read(place, std::as_writable_bytes(std::span(&last, 1)));
+    file.read(offset, std::as_writable_bytes(std::span(&last, 1)));
     result.largest_half = std::max<std::uint32_t>(result.largest_half, last);
   }
   return result;

@@ -73,7 +73,7 @@ using TeamFunction = void (*)(const void* body, const TeamMember& member);
 void run_team(Index threads, Index work, TeamFunction function, const void* body);
 
 // Calls body(member) once on each of up to `threads` threads. The team waits briefly for its
-// threads, in proportion to `work`, and starts with those that arrived. `work` is the number of
+// threads, in proportion to `work`, and starts with the arrived threads. `work` is the number of
 // multiply-adds of all members together. Shares depend on the team's size, so the bits of an item
 // must not depend on its share. Bodies must not throw.
 template <class Body>

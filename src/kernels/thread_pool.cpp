@@ -17,11 +17,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Layout of a ticket: number, team bit, number of called threads (never 0, so no ticket is 0).
+// Layout of a job id: number, team bit, number of threads (never 0, so no id is 0).
 constexpr int kThreadBits = 11;
 constexpr std::uint32_t kTeamBit = 1U << kThreadBits;
 constexpr std::uint32_t kNumberStep = kTeamBit << 1U;
-constexpr int kTicketShift = 32;
+constexpr int kJobShift = 32;
 constexpr Index kMostUnits = Index{1} << 30;
 
 // Time that a thread polls before it sleeps. kIdleSpin: for its next loop, which in a training step
@@ -31,40 +31,38 @@ constexpr microseconds kEndSpin{50};
 
 // Time that a team waits for its members. A polling thread arrives in 0.5 us. A sleeping thread
 // takes 50 us, or hundreds if other threads occupy its core. A team with more work waits longer.
-constexpr microseconds kShortPatience{3};
-constexpr microseconds kLongPatience{100};
-constexpr microseconds kMostPatience{1000};
-constexpr Index kLongWork = 2'000'000;      // multiply-adds
-constexpr Index kWorkOfPatience = 250'000;  // multiply-adds per microsecond of waiting
+constexpr microseconds kShortGather{3};
+constexpr microseconds kLongGather{100};
+constexpr microseconds kMaxGather{1000};
+constexpr Index kLongWork = 2'000'000;          // multiply-adds
+constexpr Index kWorkPerMicrosecond = 250'000;  // multiply-adds; more work waits longer
 
-// After losing time to threads that were not running, the pool rests: the caller computes alone. A
-// rest lasts kLeastRest times the lost time. It doubles, up to kMostRest times, if the next loss
-// comes within kMostRest times that loss after the previous rest. kWaking, the time to wake a
-// sleeping thread, is not a loss. For a team with long work, the loss is its time minus the time of
-// one thread alone, as measured during a rest. The CPU time of all members limits that time: they
-// share the memory bandwidth, and the caller may lose its core too. kMostLoss limits the loss of a
-// suspended program.
-constexpr int kLeastRest = 2;
-constexpr int kMostRest = 64;
-constexpr microseconds kWaking{100};
+// After losing time to threads that were not running, the pool backs off: the caller computes
+// alone. A backoff lasts kMinBackoff times the lost time. It doubles, up to kMaxBackoff times, if
+// the next loss comes within kMaxBackoff times that loss after the previous backoff. kWakeUpTime,
+// the time to wake a sleeping thread, is not a loss. For a team with long work, the loss is its
+// time minus the time of one thread alone, as measured in backoff. The CPU time of all members
+// limits that time: they share the memory bandwidth, and the caller may lose its core too.
+// kMostLoss limits the loss of a suspended program.
+constexpr int kMinBackoff = 2;
+constexpr int kMaxBackoff = 64;
+constexpr microseconds kWakeUpTime{100};
 constexpr microseconds kMostLoss{100'000};
 constexpr Index kSameWork = 16;  // two works are the same if they differ by less than 1/16
 
-Index threads_of(std::uint32_t ticket) { return ticket & (kTeamBit - 1); }
-bool is_team(std::uint32_t ticket) { return (ticket & kTeamBit) != 0; }
-std::uint32_t ticket_of(std::uint64_t left) {
-  return static_cast<std::uint32_t>(left >> kTicketShift);
-}
+Index threads_of(std::uint32_t job) { return job & (kTeamBit - 1); }
+bool is_team(std::uint32_t job) { return (job & kTeamBit) != 0; }
+std::uint32_t job_of(std::uint64_t left) { return static_cast<std::uint32_t>(left >> kJobShift); }
 Index units_of(std::uint64_t left) { return static_cast<std::uint32_t>(left); }
-std::uint64_t units_left(std::uint32_t ticket, Index units) {
-  return std::uint64_t{ticket} << kTicketShift | static_cast<std::uint64_t>(units);
+std::uint64_t units_left(std::uint32_t job, Index units) {
+  return std::uint64_t{job} << kJobShift | static_cast<std::uint64_t>(units);
 }
 
-// Takes one unit of a share of the loop or team `ticket`. Returns the number of units left before;
-// 0: none were left, or the share belongs to another ticket.
-Index take(std::atomic<std::uint64_t>& left, std::uint32_t ticket) {
+// Takes one unit of a share of the loop or team `job`. Returns the number of units left before;
+// 0: none were left, or the share belongs to another job.
+Index take(std::atomic<std::uint64_t>& left, std::uint32_t job) {
   std::uint64_t seen = left.load(std::memory_order_acquire);
-  while (ticket_of(seen) == ticket && units_of(seen) > 0) {
+  while (job_of(seen) == job && units_of(seen) > 0) {
     if (left.compare_exchange_weak(seen, seen - 1, std::memory_order_acquire)) {
       return units_of(seen);
     }
@@ -72,9 +70,9 @@ Index take(std::atomic<std::uint64_t>& left, std::uint32_t ticket) {
   return 0;
 }
 
-microseconds patience_for(Index work, microseconds most) {
-  return work < kLongWork ? kShortPatience
-                          : std::clamp(microseconds(work / kWorkOfPatience), kLongPatience, most);
+microseconds gather_limit(Index work, microseconds most) {
+  return work < kLongWork ? kShortGather
+                          : std::clamp(microseconds(work / kWorkPerMicrosecond), kLongGather, most);
 }
 
 std::chrono::nanoseconds time_of(clockid_t clock) {
@@ -89,10 +87,10 @@ bool spin_until(std::chrono::nanoseconds limit, const Ready& ready) {
   if (ready()) {
     return true;
   }
-  constexpr int kPollsOfLook = 16;  // polls per look at the clock, which is slower than a poll
+  constexpr int kPollsPerClockRead = 16;  // reading the clock is slower than a poll
   const auto end = std::chrono::steady_clock::now() + limit;
   do {
-    for (int poll = 0; poll < kPollsOfLook; ++poll) {
+    for (int poll = 0; poll < kPollsPerClockRead; ++poll) {
       if (ready()) {
         return true;
       }
@@ -121,15 +119,15 @@ ThreadPool& ThreadPool::instance() {
 }
 
 ThreadPool::ThreadPool() {
-  places_[0] = std::make_unique<ThreadState>();
-  pthread_atfork(nullptr, nullptr, [] { instance().forget_threads(); });
+  states_[0] = std::make_unique<ThreadState>();
+  pthread_atfork(nullptr, nullptr, [] { instance().reset_after_fork(); });
 }
 
 // Resets the pool in the child of a fork, which has only the forking thread.
-void ThreadPool::forget_threads() {
+void ThreadPool::reset_after_fork() {
   started_ = 1;
   wanted_ = 1;
-  weighs_team_ = false;
+  measures_team_ = false;
   busy_ = false;
 }
 
@@ -137,7 +135,7 @@ bool ThreadPool::run_chunks(Index chunks, Index threads, ChunkFunction function,
   if (!begin()) {
     return false;
   }
-  if (rests()) {
+  if (in_backoff()) {
     end();
     return false;
   }
@@ -147,8 +145,8 @@ bool ThreadPool::run_chunks(Index chunks, Index threads, ChunkFunction function,
   function_ = function;
   body_ = body;
   failed_chunk_.store(chunks, std::memory_order_relaxed);
-  work(offer(chunk_count(chunks, unit_chunks_), threads), 0);
-  wait_for_others();
+  work(publish(chunk_count(chunks, unit_chunks_), threads), 0);
+  wait_for_workers();
   const std::exception_ptr error = std::exchange(error_, nullptr);
   end();
   if (error) {
@@ -158,51 +156,51 @@ bool ThreadPool::run_chunks(Index chunks, Index threads, ChunkFunction function,
 }
 
 // Divides the units into shares and wakes the threads.
-ThreadPool::Ticket ThreadPool::offer(Index units, Index threads) {
+ThreadPool::JobId ThreadPool::publish(Index units, Index threads) {
   pending_.store(static_cast<std::uint32_t>(units), std::memory_order_relaxed);
-  const Ticket ticket = next_ticket(threads, false);
+  const JobId job = next_job(threads, false);
   for (Index thread = 0; thread < threads; ++thread) {
-    ThreadState& place = *places_[static_cast<std::size_t>(thread)];
-    place.end = units * (thread + 1) / threads;
-    place.left.store(units_left(ticket, place.end - units * thread / threads),
+    ThreadState& state = *states_[static_cast<std::size_t>(thread)];
+    state.end = units * (thread + 1) / threads;
+    state.left.store(units_left(job, state.end - units * thread / threads),
                      std::memory_order_release);
   }
   for (Index thread = 1; thread < threads; ++thread) {
-    call(thread, ticket);
+    wake(thread, job);
   }
-  return ticket;
+  return job;
 }
 
 bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, const void* body) {
   if (!begin()) {
     return false;
   }
-  if (rests()) {
+  if (in_backoff()) {
     const Clock::time_point start = Clock::now();
     function(body, {});
-    alone_ = {work, Clock::now() - start};
+    serial_ = {work, Clock::now() - start};
     end();
     return true;
   }
   threads = start_threads(threads);
   team_function_ = function;
   body_ = body;
-  const Ticket ticket = next_ticket(threads, true);
+  const JobId job = next_job(threads, true);
   for (Index thread = 1; thread < threads; ++thread) {
-    ThreadState& place = *places_[static_cast<std::size_t>(thread)];
-    place.left.store(units_left(ticket, 1), std::memory_order_release);
-    call(thread, ticket);
+    ThreadState& state = *states_[static_cast<std::size_t>(thread)];
+    state.left.store(units_left(job, 1), std::memory_order_release);
+    wake(thread, job);
   }
-  const auto patience = patience_for(work, spins_ ? kMostPatience : kLongPatience);
-  const Index size = gather(ticket, threads, patience);
-  weighs_team_ = size > 1 && work >= kLongWork * threads;
-  const Clock::duration computed = weighs_team_ ? computed_by_all() : Clock::duration{0};
+  const auto limit = gather_limit(work, spins_ ? kMaxGather : kLongGather);
+  const Index size = gather_team(job, threads, limit);
+  measures_team_ = size > 1 && work >= kLongWork * threads;
+  const Clock::duration computed = measures_team_ ? cpu_time_of_all() : Clock::duration{0};
   const Clock::time_point start = Clock::now();
   function(body, {0, size, &barrier_});
-  wait_for_others();
-  if (std::exchange(weighs_team_, false)) {
+  wait_for_workers();
+  if (std::exchange(measures_team_, false)) {
     const Clock::duration took = Clock::now() - start;
-    rest_after(took - std::min(computed_by_all() - computed, time_alone(work)));
+    back_off_after(took - std::min(cpu_time_of_all() - computed, serial_time(work)));
   }
   end();
   return true;
@@ -215,10 +213,10 @@ Index ThreadPool::start_threads(Index threads) {
     cpus_ = available_cpus();
     try {
       for (; started_ < threads; ++started_) {
-        auto& place = places_[static_cast<std::size_t>(started_)];
-        place = std::make_unique<ThreadState>();
-        std::thread thread([this, number = started_] { serve(number); });
-        pthread_getcpuclockid(thread.native_handle(), &place->computed);
+        auto& state = states_[static_cast<std::size_t>(started_)];
+        state = std::make_unique<ThreadState>();
+        std::thread thread([this, number = started_] { run_worker(number); });
+        pthread_getcpuclockid(thread.native_handle(), &state->cpu_clock);
         thread.detach();
       }
     } catch (const std::system_error&) {
@@ -230,9 +228,9 @@ Index ThreadPool::start_threads(Index threads) {
   return threads;
 }
 
-ThreadPool::Ticket ThreadPool::next_ticket(Index threads, bool team) {
+ThreadPool::JobId ThreadPool::next_job(Index threads, bool team) {
   newest_ = (newest_ & ~(kNumberStep - 1)) + kNumberStep;
-  return newest_ | (team ? kTeamBit : 0U) | static_cast<Ticket>(threads);
+  return newest_ | (team ? kTeamBit : 0U) | static_cast<JobId>(threads);
 }
 
 // With more threads than CPUs, a polling thread would keep a CPU from the thread it waits for.
@@ -240,35 +238,35 @@ ThreadPool::Clock::duration ThreadPool::spin(Clock::duration limit) const {
   return spins_.load(std::memory_order_relaxed) ? limit : Clock::duration{0};
 }
 
-void ThreadPool::call(Index thread, Ticket ticket) {
-  std::atomic<Ticket>& word = places_[static_cast<std::size_t>(thread)]->call;
-  word.store(ticket);
+void ThreadPool::wake(Index thread, JobId job) {
+  std::atomic<JobId>& word = states_[static_cast<std::size_t>(thread)]->wake;
+  word.store(job);
   word.notify_one();
 }
 
 // Main loop of a pool thread.
-void ThreadPool::serve(Index thread) {
+void ThreadPool::run_worker(Index thread) {
   bind_to_place(thread);
   const SingleThreadScope nested_loops_stay_here;
-  const std::atomic<Ticket>& word = places_[static_cast<std::size_t>(thread)]->call;
-  for (Ticket ticket = 0;;) {
-    ticket = await_change(word, ticket, spin(kIdleSpin));
-    is_team(ticket) ? join(ticket, thread) : work(ticket, thread);
+  const std::atomic<JobId>& word = states_[static_cast<std::size_t>(thread)]->wake;
+  for (JobId job = 0;;) {
+    job = await_change(word, job, spin(kIdleSpin));
+    is_team(job) ? join_team(job, thread) : work(job, thread);
   }
 }
 
-// Takes units of the loop `ticket` until none is left, starting with this thread's own share.
-void ThreadPool::work(Ticket ticket, Index thread) {
-  const Index threads = threads_of(ticket);
+// Takes units of the loop `job` until none is left, starting with this thread's own share.
+void ThreadPool::work(JobId job, Index thread) {
+  const Index threads = threads_of(job);
   std::uint32_t done = 0;
   for (Index i = 0; i < threads; ++i) {
-    ThreadState& place = *places_[static_cast<std::size_t>((thread + i) % threads)];
-    while (const Index left = take(place.left, ticket)) {
-      run_unit(place.end - left, thread);
+    ThreadState& state = *states_[static_cast<std::size_t>((thread + i) % threads)];
+    while (const Index left = take(state.left, job)) {
+      run_unit(state.end - left, thread);
       ++done;
     }
   }
-  leave(done);
+  finish_units(done);
 }
 
 void ThreadPool::run_unit(Index unit, Index thread) {
@@ -289,28 +287,28 @@ void ThreadPool::run_unit(Index unit, Index thread) {
   }
 }
 
-// Waits up to `patience` for the team's threads, then starts with those that arrived. Returns the
+// Waits up to `limit` for the team's threads, then starts with the arrived threads. Returns the
 // size of the team, caller included.
-Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience) {
+Index ThreadPool::gather_team(JobId job, Index threads, Clock::duration limit) {
   const auto is_awaited = [&](Index thread) {
-    const ThreadState& place = *places_[static_cast<std::size_t>(thread)];
-    return units_of(place.left.load(std::memory_order_acquire)) > 0;
+    const ThreadState& state = *states_[static_cast<std::size_t>(thread)];
+    return units_of(state.left.load(std::memory_order_acquire)) > 0;
   };
-  Index came = 1;
-  const bool complete = spin_until(patience, [&] {
-    while (came < threads && !is_awaited(came)) {
-      ++came;
+  Index arrived = 1;
+  const bool complete = spin_until(limit, [&] {
+    while (arrived < threads && !is_awaited(arrived)) {
+      ++arrived;
     }
-    return came == threads;
+    return arrived == threads;
   });
   if (!complete) {
-    rest_after(patience);
+    back_off_after(limit);
   }
   team_size_ = 1;
   for (Index thread = 1; thread < threads; ++thread) {
-    ThreadState& place = *places_[static_cast<std::size_t>(thread)];
-    if (take(place.left, ticket) == 0) {  // 0: it arrived; else it is excluded
-      place.seat = team_size_++;
+    ThreadState& state = *states_[static_cast<std::size_t>(thread)];
+    if (take(state.left, job) == 0) {  // 0: it arrived; else it is excluded
+      state.team_index = team_size_++;
     }
   }
   pending_.store(static_cast<std::uint32_t>(team_size_ - 1), std::memory_order_relaxed);
@@ -319,27 +317,27 @@ Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience)
   return team_size_;
 }
 
-void ThreadPool::join(Ticket ticket, Index thread) {
-  ThreadState& place = *places_[static_cast<std::size_t>(thread)];
+void ThreadPool::join_team(JobId job, Index thread) {
+  ThreadState& state = *states_[static_cast<std::size_t>(thread)];
   const std::uint32_t before = begun_.load(std::memory_order_acquire);
-  if (take(place.left, ticket) == 0) {
+  if (take(state.left, job) == 0) {
     return;
   }
   await_change(begun_, before, spin(kEndSpin));
-  team_function_(body_, {place.seat, team_size_, &barrier_});
-  leave(1);
+  team_function_(body_, {state.team_index, team_size_, &barrier_});
+  finish_units(1);
 }
 
-void ThreadPool::leave(std::uint32_t units) {
+void ThreadPool::finish_units(std::uint32_t units) {
   if (units > 0 && pending_.fetch_sub(units) == units) {
     pending_.notify_one();
   }
 }
 
-void ThreadPool::wait_for_others() {
+void ThreadPool::wait_for_workers() {
   const auto is_done = [&] { return pending_.load(std::memory_order_acquire) == 0; };
   if (!spin_until(spin(kEndSpin), is_done)) {
-    sleep_for_others([&] {
+    sleep_for_workers([&] {
       for (auto left = pending_.load(std::memory_order_acquire); left != 0;
            left = pending_.load(std::memory_order_acquire)) {
         pending_.wait(left, std::memory_order_acquire);
@@ -349,40 +347,40 @@ void ThreadPool::wait_for_others() {
 }
 
 template <class Sleep>
-void ThreadPool::sleep_for_others(const Sleep& sleep) {
-  if (weighs_team_) {
+void ThreadPool::sleep_for_workers(const Sleep& sleep) {
+  if (measures_team_) {
     sleep();
     return;
   }
   const Clock::time_point start = Clock::now();
-  const Clock::duration computed = computed_by_others();
+  const Clock::duration computed = cpu_time_of_workers();
   sleep();
-  rest_after(Clock::now() - start - (computed_by_others() - computed) - kWaking);
+  back_off_after(Clock::now() - start - (cpu_time_of_workers() - computed) - kWakeUpTime);
 }
 
-ThreadPool::Clock::duration ThreadPool::computed_by_others() const {
+ThreadPool::Clock::duration ThreadPool::cpu_time_of_workers() const {
   Clock::duration sum{0};
   for (Index thread = 1; thread < threads_; ++thread) {
-    sum += time_of(places_[static_cast<std::size_t>(thread)]->computed);
+    sum += time_of(states_[static_cast<std::size_t>(thread)]->cpu_clock);
   }
   return sum;
 }
 
-ThreadPool::Clock::duration ThreadPool::computed_by_all() const {
-  return time_of(CLOCK_THREAD_CPUTIME_ID) + computed_by_others();
+ThreadPool::Clock::duration ThreadPool::cpu_time_of_all() const {
+  return time_of(CLOCK_THREAD_CPUTIME_ID) + cpu_time_of_workers();
 }
 
-// Starts a rest after a positive loss; ignores gains (`lost` <= 0).
-void ThreadPool::rest_after(Clock::duration lost) {
+// Starts a backoff after a positive loss; ignores gains (`lost` <= 0).
+void ThreadPool::back_off_after(Clock::duration lost) {
   if (lost <= Clock::duration{0}) {
     return;
   }
   lost = std::min<Clock::duration>(lost, kMostLoss);
   const Clock::time_point now = Clock::now();
-  const bool again = now - rests_until_ < kMostRest * lost;
-  rest_ = again ? std::min(2 * rest_, kMostRest) : kLeastRest;
-  rests_until_ = now + rest_ * lost;
-  rests_ = true;
+  const bool again = now - backoff_until_ < kMaxBackoff * lost;
+  backoff_factor_ = again ? std::min(2 * backoff_factor_, kMaxBackoff) : kMinBackoff;
+  backoff_until_ = now + backoff_factor_ * lost;
+  in_backoff_ = true;
 }
 
 // Reserves the pool for this thread; returns false if another thread has it.
@@ -390,20 +388,20 @@ bool ThreadPool::begin() { return !busy_.exchange(true, std::memory_order_acquir
 
 void ThreadPool::end() { busy_.store(false, std::memory_order_release); }
 
-bool ThreadPool::rests() {
-  rests_ = rests_ && Clock::now() < rests_until_;
-  return rests_;
+bool ThreadPool::in_backoff() {
+  in_backoff_ = in_backoff_ && Clock::now() < backoff_until_;
+  return in_backoff_;
 }
 
 // Returns the time that one thread takes for the work, or the maximum if it was not measured.
-ThreadPool::Clock::duration ThreadPool::time_alone(Index work) const {
-  return kSameWork * std::abs(work - alone_.work) < work ? alone_.took : Clock::duration::max();
+ThreadPool::Clock::duration ThreadPool::serial_time(Index work) const {
+  return kSameWork * std::abs(work - serial_.work) < work ? serial_.took : Clock::duration::max();
 }
 
 void TeamBarrier::sleep(unsigned round, Index member) const {
   const auto sleep = [&] { round_.wait(round, std::memory_order_acquire); };
   if (member == 0) {
-    ThreadPool::instance().sleep_for_others(sleep);
+    ThreadPool::instance().sleep_for_workers(sleep);
   } else {
     sleep();
   }

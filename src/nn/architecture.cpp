@@ -215,18 +215,18 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
                  .qkv_bias = config.qkv_bias.value_or(config.bias),
                  .attention_output_bias = config.attention_output_bias.value_or(config.bias),
                  .mlp_bias = config.mlp_bias.value_or(config.bias)};
-  const auto place = static_cast<std::size_t>(layer);
+  const auto index = static_cast<std::size_t>(layer);
   plan.attention = {.heads = config.heads(layer),
                     .key_heads = config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer),
                     .head_width = config.elements_of_head(),
-                    .window = config.windows.empty() ? 0 : config.windows[place],
+                    .window = config.windows.empty() ? 0 : config.windows[index],
                     .causal = config.causal,
                     .scale = config.attention_scale,
                     .cap = config.attention_cap,
                     .clip = config.qkv_clip};
   if (!config.key_groups.empty()) {
-    plan.attention.key_heads = std::ssize(config.key_groups[place]);
-    plan.attention.key_ends = ends_of(config.key_groups[place]);
+    plan.attention.key_heads = std::ssize(config.key_groups[index]);
+    plan.attention.key_ends = ends_of(config.key_groups[index]);
   }
   if (config.rotates(layer)) {
     plan.attention.rope = config.rope;

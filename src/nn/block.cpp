@@ -6,13 +6,13 @@ namespace headlight {
 namespace {
 
 // Returns the number of a dropout's random stream. 0 is the embedding's; each layer has three, by
-// `place`: attention weights, attention output, MLP output.
-std::uint64_t dropout_label(Index layer, Index place) {
-  return static_cast<std::uint64_t>(1 + 3 * layer + place);
+// `site`: attention weights, attention output, MLP output.
+std::uint64_t dropout_label(Index layer, Index site) {
+  return static_cast<std::uint64_t>(1 + 3 * layer + site);
 }
 
 CausalSelfAttentionOptions attention_options(const GptConfig& config, Index layer, DType dtype,
-                                             Filling filling) {
+                                             Initialisation initialisation) {
   const BlockPlan plan = block_plan(config, layer);
   CausalSelfAttentionOptions options{.width = config.n_embd,
                                      .plan = plan.attention,
@@ -22,7 +22,7 @@ CausalSelfAttentionOptions attention_options(const GptConfig& config, Index laye
                                      .dropout_label = dropout_label(layer, 0),
                                      .layer = layer,
                                      .dtype = dtype,
-                                     .filling = filling};
+                                     .initialisation = initialisation};
   if (config.qk_norm) {
     options.qk_norm = config.norm_options(plan.attention.head_width, dtype);
     options.qk_norm_whole = config.qk_norm_whole;
@@ -34,10 +34,10 @@ CausalSelfAttentionOptions attention_options(const GptConfig& config, Index laye
 }  // namespace
 
 Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
-             Filling filling)
+             Initialisation initialisation)
     : plan_(block_plan(config, layer)),
       layer_(layer),
-      attn_(attention_options(config, layer, dtype, filling), random.fork(0)),
+      attn_(attention_options(config, layer, dtype, initialisation), random.fork(0)),
       attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
   const NormOptions norm = config.norm_options(config.n_embd, dtype);
@@ -57,7 +57,7 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
                             .bias = plan_.mlp_bias,
                             .layer = layer,
                             .dtype = dtype,
-                            .filling = filling},
+                            .initialisation = initialisation},
                  random.fork(1));
     if (has_input_norms && !plan_.shared_norm) {
       register_module("ln_2", ln_2_.emplace(norm));
@@ -105,10 +105,10 @@ class Block::Pass {
   void add(Branch branch) {
     const bool is_attention = branch == Branch::attention;
     const Dropout& dropout = is_attention ? block_.attention_dropout_ : block_.mlp_dropout_;
-    const Place place{is_attention ? Point::attn_out : Point::mlp_out, block_.layer_};
+    const HookSite site{is_attention ? Point::attn_out : Point::mlp_out, block_.layer_};
     const std::optional<LayerNorm>& norm = is_attention ? block_.ln_1_out_ : block_.ln_2_out_;
     const Tensor added = norm ? norm->forward(output(branch)) : output(branch);
-    stream_ = stream_ + visited(context_.hook, place, dropout.forward(added, context_));
+    stream_ = stream_ + visited(context_.hook, site, dropout.forward(added, context_));
     output(branch) = {};
   }
 

@@ -16,44 +16,44 @@ inline NormPoints norm_points(Branch branch, Index layer) {
 }
 
 // Runs the steps of a layer in order. Both implementations use it: Block, with tensors that record
-// gradients, and LayerStep of generate/, with packed weights. A machine has these functions:
-//   visit(point)       shows the residual stream to the hook, if the machine has hooks
+// gradients, and LayerStep of generate/, with packed weights. A backend provides:
+//   visit(point)       shows the residual stream to the hook, if the backend has hooks
 //   normalize(branch)  applies the branch's norm to the residual stream
 //   compute(branch)    computes the branch from the last normalised vectors, or from the stream; a
 //                      parallel layer computes both branches before it adds any
 //   add(branch)        adds the branch's output to the stream
-template <class Machine>
-void run_block(const BlockPlan& plan, Machine& machine) {
+template <class Backend>
+void run_block(const BlockPlan& plan, Backend& backend) {
   if (plan.parallel) {
-    machine.visit(Point::resid_pre);
-    machine.normalize(Branch::attention);
-    machine.compute(Branch::attention);
+    backend.visit(Point::resid_pre);
+    backend.normalize(Branch::attention);
+    backend.compute(Branch::attention);
     if (!plan.shared_norm) {
-      machine.normalize(Branch::mlp);
+      backend.normalize(Branch::mlp);
     }
-    machine.compute(Branch::mlp);
-    machine.add(Branch::attention);
-    machine.add(Branch::mlp);
-    machine.visit(Point::resid_post);
+    backend.compute(Branch::mlp);
+    backend.add(Branch::attention);
+    backend.add(Branch::mlp);
+    backend.visit(Point::resid_post);
     return;
   }
   const auto run = [&](Branch branch) {
     if (plan.norm == NormPosition::pre) {
-      machine.normalize(branch);
+      backend.normalize(branch);
     }
-    machine.compute(branch);
-    machine.add(branch);
+    backend.compute(branch);
+    backend.add(branch);
     if (plan.norm == NormPosition::post) {
-      machine.normalize(branch);
+      backend.normalize(branch);
     }
   };
-  machine.visit(Point::resid_pre);
+  backend.visit(Point::resid_pre);
   run(Branch::attention);
-  machine.visit(Point::resid_mid);
+  backend.visit(Point::resid_mid);
   if (plan.mlp_width) {
     run(Branch::mlp);
   }
-  machine.visit(Point::resid_post);
+  backend.visit(Point::resid_post);
 }
 
 }  // namespace headlight

@@ -37,8 +37,8 @@ Tensor heads_of(const Tensor& qkv, Index part, Index begin, Index end, const Att
 }
 
 // As heads_of(), without copying and without gradient.
-Tensor plain_heads_of(const Tensor& qkv, Index part, Index begin, Index end,
-                      const AttentionPlan& plan) {
+Tensor slice_heads(const Tensor& qkv, Index part, Index begin, Index end,
+                   const AttentionPlan& plan) {
   const Index row = qkv.strides()[0];
   const Index element = qkv.strides()[1];
   return qkv.detach().strided_view({end - begin, plan.part_heads(part), plan.head_width},
@@ -101,10 +101,11 @@ CausalSelfAttention::CausalSelfAttention(const CausalSelfAttentionOptions& optio
       layer_(options.layer),
       dropout_(options.dropout),
       dropout_label_(options.dropout_label),
-      c_attn_({options.width, plan_.qkv_width(), options.bias, options.dtype, options.filling},
-              random.fork(0)),
+      c_attn_(
+          {options.width, plan_.qkv_width(), options.bias, options.dtype, options.initialisation},
+          random.fork(0)),
       c_proj_({plan_.inner_width(), options.width, options.output_bias.value_or(options.bias),
-               options.dtype, options.filling},
+               options.dtype, options.initialisation},
               random.fork(1)),
       qk_norm_last_(options.qk_norm_last),
       qk_norm_whole_(options.qk_norm_whole) {
@@ -133,7 +134,7 @@ Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& o
   if (q_norm_ && !qk_norm_last_) {
     qkv = queries_and_keys_normalized(qkv);
   }
-  qkv = queries_and_keys_turned(qkv, offsets, context);
+  qkv = queries_and_keys_rotated(qkv, offsets, context);
   const Tensor attended = attend(qkv, offsets, context);  // [N, H D]
   return projected_heads(attended, plan_.heads, c_proj_, layer_, context);
 }
@@ -161,12 +162,13 @@ Tensor CausalSelfAttention::parts_visited(const Tensor& qkv, std::initializer_li
   });
 }
 
-Tensor CausalSelfAttention::queries_and_keys_turned(const Tensor& qkv,
-                                                    const std::vector<Index>& offsets,
-                                                    const ForwardContext& context) const {
+Tensor CausalSelfAttention::queries_and_keys_rotated(const Tensor& qkv,
+                                                     const std::vector<Index>& offsets,
+                                                     const ForwardContext& context) const {
   const std::initializer_list<Point> points{Point::rot_q, Point::rot_k};
-  const auto finished = [&](const Tensor& turned) {
-    const Tensor normalized = qk_norm_last_ ? queries_and_keys_normalized(turned) : turned;
+  const auto finished = [&](const Tensor& rotated_qkv) {
+    const Tensor normalized =
+        qk_norm_last_ ? queries_and_keys_normalized(rotated_qkv) : rotated_qkv;
     return parts_visited(normalized, points, context.hook);
   };
   if (!plan_.rope) {
@@ -194,19 +196,19 @@ std::vector<Tensor>* CausalSelfAttention::recorded_weights(const ForwardContext&
 
 Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& offsets,
                                    const ForwardContext& context) const {
-  bool begins_here = true;
+  bool caches_empty = true;
   for (std::size_t b = 0; b < context.caches.size(); ++b) {
     KeyValueCache& cache = *context.caches[b];
     // Rounded keys are read as rounded from the beginning on, so that chunks change no bit.
-    begins_here = begins_here && cache.length() == 0 && cache.type() == CacheType::float32;
-    cache.write(layer_, plain_heads_of(qkv, 1, offsets[b], offsets[b + 1], plan_),
-                plain_heads_of(qkv, 2, offsets[b], offsets[b + 1], plan_));
+    caches_empty = caches_empty && cache.length() == 0 && cache.type() == CacheType::float32;
+    cache.write(layer_, slice_heads(qkv, 1, offsets[b], offsets[b + 1], plan_),
+                slice_heads(qkv, 2, offsets[b], offsets[b + 1], plan_));
   }
   if (wants_any(context.hook, {Point::attn_scores, Point::pattern}, layer_)) {
-    return attend_openly(qkv, offsets, context);
+    return attend_unfused(qkv, offsets, context);
   }
-  if (!begins_here) {
-    return attend_behind_caches(qkv, offsets, context);
+  if (!caches_empty) {
+    return attend_with_past(qkv, offsets, context);
   }
   return ragged_attention(qkv, {.heads = plan_.heads,
                                 .key_heads = plan_.key_heads,
@@ -223,9 +225,8 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .precision = context.precision});
 }
 
-Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
-                                                 const std::vector<Index>& offsets,
-                                                 const ForwardContext& context) const {
+Tensor CausalSelfAttention::attend_with_past(const Tensor& qkv, const std::vector<Index>& offsets,
+                                             const ForwardContext& context) const {
   std::vector<Tensor>* weights = recorded_weights(context);
   std::vector<Tensor> outputs;
   for (std::size_t b = 0; b < context.caches.size(); ++b) {
@@ -246,8 +247,8 @@ Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
 }
 
 // Attends with complete weight matrices, which a hook may change.
-Tensor CausalSelfAttention::attend_openly(const Tensor& qkv, const std::vector<Index>& offsets,
-                                          const ForwardContext& context) const {
+Tensor CausalSelfAttention::attend_unfused(const Tensor& qkv, const std::vector<Index>& offsets,
+                                           const ForwardContext& context) const {
   std::vector<Tensor>* weights = recorded_weights(context);
   std::vector<Tensor> outputs;
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
@@ -266,8 +267,8 @@ Tensor CausalSelfAttention::attend_openly(const Tensor& qkv, const std::vector<I
       if (!context.hook->wants(point, layer_)) {
         return {};
       }
-      const Place place{point, layer_, static_cast<Index>(b)};
-      return [place, &context](const Tensor& map) { return visited(context.hook, place, map); };
+      const HookSite site{point, layer_, static_cast<Index>(b)};
+      return [site, &context](const Tensor& map) { return visited(context.hook, site, map); };
     };
     const AttentionResult result =
         scaled_dot_product_attention(part(0), keys, values,

@@ -26,10 +26,10 @@ bool HookPair::wants(Point point, Index layer) const {
   return wants_any(first_, {point}, layer) || wants_any(second_, {point}, layer);
 }
 
-Tensor HookPair::visit(const Place& place, const Tensor& value) {
-  Place known = place;
+Tensor HookPair::visit(const HookSite& site, const Tensor& value) {
+  HookSite known = site;
   if (residual_multiplier_ > 0) {
-    known.unit = family_unit(place.point, residual_multiplier_);
+    known.unit = family_unit(site.point, residual_multiplier_);
   }
   return visited(second_, known, visited(first_, known, value));
 }
@@ -64,24 +64,24 @@ double family_unit(Point point, double residual_multiplier) {
   }
 }
 
-Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value) {
-  if (hook == nullptr || !hook->wants(place.point, place.layer)) {
+Tensor visited(ForwardHook* hook, const HookSite& site, const Tensor& value) {
+  if (hook == nullptr || !hook->wants(site.point, site.layer)) {
     return value;
   }
-  const bool converts = place.unit != 1 && hook->in_family_units();
-  const Tensor shown = converts ? value * place.unit : value;
-  Tensor result = hook->visit(place, shown);
+  const bool converts = site.unit != 1 && hook->in_family_units();
+  const Tensor shown = converts ? value * site.unit : value;
+  Tensor result = hook->visit(site, shown);
   require(result.defined() && result.shape() == value.shape() && result.dtype() == value.dtype(),
-          "[ForwardHook] ", point_name(place.point, place.layer), ": expected the hook to return ",
+          "[ForwardHook] ", point_name(site.point, site.layer), ": expected the hook to return ",
           value.shape(), " ", name_of(value.dtype()), ", as it was given");
   if (!converts) {
     return result;
   }
-  return is_same(result, shown) ? value : result / place.unit;  // the first without rounding
+  return is_same(result, shown) ? value : result / site.unit;  // the first without rounding
 }
 
-void require_no_gradient(const Place& place, const Tensor& value) {
-  require_value(!wants_gradient({value}), point_name(place.point, place.layer),
+void require_no_gradient(const HookSite& site, const Tensor& value) {
+  require_value(!wants_gradient({value}), point_name(site.point, site.layer),
                 "a hook changes this value, but gradients flow through it and would stop here; "
                 "only read it, or change it with interventions (off, scale, add)");
 }

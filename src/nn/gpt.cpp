@@ -31,28 +31,28 @@ void require_layer(Index layer, const GptConfig& config) {
 }  // namespace
 
 Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype)
-    : Gpt(config, Fillings{}, dtype) {
+    : Gpt(config, Initialisations{}, dtype) {
   initialize(seed);
 }
 
-Gpt::Gpt(const GptConfig& config, const Fillings& fillings, DType dtype)
+Gpt::Gpt(const GptConfig& config, const Initialisations& initialisations, DType dtype)
     : config_(validated(config)),
       dtype_(dtype),
-      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, fillings.head}),
+      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, initialisations.head}),
       dropout_(config.embedding_dropout, 0) {
   register_module("wte", wte_);
   if (config.position == PositionKind::learned) {
     const Embedding::Options options{.count = config.block_size,
                                      .width = config.n_embd,
                                      .dtype = dtype,
-                                     .filling = Filling::zeros};
+                                     .initialisation = Initialisation::zeros};
     register_module("wpe", wpe_.emplace(options));
   }
   if (config.n_segment > 0) {
     const Embedding::Options options{.count = config.n_segment,
                                      .width = config.n_embd,
                                      .dtype = dtype,
-                                     .filling = Filling::zeros};
+                                     .initialisation = Initialisation::zeros};
     register_module("wse", wse_.emplace(options));
   }
   if (config.embedding_norm) {
@@ -60,20 +60,20 @@ Gpt::Gpt(const GptConfig& config, const Fillings& fillings, DType dtype)
   }
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     blocks_.push_back(
-        std::make_unique<Block>(config, layer, dtype, RandomStream{}, fillings.layers));
+        std::make_unique<Block>(config, layer, dtype, RandomStream{}, initialisations.layers));
     register_module("h." + std::to_string(layer), *blocks_.back());
   }
   if (config.has_final_norm()) {
     register_module("ln_f", ln_f_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   if (config.masked_head) {
-    const LinearOptions options{config.n_embd, config.n_embd, true, dtype, Filling::zeros};
+    const LinearOptions options{config.n_embd, config.n_embd, true, dtype, Initialisation::zeros};
     register_module("head_transform", head_transform_.emplace(options));
     register_module("head_norm", head_norm_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   if (!config.tie_weights) {
     const LinearOptions options{config.n_embd, config.vocab_size, config.has_head_bias(), dtype,
-                                fillings.head};
+                                initialisations.head};
     register_module("lm_head", lm_head_.emplace(options));
   } else if (config.has_head_bias()) {
     head_bias_ = register_parameter("lm_head.bias", Tensor::zeros({config.vocab_size}, dtype));

@@ -97,25 +97,25 @@ bool has_original_context(const RopeOptions& rope) {
 
 // Returns the options with default values in the fields that the scaling does not use.
 RopeOptions without_unused_fields(RopeOptions rope) {
-  const RopeOptions usual;
+  const RopeOptions defaults;
   if (rope.scaling != RopeScaling::llama3) {
-    rope.low_freq_factor = usual.low_freq_factor;
-    rope.high_freq_factor = usual.high_freq_factor;
+    rope.low_freq_factor = defaults.low_freq_factor;
+    rope.high_freq_factor = defaults.high_freq_factor;
   }
   if (rope.scaling != RopeScaling::yarn) {
-    rope.beta_fast = usual.beta_fast;
-    rope.beta_slow = usual.beta_slow;
-    rope.truncate = usual.truncate;
+    rope.beta_fast = defaults.beta_fast;
+    rope.beta_slow = defaults.beta_slow;
+    rope.truncate = defaults.truncate;
   }
   if (rope.scaling != RopeScaling::longrope) {
     rope.short_factors.clear();
     rope.long_factors.clear();
   }
   if (rope.scaling != RopeScaling::yarn && rope.scaling != RopeScaling::longrope) {
-    rope.attention_factor = usual.attention_factor;
+    rope.attention_factor = defaults.attention_factor;
   }
   if (!has_original_context(rope)) {
-    rope.original_max_position_embeddings = usual.original_max_position_embeddings;
+    rope.original_max_position_embeddings = defaults.original_max_position_embeddings;
   }
   return rope;
 }
@@ -139,11 +139,12 @@ void check_yarn_bounds(const RopeOptions& rope) {
       rope.beta_slow > 0 && rope.beta_slow <= rope.beta_fast && rope.beta_fast <= kLargestTheta,
       "beta_fast", "expected a number from beta_slow = ", rope.beta_slow, " to ", kLargestTheta,
       ", got ", rope.beta_fast);
-  require_value(rope.theta != 1, "rope_theta", "expected another number than 1");
+  require_value(rope.theta != 1, "rope_theta", "must not be 1");
 }
 
-void check_longrope_factors(const char* name, const std::vector<double>& factors, Index turned) {
-  require_value(std::ssize(factors) == turned / 2, name, "expected ", turned / 2,
+void check_longrope_factors(const char* name, const std::vector<double>& factors,
+                            Index rotary_width) {
+  require_value(std::ssize(factors) == rotary_width / 2, name, "expected ", rotary_width / 2,
                 " numbers, one for two rotated elements of a head, got ", factors.size());
   for (const double factor : factors) {
     require_value(factor > 0 && factor <= kLargestTheta, name,
@@ -160,9 +161,10 @@ void check_rope(const GptConfig& config) {
   require_value(rope.theta > 0 && rope.theta <= kLargestTheta, "rope_theta",
                 "expected a number above 0 and at most ", kLargestTheta, ", got ", rope.theta);
   const Index head_width = config.elements_of_head();
-  const Index turned = rope.width == 0 ? head_width : rope.width;
-  require_value(turned > 0 && turned % 2 == 0 && turned <= head_width, "rotary_pct",
-                "expected an even number of the ", head_width, " elements of a head, got ", turned);
+  const Index rotary_width = rope.width == 0 ? head_width : rope.width;
+  require_value(rotary_width > 0 && rotary_width % 2 == 0 && rotary_width <= head_width,
+                "rotary_pct", "expected an even number of the ", head_width,
+                " elements of a head, got ", rotary_width);
   require_value(rope.factor > 0 && rope.factor <= kLargestTheta, "rope_factor",
                 "expected a number above 0 and at most ", kLargestTheta, ", got ", rope.factor);
   if (rope.scaling == RopeScaling::llama3) {
@@ -172,8 +174,8 @@ void check_rope(const GptConfig& config) {
     check_yarn_bounds(rope);
   }
   if (rope.scaling == RopeScaling::longrope) {
-    check_longrope_factors("short_factor", rope.short_factors, turned);
-    check_longrope_factors("long_factor", rope.long_factors, turned);
+    check_longrope_factors("short_factor", rope.short_factors, rotary_width);
+    check_longrope_factors("long_factor", rope.long_factors, rotary_width);
   }
   require_value(rope.attention_factor > 0 && rope.attention_factor <= kLargestScale,
                 "attention_factor", "expected a number above 0 and at most ", kLargestScale,
@@ -214,9 +216,9 @@ HeadLayout GptConfig::head_layout() const {
   if (n_kv_head > 0 || !key_groups.empty()) {
     for (Index layer = 0; layer < n_layer; ++layer) {
       const AttentionPlan plan = block_plan(*this, layer).attention;
-      std::vector<Index>& places = layout.key_places.emplace_back();
+      std::vector<Index>& indices = layout.key_indices.emplace_back();
       for (Index head = 0; head < plan.heads; ++head) {
-        places.push_back(plan.key_head(head));
+        indices.push_back(plan.key_head(head));
       }
       if (key_head_numbers.empty()) {
         layout.key_numbers.push_back(counted(plan.key_heads));
@@ -238,8 +240,8 @@ NormOptions GptConfig::norm_options(Index width, DType dtype) const {
 
 GptConfig GptConfig::canonical() const {
   GptConfig config = *this;
-  const auto drop = [](auto& value, auto usual) {
-    if (value == usual) {
+  const auto drop = [](auto& value, auto default_value) {
+    if (value == default_value) {
       value = {};
     }
   };

@@ -10,7 +10,7 @@ Index HeadLayout::count(Index layer) const {
   return layer >= 0 && layer < layers() ? std::ssize(numbers[static_cast<std::size_t>(layer)]) : 0;
 }
 
-std::optional<Index> HeadLayout::place(Index layer, Index number) const {
+std::optional<Index> HeadLayout::index(Index layer, Index number) const {
   if (count(layer) == 0) {
     return std::nullopt;
   }
@@ -24,10 +24,10 @@ const std::vector<Index>& HeadLayout::key_numbers_of(Index layer) const {
   return (key_numbers.empty() ? numbers : key_numbers)[static_cast<std::size_t>(layer)];
 }
 
-Index HeadLayout::key_place(Index layer, Index place) const {
-  return key_places.empty()
-             ? place
-             : key_places[static_cast<std::size_t>(layer)][static_cast<std::size_t>(place)];
+Index HeadLayout::key_index(Index layer, Index index) const {
+  return key_indices.empty()
+             ? index
+             : key_indices[static_cast<std::size_t>(layer)][static_cast<std::size_t>(index)];
 }
 
 std::string numbers_text(const std::vector<Index>& numbers) {

@@ -24,23 +24,23 @@ void* start_of(Tensor& block) {
                                          : block.mutable_data<float>();
 }
 
-// The place of one row [D] in a block of rounded numbers: of key head `head` (values: G + head) and
-// position `place` of the block.
+// The offset of one row [D] in a block of rounded numbers: of key head `head` (values: G + head)
+// and position `index` of the block.
 struct RoundedRow {
   CacheType type = CacheType::float32;
   Index width = 0;
   Index head = 0;
-  Index place = 0;
+  Index index = 0;
 
   // Returns the row of a block whose elements have type T.
   template <class T>
   T* in(void* block) const {
-    return static_cast<T*>(block) + head * kernels::cached_head(type, width) + place * width;
+    return static_cast<T*>(block) + head * kernels::cached_head(type, width) + index * width;
   }
   // Returns the scale of the row; int8 only.
   float* scale(void* block) const {
-    std::int8_t* const numbers = in<std::int8_t>(block) - place * width;
-    return reinterpret_cast<float*>(numbers + KeyValueCache::kBlock * width) + place;
+    std::int8_t* const numbers = in<std::int8_t>(block) - index * width;
+    return reinterpret_cast<float*>(numbers + KeyValueCache::kBlock * width) + index;
   }
   void write(const float* from, void* block) const;
   void read(void* block, float* to) const;
@@ -231,9 +231,9 @@ void KeyValueCache::write_rounded(Index layer, Index part, const Tensor& rows) {
 void KeyValueCache::write_row(Index layer, Index part, Index head, Index position,
                               const float* row) {
   const Layer& to = of(layer);
-  const RoundedRow place{type_, to.plan.head_width, part * to.plan.key_heads + head,
-                         position % kBlock};
-  place.write(row, to.starts[static_cast<std::size_t>(position / kBlock)]);
+  const RoundedRow stored{type_, to.plan.head_width, part * to.plan.key_heads + head,
+                          position % kBlock};
+  stored.write(row, to.starts[static_cast<std::size_t>(position / kBlock)]);
 }
 
 Tensor KeyValueCache::widened(const Layer& layer, Index part, Index count) const {
@@ -244,9 +244,9 @@ Tensor KeyValueCache::widened(const Layer& layer, Index part, Index count) const
   parallel_for(count, rows_at_once(layer.plan), [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       for (Index head = 0; head < heads; ++head) {
-        const RoundedRow place{type_, width, part * heads + head, t % kBlock};
-        place.read(layer.starts[static_cast<std::size_t>(t / kBlock)],
-                   to + (head * count + t) * width);
+        const RoundedRow stored{type_, width, part * heads + head, t % kBlock};
+        stored.read(layer.starts[static_cast<std::size_t>(t / kBlock)],
+                    to + (head * count + t) * width);
       }
     }
   });

@@ -14,11 +14,11 @@ Embedding::Embedding(const Options& options, const RandomStream& random)
   require(options.count > 0 && options.width > 0, "[Embedding] expected positive sizes, got ",
           options.count, " rows of width ", options.width);
   const Shape shape{options.count, options.width};
-  if (options.filling == Filling::none) {
+  if (options.initialisation == Initialisation::none) {
     weight = register_parameter("weight", Tensor::without_elements(shape, options.dtype));
     return;
   }
-  Tensor start = options.filling == Filling::zeros
+  Tensor start = options.initialisation == Initialisation::zeros
                      ? Tensor::zeros(shape, options.dtype)
                      : random_normal(shape, random, 0, 1, options.dtype);
   if (padding_index_) {
@@ -114,14 +114,14 @@ Tensor Dropout::forward(const Tensor& x, const ForwardContext& context) const {
 
 namespace {
 
-// Returns the options of the matrix into the inner layer (`is_in`) or of the one out of it.
+// Returns the options of the matrix into the inner layer (`is_in`) or of the one that leaves it.
 LinearOptions matrix_options(const MlpOptions& options, bool is_in) {
   const Index inner = options.inner_width > 0 ? options.inner_width : 4 * options.width;
   return {.inputs = is_in ? options.width : inner,
           .outputs = is_in ? inner : options.width,
           .bias = options.bias,
           .dtype = options.dtype,
-          .filling = options.filling};
+          .initialisation = options.initialisation};
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 // Returns uniform values in +-1 / sqrt(inputs), as torch.nn.Linear for weight and bias.
 Tensor linear_start(const Shape& shape, const LinearOptions& options, const RandomStream& random) {
-  if (options.filling != Filling::random) {
+  if (options.initialisation != Initialisation::random) {
     return Tensor::zeros(shape, options.dtype);
   }
   const double bound = 1.0 / std::sqrt(static_cast<double>(std::max<Index>(options.inputs, 1)));
@@ -25,7 +25,7 @@ Linear::Linear(const LinearOptions& options, const RandomStream& random) {
   require(options.inputs > 0 && options.outputs > 0, "[Linear] expected positive sizes, got ",
           options.inputs, " inputs and ", options.outputs, " outputs");
   const Shape shape{options.outputs, options.inputs};
-  weight = register_parameter("weight", options.filling == Filling::none
+  weight = register_parameter("weight", options.initialisation == Initialisation::none
                                             ? Tensor::without_elements(shape, options.dtype)
                                             : linear_start(shape, options, random.fork(0)));
   if (options.bias) {

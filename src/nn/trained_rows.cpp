@@ -29,17 +29,17 @@ Tensor TrainedRows::rows(const Tensor& given) const {
   const Tensor ids = to_contiguous(given);
   Shape column = ids.shape();
   column.push_back(1);
-  Tensor places = Tensor::zeros(ids.shape(), DType::int32);  // in the parameter
+  Tensor indices = Tensor::zeros(ids.shape(), DType::int32);  // in the parameter
   Tensor is_trained = Tensor::zeros(column, DType::boolean);
   for (Index i = 0; i < ids.numel(); ++i) {
     const std::int32_t id = ids.data<std::int32_t>()[i];
     const auto found = std::ranges::lower_bound(ids_, id);
     if (found != ids_.end() && *found == id) {
-      places.data<std::int32_t>()[i] = static_cast<std::int32_t>(found - ids_.begin());
+      indices.data<std::int32_t>()[i] = static_cast<std::int32_t>(found - ids_.begin());
       is_trained.data<bool>()[i] = true;
     }
   }
-  return where(is_trained, embedding(parameter_, places), embedding(weight_, ids));
+  return where(is_trained, embedding(parameter_, indices), embedding(weight_, ids));
 }
 
 Tensor TrainedRows::weight() const {
@@ -49,8 +49,8 @@ Tensor TrainedRows::weight() const {
     if (ids_[i] > end) {
       parts.push_back(slice(weight_, 0, end, ids_[i]));
     }
-    const auto place = static_cast<Index>(i);
-    parts.push_back(slice(parameter_, 0, place, place + 1));
+    const auto index = static_cast<Index>(i);
+    parts.push_back(slice(parameter_, 0, index, index + 1));
     end = ids_[i] + 1;
   }
   if (end < weight_.size(0)) {

@@ -8,7 +8,7 @@
 namespace headlight {
 
 // A frozen weight [R, I] without bias, some of whose rows are trained: copies of them are a
-// parameter, and stand for them.
+// parameter, and replace them.
 class TrainedRows final : public StoredWeight {
  public:
   // Requires ascending ids of rows.

@@ -80,9 +80,9 @@ Tensor repeated_heads(const Tensor& x, const std::vector<Index>& ends) {
   std::vector<Tensor> parts;
   Index begin = 0;
   for (std::size_t group = 0; group < ends.size(); ++group) {
-    const auto place = static_cast<Index>(group);
+    const auto index = static_cast<Index>(group);
     for (; begin < ends[group]; ++begin) {
-      parts.push_back(slice(x, axis, place, place + 1));
+      parts.push_back(slice(x, axis, index, index + 1));
     }
   }
   return concat(parts, axis);

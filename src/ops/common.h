@@ -146,9 +146,10 @@ inline Tensor fill_where(const Tensor& x, const Tensor& mask, double value,
                          std::string_view where) {
   return dispatch_floating(x.dtype(), where, [&](auto zero) {
     using T = decltype(zero);
-    return map_pairs<T, bool>(
-        x, broadcast_view(mask, x.shape()),
-        [filling = static_cast<T>(value)](T kept, bool hidden) { return hidden ? filling : kept; });
+    return map_pairs<T, bool>(x, broadcast_view(mask, x.shape()),
+                              [initialisation = static_cast<T>(value)](T kept, bool hidden) {
+                                return hidden ? initialisation : kept;
+                              });
   });
 }
 

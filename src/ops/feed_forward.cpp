@@ -163,11 +163,11 @@ class FeedForward {
     T* to = value.data<T>();
     product.after = [=, &loops, width = inner()](const kernels::GemmRegion& region) {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
-        const Index place = row * width + region.column;
+        const Index offset = row * width + region.column;
         if (factor == nullptr) {
-          loops.value(from + place, to + place, region.columns);
+          loops.value(from + offset, to + offset, region.columns);
         } else {
-          loops.gated(from + place, factor + place, to + place, region.columns);
+          loops.gated(from + offset, factor + offset, to + offset, region.columns);
         }
       }
     };
@@ -257,12 +257,13 @@ class FeedForward {
     T* to_factor = factor_ ? factor_grad.data<T>() : nullptr;
     product.after = [=, &loops, width = inner()](const kernels::GemmRegion& region) {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
-        const Index place = row * width + region.column;
+        const Index offset = row * width + region.column;
         if (factor == nullptr) {
-          loops.with_backward(from + place, to_activated + place, to_value + place, region.columns);
+          loops.with_backward(from + offset, to_activated + offset, to_value + offset,
+                              region.columns);
         } else {
-          loops.gated_with_backward({from + place, factor + place, to_activated + place,
-                                     to_factor + place, to_value + place},
+          loops.gated_with_backward({from + offset, factor + offset, to_activated + offset,
+                                     to_factor + offset, to_value + offset},
                                     region.columns);
         }
       }

@@ -73,11 +73,11 @@ void multiply(const Matrices& a, const Matrices& b, const Shape& batch, Tensor& 
   const StridedRows<2> offsets = matrix_offsets(a.tensor, b.tensor, batch);
   kernels::parallel_for(count, 1, [&](Index matrix, Index) {
     const Index row = matrix / offsets.length;
-    const Index place = matrix - row * offsets.length;
+    const Index column = matrix - row * offsets.length;
     const auto start = offsets.start(row);
     kernels::Gemm<T> one = whole;
-    one.a += start[0] + place * offsets.step[0];
-    one.b += start[1] + place * offsets.step[1];
+    one.a += start[0] + column * offsets.step[0];
+    one.b += start[1] + column * offsets.step[1];
     one.c += matrix * m * n;
     kernels::gemm(one);  // on this thread, as every nested loop
   });

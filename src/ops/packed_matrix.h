@@ -23,7 +23,7 @@ struct PackedRows {
   Index count = 0;
   kernels::PanelLayout layout = {};
   bool is_rounded = false;  // whether packing changes the weights
-  // Packs rows [first, first + count) of these into the lanes of a panel from `lane` on. Several
+  // Packs rows [first, first + count) into the lanes of a panel, from `lane` on. Several
   // threads call it at once.
   std::function<void(Index first, Index count, Index lane, void* panel)> pack = {};
 };

@@ -191,7 +191,7 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const Tensor& keys,
                                        const Tensor& values, const CachedAttentionOptions& options,
                                        std::span<const kernels::AttentionSequence> sequences) {
   const Index head_width = keys.size(2);
-  const double usual = 1.0 / std::sqrt(static_cast<double>(head_width));
+  const double default_scale = 1.0 / std::sqrt(static_cast<double>(head_width));
   return {.query = query.data<T>(),
           .key = keys.data<T>(),
           .value = values.data<T>(),
@@ -203,7 +203,7 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const Tensor& keys,
           .key_ends = options.key_ends,
           .head_width = head_width,
           .window = options.window,
-          .scale = static_cast<T>(options.scale != 0 ? options.scale : usual),
+          .scale = static_cast<T>(options.scale != 0 ? options.scale : default_scale),
           .cap = static_cast<T>(options.cap),
           .dropout = {},
           .sequences = sequences,

@@ -40,10 +40,10 @@ Reduction plan(const Tensor& x, const ReduceOptions& options, std::string_view w
   const auto chosen = chosen_axes(x, options.axes, where);
   Reduction result;
   for (Index axis = 0; axis < x.rank(); ++axis) {
-    const bool goes = chosen[static_cast<std::size_t>(axis)];
-    (goes ? result.reduced : result.kept).push_back(x.shape()[axis]);
-    (goes ? result.reduced_strides : result.kept_strides).push_back(x.strides()[axis]);
-    result.keepdim_shape.push_back(goes ? 1 : x.shape()[axis]);
+    const bool is_reduced = chosen[static_cast<std::size_t>(axis)];
+    (is_reduced ? result.reduced : result.kept).push_back(x.shape()[axis]);
+    (is_reduced ? result.reduced_strides : result.kept_strides).push_back(x.strides()[axis]);
+    result.keepdim_shape.push_back(is_reduced ? 1 : x.shape()[axis]);
   }
   return result;
 }
@@ -61,8 +61,8 @@ Tensor reduce(const Tensor& x, const Reduction& axes, State start, Step step, Fi
       result.numel(), kernels::row_grain(group_size), [&](Index begin, Index end) {
         for (Index output = begin; output < end; ++output) {
           const Index row_of_groups = output / groups.length;
-          const Index place = output - row_of_groups * groups.length;
-          const T* group = from + groups.start(row_of_groups)[0] + place * groups.step[0];
+          const Index column = output - row_of_groups * groups.length;
+          const T* group = from + groups.start(row_of_groups)[0] + column * groups.step[0];
           State state = start;
           for (Index row = 0; row < (group_size == 0 ? 0 : rows.count); ++row) {
             const T* values = group + rows.start(row)[0];

@@ -59,10 +59,10 @@ float llama3_frequency(float frequency, const RopeOptions& options) {
   return (1.0F - smooth) * frequency / factor + smooth * frequency;
 }
 
-// Returns the pair, as a real number, that turns this many times in the original context.
-double pair_of_turns(double turns, const RopeOptions& options, Index width) {
+// Returns the pair, as a real number, that rotates this many times in the original context.
+double pair_of_rotations(double rotations, const RopeOptions& options, Index width) {
   const auto original = static_cast<double>(options.original_max_position_embeddings);
-  return static_cast<double>(width) * std::log(original / (turns * 2 * std::numbers::pi)) /
+  return static_cast<double>(width) * std::log(original / (rotations * 2 * std::numbers::pi)) /
          (2 * std::log(options.theta));
 }
 
@@ -76,8 +76,8 @@ Ramp yarn_ramp(const RopeOptions& options, Index width) {
   require(options.beta_slow > 0 && options.beta_fast >= options.beta_slow && options.theta != 1,
           "[rope] beta_slow and beta_fast: expected positive numbers, the second not smaller, and "
           "theta other than 1");
-  double begin = pair_of_turns(options.beta_fast, options, width);
-  double end = pair_of_turns(options.beta_slow, options, width);
+  double begin = pair_of_rotations(options.beta_fast, options, width);
+  double end = pair_of_rotations(options.beta_slow, options, width);
   if (options.truncate) {
     begin = std::floor(begin);
     end = std::ceil(end);
@@ -89,14 +89,14 @@ Ramp yarn_ramp(const RopeOptions& options, Index width) {
 
 // `power` is theta^(2 i / r) of the pair.
 float yarn_frequency(Index pair, float power, const Ramp& ramp, double factor) {
-  const float place = static_cast<float>(pair) - static_cast<float>(ramp.begin);
-  const float share = std::clamp(place / static_cast<float>(ramp.end - ramp.begin), 0.0F, 1.0F);
+  const float position = static_cast<float>(pair) - static_cast<float>(ramp.begin);
+  const float share = std::clamp(position / static_cast<float>(ramp.end - ramp.begin), 0.0F, 1.0F);
   const float kept = 1.0F - share;
   const float scaled = 1.0F / (static_cast<float>(factor) * power);
   return scaled * (1.0F - kept) + 1.0F / power * kept;
 }
 
-Index turned_width(const RopeOptions& options, Index head_width) {
+Index rotary_width(const RopeOptions& options, Index head_width) {
   return options.width == 0 ? head_width : options.width;
 }
 
@@ -110,7 +110,7 @@ struct SavedRotation {
   Index heads;  // number of rotated heads
 };
 
-Tensor turned(const Tensor& x_given, const SavedRotation& saved, bool backward) {
+Tensor rotated(const Tensor& x_given, const SavedRotation& saved, bool backward) {
   const Tensor x = to_contiguous(x_given);
   Tensor result = Tensor::empty(x.shape(), x.dtype());
   const std::int32_t* positions = saved.positions.get().data<std::int32_t>();
@@ -149,7 +149,7 @@ RopeOptions at_length(const RopeOptions& options, Index length) {
 }
 
 std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_width) {
-  const Index width = turned_width(options, head_width);
+  const Index width = rotary_width(options, head_width);
   check_options(options, width, head_width);
   const bool is_yarn = options.scaling == RopeScaling::yarn;
   const Ramp ramp = is_yarn ? yarn_ramp(options, width) : Ramp{};
@@ -182,17 +182,17 @@ Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options
   require(x.defined() && x.rank() == 3, "[rope] expected an input of three axes");
   require_type(positions, DType::int32, "rope", "positions");
   require_shape(positions, {x.size(0)}, "rope", "positions");
-  const Index turned_heads = heads.value_or(x.size(1));
-  require(turned_heads >= 0 && turned_heads <= x.size(1), "[rope] heads: expected 0 to ", x.size(1),
-          ", got ", turned_heads);
+  const Index rotary_heads = heads.value_or(x.size(1));
+  require(rotary_heads >= 0 && rotary_heads <= x.size(1), "[rope] heads: expected 0 to ", x.size(1),
+          ", got ", rotary_heads);
   const SavedRotation saved{{"rope", "positions", to_contiguous(positions)},
                             inverse_frequencies(options, x.size(2)),
                             options.style,
                             options.reversed,
                             options.attention_factor,
-                            turned_heads};
-  return record("rope", turned(x.detach(), saved, false), {x}, [saved](auto, const Tensor& grad) {
-    return std::vector<Tensor>{turned(grad, saved, true)};
+                            rotary_heads};
+  return record("rope", rotated(x.detach(), saved, false), {x}, [saved](auto, const Tensor& grad) {
+    return std::vector<Tensor>{rotated(grad, saved, true)};
   });
 }
 

@@ -22,7 +22,7 @@ class ArrayLoop {
   Index end(std::size_t array) const { return ends_[array]; }
 
   // Calls body(array, chunk, begin, end) for chunks of kElementGrain elements of each array.
-  // `chunk` counts those of all arrays.
+  // `chunk` counts the chunks of all arrays.
   template <class Body>
   void run(const Body& body) const {
     kernels::parallel_for(chunks(), 1, [&](Index chunk, Index) {

@@ -130,8 +130,8 @@ bool leads_beyond(const fs::path& link, Index iteration) {
 
 fs::path save_checkpoint(const fs::path& run, const CheckpointParts& parts,
                          const CheckpointOptions& options) {
-  std::error_code told_by_writing;
-  fs::create_directories(run, told_by_writing);
+  std::error_code ignored_error;
+  fs::create_directories(run, ignored_error);
   const std::string name = checkpoint_name(parts.state.iteration);
   const fs::path target = run / name;
   const bool is_complete = is_usable({target, parts.state.iteration});
@@ -162,8 +162,8 @@ std::vector<Checkpoint> checkpoints_of(const fs::path& run) {
   for (fs::directory_iterator entry(run, error), end; !error && entry != end;
        entry.increment(error)) {
     const auto iteration = iteration_of_checkpoint(entry->path().filename().string());
-    std::error_code gone;
-    if (iteration && entry->symlink_status(gone).type() == fs::file_type::directory) {
+    std::error_code disconnected;
+    if (iteration && entry->symlink_status(disconnected).type() == fs::file_type::directory) {
       found.push_back({entry->path(), *iteration});
     }
   }

@@ -65,7 +65,7 @@ std::string joined_notes(const std::string& first, const std::string& second) {
 }
 
 // Returns the same position in the epoch's order, which does not depend on the batch size.
-DataPlan same_place(const BatchingState& before, const BatchingState& now, Index update) {
+DataPlan same_position(const BatchingState& before, const BatchingState& now, Index update) {
   const DataPosition& old = before.position;
   const Index done = old.batch * before.config.batch_size;  // sequences of the epoch already used
   const Index batch = done / now.config.batch_size;
@@ -151,19 +151,21 @@ DataPlan plan_data(const BatchingState& before, const BatchingState& now,
   const DataStart next{.update = state.iteration,
                        .batch = old.epoch * old.batches_per_epoch + old.batch};
   const bool same_data = is_same_data(before, now);
-  const BatcherOptions way = now.config.batcher();
-  const BatcherOptions old_way = before.config.batcher();
-  if (same_data && old.batches_per_epoch == now.position.batches_per_epoch && way == old_way) {
+  const BatcherOptions batching = now.config.batcher();
+  const BatcherOptions old_batching = before.config.batcher();
+  if (same_data && old.batches_per_epoch == now.position.batches_per_epoch &&
+      batching == old_batching) {
     const bool same_steps =
         before.config.gradient_accumulation_steps == now.config.gradient_accumulation_steps;
     return {.start = same_steps ? state.history.data_start : next, .note = ""};
   }
-  const bool same_batching = way.batching == old_way.batching;
-  if (same_batching && way.batching == Batching::packed) {
+  const bool same_batching = batching.batching == old_batching.batching;
+  if (same_batching && batching.batching == Batching::packed) {
     return {.start = next, .note = data_note(before, now)};
   }
-  if (same_batching && way.batching == Batching::padded && same_data && way.seed == old_way.seed) {
-    return same_place(before, now, state.iteration);
+  if (same_batching && batching.batching == Batching::padded && same_data &&
+      batching.seed == old_batching.seed) {
+    return same_position(before, now, state.iteration);
   }
   return next_epoch(before, now, state.iteration);
 }

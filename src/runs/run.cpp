@@ -17,6 +17,7 @@
 #include "runs/run_directory.h"
 #include "runs/run_start.h"
 #include "train/optimizer_state.h"
+#include "train/training_loop.h"
 
 namespace headlight {
 namespace {
@@ -88,7 +89,7 @@ class AveragedWeights {
 
 // A training run. Each process has its own and all run in step, but only process 0 has a
 // `directory`, a log and observers.
-class Run {
+class Run final : LoopActions {
  public:
   // Reads the checkpoint. Does not write to disk, so that an error leaves the run unchanged.
   Run(const RunOptions& options, RunStart& start, RunDirectory* directory)
@@ -97,7 +98,8 @@ class Run {
         processes_(processes_of(options)),
         start_(start),
         directory_(directory),
-        trainer_(config_, *start.model, start.data.train, processes_) {
+        trainer_(config_, *start.model, start.data.train, processes_),
+        loop_(config_, trainer_, *this) {
     if (start.preferences != nullptr) {
       trainer_.set_loss([&preferences = *start.preferences](
                             const Batch& batch, const ForwardContext& context, Index normalizer) {
@@ -105,11 +107,11 @@ class Run {
       });
     }
     if (!start.checkpoint.empty()) {
-      together(processes_, [&] { go_on_from(start.checkpoint); });
+      together(processes_, [&] { resume_from(start.checkpoint); });
     }
   }
   // Waits for the thread that writes a checkpoint, because that thread calls observers and the log.
-  ~Run() {
+  ~Run() override {
     if (directory_ != nullptr) {
       directory_->quiesce();
     }
@@ -129,34 +131,17 @@ class Run {
     catch_up();
   }
 
-  bool step() {
-    if (is_over()) {
-      return false;
-    }
-    tell_of_saving(false);
-    trainer_.set_rate_factor(options_.rate_factor());
-    const StepMetrics metrics = trainer_.step();
-    if (metrics.outcome == StepOutcome::unusable) {
-      roll_back(metrics);
-      return true;
-    }
-    tell([&](TrainObserver& observer) { observer.on_step(metrics); });
-    result_.stopped = wants_to_stop();
-    if (!result_.stopped) {
-      do_what_is_due();
-    }
-    return true;
-  }
+  bool step() { return loop_.step(); }
 
   // Saves a stopped run at once; evaluates a completed run before saving it.
   RunResult finish() {
-    result_.stopped = result_.stopped || !is_over();
+    result_.stopped = loop_.was_stopped() || !loop_.is_over();
     const bool evaluates = !result_.stopped && start_.state.evaluated != trainer_.iteration();
-    const bool best = evaluates && evaluate_now();
-    tell_of_saving(true);
+    const bool best = evaluates && loop_.evaluate();
+    notify_saved(true);
     if (evaluates || !was_saved(trainer_.iteration())) {
       save(best);
-      tell_of_saving(true);
+      notify_saved(true);
     }
     if (!was_saved(trainer_.iteration())) {
       throw SaveError(shown(config_.out_dir) +
@@ -169,8 +154,13 @@ class Run {
   }
 
  private:
-  bool is_over() const {
-    return trainer_.iteration() >= config_.max_iters || result_.stopped || ran_out_of_patience_;
+  void before_step() override {
+    notify_saved(false);
+    trainer_.set_rate_factor(options_.rate_factor());
+  }
+
+  void after_step(const StepMetrics& metrics) override {
+    notify([&](TrainObserver& observer) { observer.on_step(metrics); });
   }
 
   void begin_directory() {
@@ -189,15 +179,15 @@ class Run {
                    warn(error.what());
                  });
     if (!start_.checkpoint.empty()) {
-      const std::string left = directory_->go_on_from(start_.checkpoint, start_.state);
+      const std::string left = directory_->resume_from(start_.checkpoint, start_.state);
       if (!left.empty()) {
         start_.warnings.push_back(left);
       }
     }
   }
 
-  template <class Tell>
-  void tell(const Tell& call) {
+  template <class Notify>
+  void notify(const Notify& call) {
     if (directory_ == nullptr) {
       return;
     }
@@ -208,10 +198,10 @@ class Run {
   }
 
   void warn(const std::string& text) {
-    tell([&](TrainObserver& observer) { observer.on_warning(text); });
+    notify([&](TrainObserver& observer) { observer.on_warning(text); });
   }
 
-  void tell_of_saving(bool wait) {
+  void notify_saved(bool wait) {
     if (directory_ == nullptr) {
       return;
     }
@@ -219,7 +209,7 @@ class Run {
       if (event.checkpoint.empty()) {
         warn(event.warning);
       } else {
-        tell([&](TrainObserver& observer) { observer.on_checkpoint(event.checkpoint); });
+        notify([&](TrainObserver& observer) { observer.on_checkpoint(event.checkpoint); });
       }
     }
   }
@@ -235,10 +225,10 @@ class Run {
 
   void announce() {
     const RunPlan plan = plan_of(start_, trainer_.batches_per_epoch());
-    tell([&](TrainObserver& observer) { observer.on_start(plan); });
+    notify([&](TrainObserver& observer) { observer.on_start(plan); });
   }
 
-  bool wants_to_stop() const {
+  bool stop_requested() override {
     return is_true_in_any(processes_, options_.stop_requested && options_.stop_requested());
   }
 
@@ -249,7 +239,7 @@ class Run {
   }
 
   // Restores the optimizer and the trainer. Weights and start_.state are loaded already.
-  void go_on_from(const fs::path& checkpoint) {
+  void resume_from(const fs::path& checkpoint) {
     OptimizerState whole(trainer_.empty_optimizer_state());
     if (!read_optimizer(checkpoint, whole) && !whole.state().empty()) {
       start_.notes.push_back("optimizer: " + shown(checkpoint) + " has no moments for " +
@@ -267,27 +257,13 @@ class Run {
     const bool evaluates = iteration > 0 && iteration < config_.max_iters &&
                            iteration % config_.eval_interval == 0 &&
                            start_.state.evaluated != iteration;
-    const bool best = evaluates && evaluate_now();
+    const bool best = evaluates && loop_.evaluate();
     if (evaluates || (is_named(config_.on_nan, OnNan::rollback) && was_saved(-1))) {
       save(best);
     }
   }
 
-  void do_what_is_due() {
-    const auto is_due = [&](Index interval) {
-      return interval > 0 && trainer_.iteration() % interval == 0;
-    };
-    const bool evaluates = is_due(config_.eval_interval);
-    const bool best = evaluates && evaluate_now();
-    // finish() saves the last step, after its evaluation.
-    const bool saves = is_due(config_.save_interval) && trainer_.iteration() < config_.max_iters;
-    if (best || (evaluates && config_.always_save_checkpoint) || saves) {
-      save(best);
-    }
-    result_.stopped = evaluates && wants_to_stop();
-  }
-
-  bool evaluate_now() {
+  bool evaluate() override {
     start_.state.evaluated = trainer_.iteration();
     if (start_.data.validation.sequences.empty()) {
       return false;
@@ -304,8 +280,7 @@ class Run {
     }
     start_.state.without_better = metrics.best ? 0 : evaluations_without_better() + 1;
     result_.validation = metrics.validation;
-    tell([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
-    ran_out_of_patience_ = is_out_of_patience();
+    notify([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
     return metrics.best;
   }
 
@@ -318,9 +293,10 @@ class Run {
   }
 
   // True if `patience` evaluations in a row have not been better than the best.
-  bool is_out_of_patience() {
+  bool stops_early() override {
     const Index evaluations = start_.state.without_better;
-    const bool is_out = config_.patience > 0 && evaluations >= config_.patience;
+    const bool is_out = config_.patience > 0 && evaluations >= config_.patience &&
+                        !start_.data.validation.sequences.empty();
     if (is_out) {
       warn(concat_text("stopping: no better validation loss in ", evaluations,
                        " evaluations (patience)"));
@@ -328,7 +304,7 @@ class Run {
     return is_out;
   }
 
-  void save(bool best) {
+  void save(bool best) override {
     start_.state.iteration = trainer_.iteration();
     start_.state.learning_rate = trainer_.learning_rate();
     start_.state.data = trainer_.data_position();
@@ -336,7 +312,7 @@ class Run {
     start_.state.data.content = start_.content;
     start_.state.data.validation_content = start_.validation_content;
     start_.state.history = trainer_.history();
-    tell_of_saving(true);
+    notify_saved(true);
     const AveragedWeights averaged(trainer_);
     const OptimizerState whole = whole_optimizer();
     if (directory_ != nullptr) {
@@ -356,23 +332,23 @@ class Run {
 
   void write(const Optimizer& optimizer, bool best) {
     directory_->save({*start_.model, *start_.data.tokenizer, optimizer, start_.state}, best,
-                     [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); });
-    tell_of_saving(false);
+                     [this] { notify([](TrainObserver& one) { one.before_checkpoint(); }); });
+    notify_saved(false);
   }
 
   fs::path newest_checkpoint() {
     std::vector<std::string> skipped;
-    const fs::path mine =
+    const fs::path latest =
         directory_ == nullptr ? "" : find_latest_checkpoint(directory_->path(), skipped);
     for (const std::string& text : skipped) {
       warn(text);
     }
-    return gather_texts(processes_, mine.string()).front();
+    return gather_texts(processes_, latest.string()).front();
   }
 
   // Returns to the newest checkpoint and continues with the data after the failed step.
-  void roll_back(const StepMetrics& failed) {
-    tell_of_saving(true);
+  void roll_back(const StepMetrics& failed) override {
+    notify_saved(true);
     const UpdateHistory until = trainer_.history();
     const fs::path checkpoint = newest_checkpoint();
     TrainingState state = read_training_state(checkpoint);
@@ -396,13 +372,13 @@ class Run {
     history.data_start = until.data_start;
     history.data_shift = failed.iteration + until.data_shift + 1 - start_.state.iteration;
     history.rollbacks = until.rollbacks + 1;
-    go_on_from(checkpoint);
+    resume_from(checkpoint);
     if (log_) {
       log_->cut(start_.state);
     }
     const RollbackMetrics metrics{
         .iteration = start_.state.iteration, .from = failed.iteration, .reason = failed.reason};
-    tell([&](TrainObserver& observer) { observer.on_rollback(metrics); });
+    notify([&](TrainObserver& observer) { observer.on_rollback(metrics); });
   }
 
   void count_rollback(const StepMetrics& failed) {
@@ -422,11 +398,11 @@ class Run {
   RunStart& start_;
   RunDirectory* directory_;
   Trainer trainer_;
+  TrainingLoop loop_;
   std::optional<MetricsLog> log_;
   RunResult result_;
   Index rollbacks_ = 0;  // consecutive rollbacks to step rollback_target_
   Index rollback_target_ = -1;
-  bool ran_out_of_patience_ = false;
   // Best loss at the start. Differs from the checkpoint's if the validation settings changed since.
   const double first_best_ = start_.state.best_validation_loss;
 };
@@ -489,11 +465,16 @@ void prepare(const TrainConfig& config, Prepared& prepared) {
     }
     TrainConfig stored = config;
     stored.eval_only = false;
-    prepared.start = prepare_run(stored, resume, processes.count(), [&](double share) {
-      for (TrainObserver* observer : options.observers) {
-        observer->on_reading(share);
-      }
-    });
+    const auto tell = [&options](void (TrainObserver::*call)(double)) {
+      return [&options, call](double share) {
+        for (TrainObserver* observer : options.observers) {
+          (observer->*call)(share);
+        }
+      };
+    };
+    prepared.start = prepare_run(
+        stored, resume, processes.count(),
+        {.loading = tell(&TrainObserver::on_loading), .reading = tell(&TrainObserver::on_reading)});
   });
   require_same_start(processes, prepared.start);
 }

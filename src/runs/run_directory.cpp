@@ -170,7 +170,7 @@ void RunDirectory::begin(const std::string& settings) {
   saving([&] { write_file(path_ / kRunConfig, settings); });
 }
 
-std::string RunDirectory::go_on_from(const fs::path& checkpoint, const TrainingState& state) {
+std::string RunDirectory::resume_from(const fs::path& checkpoint, const TrainingState& state) {
   complete_ = state.iteration;
   for (const Checkpoint& other : checkpoints_of(path_)) {
     if (other.iteration > state.iteration) {

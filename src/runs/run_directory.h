@@ -55,7 +55,7 @@ class RunDirectory {
   // Prepares to continue from a checkpoint: repairs the links and removes old checkpoints, which a
   // killed process may have left. Throws SaveError. Returns a warning about checkpoints that cannot
   // be removed, or "".
-  std::string go_on_from(const std::filesystem::path& checkpoint, const TrainingState& state);
+  std::string resume_from(const std::filesystem::path& checkpoint, const TrainingState& state);
 
   // Allocates the copy once, if there is one. Call before the first save(). With an adapter, which
   // must outlive this object, checkpoints hold the adapter instead of the model.

@@ -104,7 +104,7 @@ double bits_per_byte_of_a_nat(const RunHistory& run) {
   return kUnknown;
 }
 
-bool knows_bits_per_byte(const RunHistory& run) {
+bool has_bits_per_byte(const RunHistory& run) {
   return !run.validation.empty() &&
          std::none_of(run.validation.begin(), run.validation.end(),
                       [](const HistoryPoint& point) { return std::isnan(point.bits_per_byte); });
@@ -260,7 +260,7 @@ Comparability comparability(std::span<const RunHistory> runs) {
                                                 return run.tokenizer == runs.front().tokenizer;
                                               })
                                 : all_same(kTokenizer) && same_setting(runs, "data");
-  result.bits_per_byte = std::all_of(runs.begin(), runs.end(), knows_bits_per_byte);
+  result.bits_per_byte = std::all_of(runs.begin(), runs.end(), has_bits_per_byte);
   return result;
 }
 

@@ -100,7 +100,7 @@ void warn_of_rise(const TrainConfig& past, RunStart& start) {
 }
 
 // Reads the checkpoint and records the changed settings. Returns the previous settings.
-TrainConfig go_on(RunStart& start) {
+TrainConfig resume_settings(RunStart& start) {
   TrainConfig past = read_past(start);
   TrainConfig& config = start.config;
   if (config.init_from == kResume) {
@@ -181,7 +181,7 @@ void choose_trained(RunStart& start, LoadedModel& loaded) {
     tokens = values.tokens;
   }
   start.adapter = plan_adapter(base, model.config(), config.lora(), adapted);
-  add_lora(model, start.adapter->places(), config.lora(),
+  add_lora(model, start.adapter->modules(), config.lora(),
            {static_cast<std::uint64_t>(config.seed), kLoraStream});
   if (!tokens.empty()) {
     model.train_rows(tokens);
@@ -209,7 +209,8 @@ double stored_bytes(const TrainConfig& config, const fs::path& from, const fs::p
 }
 
 // Loads the model to resume or to start from; returns an empty LoadedModel for a new run.
-LoadedModel initial_model(RunStart& start, Index processes) {
+LoadedModel initial_model(RunStart& start, Index processes,
+                          const std::function<void(double)>& on_loading) {
   const TrainConfig& config = start.config;
   if (start.checkpoint.empty() && !starts_from_model(config)) {
     return {};
@@ -233,7 +234,8 @@ LoadedModel initial_model(RunStart& start, Index processes) {
                         .base = start.base,
                         .matrices = stored > 0 ? std::optional(MatrixForm::stored) : std::nullopt,
                         .layers_only = true,
-                        .warn = [&](const std::string& line) { start.warnings.push_back(line); }});
+                        .warn = [&](const std::string& line) { start.warnings.push_back(line); },
+                        .progress = on_loading});
   if (start.checkpoint.empty() && !config.chat_template.empty()) {
     use_chat_template(start, loaded);
   }
@@ -266,7 +268,7 @@ void require_prompt(const TrainConfig& config, const Tokenizer& tokenizer) {
 }
 
 // Sets the position in the data if an earlier part of the run made its batches differently.
-void go_on_with_data(const TrainConfig& past, RunStart& start) {
+void resume_data(const TrainConfig& past, RunStart& start) {
   const TokenDataset& train = start.data.train;
   const Index batches = Batcher(train, start.config.batcher()).batches_per_epoch();
   const DataPosition& before = start.state.data;
@@ -291,7 +293,7 @@ bool evaluates_all(const TrainConfig& config, const TokenDataset& validation) {
 }
 
 // Resets the best loss if the validation tokens changed, because the losses are not comparable.
-void go_on_with_validation(const TrainConfig& past, RunStart& start) {
+void resume_validation(const TrainConfig& past, RunStart& start) {
   const TrainConfig& config = start.config;
   const TokenDataset& validation = start.data.validation;
   const DataPosition& before = start.state.data;
@@ -361,34 +363,34 @@ void require_same_start(Processes& processes, const RunStart& start) {
   }
   for (const auto& [name, value] : identity_of(start)) {
     const std::vector<std::string> all = gather_texts(processes, value);
-    together(processes, [&, &what = name, &mine = value] {
-      require(mine == all.front(), what, ": differs between processes: process 0 has ",
-              escaped(all.front()), ", this process has ", escaped(mine));
+    together(processes, [&, &what = name, &local = value] {
+      require(local == all.front(), what, ": differs between processes: process 0 has ",
+              escaped(all.front()), ", this process has ", escaped(local));
     });
   }
 }
 
 RunStart prepare_run(const TrainConfig& config, bool resume, Index processes,
-                     const std::function<void(double)>& on_reading) {
+                     const StartProgress& progress) {
   if (resume) {
     require_lasting_data(config);
   }
   std::ignore = config.shard_count(processes);
   RunStart start;
   start.config = config;
-  const TrainConfig past = resume ? go_on(start) : config;
+  const TrainConfig past = resume ? resume_settings(start) : config;
   if (start.checkpoint.empty()) {
     start.base = start.config.base;
     require_value(start.base.empty() || starts_from_model(start.config), "base",
                   "needs an adapter; name it with init_from");
   }
-  LoadedModel loaded = initial_model(start, processes);
+  LoadedModel loaded = initial_model(start, processes, progress.loading);
   if (loaded.tokenizer != nullptr && start.checkpoint.empty()) {
     if (std::string line = dropped_settings(loaded.directory, *loaded.tokenizer); !line.empty()) {
       start.warnings.push_back(std::move(line));
     }
   }
-  start.data = load_training_data(start.config, std::move(loaded.tokenizer), on_reading);
+  start.data = load_training_data(start.config, std::move(loaded.tokenizer), progress.reading);
   append(start.notes, start.data.notes);
   append(start.warnings, start.data.warnings);
   append(start.warnings, contradictions(start.config));
@@ -396,8 +398,8 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes,
   start.content = fingerprint_of_tokens(start.data.train);
   start.validation_content = fingerprint_of_tokens(start.data.validation);
   if (!start.checkpoint.empty()) {
-    go_on_with_data(past, start);
-    go_on_with_validation(past, start);
+    resume_data(past, start);
+    resume_validation(past, start);
   }
   const auto data = static_cast<double>(bytes_in_memory(start.data.train) +
                                         bytes_in_memory(start.data.validation));

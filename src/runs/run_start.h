@@ -36,13 +36,17 @@ struct RunStart {
   std::vector<std::string> warnings;  // possible problems for the user to check
 };
 
+// Functions that are called with a share, 0 to 1.
+struct StartProgress {
+  std::function<void(double share)> loading = [](double) {};  // as LoadOptions::progress
+  std::function<void(double share)> reading = [](double) {};  // as that of load_training_data()
+};
+
 // Reads the data and creates or loads the model in one of `processes`. With `resume`, loads the
 // newest complete checkpoint of out_dir; a run killed before its first checkpoint starts over.
-// Calls `on_reading` as load_training_data() calls its `progress`.
 // Throws Error for inconsistent settings and when memory does not suffice.
-RunStart prepare_run(
-    const TrainConfig& config, bool resume, Index processes = 1,
-    const std::function<void(double share)>& on_reading = [](double) {});
+RunStart prepare_run(const TrainConfig& config, bool resume, Index processes = 1,
+                     const StartProgress& progress = {});
 
 // Throws Error in a process whose start differs from that of process 0: settings, build, CPU
 // variant, products, data or weights.

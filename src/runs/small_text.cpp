@@ -52,8 +52,8 @@ bool are_small(const std::vector<TextFile>& files) {
 
 using Given = std::function<bool(std::string_view key)>;
 
-// Fits a number of heads and a width that are not given to those that are: heads divide the width.
-void fit_heads(TrainConfig& config, const Given& is_given, Index usual_head_width) {
+// Fits a number of heads and a width that are not given to the given ones: heads divide the width.
+void fit_heads(TrainConfig& config, const Given& is_given, Index default_head_width) {
   const Index groups = std::max<Index>(1, config.n_kv_head);  // they divide the heads
   const auto is_divided = [&](Index heads) {
     return heads <= 0 || config.head_width > 0 || config.n_embd % heads == 0;
@@ -66,7 +66,7 @@ void fit_heads(TrainConfig& config, const Given& is_given, Index usual_head_widt
     config.n_head = heads;
   }
   if (!is_given("n_embd") && !is_divided(config.n_head)) {
-    config.n_embd = usual_head_width * config.n_head;
+    config.n_embd = default_head_width * config.n_head;
   }
 }
 

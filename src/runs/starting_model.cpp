@@ -89,7 +89,7 @@ ConversationKind kind_of_data(const TrainConfig& config) {
 }
 
 // Highest learning rate for weights or, with LoRA, for an adapter: as in TRL's trainers.
-const char* usual_rate(bool has_lora, bool has_pairs) {
+const char* default_rate(bool has_lora, bool has_pairs) {
   if (has_pairs) {
     return has_lora ? "1e-5" : "1e-6";
   }
@@ -153,7 +153,7 @@ std::string fit_to_fine_tuning(TrainConfig& config, const std::vector<std::strin
   }
   const ConversationKind kind = kind_of_data(config);
   const bool has_documents = kind != ConversationKind::none;
-  const char* rate = usual_rate(config.lora_rank > 0, kind == ConversationKind::pairs);
+  const char* rate = default_rate(config.lora_rank > 0, kind == ConversationKind::pairs);
   const bool is_long = config.block_size > kUsualBlock;
   const TuningDefault settings[] = {{"learning_rate", rate},
                                     {"weight_decay", "0"},

@@ -40,10 +40,10 @@ class Members {
             ": expected a whole number of at least ", least);
     return number;
   }
-  double number(const char* key, double otherwise) const {
+  double number(const char* key, double fallback) const {
     const Json& value = at(key);
     require(value.is_number() || value.is_null(), where_, ": ", key, ": expected a number or null");
-    return value.is_number() ? value.number() : otherwise;
+    return value.is_number() ? value.number() : fallback;
   }
   std::vector<double> numbers(const char* key, std::size_t most) const {
     std::vector<double> result;

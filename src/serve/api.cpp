@@ -101,11 +101,11 @@ Api::Route Api::route_of(std::string_view path) {
     return {"GET", path, &Api::get_file, false, false};
   }
   if (const std::optional<Questions::Route> route = Questions::find(path)) {
-    return {route->method, path, &Api::ask, route->has_texts};
+    return {route->method, path, &Api::forward_question, route->has_texts};
   }
   const auto* route = std::ranges::find(kRoutes, path, &Route::path);
   if (route == std::end(kRoutes)) {
-    throw ApiError(404, "", "there is nothing at this path");
+    throw unknown_path(path);
   }
   return *route;
 }
@@ -157,9 +157,10 @@ void Api::read_later(Handler handler, const HttpRequest& request, const Exchange
   const bool is_large = request.body.size() > kLargeBody;
   (is_large ? large_reader_ : reader_)
       .run([this, handler, is_large, wanted = request, exchange]() mutable {
-        if (!exchange->gone()) {
-          wanted.budget = WorkBudget("body", kSecondsToRead,
-                                     [this, exchange] { return !exchange->gone() && !stopping_; });
+        if (!exchange->disconnected()) {
+          wanted.budget = WorkBudget("body", kSecondsToRead, [this, exchange] {
+            return !exchange->disconnected() && !stopping_;
+          });
           answer_or_refuse(exchange, [&] { (this->*handler)(wanted, exchange); });
         }
         if (is_large) {
@@ -179,7 +180,7 @@ void Api::answer_or_refuse(const Exchange& exchange, const std::function<void()>
   }
 }
 
-void Api::ask(const HttpRequest& request, const Exchange& exchange) {
+void Api::forward_question(const HttpRequest& request, const Exchange& exchange) {
   questions_->answer(request, exchange);
 }
 

@@ -70,7 +70,7 @@ class Api {
   // Queues a request with texts for a reader.
   void read_later(Handler handler, const HttpRequest& request, const Exchange& exchange);
 
-  void ask(const HttpRequest& request, const Exchange& exchange);
+  void forward_question(const HttpRequest& request, const Exchange& exchange);
   void get_file(const HttpRequest& request, const Exchange& exchange);
   void get_health(const HttpRequest& request, const Exchange& exchange);
   void get_metrics(const HttpRequest& request, const Exchange& exchange);

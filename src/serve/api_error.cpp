@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 
+#include "base/printable.h"
 #include "headlight/generate/sampler.h"
 
 namespace headlight::serve {
@@ -65,6 +66,11 @@ ApiError::ApiError(int status, std::string_view code, const std::string& message
     : Error(about.empty() ? message : concat_text(about, ": ", message), about),
       response_(error_response(status, what(), about, code)) {
   response_.headers.insert(response_.headers.end(), headers.begin(), headers.end());
+}
+
+ApiError unknown_path(std::string_view path) {
+  return {404, "",
+          concat_text("unknown path ", in_quotes(path), "; headlight serve --help lists the API")};
 }
 
 HttpResponse current_error_response() {

@@ -17,7 +17,7 @@ HttpResponse current_error_response();
 // Error with its own HTTP status and code. Any other Error gives status 400.
 class ApiError : public Error {
  public:
-  // The message begins with `about`. `headers` are added to those of every error.
+  // The message begins with `about`. `headers` are added to every error's headers.
   ApiError(int status, std::string_view code, const std::string& message,
            std::string_view about = {}, const HttpHeaders& headers = {});
 
@@ -26,6 +26,9 @@ class ApiError : public Error {
  private:
   HttpResponse response_;
 };
+
+// Returns the error 404 about a path that the server lacks.
+ApiError unknown_path(std::string_view path);
 
 // OpenAI's error code for requests that exceed the context length.
 inline constexpr const char* kContextExceeded = "context_length_exceeded";

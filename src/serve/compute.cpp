@@ -30,13 +30,13 @@ constexpr std::size_t kLargeRequest = std::size_t{1} << 20U;
 // Positions of prompts in a step of texts.
 constexpr Index kStepTokens = 32;
 
-// Returns the slots that one client's request leaves to others.
-Index kept_places(const ServeOptions& options) {
+// Returns the slots that one client's request leaves to the others.
+Index kept_slots(const ServeOptions& options) {
   return options.slots > 1 ? std::max<Index>(1, options.slots / 8) : 0;
 }
 
-// Returns the places of short answers beside the slots.
-Index brief_places(const ServeOptions& options) { return (options.slots + 3) / 4; }
+// Returns the slots reserved for short answers, besides --slots.
+Index brief_slots(const ServeOptions& options) { return (options.slots + 3) / 4; }
 
 }  // namespace
 
@@ -44,9 +44,10 @@ Compute::Compute(const std::vector<ServedModel>& models, const ServeOptions& opt
     : options_(options), served_(models) {
   models_.reserve(models.size());
   for (const ServedModel& model : models) {
-    models_.push_back({Decoder(*model.loaded.model, WeightFormat::float32,
-                               options.cache_type.value_or(usual_cache_type(*model.loaded.model))),
-                       nullptr});
+    models_.push_back(
+        {Decoder(*model.loaded.model, WeightFormat::float32,
+                 options.cache_type.value_or(default_cache_type(*model.loaded.model))),
+         nullptr});
     make_engine(models_.size() - 1);
   }
   status_.context_tokens = options.context_tokens * std::ssize(models);
@@ -62,10 +63,10 @@ void Compute::make_engine(std::size_t model) {
   models_[model].engine =
       std::make_unique<Engine>(models_[model].decoder, *served_[model].loaded.tokenizer,
                                EngineOptions{.max_batch = options_.slots,
-                                             .group_batch = options_.slots - kept_places(options_),
+                                             .group_batch = options_.slots - kept_slots(options_),
                                              .prompt_chunk = kPromptChunk,
                                              .step_tokens = kStepTokens,
-                                             .brief_batch = brief_places(options_),
+                                             .brief_batch = brief_slots(options_),
                                              .context_tokens = options_.context_tokens});
 }
 
@@ -210,14 +211,14 @@ void Compute::begin_now(Ticket ticket, std::size_t model, std::vector<Request> r
 
 // Extends the callbacks of a request to count the ended samples of its ticket.
 void Compute::watch_end(Request& request, Ticket ticket) {
-  request.on_end = [this, ticket, tell = std::move(request.on_end)](Index sample,
-                                                                    GenerateResult result) {
-    tell(sample, std::move(result));
+  request.on_end = [this, ticket, callback = std::move(request.on_end)](Index sample,
+                                                                        GenerateResult result) {
+    callback(sample, std::move(result));
     ended(ticket, 1);
   };
   request.on_error = [this, ticket, samples = request.samples,
-                      tell = std::move(request.on_error)](std::exception_ptr error) {
-    tell(std::move(error));
+                      callback = std::move(request.on_error)](std::exception_ptr error) {
+    callback(std::move(error));
     ended(ticket, samples);
   };
 }
@@ -274,42 +275,42 @@ void Compute::work() {
 }
 
 bool Compute::step() {
-  follow_orders();
+  drain_commands();
   run_next_jobs(kUrgencies);
   const bool is_busy = step_all();
   const std::lock_guard lock(mutex_);
   return is_busy || !inbox_.empty() || has_jobs(kUrgencies);
 }
 
-void Compute::follow_orders() {
-  std::vector<std::function<void()>> orders;
+void Compute::drain_commands() {
+  std::vector<std::function<void()>> commands;
   {
     const std::lock_guard lock(mutex_);
-    orders.swap(inbox_);
+    commands.swap(inbox_);
   }
-  for (const std::function<void()>& order : orders) {
-    order();
+  for (const std::function<void()>& command : commands) {
+    command();
   }
 }
 
-void Compute::serve_others(Urgency urgency) {
+void Compute::run_more_urgent(Urgency urgency) {
   constexpr double kShare = 4;
   const auto before = static_cast<std::size_t>(urgency);
   const double part = part_.seconds();
-  const Stopwatch others;
+  const Stopwatch elapsed;
   {
     const std::lock_guard lock(mutex_);
     ++status_.slices;
   }
   bool has_more = true;
   while (has_more) {
-    follow_orders();
+    drain_commands();
     const bool has_texts = step_all();
     run_next_jobs(before);
     const std::lock_guard lock(mutex_);
     require(!stopping_, "the server is shutting down");
     const bool is_wanted = has_jobs(before) || (has_texts && urgency == Urgency::background);
-    has_more = is_wanted && others.seconds() < kShare * part;
+    has_more = is_wanted && elapsed.seconds() < kShare * part;
   }
   part_ = Stopwatch();
 }

@@ -33,7 +33,7 @@ struct ComputeStatus {
 // Priority of a job, the most urgent first. More urgent jobs run between the slices of a job.
 enum class Urgency {
   live,        // follows a text while somebody types
-  asked,       // somebody waits for the result
+  requested,   // somebody waits for the result
   background,  // nobody waits for the result
 };
 
@@ -72,7 +72,7 @@ class Compute {
   // Called by a running job between slices, with its model changes detached. Runs a step and more
   // urgent jobs; repeats while such jobs wait (a background job: also while sequences run), up to
   // four times the duration of the last slice. Throws Error after stop().
-  void serve_others(Urgency urgency);
+  void run_more_urgent(Urgency urgency);
   // Adds the tokens times passes that a job has computed.
   void count_job_tokens(double tokens);
   // Ends the thread after its current step. Drops waiting requests and jobs.
@@ -95,7 +95,7 @@ class Compute {
 
   void work();
   bool wait_for_work(bool is_busy);
-  void follow_orders();
+  void drain_commands();
   void run_next_jobs(std::size_t before);
   void run_next_job(std::size_t urgency);
   bool step_all();

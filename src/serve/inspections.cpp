@@ -116,9 +116,9 @@ class InspectionRequest {
   void begin(Index tokens) { begin(tokens, changes()); }
   // Returns a function that ends a slice with the completed share.
   std::function<void(double share)> progress() {
-    return [this](double share) { work_.give_way(share); };
+    return [this](double share) { work_.yield_to_urgent(share); };
   }
-  void give_way() { work_.give_way(); }
+  void yield_to_urgent() { work_.yield_to_urgent(); }
 
  private:
   void check_length(const std::vector<std::int32_t>& tokens, const std::string& name,
@@ -161,7 +161,7 @@ std::string attention(InspectionRequest& question) {
   const AttentionMaps maps =
       record_attention_of_ids(question.gpt(), question.tokenizer(), {text}, options)
           .maps(0, question.name());
-  return attention_page_data({maps}, {}, [&] { question.give_way(); });
+  return attention_page_data({maps}, {}, [&] { question.yield_to_urgent(); });
 }
 
 // Returns the tokens of `text`, cut into sequences of `sequence_tokens` if given.
@@ -224,7 +224,7 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
   return {{"loss", scores.tokens.size() > 1 ? Json(scores.loss) : Json()},
           {"logprobs", std::move(logprobs)},
           {"next", likeliest_json(scores.next, tokenizer)},
-          {"asked", Json(scores.asked)}};
+          {"asked", Json(scores.requested)}};
 }
 
 std::string ablate(InspectionRequest& question) {
@@ -232,11 +232,11 @@ std::string ablate(InspectionRequest& question) {
   TextScoreOptions options{.likeliest = question.fields().integer("top_k", 10, 1, kMostLikeliest)};
   for (const char* name : {"answer", "wrong"}) {
     if (const auto token = question.token(name)) {
-      options.asked.push_back(*token);
+      options.requested.push_back(*token);
     }
   }
   options.whole = true;
-  options.pause = [&] { question.give_way(); };
+  options.pause = [&] { question.yield_to_urgent(); };
   const ModelChanges always = question.changes("always");
   const ModelChanges changes = question.changes();
   question.begin(2 * std::ssize(text) + changes.work, always);
@@ -303,7 +303,7 @@ std::string attribute(InspectionRequest& question) {
   task.target = target ? *target : likeliest_next(question.gpt(), task.text);
   report.study = attribute_prompts(question.gpt(), report.tasks,
                                    {.by = report.by, .progress = question.progress()});
-  return attribution_json(report, [&] { question.give_way(); }).dump();
+  return attribution_json(report, [&] { question.yield_to_urgent(); }).dump();
 }
 
 std::string lens(InspectionRequest& question) {
@@ -358,7 +358,7 @@ std::vector<float> text_embedding(InspectionRequest& question,
     for (Index i = 0; i < hidden.numel(); ++i) {
       sum[static_cast<std::size_t>(i % width)] += static_cast<double>(hidden.data<float>()[i]);
     }
-    question.give_way();
+    question.yield_to_urgent();
   }
   const double length = std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
   return transformed(
@@ -392,11 +392,11 @@ std::string embeddings(InspectionRequest& question) {
 }
 
 constexpr Inspection kInspections[] = {
-    {"/v1/embeddings", embeddings, Urgency::asked},
+    {"/v1/embeddings", embeddings, Urgency::requested},
     {"/api/attention", attention},
     {"/api/attribute", attribute},
     {"/api/ablate", ablate},
-    {"/api/patch", patch, Urgency::asked},
+    {"/api/patch", patch, Urgency::requested},
     {"/api/lens", lens},
     {"/api/scores", scores, Urgency::background},
 };

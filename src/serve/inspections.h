@@ -19,7 +19,7 @@ struct Inspection {
   Urgency urgency = Urgency::live;
 
   // Returns JSON. Throws Error about an invalid member and, before any computation, about too much
-  // work. Passes on exceptions of Work::give_way().
+  // work. Passes on exceptions of Work::yield_to_urgent().
   std::string run(const ServedModel& model, RequestTexts& texts, Work& work) const;
 };
 

@@ -32,7 +32,7 @@ std::string event_text(std::string_view json, std::string_view name) {
 
 void JsonAnswer::await_events() { exchange_->await_stream(event_head(), ": waiting\n\n"); }
 
-void JsonAnswer::tell(std::string_view json, std::string_view name) {
+void JsonAnswer::send_event(std::string_view json, std::string_view name) {
   std::string event = event_text(json, name);
   if (std::exchange(has_begun_, true)) {
     exchange_->write(std::move(event));
@@ -43,8 +43,8 @@ void JsonAnswer::tell(std::string_view json, std::string_view name) {
   exchange_->begin(std::move(head));
 }
 
-void JsonAnswer::end(bool is_told) {
-  if (is_told) {
+void JsonAnswer::end(bool is_reported) {
+  if (is_reported) {
     exchange_->write("data: [DONE]\n\n");
   }
   exchange_->end();
@@ -67,9 +67,9 @@ void JsonAnswer::fail() {
 
 void InspectionAnswer::progress(double share) {
   constexpr double kStep = 0.01;
-  if (stream_ && share >= told_ + kStep) {
-    told_ = share;
-    tell(Json{{"progress", share}}.dump());
+  if (stream_ && share >= sent_share_ + kStep) {
+    sent_share_ = share;
+    send_event(Json{{"progress", share}}.dump());
   }
 }
 
@@ -81,7 +81,7 @@ void InspectionAnswer::finish(std::string json, const std::vector<std::string>& 
     send(std::move(json));
     return;
   }
-  tell(json);
+  send_event(json);
   end();
 }
 

@@ -25,9 +25,9 @@ class JsonAnswer {
   // Announces events. While none comes, the client gets comments.
   void await_events();
   // Sends an event.
-  void tell(std::string_view json, std::string_view name = {});
-  // Ends the events, after [DONE] if `is_told`.
-  void end(bool is_told = true);
+  void send_event(std::string_view json, std::string_view name = {});
+  // Ends the events, after [DONE] if `is_reported`.
+  void end(bool is_reported = true);
   // Sends the exception being handled: as the whole answer, or as the last event, whose text
   // `event` returns for the error of an error_response().
   void fail(const std::function<std::string(int status, const Json& error)>& event);
@@ -52,7 +52,7 @@ class InspectionAnswer : public JsonAnswer {
 
  private:
   bool stream_;
-  double told_ = 0;
+  double sent_share_ = 0;
 };
 
 }  // namespace headlight::serve

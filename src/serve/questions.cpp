@@ -69,7 +69,7 @@ std::optional<Questions::Route> Questions::find(std::string_view path) {
 void Questions::answer(const HttpRequest& request, const Exchange& exchange) {
   const std::optional<Route> route = find(request.path);
   if (!route || request.method != route->method) {
-    throw ApiError(404, "", "there is nothing at this path");
+    throw unknown_path(request.path);
   }
   (this->*route->handler)(request, exchange);
 }
@@ -207,10 +207,10 @@ void Questions::post_detokenize(const HttpRequest& request, const Exchange& exch
 
 Work::Options Questions::work_of(Urgency urgency, const Exchange& exchange) {
   return {.most = options_.max_work,
-          .give_way =
+          .yield_to_urgent =
               [this, urgency, exchange] {
-                require(!exchange->gone(), "the client has gone");
-                compute_.serve_others(urgency);
+                require(!exchange->disconnected(), "the client has gone");
+                compute_.run_more_urgent(urgency);
               },
           .on_end = [this](double tokens) { compute_.count_job_tokens(tokens); }};
 }
@@ -255,10 +255,10 @@ void Questions::post_completion(const HttpRequest& request, const Exchange& exch
   Fields given(request.body, request.budget);
   Json body = api.to_chat == nullptr ? Json() : given.body();
   Fields fields = chat_fields(api, std::move(given));
-  const std::size_t place = model_of(fields);
-  const Model& model = models_[place];
+  const std::size_t index = model_of(fields);
+  const Model& model = models_[index];
   Gpt& gpt = *model.served.loaded.model;
-  CompletionRequest wanted = read(api, place, fields);
+  CompletionRequest wanted = read(api, index, fields);
   const bool scores_prompts = wanted.scores_prompts();
   const bool needs_preparation = scores_prompts || !wanted.changes.changes.empty();
   require_work(wanted.changes.work + (scores_prompts ? 2 : 1) * wanted.prompt_tokens(),
@@ -268,26 +268,26 @@ void Questions::post_completion(const HttpRequest& request, const Exchange& exch
   const auto answer = std::make_shared<CompletionAnswer>(api, std::move(wanted), std::move(body),
                                                          id, model.served, exchange);
   if (!needs_preparation) {
-    begin(place, answer, bytes, exchange);
+    begin(index, answer, bytes, exchange);
     return;
   }
-  const Urgency urgency = scores_prompts ? Urgency::asked : Urgency::live;
-  const auto prepare = [this, place, answer, bytes, urgency, &gpt, exchange] {
+  const Urgency urgency = scores_prompts ? Urgency::requested : Urgency::live;
+  const auto prepare = [this, index, answer, bytes, urgency, &gpt, exchange] {
     try {
       Work work(gpt, work_of(urgency, exchange));
-      answer->prepare([&] { work.give_way(); });
-      begin(place, answer, bytes, exchange);
+      answer->prepare([&] { work.yield_to_urgent(); });
+      begin(index, answer, bytes, exchange);
     } catch (...) {
       answer->fail();
     }
   };
-  compute_.run(urgency, {prepare, [exchange] { return !exchange->gone(); }, bytes});
+  compute_.run(urgency, {prepare, [exchange] { return !exchange->disconnected(); }, bytes});
 }
 
 void Questions::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
                       std::size_t bytes, const Exchange& exchange) {
   const Compute::Ticket ticket = compute_.begin(model, answer->requests(), bytes);
-  exchange->on_gone([this, ticket] { compute_.cancel(ticket); });
+  exchange->on_disconnect([this, ticket] { compute_.cancel(ticket); });
 }
 
 void Questions::post_inspection(const HttpRequest& request, const Exchange& exchange) {
@@ -301,7 +301,7 @@ void Questions::post_inspection(const HttpRequest& request, const Exchange& exch
     InspectionAnswer answer(exchange, stream);
     try {
       Work::Options options = work_of(inspection->urgency, exchange);
-      options.tell = [&](double share) { answer.progress(share); };
+      options.on_progress = [&](double share) { answer.progress(share); };
       RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
       std::string json;
       {
@@ -313,7 +313,8 @@ void Questions::post_inspection(const HttpRequest& request, const Exchange& exch
       answer.fail();
     }
   };
-  compute_.run(inspection->urgency, {answer_it, [exchange] { return !exchange->gone(); }, bytes});
+  compute_.run(inspection->urgency,
+               {answer_it, [exchange] { return !exchange->disconnected(); }, bytes});
 }
 
 }  // namespace headlight::serve

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr std::chrono::milliseconds kPollInterval{500};
 constexpr std::uintmax_t kMostOfAPast{16U << 20U};  // sent of an existing log, the latest bytes
 constexpr std::uintmax_t kMostAtOnce{4U << 20U};
 constexpr std::size_t kMostWatchers = 64;
@@ -122,9 +122,9 @@ void RunFeed::watch(const std::vector<std::string>& runs, std::shared_ptr<HttpEx
     const auto run = std::ranges::find(known, name, &Run::name);
     require_value(run != known.end(), "runs", "there is no run '", escaped(name),
                   "'; see /api/runs");
-    Tail tail{.run = *run, .told = {}};
+    Tail tail{.run = *run, .sent = {}};
     for (const std::string_view log : kLogs) {
-      tail.told[std::string(log)] = begin_of_past(size_of(log_of(run->folder, log)));
+      tail.sent[std::string(log)] = begin_of_past(size_of(log_of(run->folder, log)));
     }
     watcher.tails.push_back(std::move(tail));
   }
@@ -153,27 +153,27 @@ std::string RunFeed::news(Tail& tail) const {
     return size_of(log_of(tail.run.folder, log));
   };
   const bool was_cut = std::ranges::any_of(
-      tail.told, [&](const auto& log) { return size_of_log(log.first) < log.second; });
+      tail.sent, [&](const auto& log) { return size_of_log(log.first) < log.second; });
   if (was_cut) {  // clients drop all logs of the run
     event["reset"] = true;
-    for (auto& [log, told] : tail.told) {
-      told = begin_of_past(size_of_log(log));
+    for (auto& [log, sent] : tail.sent) {
+      sent = begin_of_past(size_of_log(log));
     }
   }
   bool is_news = was_cut;
-  for (auto& [log, told] : tail.told) {
-    const bool has_grown = size_of_log(log) > told;
-    Json lines = has_grown ? lines_behind(log_of(tail.run.folder, log), told) : Json::array();
+  for (auto& [log, sent] : tail.sent) {
+    const bool has_grown = size_of_log(log) > sent;
+    Json lines = has_grown ? lines_behind(log_of(tail.run.folder, log), sent) : Json::array();
     is_news = is_news || lines.size() > 0;
     event[member_of(log)] = std::move(lines);
   }
   return is_news ? "data: " + event.dump() + "\n\n" : "";
 }
 
-void RunFeed::tell(Watcher& watcher) const {
+void RunFeed::send_news(Watcher& watcher) const {
   for (Tail& tail : watcher.tails) {
     std::string event;
-    while (!closing_ && !watcher.exchange->gone() && !(event = news(tail)).empty()) {
+    while (!closing_ && !watcher.exchange->disconnected() && !(event = news(tail)).empty()) {
       watcher.exchange->write(std::move(event));
     }
   }
@@ -183,7 +183,7 @@ void RunFeed::tell(Watcher& watcher) const {
 bool RunFeed::wait_for_watchers(std::vector<Watcher>& watchers) {
   std::unique_lock lock(mutex_);
   watching_ = watchers.size();
-  changed_.wait_for(lock, kBetweenLooks, [this] { return closing_ || !arriving_.empty(); });
+  changed_.wait_for(lock, kPollInterval, [this] { return closing_ || !arriving_.empty(); });
   for (Watcher& watcher : std::exchange(arriving_, {})) {
     watcher.exchange->begin(
         {.status = 200, .headers = {{"Content-Type", "text/event-stream"}}, .body = ":\n\n"});
@@ -196,9 +196,10 @@ bool RunFeed::wait_for_watchers(std::vector<Watcher>& watchers) {
 void RunFeed::serve_watchers() {
   std::vector<Watcher> watchers;
   while (wait_for_watchers(watchers)) {
-    std::erase_if(watchers, [](const Watcher& watcher) { return watcher.exchange->gone(); });
+    std::erase_if(watchers,
+                  [](const Watcher& watcher) { return watcher.exchange->disconnected(); });
     for (Watcher& watcher : watchers) {
-      tell(watcher);
+      send_news(watcher);
     }
   }
   for (Watcher& watcher : watchers) {

@@ -45,7 +45,7 @@ class RunFeed {
   // Positions up to which the logs of a run have been sent.
   struct Tail {
     Run run;
-    std::map<std::string, std::uintmax_t> told;  // bytes sent, by file
+    std::map<std::string, std::uintmax_t> sent;  // bytes sent, by file
   };
   struct Watcher {
     std::shared_ptr<HttpExchange> exchange;
@@ -58,7 +58,7 @@ class RunFeed {
   void serve_watchers();
   // Waits briefly and adds new watchers. Returns false when the feed closes.
   bool wait_for_watchers(std::vector<Watcher>& watchers);
-  void tell(Watcher& watcher) const;
+  void send_news(Watcher& watcher) const;
   // Returns an event with the new lines of a run's logs; empty if there are none.
   std::string news(Tail& tail) const;
 

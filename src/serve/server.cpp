@@ -21,7 +21,7 @@ constexpr double kShareOfMemory = 0.25;  // of what is free, for keys and values
 
 // Returns the default positions of a model's keys and values: a context for each slot, or as many
 // as fit into a share of the free memory, but at least one context.
-Index usual_context(Index slots, Index block_size, double bytes_of_position) {
+Index default_context(Index slots, Index block_size, double bytes_of_position) {
   constexpr Index kBlock = KeyValueCache::kBlock;
   const Index block = rounded_up(block_size, kBlock);
   const double free = available_memory();  // 0: unknown
@@ -42,15 +42,15 @@ Index checked_context(const std::vector<ServedModel>& models, const ServeOptions
     require_value(!model.name.empty() && names.insert(model.name).second, "models",
                   "expected a different name for each, got '", escaped(model.name), "' twice");
     const GptConfig& config = model.loaded.model->config();
-    const CacheType type = options.cache_type.value_or(usual_cache_type(*model.loaded.model));
+    const CacheType type = options.cache_type.value_or(default_cache_type(*model.loaded.model));
     const double bytes_of_position =
         position_bytes(config, type) +
         (model.draft_room != nullptr ? model.draft_room->position_bytes() : 0);
     const Index positions =
         options.context_tokens > 0
             ? options.context_tokens
-            : usual_context(options.slots, config.block_size,
-                            bytes_of_position * static_cast<double>(models.size()));
+            : default_context(options.slots, config.block_size,
+                              bytes_of_position * static_cast<double>(models.size()));
     bytes += bytes_of_position * static_cast<double>(positions);
     if (model.draft_room != nullptr) {
       model.draft_room->limit(positions);

@@ -134,7 +134,7 @@ Story read_story(const std::filesystem::path& path, const StoryScope& scope) {
     }
     return std::move(reader).finish();
   } catch (Error& error) {
-    error.add_place(concat_text(shown(path), ": line ", reader.line(), ": "));
+    error.add_location(concat_text(shown(path), ": line ", reader.line(), ": "));
     throw;
   }
 }

@@ -78,12 +78,12 @@ void require_head(const std::string& name, const StoryScope& scope) {
 
 // Returns whether a text is digits, then `between`, then digits.
 bool is_pair(std::string_view text, char between) {
-  const std::size_t place = text.find(between);
+  const std::size_t position = text.find(between);
   const auto is_number = [](std::string_view digits) {
     return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
   };
-  return place != text.npos && is_number(text.substr(0, place)) &&
-         is_number(text.substr(place + 1));
+  return position != text.npos && is_number(text.substr(0, position)) &&
+         is_number(text.substr(position + 1));
 }
 
 // Checks a part of the model: a head, or one of `kinds` with a layer, such as "mlp.1". Returns
@@ -163,7 +163,7 @@ void check_entry(const std::string& name, const std::string& value, const StoryS
 void check_fragment(std::string_view fragment, const StoryScope& scope) {
   constexpr std::array<std::string_view, 4> kGraphViews{"#model", "#head", "#neuron", "#grid"};
   const std::vector<std::string> parts = split_at('&', fragment);
-  const std::vector<std::string> places = split_at('/', parts.front());
+  const std::vector<std::string> segments = split_at('/', parts.front());
   const auto is_option = [](std::string_view part) {
     for (const std::string_view name : {"doc=", "beside="}) {
       if (part.starts_with(name)) {
@@ -174,15 +174,15 @@ void check_fragment(std::string_view fragment, const StoryScope& scope) {
     }
     return false;
   };
-  const bool fits = is_one_of(kGraphViews, places[0]) && places.size() <= 4 &&
-                    (places.size() < 2 || is_pair(places[1], '.')) &&
-                    (places.size() < 3 || is_pair(concat_text("0.", places[2]), '.')) &&
-                    (places.size() < 4 || places[3] == "receives") &&
+  const bool fits = is_one_of(kGraphViews, segments[0]) && segments.size() <= 4 &&
+                    (segments.size() < 2 || is_pair(segments[1], '.')) &&
+                    (segments.size() < 3 || is_pair(concat_text("0.", segments[2]), '.')) &&
+                    (segments.size() < 4 || segments[3] == "receives") &&
                     std::all_of(parts.begin() + 1, parts.end(), is_option);
   require(fits, "expected #model, #head, #neuron or #grid with a head and a token, such as ",
           "#grid/0.3/13, got ", in_quotes(fragment));
-  if (places.size() >= 2) {
-    require_head(places[1], scope);
+  if (segments.size() >= 2) {
+    require_head(segments[1], scope);
   }
 }
 

@@ -25,8 +25,8 @@ void add_prediction(const TokenDistribution& expected, const std::vector<std::in
     return;
   }
   scores.next = std::move(likeliest);
-  for (const std::int32_t token : options.asked) {
-    scores.asked.push_back(expected.log_probability(token));
+  for (const std::int32_t token : options.requested) {
+    scores.requested.push_back(expected.log_probability(token));
   }
 }
 
@@ -47,7 +47,7 @@ TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
   const Tensor hidden =  // [T, C]
       options.whole ? model.hidden(make_batch({text}), {.hook = options.hook}) : Tensor();
   KeyValueCache cache = model.make_cache();
-  TextScores scores{.tokens = {{.token = text.front()}}, .next = {}, .asked = {}};
+  TextScores scores{.tokens = {{.token = text.front()}}, .next = {}, .requested = {}};
   for (Index begin = 0; begin < length; begin += kTogether) {
     const Index end = std::min(begin + kTogether, length);
     const Tensor part = options.whole ? to_contiguous(slice(hidden, 0, begin, end))

@@ -13,15 +13,15 @@ namespace headlight::serve {
 struct TextScores {
   std::vector<TokenChoice> tokens;        // [T]; the first has no prediction
   std::vector<TokenLogProbability> next;  // most likely tokens after the text
-  std::vector<double> asked;              // log-probabilities of the tokens asked, nats
+  std::vector<double> requested;          // log-probabilities of the tokens asked, nats
   double loss = 0;                        // mean over all tokens but the first, nats; 0: none
 };
 
 struct TextScoreOptions {
-  Index likeliest = 0;                   // most likely tokens, per position and after the text
-  std::vector<std::int32_t> asked = {};  // tokens to score after the text
-  ForwardHook* hook = nullptr;           // attached for this pass alone
-  std::function<void()> pause = [] {};   // called after every 32 positions
+  Index likeliest = 0;                       // most likely tokens, per position and after the text
+  std::vector<std::int32_t> requested = {};  // tokens to score after the text
+  ForwardHook* hook = nullptr;               // attached for this pass alone
+  std::function<void()> pause = [] {};       // called after every 32 positions
   // true: the text is processed in one pass; false: in these parts, which changes the last bits.
   bool whole = false;
 };

@@ -23,9 +23,9 @@ class Work {
   struct Options {
     Index most = 0;  // tokens times passes
     // Called after every slice, with the changes detached; lets others compute. May throw.
-    std::function<void()> give_way = [] {};
-    std::function<void(double share)> tell = [](double) {};     // completed share
-    std::function<void(double tokens)> on_end = [](double) {};  // tokens times passes computed
+    std::function<void()> yield_to_urgent = [] {};
+    std::function<void(double share)> on_progress = [](double) {};  // completed share
+    std::function<void(double tokens)> on_end = [](double) {};      // tokens times passes computed
   };
 
   // A slice ends after the layer that brings the rows since the last slice to this number. A step
@@ -48,16 +48,16 @@ class Work {
     attach();
   }
   // Ends a slice outside a layer.
-  void give_way() {
+  void yield_to_urgent() {
     slice_rows_ = 0;
     detach();
-    options_.give_way();
+    options_.yield_to_urgent();
     attach();
   }
   // Ends a slice when a share of the work, 0 to 1, is complete.
-  void give_way(double share) {
-    options_.tell(share);
-    give_way();
+  void yield_to_urgent(double share) {
+    options_.on_progress(share);
+    yield_to_urgent();
   }
 
  private:
@@ -73,7 +73,7 @@ class Work {
     rows_ += rows;
     slice_rows_ += rows;
     if (slice_rows_ >= kSliceRows) {
-      give_way();
+      yield_to_urgent();
     }
   }
 

@@ -35,7 +35,7 @@ class FreeRanges {
     if (range.size == 0) {
       return;
     }
-    const Place next = by_address_.lower_bound(range.begin);
+    const Iterator next = by_address_.lower_bound(range.begin);
     if (next != by_address_.end() && next->first == range.begin + range.size) {
       range.size += take(next).size;
     }
@@ -59,26 +59,26 @@ class FreeRanges {
 
   // Removes the range that ends at `end`.
   std::optional<MemoryRange> take_before(const std::byte* end) {
-    Place place = by_address_.lower_bound(const_cast<std::byte*>(end));
-    if (place == by_address_.begin()) {
+    Iterator position = by_address_.lower_bound(const_cast<std::byte*>(end));
+    if (position == by_address_.begin()) {
       return std::nullopt;
     }
-    --place;
-    if (place->first + place->second != end) {
+    --position;
+    if (position->first + position->second != end) {
       return std::nullopt;
     }
-    return take(place);
+    return take(position);
   }
 
   std::size_t total() const { return total_; }  // bytes
 
  private:
-  using Place = std::map<std::byte*, std::size_t>::iterator;
+  using Iterator = std::map<std::byte*, std::size_t>::iterator;
 
-  MemoryRange take(Place place) {
-    const MemoryRange range{place->first, place->second};
+  MemoryRange take(Iterator position) {
+    const MemoryRange range{position->first, position->second};
     by_size_.erase({range.size, range.begin});
-    by_address_.erase(place);
+    by_address_.erase(position);
     total_ -= range.size;
     return range;
   }

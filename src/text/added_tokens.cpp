@@ -14,8 +14,8 @@ std::uint8_t first_byte(std::string_view text) { return static_cast<std::uint8_t
 std::size_t common_length(std::string_view a, std::string_view b) {
   const std::size_t most = std::min(a.size(), b.size());
   const std::string_view start = a.substr(0, most);
-  const auto place = std::mismatch(start.begin(), start.end(), b.begin()).first;
-  return static_cast<std::size_t>(place - start.begin());
+  const auto difference = std::mismatch(start.begin(), start.end(), b.begin()).first;
+  return static_cast<std::size_t>(difference - start.begin());
 }
 
 // Returns the last character of a text that is not empty; invalid if its bytes are no character.
@@ -116,24 +116,24 @@ AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
       tokens_.begin() + static_cast<std::ptrdiff_t>(first),
       tokens_.begin() + static_cast<std::ptrdiff_t>(end), rest,
       [](std::string_view wanted, const AddedToken& token) { return wanted < token.content; });
-  auto place = static_cast<std::int32_t>(next - tokens_.begin()) - 1;
-  if (place < static_cast<std::int32_t>(first)) {
+  auto index = static_cast<std::int32_t>(next - tokens_.begin()) - 1;
+  if (index < static_cast<std::int32_t>(first)) {
     return {};
   }
-  const std::size_t common = common_length(rest, tokens_[static_cast<std::size_t>(place)].content);
-  while (place >= 0 && tokens_[static_cast<std::size_t>(place)].content.size() > common) {
-    place = prefixes_[static_cast<std::size_t>(place)];
+  const std::size_t common = common_length(rest, tokens_[static_cast<std::size_t>(index)].content);
+  while (index >= 0 && tokens_[static_cast<std::size_t>(index)].content.size() > common) {
+    index = prefixes_[static_cast<std::size_t>(index)];
   }
-  if (place < 0) {
+  if (index < 0) {
     return {};
   }
-  const AddedToken& token = tokens_[static_cast<std::size_t>(place)];
+  const AddedToken& token = tokens_[static_cast<std::size_t>(index)];
   return {token.content.size(), &token};
 }
 
-std::vector<TextSegment> AddedTokenMatcher::split(const PlacedText& placed,
+std::vector<TextSegment> AddedTokenMatcher::split(const AlignedText& aligned,
                                                   const EncodeOptions& options) const {
-  const std::string_view text = placed.text;
+  const std::string_view text = aligned.text;
   std::vector<TextSegment> segments;
   std::size_t done = 0;
   std::size_t spaces_end = 0;  // end of the white space after the last rstrip token
@@ -152,7 +152,7 @@ std::vector<TextSegment> AddedTokenMatcher::split(const PlacedText& placed,
     std::size_t begin = i;
     std::size_t end = i + match.length;
     i = end;
-    if ((token.special && !reads_special_in(options, placed.place(begin), placed.place(end))) ||
+    if ((token.special && !reads_special_in(options, aligned.offset(begin), aligned.offset(end))) ||
         (token.single_word && !stands_alone(text, begin, end))) {
       continue;
     }

@@ -42,9 +42,9 @@ class AddedTokenMatcher {
   bool empty() const { return tokens_.empty(); }
   // Returns the parts of a text in order; plain-text parts are not empty. `options`: where special
   // tokens are plain text.
-  std::vector<TextSegment> split(const PlacedText& text, const EncodeOptions& options) const;
+  std::vector<TextSegment> split(const AlignedText& text, const EncodeOptions& options) const;
   std::vector<TextSegment> split(std::string_view text, bool read_special) const {
-    return split(PlacedText{text}, {.read_special = read_special});
+    return split(AlignedText{text}, {.read_special = read_special});
   }
 
  private:

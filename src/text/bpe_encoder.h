@@ -48,7 +48,7 @@ class BpeEncoder {
  private:
   static constexpr std::size_t kBytesPerId = 3;  // an estimate: room for the ids of most texts
 
-  // A piece that was encoded before, and the place of its ids in `ids_`.
+  // A piece that was encoded before, and the position of its ids in `ids_`.
   struct Seen {
     const char* text = nullptr;
     std::size_t ids_begin = 0;

@@ -80,14 +80,14 @@ class LongPiece {
         apply(merge, position);
       }
     }
-    const auto end = std::remove(ids_.begin(), ids_.end(), kGone);
+    const auto end = std::remove(ids_.begin(), ids_.end(), kRemoved);
     return static_cast<std::size_t>(end - ids_.begin());
   }
 
  private:
   using Candidate = std::uint64_t;  // rank, then position: the order of the merges
   using Heap = std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>>;
-  static constexpr std::int32_t kGone = -1;
+  static constexpr std::int32_t kRemoved = -1;
 
   static Candidate candidate(RankedMerge merge, std::uint32_t position) {
     return Candidate{rank_of(merge)} << 32 | position;
@@ -98,10 +98,10 @@ class LongPiece {
   }
 
   void apply(RankedMerge merge, std::uint32_t position) {
-    const std::uint32_t gone = next_[position];
+    const std::uint32_t removed = next_[position];
     ids_[position] = merge.result;
-    ids_[gone] = kGone;
-    next_[position] = next_[gone];
+    ids_[removed] = kRemoved;
+    next_[position] = next_[removed];
     if (next_[position] < ids_.size()) {
       previous_[next_[position]] = position;
       offer(position);

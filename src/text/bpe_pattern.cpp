@@ -92,13 +92,13 @@ bool is_between_pieces(std::string_view text, std::size_t position) {
          !is_ascii(before, UnicodeClass::kSpace);
 }
 
-template <class IsPlace>
+template <class IsMatch>
 std::vector<std::string_view> split_at(std::string_view text, std::size_t size,
-                                       const IsPlace& is_place) {
+                                       const IsMatch& is_match) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
     std::size_t end = std::min(std::max<std::size_t>(size, 1), text.size());
-    while (end < text.size() && !is_place(text, end)) {
+    while (end < text.size() && !is_match(text, end)) {
       ++end;
     }
     parts.push_back(text.substr(0, end));

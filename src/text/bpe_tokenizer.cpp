@@ -143,7 +143,7 @@ Index BpeTokenizer::vocab_size() const {
 
 std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes,
                                                      const EncodeOptions& options) const {
-  const PlacedText whole{bytes};
+  const AlignedText whole{bytes};
   std::vector<TextSegment> segments{{bytes}};
   if (options.read_special) {
     segments = state_->specials.split(whole, options);

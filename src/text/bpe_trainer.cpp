@@ -231,8 +231,8 @@ class MergeLearner {
     const std::int32_t merged = token_of(candidate.pair);
     vocabulary_.merges.push_back(candidate.pair);
     // Moved out of lists_, because lists_ grows while pairs are counted.
-    auto& place = lists_[static_cast<std::size_t>(candidate.words)];
-    const std::vector<std::uint32_t> words = std::exchange(place, {});
+    auto& list = lists_[static_cast<std::size_t>(candidate.words)];
+    const std::vector<std::uint32_t> words = std::exchange(list, {});
     free_lists_.push_back(candidate.words);
     for (const std::uint32_t word : words) {
       merge_in_word(word, candidate.pair, merged);

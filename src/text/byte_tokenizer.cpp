@@ -12,7 +12,7 @@ std::vector<std::int32_t> ByteTokenizer::encode_bytes(std::string_view bytes,
   const auto add = [&](std::int32_t id, std::string_view text) {
     ids.push_back(id);
     if (options.ranges != nullptr) {
-      options.ranges->push_back(range_of(PlacedText{bytes}.part(text)));
+      options.ranges->push_back(range_of(AlignedText{bytes}.part(text)));
     }
   };
   for (const TextSegment& segment : special_segments(*this, bytes, options)) {

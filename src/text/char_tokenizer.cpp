@@ -14,18 +14,18 @@ namespace {
 constexpr std::int32_t kSpecialTokens = 2;
 
 // Returns the id of <|endoftext|> among so many characters.
-std::optional<std::int32_t> end_id(SpecialTokens place, std::size_t characters) {
-  if (place == SpecialTokens::none) {
+std::optional<std::int32_t> end_id(SpecialTokens specials, std::size_t characters) {
+  if (specials == SpecialTokens::none) {
     return std::nullopt;
   }
-  return place == SpecialTokens::first ? 0 : static_cast<std::int32_t>(characters);
+  return specials == SpecialTokens::first ? 0 : static_cast<std::int32_t>(characters);
 }
 
 }  // namespace
 
-CharTokenizer::CharTokenizer(std::vector<char32_t> characters, SpecialTokens place)
-    : Tokenizer(end_id(place, characters.size())),
-      first_character_(place == SpecialTokens::first ? kSpecialTokens : 0),
+CharTokenizer::CharTokenizer(std::vector<char32_t> characters, SpecialTokens specials)
+    : Tokenizer(end_id(specials, characters.size())),
+      first_character_(specials == SpecialTokens::first ? kSpecialTokens : 0),
       first_special_(end_token()),
       characters_(std::move(characters)) {
   ids_.reserve(characters_.size());
@@ -56,7 +56,7 @@ std::vector<std::int32_t> CharTokenizer::encode_bytes(std::string_view bytes,
   const auto add = [&](std::int32_t id, std::string_view text) {
     ids.push_back(id);
     if (options.ranges != nullptr) {
-      options.ranges->push_back(range_of(PlacedText{bytes}.part(text)));
+      options.ranges->push_back(range_of(AlignedText{bytes}.part(text)));
     }
   };
   for (const TextSegment& segment : special_segments(*this, bytes, options)) {

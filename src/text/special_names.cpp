@@ -41,7 +41,7 @@ std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::strin
   if (!options.read_special) {
     return {{text}};
   }
-  return AddedTokenMatcher(special_tokens_of(tokenizer)).split(PlacedText{text}, options);
+  return AddedTokenMatcher(special_tokens_of(tokenizer)).split(AlignedText{text}, options);
 }
 
 SpecialNameCount::SpecialNameCount(const Tokenizer& tokenizer, std::string_view without)

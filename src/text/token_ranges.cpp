@@ -23,11 +23,11 @@ std::size_t TokenTexts::unknown_length(std::string_view rest) const {
   return has_unknown_bytes ? 1 : static_cast<std::size_t>(first_character(rest).length);
 }
 
-void TokenTexts::append_ranges(const PlacedText& piece, std::span<const std::int32_t> ids,
+void TokenTexts::append_ranges(const AlignedText& piece, std::span<const std::int32_t> ids,
                                std::vector<ByteRange>& ranges) const {
   const std::string_view text = piece.text;
   std::size_t at = 0;
-  // Skips characters that the token `next` does not stand for.
+  // Skips characters that the token `next` does not represent.
   const auto skip_to = [&](std::size_t next) {
     while (at < text.size() &&
            (next == ids.size() || (ids[next] != unknown && length_at(text, at, ids[next]) == 0))) {
@@ -44,7 +44,7 @@ void TokenTexts::append_ranges(const PlacedText& piece, std::span<const std::int
       length = at - begin;
     }
     at = begin + length;
-    ranges.push_back({piece.place(begin), piece.place(at)});
+    ranges.push_back({piece.offset(begin), piece.offset(at)});
   }
 }
 

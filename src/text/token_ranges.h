@@ -12,11 +12,11 @@
 
 namespace headlight {
 
-inline ByteRange range_of(const PlacedText& text) {
-  return {text.place(0), text.place(text.size())};
+inline ByteRange range_of(const AlignedText& text) {
+  return {text.offset(0), text.offset(text.size())};
 }
 
-// The texts that the tokens of a vocabulary stand for.
+// The texts that the tokens of a vocabulary represent.
 struct TokenTexts {
   std::span<const std::string> texts;                       // [V]
   const std::array<std::int32_t, 256>* byte_ids = nullptr;  // ids of single bytes, if there are any
@@ -24,9 +24,9 @@ struct TokenTexts {
   std::string_view mark = {};      // begins the texts of tokens that continue a word
   bool has_unknown_bytes = false;  // an unknown token stands for a byte, not for characters
 
-  // Appends the bytes that each token of a piece stands for. The unknown token stands for all bytes
+  // Appends the bytes of each token of a piece. The unknown token represents all bytes
   // up to the next token's.
-  void append_ranges(const PlacedText& piece, std::span<const std::int32_t> ids,
+  void append_ranges(const AlignedText& piece, std::span<const std::int32_t> ids,
                      std::vector<ByteRange>& ranges) const;
 
  private:

@@ -152,20 +152,20 @@ Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenize
     std::vector<TokenEvaluation> scored = score_targets(model, batch);
     double sum = 0;
     for (Index s = 0; s < batch.sequence_count(); ++s) {
-      const SequencePieces::Place place = batches.place(number, s);
-      const auto sequence = static_cast<Index>(place.sequence);
+      const SequencePieces::Piece piece = batches.piece(number, s);
+      const auto sequence = static_cast<Index>(piece.sequence);
       const Index first = batch.offsets[static_cast<std::size_t>(s)];
-      if (place.begin == 0) {
+      if (piece.begin == 0) {
         on_token({.sequence = sequence, .token = batch.tokens.data<std::int32_t>()[first]});
       }
-      for (Index i = 0; i + 1 < place.length; ++i) {
+      for (Index i = 0; i + 1 < piece.length; ++i) {
         TokenEvaluation& token = scored[static_cast<std::size_t>(first + i)];
         token.sequence = sequence;
-        token.position = place.begin + i + 1;
+        token.position = piece.begin + i + 1;
         token.context = i + 1;
         if (token.is_predicted()) {
           sum -= token.log_probability;
-        } else if (i + 2 < place.length) {  // context: only the inputs hold its id
+        } else if (i + 2 < piece.length) {  // context: only the inputs hold its id
           token.token = batch.tokens.data<std::int32_t>()[first + i + 1];
         } else {
           continue;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kBytes = 4;  // bytes of a float32
 
-// Returns the number of trained parameters: all, or those of a LoRA adapter of all matrices.
+// Returns the number of trained parameters: all, or the parameters of a LoRA adapter of all
+// matrices.
 double trained_parameters(const TrainConfig& config, const GptConfig& model) {
   if (config.lora_rank == 0) {
     return static_cast<double>(count_parameters(model).total());

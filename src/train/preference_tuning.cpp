@@ -58,12 +58,12 @@ Tensor PreferenceTuning::add_reference(const TokenDataset& dataset,
   Processes& processes = processes_of(options);
   std::vector<double> values(2 * dataset.sequences.size());  // 0: of other processes
   for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
-    auto place = values.begin() + 2 * i * options.batch_size;
+    auto next = values.begin() + 2 * i * options.batch_size;
     const Batch batch = batches.batch(i);
     for (const PreferredPair& pair :
          pair_log_probabilities(token_losses(batch, {}), batch.offsets)) {
-      *place++ = pair.chosen;
-      *place++ = pair.rejected;
+      *next++ = pair.chosen;
+      *next++ = pair.rejected;
     }
   }
   add_across(processes, values);

@@ -651,15 +651,15 @@ void describe_windows(const GptConfig& model, TrainConfig& config) {
     return;
   }
   const auto whole = std::find(windows.begin(), windows.end(), Index{0});
-  TrainConfig usual;
-  usual.n_layer = model.n_layer;
-  usual.sliding_window = *window;
-  usual.sliding_window_pattern =
+  TrainConfig defaults;
+  defaults.n_layer = model.n_layer;
+  defaults.sliding_window = *window;
+  defaults.sliding_window_pattern =
       whole == windows.end() ? 0 : static_cast<Index>(whole - windows.begin()) + 1;
-  const bool is_usual = layer_windows(usual) == windows;
-  config.sliding_window = is_usual ? usual.sliding_window : 0;
-  config.sliding_window_pattern = is_usual ? usual.sliding_window_pattern : 0;
-  config.windows = is_usual ? "" : windows_text(windows);
+  const bool is_default = layer_windows(defaults) == windows;
+  config.sliding_window = is_default ? defaults.sliding_window : 0;
+  config.sliding_window_pattern = is_default ? defaults.sliding_window_pattern : 0;
+  config.windows = is_default ? "" : windows_text(windows);
 }
 
 }  // namespace

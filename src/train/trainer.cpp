@@ -214,7 +214,7 @@ void Trainer::set_outcome(StepMetrics& metrics) const {
   }
 }
 
-void Trainer::leave_out(const StepMetrics& metrics) {
+void Trainer::record_skipped_step(const StepMetrics& metrics) {
   ++history_.skipped;
   ++history_.skipped_in_row;
   if (history_.skipped_in_row > config_.max_bad_updates) {
@@ -248,7 +248,7 @@ StepMetrics Trainer::step() {
     }
     history_.skipped_in_row = 0;
   } else if (metrics.outcome == StepOutcome::skipped) {
-    leave_out(metrics);
+    record_skipped_step(metrics);
   }
   if (config_.skip_spikes > 0 && std::isfinite(metrics.loss)) {
     remember_loss(history_.recent_losses, metrics.loss);

@@ -45,7 +45,7 @@ bool GrammarState::prepare(const TokenTrie&, std::size_t) { refuse(); }
 
 void GrammarState::advance(std::string_view) { refuse(); }
 
-TokenTrie::TokenTrie(const Tokenizer&, Place, std::span<const std::int32_t>) { refuse(); }
+TokenTrie::TokenTrie(const Tokenizer&, Position, std::span<const std::int32_t>) { refuse(); }
 
 namespace serve {
 

@@ -41,7 +41,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path&,
 
 bool is_adapter(const std::filesystem::path&) { return false; }
 
-std::vector<LoraPlace> Adapter::places() const { return {}; }
+std::vector<LoraModule> Adapter::modules() const { return {}; }
 
 std::filesystem::path base_of_adapter(const std::filesystem::path&, const std::filesystem::path&) {
   refuse_here("adapters");

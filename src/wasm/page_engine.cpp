@@ -34,13 +34,13 @@ class PageExchange final : public serve::HttpExchange {
     }
   }
 
-  void send(serve::HttpResponse response) override { tell(response.status, response.body, true); }
-  void begin(serve::HttpResponse head) override { tell(head.status, head.body, false); }
-  void write(std::string piece) override { tell(0, piece, false); }
-  void end() override { tell(0, "", true); }
-  bool gone() const override { return is_gone_; }
-  void on_gone(std::function<void()> call) override {
-    if (is_gone_) {
+  void send(serve::HttpResponse response) override { post(response.status, response.body, true); }
+  void begin(serve::HttpResponse head) override { post(head.status, head.body, false); }
+  void write(std::string piece) override { post(0, piece, false); }
+  void end() override { post(0, "", true); }
+  bool disconnected() const override { return disconnected_; }
+  void on_disconnect(std::function<void()> call) override {
+    if (disconnected_) {
       call();
     } else {
       calls_.push_back(std::move(call));
@@ -49,19 +49,19 @@ class PageExchange final : public serve::HttpExchange {
 
   // The page does not wait for the answer any more.
   void leave() {
-    is_gone_ = true;
+    disconnected_ = true;
     for (const std::function<void()>& call : std::exchange(calls_, {})) {
       call();
     }
   }
 
  private:
-  void tell(int status, const std::string& text, bool is_last) {
+  void post(int status, const std::string& text, bool is_last) {
     if (is_over_) {
       return;
     }
     is_over_ = is_last;
-    if (!is_gone_) {
+    if (!disconnected_) {
       headlight_answer(question_, status, text.data(), static_cast<int>(text.size()),
                        is_last ? 1 : 0);
     }
@@ -69,7 +69,7 @@ class PageExchange final : public serve::HttpExchange {
 
   int question_;
   bool is_over_ = false;
-  bool is_gone_ = false;
+  bool disconnected_ = false;
   std::vector<std::function<void()>> calls_;
 };
 
@@ -104,7 +104,7 @@ void use(LoadedModel loaded, const char* name, const char* source) {
 
 // Returns the result of `work`, or the reason why it fails. The text is valid until the next call.
 template <class Work>
-const char* told(const Work& work) {
+const char* error_text(const Work& work) {
   static std::string text;
   try {
     text = work();
@@ -128,7 +128,7 @@ extern "C" {
 // valid until the next call.
 EMSCRIPTEN_KEEPALIVE const char* headlight_load(const char* path, const char* name,
                                                 const char* source) {
-  return told([&] {
+  return error_text([&] {
     use(load_page_model(path), name, source);
     return "";
   });
@@ -136,7 +136,7 @@ EMSCRIPTEN_KEEPALIVE const char* headlight_load(const char* path, const char* na
 
 // Begins a run with the settings of PageTraining. Returns "", or the reason why not.
 EMSCRIPTEN_KEEPALIVE const char* headlight_train(const char* settings) {
-  return told([&] {
+  return error_text([&] {
     engine().training.emplace(settings);
     return "";
   });
@@ -145,12 +145,12 @@ EMSCRIPTEN_KEEPALIVE const char* headlight_train(const char* settings) {
 // Makes steps for a moment. Returns "more", "over" at the end of the run, or the reason why not.
 EMSCRIPTEN_KEEPALIVE const char* headlight_train_steps() {
   constexpr double kMoment = 0.1;  // seconds
-  return told([] { return engine().training->advance(kMoment) ? "more" : "over"; });
+  return error_text([] { return engine().training->advance(kMoment) ? "more" : "over"; });
 }
 
 // Saves the run, whose model answers from now on. Returns "", or the reason why not.
 EMSCRIPTEN_KEEPALIVE const char* headlight_train_end(const char* name, const char* source) {
-  return told([&] {
+  return error_text([&] {
     use(engine().training->finish(), name, source);
     engine().training.reset();
     return "";

@@ -29,11 +29,11 @@ PageTraining::PageTraining(const std::string& settings)
 
 bool PageTraining::advance(double seconds) {
   const Stopwatch watch;
-  bool goes_on = true;
+  bool continues = true;
   do {
-    goes_on = run_.step();
-  } while (goes_on && watch.seconds() < seconds);
-  return goes_on;
+    continues = run_.step();
+  } while (continues && watch.seconds() < seconds);
+  return continues;
 }
 
 LoadedModel PageTraining::finish() {

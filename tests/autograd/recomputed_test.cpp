@@ -1,25 +1,12 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace recomputed_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 struct Leaves {
   Tensor x = leaf(noise({3, 4}, 1));
   Tensor weight = leaf(noise({4, 4}, 2));
 };
 
 Tensor layer(const Tensor& x, const Tensor& weight) { return x + tanh(matmul(x, weight)); }
-
-}  // namespace
 
 TEST_CASE("a recomputed layer has the same bits and gradients", "[autograd]") {
   const Leaves plain;
@@ -70,5 +57,4 @@ TEST_CASE("a frozen leaf gets no gradient until it is thawed", "[autograd]") {
   backward(sum(layer(leaves.x, other_handle)));
   CHECK(other_handle.grad().defined());
 }
-
 }  // namespace recomputed_test

@@ -1,10 +1,5 @@
 #include "base/base64.h"
-
-#include "support/catch.h"
-
-namespace base64_test {
-
-using namespace headlight;
+#include "support/test.h"
 
 // Vectors of RFC 4648, section 10.
 TEST_CASE("base64 has the digits and padding of RFC 4648") {
@@ -24,5 +19,3 @@ TEST_CASE("base64 has the digits and padding of RFC 4648") {
     CHECK_FALSE(bytes_of_base64(bad).has_value());
   }
 }
-
-}  // namespace base64_test

@@ -1,23 +1,14 @@
 #include "base/control_groups.h"
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace control_groups_test {
-
-using headlight::memory_left_in_groups;
-
-namespace {
-
-void put(const ScratchFolder& folder, const std::string& name, const std::string& contents) {
-  std::filesystem::create_directories((folder.path() / name).parent_path());
+void put(const TemporaryFolder& folder, const std::string& name, const std::string& contents) {
+  fs::create_directories((folder.path() / name).parent_path());
   folder.write(name, contents);
 }
 
-}  // namespace
-
 TEST_CASE("without a control group limit no memory limit is reported") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   CHECK(!memory_left_in_groups(folder.path()));
   put(folder, "proc/self/cgroup", "0::/job\n");
   put(folder, "sys/fs/cgroup/job/memory.max", "max\n");
@@ -27,7 +18,7 @@ TEST_CASE("without a control group limit no memory limit is reported") {
 
 TEST_CASE(
     "the control group with the least memory left decides and its cached files count as free") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   put(folder, "proc/self/cgroup", "0::/outer/job\n");
   put(folder, "sys/fs/cgroup/outer/job/memory.max", "9000\n");
   put(folder, "sys/fs/cgroup/outer/job/memory.current", "1000\n");
@@ -38,7 +29,7 @@ TEST_CASE(
 }
 
 TEST_CASE("limits of version 1 control groups apply except the number that means no limit") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   put(folder, "proc/self/cgroup", "7:cpu,cpuacct:/a\n4:memory:/job\n");
   put(folder, "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   put(folder, "sys/fs/cgroup/memory/memory.usage_in_bytes", "4096\n");
@@ -47,5 +38,4 @@ TEST_CASE("limits of version 1 control groups apply except the number that means
   put(folder, "sys/fs/cgroup/memory/job/memory.usage_in_bytes", "9000\n");
   CHECK(memory_left_in_groups(folder.path()) == 0);
 }
-
 }  // namespace control_groups_test

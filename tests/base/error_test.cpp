@@ -1,19 +1,6 @@
-#include "headlight/base/error.h"
-
-#include <limits>
-#include <sstream>
-#include <string>
-
-#include "headlight/base/utf8.h"
-#include "headlight/tensor/tensor.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace error_test {
-
-using namespace headlight;
-
-namespace {
-
 // Returns the Error that `work` throws.
 template <class Work>
 Error caught(const Work& work) {
@@ -29,8 +16,6 @@ class OwnError : public Error {
  public:
   using Error::Error;
 };
-
-}  // namespace
 
 TEST_CASE("text from outside cannot send control sequences to a terminal") {
   CHECK(escaped("a\x1b[2J\x7f") == "a\\x1b[2J\\x7f");
@@ -91,7 +76,7 @@ TEST_CASE("an error holds the value that it is about", "[base]") {
   CHECK_NOTHROW(require_value(true, "top_k", "expected more"));
   const Error error = caught([] { require_value(false, "top_k", "expected ", 3, ", got ", 2); });
   CHECK(error.about() == "top_k");
-  CHECK(!error.has_place());
+  CHECK(!error.has_location());
   CHECK(std::string(error.what()) == "top_k: expected 3, got 2");
   CHECK(caught([] { fail_value("stop", "expected a text"); }).about() == "stop");
   CHECK(caught([] { fail("top_k: expected 3"); }).about().empty());
@@ -105,10 +90,10 @@ TEST_CASE("an error names each of its places once from the outermost to the inne
     });
   });
   CHECK(error.about() == "n_embd");
-  CHECK(error.has_place());
+  CHECK(error.has_location());
   CHECK(std::string(error.what()) == "model: config.json: n_embd: expected 1 to 9, got 0");
   const Error unnamed = caught([] { in_place("", [] { fail_value("seed", "expected 1"); }); });
-  CHECK(unnamed.has_place());
+  CHECK(unnamed.has_location());
   CHECK(std::string(unnamed.what()) == "seed: expected 1");
 }
 
@@ -123,5 +108,4 @@ TEST_CASE("adding a place to an error keeps its type and escapes control charact
   CHECK(std::string(error.what()).size() < 1100);
   CHECK(std::string(error.what()).ends_with("broken"));
 }
-
 }  // namespace error_test

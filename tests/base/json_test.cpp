@@ -1,21 +1,7 @@
 #include "base/json.h"
-
-#include <array>
-#include <limits>
-#include <map>
-#include <nlohmann/json.hpp>
-
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace json_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-
-namespace {
-
 std::string parse_error(const std::string& text) {
   return error_of([&] { parse_json(text, "a.json"); });
 }
@@ -44,8 +30,6 @@ AnyJson sample() {
 }
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
-
-}  // namespace
 
 TEST_CASE("checked JSON keeps values, types and nesting") {
   const Json json = parse_json(
@@ -94,13 +78,13 @@ TEST_CASE("a key may have 65536 bytes and no more") {
   const auto with_key = [](std::size_t bytes) {
     return "{\"" + std::string(bytes, 'k') + "\": 1}";
   };
-  CHECK(parse_error(with_key(65536)) == "no Error");
+  CHECK(parse_error(with_key(65536)) == "no error");
   CHECK(parse_error(with_key(65537)) ==
         "a.json: key '" + std::string(80, 'k') + "...' is longer than 65536 bytes");
 }
 
 TEST_CASE("JSON may be nested 64 deep and no deeper") {
-  CHECK(parse_error(nested(64)) == "no Error");
+  CHECK(parse_error(nested(64)) == "no error");
   CHECK(parse_error(nested(65)) == "a.json: JSON is nested deeper than 64");
   CHECK(contains(parse_error(nested(100000)), "nested deeper"));
   CHECK(contains(parse_error(std::string(100000, '[')), "nested deeper"));
@@ -136,7 +120,7 @@ TEST_CASE("passing members on one by one refuses what parsing the whole text ref
     return error_of(
         [&] { parse_json_members(text, "a.json", [&](const std::string&, Json&) { ++calls; }); });
   };
-  CHECK(members("{}") == "no Error");
+  CHECK(members("{}") == "no error");
   CHECK(calls == 0);
   CHECK(members(R"({"a": 1, "b": 2, "a": 3})") == "a.json: duplicate key 'a'");
   CHECK(calls == 2);
@@ -281,5 +265,4 @@ TEST_CASE("a text that is not JSON gives no value") {
   CHECK(try_parse_json("[1]") == Json{1});
   CHECK_FALSE(try_parse_json("[1").has_value());
 }
-
 }  // namespace json_test

@@ -1,16 +1,7 @@
-#include "headlight/base/utf8.h"
-
-#include <vector>
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace utf8_test {
-
-using namespace headlight;
 using namespace std::string_literals;
-
-namespace {
 
 const std::string kMark{kReplacementCharacter};
 
@@ -22,8 +13,6 @@ bool is_utf8(const std::string& text) {
     return false;
   }
 }
-
-}  // namespace
 
 TEST_CASE("require_utf8 accepts text of every length of character and NUL") {
   CHECK_NOTHROW(require_utf8("", "text"));
@@ -124,5 +113,4 @@ TEST_CASE("replace_invalid_utf8 puts one mark in the place of each maximal broke
   CHECK(replace_invalid_utf8("\xED\xA0\x80") == kMark + kMark + kMark);
   CHECK(replace_invalid_utf8("\xF0\x9F\xA4") == kMark);
 }
-
 }  // namespace utf8_test

@@ -1,44 +1,32 @@
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace chat_command_test {
-
 // `chat` with the real program, in a pipe and in a terminal.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
-using Ids = std::vector<std::int32_t>;
 
 constexpr std::int32_t kEnd = 256;
 
-std::string written(const ScratchFolder& folder, const Gpt& model) {
+std::string written(const TemporaryFolder& folder, const Gpt& model) {
   const std::string path = folder.at("model");
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   write_model_files(path, model, ByteTokenizer());
   return path;
 }
 
 // A model that answers "hi" to a prompt of 1 byte, "yo" to one of 4 and "ok" to one of 7.
-std::string greeting_model(const ScratchFolder& folder, Index block_size = 16) {
+std::string greeting_model(const TemporaryFolder& folder, Index block_size = 16) {
   Ids script{'h', 'i', kEnd, 'y', 'o', kEnd, 'o', 'k', kEnd};
   script.resize(static_cast<std::size_t>(block_size), kEnd);
   return written(folder, *scripted_model(257, script));
 }
 
 // The contents without separators.
-std::string contents_only(const ScratchFolder& folder) {
+std::string contents_only(const TemporaryFolder& folder) {
   return folder.write("contents.jinja", "{% for m in messages %}{{ m.content }}{% endfor %}");
 }
 
-Arguments chat_arguments(const ScratchFolder& folder, const std::string& model) {
+Arguments chat_arguments(const TemporaryFolder& folder, const std::string& model) {
   return {"chat", model, "--chat_template", contents_only(folder), "--max_new_tokens", "2"};
 }
 
@@ -49,10 +37,8 @@ std::string answers(const Arguments& arguments, const std::string& input) {
   return result.out;
 }
 
-}  // namespace
-
 TEST_CASE("chat answers each line of its input with the conversation before it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments chat = chat_arguments(folder, greeting_model(folder));
   CHECK(answers(chat, "?\n!\n.\n") == "hi\nyo\nok\n");
   CHECK(answers(chat, "?\n\n/undo\n?\n/retry\n!") == "hi\nthe conversation is empty\nhi\nhi\nyo\n");
@@ -66,7 +52,7 @@ TEST_CASE("chat answers each line of its input with the conversation before it",
 }
 
 TEST_CASE("chat writes one JSON object for each answer", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   Arguments chat = chat_arguments(folder, greeting_model(folder));
   chat.emplace_back("--json");
   const std::string output = answers(chat, "?\n/set\n!\n");
@@ -83,7 +69,7 @@ TEST_CASE("chat writes one JSON object for each answer", "[cli]") {
 }
 
 TEST_CASE("a conversation that outgrows the context loses its oldest turns", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments chat =
       changed(chat_arguments(folder, greeting_model(folder, 8)), {"--system", "s"});
   const ProgramResult result = run_headlight_reading("12345\n?.!\n", chat);
@@ -99,7 +85,7 @@ TEST_CASE("a conversation that outgrows the context loses its oldest turns", "[c
 }
 
 TEST_CASE("a conversation is saved, loaded and never written over another file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments chat = chat_arguments(folder, greeting_model(folder));
   const std::string file = folder.at("talk.json");
   CHECK(answers(chat, "?\n/save " + file + "\n!\n/save " + file + "\n") ==
@@ -118,7 +104,7 @@ TEST_CASE("a conversation is saved, loaded and never written over another file",
 }
 
 TEST_CASE("heads that are switched off change the answers until they are switched on", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments chat = changed(chat_arguments(folder, written(folder, *lively_model(257, 64))),
                                  {"--temperature", "0", "--max_new_tokens", "8"});
   const std::string plain = answers(chat, "Hello\n");
@@ -133,7 +119,7 @@ TEST_CASE("heads that are switched off change the answers until they are switche
 }
 
 TEST_CASE("settings of a chat are checked and shown", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments chat = chat_arguments(folder, greeting_model(folder));
   CHECK_THAT(answers(chat, "/set temperature 0.25\n/set top_k=7\n/set\n"),
              contains_text("  max_new_tokens 2\n  temperature 0.25\n  top_k 7\n  top_p 0.95\n"));
@@ -149,7 +135,7 @@ TEST_CASE("settings of a chat are checked and shown", "[cli]") {
 }
 
 TEST_CASE("chat without a chat template says so", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = greeting_model(folder);
   CHECK_THAT(refusal({"chat", model}), contains_text("this model has no chat template"));
   CHECK_THAT(refusal({"chat", model, "--chat_template", folder.write("bad", "{{ x")}),
@@ -157,7 +143,7 @@ TEST_CASE("chat without a chat template says so", "[cli]") {
 }
 
 TEST_CASE("in a terminal chat edits lines, survives errors and shows the context", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Arguments chat = chat_arguments(folder, greeting_model(folder));
   const ProgramResult result =
       run_headlight_typing({{"/help lists", ""},
@@ -178,7 +164,7 @@ TEST_CASE("in a terminal chat edits lines, survives errors and shows the context
 }
 
 TEST_CASE("in a terminal /save asks before it writes over a file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("talk.json", "precious");
   Arguments chat = chat_arguments(folder, greeting_model(folder));
   const auto save = [&](const std::string& answer) {
@@ -198,7 +184,7 @@ TEST_CASE("in a terminal /save asks before it writes over a file", "[cli]") {
 }
 
 TEST_CASE("Ctrl-C stops an answer and not the chat", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = written(folder, *lively_model(257, 4096));
   const ProgramResult result = run_headlight_typing(
       {{"> ", "a\r"}, {"\n", ""}, {"\xEF\xBF\xBD", "\x03"}, {"stopped", ""}, {"> ", "\x04"}},
@@ -207,5 +193,4 @@ TEST_CASE("Ctrl-C stops an answer and not the chat", "[cli]") {
   CHECK(result.exit_code == 0);
   CHECK_THAT(result.out, contains_text("stopped"));
 }
-
 }  // namespace chat_command_test

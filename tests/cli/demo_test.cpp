@@ -1,24 +1,11 @@
-#include <algorithm>
-#include <cmath>
-#include <regex>
-
 #include "base/base64.h"
-#include "headlight/base/error.h"
-#include "headlight/files/file_writer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
 #include "support/story_facts.h"
+#include "support/test.h"
 
 namespace demo_test {
-
 // docs/demo.html and the class's hour about it (docs/class.md): what they say must be true of the
 // page's own model. tests/web/demo.sh opens the page in a browser.
-using namespace headlight;
-using namespace headlight::test;
 using Json = nlohmann::json;
-
-namespace {
 
 const std::string kDocs = HEADLIGHT_SOURCE_DIR "/docs/";
 
@@ -44,7 +31,7 @@ struct Demo {
     }
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("demo.gguf");
   std::map<std::string, std::vector<serve::StoryStep>> steps = {};  // by language
 };
@@ -98,11 +85,9 @@ std::size_t check_sentences(const Demo& demo, const std::string& part) {
     CHECK(std::abs(probability("") - std::stod((*row)[3])) < 0.03);
     CHECK(std::abs(probability("off " + head[1].str()) - std::stod((*row)[4])) < 0.03);
   }
-  CHECK(file_contents(kDocs + "../data/toy.txt").find(word) == std::string::npos);
+  CHECK_FALSE(contains(file_contents(kDocs + "../data/toy.txt"), word));
   return rows;
 }
-
-}  // namespace
 
 TEST_CASE("the stories of docs/demo.html are true of its model", "[cli]") {
   const Demo demo;
@@ -131,7 +116,7 @@ TEST_CASE("the class's hour says what the steps of the demo page say", "[cli]") 
       for (const auto& claimed : {shares_in(prose), quotes_in(prose)}) {
         for (const std::string& claim : claimed) {
           INFO(page << ", part " << i + 1 << ": " << claim);
-          CHECK(story.find(claim) != std::string::npos);
+          CHECK(contains(story, claim));
           ++claims;
         }
       }
@@ -160,5 +145,4 @@ TEST_CASE("the sentences of the class's hour have their probabilities", "[cli]")
     CHECK(check_sentences(demo, class_parts(page).at(5)) >= 4);
   }
 }
-
 }  // namespace demo_test

@@ -1,33 +1,14 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/prune.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/io/text_source.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace export_test {
-
 // `export`, and `info` on tensor files, with the real program.
-using namespace headlight;
-using namespace headlight::test;
 
-namespace {
-
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::string model_directory(const ScratchFolder& folder, GptConfig config,
+std::string model_directory(const TemporaryFolder& folder, GptConfig config,
                             const Tokenizer& tokenizer) {
   config.vocab_size = tokenizer.vocab_size();
   config.block_size = 5;
@@ -41,20 +22,11 @@ std::string model_directory(const ScratchFolder& folder, GptConfig config,
 }
 
 Json json_of(const std::vector<std::string>& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  return Json::parse(result.out);
+  return Json::parse(output_of(arguments));
 }
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("export writes the tensors of a model for NumPy and back", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const std::string npz = folder.at("weights.npz");
   const Json report = json_of({"export", model, "--to", "npz", "--out", npz, "--json"});
@@ -74,7 +46,7 @@ TEST_CASE("export writes the tensors of a model for NumPy and back", "[cli]") {
 }
 
 TEST_CASE("info lists the tensors of a file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const NamedTensors tensors{{"a", Tensor::zeros({2, 3})},
                              {"b", Tensor::scalar(1, DType::int32)},
                              {"c", Tensor::zeros({0, 4}, DType::boolean)}};
@@ -102,7 +74,7 @@ TEST_CASE("info lists the tensors of a file", "[cli]") {
 }
 
 TEST_CASE("info lists the metadata and the tensors of a GGUF file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.at("x.gguf");
   write_gguf(path,
              {{"general.name", std::string("a\x1b[2J")},
@@ -134,7 +106,7 @@ TEST_CASE("info lists the metadata and the tensors of a GGUF file", "[cli]") {
 }
 
 TEST_CASE("export writes the tensors of a GGUF file as float32", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.at("x.gguf");
   const Tensor tensor = Tensor::from<float>({1, -2, 0.5F, 127}, {2, 2});
   write_gguf(path, {}, {{"w", tensor, GgufType::bf16}});
@@ -151,7 +123,7 @@ TEST_CASE("export writes the tensors of a GGUF file as float32", "[cli]") {
 }
 
 TEST_CASE("export writes a clean directory for transformers", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const std::string out = folder.at("hf");
   json_of({"export", model, "--to", "hf", "--out", out, "--json"});
@@ -162,7 +134,7 @@ TEST_CASE("export writes a clean directory for transformers", "[cli]") {
 }
 
 TEST_CASE("an exported folder opens after its users have edited it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const std::string out = folder.at("hf");
   REQUIRE(run_headlight({"export", model, "--to", "hf", "--out", out}).exit_code == 0);
@@ -173,13 +145,11 @@ TEST_CASE("an exported folder opens after its users have edited it", "[cli]") {
   write_file(fs::path(out) / "notes.txt", "ours");
   const std::vector<std::string> generate{"generate",         out, "--prompt", "a",
                                           "--max_new_tokens", "1"};
-  const ProgramResult result = run_headlight(generate);
-  INFO(result.err);
-  CHECK(result.exit_code == 0);
+  output_of(generate);
 }
 
 TEST_CASE("export rounds weights to 2 bytes", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   NamedTensors tensors = read_safetensors(model + "/model.safetensors");
   const auto embedding =
@@ -218,7 +188,7 @@ TEST_CASE("export rounds weights to 2 bytes", "[cli]") {
 }
 
 TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   folder.write("model/generation_config.json",
                R"({"eos_token_id": [256, 10], "temperature": 0.6, "top_k": 20})");
@@ -234,10 +204,8 @@ TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
 }
 
 TEST_CASE("export to nanoGPT names the settings that nanoGPT's files cannot hold") {
-  const ScratchFolder folder;
-  GptConfig config;
-  config.activation = Activation::gelu_erf;
-  config.attention_dropout = 0.25;
+  const TemporaryFolder folder;
+  GptConfig config{.attention_dropout = 0.25, .activation = Activation::gelu_erf};
   ByteTokenizer tokenizer;
   tokenizer.set_chat_template("{{ messages }}");
   const std::string model = model_directory(folder, config, tokenizer);
@@ -253,7 +221,7 @@ TEST_CASE("export to nanoGPT names the settings that nanoGPT's files cannot hold
 }
 
 TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them for a folder") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.at("a.gguf");
   GptConfig config{.vocab_size = 257, .block_size = 5, .n_layer = 1, .n_head = 2, .n_embd = 6};
   write_gguf_model(file, Gpt(config), ByteTokenizer(),
@@ -271,40 +239,10 @@ TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them f
   CHECK(report["warnings"] == Json::array({"not kept: a.gguf: general.license"}));
 }
 
-TEST_CASE("export writes a pruned model whose heads share keys at full size", "[cli]") {
-  const ScratchFolder folder;
-  GptConfig config{.vocab_size = 257, .block_size = 5, .n_layer = 2, .n_head = 4, .n_embd = 16};
-  config.bias = false;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.gated_mlp = true;
-  config.activation = Activation::silu;
-  config.qk_norm = true;  // Qwen 3
-  config.n_kv_head = 2;
-  config.head_width = 8;
-  const Gpt whole(config, 3);
-  const std::string model = folder.at("model");
-  fs::create_directory(model);
-  write_model_files(model, *prune_heads(whole, {{0, 0}, {0, 1}, {1, 2}}), ByteTokenizer());
-  for (const std::string format : {"hf", "gguf"}) {
-    CAPTURE(format);
-    const std::string out = folder.at(format == "gguf" ? "full.gguf" : "full");
-    json_of({"export", model, "--to", format, "--out", out, "--json"});
-    const auto full = load_weights(out);
-    CHECK(full->config().n_head == 4);
-    CHECK(full->config().n_kv_head == 2);
-    const Batch batch = make_batch({{1, 2, 3, 4, 5}});
-    check_close(full->logits(batch), load_weights(model)->logits(batch), 1e-6);
-  }
-  CHECK(contains(file_contents(folder.at("full") + "/config.json"), "\"qwen3\""));
-}
-
 TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abc\n");
-  GptConfig config;
-  config.activation = Activation::gelu_erf;
-  config.bias = false;
+  GptConfig config{.bias = false, .activation = Activation::gelu_erf};
   const std::string model = model_directory(folder, config, tokenizer);
   const std::string out = folder.at("nano");
   const Json report = json_of({"export", model, "--to", "nanogpt", "--out", out, "--json"});
@@ -325,9 +263,8 @@ TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
 }
 
 TEST_CASE("commands take nanoGPT's checkpoint as a model", "[cli]") {
-  const ScratchFolder folder;
-  GptConfig config;
-  config.activation = Activation::gelu_erf;
+  const TemporaryFolder folder;
+  GptConfig config{.activation = Activation::gelu_erf};
   const std::string model = model_directory(folder, config, build_char_tokenizer("abc\n"));
   const std::string nano = folder.at("nano");
   REQUIRE(run_headlight({"export", model, "--to", "nanogpt", "--out", nano}).exit_code == 0);
@@ -344,7 +281,7 @@ TEST_CASE("commands take nanoGPT's checkpoint as a model", "[cli]") {
 }
 
 TEST_CASE("export names the settings that a format cannot express", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("out");
   GptConfig config;
   const auto refused = [&](const std::string& format) {
@@ -387,7 +324,7 @@ TEST_CASE("export names the settings that a format cannot express", "[cli]") {
 }
 
 TEST_CASE("export warns that nanoGPT uses another form of GELU", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const ProgramResult result =
       run_headlight({"export", model, "--to", "nanogpt", "--out", folder.at("out")});
@@ -396,5 +333,4 @@ TEST_CASE("export warns that nanoGPT uses another form of GELU", "[cli]") {
   CHECK(fs::exists(folder.at("out") + "/ckpt.pt"));
   CHECK_FALSE(fs::exists(folder.at("out") + "/meta.pkl"));
 }
-
 }  // namespace export_test

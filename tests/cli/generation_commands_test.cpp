@@ -1,35 +1,21 @@
-#include <nlohmann/json.hpp>
-
-#include <sstream>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace generation_commands_test {
-
 // `generate` and `attention` with the real program and models made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
 // Makes a model that writes "hello" and stops, after a prompt of one byte.
-std::string hello_model(const ScratchFolder& folder) {
+std::string hello_model(const TemporaryFolder& folder) {
   const std::string path = folder.at("hello");
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   write_model_files(path, *scripted_model(257, script_of("hello")), ByteTokenizer());
   return path;
 }
 
-std::string random_model(const ScratchFolder& folder) {
+std::string random_model(const TemporaryFolder& folder) {
   const std::string path = folder.at("random");
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   write_model_files(path, *lively_model(257, 32), ByteTokenizer());
   return path;
 }
@@ -43,15 +29,13 @@ Tensor array_of(const NamedTensors& arrays, const std::string& name) {
   return {};
 }
 
-}  // namespace
-
 TEST_CASE("a terminal gets no control characters of prompts, models and files", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string control =
       "a\x1B]0;t\x07\xC2\x9B"
       "31mb\x7F";
   const std::string model = folder.at("model");
-  std::filesystem::create_directory(model);
+  fs::create_directory(model);
   write_model_files(model, *scripted_model(257, script_of(control)), ByteTokenizer());
   const std::vector<std::vector<std::string>> commands{
       {"generate", model, "--prompt", "?" + control},
@@ -64,7 +48,7 @@ TEST_CASE("a terminal gets no control characters of prompts, models and files", 
     INFO(shown);
     CHECK(shown.find(command[0] == "generate" ? "b" : "a") != std::string::npos);
     for (const char* sequence : {"\x1B]", "\x07", "\xC2\x9B", "\x7F"}) {
-      CHECK(shown.find(sequence) == std::string::npos);
+      CHECK_FALSE(contains(shown, sequence));
     }
   }
   // Other readers get the bytes.
@@ -72,7 +56,7 @@ TEST_CASE("a terminal gets no control characters of prompts, models and files", 
 }
 
 TEST_CASE("generate prints the prompt and its continuation", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   CHECK(output_of({"generate", model, "--prompt", "?"}) == "?hello\n");
   CHECK(output_of({"generate", model, "--prompt", "?", "--stream"}) == "?hello\n");
@@ -89,48 +73,8 @@ TEST_CASE("generate prints the prompt and its continuation", "[cli]") {
   }
 }
 
-TEST_CASE("several samples equal the texts of one run per sample", "[cli]") {
-  const ScratchFolder folder;
-  const Arguments command{"generate",    random_model(folder),
-                          "--prompt",    "ab",
-                          "--n",         "60",
-                          "--weights",   "int8",
-                          "--seed",      "5",
-                          "--threads",   "2",
-                          "--ignore_eos"};
-  Arguments three = command;
-  three.insert(three.end(), {"--num_samples", "3"});
-  Arguments streamed = three;
-  streamed.emplace_back("--stream");
-  const std::string texts = output_of(three);
-  CHECK(texts == output_of(streamed));
-  CHECK(texts.rfind(output_of(command) + "---------------\nab", 0) == 0);
-}
-
-TEST_CASE("guessed tokens change no text", "[cli]") {
-  const ScratchFolder folder;
-  const std::string model = random_model(folder);
-  const Arguments command{"generate", model, "--prompt", "abcabc", "--n", "25", "--ignore_eos"};
-  const std::string plain = output_of(command);
-  for (const std::string& guesser : {std::string("ngram"), std::string("ngram:2"), model}) {
-    Arguments guessing = command;
-    guessing.insert(guessing.end(), {"--speculate", guesser});
-    CHECK(output_of(guessing) == plain);
-    for (const std::string type : {"bfloat16", "f16", "int8", "q8_0"}) {
-      Arguments rounding = guessing;
-      rounding.insert(rounding.end(), {"--cache_type", type, "--json"});
-      const Json result = Json::parse(output_of(rounding));
-      CHECK(result["guesses_taken"] <= result["guessed_tokens"]);
-      CHECK((guesser != model || result["guesses_taken"] > 10));
-    }
-  }
-  CHECK(refusal({"generate", model, "--speculate", "ngram:x"}) ==
-        "error: --speculate: expected ngram, or ngram:N with N from 2 to 64, got 'ngram:x'");
-  CHECK(mentions(refusal({"generate", model, "--speculate", folder.at("none")}), {"none"}));
-}
-
 TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ProgramResult result =
       run_headlight({"generate", hello_model(folder), "--prompt", "?", "--num_samples", "2"});
   REQUIRE(result.messages().size() == 3);
@@ -141,7 +85,7 @@ TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]")
 }
 
 TEST_CASE("a prompt comes from the command line or from a file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   const std::string file = folder.write("prompt.txt", "!");
   CHECK(output_of({"generate", model, "--prompt_file", file}) == "!hello\n");
@@ -152,7 +96,7 @@ TEST_CASE("a prompt comes from the command line or from a file", "[cli]") {
 }
 
 TEST_CASE("generate describes its result as JSON", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   const Json one = Json::parse(output_of({"generate", model, "--prompt", "?", "--json"}));
   CHECK(one["text"] == "hello");
@@ -163,8 +107,8 @@ TEST_CASE("generate describes its result as JSON", "[cli]") {
   CHECK(one["prompt_was_cut"] == false);
   CHECK(one["tokens_per_second"].get<double>() > 0);
   CHECK(!one.contains("samples"));
-  const Json many = Json::parse(output_of({"generate", random_model(folder), "--num_samples", "3",
-                                           "--n", "9", "--ignore_eos", "--json"}));
+  const Json many = Json::parse(output_of(
+      words("generate", random_model(folder), "--num_samples 3 --n 9 --ignore_eos --json")));
   REQUIRE(many["samples"].size() == 3);
   CHECK(many["text"] == many["samples"][0]["text"]);
   CHECK(many["samples"][0]["text"] != many["samples"][1]["text"]);
@@ -173,7 +117,7 @@ TEST_CASE("generate describes its result as JSON", "[cli]") {
 }
 
 TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ProgramResult result = run_headlight(
       {"generate", random_model(folder), "--prompt", std::string(33, 'x'), "--n", "1"});
   CHECK(result.exit_code == 0);
@@ -183,28 +127,8 @@ TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") 
         "only the last 16");
 }
 
-TEST_CASE("generate refuses options out of range by name", "[cli]") {
-  const ScratchFolder folder;
-  const std::string model = hello_model(folder);
-  const auto error = [&](const std::string& option, const std::string& value) {
-    return refusal({"generate", model, "--prompt", "?", option, value});
-  };
-  CHECK(error("--temperature", "-1") == "error: --temperature: expected a number from 0, got -1");
-  CHECK(error("--top_p", "2") == "error: --top_p: expected 0 to 1, got 2");
-  CHECK(error("--top_k", "many") == "error: --top_k: expected a whole number, got 'many'");
-  CHECK(error("--stop", "") == "error: --stop: expected a text, got an empty one");
-  CHECK(error("--seed", "-3") == "error: --seed: expected at least 0, got -3");
-  CHECK(error("--weights", "int4") ==
-        "error: --weights: expected stored, float32, bfloat16 or int8, got 'int4'");
-  CHECK(error("--num_samples", "0") == "error: --num_samples: expected at least 1, got 0");
-  CHECK(refusal({"generate", model, "--prompt", "a\xFF"}) ==
-        "error: --prompt: invalid UTF-8 at byte 1");
-  CHECK(refusal({"generate", model, "--json", "--stream"}) ==
-        "error: --stream: cannot be combined with --json");
-}
-
 TEST_CASE("attention writes arrays and tokens and pictures and lists the files", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("new/maps");
   const Json result = Json::parse(output_of(
       {"attention", random_model(folder), "--text", "a\xC3\xA9", "--out", out, "--json"}));
@@ -232,12 +156,12 @@ TEST_CASE("attention writes arrays and tokens and pictures and lists the files",
 }
 
 TEST_CASE("attention writes a padded batch of documents", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("maps");
   const std::string file = folder.write("lines.txt", "abc\n\ndefgh\nij\n");
-  const std::string printed = output_of({"attention", random_model(folder), "--file", file,
-                                         "--documents", "line", "--max_documents", "2", "--heads",
-                                         "1.0,0.1", "--format", "json,npz", "--out", out});
+  const std::string printed = output_of(
+      words("attention", random_model(folder), "--file", file,
+            "--documents line --max_documents 2 --heads 1.0,0.1 --format json,npz --out", out));
   CHECK(printed == "wrote " + out + "/attention.npz\nwrote " + out + "/tokens.json\n");
   const NamedTensors arrays = read_npz(out + "/attention.npz");
   const Tensor maps = array_of(arrays, "blocks.0.attn.hook_pattern");
@@ -252,29 +176,8 @@ TEST_CASE("attention writes a padded batch of documents", "[cli]") {
         Json::parse(R"([{"layer": 0, "heads": [1]}, {"layer": 1, "heads": [0]}])"));
 }
 
-TEST_CASE("attention names invalid values of --heads and --layers and --format", "[cli]") {
-  const ScratchFolder folder;
-  const std::string model = random_model(folder);
-  const auto error = [&](const std::string& option, const std::string& value) {
-    return refusal({"attention", model, "--text", "ab", "--out", folder.at("maps"), option, value});
-  };
-  CHECK(
-      error("--heads", "0.x") ==
-      "error: --heads: expected LAYER.HEAD like 0.1,2.3 or LAYER:HEADS like 0:1,2;3:0, got '0.x'");
-  CHECK(error("--heads", "0.2") == "error: --heads: layer 0 has heads 0 to 1, got 0.2");
-  CHECK(error("--layers", "2") == "error: --layers: the model has layers 0 to 1, got 2");
-  CHECK(error("--format", "gif") ==
-        "error: --format: expected some of npz, json, svg, png, html, bertviz or text, got "
-        "'gif'");
-  CHECK(error("--file", "x") == "error: expected either --text or --file");
-  CHECK(refusal({"attention", model, "--text", std::string(40, 'x')}) ==
-        "error: the text has 40 tokens, more than the 32 tokens of the context length: cut it with "
-        "max_tokens 32, or raise window up to block_size");
-  CHECK(!std::filesystem::exists(folder.at("maps")));
-}
-
 TEST_CASE("generate answers all prompts of a file, each as if it were alone", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = random_model(folder);
   std::string lines = "{\"id\": \"a\", \"prompt\": \"once\"}\n\"twice\"\n{\"text\": \"thrice\"}\n";
   for (int i = 0; i < 40; ++i) {  // more than the engine computes at once
@@ -315,7 +218,7 @@ TEST_CASE("generate answers all prompts of a file, each as if it were alone", "[
 }
 
 TEST_CASE("generate answers the conversations of a file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = hello_model(folder);
   const std::string source = folder.write("own.jinja", "{{ messages[-1].content }}");
   const std::string file = folder.write(
@@ -344,5 +247,4 @@ TEST_CASE("generate answers the conversations of a file", "[cli]") {
              contains_text("a.txt: line 1: invalid JSON at byte 0") &&
                  contains_text("expected JSON Lines such as \"One day\", {\"prompt\": "));
 }
-
 }  // namespace generation_commands_test

@@ -1,24 +1,11 @@
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
-#include "support/catch.h"
-#include "support/commands.h"
+#include "headlight/formats/gguf/gguf.h"
 #include "support/gguf_bytes.h"
-#include "support/program.h"
+#include "support/test.h"
 
-namespace gguf_model_test {
-
+namespace cli_gguf_model_test {
 // Commands on a model in a GGUF file, with the real program.
-using namespace headlight;
-using namespace headlight::test;
 
-namespace {
-
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 // Model directory, the equal GGUF file, and a text.
@@ -42,18 +29,14 @@ struct Material {
     return {command, "", "--data", text, "--documents", "line"};
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string gguf;
   std::string text;
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Writes a Llama file with half a billion parameters. The elements are a hole in the file.
-std::string sparse_llama(const ScratchFolder& folder) {
+std::string sparse_llama(const TemporaryFolder& folder) {
   constexpr std::uint64_t kWidth = 4096;
   constexpr std::uint64_t kTokens = 131072;
   const auto number = [](const std::string& key, std::uint32_t value) {
@@ -88,8 +71,6 @@ std::string sparse_llama(const ScratchFolder& folder) {
   return path;
 }
 
-}  // namespace
-
 TEST_CASE("every command gives the same results for a GGUF file as for the model folder", "[cli]") {
   const Material given;
   for (Arguments arguments :
@@ -98,8 +79,7 @@ TEST_CASE("every command gives the same results for a GGUF file as for the model
         Arguments{"generate", "", "--prompt", "one", "--seed", "3", "--weights", "int8"},
         Arguments{"eval", "", "--data", given.text, "--weights", "bfloat16"},
         Arguments{"attribute", "", "--text", "abcde"}, Arguments{"lens", "", "--text", "abcde"},
-        Arguments{"patch", "", "--clean", "abcde", "--corrupt", "axcde", "--answer", "f", "--wrong",
-                  "y"}}) {
+        words("patch", std::string(), "--clean abcde --corrupt axcde --answer f --wrong y")}) {
     CAPTURE(arguments[0]);
     arguments[1] = given.model;
     const std::string expected = output_of(arguments);
@@ -128,13 +108,13 @@ TEST_CASE("a model in a GGUF file can be pruned and trained further and exported
   CHECK(file_contents(given.folder.at("b_hf/tokenizer.json")) ==
         file_contents(given.folder.at("a_hf/tokenizer.json")));
 
-  output_of({"prune", given.gguf, "--keep", "2", "--data", given.text, "--documents", "line",
-             "--out", given.folder.at("pruned")});
+  output_of(words("prune", given.gguf, "--keep 2 --data", given.text, "--documents line --out",
+                  given.folder.at("pruned")));
   CHECK(fs::exists(given.folder.at("pruned/config.json")));
 
   const std::string run = given.folder.at("run");
-  output_of({"train", "--init_from", given.gguf, "--data", given.text, "--out_dir", run,
-             "--max_iters", "0", "--block_size", "16", "--batch_size", "1"});
+  output_of(words("train --init_from", given.gguf, "--data", given.text, "--out_dir", run,
+                  "--max_iters 0 --block_size 16 --batch_size 1"));
   const auto trained = load_weights(run);
   const auto start = load_weights(given.model);
   CHECK(trained->config().block_size == 16);
@@ -144,14 +124,6 @@ TEST_CASE("a model in a GGUF file can be pruned and trained further and exported
 TEST_CASE("export to GGUF names the settings that it cannot write", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("out.gguf");
-  CHECK(contains(refusal({"export", given.model, "--to", "gguf", "--out", given.folder.at("out")}),
-                 "--out: expected the name of a .gguf file, got '"));
-  CHECK(refusal({"export", given.model, "--to", "gguf", "--out", out, "--type", "q4_1"}) ==
-        "error: --type: expected f32, f16, bf16, q8_0, q6_k, q5_k, q4_k or q4_0, got 'q4_1'");
-  CHECK(refusal({"export", given.model, "--to", "npz", "--out", out, "--type", "f16"}) ==
-        "error: --type: only for --to hf, gguf and safetensors");
-  CHECK(refusal({"export", given.model, "--to", "hf", "--out", out, "--type", "q8_0"}) ==
-        "error: --type: q8_0 is only for --to gguf");
   CHECK(!fs::exists(out));
   const Json report =
       report_of({"export", given.gguf, "--to", "gguf", "--type", "q8_0", "--out", out});
@@ -190,8 +162,8 @@ TEST_CASE("export calibrates the rounding of a GGUF file by a text", "[cli]") {
   CHECK(file_with({"--calibrate", rows, "--jsonl", "body"}) == by_line);
   CHECK(contains(refusal(with({"--calibrate", given.folder.at("none.txt")})), "none.txt"));
   CHECK(refusal(with({"--documents", "line"})) == "error: --documents: needs --calibrate");
-  CHECK(refusal({"export", given.model, "--to", "gguf", "--type", "q8_0", "--out", out,
-                 "--calibrate", given.text}) ==
+  CHECK(refusal(words("export", given.model, "--to gguf --type q8_0 --out", out, "--calibrate",
+                      given.text)) ==
         "error: --calibrate: only for --to gguf with --type q6_k, q5_k, q4_k or q4_0");
 }
 
@@ -215,7 +187,7 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
   if (has_sanitizer()) {
     return;  // it needs more address space than any limit
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = sparse_llama(folder);
   constexpr long kAddressSpace = 1024 * 1024;  // KB
   const auto message = [&](const std::vector<std::string>& arguments) {
@@ -238,7 +210,7 @@ TEST_CASE("generation from a GGUF file of integers takes little more memory than
   if (has_sanitizer()) {
     return;
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto write = [&](const std::string& name, Index width) {
     const std::string path = folder.at(name);
     const GptConfig config{
@@ -247,8 +219,8 @@ TEST_CASE("generation from a GGUF file of integers takes little more memory than
     return path;
   };
   const auto peak = [](const std::string& model, const std::string& weights) {  // MiB
-    return report_of({"bench", "generate", "--model", model, "--weights", weights,
-                      "--prompt_tokens", "3", "--new_tokens", "3", "--rounds", "1"})["peak_rss_mib"]
+    return report_of(words("bench generate --model", model, "--weights", weights,
+                           "--prompt_tokens 3 --new_tokens 3 --rounds 1"))["peak_rss_mib"]
         .get<double>();
   };
   const std::string large = write("large.gguf", 512);
@@ -259,5 +231,4 @@ TEST_CASE("generation from a GGUF file of integers takes little more memory than
   CHECK(peak(large, "int8") < rest + 2.5 * file);
   CHECK(peak(large, "float32") > rest + 6 * file);
 }
-
-}  // namespace gguf_model_test
+}  // namespace cli_gguf_model_test

@@ -1,17 +1,7 @@
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <set>
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace gradcheck_test {
-
-namespace {
-
 nlohmann::json json_of(const ProgramResult& result) { return nlohmann::json::parse(result.out); }
-
-}  // namespace
 
 TEST_CASE("gradcheck finds every gradient correct and prints a table", "[cli]") {
   const ProgramResult result = run_headlight({"gradcheck"});
@@ -19,8 +9,8 @@ TEST_CASE("gradcheck finds every gradient correct and prints a table", "[cli]") 
   CHECK(result.exit_code == 0);
   CHECK(result.err.empty());
   CHECK(result.out.rfind("op ", 0) == 0);
-  CHECK(result.out.find("FAILED") == std::string::npos);
-  CHECK(result.out.find(": all agree\n") != std::string::npos);
+  CHECK_FALSE(contains(result.out, "FAILED"));
+  CHECK(contains(result.out, ": all agree\n"));
 }
 
 TEST_CASE("gradcheck covers every differentiable op and a whole model", "[cli]") {
@@ -107,29 +97,15 @@ TEST_CASE("gradcheck with a wrong gradient exits with code 1 and names case and 
   const ProgramResult result =
       run_headlight({"gradcheck", "--op=exp", "--rtol=1e-15", "--atol=1e-18"});
   CHECK(result.exit_code == 1);
-  CHECK(result.out.find("FAILED") != std::string::npos);
+  CHECK(contains(result.out, "FAILED"));
   REQUIRE(!result.messages().empty());
   const std::string message = result.messages().front();
   INFO(message);
-  CHECK(message.find("exp, a matrix: input 0, element ") != std::string::npos);
-  CHECK(message.find("backward gives ") != std::string::npos);
+  CHECK(contains(message, "exp, a matrix: input 0, element "));
+  CHECK(contains(message, "backward gives "));
   const ProgramResult json =
       run_headlight({"gradcheck", "--op=exp", "--rtol=1e-15", "--atol=1e-18", "--json"});
   CHECK(json.exit_code == 1);
   CHECK(json_of(json).at("passed") == false);
 }
-
-TEST_CASE("gradcheck refuses unknown ops and tolerances that are not positive", "[cli]") {
-  const auto refusal = [](const std::string& option, const std::string& value) {
-    const ProgramResult result = run_headlight({"gradcheck", option, value});
-    CHECK(result.exit_code == 2);
-    CHECK(result.out.empty());
-    return result.err;
-  };
-  CHECK(refusal("--op", "matmull").find("did you mean 'matmul'?") != std::string::npos);
-  CHECK(refusal("--eps", "0").find("--eps") != std::string::npos);
-  CHECK(refusal("--rtol", "-1").find("--rtol") != std::string::npos);
-  CHECK(refusal("--atol", "x").find("--atol") != std::string::npos);
-}
-
 }  // namespace gradcheck_test

@@ -1,16 +1,6 @@
-#include <algorithm>
-#include <regex>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace help_test {
-
-namespace {
-
 // Names in the lists of commands of a help text.
 std::vector<std::string> listed_commands(const std::string& help) {
   const std::regex entry("  ([a-z]+) +[A-Z].*");
@@ -42,10 +32,6 @@ std::vector<std::vector<std::string>> all_commands() {
   return commands;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Joins lists of arguments.
 std::vector<std::string> joined(std::vector<std::string> first,
                                 const std::vector<std::string>& second) {
@@ -62,8 +48,6 @@ std::ptrdiff_t options_in(const std::string& help) {
   return std::distance(std::sregex_iterator(help.begin(), help.end(), option),
                        std::sregex_iterator());
 }
-
-}  // namespace
 
 TEST_CASE("The full help of every command has JSON keys and exit codes and an example") {
   const std::vector<std::vector<std::string>> commands = all_commands();
@@ -115,5 +99,4 @@ TEST_CASE("the option --help in any place of a command line prints the help") {
   CHECK(run_headlight({"train", "--help", "--help"}).out == help);
   CHECK(contains(run_headlight({"train", "--help=all"}).err, "--help: takes no value"));
 }
-
 }  // namespace help_test

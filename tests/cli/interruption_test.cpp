@@ -1,22 +1,12 @@
-// Signals that end commands, with the real program.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <thread>
+#include "support/test.h"
 
-#include "support/catch.h"
-#include "support/program.h"
+// Signals that end commands, with the real program.
 
 namespace interruption_test {
-
-namespace {
-
-namespace fs = std::filesystem;
-
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -54,10 +44,8 @@ WaitingProgram start(const std::vector<std::string>& arguments) {
   return {child, pipe[1]};
 }
 
-}  // namespace
-
 TEST_CASE("a command ended by a signal leaves the old file and no part of the new one", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = folder.write("text.txt", "One day, Nora lost her red kite.\n");
   const std::string tokenizer = folder.at("tokenizer");
   REQUIRE(run_headlight({"tokenizer", "train", text, "--vocab_size", "260", "--out", tokenizer})
@@ -79,5 +67,4 @@ TEST_CASE("a command ended by a signal leaves the old file and no part of the ne
     CHECK(file_contents(out) == "old");
   }
 }
-
 }  // namespace interruption_test

@@ -1,12 +1,8 @@
-#include <cmath>
-
 #include "cli/lab_support.h"
+#include "support/test.h"
 
 namespace lab_own_numbers_test {
-
 // Experiments of `headlight lab` on numbers, masks and sizes of the user.
-using namespace headlight;
-using namespace lab_support;
 using Json = nlohmann::json;
 
 TEST_CASE("lab norms normalises the user's matrix with gain and shift", "[cli]") {
@@ -77,7 +73,7 @@ TEST_CASE("lab params breaks the parameters of the user's layer down", "[cli]") 
 }
 
 TEST_CASE("lab scaling draws one figure with a panel for each width of a head", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Json results = lab_json({"scaling", "--d_k", "128,4,16", "--out", folder.at("out")});
   const Json& cases = results["values"]["cases"];
   REQUIRE(cases.size() == 6);
@@ -89,31 +85,8 @@ TEST_CASE("lab scaling draws one figure with a panel for each width of a head", 
   }
 }
 
-TEST_CASE("lab refuses numbers that do not fit the experiment", "[cli]") {
-  const std::vector<std::pair<Arguments, std::vector<std::string>>> cases{
-      {{"norms", "--x", "1,2;3"}, {"--x", "rows of equal length", "1,2;3"}},
-      {{"norms", "--x", "1,a;3,4"}, {"--x", "1,a;3,4"}},
-      {{"norms", "--x", "1,2"}, {"--x", "at least 2 rows"}},
-      {{"norms", "--x", "1,1e300;2,3"}, {"--x", "1e100"}},
-      {{"norms", "--gamma", "1,2"}, {"--gamma", "3 numbers", "got 2"}},
-      {{"masks", "--keep", "1,0"}, {"--keep", "4", "got 1 x 2"}},
-      {{"masks", "--keep", "1,1,1,2"}, {"--keep", "0 (hidden)", "got 2"}},
-      {{"masks", "--tokens", "one"}, {"--tokens", "2 to 32"}},
-      {{"params", "--width", "64", "--heads", "5"}, {"--heads", "divisor", "5"}},
-      {{"params", "--width", "1000000"}, {"--width", "4096"}},
-      {{"scaling", "--d_k", "8"}, {"--d_k", "2 to 8"}},
-      {{"scaling", "--d_k", "8,0"}, {"--d_k", "1 to 4096", "0"}},
-      {{"heads", "--heads", "1,5"}, {"--heads", "divisors of the width 64", "5"}},
-      {{"heads", "--heads", "4"}, {"--heads", "at least two"}},
-      {{"heads", "--width", "4096"}, {"--width", "512"}},
-      {{"single-vs-multi", "--starts", "0"}, {"--starts", "at least 1"}}};
-  for (const auto& [arguments, parts] : cases) {
-    check_lab_refuses(arguments, parts);
-  }
-}
-
 TEST_CASE("lab experiments on own numbers have no English words in Korean figures", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("out");
   lab_text({"masks", "--tokens", "나는,밥을", "--keep", "1,0", "--lang", "ko", "--out", out});
   const std::string figure = file_contents(out + "/own.svg");
@@ -123,5 +96,4 @@ TEST_CASE("lab experiments on own numbers have no English words in Korean figure
     CHECK_FALSE(contains(figure, ">" + std::string(word)));
   }
 }
-
 }  // namespace lab_own_numbers_test

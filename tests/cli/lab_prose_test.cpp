@@ -1,30 +1,15 @@
 #include "cli/lab/report/prose.h"
-
-#include <filesystem>
-#include <map>
-#include <regex>
-#include <set>
-#include <sstream>
-
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace lab_prose_test {
-
 // The texts of `headlight lab`: how they are filled, and that both languages say the same.
-using namespace headlight;
 using namespace headlight::cli::lab;
-using headlight::test::error_of;
 
-namespace {
-
-const std::filesystem::path kFolder =
-    std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "src" / "cli" / "lab";
+const fs::path kFolder = HEADLIGHT_SOURCE_DIR "/src/cli/lab";
 
 // Entries, kinds of blocks and placeholders of every section. Of {{name?yes:no}}, only the name
 // counts.
-std::map<std::string, std::multiset<std::string>> parts_of(const std::filesystem::path& file) {
+std::map<std::string, std::multiset<std::string>> parts_of(const fs::path& file) {
   static const std::regex kPart(R"(^- [\w.]+: |^```|^\||^### |\{\{[^}?]*)");
   std::map<std::string, std::multiset<std::string>> parts;
   std::istringstream in(file_contents(file));
@@ -73,14 +58,12 @@ of a paragraph.
 | --- |
 )");
 
-}  // namespace
-
 TEST_CASE("both languages of the lab have the same sections, entries and placeholders") {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder / "ko")) {
+  for (const auto& entry : fs::directory_iterator(kFolder / "ko")) {
     names.insert(entry.path().filename().string());
   }
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder / "en")) {
+  for (const auto& entry : fs::directory_iterator(kFolder / "en")) {
     const std::string name = entry.path().filename().string();
     INFO(name);
     CHECK(names.erase(name) == 1);
@@ -143,5 +126,4 @@ TEST_CASE("a lab text names its file when something is missing") {
   CHECK(error_of([] { kProse.section("table"); }) ==
         "en/sample.md: a table needs a mark for each of its columns: | a | b |");
 }
-
 }  // namespace lab_prose_test

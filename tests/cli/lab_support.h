@@ -9,9 +9,7 @@
 #include "support/tensors.h"
 
 // Results of `headlight lab`, run with the real program.
-namespace lab_support {
-
-using Arguments = std::vector<std::string>;
+namespace headlight::test {
 
 inline std::string lab_text(Arguments arguments) {
   arguments.insert(arguments.begin(), "lab");
@@ -45,10 +43,6 @@ inline std::string claim_text(const nlohmann::json& results, const std::string& 
   return "";
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Checks that the program refuses the arguments with one line that has these parts.
 inline void check_lab_refuses(Arguments arguments, const std::vector<std::string>& parts) {
   arguments.insert(arguments.begin(), "lab");
@@ -56,7 +50,7 @@ inline void check_lab_refuses(Arguments arguments, const std::vector<std::string
   CHECK(result.exit_code == 2);
   CHECK(result.out.empty());
   REQUIRE(result.messages().size() == 1);
-  CHECK(headlight::test::mentions(result.messages()[0], parts));
+  CHECK(mentions(result.messages()[0], parts));
 }
 
-}  // namespace lab_support
+}  // namespace headlight::test

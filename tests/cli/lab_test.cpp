@@ -1,21 +1,10 @@
 #include "cli/lab_support.h"
 #include "support/seed_sequences.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace lab_test {
-
 // Experiments of `headlight lab` with the real program.
-using namespace headlight;
-using namespace headlight::test;
-using lab_support::check_lab_refuses;
-using lab_support::claim_text;
-using lab_support::claims_of;
-using lab_support::contains;
-using lab_support::lab_json;
-using lab_support::lab_text;
 using Json = nlohmann::json;
-
-namespace {
 
 // Checks that claims of the results hold.
 void check_claims(const Json& results, const std::vector<const char*>& ids) {
@@ -40,8 +29,6 @@ std::vector<double> twice(std::vector<double> values) {
   values.insert(values.end(), once.begin(), once.end());
   return values;
 }
-
-}  // namespace
 
 TEST_CASE("lab alone lists all eleven experiments in both languages", "[cli]") {
   const std::string english = lab_text({});
@@ -120,7 +107,7 @@ TEST_CASE("lab shapes prints the shapes of the notes' padded batch at every step
   CHECK(values["real_tokens"] == 94);
   CHECK(values["places"] == 200);
   std::vector<double> batch;
-  for (std::vector<std::int32_t> sequence : seed_sequences()) {
+  for (Ids sequence : seed_sequences()) {
     sequence.resize(20, 0);
     batch.insert(batch.end(), sequence.begin(), sequence.end());
   }
@@ -289,7 +276,7 @@ TEST_CASE("lab single-vs-multi reaches a lower loss with many heads than with on
 }
 
 TEST_CASE("lab writes its figures and the results that it prints as JSON", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("new/results");
   const Json printed = lab_json({"heads", "--iters", "2", "--heads", "1,4", "--out", out});
   CHECK(Json::parse(file_contents(out + "/results.json")) == printed);
@@ -361,17 +348,4 @@ TEST_CASE("each experiment of the lab has its own options and help", "[cli]") {
   CHECK(contains(lab_text({"--help", "bash"}), "'lab shapes '*"));
   check_lab_refuses({"--lang", "ko", "heads"}, {"the experiment before its options"});
 }
-
-TEST_CASE("lab refuses unknown experiments and invalid options in one line", "[cli]") {
-  check_lab_refuses({"scalling"}, {"scalling", "did you mean 'scaling'"});
-  check_lab_refuses({"scaling", "masks"}, {"unexpected argument 'masks'"});
-  check_lab_refuses({"masks", "--text", "a"}, {"--text", "'masks'", "'shapes' has one"});
-  check_lab_refuses({"params", "--iters", "3"}, {"--iters", "'params' has no such option"});
-  check_lab_refuses({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});
-  check_lab_refuses({"heads", "--iters", "-1"}, {"--iters", "-1"});
-  const ScratchFolder folder;
-  const std::string file = folder.write("file", "");
-  check_lab_refuses({"params", "--out", file}, {file, "directory"});
-}
-
 }  // namespace lab_test

@@ -1,20 +1,11 @@
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace language_test {
-
 // The language of the lab and of pages, without and with --lang.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("the lab speaks the language of the locale", "[cli]") {
   struct Case {
@@ -42,7 +33,7 @@ TEST_CASE("the lab speaks the language of the locale", "[cli]") {
 }
 
 TEST_CASE("results.json of the lab stays English in a Korean locale", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("out");
   const ProgramResult result =
       run_headlight_with({"LANG=ko_KR.UTF-8"}, {"lab", "masks", "--out", out});
@@ -51,11 +42,12 @@ TEST_CASE("results.json of the lab stays English in a Korean locale", "[cli]") {
 }
 
 TEST_CASE("pages and figures of attention speak the language of the locale", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = folder.at("model");
-  output_of({"train", "--data", folder.write("text", std::string(400, 'a') + "b"), "--tokenizer",
-             "char", "--n_layer", "1", "--n_head", "1", "--n_embd", "8", "--block_size", "8",
-             "--max_iters", "1", "--out_dir", model});
+  output_of(words(
+      "train --data", folder.write("text", std::string(400, 'a') + "b"),
+      "--tokenizer char --n_layer 1 --n_head 1 --n_embd 8 --block_size 8 --max_iters 1 --out_dir",
+      model));
   const std::string out = folder.at("out");
   const std::vector<std::string> korean{"LANG=ko_KR.UTF-8"};
   run_headlight_with(korean, {"attention", model, "--text", "ab", "--out", out});
@@ -69,5 +61,4 @@ TEST_CASE("pages and figures of attention speak the language of the locale", "[c
       "rows are queries"));
   CHECK(has(run_headlight_with(korean, {"heads", model, "--text", "abab"}).out, "head"));
 }
-
 }  // namespace language_test

@@ -1,47 +1,27 @@
-#include <algorithm>
-#include <map>
-#include <regex>
-
 #include "base/base64.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace page_test {
-
 // `page`, with the real program and stand-ins for the WebAssembly build. tests/web/file_page.sh
 // opens pages in browsers.
-using namespace headlight;
 
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string model_of_bytes(const ScratchFolder& folder) {
-  GptConfig config;
-  config.vocab_size = ByteTokenizer().vocab_size();
-  config.block_size = 5;
-  config.n_layer = 1;
-  config.n_head = 2;
-  config.n_embd = 6;
+std::string model_of_bytes(const TemporaryFolder& folder) {
+  GptConfig config{.vocab_size = ByteTokenizer().vocab_size(),
+                   .block_size = 5,
+                   .n_layer = 1,
+                   .n_head = 2,
+                   .n_embd = 6};
   const std::string path = folder.at("model");
   fs::create_directory(path);
   write_model_files(path, Gpt(config), ByteTokenizer());
   return path;
 }
 
-std::string engine(const ScratchFolder& folder) {
+std::string engine(const TemporaryFolder& folder) {
   fs::create_directory(folder.at("engine"));
   write_file(folder.at("engine/headlight.js"), "headlightEngine = '</script>';");
   write_file(folder.at("engine/headlight.wasm.gz"), "program");
   return folder.at("engine");
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // Returns the bytes of all elements that begin with `opening`.
@@ -58,17 +38,13 @@ std::string embedded(const std::string& html, const std::string& opening) {
 const std::string kModel = "<script type=\"text/plain\" class=\"page-model\">";
 const std::string kProgram = "<script type=\"text/plain\" id=\"page-program\">";
 
-}  // namespace
-
 TEST_CASE("page writes one file with the model and the program", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string out = folder.at("demo.html");
-  const ProgramResult result = run_headlight(
+  const std::string printed = output_of(
       {"page", model, "--out", out, "--engine", engine(folder), "--text", "a <b> & \"c\""});
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  CHECK(result.out == out + "\n");
+  CHECK(printed == out + "\n");
   const std::string html = file_contents(out);
   CHECK(contains(html, "default-src 'none'"));
   CHECK(contains(html, "\"text\":\"a \\u003cb\\u003e \\u0026 \\\"c\\\"\""));
@@ -89,7 +65,7 @@ TEST_CASE("page writes one file with the model and the program", "[cli]") {
 
 TEST_CASE("page takes the WebAssembly program from one of its files or from another page",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string first = folder.at("first.html");
   const std::string second = folder.at("second.html");
@@ -103,8 +79,22 @@ TEST_CASE("page takes the WebAssembly program from one of its files or from anot
   CHECK(written(first, second));
 }
 
+TEST_CASE("page without --engine takes the WebAssembly program of the build or of docs/demo.html",
+          "[cli]") {
+  const TemporaryFolder folder;
+  const std::string out = folder.at("page.html");
+  const ProgramResult result =
+      run_headlight({"page", model_of_bytes(folder), "--out", out, "--log_level", "debug"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(contains(result.err, "takes the WebAssembly program from "));
+  const std::string program = embedded(file_contents(out), kProgram);
+  CHECK(program.starts_with("\x1f\x8b"));  // gzip
+  CHECK(program.size() > 500'000);
+}
+
 TEST_CASE("page embeds a GGUF file as it is", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string gguf = folder.at("model.gguf");
   REQUIRE(run_headlight(
               {"export", model_of_bytes(folder), "--to", "gguf", "--type", "f16", "--out", gguf})
@@ -115,7 +105,7 @@ TEST_CASE("page embeds a GGUF file as it is", "[cli]") {
 }
 
 TEST_CASE("page writes the model into a second file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string gguf = folder.at("model.gguf");
   const std::string model = model_of_bytes(folder);
   REQUIRE(run_headlight({"export", model, "--to", "gguf", "--out", gguf}).exit_code == 0);
@@ -151,7 +141,7 @@ TEST_CASE("page writes the model into a second file", "[cli]") {
 }
 
 TEST_CASE("page refuses a GGUF file that it could not open", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string gguf = folder.at("model.gguf");
   REQUIRE(
       run_headlight({"export", model_of_bytes(folder), "--to", "gguf", "--out", gguf}).exit_code ==
@@ -188,7 +178,7 @@ TEST_CASE("page refuses a GGUF file that it could not open", "[cli]") {
 }
 
 TEST_CASE("page names what is missing", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string out = folder.at("demo.html");
   const auto error = [](const std::vector<std::string>& arguments) {
@@ -210,17 +200,14 @@ TEST_CASE("page names what is missing", "[cli]") {
 }
 
 TEST_CASE("page embeds the steps of a story", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   write_file(
       folder.at("story.md"),
       "# Title\n\n`?lang=ko&text=a+%25`\n\n## One\n`?part=heads#grid/0.1`\nA line\nand <b>.\n"
       "## Two\n`?part=write&text=b&changes=0.1:off,mlp.0:scale0.5`\nB.\n");
   const std::string out = folder.at("demo.html");
-  const ProgramResult result =
-      run_headlight({"page", model_of_bytes(folder), "--out", out, "--engine", engine(folder),
-                     "--story", folder.at("story.md"), "--views", "write,heads"});
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
+  output_of(words("page", model_of_bytes(folder), "--out", out, "--engine", engine(folder),
+                  "--story", folder.at("story.md"), "--views write,heads"));
   const std::string html = file_contents(out);
   CHECK(contains(html, "<html lang=\"ko\">"));
   CHECK(contains(html, "\"views\":[\"write\",\"heads\"]"));
@@ -231,7 +218,7 @@ TEST_CASE("page embeds the steps of a story", "[cli]") {
 }
 
 TEST_CASE("page speaks the language of --lang, its story or the locale", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   write_file(folder.at("story.md"), "# A\n\n`?lang=ko`\n\n## B\n`?part=heads`\nC.\n");
   const std::string out = folder.at("demo.html");
   const std::vector<std::string> plain{"page",     model_of_bytes(folder), "--out", out,
@@ -257,7 +244,7 @@ TEST_CASE("page speaks the language of --lang, its story or the locale", "[cli]"
 }
 
 TEST_CASE("page takes one story for each language", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto story = [&](const std::string& name, const std::string& address) {
     write_file(folder.at(name), "# " + name + "\n\n" + address + "\n\n## B\n`?part=heads`\nC.\n");
     return folder.at(name);
@@ -285,14 +272,14 @@ TEST_CASE("page takes one story for each language", "[cli]") {
 }
 
 TEST_CASE("page names the line of a story that it cannot show", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string page_engine = engine(folder);
   const auto refused = [&](const std::string& story, const std::string& message) {
     write_file(folder.at("story.md"), story);
     const ProgramResult result =
-        run_headlight({"page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
-                       "--story", folder.at("story.md"), "--views", "heads,pair"});
+        run_headlight(words("page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
+                            "--story", folder.at("story.md"), "--views heads,pair"));
     INFO(result.err);
     CHECK(result.exit_code == 2);
     CHECK(contains(result.err, "story.md: " + message));
@@ -333,7 +320,7 @@ TEST_CASE("page names the line of a story that it cannot show", "[cli]") {
 }
 
 TEST_CASE("page takes every form of a story's address", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string page_engine = engine(folder);
   for (const char* address :
@@ -342,22 +329,19 @@ TEST_CASE("page takes every form of a story's address", "[cli]") {
         "#neuron/0.0&doc=3"}) {
     INFO(address);
     write_file(folder.at("story.md"), concat_text("# A\n## B\n`", address, "`\nx\n"));
-    const ProgramResult result =
-        run_headlight({"page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
-                       "--story", folder.at("story.md"), "--views", "heads"});
-    INFO(result.err);
-    CHECK(result.exit_code == 0);
+    output_of(words("page", model, "--out", folder.at("demo.html"), "--engine", page_engine,
+                    "--story", folder.at("story.md"), "--views heads"));
     fs::remove(folder.at("demo.html"));
   }
 }
 
 TEST_CASE("page has the tabs of --views", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = model_of_bytes(folder);
   const std::string page_engine = engine(folder);
   const auto error = [&](const std::string& views) {
-    const ProgramResult result = run_headlight({"page", model, "--out", folder.at("demo.html"),
-                                                "--engine", page_engine, "--views", views});
+    const ProgramResult result = run_headlight(words("page", model, "--out", folder.at("demo.html"),
+                                                     "--engine", page_engine, "--views", views));
     CHECK(result.exit_code == 2);
     return result.err;
   };
@@ -367,7 +351,7 @@ TEST_CASE("page has the tabs of --views", "[cli]") {
 }
 
 TEST_CASE("page has a tab for training, also without a model", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string page_engine = engine(folder);
   write_file(folder.at("words.txt"), "Words to learn from.");
   const std::string out = folder.at("demo.html");
@@ -395,7 +379,7 @@ TEST_CASE("page has a tab for training, also without a model", "[cli]") {
 }
 
 TEST_CASE("page names what training lacks", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string page_engine = engine(folder);
   write_file(folder.at("latin.txt"), "caf\xE9");
   const auto error = [&](std::vector<std::string> arguments) {
@@ -412,5 +396,4 @@ TEST_CASE("page names what training lacks", "[cli]") {
   CHECK(contains(error({model_of_bytes(folder), "--data", folder.at("latin.txt")}),
                  "--data: needs --train"));
 }
-
 }  // namespace page_test

@@ -1,21 +1,7 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace special_tokens_test {
-
 // `--special_tokens` and `--ids` with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -41,7 +27,7 @@ BpeTokenizer chat_tokenizer() {
 // Model with a context length of 64 tokens.
 struct Given {
   Given() {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *lively_model(259, 64), chat_tokenizer());
   }
 
@@ -53,7 +39,7 @@ struct Given {
     return result.messages();
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
 };
 
@@ -70,8 +56,6 @@ std::vector<Arguments> commands_on_one_text(const Given& given) {
 bool has(const std::vector<std::string>& messages, const std::string& message) {
   return std::find(messages.begin(), messages.end(), message) != messages.end();
 }
-
-}  // namespace
 
 TEST_CASE("tokenizer encode reads names of special tokens unless they are switched off", "[cli]") {
   const Given given;
@@ -142,8 +126,9 @@ TEST_CASE("a text that spells out special tokens gets one warning that names the
 
 TEST_CASE("pairs of texts and changes from texts read special tokens, too", "[cli]") {
   const Given given;
-  const Arguments patch{"patch",       given.model, "--clean",    "<|im_start|>a", "--corrupt",
-                        "<|im_end|>a", "--answer",  "<|im_end|>", "--wrong",       "<|im_start|>"};
+  const Arguments patch =
+      words("patch", given.model,
+            "--clean <|im_start|>a --corrupt <|im_end|>a --answer <|im_end|> --wrong <|im_start|>");
   const Json report = report_of(changed(patch, {"--special_tokens", "on"}));
   CHECK(report["answer"]["ids"] == Json{258});
   CHECK(report["wrong"]["ids"] == Json{257});
@@ -160,22 +145,6 @@ TEST_CASE("pairs of texts and changes from texts read special tokens, too", "[cl
             "warning: --intervene" + kWarning));
 }
 
-TEST_CASE("ids that the tokenizer lacks are refused", "[cli]") {
-  const Given given;
-  const auto refused = [&](const Arguments& options) {
-    return refusal(changed({"lens", given.model}, options));
-  };
-  CHECK(refused({"--ids", "1,259"}) == "error: --ids: expected ids from 0 to 258, got 259");
-  CHECK(refused({"--ids", "-1"}) == "error: --ids: expected ids from 0 to 258, got -1");
-  CHECK(refused({"--ids", ""}) == "error: --ids: expected token ids, e.g. 1,4093, got none");
-  CHECK(refused({"--ids", "1,a"}) ==
-        "error: --ids: expected whole numbers separated by commas, got 'a'");
-  CHECK(refused({"--ids", "1", "--text", "a"}) == "error: expected either --ids or --text");
-  CHECK(refused({"--ids", "1", "--data", "a"}) == "error: expected either --ids or --data");
-  CHECK(refusal({"attention", given.model, "--ids", "1,2", "--documents", "line"}) ==
-        "error: --documents: cannot be combined with --ids");
-}
-
 TEST_CASE("training reads special tokens on demand", "[cli]") {
   const Given given;
   std::string text;
@@ -184,31 +153,11 @@ TEST_CASE("training reads special tokens on demand", "[cli]") {
   }
   const std::string file = given.folder.write("chats.txt", text);
   const auto trained = [&](const std::string& run, const std::string& special) {
-    const ProgramResult result = run_headlight({"train",
-                                                "--data",
-                                                file,
-                                                "--tokenizer",
-                                                given.model,
-                                                "--n_layer",
-                                                "1",
-                                                "--n_head",
-                                                "2",
-                                                "--n_embd",
-                                                "8",
-                                                "--block_size",
-                                                "16",
-                                                "--batch_size",
-                                                "2",
-                                                "--max_iters",
-                                                "2",
-                                                "--threads",
-                                                "1",
-                                                "--eval_iters",
-                                                "1",
-                                                "--out_dir",
-                                                given.folder.at(run),
-                                                "--special_tokens",
-                                                special});
+    const ProgramResult result =
+        run_headlight(words("train --data", file, "--tokenizer", given.model,
+                            "--n_layer 1 --n_head 2 --n_embd 8 --block_size 16 --batch_size 2 "
+                            "--max_iters 2 --threads 1 --eval_iters 1 --out_dir",
+                            given.folder.at(run), "--special_tokens", special));
     INFO(result.err);
     CHECK(result.exit_code == 0);
     return result.err;
@@ -217,8 +166,8 @@ TEST_CASE("training reads special tokens on demand", "[cli]") {
       file +
       ": names of special tokens are read as plain text: '<|im_start|>' (30), '<|im_end|>' (30); "
       "--special_tokens on reads them as tokens";
-  CHECK(trained("off", "off").find(warning) != std::string::npos);
-  CHECK(trained("on", "on").find("names of special tokens") == std::string::npos);
+  CHECK(contains(trained("off", "off"), warning));
+  CHECK_FALSE(contains(trained("on", "on"), "names of special tokens"));
   CHECK(file_contents(given.folder.at("on") + "/config.toml").find("special_tokens = \"on\"") !=
         std::string::npos);
 }
@@ -226,8 +175,8 @@ TEST_CASE("training reads special tokens on demand", "[cli]") {
 TEST_CASE("a tokenizer with more tokens than the model has rows opens", "[cli]") {
   const Given given;
   given.folder.write("model/tokenizer_config.json", R"({"extra_special_tokens": ["<x>"]})");
-  const Arguments generate{"generate",         given.model, "--max_new_tokens", "2",
-                           "--special_tokens", "on",        "--prompt"};
+  const Arguments generate =
+      words("generate", given.model, "--max_new_tokens 2 --special_tokens on --prompt");
   const ProgramResult plain = run_headlight(changed(generate, {"hi"}));
   INFO(plain.err);
   CHECK(plain.exit_code == 0);
@@ -244,5 +193,4 @@ TEST_CASE("a tokenizer with more tokens than the model has rows opens", "[cli]")
               .exit_code == 2);
   }
 }
-
 }  // namespace special_tokens_test

@@ -1,33 +1,19 @@
-#include <cmath>
-#include <filesystem>
-#include <sstream>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace token_report_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using Json = nlohmann::json;
-
-namespace {
 
 constexpr Index kBlock = 16;
 
 // Model with three ids that its tokenizer lacks.
 struct Given {
   Given() {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     const CharTokenizer tokenizer = build_char_tokenizer("abcdefgh 하\n");
     write_model_files(model, *lively_model(tokenizer.vocab_size() + 3, kBlock), tokenizer);
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   std::string text = folder.write("text.txt", "abc defgh 하 abc abc\ndefgh abc abc defgh a bc");
 };
@@ -44,8 +30,6 @@ std::vector<Json> lines_of(const std::string& text) {
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("eval --per_token --json writes a line for every token and the mean last", "[cli]") {
   const Given given;
@@ -70,8 +54,8 @@ TEST_CASE("eval --per_token --json writes a line for every token and the mean la
 
 TEST_CASE("eval --per_token numbers documents and lists tokens up to the limit", "[cli]") {
   const Given given;
-  const Arguments command{"eval", given.model,   "--data",  given.text, "--documents",
-                          "line", "--per_token", "--limit", "25"};
+  const Arguments command =
+      words("eval", given.model, "--data", given.text, "--documents line --per_token --limit 25");
   const std::string table = output_of(command);
   CHECK(holds(table, "document  position  log-probability (nats)"));
   CHECK(holds(table, "<|endoftext|>"));
@@ -103,20 +87,10 @@ TEST_CASE("eval --per_token --view text colours the text and leaves it as it is"
   CHECK(text.rfind(file_contents(given.text), 0) == 0);
 }
 
-TEST_CASE("the options of --per_token are refused without it", "[cli]") {
-  const Given given;
-  check_refused({"eval", given.model, "--data", given.text, "--limit", "3"},
-                {"--limit", "--per_token"});
-  check_refused({"eval", given.model, "--data", given.text, "--per_token", "--view", "html"},
-                {"--view", "table or text", "'html'"});
-  check_refused({"eval", given.model, "--data", given.text, "--per_token", "--limit", "-3"},
-                {"--limit", "at least 0", "-3"});
-}
-
 TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli]") {
   const Given given;
-  const Arguments command{"generate", given.model,  "--prompt", "ab",          "--max_new_tokens",
-                          "40",       "--logprobs", "99",       "--ignore_eos"};
+  const Arguments command =
+      words("generate", given.model, "--prompt ab --max_new_tokens 40 --logprobs 99 --ignore_eos");
   const Json report = report_of(command);
   REQUIRE(report["logprobs"].size() == 40);
   std::string text;
@@ -139,8 +113,8 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
 TEST_CASE("generate --logprobs works with --stream and --num_samples and leaves the text unchanged",
           "[cli]") {
   const Given given;
-  Arguments command{"generate",         given.model, "--prompt",      "ab",
-                    "--max_new_tokens", "20",        "--num_samples", "2"};
+  Arguments command =
+      words("generate", given.model, "--prompt ab --max_new_tokens 20 --num_samples 2");
   const Json plain = report_of(command);
   CHECK_FALSE(plain.contains("logprobs"));
   command.insert(command.end(), {"--logprobs", "2"});
@@ -155,5 +129,4 @@ TEST_CASE("generate --logprobs works with --stream and --num_samples and leaves 
   CHECK(output_of(command) == table);
   check_refused({"generate", given.model, "--logprobs", "-1"}, {"--logprobs", "at least 0", "-1"});
 }
-
 }  // namespace token_report_test

@@ -1,16 +1,7 @@
 #include "cluster/gradient_layout.h"
-
-#include <algorithm>
-#include <map>
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace gradient_layout_test {
-
-using namespace headlight;
-
-namespace {
-
 const std::vector<DivisibleParameter> kParameters{{.elements = 5'000'003},
                                                   {.elements = 768},
                                                   {.elements = 589'824, .is_whole = true},
@@ -30,8 +21,6 @@ std::map<std::size_t, std::vector<Segment>> all_segments(const GradientLayout& l
   }
   return found;
 }
-
-}  // namespace
 
 TEST_CASE("pieces hold every element once, cut where vectors begin", "[cluster]") {
   for (const Index pieces : {1, 2, 8, 64}) {
@@ -72,5 +61,4 @@ TEST_CASE("more pieces than elements leave some empty", "[cluster]") {
   const GradientLayout layout({{.elements = 5}}, 8);
   CHECK(count_elements(layout.segments(0, 0, 8)) == 5);
 }
-
 }  // namespace gradient_layout_test

@@ -1,23 +1,13 @@
-// Runs the program under a real mpirun, if there is one.
-
 #include <sys/wait.h>
-
-#include <array>
 #include <cstdio>
-#include <sstream>
 
 #include "kernels/gemm/gemm.h"
-#include "support/catch.h"
 #include "support/launcher.h"
-#include "support/program.h"
+#include "support/test.h"
+
+// Runs the program under a real mpirun, if there is one.
 
 namespace mpirun_test {
-
-namespace {
-
-using headlight::test::has_launcher;
-using headlight::test::launcher_environment;
-
 struct Outcome {
   int exit_code = -1;
   std::string text;  // stdout and stderr
@@ -58,7 +48,7 @@ Outcome run_mpirun(std::string arguments, const std::string& environment = "") {
 }
 
 // Returns the command of a tiny run whose text is in `folder`.
-std::string train(const ScratchFolder& folder, const std::string& run, const std::string& more) {
+std::string train(const TemporaryFolder& folder, const std::string& run, const std::string& more) {
   folder.write("text.txt",
                "The cat sat on the mat.\nThe dog lay by the log. What the fox said\n"
                "nobody knows, but it was long and loud.\nAnd then.\n");
@@ -67,8 +57,6 @@ std::string train(const ScratchFolder& folder, const std::string& run, const std
          (more.find("--max_iters") == std::string::npos ? " --max_iters 4" : "") +
          " --eval_interval 2 --eval_iters 1 --dropout 0.1 --threads 1 " + more;
 }
-
-}  // namespace
 
 TEST_CASE("training under mpirun gives the same bits as one process", "[cluster][mpirun]") {
   if (!has_launcher()) {
@@ -80,7 +68,7 @@ TEST_CASE("training under mpirun gives the same bits as one process", "[cluster]
                             " --optimizer muon --documents line --batching bucketed"
                             " --track_heads 2";
   for (const std::string& more : {std::string(), other}) {
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     for (const char* processes : {"1", "2", "4"}) {
       const Outcome outcome = run_mpirun(std::string("-n ") + processes + " " +
                                          train(folder, processes, "--shards 4" + more));
@@ -106,7 +94,7 @@ TEST_CASE("processes with different settings or data end with one error line",
   if (!has_launcher()) {
     return;
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto refused = [](const std::string& arguments, const std::string& part,
                           const std::string& environment = "") {
     const Outcome outcome = run_mpirun(arguments, environment);
@@ -123,7 +111,7 @@ TEST_CASE("processes with different settings or data end with one error line",
   refused("-n 4 " + plain + " --n_layer 2", "n_layer: given twice");
   refused("-n 4 " + train(folder, "run", "--shards 2"), "shards: expected at least 4");
   refused("-n 2 " + plain, "/nowhere.so", "HEADLIGHT_MPI=/nowhere.so");
-  CHECK(!std::filesystem::exists(folder.at("run/config.toml")));
+  CHECK(!fs::exists(folder.at("run/config.toml")));
 }
 
 TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
@@ -131,7 +119,7 @@ TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
   if (!has_launcher()) {
     return;
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string endless = train(folder, "run", "--shards 4 --max_iters 100000000");
   // The first job saves early, so that the second job and the signal come during its training.
   const std::string script =
@@ -141,9 +129,9 @@ TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
       "; echo second $?; pkill -USR1 -P $first; wait $first; echo first $?; true";
   const Outcome outcome = run_mpirun(script);
   INFO(outcome.text);
-  CHECK(outcome.text.find("second 4") != std::string::npos);
-  CHECK(outcome.text.find("first 0") != std::string::npos);
-  CHECK(outcome.text.find("stopped after step") != std::string::npos);
+  CHECK(contains(outcome.text, "second 4"));
+  CHECK(contains(outcome.text, "first 0"));
+  CHECK(contains(outcome.text, "stopped after step"));
   CHECK(outcome.errors().size() == 1);  // from the second job
 }
 
@@ -152,12 +140,10 @@ TEST_CASE("three processes are refused and the message names the possible number
   if (!has_launcher()) {
     return;
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Outcome outcome = run_mpirun("-n 3 " + train(folder, "run", ""));
   INFO(outcome.text);
   CHECK(outcome.exit_code != 0);
-  CHECK(outcome.text.find("expected 1, 2, 4, 8 ... processes, got 3; 2 or 4 are possible") !=
-        std::string::npos);
+  CHECK(contains(outcome.text, "expected 1, 2, 4, 8 ... processes, got 3; 2 or 4 are possible"));
 }
-
 }  // namespace mpirun_test

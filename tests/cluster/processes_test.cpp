@@ -1,15 +1,7 @@
-#include "headlight/cluster/processes.h"
-
-#include <array>
 #include <mutex>
 
-#include "support/catch.h"
 #include "support/local_processes.h"
-
-namespace processes_test {
-
-using namespace headlight;
-using test::run_processes;
+#include "support/test.h"
 
 TEST_CASE("gathering gives every process the texts of all processes at any length", "[cluster]") {
   for (const Index count : {1, 2, 4, 8}) {
@@ -63,7 +55,7 @@ TEST_CASE("when several processes fail only the one of lowest rank reports its e
       together(processes, [&] {
         require(processes.rank() != 1 && processes.rank() != 3, "no text in ", processes.rank());
       });
-    } catch (const OthersFailed& error) {
+    } catch (const PeerFailed& error) {
       const std::lock_guard lock(mutex);
       told[static_cast<std::size_t>(processes.rank())] = "others";
     } catch (const Error& error) {
@@ -85,11 +77,9 @@ TEST_CASE("a process that waits for a failed process gets an error", "[cluster]"
     }
     try {
       gather_texts(processes, "waiting");
-    } catch (const OthersFailed& error) {
+    } catch (const PeerFailed& error) {
       told = error.what();
     }
   });
   CHECK(told == "process 1 has failed");
 }
-
-}  // namespace processes_test

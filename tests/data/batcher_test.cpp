@@ -1,44 +1,10 @@
-#include "headlight/data/batcher.h"
-
-#include <cstdlib>
-#include <limits>
-#include <map>
-#include <set>
-
-#include "headlight/base/error.h"
-#include "headlight/data/training_batch.h"
-#include "headlight/tensor/random.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace batcher_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 BatcherOptions options_of(Batching batching, Index batch_size, Index block_size) {
-  BatcherOptions options;
-  options.batching = batching;
-  options.batch_size = batch_size;
-  options.block_size = block_size;
+  BatcherOptions options{.batching = batching, .batch_size = batch_size, .block_size = block_size};
   return options;
-}
-
-Ids ids_of(const Tensor& tensor) {
-  const auto* values = tensor.data<std::int32_t>();
-  return {values, values + tensor.numel()};
-}
-
-// Returns 0, 1, 2, ...: each token equals its position.
-Ids numbers(std::int32_t count) {
-  Ids ids;
-  for (std::int32_t i = 0; i < count; ++i) {
-    ids.push_back(i);
-  }
-  return ids;
 }
 
 // Documents of very different lengths, no token of which comes twice.
@@ -86,17 +52,6 @@ double mean_padding(const TokenDataset& dataset, const BatcherOptions& options) 
     sum += padding_fraction(batcher.batch(i));
   }
   return sum / static_cast<double>(batcher.batches_per_epoch());
-}
-
-}  // namespace
-
-TEST_CASE("names of batching methods are read and written and unknown names are refused") {
-  for (const Batching batching : {Batching::padded, Batching::bucketed, Batching::packed}) {
-    CHECK(parse_name<Batching>("batching", name_of(batching)) == batching);
-  }
-  CHECK(name_of(Batching::bucketed) == "bucketed");
-  CHECK_THROWS_WITH(parse_name<Batching>("batching", "pad"),
-                    "batching: expected padded, bucketed or packed, got 'pad'");
 }
 
 TEST_CASE("an epoch of documents visits every target exactly once, padded and bucketed") {
@@ -311,5 +266,4 @@ TEST_CASE("no batch has more tokens than the longest sequences of the data", "[d
   CHECK(most_batch_tokens(stream, {.batch_size = 3, .block_size = 4}) == 12);
   CHECK(most_batch_tokens(stream, {.batch_size = 3, .block_size = 100}) == 15);
 }
-
 }  // namespace batcher_test

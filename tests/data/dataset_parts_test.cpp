@@ -1,18 +1,6 @@
-#include "headlight/data/dataset_parts.h"
-
-#include <algorithm>
-#include <set>
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace dataset_parts_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
 using Sequences = std::vector<TokenSequence>;
 
 constexpr std::int32_t kEnd = 0;
@@ -39,8 +27,6 @@ std::vector<TokenDataset> both(TokenDataset first, TokenDataset second) {
   parts.push_back(std::move(second));
   return parts;
 }
-
-}  // namespace
 
 TEST_CASE("streams are joined with the end of text between them, once") {
   const TokenDataset joined = join_datasets(both(stream(1, 2), stream(5, 3)), kEnd);
@@ -130,5 +116,4 @@ TEST_CASE("a random split draws documents from all files with its seed") {
   CHECK_THROWS_WITH(split_at_random(both(stream(1, 10), stream(101, 5)), 0.2, 1, kEnd),
                     contains_text("split_seed: draws documents at random, but the text is one"));
 }
-
 }  // namespace dataset_parts_test

@@ -1,30 +1,7 @@
-#include "headlight/data/dataset.h"
-
-#include <limits>
-
-#include "headlight/base/error.h"
-#include "headlight/data/sequence_pieces.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace dataset_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
-Ids numbers(std::int32_t count) {
-  Ids ids;
-  for (std::int32_t i = 0; i < count; ++i) {
-    ids.push_back(i);
-  }
-  return ids;
-}
-
 Ids bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
-
-}  // namespace
 
 TEST_CASE("every window of a text begins with the token that begins texts") {
   constexpr std::int32_t kBegin = 99;
@@ -131,5 +108,4 @@ TEST_CASE("a split without training data and a fraction out of range are refused
   }
   CHECK_THROWS_WITH(split_dataset(TokenDataset{}, 0.1), "[split_dataset] the dataset is empty");
 }
-
 }  // namespace dataset_test

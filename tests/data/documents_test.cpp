@@ -1,28 +1,9 @@
-#include "headlight/data/documents.h"
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace documents_test {
-
-using namespace headlight;
-
-namespace {
-
 using Texts = std::vector<std::string>;
 
 Texts split(std::string_view text, DocumentSplit mode) { return split_documents(text, {mode}); }
-
-}  // namespace
-
-TEST_CASE("names of document splits are read and others refused") {
-  CHECK(parse_name<DocumentSplit>("documents", "none") == DocumentSplit::none);
-  CHECK(parse_name<DocumentSplit>("documents", "line") == DocumentSplit::line);
-  CHECK(parse_name<DocumentSplit>("documents", "blank_line") == DocumentSplit::blank_line);
-  CHECK(parse_name<DocumentSplit>("documents", "token") == DocumentSplit::token);
-  CHECK_THROWS_WITH(parse_name<DocumentSplit>("documents", "lines"),
-                    "documents: expected none, line, blank_line or token, got 'lines'");
-}
 
 TEST_CASE("without a split the whole text is one document, unchanged") {
   CHECK(split("\n a\n\nb\n", DocumentSplit::none) == Texts{"\n a\n\nb\n"});
@@ -61,5 +42,4 @@ TEST_CASE("a separator that is not UTF-8 is refused because it could split chara
   CHECK_THROWS_WITH(split_documents("\xEA\xB0\x80", {DocumentSplit::token, "\xB0"}),
                     "separator: invalid UTF-8 at byte 0");
 }
-
 }  // namespace documents_test

@@ -1,19 +1,7 @@
 #include "data/mixture.h"
-
-#include <array>
-
-#include "headlight/data/batcher.h"
-#include "headlight/data/dataset_parts.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace mixture_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 constexpr std::int32_t kEnd = 99;
 
 // Documents of one to three tokens `first`, first + 1, ...
@@ -39,8 +27,6 @@ TokenDataset mixed(TokenDataset one, TokenDataset other, Index weight) {
   parts.push_back(std::move(other));
   return mix_datasets(std::move(parts), {weight, 1}, kEnd);
 }
-
-}  // namespace
 
 TEST_CASE("every round draws each source as often as its weight", "[data]") {
   const std::vector<Index> weights{3, 1, 6};
@@ -126,5 +112,4 @@ TEST_CASE("a source with too few tokens to train on is refused", "[data]") {
   CHECK_THROWS_WITH(Batcher(streams, {.batching = Batching::packed}),
                     "[Batcher] a share has 1 tokens, expected at least 2");
 }
-
 }  // namespace mixture_test

@@ -1,31 +1,10 @@
-#include <algorithm>
-#include <set>
-
-#include "headlight/base/error.h"
-#include "headlight/data/batcher.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace packed_batches_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 BatcherOptions packed_options(Index batch_size, Index block_size) {
-  BatcherOptions options;
-  options.batch_size = batch_size;
-  options.block_size = block_size;
+  BatcherOptions options{.batch_size = batch_size, .block_size = block_size};
   return options;
 }
-
-Ids ids_of(const Tensor& tensor) {
-  const auto* values = tensor.data<std::int32_t>();
-  return {values, values + tensor.numel()};
-}
-
-}  // namespace
 
 TEST_CASE("packed blocks start anywhere in the stream") {
   const TokenDataset dataset = stream_dataset(ids_of(Tensor::arange(50)));
@@ -75,5 +54,4 @@ TEST_CASE("a stream shorter than a block is taken whole, and one without a targe
   padded.batching = Batching::padded;
   CHECK_THROWS_AS(Batcher(single, padded), Error);
 }
-
 }  // namespace packed_batches_test

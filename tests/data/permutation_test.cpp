@@ -1,17 +1,7 @@
 #include "data/permutation.h"
-
-#include <algorithm>
-#include <array>
-#include <numeric>
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace permutation_test {
-
-using namespace headlight;
-
-namespace {
-
 std::vector<Index> all_of(Index count, const RandomStream& random) {
   const Permutation order(count, random);
   std::vector<Index> numbers;
@@ -20,8 +10,6 @@ std::vector<Index> all_of(Index count, const RandomStream& random) {
   }
   return numbers;
 }
-
-}  // namespace
 
 TEST_CASE("a permutation gives every number once", "[data]") {
   for (const Index count : {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 63, 64, 65, 1000, 4097, 70001}) {
@@ -58,5 +46,4 @@ TEST_CASE("all orders of a few numbers come about equally often", "[data]") {
     CHECK(times < 1150);
   }
 }
-
 }  // namespace permutation_test

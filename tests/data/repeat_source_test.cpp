@@ -1,17 +1,6 @@
-#include <algorithm>
-#include <set>
-
-#include "headlight/data/batcher.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace repeat_source_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 constexpr Index kBlock = 12;
 
 // A stream of the even numbers 0 ... 98, in order.
@@ -41,8 +30,6 @@ bool is_text(const Ids& ids) {
   return std::adjacent_find(ids.begin(), ids.end(),
                             [](std::int32_t a, std::int32_t b) { return b != a + 2; }) == ids.end();
 }
-
-}  // namespace
 
 TEST_CASE("repeating sequences repeat a piece of random length to their end") {
   const TokenDataset dataset = even_numbers();
@@ -106,5 +93,4 @@ TEST_CASE("an invalid repeat_share and blocks or batching that it cannot use are
   options.batching = Batching::padded;
   CHECK_THROWS_WITH(Batcher(dataset, options), "[Batcher] repeat_share needs packed batching");
 }
-
 }  // namespace repeat_source_test

@@ -1,13 +1,7 @@
 #include "data/running_sums.h"
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace running_sums_test {
-
-using namespace headlight;
-
-namespace {
-
 struct Asked {
   Index most = 0;  // largest number of lengths asked for at once
 };
@@ -41,8 +35,6 @@ void check_places(Index count, Index step) {
   CHECK(asked.most <= std::max<Index>(1 << 14, count / RunningSums::kMost));
 }
 
-}  // namespace
-
 TEST_CASE("items are found by position with all sums stored or only some", "[data]") {
   check_places(7, 1);
   check_places(RunningSums::kMost, 101);
@@ -55,5 +47,4 @@ TEST_CASE("a list without items has length 0", "[data]") {
   CHECK(sums_of(0, asked).total() == 0);
   CHECK(sums_of(1, asked).total() == 0);
 }
-
 }  // namespace running_sums_test

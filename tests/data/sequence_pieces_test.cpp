@@ -1,19 +1,7 @@
-#include "headlight/data/sequence_pieces.h"
-
-#include <limits>
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace sequence_pieces_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 std::vector<Ids> all_pieces(const TokenDataset& dataset, Index block_size) {
   const SequencePieces pieces(dataset, block_size);
   std::vector<Ids> result;
@@ -23,8 +11,6 @@ std::vector<Ids> all_pieces(const TokenDataset& dataset, Index block_size) {
   }
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("a long sequence is cut so that neighbours share one token") {
   const TokenDataset dataset = stream_dataset({1, 2, 3, 4, 5, 6});
@@ -68,5 +54,4 @@ TEST_CASE("a dataset without targets and a block size below 1 are refused") {
                     "[batching] no sequence has two tokens, so there is no target");
   CHECK_THROWS_WITH(SequencePieces(dataset, 0), "[batching] block_size must be at least 1, got 0");
 }
-
 }  // namespace sequence_pieces_test

@@ -1,21 +1,9 @@
-#include "headlight/data/sequential_batches.h"
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace sequential_batches_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 BatcherOptions options_of(Index batch_size, Index block_size) {
-  BatcherOptions options;
-  options.batch_size = batch_size;
-  options.block_size = block_size;
+  BatcherOptions options{.batch_size = batch_size, .block_size = block_size};
   return options;
 }
 
@@ -41,8 +29,6 @@ Walk walk(const TokenDataset& dataset, const BatcherOptions& options) {
   return result;
 }
 
-}  // namespace
-
 TEST_CASE("a stream is walked in consecutive blocks, every target once") {
   Ids ids;
   for (std::int32_t i = 0; i < 23; ++i) {
@@ -65,7 +51,7 @@ TEST_CASE("some batches are spread evenly over the data") {
   REQUIRE(some.count() == 2);
   CHECK(some.batch(0).tokens.to_vector() == std::vector<double>{0, 1});
   CHECK(some.batch(1).tokens.to_vector() == std::vector<double>{4, 5});
-  CHECK(some.place(1, 0).begin == 4);
+  CHECK(some.piece(1, 0).begin == 4);
   CHECK_THROWS_AS(some.batch(2), Error);
   CHECK(all.at_most(0).count() == 5);
   CHECK(all.at_most(9).count() == 5);
@@ -96,5 +82,4 @@ TEST_CASE("batches of an evaluation that do not exist and bad options are refuse
                     "[SequentialBatches] batch_size must be at least 1, got 0");
   CHECK_THROWS_AS(SequentialBatches(dataset, options_of(1, 0)), Error);
 }
-
 }  // namespace sequential_batches_test

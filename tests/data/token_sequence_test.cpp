@@ -1,17 +1,6 @@
-#include "headlight/data/token_sequences.h"
-
-#include "headlight/data/batcher.h"
-#include "headlight/data/dataset.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace token_sequence_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 // The token at position p has id p % 1000.
 class Numbers final : public TokenSource {
  public:
@@ -31,8 +20,6 @@ class Numbers final : public TokenSource {
 TokenSequence in_source(Index size) { return TokenSequence(std::make_shared<Numbers>(size)); }
 
 TokenSequence in_memory(Index size) { return TokenSequence(in_source(size).tokens(0, size)); }
-
-}  // namespace
 
 TEST_CASE("a sequence has the same size and tokens whether in memory or in a source") {
   for (TokenSequence ids : {in_memory(200000), in_source(200000)}) {
@@ -114,5 +101,4 @@ TEST_CASE("batches of every kind are the same from memory and from a source") {
   CHECK(count_token(source, 999) == 5);
   CHECK(token_ids(source) == token_ids(memory));
 }
-
 }  // namespace token_sequence_test

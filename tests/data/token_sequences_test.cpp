@@ -1,21 +1,6 @@
-#include "headlight/data/token_sequences.h"
-
-#include <algorithm>
-#include <numeric>
-
-#include "headlight/data/batcher.h"
-#include "headlight/data/dataset.h"
-#include "headlight/data/dataset_parts.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace token_sequences_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 constexpr std::int32_t kEnd = 99;
 
 // Returns document d: 1 + d % 7 times the token d % 90, between two end tokens.
@@ -55,8 +40,6 @@ TokenDataset dataset_of(TokenSequences sequences) {
   });
   return dataset;
 }
-
-}  // namespace
 
 TEST_CASE("a list gives the same sequences and lengths whether in memory or in a source",
           "[data]") {
@@ -141,5 +124,4 @@ TEST_CASE("a shuffled list has all sequences in an order of the seed", "[data]")
     CHECK(lengths[i] == in_order[500 + i].size());
   }
 }
-
 }  // namespace token_sequences_test

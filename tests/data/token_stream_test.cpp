@@ -1,15 +1,7 @@
 #include "data/token_stream.h"
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace token_stream_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 void check_all_parts(const TokenDataset& dataset, const Ids& expected) {
   const TokenStream stream(dataset);
   REQUIRE(stream.size() == static_cast<Index>(expected.size()));
@@ -20,8 +12,6 @@ void check_all_parts(const TokenDataset& dataset, const Ids& expected) {
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("documents are joined with a single end of text between them") {
   check_all_parts(document_dataset({{5, 6}, {7}, {8, 9, 10}}, 0), {0, 5, 6, 0, 7, 0, 8, 9, 10, 0});
@@ -36,5 +26,4 @@ TEST_CASE("sequences without separators, of one token and empty ones are joined 
   check_all_parts({{{0, 1}, {0, 2, 0}}, 5, true, 0}, {0, 1, 0, 2, 0});
   check_all_parts({{{0}, {0}, {}, {0, 1, 0}}, 5, true, 0}, {0, 0, 1, 0});
 }
-
 }  // namespace token_stream_test

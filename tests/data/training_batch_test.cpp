@@ -1,24 +1,7 @@
-#include "headlight/data/training_batch.h"
-#include "headlight/data/learned_tokens.h"
-
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace training_batch_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
-Ids ids_of(const Tensor& tensor) {
-  const auto* values = tensor.data<std::int32_t>();
-  return {values, values + tensor.numel()};
-}
-
-}  // namespace
-
 TEST_CASE("inputs are all tokens but the last and targets all but the first") {
   const Batch batch = training_batch({{7, 8, 9}, {5, 6}});
   CHECK(ids_of(batch.tokens) == Ids{7, 8, 5});
@@ -76,5 +59,4 @@ TEST_CASE("incomplete pairs and pairs among other sequences are refused") {
   CHECK_THROWS_WITH(training_batch(sequences),
                     "[training_batch] expected pairs of answers with at least two tokens each");
 }
-
 }  // namespace training_batch_test

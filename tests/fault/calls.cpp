@@ -67,7 +67,7 @@ class CallWalk {
     const fs::path fired = training_.aside("fired");
     fs::remove(fired);
     const Ending ending = training_.train(resumes_, environment(kind_, at));
-    const std::string where = file_contents(fired);
+    const std::string where = test::file_contents(fired);
     if (where.empty()) {
       tally_.count("unstruck runs that end like the control", 1);
       note(at, "no call left", ending.code == 0 ? training_.difference() : ending.summary());

@@ -104,7 +104,7 @@ class PowerFailures {
     if (ending.code != 0) {
       throw std::runtime_error("the recorded run fails: " + ending.err);
     }
-    return parse_records(file_contents(log));
+    return parse_records(test::file_contents(log));
   }
 
   // Kills the run after some complete checkpoints and inside another.

@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "support/program.h"
+#include "support/files.h"
 
 extern char** environ;
 
@@ -133,10 +133,10 @@ Ending Process::wait() {
   }
   return {.code = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_),
           .hung = hung,
-          .out = file_contents(output_ / "out"),
+          .out = test::file_contents(output_ / "out"),
           .err = messages()};
 }
 
-std::string Process::messages() const { return file_contents(output_ / "err"); }
+std::string Process::messages() const { return test::file_contents(output_ / "err"); }
 
 }  // namespace headlight::fault

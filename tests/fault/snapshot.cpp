@@ -3,7 +3,7 @@
 #include <fstream>
 #include <regex>
 
-#include "support/program.h"
+#include "support/files.h"
 
 namespace headlight::fault {
 
@@ -20,7 +20,7 @@ Snapshot take_snapshot(const fs::path& folder) {
     if (type == fs::file_type::symlink) {
       content = fs::read_symlink(entry.path()).string();
     } else if (type == fs::file_type::regular) {
-      content = file_contents(entry.path());
+      content = test::file_contents(entry.path());
     }
     snapshot[entry.path().lexically_relative(folder).string()] = {type, content};
   }

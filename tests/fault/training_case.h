@@ -7,7 +7,7 @@
 
 #include "fault/process.h"
 #include "fault/snapshot.h"
-#include "support/program.h"
+#include "support/files.h"
 
 namespace headlight::fault {
 
@@ -57,7 +57,7 @@ class TrainingCase {
 
   CaseOptions options_;
   int processes_ = 1;
-  ScratchFolder folder_;
+  test::TemporaryFolder folder_;
   std::filesystem::path root_;
   Snapshot base_;
   Snapshot control_;

@@ -1,22 +1,7 @@
-#include "headlight/files/atomic_directory.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "headlight/files/file_writer.h"
-#include "headlight/files/manifest.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-
-namespace atomic_directory_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
-namespace fs = std::filesystem;
+#include "support/test.h"
 
 TEST_CASE("a committed directory appears whole under its name with a manifest") {
   const TemporaryFolder folder;
@@ -28,10 +13,10 @@ TEST_CASE("a committed directory appears whole under its name with a manifest") 
   CHECK_FALSE(fs::exists(folder / "step"));
   directory.commit();
   CHECK(folder.names() == std::vector<std::string>{"step"});
-  CHECK(read_bytes(folder / "step" / "a.txt") == "abc");
+  CHECK(file_contents(folder / "step" / "a.txt") == "abc");
   CHECK(has_manifest(folder / "step"));
   CHECK_NOTHROW(verify_manifest(folder / "step"));
-  CHECK(contains(read_bytes(folder / "step" / "MANIFEST.json"), "\"sub/b.txt\""));
+  CHECK(contains(file_contents(folder / "step" / "MANIFEST.json"), "\"sub/b.txt\""));
   CHECK(contains(error_of([&] { directory.commit(); }), "already committed"));
   CHECK(folder.names() == std::vector<std::string>{"step"});
 }
@@ -90,7 +75,7 @@ TEST_CASE("a committed directory can replace another one") {
     directory.seal();
     CHECK(contains(error_of([&] { directory.commit(); }), "cannot create"));
     REQUIRE(directory.exchange());
-    CHECK(read_bytes(folder / "step" / "new.txt") == "new");
+    CHECK(file_contents(folder / "step" / "new.txt") == "new");
   }
   CHECK(folder.names() == std::vector<std::string>{"step"});
   CHECK_FALSE(fs::exists(folder / "step" / "old.txt"));
@@ -169,8 +154,6 @@ TEST_CASE("a link replaces neither a file nor a directory and needs a relative t
                  "relative target, got '/tmp'"));
   CHECK(contains(error_of([&] { set_link(folder / "link", ""); }), "relative target"));
   CHECK(contains(error_of([&] { set_link(folder / "none" / "link", "x"); }), "No such file"));
-  CHECK(read_bytes(folder / "file") == "old");
+  CHECK(file_contents(folder / "file") == "old");
   CHECK(folder.names() == std::vector<std::string>{"directory", "file"});
 }
-
-}  // namespace atomic_directory_test

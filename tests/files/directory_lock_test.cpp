@@ -1,23 +1,10 @@
-#include "headlight/files/directory_lock.h"
-
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <optional>
-
-#include "headlight/files/atomic_directory.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace directory_lock_test {
-
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // A process id that no process has: that of a child that is gone.
 pid_t dead_process() {
   const pid_t child = fork();
@@ -32,10 +19,8 @@ std::string temporary_name(const std::string& name, pid_t process) {
   return name + ".tmp." + std::to_string(process);
 }
 
-}  // namespace
-
 TEST_CASE("a locked directory is refused at once, naming the holder") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const DirectoryLock lock(folder.path());
   CHECK_THROWS_AS(DirectoryLock(folder.path()), LockedError);
   CHECK_THROWS_WITH(DirectoryLock(folder.path()),
@@ -43,7 +28,7 @@ TEST_CASE("a locked directory is refused at once, naming the holder") {
 }
 
 TEST_CASE("a lock ends with its object") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::optional<DirectoryLock> lock(std::in_place, folder.path());
   CHECK(file_contents(folder.path() / ".lock") == std::to_string(getpid()) + "\n");
   lock.reset();
@@ -52,7 +37,7 @@ TEST_CASE("a lock ends with its object") {
 }
 
 TEST_CASE("a killed holder leaves no stale lock") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   int ready[2];
   REQUIRE(pipe(ready) == 0);
   const pid_t child = fork();
@@ -75,14 +60,14 @@ TEST_CASE("a killed holder leaves no stale lock") {
 }
 
 TEST_CASE("a lock is not made through a symlink") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   fs::create_symlink("elsewhere", folder.path() / ".lock");
   CHECK_THROWS_WITH(DirectoryLock(folder.path()), contains_text(".lock"));
   CHECK(!fs::exists(folder.path() / "elsewhere"));
 }
 
 TEST_CASE("temporary files of dead processes are removed and those of living ones are kept") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string stale = temporary_name("step_00000004", dead_process());
   fs::create_directory(folder.path() / stale);
   folder.write(stale + "/model.safetensors", "half");
@@ -101,5 +86,4 @@ TEST_CASE("temporary files of dead processes are removed and those of living one
   CHECK(fs::exists(folder.path() / living));
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 7);
 }
-
 }  // namespace directory_lock_test

@@ -1,32 +1,15 @@
-#include "headlight/files/file_writer.h"
-
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "headlight/base/error.h"
-#include "headlight/files/staged_files.h"
 #include "io/file_size_limit.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace file_writer_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::FileSizeLimit;
-using test::read_bytes;
-using test::TemporaryFolder;
-
-namespace {
-
 std::string limited_error(rlim_t bytes, const std::function<void()>& action) {
   const FileSizeLimit limit(bytes);
   return error_of(action);
 }
-
-}  // namespace
 
 TEST_CASE("a file writer appends bytes and text and keeps the file after close") {
   const TemporaryFolder folder;
@@ -36,7 +19,7 @@ TEST_CASE("a file writer appends bytes and text and keeps the file after close")
   writer.write(std::span<const std::byte>());
   writer.write("text");
   writer.close();
-  CHECK(read_bytes(folder / "a.bin") == std::string("\0\xFF\ntext", 7));
+  CHECK(file_contents(folder / "a.bin") == std::string("\0\xFF\ntext", 7));
   CHECK(contains(error_of([&] { writer.write("more"); }), "already closed"));
   CHECK(contains(error_of([&] { writer.close(); }), "already closed"));
 }
@@ -56,7 +39,7 @@ TEST_CASE("a file writer refuses an existing file and a missing folder and leave
   write_file(folder / "a.txt", "old");
   CHECK(error_of([&] { FileWriter writer(folder / "a.txt"); }) ==
         "cannot create " + (folder / "a.txt").string() + ": File exists");
-  CHECK(read_bytes(folder / "a.txt") == "old");
+  CHECK(file_contents(folder / "a.txt") == "old");
   CHECK(error_of([&] { FileWriter writer(folder / "none" / "a.txt"); }) ==
         "cannot create " + (folder / "none" / "a.txt").string() + ": No such file or directory");
 }
@@ -83,10 +66,10 @@ TEST_CASE("a write cut short by the system is an error and the partial file is r
 TEST_CASE("writing a file replaces the old content in one step") {
   const TemporaryFolder folder;
   write_file(folder / "a.txt", "");
-  CHECK(read_bytes(folder / "a.txt").empty());
+  CHECK(file_contents(folder / "a.txt").empty());
   write_file(folder / "a.txt", "first");
   write_file(folder / "a.txt", "2nd");
-  CHECK(read_bytes(folder / "a.txt") == "2nd");
+  CHECK(file_contents(folder / "a.txt") == "2nd");
   CHECK(folder.names() == std::vector<std::string>{"a.txt"});
 }
 
@@ -105,28 +88,28 @@ TEST_CASE("a failed replacement keeps the old file and leaves nothing beside it"
     };
     CHECK(error_of([&] { replace_file(folder / "a.txt", body); }) == "stop");
   }
-  CHECK(read_bytes(folder / "a.txt") == "old");
+  CHECK(file_contents(folder / "a.txt") == "old");
   CHECK(folder.names() == std::vector<std::string>{"a.txt"});
 }
 
 TEST_CASE("a folder, pipe or device is not replaced by a file") {
   const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / "a");
+  fs::create_directory(folder / "a");
   CHECK(::mkfifo((folder / "b").c_str(), 0600) == 0);
-  std::filesystem::create_symlink("/dev/null", folder / "c");
+  fs::create_symlink("/dev/null", folder / "c");
   for (const char* name : {"a", "b", "c"}) {
     CHECK(error_of([&] { write_file(folder / name, "text"); }) ==
           (folder / name).string() + ": not a regular file");
   }
   CHECK(folder.names() == std::vector<std::string>{"a", "b", "c"});
-  CHECK(std::filesystem::is_fifo(folder / "b"));
+  CHECK(fs::is_fifo(folder / "b"));
 }
 
 TEST_CASE("leftovers of a killed process under the temporary name are replaced") {
   const TemporaryFolder folder;
   test::write_bytes(folder / ("a.txt.tmp." + std::to_string(::getpid())), "left over");
   write_file(folder / "a.txt", "new");
-  CHECK(read_bytes(folder / "a.txt") == "new");
+  CHECK(file_contents(folder / "a.txt") == "new");
   CHECK(folder.names() == std::vector<std::string>{"a.txt"});
 }
 
@@ -160,18 +143,17 @@ TEST_CASE("staged files replace others together or not at all") {
     staged.commit();
   };
   CHECK(error_of([&] { stage(true); }) == "the disk is full");
-  CHECK(read_bytes(folder / "a") == "old a");
+  CHECK(file_contents(folder / "a") == "old a");
   CHECK(folder.names() == std::vector<std::string>{"a", "c"});
   stage(false);
-  CHECK(read_bytes(folder / "a") == "new a");
-  CHECK(read_bytes(folder / "b") == "new b");
-  CHECK(read_bytes(folder / "c") == "old c");
+  CHECK(file_contents(folder / "a") == "new a");
+  CHECK(file_contents(folder / "b") == "new b");
+  CHECK(file_contents(folder / "c") == "old c");
   CHECK(folder.names() == std::vector<std::string>{"a", "b", "c"});
-  std::filesystem::remove(folder / "b");
-  std::filesystem::create_directory(folder / "b");
+  fs::remove(folder / "b");
+  fs::create_directory(folder / "b");
   write_file(folder / "a", "old a");
   CHECK(error_of([&] { stage(false); }).find("not a regular file") != std::string::npos);
-  CHECK(read_bytes(folder / "a") == "old a");
+  CHECK(file_contents(folder / "a") == "old a");
 }
-
 }  // namespace file_writer_test

@@ -1,15 +1,5 @@
 #include "files/input_file.h"
-
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-
-namespace input_file_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::TemporaryFolder;
-using test::write_bytes;
+#include "support/test.h"
 
 TEST_CASE("an input file reads any part of itself") {
   const TemporaryFolder folder;
@@ -28,7 +18,7 @@ TEST_CASE("a file that shrinks after it was opened is an error") {
   const TemporaryFolder folder;
   write_bytes(folder / "a", "abcdef");
   const InputFile file(folder / "a");
-  std::filesystem::resize_file(folder / "a", 2);
+  fs::resize_file(folder / "a", 2);
   std::string part(6, '\0');
   const auto read = [&] { file.read(0, std::as_writable_bytes(std::span<char>(part))); };
   CHECK(contains(error_of(read), "ends at byte 2"));
@@ -44,5 +34,3 @@ TEST_CASE("a text file is read whole up to the given length") {
   CHECK(read_whole_file(folder / "a", 0).empty());
   CHECK(contains(error_of([&] { read_whole_file(folder.path(), 9); }), "not a regular file"));
 }
-
-}  // namespace input_file_test

@@ -1,22 +1,11 @@
 #include "files/line_log.h"
-
 #include "io/file_size_limit.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace line_log_test {
-
-using namespace headlight;
-using test::read_bytes;
-using test::TemporaryFolder;
-
-namespace {
-
 const LineLog::Keep kAll = [](const std::string&) { return true; };
 
 void throw_again(const Error& error) { throw error; }
-
-}  // namespace
 
 TEST_CASE("a line log keeps the wanted lines and appends new ones", "[io]") {
   const TemporaryFolder folder;
@@ -24,14 +13,14 @@ TEST_CASE("a line log keeps the wanted lines and appends new ones", "[io]") {
   test::write_bytes(path, "{\"iteration\": 1}\n{\"iteration\": 2}\n{\"itera");
   LineLog log(
       path, [](const std::string& line) { return iteration_of_line(line) == 2; }, throw_again);
-  CHECK(read_bytes(path) == "{\"iteration\": 2}\n");
+  CHECK(file_contents(path) == "{\"iteration\": 2}\n");
   log.append("a");
   log.append("b");
   CHECK_NOTHROW(log.flush());
-  CHECK(read_bytes(path) == "{\"iteration\": 2}\na\nb\n");
+  CHECK(file_contents(path) == "{\"iteration\": 2}\na\nb\n");
   log.cut([](const std::string& line) { return line == "b"; });
   log.append("c");
-  CHECK(read_bytes(path) == "b\nc\n");
+  CHECK(file_contents(path) == "b\nc\n");
 }
 
 TEST_CASE("a line that could not be written is written before the next one", "[io]") {
@@ -45,9 +34,9 @@ TEST_CASE("a line that could not be written is written before the next one", "[i
     log.append("second");
   }
   CHECK_THAT(failure, contains_text(path.string()) && contains_text("File too large"));
-  CHECK(read_bytes(path) == "first\nseco");
+  CHECK(file_contents(path) == "first\nseco");
   log.append("third");
-  CHECK(read_bytes(path) == "first\nsecond\nthird\n");
+  CHECK(file_contents(path) == "first\nsecond\nthird\n");
 }
 
 TEST_CASE("a log longer than one read buffer keeps all of its lines", "[io]") {
@@ -63,23 +52,23 @@ TEST_CASE("a log longer than one read buffer keeps all of its lines", "[io]") {
   REQUIRE(all.size() > 2'000'000);
   test::write_bytes(path, all);
   LineLog log(path, kAll, throw_again);
-  CHECK(read_bytes(path) == all);
+  CHECK(file_contents(path) == all);
   log.cut([](const std::string& line) { return iteration_of_line(line) % 2 == 1; });
-  CHECK(read_bytes(path) == odd);
+  CHECK(file_contents(path) == odd);
 }
 
 TEST_CASE("a log whose status cannot be read is not replaced by an empty one", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
-  std::filesystem::create_symlink("log", path);  // which leads to itself
+  fs::create_symlink("log", path);  // which leads to itself
   CHECK_THROWS_WITH(LineLog(path, kAll, throw_again), contains_text(path.string()));
-  CHECK(std::filesystem::is_symlink(path));
+  CHECK(fs::is_symlink(path));
 }
 
 TEST_CASE("a log that cannot be read is not replaced by an empty one", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   CHECK_THROWS_WITH(LineLog(path, kAll, throw_again), contains_text("not a regular file"));
 }
 
@@ -90,5 +79,4 @@ TEST_CASE("only a complete JSON object gives a line its iteration", "[io]") {
   CHECK(iteration_of_line("[7]") == -1);
   CHECK(iteration_of_line("") == -1);
 }
-
 }  // namespace line_log_test

@@ -1,27 +1,9 @@
-#include "headlight/files/manifest.h"
-
 #include <sys/stat.h>
 
-#include <array>
-
-#include "headlight/files/atomic_directory.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/io/safetensors.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace manifest_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
-std::string verify_error(const std::filesystem::path& directory) {
+std::string verify_error(const fs::path& directory) {
   return error_of([&] { verify_manifest(directory); });
 }
 
@@ -33,18 +15,16 @@ std::string error_of_manifest(const std::string& text) {
   return verify_error(folder.path());
 }
 
-}  // namespace
-
 TEST_CASE("the manifest lists size and XXH3-64 of every file, sorted by name") {
   const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / "sub");
+  fs::create_directory(folder / "sub");
   write_bytes(folder / "sub" / "b.txt", "");
   write_bytes(folder / "a.txt", "");
   CHECK_FALSE(has_manifest(folder.path()));
   write_manifest(folder.path());
   CHECK(has_manifest(folder.path()));
   // 2d06800538d394c2 is the published XXH3-64 of no bytes with seed 0.
-  CHECK(read_bytes(folder / "MANIFEST.json") == R"({
+  CHECK(file_contents(folder / "MANIFEST.json") == R"({
   "files": {
     "a.txt": {
       "size": 0,
@@ -58,7 +38,7 @@ TEST_CASE("the manifest lists size and XXH3-64 of every file, sorted by name") {
   "version": 1
 }
 )");
-  CHECK(verify_error(folder.path()) == "no Error");
+  CHECK(verify_error(folder.path()) == "no error");
 }
 
 TEST_CASE("verifying names the first file that is missing, resized or changed") {
@@ -66,11 +46,11 @@ TEST_CASE("verifying names the first file that is missing, resized or changed") 
   write_bytes(folder / "a.txt", "abc");
   write_bytes(folder / "b.txt", std::string(3000000, 'b'));
   write_manifest(folder.path());
-  REQUIRE(verify_error(folder.path()) == "no Error");
+  REQUIRE(verify_error(folder.path()) == "no error");
   const std::string manifest = (folder / "MANIFEST.json").string();
   const std::string a = (folder / "a.txt").string();
   SECTION("missing") {
-    std::filesystem::remove(folder / "a.txt");
+    fs::remove(folder / "a.txt");
     CHECK(verify_error(folder.path()) == a + ": missing, but listed in " + manifest);
   }
   SECTION("resized") {
@@ -87,18 +67,18 @@ TEST_CASE("verifying names the first file that is missing, resized or changed") 
         contains(verify_error(folder.path()), (folder / "b.txt").string() + ": its checksum is "));
   }
   SECTION("swapped for a symlink to the same content") {
-    std::filesystem::rename(folder / "a.txt", folder / "c.txt");
-    std::filesystem::create_symlink("c.txt", folder / "a.txt");
+    fs::rename(folder / "a.txt", folder / "c.txt");
+    fs::create_symlink("c.txt", folder / "a.txt");
     CHECK(verify_error(folder.path()) == a + ": not a regular file");
   }
   SECTION("swapped for a pipe") {
-    std::filesystem::remove(folder / "a.txt");
+    fs::remove(folder / "a.txt");
     REQUIRE(::mkfifo(a.c_str(), 0600) == 0);
     CHECK(verify_error(folder.path()) == a + ": not a regular file");
   }
   SECTION("files that are not listed are ignored") {
     write_bytes(folder / "README", "hello");
-    CHECK(verify_error(folder.path()) == "no Error");
+    CHECK(verify_error(folder.path()) == "no error");
   }
 }
 
@@ -111,7 +91,7 @@ TEST_CASE("a manifest that leaves out a required file is refused") {
     const std::array files{std::string_view("a.txt"), required};
     return error_of([&] { verify_manifest(folder.path(), files); });
   };
-  CHECK(error("a.txt") == "no Error");
+  CHECK(error("a.txt") == "no error");
   for (const std::string name : {"b.txt", "c.txt"}) {
     CHECK(error(name) == (folder / "MANIFEST.json").string() + ": files: expected an entry for " +
                              name + ", got none; use a complete copy of " + folder.path().string());
@@ -120,49 +100,49 @@ TEST_CASE("a manifest that leaves out a required file is refused") {
 
 TEST_CASE("every single flipped bit of a committed directory is detected") {
   const TemporaryFolder folder;
-  const std::filesystem::path directory = folder / "step";
+  const fs::path directory = folder / "step";
   AtomicDirectory writer(directory);
   write_safetensors(
       writer.path() / "model.safetensors",
       {{"w", Tensor::arange(6, DType::float32)}, {"mask", Tensor::ones({3}, DType::boolean)}});
   write_file(writer.path() / "state.json", "{\"step\": 7}\n");
   writer.commit();
-  REQUIRE(verify_error(directory) == "no Error");
+  REQUIRE(verify_error(directory) == "no error");
   int flips = 0;
   int undetected = 0;
   for (const std::string name : {"model.safetensors", "state.json", "MANIFEST.json"}) {
-    const std::string good = read_bytes(directory / name);
+    const std::string good = file_contents(directory / name);
     REQUIRE_FALSE(good.empty());
     for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
       std::string bad = good;
       bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
       write_bytes(directory / name, bad);
       ++flips;
-      undetected += verify_error(directory) == "no Error" ? 1 : 0;
+      undetected += verify_error(directory) == "no error" ? 1 : 0;
     }
     write_bytes(directory / name, good);
   }
   CHECK(flips > 3000);
   CHECK(undetected == 0);
-  CHECK(verify_error(directory) == "no Error");
+  CHECK(verify_error(directory) == "no error");
 }
 
 TEST_CASE("a manifest cut at any byte is refused") {
   const TemporaryFolder folder;
   write_bytes(folder / "a.txt", "abc");
   write_manifest(folder.path());
-  const std::string good = read_bytes(folder / "MANIFEST.json");
+  const std::string good = file_contents(folder / "MANIFEST.json");
   for (std::size_t length = 0; length + 1 < good.size();
        ++length) {  // the last byte is a line break
     CAPTURE(length);
     write_bytes(folder / "MANIFEST.json", good.substr(0, length));
-    CHECK(verify_error(folder.path()) != "no Error");
+    CHECK(verify_error(folder.path()) != "no error");
   }
 }
 
 TEST_CASE("an invalid manifest is an error that names the reason") {
   const std::string entry = R"({"size": 3, "xxh3_64": "78af5f94892f3950"})";
-  CHECK(error_of_manifest(R"({"version": 1, "files": {"a.txt": )" + entry + "}}") == "no Error");
+  CHECK(error_of_manifest(R"({"version": 1, "files": {"a.txt": )" + entry + "}}") == "no error");
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "invalid JSON"},
       {"[]", "has no version"},
@@ -204,15 +184,14 @@ TEST_CASE("a directory without a manifest is distinguished from a damaged one") 
   CHECK_FALSE(has_manifest(folder / "none"));
   CHECK(
       contains(verify_error(folder.path()), "cannot open " + (folder / "MANIFEST.json").string()));
-  std::filesystem::create_directory(folder / "MANIFEST.json");
+  fs::create_directory(folder / "MANIFEST.json");
   CHECK_FALSE(has_manifest(folder.path()));
 }
 
 TEST_CASE("writing a second manifest is refused") {
   const TemporaryFolder folder;
   write_manifest(folder.path());
-  CHECK(verify_error(folder.path()) == "no Error");
+  CHECK(verify_error(folder.path()) == "no error");
   CHECK(contains(error_of([&] { write_manifest(folder.path()); }), "File exists"));
 }
-
 }  // namespace manifest_test

@@ -1,27 +1,10 @@
-#include "headlight/files/staged_files.h"
-
-#include <filesystem>
-
-#include "headlight/base/error.h"
-#include "headlight/files/file_writer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace staged_files_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 std::size_t entries_of(const fs::path& folder) {
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
-
-}  // namespace
 
 TEST_CASE("files of several folders appear together") {
   const TemporaryFolder one;
@@ -54,5 +37,4 @@ TEST_CASE("no file is replaced if one of another folder cannot be, or if the wor
   CHECK(entries_of(one.path()) == 0);
   CHECK(entries_of(other.path()) == 1);
 }
-
 }  // namespace staged_files_test

@@ -1,22 +1,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "headlight/files/atomic_directory.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/files/staged_files.h"
-#include "headlight/files/unfinished.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace unfinished_test {
-
-using namespace headlight;
-using headlight::test::TemporaryFolder;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // Runs `work` in another process, which is then interrupted.
 template <class Work>
 void interrupt(const Work& work) {
@@ -32,8 +19,6 @@ void interrupt(const Work& work) {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(WEXITSTATUS(status) == 0);
 }
-
-}  // namespace
 
 TEST_CASE("an unfinished file or folder is removed at the end unless it is kept") {
   const TemporaryFolder folder;
@@ -84,5 +69,4 @@ TEST_CASE("an interruption leaves what is complete") {
   });
   CHECK(folder.names() == std::vector<std::string>{"a", "run"});
 }
-
 }  // namespace unfinished_test

@@ -1,26 +1,13 @@
 #include <sys/resource.h>
 
-#include <array>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "formats/families/families.h"
 #include "formats/gguf/gguf_config.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/runs/config_source.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace absurd_sizes_test {
-
 // Configurations with absurd sizes are refused before memory is allocated for them.
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::TemporaryFolder;
-
-namespace {
 
 constexpr std::array kAbsurd{"2147483648", "4611686018427387904", "-1", "0", "1e300", "1.5"};
 
@@ -103,12 +90,10 @@ std::string error_of_gguf(const TemporaryFolder& folder, const std::string& arch
   if (architecture != "gpt2") {
     add("rope.dimension_count", number(4));
   }
-  const std::filesystem::path path = folder / "model.gguf";
+  const fs::path path = folder / "model.gguf";
   write_gguf(path, metadata, {{"token_embd.weight", Tensor::zeros({5, 8}), GgufType::f32}});
   return error_of([&] { read_gguf_model(GgufFile(path)); });
 }
-
-}  // namespace
 
 TEST_CASE("absurd sizes in a config.json are refused before memory is allocated", "[io]") {
   const long before = peak_memory();
@@ -158,7 +143,7 @@ TEST_CASE("absurd sizes in a GGUF file are refused before memory is allocated", 
                                       1.5F};
   const long before = peak_memory();
   for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma3", "gpt2", "gptneox"}) {
-    CHECK(error_of_gguf(folder, architecture, "", {}) == "no Error");
+    CHECK(error_of_gguf(folder, architecture, "", {}) == "no error");
     for (const std::string key :
          {"context_length", "embedding_length", "block_count", "attention.head_count",
           "attention.head_count_kv", "attention.key_length", "feed_forward_length",
@@ -167,7 +152,7 @@ TEST_CASE("absurd sizes in a GGUF file are refused before memory is allocated", 
         CAPTURE(architecture, key, i);
         const std::string error = error_of_gguf(folder, architecture, key, absurd[i]);
         const bool is_read = architecture != "gpt2" || key != "rope.dimension_count";
-        CHECK((error == "no Error") == !is_read);
+        CHECK((error == "no error") == !is_read);
         CHECK((!is_read || contains(error, architecture + "." + key)));
       }
     }
@@ -187,17 +172,13 @@ TEST_CASE("absurd sizes in training settings are refused before memory is alloca
   for (const std::string key : {"n_layer", "n_head", "n_embd", "block_size"}) {
     for (const std::string value : kAbsurd) {
       CAPTURE(key, value);
-      TrainConfig config;
-      config.position = "rope";
-      config.rotary_pct = 0.5;
-      config.sliding_window = 8;
+      TrainConfig config{.sliding_window = 8, .position = "rope", .rotary_pct = 0.5};
       CHECK(error_of([&] {
               set_config_value(config, key, value);
               config.validate();
-            }) != "no Error");
+            }) != "no error");
     }
   }
   CHECK(peak_memory() - before < kLittle);
 }
-
 }  // namespace absurd_sizes_test

@@ -1,20 +1,8 @@
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/formats/nanogpt_checkpoint.h"
-#include "headlight/nn/architecture.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace attention_only_test {
-
 // Models without MLPs, in memory and on disk.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 GptConfig attention_only(bool bias = true) {
   GptConfig config{
@@ -24,8 +12,6 @@ GptConfig attention_only(bool bias = true) {
 }
 
 Batch some_tokens() { return make_batch({{5, 1, 250, 7, 7, 30}, {9, 2}}); }
-
-}  // namespace
 
 TEST_CASE("attention-only layers have no MLP and no second norm") {
   const Gpt gpt(attention_only());
@@ -72,8 +58,8 @@ TEST_CASE("queries take the scale of attention scores for formats that have none
   config.mlp = true;
   config.attention_scale = 1.5;
   const Gpt gpt(config);
-  REQUIRE(needs_usual_scale(config));
-  const std::unique_ptr<Gpt> usual = with_usual_scale(gpt);
+  REQUIRE(needs_default_scale(config));
+  const std::unique_ptr<Gpt> usual = with_default_scale(gpt);
   CHECK(usual->config().attention_scale == 0);
   CHECK_NOTHROW(require_exportable(usual->config()));
   const std::vector<double> logits = gpt.logits(some_tokens()).to_vector();
@@ -89,7 +75,7 @@ TEST_CASE("queries take the scale of attention scores for formats that have none
     CHECK(after[i] == Approx(before[i] * (i < before.size() / 3 ? 1.5 * std::sqrt(width) : 1)));
   }
   config.attention_scale = 0;
-  CHECK_FALSE(needs_usual_scale(config));
+  CHECK_FALSE(needs_default_scale(config));
 }
 
 TEST_CASE("an attention-only layer with post-norm ends with its first norm") {
@@ -119,7 +105,7 @@ TEST_CASE("an attention-only layer with post-norm ends with its first norm") {
 }
 
 TEST_CASE("an attention-only model is written with its own model type and read back") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Gpt gpt(attention_only());
   write_model_files(folder.path(), gpt, ByteTokenizer());
   const auto json = nlohmann::json::parse(file_contents(folder.at("config.json")));
@@ -136,9 +122,9 @@ TEST_CASE("an attention-only model is written with its own model type and read b
 }
 
 TEST_CASE("an attention-only model is exported as a GPT-2 that computes the same") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = folder.at("model");
-  std::filesystem::create_directory(model);
+  fs::create_directory(model);
   const Gpt gpt(attention_only());
   write_model_files(model, gpt, ByteTokenizer());
   const ProgramResult result =
@@ -152,5 +138,4 @@ TEST_CASE("an attention-only model is exported as a GPT-2 that computes the same
   CHECK(exported.model->parameters().size() == gpt.parameters().size() + 2 * 6);
   CHECK(exported.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
 }
-
 }  // namespace attention_only_test

@@ -1,23 +1,8 @@
 #include "support/bert_directory.h"
-
-#include <nlohmann/json.hpp>
-
-#include "headlight/formats/model_directory.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/io/safetensors.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace bert_test {
-
 // BERT directories as transformers writes them.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 
 const std::vector<std::vector<std::int32_t>> kTexts{{2, 5, 6, 8, 3}, {2, 7, 3}};
 
@@ -29,12 +14,10 @@ std::unique_ptr<Gpt> loaded(const fs::path& directory, std::vector<std::string>&
 }
 
 void change_config(const fs::path& directory, const nlohmann::json& changes) {
-  nlohmann::json config = nlohmann::json::parse(read_bytes(directory / "config.json"));
+  nlohmann::json config = nlohmann::json::parse(file_contents(directory / "config.json"));
   config.update(changes);
   write_bytes(directory / "config.json", config.dump());
 }
-
-}  // namespace
 
 TEST_CASE("a BERT directory gives the weights back bit by bit", "[io]") {
   const TemporaryFolder folder;
@@ -71,7 +54,7 @@ TEST_CASE("BERT files may have old names and no prefix and heads for other tasks
   std::vector<std::string> warnings;
   const std::unique_ptr<Gpt> read = loaded(directory, warnings);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("ignored 'pooler.dense.weight'") != std::string::npos);
+  CHECK(contains(warnings[0], "ignored 'pooler.dense.weight'"));
   const Batch batch = make_batch(kTexts);
   CHECK(same_bits(read->logits(batch), random_bert()->logits(batch)));
 }
@@ -86,7 +69,7 @@ TEST_CASE("a bidirectional model is refused unless it is asked for", "[io]") {
 TEST_CASE("BERT configurations that contradict the weights are refused by name", "[io]") {
   const TemporaryFolder folder;
   const fs::path directory = write_bert(folder / "bert");
-  const std::string original = read_bytes(directory / "config.json");
+  const std::string original = file_contents(directory / "config.json");
   const std::vector<std::pair<nlohmann::json, std::string>> cases{
       {{{"is_decoder", true}}, "is_decoder"},
       {{{"position_embedding_type", "relative_key"}}, "position_embedding_type"},
@@ -145,9 +128,8 @@ TEST_CASE("WordPiece files with unsupported parts are refused by name") {
     file[nlohmann::json::json_pointer(place)] = nlohmann::json::parse(value);
     INFO(place << " " << value);
     const std::string error = error_of([&] { parse_tokenizer_json(file.dump(), "t.json"); });
-    CHECK(error.find(expected) != std::string::npos);
+    CHECK(contains(error, expected));
     CHECK(error.find('\n') == std::string::npos);
   }
 }
-
 }  // namespace bert_test

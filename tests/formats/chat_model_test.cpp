@@ -1,22 +1,10 @@
 #include "headlight/formats/chat_template/chat_model.h"
-
 #include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace chat_model_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 // All bytes, <|endoftext|> as token 256 and the merge "ab".
 std::unique_ptr<Tokenizer> base_tokenizer() {
   BpeVocabulary vocabulary;
@@ -56,8 +44,6 @@ std::vector<float> row_of(const Tensor& rows, Index row) {
   return {begin, begin + rows.size(1)};
 }
 
-}  // namespace
-
 TEST_CASE("a chat template brings its special tokens into the vocabulary of a base model") {
   LoadedModel loaded = base_model(258);
   const std::unique_ptr<Gpt> before = std::move(loaded.model);
@@ -93,11 +79,11 @@ TEST_CASE("a chat template brings its special tokens into the vocabulary of a ba
 }
 
 TEST_CASE("a model with a new chat template is the same after it is written and read") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   LoadedModel loaded = base_model(258, true);
   set_chat_template(loaded, read_chat_template("chatml"));
   write_gguf_model(folder.path() / "m.gguf", *loaded.model, *loaded.tokenizer, {});
-  std::filesystem::create_directory(folder.path() / "hf");
+  fs::create_directory(folder.path() / "hf");
   write_model_files(folder.path() / "hf", *loaded.model, *loaded.tokenizer);
   for (const char* name : {"m.gguf", "hf"}) {
     INFO(name);
@@ -129,5 +115,4 @@ TEST_CASE("a tokenizer of characters and a faulty template are refused and chang
                     "template needs <|im_start|>");
   CHECK(loaded.tokenizer->chat_template().empty());
 }
-
 }  // namespace chat_model_test

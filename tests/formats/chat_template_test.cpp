@@ -1,28 +1,14 @@
 #include "headlight/formats/chat_template/chat_template.h"
-
-#include <filesystem>
-#include <map>
-
 #include "base/json.h"
-#include "headlight/base/error.h"
 #include "headlight/formats/chat_template/known_templates.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/published_templates.h"
+#include "support/test.h"
 
 namespace chat_template_test {
-
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 struct Row {
   std::string source;
   std::string expected;  // output, or a part of the error
 };
-
-const fs::path kFolder = HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates";
 
 std::string rendered(const std::string& source, const std::string& variables = "{}",
                      const std::string& messages = R"([{"role": "user", "content": "hi"}])") {
@@ -51,7 +37,7 @@ std::string digest(const std::string& text) {
   return digits + " " + std::to_string(text.size());
 }
 
-Json tools_of(const Json& conversation, const Json& all) {
+Json tools_of(const Json& conversation, const std::vector<Json>& all) {
   const Json tools = conversation.value("tools", Json());
   for (const Json& other : all) {
     if (tools.is_string() && other["name"].text() == tools.text()) {
@@ -61,7 +47,7 @@ Json tools_of(const Json& conversation, const Json& all) {
   return tools;
 }
 
-ChatTemplateInput input_of(const Json& conversation, const Json& all) {
+ChatTemplateInput input_of(const Json& conversation, const std::vector<Json>& all) {
   Json variables = conversation.value("variables", Json::object());
   variables.add("bos_token", "<bos>");
   variables.add("eos_token", "<eos>");
@@ -99,27 +85,21 @@ void check(const ChatTemplate& chat, const ChatTemplateInput& input, const Json&
   }
 }
 
-}  // namespace
-
 TEST_CASE("chat templates of published models give the prompts of transformers", "[chat]") {
-  const Json all = parse_json(file_contents(kFolder / "conversations.json"), "conversations");
-  std::size_t count = 0;
-  for (const auto& entry : fs::directory_iterator(kFolder)) {
-    if (entry.path().extension() != ".jinja") {
-      continue;
-    }
-    ++count;
-    const ChatTemplate chat(file_contents(entry.path()));
-    const Json expected =
-        parse_json(file_contents(fs::path(entry.path()).replace_extension(".json")), "expected");
-    for (const Json& conversation : all) {
-      const std::string name = conversation["name"].text();
-      INFO("tools/parity/make_chat_templates.py --show " << entry.path().stem().string() << " '"
-                                                         << name << "' prints the expected prompt");
-      check(chat, input_of(conversation, all), expected[name]);
+  const std::vector<Json> all = chat_lines("conversations.jsonl");
+  const std::vector<PublishedTemplate> templates = published_templates();
+  CHECK(templates.size() == 55);
+  for (const PublishedTemplate& one : templates) {
+    const ChatTemplate chat(one.source);
+    REQUIRE(one.prompts.size() == all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string& name = all[i]["name"].text();
+      INFO("tools/parity/make_chat_templates.py --show " << one.name << " '" << name
+                                                         << "' prints the expected prompt");
+      CHECK(one.prompts[i]["conversation"].text() == name);
+      check(chat, input_of(all[i], all), one.prompts[i]["prompt"]);
     }
   }
-  CHECK(count >= 50);
 }
 
 TEST_CASE("expressions of chat templates have the values of Python", "[chat]") {
@@ -456,5 +436,4 @@ TEST_CASE("the template hermes shows tools and their calls and results") {
                            "</tool_call><|im_end|>\n<|im_start|>tool\n<tool_response>\n7\n"
                            "</tool_response><|im_end|>\n<|im_start|>assistant\n"));
 }
-
 }  // namespace chat_template_test

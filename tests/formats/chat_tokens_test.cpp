@@ -1,22 +1,10 @@
-#include <filesystem>
-
 #include "base/json.h"
 #include "headlight/formats/chat_template/chat_format.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/published_templates.h"
+#include "support/test.h"
 
 namespace chat_tokens_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
-const std::filesystem::path kTests = HEADLIGHT_SOURCE_DIR "/tests";
+const fs::path kTests = HEADLIGHT_SOURCE_DIR "/tests";
 
 Json json_of(const std::string& file) { return parse_json(file_contents(kTests / file), file); }
 
@@ -58,12 +46,10 @@ std::string ranges_of(const Tokenizer& tokenizer, const std::string& text) {
   return shown;
 }
 
-}  // namespace
-
-// tokens.json is the output of tools/parity/check_chat_tokens.py --write.
+// tokens.jsonl is the output of tools/parity/check_chat_tokens.py --write.
 TEST_CASE("a chat has the tokens of transformers, and learns those after its prompt", "[chat]") {
   const Json tokenizers = json_of("text/data/pipeline_tokenizers.json");
-  for (const Json& entry : json_of("formats/chat_templates/tokens.json")) {
+  for (const Json& entry : chat_lines("tokens.jsonl")) {
     INFO(entry["kind"].text() << " " << entry["template"].text() << " "
                               << entry["messages"].dump());
     const auto tokenizer = tokenizer_of(tokenizers, entry["kind"], entry["added"]);
@@ -133,5 +119,4 @@ TEST_CASE("each token has the bytes of the text that it stands for", "[chat]") {
   CHECK(ranges("Metaspace never, unknown", "the \u4e00\u4e01 key") ==
         "[t][he][ ][\u4e00\u4e01][ key]");
 }
-
 }  // namespace chat_tokens_test

@@ -1,22 +1,9 @@
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <vector>
-
 #include "formats/families/families.h"
-#include "headlight/nn/architecture.h"
-#include "headlight/text/char_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/drawn_family.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace config_keys_test {
-
 // Keys of config.json that change the numbers are used or refused, at any value.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using nlohmann::json;
 
@@ -37,14 +24,12 @@ json written(const GptConfig& config) {
 
 constexpr const char* kRope = R"("rope_type": "default", "rope_theta": 7)";
 
-}  // namespace
-
 TEST_CASE("keys that every family of transformers reads are obeyed or refused") {
   for (const std::string_view type : family_types()) {
     INFO(type);
     const bool causal = type != "bert";
     const std::string usual = causal ? "true" : "false";
-    CHECK(error_with(type, R"("is_causal": )" + usual) == "no Error");
+    CHECK(error_with(type, R"("is_causal": )" + usual) == "no error");
     CHECK(error_with(type, concat_text(R"("is_causal": )", causal ? "false" : "true")) ==
           "config.json: is_causal: only " + usual + " is supported");
     CHECK(error_with(type, R"("is_causal": 0)") ==
@@ -54,7 +39,7 @@ TEST_CASE("keys that every family of transformers reads are obeyed or refused") 
     CHECK(error_with(type, R"("pruned_heads": {"0": [1]})") ==
           "config.json: pruned_heads: heads that config.json removes are not supported");
     CHECK(error_with(type, R"("per_layer_config": {}, "pruned_heads": {},
-                              "quantization_config": null)") == "no Error");
+                              "quantization_config": null)") == "no error");
   }
   // null is not true: transformers would attend to both sides.
   CHECK(error_with("llama", R"("is_causal": null)") ==
@@ -118,10 +103,10 @@ TEST_CASE("null is the usual value of some keys") {
   for (const char* keys :
        {R"("use_bidirectional_attention": null, "sliding_window_pattern": null)",
         R"("attn_logit_softcapping": null, "attention_dropout": null, "rope_theta": null)"}) {
-    CHECK(error_with("gemma3_text", concat_text(types, keys)) == "no Error");
+    CHECK(error_with("gemma3_text", concat_text(types, keys)) == "no error");
   }
   CHECK(error_with("llama", R"("partial_rotary_factor": null, "layer_types": null,
-                               "original_max_position_embeddings": null)") == "no Error");
+                               "original_max_position_embeddings": null)") == "no error");
 }
 
 TEST_CASE("null in a rotation is refused, or has transformers' meaning") {
@@ -218,7 +203,7 @@ TEST_CASE("two lengths of the original context may not contradict each other") {
                                             "original_max_position_embeddings": )",
                                         inside, "}"));
   };
-  CHECK(yarn("llama", 64, 64) == "no Error");
+  CHECK(yarn("llama", 64, 64) == "no error");
   CHECK(yarn("llama", 64, 32) ==
         "config.json: rope_scaling.original_max_position_embeddings: expected 32, as outside of "
         "the object, got 64");
@@ -298,5 +283,4 @@ TEST_CASE("longrope has three keys for transformers 4, or more, which that refus
   CHECK(phi3("")["original_max_position_embeddings"] == 16);
   CHECK(phi3(R"(, "attention_factor": 1.25)")["rope_scaling"]["attention_factor"] == 1.25);
 }
-
 }  // namespace config_keys_test

@@ -1,23 +1,11 @@
 #include "formats/families/families.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/nn/architecture.h"
 #include "headlight/runs/starting_model.h"
-#include "headlight/text/char_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/drawn_config.h"
 #include "support/drawn_family.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace drawn_families_test {
-
 // Every family that is read can be trained, written and read again.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kDraws = 12;
 
@@ -37,8 +25,6 @@ fs::path written(const TemporaryFolder& folder, const std::string& name, const G
 Tensor logits_of(const Gpt& model, int number) {
   return model.logits(make_batch({drawn_tokens(number, model.config())}));
 }
-
-}  // namespace
 
 TEST_CASE("drawn configurations of every family are written and read again with equal logits",
           "[io]") {
@@ -70,9 +56,8 @@ TEST_CASE("drawn models of every causal family can be trained", "[io]") {
       INFO(text);
       GptConfig config = parse_model_config(text, "config.json").config;
       const auto model = drawn_model(config);
-      TrainConfig run;
-      run.init_from = written(folder, concat_text(type, number), *model).string();
-      run.dropout = 0.25;
+      TrainConfig run{.init_from = written(folder, concat_text(type, number), *model).string(),
+                      .dropout = 0.25};
       adopt_architecture(run, {"dropout"});
       CHECK_NOTHROW(run.validate());
       config = read_effective_config(run.init_from);
@@ -83,5 +68,4 @@ TEST_CASE("drawn models of every causal family can be trained", "[io]") {
     }
   }
 }
-
 }  // namespace drawn_families_test

@@ -1,35 +1,21 @@
 #include "formats/llmc/llmc_file.h"
-
-#include <cstring>
-
 #include "formats/llmc/llmc_header.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace llmc_file_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 template <class T>
 std::string bytes_of_list(const std::vector<T>& list) {
   return {reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T)};
 }
 
-std::string header(std::vector<std::int32_t> numbers) {
+std::string header(Ids numbers) {
   numbers.resize(256);
   return bytes_of_list(numbers);
 }
 
 // T = 3, V = 5 of 7 rows, L = 2, NH = 2, C = 4.
 constexpr std::size_t kElements = 7 * 4 + 3 * 4 + 2 * (12 * 16 + 13 * 4) + 2 * 4;
-const std::vector<std::int32_t> kHeader{kLlmcModel, 3, 3, 5, 2, 2, 4, 7};
+const Ids kHeader{kLlmcModel, 3, 3, 5, 2, 2, 4, 7};
 
 // Each element is its place.
 std::string checkpoint() {
@@ -42,7 +28,7 @@ std::string checkpoint() {
 
 // The same values as bfloat16, which holds whole numbers up to 256.
 std::string brain_checkpoint() {
-  std::vector<std::int32_t> numbers = kHeader;
+  Ids numbers = kHeader;
   numbers[1] = 5;
   std::string bytes = header(numbers);
   for (std::size_t i = 0; i < kElements; ++i) {
@@ -61,7 +47,7 @@ std::string refusal(const std::string& bytes) {
 }
 
 std::string refusal_of_header(std::size_t place, std::int32_t value) {
-  std::vector<std::int32_t> numbers = kHeader;
+  Ids numbers = kHeader;
   numbers[place] = value;
   return refusal(header(numbers) + checkpoint().substr(1024));
 }
@@ -83,8 +69,6 @@ std::string tokenizer_bytes(const std::vector<std::string>& more) {
 }
 
 const std::vector<std::string> kTokens{"<|endoftext|>", "th", "the", " the"};
-
-}  // namespace
 
 TEST_CASE("the weights of an llm.c checkpoint are at their places") {
   const TemporaryFolder folder;
@@ -146,7 +130,7 @@ TEST_CASE("the tokenizer of an llm.c checkpoint is beside it") {
   CHECK(contains(error_of([&] { load_tokenizer(folder / "model_1.bin"); }),
                  "model_1.bin: no tokenizer: put gpt2_tokenizer.bin, or GPT-2's tokenizer.json"));
   write_bytes(folder / "gpt2_tokenizer.bin", tokenizer_bytes(kTokens));
-  const std::vector<std::int32_t> ids{258, 't', 259, 256};
+  const Ids ids{258, 't', 259, 256};
   for (const fs::path& path :
        {folder / "model_1.bin", folder / "gpt2_tokenizer.bin", folder.path()}) {
     const auto tokenizer = open_tokenizer(path);
@@ -166,5 +150,4 @@ TEST_CASE("the tokenizer of an llm.c checkpoint is beside it") {
   const std::string cut = tokenizer_bytes(kTokens);
   CHECK(contains(bad(cut.substr(0, cut.size() - 1)), "token 259 exceeds the file"));
 }
-
 }  // namespace llmc_file_test

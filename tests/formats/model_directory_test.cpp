@@ -1,38 +1,19 @@
-#include "headlight/formats/model_directory.h"
-
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "formats/families/families.h"
-#include "generate/test_models.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/ops/layout.h"
-#include "headlight/text/char_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/drawn_config.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace model_directory_test {
-
 // Directories as transformers writes them, and damaged or foreign directories.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 
 // Returns a model in which all weights and biases differ.
 std::unique_ptr<Gpt> model_of(bool tie, bool bias = true) {
-  GptConfig config;
-  config.vocab_size = 259;
-  config.block_size = 6;
-  config.n_layer = 2;
-  config.n_head = 3;
-  config.n_embd = 9;
-  config.tie_weights = tie;
-  config.bias = bias;
+  GptConfig config{.vocab_size = 259,
+                   .block_size = 6,
+                   .n_layer = 2,
+                   .n_head = 3,
+                   .n_embd = 9,
+                   .bias = bias,
+                   .tie_weights = tie};
   auto model = std::make_unique<Gpt>(config);
   std::uint64_t number = 0;
   for (auto& [name, parameter] : model->parameters()) {
@@ -66,7 +47,7 @@ Tensor* find(NamedTensors& tensors, const std::string& name) {
 }
 
 void change_config(const fs::path& directory, const nlohmann::json& changes) {
-  nlohmann::json config = nlohmann::json::parse(read_bytes(directory / "config.json"));
+  nlohmann::json config = nlohmann::json::parse(file_contents(directory / "config.json"));
   config.update(changes);
   write_bytes(directory / "config.json", config.dump());
 }
@@ -106,8 +87,6 @@ nlohmann::json shard(const fs::path& directory) {
   return index;
 }
 
-}  // namespace
-
 TEST_CASE("a model directory gives the weights back bit by bit") {
   const TemporaryFolder folder;
   for (const bool tie : {true, false}) {
@@ -119,6 +98,21 @@ TEST_CASE("a model directory gives the weights back bit by bit") {
       check_same_parameters(*loaded.model, *model);
       fs::remove_all(folder / "model");
     }
+  }
+}
+
+TEST_CASE("loading tells the share of the weights that are read, whatever their form") {
+  const TemporaryFolder folder;
+  const auto model = model_of(false);
+  const fs::path path = written(folder, *model);
+  for (const MatrixForm form : {MatrixForm::float32, MatrixForm::bfloat16}) {
+    std::vector<double> shares;
+    load_weights(path,
+                 {.matrices = form, .progress = [&](double share) { shares.push_back(share); }});
+    CHECK(shares.size() == model->parameters().size());
+    CHECK(std::ranges::is_sorted(shares));
+    CHECK(shares.front() > 0);
+    CHECK(shares.back() == 1);
   }
 }
 
@@ -190,12 +184,13 @@ TEST_CASE("shards are read where their index says") {
     CHECK(contains(error_with(wte, in_first ? second : first), "lists it in another file"));
   }
   SECTION("a missing buffer is ignored and a missing weight is not") {
-    CHECK(error_with("transformer.h.0.attn.masked_bias", first) == "no Error");
+    CHECK(error_with("transformer.h.0.attn.masked_bias", first) == "no error");
     NamedTensors tensors = read_safetensors(directory / first);
-    const std::string gone = tensors.back().first;
+    const std::string disconnected = tensors.back().first;
     tensors.pop_back();
     write_safetensors(directory / first, tensors);
-    CHECK(contains(load_error(directory), "does not match config.json: missing '" + gone + "'"));
+    CHECK(contains(load_error(directory),
+                   "does not match config.json: missing '" + disconnected + "'"));
   }
   SECTION("a tensor that the index does not list is refused") {
     nlohmann::json changed = index;
@@ -269,7 +264,7 @@ TEST_CASE("tensors outside of layers that are not weights are ignored with a war
             ": ignored 'score.weight', 'v_head.summary.weight': not weights of this model"});
   read_effective_config(directory, warn);
   CHECK(warnings.size() == 2);
-  CHECK(load_error(directory) == "no Error");
+  CHECK(load_error(directory) == "no error");
 }
 
 TEST_CASE("tensors that contradict config.json are named in one line") {
@@ -337,7 +332,7 @@ TEST_CASE("placeholder files are reported as missing data") {
       "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 12345\n";
   SECTION("pointers of Git LFS") {
     for (const std::string name : {"model.safetensors", "tokenizer.json"}) {
-      const std::string before = read_bytes(directory / name);
+      const std::string before = file_contents(directory / name);
       write_bytes(directory / name, pointer);
       CHECK(contains(load_error(directory), "/" + name + ": is a pointer of Git LFS"));
       write_bytes(directory / name, before);
@@ -529,13 +524,13 @@ TEST_CASE("GPT-2 options that Headlight does not compute are refused by name") {
     return error_of(
         [&] { parse_model_config(R"({"model_type": "gpt2", )" + more + "}", "config.json"); });
   };
-  CHECK(error_with(R"("activation_function": "gelu_pytorch_tanh")") == "no Error");
-  CHECK(error_with(R"("reorder_and_upcast_attn": true)") == "no Error");
-  CHECK(error_with(R"("n_inner": 3072)") == "no Error");
+  CHECK(error_with(R"("activation_function": "gelu_pytorch_tanh")") == "no error");
+  CHECK(error_with(R"("reorder_and_upcast_attn": true)") == "no error");
+  CHECK(error_with(R"("n_inner": 3072)") == "no error");
   CHECK(contains(error_with(R"("activation_function": "quick_gelu")"),
                  "config.json: activation_function: expected gelu_new, gelu_pytorch_tanh, gelu, "
                  "relu, relu2 or silu, got 'quick_gelu'"));
-  CHECK(error_with(R"("n_inner": 3000)") == "no Error");
+  CHECK(error_with(R"("n_inner": 3000)") == "no error");
   CHECK(contains(error_with(R"("n_inner": 0)"), "config.json: n_inner: "));
   CHECK(contains(error_with(R"("scale_attn_weights": false)"), "scale_attn_weights: only true"));
   CHECK(contains(error_with(R"("scale_attn_by_inverse_layer_idx": true)"),
@@ -555,16 +550,16 @@ TEST_CASE(
     });
   };
   const auto llama = [&](const std::string& more) { return error_with("llama", more); };
-  CHECK(llama(R"("rope_scaling": {"type": "linear", "factor": 2})") == "no Error");
+  CHECK(llama(R"("rope_scaling": {"type": "linear", "factor": 2})") == "no error");
   CHECK(llama(R"("rope_scaling": {"type": "linear"})") ==
         "config.json: rope_scaling.factor: is missing");
-  CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2})") == "no Error");
+  CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2})") == "no error");
   CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2, "attention_factor": 0})") ==
         "config.json: rope_scaling.attention_factor: expected a number above 0, got 0");
   CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2, "beta_fast": 0.5})") ==
         "config.json: rope_scaling.beta_fast: expected a number from rope_scaling.beta_slow "
         "= 1 to 1e+12, got 0.5");
-  CHECK(llama(R"("rope_parameters": {"rope_type": "dynamic", "factor": 2})") == "no Error");
+  CHECK(llama(R"("rope_parameters": {"rope_type": "dynamic", "factor": 2})") == "no error");
   CHECK(llama(R"("rope_parameters": {"rope_type": "longrope", "factor": 2})") ==
         "config.json: rope_parameters.rope_type: expected default, linear, llama3, yarn or "
         "dynamic, got 'longrope'");
@@ -676,7 +671,7 @@ TEST_CASE("invalid values of options that only Headlight has are refused by name
     return error_of(
         [&] { parse_model_config(R"({"model_type": "headlight", )" + more + "}", "config.json"); });
   };
-  CHECK(error_with(R"("norm": "post")") == "no Error");
+  CHECK(error_with(R"("norm": "post")") == "no error");
   CHECK(error_with(R"("norm": "none")") ==
         "config.json: norm: expected pre, post or output, got 'none'");
   CHECK(error_with(R"("heads_per_layer": 3)") == "config.json: heads_per_layer: expected a list");
@@ -686,17 +681,13 @@ TEST_CASE("invalid values of options that only Headlight has are refused by name
 
 TEST_CASE(
     "head settings that equal GPT-2's defaults are dropped for export and others are refused") {
-  GptConfig config;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 8;
-  config.heads_per_layer = {2, 2};
-  config.head_width = 4;
+  GptConfig config{
+      .n_layer = 2, .n_head = 2, .n_embd = 8, .heads_per_layer = {2, 2}, .head_width = 4};
   CHECK(contains(error_of([&] { require_exportable(config); }), "these heads cannot be expressed"));
   simplify_heads(config);
   CHECK(config.heads_per_layer.empty());
   CHECK(config.head_width == 0);
-  CHECK(error_of([&] { require_exportable(config); }) == "no Error");
+  CHECK(error_of([&] { require_exportable(config); }) == "no error");
 
   config.heads_per_layer = {2, 1};
   simplify_heads(config);
@@ -724,5 +715,4 @@ TEST_CASE("every combination of configuration keys is read back from its folder"
     CHECK(same_bits(read->logits(batch), gpt.logits(batch)));
   }
 }
-
 }  // namespace model_directory_test

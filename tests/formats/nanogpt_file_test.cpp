@@ -1,30 +1,10 @@
 #include "formats/nanogpt/nanogpt_file.h"
-
-#include <cmath>
-#include <cstring>
-#include <fstream>
-
 #include "files/zip_archive.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/formats/nanogpt_checkpoint.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/io/nanogpt_vocabulary.h"
 #include "io/pickle_writer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace nanogpt_file_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // A file of torch.save with an optimizer; make_checkpoint.py wrote it.
 const fs::path kFixture = HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt";
 
@@ -137,8 +117,6 @@ bool same_bits(const Tensor& a, const Tensor& b) {
                                                4 * static_cast<std::size_t>(a.numel())) == 0;
 }
 
-}  // namespace
-
 TEST_CASE("a written checkpoint of nanoGPT gives the same weights") {
   for (const bool bias : {true, false}) {
     const TemporaryFolder folder;
@@ -196,7 +174,7 @@ TEST_CASE("a changed byte of the elements is refused") {
 }
 
 TEST_CASE("a pickle with other names is refused by name, and nothing is called") {
-  CHECK(refusal(pickle_of({})) == "no Error");
+  CHECK(refusal(pickle_of({})) == "no error");
   CHECK(contains(refusal("\x80\x02"
                          "cos\nsystem\nX\x02\0\0\0ls\x85R."),
                  "/ckpt.pt: data.pkl uses os.system: not a nanoGPT checkpoint"));
@@ -259,10 +237,10 @@ TEST_CASE("the tokenizer of a checkpoint is beside it or in nanoGPT's data folde
     return CharTokenizer({characters.begin(), characters.end()}, SpecialTokens::none);
   };
   write_nanogpt_vocabulary(folder / "data/letters/meta.pkl", vocabulary(U"abc"));
-  CHECK(load_model(checkpoint).tokenizer->encode("cab") == std::vector<std::int32_t>{2, 0, 1});
+  CHECK(load_model(checkpoint).tokenizer->encode("cab") == Ids{2, 0, 1});
   CHECK(open_tokenizer(folder / "out")->vocab_size() == 3);
   write_nanogpt_vocabulary(folder / "out/meta.pkl", vocabulary(U"cba"));
-  CHECK(load_model(folder / "out").tokenizer->encode("cab") == std::vector<std::int32_t>{0, 2, 1});
+  CHECK(load_model(folder / "out").tokenizer->encode("cab") == Ids{0, 2, 1});
   write_nanogpt_vocabulary(folder / "out/meta.pkl", vocabulary(U"abcd"));
   std::string warnings;
   load_model(checkpoint, {.warn = [&](const std::string& line) { warnings += line; }});
@@ -294,12 +272,11 @@ TEST_CASE("tensors of a torch file take at most twice the memory of their storag
     write_archive(folder / "state.pt", pickle.finish());
     return error_of([&] { read_torch_state(folder / "state.pt"); });
   };
-  CHECK(state_of(2, 0) == "no Error");
-  CHECK(state_of(3, 2) == "no Error");  // 48 of 24 bytes
+  CHECK(state_of(2, 0) == "no error");
+  CHECK(state_of(3, 2) == "no error");  // 48 of 24 bytes
   const std::string too_many =
       ": data.pkl: the tensors have 64 bytes, but their storages only 24: ";
-  CHECK(state_of(4, 0).find(too_many) != std::string::npos);
-  CHECK(state_of(4, 2).find(too_many) != std::string::npos);
+  CHECK(contains(state_of(4, 0), too_many));
+  CHECK(contains(state_of(4, 2), too_many));
 }
-
 }  // namespace nanogpt_file_test

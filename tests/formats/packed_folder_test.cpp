@@ -1,46 +1,26 @@
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
-#include "headlight/formats/model_directory.h"
-#include "headlight/generate/weights.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/tensor/storage.h"
-#include "headlight/text/byte_tokenizer.h"
 #include "io/fingerprint.h"
-#include "io/temporary_folder.h"
 #include "nn/packed_weight.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace packed_folder_test {
-
 // Folders of bfloat16 in several files whose matrices are packed while they are read.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 
 // Writes a model of the family Llama: fused rows of keys and values, an embedding that is not the
 // head, and rows that do not fill the last panel.
 fs::path write_folder(const TemporaryFolder& folder) {
-  GptConfig config;
-  config.vocab_size = 259;
-  config.block_size = 8;
-  config.n_layer = 1;
-  config.n_head = 4;
-  config.n_kv_head = 1;
-  config.n_embd = 256;
-  config.position = PositionKind::rope;
-  config.norm_type = NormKind::rms;
-  config.gated_mlp = true;
-  config.activation = Activation::silu;
-  config.n_inner = 1024;
-  config.bias = false;
-  config.tie_weights = false;
+  GptConfig config{.vocab_size = 259,
+                   .block_size = 8,
+                   .n_layer = 1,
+                   .n_head = 4,
+                   .n_embd = 256,
+                   .bias = false,
+                   .tie_weights = false,
+                   .norm_type = NormKind::rms,
+                   .position = PositionKind::rope,
+                   .activation = Activation::silu,
+                   .gated_mlp = true,
+                   .n_inner = 1024,
+                   .n_kv_head = 1};
   write_model_files(folder.path(), Gpt(config, 7), ByteTokenizer(), StoredFloats::bfloat16);
   return folder.path();
 }
@@ -65,8 +45,6 @@ double held_bytes() {
   const StorageStatistics statistics = storage_statistics();
   return static_cast<double>(statistics.live_bytes + statistics.cached_bytes);
 }
-
-}  // namespace
 
 TEST_CASE("a folder of bfloat16 is packed in 1.1 times its bytes") {
   const TemporaryFolder folder;
@@ -105,5 +83,4 @@ TEST_CASE("a weight of bfloat16 that is not finite is refused by name") {
       error_of([&] { load_weights(directory, {.matrices = MatrixForm::bfloat16}); });
   CHECK(contains(error, "contains values that are not finite"));
 }
-
 }  // namespace packed_folder_test

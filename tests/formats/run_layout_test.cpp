@@ -1,11 +1,5 @@
 #include "headlight/formats/run_layout.h"
-
-#include "support/catch.h"
-#include "support/program.h"
-
-namespace run_layout_test {
-
-using namespace headlight;
+#include "support/test.h"
 
 TEST_CASE("a checkpoint's folder name gives its number of updates and other names are ignored",
           "[io]") {
@@ -22,10 +16,10 @@ TEST_CASE("a checkpoint's folder name gives its number of updates and other name
 }
 
 TEST_CASE("a model is read from the folder itself or its best or latest checkpoint", "[io]") {
-  const ScratchFolder folder;
-  const std::filesystem::path& run = folder.path();
+  const TemporaryFolder folder;
+  const fs::path& run = folder.path();
   const auto add = [&](const std::string& place, const std::string& file) {
-    std::filesystem::create_directories(run / place);
+    fs::create_directories(run / place);
     folder.write(place + "/" + file, "{}");
   };
   CHECK(!model_in(run).has_value());
@@ -42,5 +36,3 @@ TEST_CASE("a model is read from the folder itself or its best or latest checkpoi
   add(".", "config.json");
   CHECK(model_in(run) == run);
 }
-
-}  // namespace run_layout_test

@@ -1,29 +1,19 @@
-#include "formats/sentencepiece/sentencepiece_tokenizer.h"
-
 #include "base/json.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "formats/sentencepiece/sentencepiece_tokenizer.h"
+#include "support/test.h"
 #include "text/text_encoder.h"
 
 namespace sentencepiece_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 const fs::path kModels = HEADLIGHT_SOURCE_DIR "/tests/formats/sentencepiece";
 constexpr const char* kNames[] = {"unigram",   "unigram_rules", "unigram_bytes",
                                   "bpe_llama", "bpe_rules",     "bpe_gemma"};
 
-std::string model_bytes(const std::string& name) { return read_bytes(kModels / (name + ".model")); }
+std::string model_bytes(const std::string& name) {
+  return file_contents(kModels / (name + ".model"));
+}
 
-std::vector<std::int32_t> ids_of(const Json& list) {
-  std::vector<std::int32_t> ids;
+Ids ids_of(const Json& list) {
+  Ids ids;
   for (const Json& id : list) {
     ids.push_back(static_cast<std::int32_t>(id.integer()));
   }
@@ -50,16 +40,14 @@ std::string refusal(const std::string& bytes) {
   return error_of([&] { sentencepiece_tokenizer(bytes, "m"); });
 }
 
-}  // namespace
-
 TEST_CASE("tokenizer.model gives the ids and texts of SentencePiece") {
   for (const std::string name : kNames) {
     const auto tokenizer = sentencepiece_tokenizer(model_bytes(name), name);
     const auto written = parse_tokenizer_json(to_tokenizer_json(*tokenizer), "written");
     CHECK(tokenizer->kind() == (name.starts_with("bpe") ? "bpe" : "unigram"));
-    for (const Json& entry : parse_json(read_bytes(kModels / (name + ".json")), name)) {
+    for (const Json& entry : parse_json(file_contents(kModels / (name + ".json")), name)) {
       INFO(name << ": " << entry["text"].text());
-      const std::vector<std::int32_t> ids = ids_of(entry["ids"]);
+      const Ids ids = ids_of(entry["ids"]);
       CHECK(tokenizer->encode_bytes(entry["text"].text()) == ids);
       CHECK(written->encode_bytes(entry["text"].text()) == ids);
       CHECK(TextEncoder(*tokenizer, false).encode(entry["text"].text()) == ids);
@@ -87,8 +75,7 @@ TEST_CASE("the settings beside a tokenizer.model add tokens") {
   CHECK(tokenizer->vocab_size() == next + 1);
   CHECK(tokenizer->end_token() == next);
   CHECK_FALSE(tokenizer->prepends_begin_token());
-  const std::vector<std::int32_t> ids =
-      tokenizer->encode_bytes("the<|end|>", {.read_special = true});
+  const Ids ids = tokenizer->encode_bytes("the<|end|>", {.read_special = true});
   CHECK(ids.back() == next);
   CHECK(open_tokenizer(folder / "tokenizer.model")
             ->encode_bytes("the<|end|>", {.read_special = true}) == ids);
@@ -135,9 +122,8 @@ TEST_CASE("unused tokens are never chosen and user-defined ones always") {
                             piece("a", 1, minus_one) + piece("b", 1, minus_one) +
                             piece("ab", 5, minus_one) + piece("bb", 4, minus_nine);
   const auto tokenizer = sentencepiece_tokenizer(model, "m");
-  CHECK(tokenizer->encode_bytes("ab") == std::vector<std::int32_t>{1, 2, 3});
-  CHECK(tokenizer->encode_bytes("abb") == std::vector<std::int32_t>{1, 2, 5});
-  CHECK(tokenizer->encode_bytes("xya") == std::vector<std::int32_t>{1, 0, 2});
+  CHECK(tokenizer->encode_bytes("ab") == Ids{1, 2, 3});
+  CHECK(tokenizer->encode_bytes("abb") == Ids{1, 2, 5});
+  CHECK(tokenizer->encode_bytes("xya") == Ids{1, 0, 2});
 }
-
 }  // namespace sentencepiece_test

@@ -1,32 +1,9 @@
 #include "headlight/formats/shards/shards.h"
-
-#include <algorithm>
-#include <filesystem>
-#include <map>
-
-#include "headlight/data/dataset_parts.h"
-#include "headlight/io/text_dataset.h"
-#include "headlight/text/bpe_trainer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "io/temporary_folder.h"
 #include "kernels/parallel.h"
-#include "support/catch.h"
 #include "support/compressed.h"
+#include "support/test.h"
 
-namespace shards_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
-namespace fs = std::filesystem;
-using Ids = std::vector<std::int32_t>;
-
+namespace formats_shards_test {
 // Texts of three kinds: JSON lines, some of them empty, a long stream, and a few lines.
 class Texts {
  public:
@@ -63,7 +40,7 @@ std::map<std::string, std::string> contents(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (name != ".lock") {
-      result[name] = read_bytes(entry.path());
+      result[name] = file_contents(entry.path());
     }
   }
   return result;
@@ -102,8 +79,6 @@ ShardResult encode_with_kills(const fs::path& folder, const Texts& texts, ShardO
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("shards hold the documents of the texts and split only those longer than a shard",
           "[io]") {
@@ -172,7 +147,7 @@ TEST_CASE("an encoding that is repeatedly killed and resumed writes the same byt
 TEST_CASE("compressed texts give the shards of plain ones", "[io]") {
   const Texts texts;
   const TemporaryFolder folder;
-  const std::string lines = read_bytes(texts / "a.jsonl");
+  const std::string lines = file_contents(texts / "a.jsonl");
   write_bytes(texts / "a.jsonl.gz", test::gzip(lines));
   write_bytes(texts / "a.jsonl.zst", test::zstandard(lines));
   const auto encode = [&](const std::string& name) {
@@ -250,5 +225,4 @@ TEST_CASE("shards are read only if they match their manifest", "[io]") {
       error_of([&] { open_token_file(folder / "half" / "shard_000000.bin", ByteTokenizer()); }),
       "shards.json: the encoding is not finished"));
 }
-
-}  // namespace shards_test
+}  // namespace formats_shards_test

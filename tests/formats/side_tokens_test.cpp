@@ -1,22 +1,8 @@
-#include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "headlight/base/error.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/nn/gpt.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 #include "text/text_encoder.h"
 
 namespace side_tokens_test {
-
-using namespace headlight;
 using nlohmann::json;
-namespace fs = std::filesystem;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
 
 // Written with transformers: see tools/parity/make_side_tokens.py.
 json recorded() {
@@ -35,7 +21,7 @@ std::string merges_txt(const json& merges) {
   return text;
 }
 
-void write_case(const json& one, json root, const ScratchFolder& folder) {
+void write_case(const json& one, json root, const TemporaryFolder& folder) {
   for (const auto& [place, value] : one["change"].items()) {
     root[json::json_pointer(place)] = value;
   }
@@ -61,7 +47,7 @@ void check_ids(const Tokenizer& tokenizer, const json& one) {
 
 // Returns the message for a byte-level tokenizer.json beside a tokenizer_config.json.
 std::string refusal(const json& config) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   folder.write("tokenizer.json", recorded()["bases"]["bytes"].dump());
   folder.write("tokenizer_config.json", config.dump());
   try {
@@ -72,13 +58,11 @@ std::string refusal(const json& config) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("tokens and settings beside tokenizer.json count as in AutoTokenizer") {
   const json file = recorded();
   REQUIRE(file["cases"].size() == 42);
   for (const json& one : file["cases"]) {
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     write_case(one, file["bases"][one["base"].get<std::string>()], folder);
     INFO(one["name"]);
     const auto tokenizer = load_tokenizer(folder.path());
@@ -103,12 +87,11 @@ TEST_CASE("tokens beside tokenizer.json that cannot be read are refused by name"
         ": added_tokens_decoder: expected ids from 0 to 16777215, got \"99999999\"");
   CHECK(refusal({{"bos_token", {{"lstrip", true}}}}) ==
         ": tokenizer_config.json: bos_token: key \"content\" is missing");
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   folder.write("tokenizer.json", recorded()["bases"]["bytes"].dump());
   folder.write("tokenizer_config.json", "{");
   CHECK_THROWS_WITH(load_tokenizer(folder.path()),
                     contains_text("tokenizer_config.json: invalid JSON at byte 1"));
   CHECK(refusal({{"bos_token", nullptr}, {"extra_special_tokens", nullptr}}).empty());
 }
-
 }  // namespace side_tokens_test

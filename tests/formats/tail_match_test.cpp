@@ -1,16 +1,7 @@
 #include "formats/chat_template/tail_match.h"
-
-#include <random>
-#include <string>
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace tail_match_test {
-
-using namespace headlight;
-
-namespace {
-
 std::string random_text(std::size_t length, std::mt19937& random) {
   std::string text;
   for (std::size_t i = 0; i < length; ++i) {
@@ -37,8 +28,6 @@ std::size_t plain_length(const std::string& text, const std::string& answer) {
   return best;
 }
 
-}  // namespace
-
 TEST_CASE("the end of an answer is found behind the longest equal tail") {
   CHECK(length_to_tail("yes.<end> no", "<think>sure</think>yes.") == 4);
   CHECK(length_to_tail("yes. yes.", "oh yes.") == 9);
@@ -59,5 +48,4 @@ TEST_CASE("the linear search for a tail finds the place of a plain one") {
     REQUIRE(length_to_tail(text, answer) == plain_length(text, answer));
   }
 }
-
 }  // namespace tail_match_test

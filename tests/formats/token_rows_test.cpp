@@ -1,13 +1,5 @@
 #include "formats/token_rows.h"
-
-#include "headlight/ops/layout.h"
-#include "support/catch.h"
-#include "support/tensors.h"
-
-namespace token_rows_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("rows that no training has formed are found", "[formats]") {
   Tensor rows = random_normal({40, 16}, {3, 0}, 0.2, 1);
@@ -18,8 +10,7 @@ TEST_CASE("rows that no training has formed are found", "[formats]") {
   set(6, Tensor::full({1, 16}, 7));
   set(9, slice(rows, 0, 8, 9));
   fill_new_rows(rows, 38, {4, 0});
-  CHECK(untrained_rows(rows, {1, 5, 6, 8, 9, 20, 38, 39}) ==
-        std::vector<std::int32_t>{5, 6, 8, 9, 38, 39});
+  CHECK(untrained_rows(rows, {1, 5, 6, 8, 9, 20, 38, 39}) == Ids{5, 6, 8, 9, 38, 39});
   CHECK(untrained_rows(rows, {1, 9, 20}).empty());
   CHECK(untrained_rows(rows, {}).empty());
 }
@@ -49,5 +40,3 @@ TEST_CASE("a resized model keeps its rows, and an untied head is a copy of the e
   }
   CHECK(same_bits(larger->weight(Part::mlp_in, 0), model.weight(Part::mlp_in, 0)));
 }
-
-}  // namespace token_rows_test

@@ -1,25 +1,10 @@
-#include "headlight/formats/tokenizer_directory.h"
-
-#include <nlohmann/json.hpp>
-
 #include "formats/token_settings.h"
-#include "headlight/base/error.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 #include "text/byte_characters.h"
 
 namespace tokenizer_directory_test {
-
-using namespace headlight;
-namespace fs = std::filesystem;
-
-namespace {
-
 // Ids 0 ... 255 are the bytes, then <|endoftext|> and "ab".
 std::string vocab_json() {
   nlohmann::json vocab;
@@ -90,10 +75,8 @@ class ChatFolder {
   void remove(const std::string& file) const { fs::remove(path() / file); }
 
  private:
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
-
-using Ids = std::vector<std::int32_t>;
 
 void check_chat_tokenizer(const Tokenizer& tokenizer) {
   CHECK(tokenizer.begin_of_text() == kTurnBegin);
@@ -112,10 +95,8 @@ fs::path write_folder(const fs::path& folder, const Tokenizer& tokenizer) {
   return folder;
 }
 
-}  // namespace
-
 TEST_CASE("a folder without tokenizer.json is read from vocab.json and merges.txt") {
-  const ScratchFolder directory;
+  const TemporaryFolder directory;
   directory.write("vocab.json", vocab_json());
   CHECK_THROWS_WITH(load_tokenizer(directory.path()), contains_text("merges.txt"));
   directory.write("merges.txt", "#version: 0.2\na b\n");
@@ -128,7 +109,7 @@ TEST_CASE("a folder without tokenizer.json is read from vocab.json and merges.tx
 }
 
 TEST_CASE("a folder without a tokenizer is refused for lack of tokenizer.json") {
-  const ScratchFolder directory;
+  const TemporaryFolder directory;
   CHECK_THROWS_WITH(load_tokenizer(directory.path()), contains_text("tokenizer.json"));
 }
 
@@ -137,7 +118,7 @@ TEST_CASE("a chat template stays with the tokenizer from folder to folder and th
       "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}{% endfor %}";
   ByteTokenizer tokenizer;
   tokenizer.set_chat_template(text);
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   save_tokenizer(folder.path() / "hf", tokenizer);
   const auto from_folder = load_tokenizer(folder.path() / "hf");
   CHECK(from_folder->chat_template() == text);
@@ -166,7 +147,7 @@ TEST_CASE("chat templates with names stay with the tokenizer, from a list, files
                                          {{"name", "rag"}, {"template", "R"}}}}});
   CHECK(load_tokenizer(list.path())->chat_template() == expected);
   // As in transformers, files of their own count, not the list.
-  const ScratchFolder files;
+  const TemporaryFolder files;
   save_tokenizer(files.path() / "t", ByteTokenizer());
   files.write("t/tokenizer_config.json", R"({"chat_template": "other"})");
   files.write("t/chat_template.jinja", "D");
@@ -305,5 +286,4 @@ TEST_CASE("generation settings that Headlight does not keep are named") {
   const fs::path again = write_folder(chat.at("again"), *tokenizer);
   CHECK(TokenSettings(again).dropped(*tokenizer).empty());
 }
-
 }  // namespace tokenizer_directory_test

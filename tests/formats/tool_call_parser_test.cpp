@@ -1,24 +1,11 @@
 #include "formats/chat_template/tool_call_parser.h"
-
-#include <filesystem>
-#include <map>
-#include <random>
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/published_templates.h"
+#include "support/test.h"
 
 namespace tool_call_parser_test {
 
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
-const fs::path kFolder = HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates";
-
 const ToolStyle& style_of_file(const char* name) {
-  const ToolStyle* style = tool_style_of(file_contents(kFolder / (std::string(name) + ".jinja")));
+  const ToolStyle* style = tool_style_of(published_template(name));
   REQUIRE(style != nullptr);
   return *style;
 }
@@ -90,8 +77,6 @@ std::string parts_of(const ToolStyle& style, const std::string& answer,
   }
   return whole;
 }
-
-}  // namespace
 
 TEST_CASE("calls of Hermes and Qwen are found between their marks", "[formats]") {
   const auto parts = [](const std::string& answer) { return parts_of(hermes(), answer); };
@@ -328,11 +313,9 @@ TEST_CASE("random fragments of calls give the same parts in any pieces") {
 
 TEST_CASE("the style of tool calls is recognised from the templates of models", "[formats]") {
   std::map<const ToolStyle*, std::string> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
-    const ToolStyle* style =
-        entry.path().extension() == ".jinja" ? tool_style_of(file_contents(entry.path())) : nullptr;
-    if (style != nullptr) {
-      found[style] += entry.path().stem().string() + ' ';
+  for (const PublishedTemplate& one : published_templates()) {
+    if (const ToolStyle* style = tool_style_of(one.source)) {
+      found[style] += one.name + ' ';
     }
   }
   const auto has = [&](const ToolStyle& style, const std::vector<std::string>& names) {
@@ -351,5 +334,4 @@ TEST_CASE("the style of tool calls is recognised from the templates of models", 
   has(granite(), {"granite_3_3"});
   CHECK(tool_style_of("") == nullptr);
 }
-
 }  // namespace tool_call_parser_test

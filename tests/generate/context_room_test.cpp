@@ -1,21 +1,6 @@
-#include <algorithm>
-#include <map>
-#include <random>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/generate/engine.h"
-#include "headlight/generate/speculation.h"
-#include "headlight/ops/elementwise.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace context_room_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kRoom = 320;
 
 struct Wanted {
@@ -27,7 +12,7 @@ struct Wanted {
 };
 
 Request request_of(const Wanted& wanted, std::uint64_t seed) {
-  std::vector<std::int32_t> prompt;
+  Ids prompt;
   for (Index i = 0; i < wanted.prompt; ++i) {
     // The first 70 tokens are those of half of the prompts.
     prompt.push_back(static_cast<std::int32_t>(i < 70 ? 65 + seed % 2 : (seed * 7 + 3 * i) % 256));
@@ -89,10 +74,8 @@ class Doubling final : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return point == Point::mlp_out && layer == 1;
   }
-  Tensor visit(const Place&, const Tensor& value) override { return add(value, value); }
+  Tensor visit(const HookSite&, const Tensor& value) override { return add(value, value); }
 };
-
-}  // namespace
 
 TEST_CASE("texts in little room get the same bits as texts with room", "[engine]") {
   const auto model = lively_model(257, 160);
@@ -224,5 +207,4 @@ TEST_CASE("short answers have places beside those of long ones", "[engine]") {
       });
   CHECK(first == 4);
 }
-
 }  // namespace context_room_test

@@ -1,23 +1,10 @@
-#include "headlight/generate/decoder.h"
-
-#include <cmath>
-
-#include "generate/test_models.h"
-#include "headlight/ops/layout.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/panels/panels.h"
 #include "kernels/panels/rounded_rows.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
 #include "support/products.h"
+#include "support/test.h"
 
 namespace decoder_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig small_config() {
   return {.vocab_size = 53, .block_size = 40, .n_layer = 2, .n_head = 4, .n_embd = 64};
 }
@@ -117,8 +104,6 @@ bool prompt_meets_packed_matrices(WeightFormat format, Index tokens) {
   return logits() == before;
 }
 
-}  // namespace
-
 TEST_CASE("a decoder gives the logits of the model, whatever its shape") {
   const ThreadScope two_threads(2);
   for (const GptConfig& config : odd_configs()) {
@@ -210,9 +195,9 @@ TEST_CASE("a prompt is multiplied by the packed matrices of single steps where t
 
 TEST_CASE("keys and values have 16 bits by default if the weights are not float32") {
   const Gpt gpt(small_config());
-  CHECK(usual_cache_type(gpt) == CacheType::float32);
-  CHECK(usual_cache_type(gpt, WeightFormat::bfloat16) == CacheType::float16);
-  CHECK(usual_cache_type(gpt, WeightFormat::int8) == CacheType::float16);
+  CHECK(default_cache_type(gpt) == CacheType::float32);
+  CHECK(default_cache_type(gpt, WeightFormat::bfloat16) == CacheType::float16);
+  CHECK(default_cache_type(gpt, WeightFormat::int8) == CacheType::float16);
 }
 
 TEST_CASE("with rounded weights the chunks of a prompt change no bit") {
@@ -414,16 +399,6 @@ TEST_CASE("a decoder refuses wrong sizes and leaves the caches unchanged") {
   CHECK_THROWS_WITH(Decoder(wide), "[Decoder] expected a float32 model, got float64");
 }
 
-TEST_CASE("weight formats have names") {
-  for (const WeightFormat format :
-       {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
-    CHECK(parse_name<WeightFormat>("weights", name_of(format)) == format);
-  }
-  CHECK(name_of(WeightFormat::int8) == "int8");
-  CHECK_THROWS_WITH(parse_name<WeightFormat>("weights", "int4"),
-                    "weights: expected float32, bfloat16 or int8, got 'int4'");
-}
-
 TEST_CASE("embeddings that are only looked up are not rounded") {
   for (const bool tied : {true, false}) {
     GptConfig config = small_config();
@@ -443,5 +418,4 @@ TEST_CASE("embeddings that are only looked up are not rounded") {
     CHECK(changed("h.1.mlp.c_fc.weight"));
   }
 }
-
 }  // namespace decoder_test

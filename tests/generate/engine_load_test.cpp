@@ -1,18 +1,6 @@
-#include <algorithm>
-#include <map>
-#include <random>
-
-#include "generate/test_models.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace engine_load_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kRoom = 1024;
 constexpr Index kContext = 512;
 constexpr std::uint64_t kMostRequests = 3000;
@@ -134,10 +122,10 @@ class Load {
     }
     if (oldest) {
       const auto text = texts_.find(*oldest);
-      const bool goes_on = text == texts_.end() || text->second.tokens == before + 1;
+      const bool continues = text == texts_.end() || text->second.tokens == before + 1;
       // A text that became the oldest may first have to be read again.
-      REQUIRE((goes_on || oldest != was_going_));
-      was_going_ = goes_on ? oldest : std::nullopt;
+      REQUIRE((continues || oldest != was_going_));
+      was_going_ = continues ? oldest : std::nullopt;
     }
     if (!texts_.empty()) {
       const auto& [id, text] = *texts_.begin();
@@ -160,16 +148,10 @@ class Load {
 };
 
 std::unique_ptr<Gpt> tiny_model() {
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = kContext;
-  config.n_layer = 1;
-  config.n_head = 1;
-  config.n_embd = 4;
+  GptConfig config{
+      .vocab_size = 257, .block_size = kContext, .n_layer = 1, .n_head = 1, .n_embd = 4};
   return std::make_unique<Gpt>(config);
 }
-
-}  // namespace
 
 TEST_CASE("hours of load lose no room, never stop the oldest text and starve nobody", "[engine]") {
   const auto model = tiny_model();
@@ -191,5 +173,4 @@ TEST_CASE("hours of load lose no room, never stop the oldest text and starve nob
     CHECK(load.longest_wait < 500);
   }
 }
-
 }  // namespace engine_load_test

@@ -1,38 +1,24 @@
-#include "headlight/generate/engine.h"
-
-#include <map>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/ops/elementwise.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace engine_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Halves the head outputs of layer 0.
 class Halved : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
-  Tensor visit(const Place&, const Tensor& z) override { return z * 0.5; }
+  Tensor visit(const HookSite&, const Tensor& z) override { return z * 0.5; }
 };
 
 // Returns values beyond the range of float32.
 class Overflows : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
-  Tensor visit(const Place&, const Tensor& z) override { return z * 1e38 * 1e38; }
+  Tensor visit(const HookSite&, const Tensor& z) override { return z * 1e38 * 1e38; }
 };
 
 class Fails : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::q && layer == 0; }
-  Tensor visit(const Place&, const Tensor& q) override {
+  Tensor visit(const HookSite&, const Tensor& q) override {
     require(q.size(0) > 1, "a step too far");
     return q;
   }
@@ -98,8 +84,6 @@ void check_same(const Outcome& a, const Outcome& b) {
     CHECK(a.tokens.at(sample) == std::ssize(result.tokens));
   }
 }
-
-}  // namespace
 
 TEST_CASE("requests processed together get the same results as alone bit for bit", "[engine]") {
   const auto model = lively_model(257, 48);
@@ -267,9 +251,9 @@ TEST_CASE("logits that an intervention makes infinite are not blamed on the weig
   };
   Decoder decoder(*model);
   const std::string own = message(decoder, &hook);
-  CHECK(own.find("the logits are not finite") != std::string::npos);
-  CHECK(own.find("an intervention may make values too large") != std::string::npos);
-  CHECK(own.find("weights") == std::string::npos);
+  CHECK(contains(own, "the logits are not finite"));
+  CHECK(contains(own, "an intervention may make values too large"));
+  CHECK_FALSE(contains(own, "weights"));
   CHECK(message(decoder, nullptr) == "no error");
   model->attach(std::make_shared<Overflows>());
   Decoder changed(*model);
@@ -289,5 +273,4 @@ TEST_CASE("an engine refuses options that are out of range", "[engine]") {
   CHECK_THROWS_WITH(Engine(decoder, tokenizer, {.max_batch = 0}),
                     "max_batch: expected a number from 1, got 0");
 }
-
 }  // namespace engine_test

@@ -1,14 +1,6 @@
-#include "generate/test_models.h"
-#include "headlight/base/utf8.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace generator_stream_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 std::vector<std::string> pieces_of(const Gpt& model, const GenerateOptions& options,
                                    GenerateResult& result) {
   std::vector<std::string> pieces;
@@ -16,8 +8,6 @@ std::vector<std::string> pieces_of(const Gpt& model, const GenerateOptions& opti
                     [&](std::string_view piece) { pieces.emplace_back(piece); });
   return pieces;
 }
-
-}  // namespace
 
 TEST_CASE("streamed pieces never cut a character") {
   const auto model = scripted_model(257, script_of("aé世🤗b"));
@@ -89,5 +79,4 @@ TEST_CASE("the stop text is only looked for in the output") {
   pieces_of(*model, options, result);  // the prompt is "?"
   CHECK(result.text == "xstop");
 }
-
 }  // namespace generator_stream_test

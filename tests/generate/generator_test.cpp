@@ -1,33 +1,7 @@
-#include <algorithm>
-#include <limits>
-#include <set>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/kernels/machine.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace generator_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr std::int32_t kEnd = 256;  // <|endoftext|> of a ByteTokenizer
-
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no Error";
-}
-
-}  // namespace
 
 TEST_CASE("generation follows the model until it ends the text") {
   const auto model = scripted_model(257, script_of("hello"));
@@ -180,8 +154,7 @@ TEST_CASE("the unknown token and ids that the tokenizer lacks are never generate
 TEST_CASE("the same seed gives the same texts and different samples differ") {
   const auto model = lively_model(257, 32);
   const auto text = [&](std::uint64_t seed, Index sample) {
-    GenerateOptions options;
-    options.max_new_tokens = 50;
+    GenerateOptions options{.max_new_tokens = 50};
     options.sampling.seed = seed;
     options.sample = sample;
     options.ignore_end_of_text = true;
@@ -199,9 +172,7 @@ TEST_CASE("the number of threads does not change the text") {
   std::vector<std::vector<std::int32_t>> texts;
   for (const int threads : {1, 2, 3}) {
     set_thread_count(threads);
-    GenerateOptions options;
-    options.max_new_tokens = 120;
-    options.ignore_end_of_text = true;
+    GenerateOptions options{.max_new_tokens = 120, .ignore_end_of_text = true};
     texts.push_back(generate(*model, ByteTokenizer(), "threads", options).tokens);
   }
   set_thread_count(before);
@@ -232,8 +203,7 @@ TEST_CASE("generation names the option that it refuses") {
   const auto error = [&](const GenerateOptions& options, const std::string& prompt = "a") {
     return error_of([&] { generate(*model, bytes, prompt, options); });
   };
-  GenerateOptions options;
-  options.max_new_tokens = -1;
+  GenerateOptions options{.max_new_tokens = -1};
   CHECK(error(options) == "max_new_tokens: expected a number from 0, got -1");
   options = {};
   options.sample = -1;
@@ -246,7 +216,7 @@ TEST_CASE("generation names the option that it refuses") {
   options = {};
   options.sampling.top_p = 2;
   CHECK(error(options) == "top_p: expected 0 to 1, got 2");
-  CHECK(error({}, "a\x80").find("invalid UTF-8 at byte 1") != std::string::npos);
+  CHECK(contains(error({}, "a\x80"), "invalid UTF-8 at byte 1"));
   const auto small = lively_model(200, 8, 1);
   CHECK(error_of([&] { generate(*small, bytes, "a\xC8\xA3"); }) ==
         "prompt: expected token ids from 0 to 199, for which the model has rows, got 200");
@@ -283,11 +253,4 @@ TEST_CASE("weights so large that their squares are infinite give an error, not a
           }).find("the logits are not finite") != std::string::npos);
   }
 }
-
-TEST_CASE("every finish reason has a name") {
-  CHECK(name_of(FinishReason::length) == "length");
-  CHECK(name_of(FinishReason::end_of_text) == "end_of_text");
-  CHECK(name_of(FinishReason::stop) == "stop");
-}
-
 }  // namespace generator_test

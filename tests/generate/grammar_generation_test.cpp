@@ -1,19 +1,7 @@
-#include <map>
-#include <set>
-
-#include "generate/test_models.h"
 #include "generate/word_tokenizer.h"
-#include "headlight/base/error.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace grammar_generation_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GenerateOptions with_grammar(const char* gbnf, Index count = 40) {
   GenerateOptions options{.max_new_tokens = count};
   options.grammar = std::make_shared<const Grammar>(gbnf);
@@ -24,8 +12,6 @@ GenerateResult generated(const GenerateOptions& options, const char* prompt = "x
   const auto model = lively_model(257, 64);
   return generate(*model, ByteTokenizer(), prompt, options);
 }
-
-}  // namespace
 
 TEST_CASE("a text with a grammar ends when nothing may follow", "[generate]") {
   GenerateOptions options = with_grammar(R"(root ::= "id: " [0-9]{4} ("é" | "ü"))");
@@ -50,7 +36,7 @@ TEST_CASE("a text with a grammar ends early only where it may", "[generate]") {
   options.sampling.logit_bias = {{.token = end, .bias = 1000}};
   const GenerateResult result = generated(options);
   CHECK(result.text == "abc");
-  CHECK(result.tokens == std::vector<std::int32_t>{'a', 'b', 'c', end});
+  CHECK(result.tokens == Ids{'a', 'b', 'c', end});
   CHECK(result.finish_reason == FinishReason::end_of_text);
   // Other tokens that end texts are no part of the grammar's text, either.
   options.end_tokens = {'d'};
@@ -92,8 +78,7 @@ TEST_CASE("each text of an engine has its own state of the grammar", "[generate]
 }
 
 TEST_CASE("a grammar leaves the log probabilities of the model unchanged", "[generate]") {
-  GenerateOptions free;
-  free.logprobs = 3;
+  GenerateOptions free{.logprobs = 3};
   GenerateOptions options = with_grammar(R"(root ::= "q" [a-c]+)");
   options.logprobs = 3;
   const TokenChoice first = generated(free).choices.at(0);
@@ -140,5 +125,4 @@ TEST_CASE("a grammar holds beyond the context length", "[generate]") {
   CHECK(text.size() == 200);
   CHECK(options.grammar->matches(text.substr(0, 198)));
 }
-
 }  // namespace grammar_generation_test

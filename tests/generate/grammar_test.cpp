@@ -1,20 +1,8 @@
-#include "headlight/generate/grammar.h"
-
-#include <chrono>
-
 #include "generate/grammar/grammar_state.h"
 #include "generate/word_tokenizer.h"
-#include "headlight/base/error.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace grammar_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 struct Case {
   const char* grammar;
   std::vector<std::string> matching;
@@ -30,12 +18,7 @@ std::string repeated(const std::string& text, int count) {
 }
 
 std::string error_of(const std::string& grammar) {
-  try {
-    Grammar{grammar};
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { Grammar{grammar}; });
 }
 
 // Returns the bytes that may follow a text, from a vocabulary of single bytes.
@@ -63,8 +46,6 @@ std::vector<int> allowed_ids(GrammarState& state, const TokenTrie& tokens) {
   }
   return ids;
 }
-
-}  // namespace
 
 TEST_CASE("a grammar matches the texts of its notation", "[generate]") {
   const std::vector<Case> cases{
@@ -254,7 +235,7 @@ TEST_CASE("allowed tokens are the same when they are prepared in parts", "[gener
 TEST_CASE("tokens are allowed if all their bytes continue the text", "[generate]") {
   const WordTokenizer tokenizer;
   const TokenTrie tokens(tokenizer);
-  const TokenTrie first(tokenizer, TokenTrie::Place::start_of_text);
+  const TokenTrie first(tokenizer, TokenTrie::Position::start_of_text);
   const Grammar grammar(R"(root ::= "a" "b"? (" " "a"* "é"?)?)");
   GrammarState state(grammar, {0});
   CHECK(allowed_ids(state, first) == std::vector<int>{1, 2, 3});
@@ -270,5 +251,4 @@ TEST_CASE("tokens are allowed if all their bytes continue the text", "[generate]
   CHECK((state.can_end() && state.is_complete()));
   CHECK(allowed_ids(state, tokens) == std::vector<int>{0});
 }
-
 }  // namespace grammar_test

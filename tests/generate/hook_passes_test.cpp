@@ -1,33 +1,20 @@
-#include <map>
-#include <tuple>
-
-#include "headlight/generate/decoder.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 // A hook must see and change the same values in a pass over whole texts and in a Decoder, which
 // reads prompts and then one token a step.
 namespace hook_passes_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const std::vector<Ids> kTexts{{1, 5, 3, 8, 2, 12, 7}, {4, 9, 6, 0, 11, 3}};
 constexpr Index kPrompt = 4;    // tokens of each prompt
 constexpr Index kTogether = 2;  // steps that read a token of each text
 constexpr double kRounding = 2e-5;
 
-struct Spot {
+struct PointInLayer {
   Point point = Point::embed;
   Index layer = 0;
   std::size_t text = 0;
   Index position = 0;
 
-  auto operator<=>(const Spot&) const = default;
+  auto operator<=>(const PointInLayer&) const = default;
 };
 
 // Records the values of every point by text and position.
@@ -35,16 +22,16 @@ class Values : public ForwardHook {
  public:
   void begin(const Batch& rows) override { rows_ = rows; }
   bool wants(Point, Index) const override { return true; }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    if (calls.empty() || calls.back() != std::pair{place.point, place.layer}) {
-      calls.emplace_back(place.point, place.layer);
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    if (calls.empty() || calls.back() != std::pair{site.point, site.layer}) {
+      calls.emplace_back(site.point, site.layer);
     }
-    if (items_of(place.point) == PointItems::maps) {
-      keep_map(place, value);
+    if (items_of(site.point) == PointItems::maps) {
+      keep_map(site, value);
     } else {
       for (std::size_t b = 0; b + 1 < rows_.offsets.size(); ++b) {
         for (Index n = rows_.offsets[b]; n < rows_.offsets[b + 1]; ++n) {
-          keep(place, b, n, slice(value, 0, n, n + 1));
+          keep(site, b, n, slice(value, 0, n, n + 1));
         }
       }
     }
@@ -53,23 +40,23 @@ class Values : public ForwardHook {
 
   std::size_t first_text = 0;                  // of the next pass
   std::vector<std::pair<Point, Index>> calls;  // points and layers in order
-  std::map<Spot, std::vector<double>> values;
+  std::map<PointInLayer, std::vector<double>> values;
 
  private:
   // A map [H, T, S] shows each query the keys up to its own; the others are hidden.
-  void keep_map(const Place& place, const Tensor& map) {
-    const auto b = static_cast<std::size_t>(place.sequence);
+  void keep_map(const HookSite& site, const Tensor& map) {
+    const auto b = static_cast<std::size_t>(site.sequence);
     for (Index t = 0; t < map.size(1); ++t) {
       const Index position = map.size(2) - map.size(1) + t;
-      keep(place, b, rows_.offsets[b] + t, slice(slice(map, 1, t, t + 1), 2, 0, position + 1));
+      keep(site, b, rows_.offsets[b] + t, slice(slice(map, 1, t, t + 1), 2, 0, position + 1));
     }
   }
 
-  void keep(const Place& place, std::size_t b, Index row, const Tensor& value) {
+  void keep(const HookSite& site, std::size_t b, Index row, const Tensor& value) {
     const Index position = rows_.positions.data<std::int32_t>()[row];
     CHECK(kTexts[first_text + b][static_cast<std::size_t>(position)] ==
           rows_.tokens.data<std::int32_t>()[row]);
-    values[{place.point, place.layer, first_text + b, position}] = value.to_vector();
+    values[{site.point, site.layer, first_text + b, position}] = value.to_vector();
   }
 
   Batch rows_;
@@ -81,7 +68,7 @@ class Bend : public ForwardHook {
   Bend(Point point, Index layer) : point_(point), layer_(layer) {}
 
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const Place&, const Tensor& value) override {
+  Tensor visit(const HookSite&, const Tensor& value) override {
     ++calls;
     if (items_of(point_) == PointItems::maps) {  // the number of columns grows with the text
       return value * 0.75;
@@ -139,8 +126,6 @@ double furthest(const std::vector<double>& a, const std::vector<double>& b) {
   }
   return largest;
 }
-
-}  // namespace
 
 TEST_CASE("a hook sees the same values in one forward pass and in single steps", "[nn]") {
   for (const int threads : {1, 2}) {
@@ -225,5 +210,4 @@ TEST_CASE("an attached hook changes a step like a hook passed as an argument", "
         }
       });
 }
-
 }  // namespace hook_passes_test

@@ -1,19 +1,8 @@
-#include <string>
-#include <vector>
-
 #include "generate/grammar/regular_expression.h"
 #include "generate/json_schema/json_schema_grammar.h"
-#include "headlight/base/error.h"
-#include "headlight/generate/grammar.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace json_schema_keywords_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Texts = std::vector<std::string>;
 
 struct SchemaTexts {
@@ -36,8 +25,6 @@ void check_texts(const std::vector<SchemaTexts>& cases) {
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("numbers keep to fractional limits and multiples", "[generate]") {
   check_texts({
@@ -222,5 +209,4 @@ TEST_CASE("a regular expression finds texts as other engines do", "[generate]") 
   }
   CHECK(pattern_language("^" + nested + "$").contains(""));
 }
-
 }  // namespace json_schema_keywords_test

@@ -1,22 +1,7 @@
 #include "generate/json_schema/json_schema_grammar.h"
-
-#include <algorithm>
-#include <cmath>
-#include <random>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
-#include "headlight/generate/generator.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace json_schema_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 bool has_type(const Json& value, const std::string& type) {
   return type == "integer" ? value.is_number() && std::floor(value.number()) == value.number()
                            : type == value.type_name();
@@ -44,8 +29,8 @@ class Validator {
     for (const Json& type : types.is_array() ? types : Json::array({types})) {
       ok = ok || has_type(value, type.text());
     }
-    const auto number = [&](const char* key, double otherwise) {
-      return schema.value(key, otherwise).number();
+    const auto number = [&](const char* key, double fallback) {
+      return schema.value(key, fallback).number();
     };
     if (value.is_number()) {
       ok = ok && value.number() >= number("minimum", -1e300) &&
@@ -241,15 +226,8 @@ bool is_accepted(const Json& schema, const std::string& text) {
 }
 
 std::string refusal(const Json& schema) {
-  try {
-    Grammar{json_schema_grammar(schema)};
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { Grammar{json_schema_grammar(schema)}; });
 }
-
-}  // namespace
 
 TEST_CASE("generated texts satisfy random schemas", "[generate]") {
   const auto model = lively_model(257, 128, 1);
@@ -435,9 +413,9 @@ TEST_CASE("schemas are combined in a time and memory that grow with their size",
   const Json one_of{{"oneOf", Json::array({{{"enum", few}}, {{"enum", next}}})}};
   CHECK(is_accepted(one_of, "998"));
   CHECK(!is_accepted(one_of, "999"));
-  CHECK(refusal(all_of({{"properties", many_names}}, {{"properties", many_names}})) == "");
+  CHECK(refusal(all_of({{"properties", many_names}}, {{"properties", many_names}})) == "no error");
   Json closed{{"properties", many_names}, {"additionalProperties", false}};
-  CHECK(refusal(all_of(closed, closed)) == "");
+  CHECK(refusal(all_of(closed, closed)) == "no error");
 }
 
 TEST_CASE("a schema is no longer read when its budget ends", "[generate]") {
@@ -492,5 +470,4 @@ TEST_CASE("hostile schemas end soon with one error", "[generate]") {
     CHECK((message.starts_with("json_schema: ") || message.starts_with("grammar: ")));
   }
 }
-
 }  // namespace json_schema_test

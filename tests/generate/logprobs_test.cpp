@@ -1,21 +1,8 @@
-#include <algorithm>
-#include <cmath>
-
-#include "generate/test_models.h"
-#include "headlight/autograd/autograd.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace logprobs_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Returns the log softmax [V] after `context`, from a plain forward pass.
-std::vector<double> plain_log_probabilities(const Gpt& model,
-                                            const std::vector<std::int32_t>& context) {
+std::vector<double> plain_log_probabilities(const Gpt& model, const Ids& context) {
   const NoGrad no_grad;
   const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
   std::vector<double> last(logits.end() - model.config().vocab_size, logits.end());
@@ -30,17 +17,15 @@ std::vector<double> plain_log_probabilities(const Gpt& model,
 }
 
 GenerateOptions wild(Index count, Index logprobs) {
-  GenerateOptions options;
-  options.max_new_tokens = count;
-  options.ignore_end_of_text = true;
-  options.logprobs = logprobs;
+  GenerateOptions options{
+      .max_new_tokens = count, .ignore_end_of_text = true, .logprobs = logprobs};
   return options;
 }
 
 // Checks the choices of every token against a forward pass over the text so far, cut to its last
 // half block whenever it exceeds a block.
 void check_against_model(const Gpt& model, const GenerateResult& result, double margin = 1e-4) {
-  std::vector<std::int32_t> window = byte_ids("ab");
+  Ids window = byte_ids("ab");
   const Index block = model.config().block_size;
   REQUIRE(result.choices.size() == result.tokens.size());
   for (std::size_t i = 0; i < result.tokens.size(); ++i) {
@@ -70,8 +55,6 @@ void check_against_model(const Gpt& model, const GenerateResult& result, double 
     window.push_back(result.tokens[i]);
   }
 }
-
-}  // namespace
 
 TEST_CASE("log-probabilities are those of a plain forward pass, also past the block") {
   const auto model = lively_model(257, 16);
@@ -124,7 +107,7 @@ TEST_CASE("every chosen token is reported at once and so is the end of the text"
   const auto model = scripted_model(257, script_of("ab"));
   GenerateOptions options = greedy(10);
   options.logprobs = 0;
-  std::vector<std::int32_t> told;
+  Ids told;
   std::vector<std::size_t> told_at_piece;
   GenerateResult result;
   const ByteTokenizer tokenizer;
@@ -144,5 +127,4 @@ TEST_CASE("every chosen token is reported at once and so is the end of the text"
   CHECK(result.choices[0].likeliest.empty());
   CHECK(result.choices[0].rank == 1);
 }
-
 }  // namespace logprobs_test

@@ -1,19 +1,7 @@
 #include "generate/prefix_cache.h"
-
-#include <algorithm>
-
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace prompt_chunks_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kChunk = 64;
 
 struct Prompt {
@@ -54,8 +42,6 @@ void check_same(const GenerateResult& a, const GenerateResult& b) {
 
 const std::string kCommon(150, 'q');
 const std::string kLong = kCommon + std::string(90, 'z');
-
-}  // namespace
 
 TEST_CASE("reusing the cached beginning of a prompt changes no bit", "[engine]") {
   const auto model = lively_model(257, 512);
@@ -158,7 +144,7 @@ TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
   std::vector<Index> first_steps;
   Index step = 1;
   const auto begin = [&](std::size_t length, Index samples) {
-    Request request{.prompt = std::vector<std::int32_t>(length, 65),
+    Request request{.prompt = Ids(length, 65),
                     .options = {.max_new_tokens = 40, .ignore_end_of_text = true},
                     .samples = samples};
     request.on_token = [&, is_first = true](Index, const TokenChoice&) mutable {
@@ -240,7 +226,7 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
     engine.step();
   }
   begin(brief, short_step, short_result);
-  for (bool goes_on = true; goes_on; goes_on = engine.step()) {
+  for (bool continues = true; continues; continues = engine.step()) {
     ++step;
   }
   CHECK(short_step <= 3 + 3);
@@ -255,7 +241,7 @@ TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
   const ByteTokenizer tokenizer;
   Engine engine(decoder, tokenizer, {.max_batch = 4, .prompt_chunk = kChunk});
   const auto begin = [&](std::size_t length, Index samples, std::function<void()> on_first) {
-    Request request{.prompt = std::vector<std::int32_t>(length, 65),
+    Request request{.prompt = Ids(length, 65),
                     .options = {.max_new_tokens = 1, .ignore_end_of_text = true},
                     .samples = samples};
     request.on_token = [on_first](Index, const TokenChoice&) { on_first(); };
@@ -302,7 +288,7 @@ TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") 
   const auto model = lively_model(257, 512);
   PrefixCache prefixes(kChunk);
   const auto read = [&](std::int32_t token, Index length) {
-    const std::vector<std::int32_t> prompt(static_cast<std::size_t>(length), token);
+    const Ids prompt(static_cast<std::size_t>(length), token);
     KeyValueCache cache = model->make_cache();
     cache.reserve(length);
     cache.advance(length);
@@ -314,8 +300,8 @@ TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") 
   CHECK(prefixes.tokens() == 128 + 64);
   CHECK(prefixes.find(one).length() == 128);
   CHECK(prefixes.find(two).length() == 64);
-  CHECK(prefixes.find(std::vector<std::int32_t>(128, 1)).length() == 64);
-  CHECK(prefixes.find(std::vector<std::int32_t>(64, 1)).length() == 0);
+  CHECK(prefixes.find(Ids(128, 1)).length() == 64);
+  CHECK(prefixes.find(Ids(64, 1)).length() == 0);
   CHECK(prefixes.find(two).length() == 64);
   CHECK(prefixes.drop_oldest());
   CHECK(prefixes.tokens() == 64);
@@ -327,5 +313,4 @@ TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") 
   CHECK(prefixes.drop_oldest());
   CHECK(!prefixes.drop_oldest());
 }
-
 }  // namespace prompt_chunks_test

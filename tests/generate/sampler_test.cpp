@@ -1,18 +1,6 @@
-#include "headlight/generate/sampler.h"
-
-#include <cmath>
-#include <limits>
-#include <map>
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace sampler_test {
-
-using namespace headlight;
-
-namespace {
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Logits [V] whose softmax is `probabilities`.
@@ -29,8 +17,7 @@ Tensor tensor_of(const std::vector<double>& logits) {
 }
 
 std::map<std::int32_t, double> distribution(const SamplingOptions& options, const Tensor& logits,
-                                            const std::vector<std::int32_t>& history = {},
-                                            const std::vector<std::int32_t>& excluded = {}) {
+                                            const Ids& history = {}, const Ids& excluded = {}) {
   std::map<std::int32_t, double> result;
   for (const auto& token : Sampler(options, 0, excluded).distribution(logits, history)) {
     result[token.id] = token.probability;
@@ -47,18 +34,10 @@ void check_distribution(const std::map<std::int32_t, double>& got,
   }
 }
 
-std::string error_of(const SamplingOptions& options, const Tensor& logits,
-                     const std::vector<std::int32_t>& history = {},
-                     const std::vector<std::int32_t>& excluded = {}) {
-  try {
-    Sampler(options, 0, excluded).distribution(logits, history);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no Error";
+std::string error_of(const SamplingOptions& options, const Tensor& logits, const Ids& history = {},
+                     const Ids& excluded = {}) {
+  return test::error_of([&] { Sampler(options, 0, excluded).distribution(logits, history); });
 }
-
-}  // namespace
 
 TEST_CASE("at temperature 0 the sampler takes the first likeliest token that is not excluded") {
   const SamplingOptions greedy{.temperature = 0};
@@ -228,7 +207,7 @@ TEST_CASE("draw n of a sample depends only on the seed and the sample and n") {
   const std::vector<float> logits(4, 0.25F);
   const auto draws = [&](std::uint64_t seed, Index sample) {
     Sampler sampler({.seed = seed}, sample);
-    std::vector<std::int32_t> ids;
+    Ids ids;
     for (int i = 0; i < 40; ++i) {
       ids.push_back(sampler.next(logits, {}));
     }
@@ -291,5 +270,4 @@ TEST_CASE("options out of range are refused by name") {
   starts({.min_p = nan}, "min_p:");
   CHECK_THROWS_AS(Sampler({}, -1), Error);
 }
-
 }  // namespace sampler_test

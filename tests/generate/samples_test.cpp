@@ -1,17 +1,8 @@
-#include "generate/test_models.h"
-#include "headlight/base/error.h"
-#include "support/catch.h"
+#include "support/test.h"
 
-namespace samples_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace generate_samples_test {
 GenerateOptions drawing(Index count) {
-  GenerateOptions options;
-  options.max_new_tokens = count;
+  GenerateOptions options{.max_new_tokens = count};
   options.sampling.top_k = 40;
   options.sampling.repetition_penalty = 1.1;
   return options;
@@ -31,8 +22,6 @@ void check_same(Decoder& decoder, const std::string& prompt, GenerateOptions opt
     ++options.sample;
   }
 }
-
-}  // namespace
 
 TEST_CASE("samples generated together equal those generated one by one") {
   const auto model = lively_model(257, 32);
@@ -89,5 +78,4 @@ TEST_CASE("the speed of a text leaves out the reading of its prompt") {
   result.seconds = 10;
   CHECK(result.tokens_per_second() == 0.1);
 }
-
-}  // namespace samples_test
+}  // namespace generate_samples_test

@@ -1,20 +1,9 @@
-#include "headlight/generate/speculation.h"
-
 #include "generate/draft_length.h"
-#include "generate/test_models.h"
 #include "generate/word_tokenizer.h"
-#include "headlight/base/error.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace speculation_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-using Tokens = std::vector<std::int32_t>;
+using Tokens = Ids;
 
 // Guesses the right tokens of a known text up to a place, then wrong ones.
 class KnownText final : public Drafter {
@@ -36,15 +25,14 @@ class KnownText final : public Drafter {
 };
 
 GptConfig rotary_config() {
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = 48;
-  config.n_layer = 2;
-  config.n_head = 4;
-  config.n_kv_head = 2;
-  config.n_embd = 64;
-  config.gated_mlp = true;
-  config.position = PositionKind::rope;
+  GptConfig config{.vocab_size = 257,
+                   .block_size = 48,
+                   .n_layer = 2,
+                   .n_head = 4,
+                   .n_embd = 64,
+                   .position = PositionKind::rope,
+                   .gated_mlp = true,
+                   .n_kv_head = 2};
   return config;
 }
 
@@ -78,8 +66,6 @@ GenerateResult guess(Decoder& decoder, const std::string& prompt, const Generate
   check_equal(result, plain);
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("[speculation] guesses change no bit of a text") {
   const auto learned = lively_model(257, 64);
@@ -234,5 +220,4 @@ TEST_CASE("[speculation] a step reads several tokens of a sequence") {
   const std::vector<DecodeItem> unordered{{65, &together, 1}};
   CHECK_THROWS_WITH(decoder.step(unordered), contains_text("items before item 0"));
 }
-
 }  // namespace speculation_test

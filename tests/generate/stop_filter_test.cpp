@@ -1,13 +1,7 @@
 #include "generate/stop_filter.h"
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace stop_filter_test {
-
-using namespace headlight;
-
-namespace {
-
 // Returns the output of a filter for a text in pieces of `size` bytes.
 std::string filtered(const std::vector<std::string>& stops, const std::string& text,
                      std::size_t size) {
@@ -18,8 +12,6 @@ std::string filtered(const std::vector<std::string>& stops, const std::string& t
   }
   return result + filter.finish();
 }
-
-}  // namespace
 
 TEST_CASE("text that may begin a stop text is held back until that is decided") {
   StopFilter filter({"END"});
@@ -60,5 +52,4 @@ TEST_CASE("the stop text that ends first applies however the text is split into 
     CHECK(filtered({"abc"}, "abc", size).empty());
   }
 }
-
 }  // namespace stop_filter_test

@@ -1,21 +1,10 @@
 #include "headlight/heads/effects/ablation.h"
-
-#include <algorithm>
-
-#include "headlight/data/sequential_batches.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
 #include "heads/point_values.h"
 #include "support/local_processes.h"
+#include "support/test.h"
 
 namespace ablation_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 double mean_loss(const Gpt& gpt, const TokenDataset& data) {
   const SequentialBatches batches(data, {.batch_size = 2, .block_size = gpt.config().block_size});
   double sum = 0;
@@ -27,8 +16,6 @@ double mean_loss(const Gpt& gpt, const TokenDataset& data) {
   }
   return sum / targets;
 }
-
-}  // namespace
 
 TEST_CASE("zero ablation of a head raises the loss as much as zeroing its output weights") {
   const TokenDataset data = small_documents();
@@ -84,21 +71,20 @@ TEST_CASE("an ablation shared by several processes has the same bits as in one")
 TEST_CASE("mean ablation uses the mean over every token of a text") {
   const auto gpt = random_gpt(three_layers());
   for (const Index length : {5, 9}) {  // 9: the last token has no room in a context of 8
-    std::vector<std::int32_t> text;
+    Ids text;
     for (std::int32_t i = 0; i < length; ++i) {
       text.push_back((3 * i * i + 1) % 10);
     }
     Tensor sum;
     for (Index begin = 0; begin < length; begin += 8) {
       KeepValues keep([](Point point, Index layer) { return point == Point::z && layer == 1; });
-      const std::vector<std::int32_t> part(text.begin() + begin,
-                                           text.begin() + std::min<Index>(begin + 8, length));
+      const Ids part(text.begin() + begin, text.begin() + std::min<Index>(begin + 8, length));
       gpt->hidden(make_batch({part}), {.hook = &keep});
       const Tensor rows = headlight::sum(keep.values.at({Point::z, 1}), {.axes = {0}});  // [H, D]
       sum = sum.defined() ? sum + rows : rows;
     }
     const std::vector<double> mean = (sum / static_cast<double>(length)).to_vector();
-    const TokenDataset data = stream_dataset(std::vector<std::int32_t>(text));
+    const TokenDataset data = stream_dataset(Ids(text));
     const double rise = ablate_heads(*gpt, data, {.mode = AblationMode::mean, .heads = {{1, 2}}})
                             .heads[0]
                             .rise.mean;
@@ -108,7 +94,7 @@ TEST_CASE("mean ablation uses the mean over every token of a text") {
       bool wants(Point point, Index layer) const override {
         return point == Point::z && layer == 1;
       }
-      Tensor visit(const Place&, const Tensor& value) override {
+      Tensor visit(const HookSite&, const Tensor& value) override {
         Tensor changed = to_contiguous(value).clone();
         for (Index row = 0; row < value.size(0); ++row) {
           std::copy_n(values_.begin() + 8, 4, changed.data<double>() + row * 12 + 8);
@@ -158,10 +144,11 @@ TEST_CASE("resampling takes a head's output from the same position of the next d
   AblationOptions alone = options;
   alone.batch_size = 1;
   CHECK(ablate_heads(*gpt, same, alone).heads[0].rise.mean == Approx(0).margin(1e-12));
-  CHECK(mentions(error_of([&] {
-                   ablate_heads(*gpt, document_dataset({{1, 2}}, 10), options);
-                 }),
-                 {"resample", "at least two", "one"}));
+  check_error(
+      [&] {
+        ablate_heads(*gpt, document_dataset({{1, 2}}, 10), options);
+      },
+      {"resample", "at least two", "one"});
 }
 
 TEST_CASE("heads may be named in any order, and twice") {
@@ -217,14 +204,13 @@ TEST_CASE("ablation refuses invalid heads and modes and numbers of pairs") {
   const auto gpt = random_gpt(three_layers());
   CHECK(parse_name<AblationMode>("mode", "resample") == AblationMode::resample);
   CHECK(name_of(AblationMode::mean) == "mean");
-  CHECK(mentions(error_of([] { parse_name<AblationMode>("mode", "none"); }),
-                 {"zero, mean or resample", "none"}));
-  CHECK(mentions(error_of([&] {
-                   ablate_heads(*gpt, small_documents(), {.heads = {{3, 0}}});
-                 }),
-                 {"layers 0 to 2", "3.0"}));
-  CHECK(mentions(error_of([&] { ablate_heads(*gpt, small_documents(), {.pair_heads = 1}); }),
-                 {"pairs", "1"}));
+  check_error([] { parse_name<AblationMode>("mode", "none"); }, {"zero, mean or resample", "none"});
+  check_error(
+      [&] {
+        ablate_heads(*gpt, small_documents(), {.heads = {{3, 0}}});
+      },
+      {"layers 0 to 2", "3.0"});
+  check_error([&] { ablate_heads(*gpt, small_documents(), {.pair_heads = 1}); }, {"pairs", "1"});
 }
 
 TEST_CASE("other metrics of an ablation are those of its losses", "[heads]") {
@@ -246,8 +232,8 @@ TEST_CASE("other metrics of an ablation are those of its losses", "[heads]") {
     CHECK(divergence.heads[i].rise.mean > 0);
     CHECK(alone.heads[i].rise.mean == Approx(divergence.heads[i].rise.mean));
   }
-  CHECK(mentions(error_of([&] { measured(MetricKind::logit_difference, 3); }),
-                 {"metric: logit_difference needs answers"}));
+  check_error([&] { measured(MetricKind::logit_difference, 3); },
+              {"metric: logit_difference needs answers"});
 }
 
 TEST_CASE("an ablation reports its progress, which can stop it", "[heads]") {
@@ -262,5 +248,4 @@ TEST_CASE("an ablation reports its progress, which can stop it", "[heads]") {
   options.progress = [](double share) { require(share < 0.5, "stopped"); };
   CHECK(error_of([&] { ablate_heads(*gpt, small_documents(), options); }) == "stopped");
 }
-
 }  // namespace ablation_test

@@ -1,30 +1,11 @@
 #include "headlight/heads/activations/activation_cache.h"
-
-#include <map>
-
-#include "generate/test_models.h"
-#include "headlight/autograd/autograd.h"
-#include "headlight/data/dataset.h"
 #include "headlight/heads/activations/activation_files.h"
 #include "headlight/heads/prune.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/nn/forward_hook.h"
-#include "headlight/text/byte_tokenizer.h"
 #include "io/file_size_limit.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/own_model.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace activation_cache_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kBlock = 12;
 
 const Gpt& model() {
@@ -51,17 +32,17 @@ std::vector<PointRange> points(const std::vector<std::string>& names) {
 class Seen final : public ForwardHook {
  public:
   bool wants(Point, Index) const override { return true; }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    const bool is_map = items_of(place.point) == PointItems::maps;
-    values[point_name(place.point, place.layer) +
-           (is_map ? "/" + std::to_string(place.sequence) : "")] = value.clone();
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    const bool is_map = items_of(site.point) == PointItems::maps;
+    values[point_name(site.point, site.layer) +
+           (is_map ? "/" + std::to_string(site.sequence) : "")] = value.clone();
     return value;
   }
 
   std::map<std::string, Tensor> values;
 };
 
-std::map<std::string, Tensor> seen(const std::vector<std::vector<std::int32_t>>& sequences) {
+std::map<std::string, Tensor> seen(const std::vector<Ids>& sequences) {
   const NoGrad no_grad;
   Seen hook;
   model().logits(make_batch(sequences), {.hook = &hook});
@@ -72,8 +53,8 @@ std::map<std::string, Tensor> by_name(const NamedTensors& tensors) {
   return {tensors.begin(), tensors.end()};
 }
 
-std::vector<std::vector<std::int32_t>> inputs_of(const ActivationContexts& contexts) {
-  std::vector<std::vector<std::int32_t>> sequences;
+std::vector<Ids> inputs_of(const ActivationContexts& contexts) {
+  std::vector<Ids> sequences;
   for (Index i = 0; i < contexts.count(); ++i) {
     sequences.push_back(contexts.context(i).tokens);
   }
@@ -99,10 +80,8 @@ std::string refusal(const std::vector<std::string>& names, const TokenPositions&
   });
 }
 
-}  // namespace
-
 TEST_CASE("contexts made from ids equal those made from their text", "[activations]") {
-  const std::vector<std::vector<std::int32_t>> ids{{'a', 'b'}, {256}};
+  const std::vector<Ids> ids{{'a', 'b'}, {256}};
   const ActivationContexts contexts(ids, 2);
   CHECK(contexts.count() == 2);
   CHECK(contexts.context(0).tokens ==
@@ -162,15 +141,15 @@ TEST_CASE("positions choose rows, of maps queries", "[activations]") {
                                       .positions = parse_positions("positions", positions),
                                       .batch_size = 1}));
   };
-  const auto rows = [&](const Tensor& value, const std::vector<Index>& places) {
+  const auto rows = [&](const Tensor& value, const std::vector<Index>& indices) {
     std::vector<double> result;
     const std::vector<double> all = value.to_vector();
-    for (const Index place : places) {
-      const auto first = all.begin() + place * value.size(1);
+    for (const Index index : indices) {
+      const auto first = all.begin() + index * value.size(1);
       result.insert(result.end(), first, first + value.size(1));
     }
     return Tensor::from(std::vector<float>(result.begin(), result.end()),
-                        {std::ssize(places), value.size(1)});
+                        {std::ssize(indices), value.size(1)});
   };
   const auto last = cached("last");
   check_close(last.at("blocks.1.hook_resid_post"),
@@ -241,7 +220,7 @@ TEST_CASE("points that a model does not compute are omitted from the cache", "[a
   const NamedTensors kept = cache_activations(model(), contexts, wanted);
   CHECK(kept.front().first == "blocks.1.hook_resid_post");
   CHECK(kept.size() == 1 + 5);
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const ActivationFiles files =
       write_activations(folder.at("acts.npz"), model(), contexts, {.activations = wanted});
   REQUIRE(files.absent.size() == 2);
@@ -260,8 +239,7 @@ TEST_CASE("invalid cache options are refused in one line", "[activations]") {
         "blocks.1.mlp.hook_post: expected elements 0 to 63, got 64-");
   CHECK(refusal({"rot_q.1"}) == "blocks.1.attn.hook_rot_q: the model does not compute it");
   CHECK(contains(refusal({"embed"}, {.range = {.first = 12}}), "positions: expected positions"));
-  const TokenDataset many =
-      document_dataset(std::vector<std::vector<std::int32_t>>(65, byte_ids("ab")), 256);
+  const TokenDataset many = document_dataset(std::vector<Ids>(65, byte_ids("ab")), 256);
   const ActivationContexts contexts(many, kBlock);
   CHECK(contains(
       error_of([&] { cache_activations(model(), contexts, {.points = points({"pattern.0"})}); }),
@@ -316,8 +294,8 @@ TEST_CASE("the files of a cache joined together equal the whole cache", "[activa
     CHECK(joined.at(array.name).size() == static_cast<std::size_t>(numel(array.shape)));
     check_close(Tensor::from(joined.at(array.name), array.shape), whole.at(array.name));
   }
-  CHECK(contains(read_bytes(folder / "acts.json"), "\"acts-00002.npz\""));
-  CHECK(contains(read_bytes(folder / "acts.json"), "\"a model\""));
+  CHECK(contains(file_contents(folder / "acts.json"), "\"acts-00002.npz\""));
+  CHECK(contains(file_contents(folder / "acts.json"), "\"a model\""));
 }
 
 TEST_CASE("values that a file cannot hold are counted", "[activations]") {
@@ -357,7 +335,7 @@ TEST_CASE("a new cache replaces all files of an old one with another number of f
   CHECK(write(0) == one);
   write_bytes(folder / "acts.json", "{}");
   CHECK(contains(error_of([&] { write(12); }), "acts.json: exists but does not list"));
-  CHECK(read_bytes(folder / "acts.json") == "{}");
+  CHECK(file_contents(folder / "acts.json") == "{}");
 }
 
 TEST_CASE("caches can be written in half precision", "[activations]") {
@@ -421,8 +399,8 @@ TEST_CASE("a cache whose writing fails leaves no file", "[activations]") {
   for (const std::string name : {"acts.npz", "acts.safetensors"}) {
     const TemporaryFolder folder;
     const ActivationFiles files = write_activations(folder / name, model(), contexts, options);
-    const auto first = std::filesystem::file_size(files.files[0]);
-    REQUIRE(std::filesystem::file_size(files.files[1]) > first);
+    const auto first = fs::file_size(files.files[0]);
+    REQUIRE(fs::file_size(files.files[1]) > first);
     const TemporaryFolder full;
     const FileSizeLimit limit(first);
     CHECK(contains(error_of([&] { write_activations(full / name, model(), contexts, options); }),
@@ -430,5 +408,4 @@ TEST_CASE("a cache whose writing fails leaves no file", "[activations]") {
     CHECK(full.names().empty());
   }
 }
-
 }  // namespace activation_cache_test

@@ -1,16 +1,7 @@
 #include "headlight/heads/activations/activation_recorder.h"
-
-#include <cmath>
-
-#include "headlight/generate/decoder.h"
 #include "headlight/heads/activations/activation_cache.h"
-#include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
-
-namespace activation_recorder_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("activations of generated tokens are those of one pass over the text", "[heads]") {
   const auto gpt = random_gpt(three_layers(), DType::float32);
@@ -50,14 +41,13 @@ TEST_CASE("activations of generated tokens are those of one pass over the text",
 }
 
 TEST_CASE("a recorder refuses parts of points and contexts that move", "[heads]") {
-  CHECK(mentions(error_of([] {
-                   ActivationRecorder({{.point = Point::z, .items = NumberRange{1, 1}}});
-                 }),
-                 {"names", "z"}));
+  check_error(
+      [] {
+        ActivationRecorder({{.point = Point::z, .items = NumberRange{1, 1}}});
+      },
+      {"names", "z"});
   ActivationRecorder recorder({{.point = Point::z}});
   recorder.begin(make_batch({{1, 2, 3}}));
-  CHECK(mentions(error_of([&] { recorder.begin(make_batch({{2, 3}})); }), {"max_new_tokens"}));
-  CHECK(mentions(error_of([&] { recorder.begin(make_batch({{1}, {1}})); }), {"one sequence"}));
+  check_error([&] { recorder.begin(make_batch({{2, 3}})); }, {"max_new_tokens"});
+  check_error([&] { recorder.begin(make_batch({{1}, {1}})); }, {"one sequence"});
 }
-
-}  // namespace activation_recorder_test

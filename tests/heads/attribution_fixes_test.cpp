@@ -1,19 +1,10 @@
-#include <cmath>
-
-#include "headlight/autograd/autograd.h"
 #include "headlight/heads/effects/patch_grid.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
 #include "heads/point_values.h"
+#include "support/test.h"
 
 namespace attribution_fixes_test {
-
 // AtP*: attribution with attention computed again, and with dropped gradients.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
 
@@ -58,12 +49,12 @@ class HeldLayer final : public ForwardHook {
     return (layer == held_ && (point == Point::attn_out || point == Point::mlp_out)) ||
            (layer == cell_.layer && point == Point::z);
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    if (place.point != Point::z) {
-      return own_.at({place.point, place.layer});
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    if (site.point != Point::z) {
+      return own_.at({site.point, site.layer});
     }
     Tensor changed = to_contiguous(value).clone();
-    const Tensor change = (other_.at({Point::z, place.layer}) - own_.at({Point::z, place.layer}));
+    const Tensor change = (other_.at({Point::z, site.layer}) - own_.at({Point::z, site.layer}));
     Tensor head = slice(changed, 1, *cell_.item, *cell_.item + 1);
     head.copy_from(head + slice(change, 1, *cell_.item, *cell_.item + 1) * share_);
     return changed;
@@ -76,8 +67,6 @@ class HeldLayer final : public ForwardHook {
   const PatchCell& cell_;
   double share_;
 };
-
-}  // namespace
 
 TEST_CASE("attribution with patched attention is nearer to patching where attention saturates",
           "[heads]") {
@@ -92,7 +81,7 @@ TEST_CASE("attribution with patched attention is nearer to patching where attent
 TEST_CASE("patched attention needs queries or keys", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const PatchGridOptions options{.patch = false, .attribution = true, .fix_pattern = true};
-  CHECK(mentions(error_of([&] { patch_grid(*gpt, kTask, options); }), {"qk_fix", "q, k", "z"}));
+  check_error([&] { patch_grid(*gpt, kTask, options); }, {"qk_fix", "q, k", "z"});
 }
 
 TEST_CASE("dropped gradients average absolute effects with each other layer held", "[heads]") {
@@ -126,5 +115,4 @@ TEST_CASE("dropped gradients average absolute effects with each other layer held
     CHECK(cell.attribution == Approx(sum / 2 / std::abs(whole)).epsilon(1e-4));
   }
 }
-
 }  // namespace attribution_fixes_test

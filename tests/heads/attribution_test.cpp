@@ -1,20 +1,9 @@
 #include "headlight/heads/effects/attribution.h"
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "headlight/heads/interventions/interventions.h"
-#include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace attribution_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const Ids kText{1, 2, 3, 4, 5};
 const AttributionTask kTask{.text = kText, .target = 4, .against = 6};
 
@@ -81,8 +70,6 @@ std::unique_ptr<Gpt> changed_model(const std::string& changes, const GptConfig& 
       std::make_shared<Interventions>(*gpt, parse_changes(changes), Interventions::Options{}));
   return gpt;
 }
-
-}  // namespace
 
 TEST_CASE("attribution finds a planted source token and a planted neuron", "[heads]") {
   const auto gpt = hand_set_model();
@@ -238,10 +225,11 @@ TEST_CASE("source tokens are summed over heads for prompts of one length", "[hea
   }
   CHECK(study.sources[3].mean == Approx(sum));
   const AttributionTask shorter{.text = {5, 4}, .target = 4};
-  CHECK(mentions(error_of([&] {
-                   attribute_prompts(*gpt, {kTask, shorter}, {.by = AttributionBy::source});
-                 }),
-                 {"pairs", "5 tokens in prompt 1 and 2 in prompt 2"}));
+  check_error(
+      [&] {
+        attribute_prompts(*gpt, {kTask, shorter}, {.by = AttributionBy::source});
+      },
+      {"pairs", "5 tokens in prompt 1 and 2 in prompt 2"});
   const AttributionTask there{.text = kText, .target = 4, .position = 1};
   CHECK(attribute_prompts(*gpt, {there, shorter}, {.by = AttributionBy::source}).sources.size() ==
         2);
@@ -299,20 +287,21 @@ TEST_CASE("source tokens of texts of different lengths are summed by groups", "[
 TEST_CASE("attribution over prompts names an invalid prompt and rates the reliability of its means",
           "[heads]") {
   const auto gpt = random_gpt(three_layers());
-  CHECK(mentions(error_of([&] { attribute_prompts(*gpt, {}); }), {"pairs", "at least one"}));
-  CHECK(mentions(error_of([&] {
-                   attribute_prompts(*gpt, {kTask, {.text = kText, .target = 11}});
-                 }),
-                 {"prompt 2", "0 to 10"}));
-  CHECK(mentions(error_of([&] {
-                   attribute_prompts(*gpt, {kTask, {.text = Ids(9, 1)}});
-                 }),
-                 {"prompt 2", "context length of 8"}));
+  check_error([&] { attribute_prompts(*gpt, {}); }, {"pairs", "at least one"});
+  check_error(
+      [&] {
+        attribute_prompts(*gpt, {kTask, {.text = kText, .target = 11}});
+      },
+      {"prompt 2", "0 to 10"});
+  check_error(
+      [&] {
+        attribute_prompts(*gpt, {kTask, {.text = Ids(9, 1)}});
+      },
+      {"prompt 2", "context length of 8"});
   GptConfig config = three_layers();
   config.mlp = false;
-  CHECK(mentions(
-      error_of([&] { attribute_logit(*random_gpt(config), kTask, AttributionBy::neuron); }),
-      {"by", "no MLP"}));
+  check_error([&] { attribute_logit(*random_gpt(config), kTask, AttributionBy::neuron); },
+              {"by", "no MLP"});
   AttributionStudy study;
   study.prompts.resize(12);
   study.clear = 5;
@@ -322,5 +311,4 @@ TEST_CASE("attribution over prompts names an invalid prompt and rates the reliab
   study.prompts.resize(4);
   CHECK(mentions(attribution_caution(study), {"intervals over 4"}));
 }
-
 }  // namespace attribution_test

@@ -1,7 +1,3 @@
-#include <cmath>
-
-#include "headlight/data/masking.h"
-#include "headlight/data/sequential_batches.h"
 #include "headlight/heads/circuit/circuit.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/attribution.h"
@@ -12,20 +8,11 @@
 #include "headlight/heads/prune_plan.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/heads/scores/head_scores.h"
-#include "headlight/io/text_dataset.h"
 #include "support/bert_directory.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace bidirectional_test {
-
 // Head tools on a model whose queries see keys on both sides.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
 
 const Ids kText{2, 5, 6, 8, 9, 5, 10, 12, 3};  // [CLS] the cat sat on the mat . [SEP]
 constexpr std::int32_t kMask = 4;
@@ -49,8 +36,6 @@ TokenDataset documents(const std::vector<Ids>& texts) {
   }
   return closed_windows(std::move(data), 2, 3, 16);
 }
-
-}  // namespace
 
 TEST_CASE("a text of a batch has the maps and logits that it has alone without a causal mask") {
   const auto model = random_bert();
@@ -226,5 +211,4 @@ TEST_CASE("a bidirectional model has no key value cache") {
   KeyValueCache cache = model->make_cache();
   CHECK_THROWS_WITH(model->check_cache(cache, 1), contains_text("bidirectional"));
 }
-
 }  // namespace bidirectional_test

@@ -1,14 +1,5 @@
 #include "headlight/heads/bootstrap.h"
-
-#include <cmath>
-
-#include "headlight/tensor/random.h"
-#include "support/tensors.h"
-
-namespace bootstrap_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("the mean weights documents by their tokens") {
   const Interval interval = bootstrap_mean({{2, 1}, {3, 9}});
@@ -70,11 +61,11 @@ TEST_CASE("many measures of the same documents get the intervals that each gets 
   CHECK(plain.mean == together[0].mean);
   CHECK(bootstrap_means({}).empty());
   measures[1].pop_back();
-  CHECK(mentions(error_of([&] { bootstrap_means(measures); }), {"20", "19"}));
+  check_error([&] { bootstrap_means(measures); }, {"20", "19"});
 }
 
 TEST_CASE("bootstrap options out of range are refused") {
-  CHECK(mentions(error_of([] { bootstrap_mean({}, {.resamples = 0}); }), {"resamples", "0"}));
+  check_error([] { bootstrap_mean({}, {.resamples = 0}); }, {"resamples", "0"});
 }
 
 TEST_CASE("the interval of a bounded mean follows Hoeffding's inequality within 0 to 1") {
@@ -93,5 +84,3 @@ TEST_CASE("too few documents cause a warning") {
   CHECK(mentions(few_documents_caution(3), {"caution", "3 sequences", "10"}));
   CHECK(mentions(few_documents_caution(1), {"caution", "single sequence"}));
 }
-
-}  // namespace bootstrap_test

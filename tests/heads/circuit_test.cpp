@@ -1,23 +1,12 @@
 #include "headlight/heads/circuit/circuit.h"
-
-#include <algorithm>
-#include <cmath>
-#include <set>
-
-#include "headlight/autograd/autograd.h"
 #include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/heads/head_set.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace circuit_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
 
 double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
@@ -73,8 +62,6 @@ std::vector<GptConfig> kinds() {
   configs[12].qkv_clip = 0.7;
   return configs;
 }
-
-}  // namespace
 
 TEST_CASE(
     "a circuit of all edges gives the clean logits and one of no edges those of the corrupt text",
@@ -225,12 +212,9 @@ TEST_CASE("a circuit keeps no dead-end edges and stays within its budget of edge
 
 TEST_CASE("circuits refuse invalid pairs and options", "[heads]") {
   const auto gpt = random_gpt(three_layers());
-  CHECK(mentions(error_of([&] { find_circuit(*gpt, {}); }), {"pairs: "}));
-  CHECK(mentions(error_of([&] {
-                   find_circuit(*gpt, {kTask, {{}, {}, {3}, {8}}});
-                 }),
-                 {"pair 2: clean"}));
-  CHECK(mentions(error_of([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }), {"steps: "}));
+  check_error([&] { find_circuit(*gpt, {}); }, {"pairs: "});
+  check_error([&] { find_circuit(*gpt, {kTask, {{}, {}, {3}, {8}}}); }, {"pair 2: clean"});
+  check_error([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }, {"steps: "});
 }
 
 TEST_CASE("patching an edge between heads equals patching their path", "[heads]") {
@@ -289,7 +273,7 @@ TEST_CASE("paths through recomputed MLPs add to the direct path", "[heads]") {
     return values_of(*gpt, make_batch({text}), [=](Point point, Index) { return point == wanted; });
   };
   const PointValues heads = at(kTask.corrupt, Point::attn_out);
-  const Spot results{Point::result, 0};
+  const PointInLayer results{Point::result, 0};
   const Tensor change = at(kTask.clean, Point::result).at(results) -
                         at(kTask.corrupt, Point::result).at(results);  // [T, H, C]
   Tensor stream =
@@ -397,5 +381,4 @@ TEST_CASE("mean and resample refuse pairs that they cannot combine", "[heads]") 
   CHECK(mentions(refused({kTask, longer}, CircuitAblation::mean), {"pairs", "mean", "tokens"}));
   CHECK(mentions(refused({kTask}, CircuitAblation::resample), {"pairs", "two pairs"}));
 }
-
 }  // namespace circuit_test

@@ -1,26 +1,16 @@
-// Head tools on combinations of all configuration keys.
-#include <map>
-#include <random>
-
-#include "headlight/generate/decoder.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/attribution.h"
 #include "headlight/heads/effects/importance.h"
 #include "headlight/heads/effects/patching.h"
 #include "headlight/heads/prune.h"
 #include "headlight/heads/scores/head_scores.h"
-#include "headlight/ops/layout.h"
-
 #include "heads/head_experiments_support.h"
 #include "support/drawn_config.h"
+#include "support/test.h"
 
-namespace combinations_test {
+// Head tools on combinations of all configuration keys.
 
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace heads_combinations_test {
 constexpr int kDraws = 200;
 
 std::unique_ptr<Gpt> drawn_model(const GptConfig& config, DType dtype) {
@@ -47,16 +37,14 @@ HeadSet drawn_heads(int number, const GptConfig& config) {
   return HeadSet(heads);
 }
 
-std::vector<std::vector<std::int32_t>> drawn_documents(int number, const GptConfig& config) {
-  const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
-  std::vector<std::vector<std::int32_t>> documents;
+std::vector<Ids> drawn_documents(int number, const GptConfig& config) {
+  const Ids tokens = drawn_tokens(number, config);
+  std::vector<Ids> documents;
   for (const std::ptrdiff_t length : {7, 3, 5}) {
     documents.emplace_back(tokens.begin(), tokens.begin() + length);
   }
   return documents;
 }
-
-}  // namespace
 
 TEST_CASE("pruning under every configuration gives what the model computes without those heads") {
   for (int number = 0; number < kDraws; ++number) {
@@ -108,7 +96,7 @@ TEST_CASE("models pruned under every configuration generate the same with a cach
     INFO(described(number, config));
     const auto whole = drawn_model(config, DType::float32);
     const auto gpt = prune_heads(*whole, drawn_heads(number, config));
-    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Ids tokens = drawn_tokens(number, config);
     const Tensor expected = gpt->logits(make_batch({tokens}));  // [T, V]
     Decoder decoder(*gpt);
     KeyValueCache cache = decoder.make_cache();
@@ -127,7 +115,7 @@ TEST_CASE("head analyses run under every configuration") {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
     const auto gpt = drawn_model(config, DType::float32);
-    const std::vector<std::vector<std::int32_t>> texts = drawn_documents(number, config);
+    const std::vector<Ids> texts = drawn_documents(number, config);
     const TokenDataset documents =
         document_dataset(texts, static_cast<std::int32_t>(config.vocab_size) - 1);
     const auto heads = static_cast<std::size_t>(config.n_layer * config.n_head);
@@ -153,7 +141,7 @@ TEST_CASE("the parts of a logit sum to it under every configuration without post
     INFO(described(number, config));
     const auto whole = drawn_model(config, DType::float64);
     const auto pruned = prune_heads(*whole, drawn_heads(number, config));
-    const std::vector<std::int32_t> text = drawn_tokens(number, config);
+    const Ids text = drawn_tokens(number, config);
     for (const Gpt* gpt : {whole.get(), pruned.get()}) {
       const std::vector<double> logits = gpt->next_logits(make_batch({text})).to_vector();
       for (const Choice<AttributionBy>& by : kChoices<AttributionBy>) {
@@ -191,5 +179,4 @@ TEST_CASE("source contributions of heads sum to their outputs under every config
     }
   }
 }
-
-}  // namespace combinations_test
+}  // namespace heads_combinations_test

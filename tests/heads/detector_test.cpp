@@ -1,18 +1,10 @@
-#include <nlohmann/json.hpp>
-
 #include "headlight/heads/scores/head_scores.h"
 #include "heads/planted_models.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace detector_test {
-
 // Compares with results of TransformerLens's head_detector, stored by
 // tools/parity/make_detector_fixture.py.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -36,9 +28,8 @@ std::unique_ptr<Gpt> formula_model() {
 }
 
 HeadScoreOptions detector_options(bool exclude_bos, bool exclude_current_token) {
-  HeadScoreOptions options;
-  options.exclude_bos = exclude_bos;
-  options.exclude_current_token = exclude_current_token;
+  HeadScoreOptions options{.exclude_bos = exclude_bos,
+                           .exclude_current_token = exclude_current_token};
   options.bootstrap.resamples = 0;
   options.repeats.sequences = 0;
   options.weight_scores = false;
@@ -55,8 +46,6 @@ void check_scores(const DetectorScores& scores, const Json& expected, const std:
   CHECK(scores.duplicate_token_head == Approx(value("duplicate_token_head")).margin(1e-5));
   CHECK(scores.induction_head == Approx(value("induction_head")).margin(1e-5));
 }
-
-}  // namespace
 
 TEST_CASE("detector scores are those of TransformerLens on the same weights", "[heads]") {
   const auto model = formula_model();
@@ -86,5 +75,4 @@ TEST_CASE("a head whose whole weight is excluded has a detector score of 0", "[h
     CHECK(head.mul.induction_head == 0);
   }
 }
-
 }  // namespace detector_test

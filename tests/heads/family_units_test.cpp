@@ -1,27 +1,14 @@
-#include <cmath>
-#include <map>
-
 #include "headlight/heads/activations/activation_cache.h"
 #include "headlight/heads/activations/activation_recorder.h"
 #include "headlight/heads/effects/lens.h"
 #include "headlight/heads/effects/metric_gradients.h"
 #include "headlight/heads/interventions/interventions.h"
-#include "headlight/io/npz.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
-#include "io/temporary_folder.h"
+#include "support/test.h"
 
 namespace family_units_test {
-
 // Values under TransformerLens's names are those of TransformerBridge: for Granite the stream of
 // transformers, and all that is added to it with its factors (tools/parity/check_points.py).
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 constexpr double kMultiplier = 0.25;
 constexpr double kEmbedding = 3;  // Granite's embedding_multiplier
@@ -50,8 +37,6 @@ std::map<std::string, Tensor> values_of(const Gpt& gpt) {
   }
   return values;
 }
-
-}  // namespace
 
 TEST_CASE("cached values obey the equations of Granite", "[heads]") {
   const auto gpt = random_gpt(granite());
@@ -142,5 +127,4 @@ TEST_CASE("a tuned lens translates the stream of the family", "[heads]") {
     CHECK(found[i] == Approx(expected[i]).epsilon(1e-5));
   }
 }
-
 }  // namespace family_units_test

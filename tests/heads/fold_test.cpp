@@ -1,18 +1,8 @@
 #include "headlight/heads/fold.h"
-
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
-#include "headlight/ops/softmax.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace fold_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Models with each kind of norm and bias that can be folded.
 std::vector<GptConfig> foldable() {
   std::vector<GptConfig> configs(6, three_layers());
@@ -42,8 +32,6 @@ std::vector<GptConfig> foldable() {
 double largest(const Tensor& x) {
   return largest_difference(x, Tensor::zeros(x.shape(), x.dtype()));
 }
-
-}  // namespace
 
 TEST_CASE("a model whose folded weights would be infinite is refused", "[heads]") {
   const auto model = random_gpt(three_layers(), DType::float32);
@@ -117,10 +105,9 @@ TEST_CASE("models that cannot be folded are refused by one line", "[heads]") {
   GptConfig embedding = three_layers();
   embedding.embedding_norm = true;
   CHECK(mentions(error(embedding), {"center_writing_weights"}));
-  CHECK(error(embedding, {.center_writing = false}) == "no Error");
+  CHECK(error(embedding, {.center_writing = false}) == "no error");
   GptConfig capped = three_layers();
   capped.logit_cap = 5;
   CHECK(mentions(error(capped, {.center_unembed = true}), {"center_unembed", "cap"}));
 }
-
 }  // namespace fold_test

@@ -1,31 +1,15 @@
 #include "headlight/heads/head_annotations.h"
-
-#include <algorithm>
-#include <array>
-
-#include "headlight/data/documents.h"
-#include "headlight/io/text_source.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace head_annotations_test {
-
 // Annotated pairs of spans, converted to tokens.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 const std::string kLine =
     R"({"char":{"length":5,"quote":[[0,1,3,4]]},"byte":{"length":6,"quote":[[0,1,4,5]]}})";
 
 std::vector<SequencePairs> read(const std::string& contents, const std::vector<std::string>& texts,
                                 const Tokenizer& tokenizer, Index leading = 0) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   return read_annotations(folder.write("pairs.jsonl", contents), texts, tokenizer, leading);
 }
 
@@ -66,8 +50,6 @@ std::vector<std::array<Index, 4>> ends_of(const std::string& text, const std::st
 }
 
 using Ends = std::vector<std::array<Index, 4>>;
-
-}  // namespace
 
 TEST_CASE("spans include tokens of several characters that they overlap", "[heads]") {
   const BpeTokenizer words =
@@ -149,7 +131,7 @@ TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads
 
 TEST_CASE("documents are annotated with the end token's name, which they lose", "[heads]") {
   const BpeTokenizer tokenizer = bpe_of({{" ", " "}});
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file =
       folder.write("pairs.jsonl", R"({"byte":{"length":17,"quote":[[0,1,3,4]]}})");
   const std::vector<std::string> texts{"ab  <|endoftext|>"};
@@ -179,5 +161,4 @@ TEST_CASE("annotations that contradict the documents are refused in one line", "
                    {":1", "name", name}));
   }
 }
-
 }  // namespace head_annotations_test

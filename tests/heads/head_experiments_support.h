@@ -6,7 +6,7 @@
 #include "headlight/nn/gpt.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/effects/answer_contrast.h"
-#include "nn/nn_support.h"
+#include "support/models.h"
 #include "support/tensors.h"
 
 namespace headlight::test {

@@ -1,22 +1,11 @@
 #include "headlight/heads/scores/head_scores.h"
-
-#include <cmath>
-#include <set>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/recorder.h"
 #include "heads/head_experiments_support.h"
 #include "heads/planted_models.h"
-#include "support/catch.h"
 #include "support/local_processes.h"
+#include "support/test.h"
 
 namespace head_scores_test {
-
 // Scores and verdicts of heads.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 HeadScoreOptions quick() {
   HeadScoreOptions options;
@@ -51,8 +40,6 @@ std::vector<std::vector<double>> maps_of(const Gpt& model, const Ids& tokens) {
   }
   return maps;
 }
-
-}  // namespace
 
 TEST_CASE("planted heads get the right verdicts with scores of at least 0.99", "[heads]") {
   const PlantedModel planted;
@@ -198,7 +185,7 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
               .margin(1e-6));
   }
   options.annotations.resize(2);
-  CHECK(mentions(error_of([&] { score_heads(*model, {tokens}, options); }), {"annotations", "2"}));
+  check_error([&] { score_heads(*model, {tokens}, options); }, {"annotations", "2"});
 }
 
 TEST_CASE("scores depend neither on threads nor on how sequences are batched", "[heads]") {
@@ -293,7 +280,7 @@ TEST_CASE("scoring refuses invalid options and data", "[heads]") {
   HeadScoreOptions options = quick();
   options.heads = {{9, 0}};
   CHECK(mentions(refusal(options, {{1, 2}}), {"9.0"}));
-  CHECK(mentions(error_of([&] { score_index("inductoin"); }), {"inductoin", "induction"}));
+  check_error([&] { score_index("inductoin"); }, {"inductoin", "induction"});
   parameter_of(*model, "h.1.attn.c_attn.bias").fill(std::nan(""));
   CHECK(mentions(refusal(quick(), {{1, 2, 3}}), {"not numbers"}));
 }
@@ -304,17 +291,17 @@ TEST_CASE("a verdict from very few tokens is marked as unreliable", "[heads]") {
   const ScoredHead& offset = head_of(few, "1.1");
   CHECK(offset.verdict.name == "fixed_offset");
   CHECK(offset.verdict.score == 1);
-  CHECK(offset.verdict.places == 2);
-  CHECK_FALSE(offset.verdict.settled);
+  CHECK(offset.verdict.queries == 2);
+  CHECK_FALSE(offset.verdict.significant);
   CHECK(offset.verdict.range.low == Approx(1 - std::sqrt(std::log(40.0) / 4)));
   CHECK(mentions(head_sentence(offset), {"2 tokens back", "(unsure: 0.04 to 1.00 from 2 places)"}));
   CHECK(mentions(head_sentence(offset, Language::korean), {"불확실", "2곳"}));
   CHECK(mentions(verdict_caution(few.heads), {"caution", "of 7 verdicts"}));
   CHECK(mentions(verdict_caution(few.heads, Language::korean), {"주의", "7개 중"}));
   // An induction head is scored on repeated random tokens, of which even a short text gets many.
-  CHECK(head_of(few, "1.0").verdict.settled);
+  CHECK(head_of(few, "1.0").verdict.significant);
   const HeadScores one = score_heads(planted.model(), {{1}}, quick());
-  CHECK_FALSE(head_of(one, "0.0").verdict.settled);
+  CHECK_FALSE(head_of(one, "0.0").verdict.significant);
 }
 
 TEST_CASE("a verdict on enough text is reliable if its interval allows it", "[heads]") {
@@ -325,8 +312,8 @@ TEST_CASE("a verdict on enough text is reliable if its interval allows it", "[he
       score_heads(planted.model(), random_documents(12, 48, PlantedModel::kVocabulary), options);
   CHECK(verdict_caution(scores.heads).empty());
   const ScoredHead& previous = head_of(scores, "0.0");
-  CHECK(previous.verdict.settled);
-  CHECK(previous.verdict.places == 12 * 47);
+  CHECK(previous.verdict.significant);
+  CHECK(previous.verdict.queries == 12 * 47);
   CHECK(previous.score("previous_token").documents == 12);
   CHECK(previous.verdict.range.low == previous.score("previous_token").value.low);
   // Three documents are too few for the bootstrap; the bound is wider.
@@ -341,7 +328,7 @@ TEST_CASE("verdicts have labels in both languages", "[heads]") {
     CHECK(verdict_label(rule.name) == rule.label);
     CHECK(verdict_label(rule.name, Language::korean) != rule.label);
   }
-  CHECK(mentions(error_of([] { verdict_label("none_such"); }), {"none_such"}));
+  check_error([] { verdict_label("none_such"); }, {"none_such"});
 }
 
 TEST_CASE("repeated random tokens can replace a text", "[heads]") {
@@ -357,8 +344,8 @@ TEST_CASE("repeated random tokens can replace a text", "[heads]") {
     }
   }
   CHECK(sequences[0] != sequences[1]);
-  CHECK(mentions(error_of([&] { repeated_sequences({.sequences = 0}, planted.model().config()); }),
-                 {"repeats", "0"}));
+  check_error([&] { repeated_sequences({.sequences = 0}, planted.model().config()); },
+              {"repeats", "0"});
 }
 
 TEST_CASE("every score comes with the score of uniform attention", "[heads]") {
@@ -470,5 +457,4 @@ TEST_CASE("scores name their model by its weights when asked to", "[heads]") {
   silence(*model, 0, 0);
   CHECK(before != score_heads(*model, {{1, 2}}, options).model_fingerprint);
 }
-
 }  // namespace head_scores_test

@@ -1,11 +1,5 @@
 #include "headlight/heads/head_set.h"
-
-#include "support/tensors.h"
-
-namespace head_set_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("heads are named by layer and head or in the format of transformers' prune_heads") {
   CHECK(HeadSet::parse("0.1,2.3") == HeadSet{{0, 1}, {2, 3}});
@@ -19,7 +13,7 @@ TEST_CASE("invalid names of heads are refused in one line") {
   for (const char* text : {"", ",", "1", "1.", ".1", "1.2.3", "a.b", "-1.2", "1.2,", "0:", "0:1;",
                            "0:1:2", ":1", "0:1,,2", "0.1;1.2", "99999999999999999999.1", "0. 1"}) {
     INFO(text);
-    CHECK(mentions(error_of([&] { HeadSet::parse(text); }), {"heads", "0.1,2.3", text}));
+    check_error([&] { HeadSet::parse(text); }, {"heads", "0.1,2.3", text});
   }
 }
 
@@ -67,5 +61,3 @@ TEST_CASE("a set of heads lists its layers and the heads in each") {
   CHECK(heads.contains({0, 2}));
   CHECK_FALSE(heads.contains({0, 1}));
 }
-
-}  // namespace head_set_test

@@ -1,17 +1,8 @@
 #include "headlight/heads/effects/importance.h"
-
-#include "headlight/data/sequential_batches.h"
-#include "headlight/nn/forward_hook.h"
-#include "headlight/ops/elementwise.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace importance_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Multiplies the output of one head by a number.
 class Gate final : public ForwardHook {
  public:
@@ -20,7 +11,7 @@ class Gate final : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return point == Point::z && layer == id_.layer;
   }
-  Tensor visit(const Place&, const Tensor& z) override {
+  Tensor visit(const HookSite&, const Tensor& z) override {
     Tensor factors = Tensor::ones({z.size(1), 1}, z.dtype());
     factors.strided_view({1}, {1}, id_.head).fill(value_);
     return mul(z, factors);
@@ -42,8 +33,6 @@ double slope(const Gpt& gpt, const Batch& document, const HeadId& id) {
   };
   return (loss_at(1 + kStep) - loss_at(1 - kStep)) / (2 * kStep);
 }
-
-}  // namespace
 
 TEST_CASE("importance is the mean absolute derivative of each document's loss by the head's gate") {
   const TokenDataset data = small_documents();
@@ -100,7 +89,6 @@ TEST_CASE("rank correlation is Spearman's with shared ranks for ties") {
   CHECK(rank_correlation({1, 2, 2, 3}, {1, 2, 3, 4}) == Approx(4.5 / std::sqrt(22.5)));
   CHECK(rank_correlation({1, 1}, {1, 2}) == 0);
   CHECK(rank_correlation({}, {}) == 0);
-  CHECK(mentions(error_of([] { rank_correlation({1}, {}); }), {"rank_correlation", "1", "0"}));
+  check_error([] { rank_correlation({1}, {}); }, {"rank_correlation", "1", "0"});
 }
-
 }  // namespace importance_test

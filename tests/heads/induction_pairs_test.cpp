@@ -1,23 +1,8 @@
 #include "headlight/heads/effects/induction_pairs.h"
-
-#include <algorithm>
-#include <set>
-
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace induction_pairs_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 const GptConfig kConfig{.vocab_size = 40, .block_size = 32};
-
-}  // namespace
 
 TEST_CASE("induction pairs differ in the token before the answers", "[heads]") {
   RepeatOptions options{.sequences = 50, .length = 12, .tokens = {}, .first = 39};
@@ -32,8 +17,8 @@ TEST_CASE("induction pairs differ in the token before the answers", "[heads]") {
     REQUIRE(clean.size() == 1 + 12 + 2 + 1);
     CHECK(clean[0] == 39);
     CHECK(std::set<std::int32_t>(clean.begin() + 1, clean.begin() + 13).size() == 12);
-    const auto a = static_cast<std::size_t>(pair.answer_place - 1);
-    const auto x = static_cast<std::size_t>(pair.wrong_place - 1);
+    const auto a = static_cast<std::size_t>(pair.answer_position - 1);
+    const auto x = static_cast<std::size_t>(pair.wrong_position - 1);
     CHECK(a + 4 <= x);
     CHECK(std::equal(clean.end() - 3, clean.end(), clean.begin() + static_cast<Index>(a) - 2));
     Ids swapped = clean;
@@ -49,7 +34,7 @@ TEST_CASE("induction pairs differ in the token before the answers", "[heads]") {
 TEST_CASE("the answers of induction pairs occur at varying distances", "[heads]") {
   std::set<Index> distances;
   for (const InductionPair& pair : induction_pairs({.sequences = 50, .length = 12}, kConfig)) {
-    distances.insert(std::ssize(pair.task.clean) - pair.answer_place);
+    distances.insert(std::ssize(pair.task.clean) - pair.answer_position);
   }
   CHECK(distances.size() == 5);  // A is at 2 to 6 of 12
 }
@@ -61,14 +46,8 @@ TEST_CASE("the length of induction pairs is limited by the block and the vocabul
   CHECK(length({.length = 12}, 16) == 15);
   CHECK(length({.length = 12}, 10) == 10);
   CHECK(length({.length = 12, .tokens = {1, 2, 3, 4, 5, 5, 6}}, 16) == 6 + 1 + 1);
-  CHECK(
-      mentions(error_of([&] { length({.length = 12}, 5); }), {"5 different tokens", "block of 5"}));
-  CHECK(mentions(error_of([&] {
-                   length({.length = 12, .tokens = {1, 2, 3, 4}}, 16);
-                 }),
-                 {"4 tokens"}));
-  CHECK(mentions(error_of([&] { length({.sequences = 0, .length = 12}, 16); }),
-                 {"at least one pair"}));
+  check_error([&] { length({.length = 12}, 5); }, {"5 different tokens", "block of 5"});
+  check_error([&] { length({.length = 12, .tokens = {1, 2, 3, 4}}, 16); }, {"4 tokens"});
+  check_error([&] { length({.sequences = 0, .length = 12}, 16); }, {"at least one pair"});
 }
-
 }  // namespace induction_pairs_test

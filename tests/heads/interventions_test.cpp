@@ -1,27 +1,8 @@
 #include "headlight/heads/interventions/interventions.h"
-
-#include <filesystem>
-#include <fstream>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/generate/decoder.h"
 #include "headlight/heads/effects/ablation.h"
-#include "headlight/io/npz.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
-#include "headlight/text/char_tokenizer.h"
-#include "nn/nn_support.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace interventions_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig small_config() {
   return {.vocab_size = 13, .block_size = 9, .n_layer = 3, .n_head = 2, .n_embd = 6};
 }
@@ -54,7 +35,7 @@ class Does final : public ForwardHook {
   Does(Point point, Index layer, std::function<Tensor(const Tensor&)> what)
       : point_(point), layer_(layer), what_(std::move(what)) {}
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const Place&, const Tensor& value) override {
+  Tensor visit(const HookSite&, const Tensor& value) override {
     seen = value.detach().clone();
     return what_(value);
   }
@@ -78,8 +59,6 @@ Tensor seen_at(const Gpt& gpt, const Ids& tokens, Point point, Index layer) {
   gpt.logits(make_batch({tokens}), {.hook = &hook});
   return to_contiguous(hook.seen);
 }
-
-}  // namespace
 
 TEST_CASE("a target that is named twice is changed once") {
   const std::vector<Change> changes = parse_changes("scale 1.0,1.0,layer.1,layer.1,attn.1 2");
@@ -147,7 +126,7 @@ TEST_CASE("invalid changes are quoted and refused in one line", "[heads]") {
 }
 
 TEST_CASE("changes read from a TOML file equal those parsed from its texts", "[heads]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.at("changes.toml");
   std::ofstream(file) << "intervene = [\"off 1.0\", \"scale mlp.1 2; off 2.1 @3\"]\n";
   const std::vector<Change> changes = read_changes(file);
@@ -184,7 +163,7 @@ TEST_CASE("each kind of change has the documented effect", "[heads]") {
     CHECK(close(slice(changed, 0, 0, 1), slice(plain, 0, 0, 1)));  // one key: a weight of 1
   }
   SECTION("add a vector from a file, for a row, for an item of several") {
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     const std::string file = folder.at("v.npz");
     const Tensor row = doubles({1, 2, 3, 4, 5, 6}, {6});
     write_npz(file,
@@ -249,7 +228,7 @@ TEST_CASE("classes of heads are targets where scores are given", "[heads]") {
   CHECK(mentions(f.refusal("off induction"), {"class of heads with --scores, got induction"}));
   f.scores[{0, 1}] = {.name = "previous token", .score = 0.9};
   f.scores[{2, 0}] = {.name = "previous token", .score = 0.8};
-  f.scores[{1, 0}] = {.name = "previous token", .score = 0.7, .settled = false};
+  f.scores[{1, 0}] = {.name = "previous token", .score = 0.7, .significant = false};
   CHECK(same_bits(f.logits("off previous_token"), f.logits("off 0.1, 2.0")));
   CHECK(mentions(f.refusal("off induction"), {"class of heads, got induction"}));
 }
@@ -324,5 +303,4 @@ TEST_CASE("gradients flow through scaled values and stop at replaced values", "[
   CHECK(gradient_with("off mlp.1") == zeros);
   CHECK(gradient_with("scale mlp.1 2") != zeros);
 }
-
 }  // namespace interventions_test

@@ -1,21 +1,9 @@
 #include "headlight/heads/effects/lens.h"
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <numeric>
-
-#include "headlight/data/sequential_batches.h"
 #include "headlight/heads/effects/patching.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
-namespace lens_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace heads_lens_test {
 const Ids kText{1, 7, 3, 4, 5};
 constexpr std::size_t kVocabulary = 11;
 
@@ -27,8 +15,8 @@ class Watch : public ForwardHook {
   bool wants(Point point, Index) const override {
     return std::find(kLensPoints.begin(), kLensPoints.end(), point) != kLensPoints.end();
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    seen[{place.point, place.layer}] = value;
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    seen[{site.point, site.layer}] = value;
     return value;
   }
   std::map<std::pair<Point, Index>, Tensor> seen;
@@ -111,14 +99,12 @@ LensTask task_at(Point point) {
 std::vector<std::string> names_of(const LensResult& result) {
   std::vector<std::string> names;
   for (const LensRow& row : result.rows) {
-    names.push_back(row.place.name);
+    names.push_back(row.label.name);
   }
   return names;
 }
 
 using Names = std::vector<std::string>;
-
-}  // namespace
 
 TEST_CASE("the last row of a lens is the model's own distribution, bit for bit") {
   for (const Point point : kLensPoints) {
@@ -150,11 +136,11 @@ TEST_CASE("a lens applies the last norm and the output head to the values at its
     const bool is_part = point == Point::attn_out || point == Point::mlp_out;
     const LensResult result = logit_lens(*gpt, task_at(point));
     for (const LensRow& row : result.rows) {
-      INFO(row.place.name);
+      INFO(row.label.name);
       const bool is_output = &row == &result.rows.back();
-      const Tensor& read = row.place.layer < 0 ? watch.seen[{Point::resid_pre, 0}]
+      const Tensor& read = row.label.layer < 0 ? watch.seen[{Point::resid_pre, 0}]
                            : is_output         ? watch.seen[{Point::resid_post, 2}]
-                                               : watch.seen[{point, row.place.layer}];
+                                               : watch.seen[{point, row.label.layer}];
       for (std::size_t t = 0; t < kText.size(); ++t) {
         const Numbers whole = row_of(is_part ? watch.seen[{Point::resid_post, 2}] : read, t);
         check_reading(
@@ -210,8 +196,8 @@ TEST_CASE("a lens reads only the requested layers and positions and their target
   const LensResult all = logit_lens(*gpt, task);
   CHECK(shares == std::vector<double>{0.25, 0.5, 0.75, 1});  // after every row of the results
   CHECK(names_of(all) == Names{"embed", "0", "1", "2"});
-  CHECK(all.rows[0].place.layer == -1);
-  CHECK(all.rows[3].place.layer == 2);
+  CHECK(all.rows[0].label.layer == -1);
+  CHECK(all.rows[3].label.layer == 2);
   CHECK(all.tokens == kText);
   CHECK(all.targets == Ids{7, 3, 4, 5, likeliest_next(*gpt, kText)});
   CHECK(all.rows[3].readings[4].rank == 1);
@@ -220,7 +206,7 @@ TEST_CASE("a lens reads only the requested layers and positions and their target
   task.target = 9;
   const LensResult some = logit_lens(*gpt, task);
   CHECK(names_of(some) == Names{"1", "final"});
-  CHECK(some.rows[1].place.layer == 3);
+  CHECK(some.rows[1].label.layer == 3);
   CHECK(some.positions == std::vector<Index>{3, 4});
   CHECK(some.targets == Ids{5, 9});
   CHECK(some.rows[0].readings[0].likeliest.size() == 2);
@@ -275,8 +261,7 @@ TEST_CASE("the means of a lens over documents are means over their tokens") {
 TEST_CASE("a lens refuses models without a last norm and missing layers or positions") {
   GptConfig config = three_layers();
   config.norm = NormPosition::post;
-  CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), {.text = kText}); }),
-                 {"norm = post"}));
+  check_error([&] { logit_lens(*random_gpt(config), {.text = kText}); }, {"norm = post"});
   const auto gpt = random_gpt(three_layers());
   const auto refusal = [&](const LensTask& task) {
     return error_of([&] { logit_lens(*gpt, task); });
@@ -294,17 +279,15 @@ TEST_CASE("a lens refuses models without a last norm and missing layers or posit
   CHECK(mentions(refusal({.text = Ids(9, 1)}), {"context length of 8"}));
   const auto broken = random_gpt(three_layers());
   broken->weight(Part::final_norm).fill(std::nan(""));
-  CHECK(
-      mentions(error_of([&] { logit_lens(*broken, {.text = kText}); }), {"final", "not numbers"}));
-  CHECK(mentions(error_of([&] { lens_means(*broken, small_documents()); }), {"not numbers"}));
+  check_error([&] { logit_lens(*broken, {.text = kText}); }, {"final", "not numbers"});
+  check_error([&] { lens_means(*broken, small_documents()); }, {"not numbers"});
   config = three_layers();
   config.mlp = false;
-  CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), task_at(Point::mlp_out)); }),
-                 {"point", "no MLP"}));
+  check_error([&] { logit_lens(*random_gpt(config), task_at(Point::mlp_out)); },
+              {"point", "no MLP"});
   config = three_layers();
   config.parallel_residual = true;
-  CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), task_at(Point::resid_mid)); }),
-                 {"point", "resid_mid"}));
+  check_error([&] { logit_lens(*random_gpt(config), task_at(Point::resid_mid)); },
+              {"point", "resid_mid"});
 }
-
-}  // namespace lens_test
+}  // namespace heads_lens_test

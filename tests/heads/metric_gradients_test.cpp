@@ -1,43 +1,33 @@
 #include "headlight/heads/effects/metric_gradients.h"
-
 #include "headlight/heads/effects/patch_grid.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace metric_gradients_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kStep = 1e-5;
 
-// Hook that adds a number to one element of the value at a place.
+// Hook that adds a number to one element of the value at a site.
 class Nudge final : public ForwardHook {
  public:
-  Nudge(Place place, Index element, double step) : place_(place), element_(element), step_(step) {}
+  Nudge(HookSite site, Index element, double step) : site_(site), element_(element), step_(step) {}
   bool wants(Point point, Index layer) const override {
-    return point == place_.point && layer == place_.layer;
+    return point == site_.point && layer == site_.layer;
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
+  Tensor visit(const HookSite& site, const Tensor& value) override {
     Tensor changed = to_contiguous(value).clone();
-    if (place.sequence == place_.sequence) {
+    if (site.sequence == site_.sequence) {
       changed.data<double>()[element_] += step_;
     }
     return changed;
   }
 
  private:
-  Place place_;
+  HookSite site_;
   Index element_;
   double step_;
 };
 
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
-
-}  // namespace
 
 TEST_CASE("gradients of a metric at points are those of finite differences", "[heads]") {
   const auto gpt = random_gpt(three_layers());
@@ -52,12 +42,12 @@ TEST_CASE("gradients of a metric at points are those of finite differences", "[h
     const MetricGradients result = metric_gradients(*gpt, batch, metric, {{.point = point}});
     CHECK(result.metric == Approx(measured(nullptr)));
     const PointGradient& last = result.points.back();
-    CHECK(last.place.layer == (is_in_layer(point) ? 2 : 0));
-    CHECK(last.place.sequence == (point == Point::pattern ? 1 : 0));
+    CHECK(last.site.layer == (is_in_layer(point) ? 2 : 0));
+    CHECK(last.site.sequence == (point == Point::pattern ? 1 : 0));
     CHECK(last.value.shape() == last.gradient.shape());
     const Index element = last.value.numel() / 2;
-    Nudge up(last.place, element, kStep);
-    Nudge down(last.place, element, -kStep);
+    Nudge up(last.site, element, kStep);
+    Nudge down(last.site, element, -kStep);
     const double expected = (measured(&up) - measured(&down)) / (2 * kStep);
     CHECK(last.gradient.to_vector()[static_cast<std::size_t>(element)] ==
           Approx(expected).epsilon(1e-5).margin(1e-8));
@@ -70,7 +60,7 @@ TEST_CASE("gradients at several points leave the weights without gradients", "[h
       metric_gradients(*gpt, make_batch({{1, 2, 3}}), logit_difference_metric(4, 5),
                        {{.point = Point::resid_mid, .layers = {1, 1}}, {.point = Point::z}});
   REQUIRE(result.points.size() == 4);
-  CHECK(result.points[3].place.point == Point::resid_mid);
+  CHECK(result.points[3].site.point == Point::resid_mid);
   CHECK(result.points[3].gradient.shape() == Shape{3, 12});
   for (const auto& [name, weight] : gpt->parameters()) {
     CHECK_FALSE(weight.grad().defined());
@@ -148,7 +138,7 @@ TEST_CASE("a metric of one row and the same function of all logits patch alike",
     }
   }
   task.metric = loss_metric(3, rows);
-  CHECK(mentions(error_of([&] { patch_grid(*gpt, task, options); }), {"metric", "row"}));
+  check_error([&] { patch_grid(*gpt, task, options); }, {"metric", "row"});
 }
 
 TEST_CASE("patching by the divergence from the clean text ends at 0", "[heads]") {
@@ -159,11 +149,11 @@ TEST_CASE("patching by the divergence from the clean text ends at 0", "[heads]")
   CHECK(grid.clean_difference == Approx(0).margin(1e-12));
   CHECK(grid.corrupt_difference > 0.01);
   CHECK(grid.cells.back().recovered == Approx(1));
-  CHECK(mentions(error_of([&] {
-                   task.metric = [](const Tensor&) { return Tensor::scalar(1); };
-                   patch_grid(*gpt, task, {});
-                 }),
-                 {"corrupt", "metric"}));
+  check_error(
+      [&] {
+        task.metric = [](const Tensor&) { return Tensor::scalar(1); };
+        patch_grid(*gpt, task, {});
+      },
+      {"corrupt", "metric"});
 }
-
 }  // namespace metric_gradients_test

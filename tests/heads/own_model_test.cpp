@@ -1,6 +1,4 @@
 #include "support/own_model.h"
-
-#include "headlight/data/dataset.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/importance.h"
 #include "headlight/heads/effects/patching.h"
@@ -8,19 +6,12 @@
 #include "headlight/heads/record_attention.h"
 #include "headlight/heads/redundancy.h"
 #include "headlight/heads/scores/head_scores.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
-namespace own_model_test {
-
-using namespace headlight;
-
-namespace {
-
+namespace heads_own_model_test {
 const GptConfig kShape{
     .vocab_size = 9, .block_size = 12, .n_layer = 2, .n_head = 3, .n_embd = 12, .mlp = false};
-const std::vector<std::vector<std::int32_t>> kTexts{{1, 2, 3, 1, 2, 3, 4, 1, 2},
-                                                    {5, 6, 7, 5, 6, 8}};
+const std::vector<Ids> kTexts{{1, 2, 3, 1, 2, 3, 4, 1, 2}, {5, 6, 7, 5, 6, 8}};
 
 // Results of the head tools for a model behind a plain interface, and for the model itself.
 struct Pair {
@@ -28,8 +19,6 @@ struct Pair {
   const Gpt& gpt = own.inner;
   TokenDataset data = document_dataset(kTexts, 0);
 };
-
-}  // namespace
 
 TEST_CASE("heads of a custom model get the same scores as those of a Gpt", "[heads]") {
   const Pair pair;
@@ -98,8 +87,6 @@ TEST_CASE("a custom model without hooks at its heads is refused by its type", "[
   CHECK_THROWS_WITH(record_attention(pair.own, build_char_tokenizer("ab"), "ab"), refusal);
 }
 
-namespace {
-
 // Has heads, but records no weights and calls no hooks.
 class SilentModel final : public LanguageModel {
  public:
@@ -110,8 +97,6 @@ class SilentModel final : public LanguageModel {
     return Tensor::zeros({batch.token_count(), 9}).set_requires_grad();
   }
 };
-
-}  // namespace
 
 TEST_CASE("a model that ignores changes of its heads is refused and not measured as 0", "[heads]") {
   const SilentModel model;
@@ -127,5 +112,4 @@ TEST_CASE("a model that ignores changes of its heads is refused and not measured
       head_importance(model, data),
       contains_text("does not pass to ForwardHook the outputs of the heads of every layer"));
 }
-
-}  // namespace own_model_test
+}  // namespace heads_own_model_test

@@ -1,19 +1,9 @@
 #include "headlight/heads/effects/part_ablation.h"
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/data/sequential_batches.h"
 #include "headlight/heads/interventions/interventions.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace part_ablation_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Hook that applies a function to the values at one point.
 class Does final : public ForwardHook {
  public:
@@ -22,7 +12,7 @@ class Does final : public ForwardHook {
   Does(Point point, Index layer, What what)
       : point_(point), layer_(layer), what_(std::move(what)) {}
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const Place&, const Tensor& value) override { return what_(value); }
+  Tensor visit(const HookSite&, const Tensor& value) override { return what_(value); }
 
  private:
   Point point_;
@@ -57,8 +47,6 @@ double rise_without(const Gpt& gpt, const TokenDataset& data, const std::string&
                     AblationMode mode = AblationMode::zero) {
   return ablate_parts(gpt, data, {part(text)}, {.mode = mode}).parts[0].rise.mean;
 }
-
-}  // namespace
 
 TEST_CASE("switching a part off equals replacing it by zeros", "[heads]") {
   const TokenDataset data = small_documents();
@@ -224,5 +212,4 @@ TEST_CASE("invalid parts are refused", "[heads]") {
   CHECK(error_of([] { parse_targets("off", " "); }) ==
         "off: '': expected a target such as 5.1, mlp.3 or resid_post.6");
 }
-
 }  // namespace part_ablation_test

@@ -1,23 +1,10 @@
 #include "headlight/heads/effects/patch_grid.h"
-
-#include <cmath>
-#include <functional>
-#include <memory>
-#include <optional>
-
 #include "headlight/heads/circuit/path_patching.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
 #include "heads/point_values.h"
+#include "support/test.h"
 
 namespace patch_grid_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
 // Answers with several tokens and different lengths.
 const PatchingTask kLong{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
@@ -28,7 +15,7 @@ class Puts final : public ForwardHook {
   Puts(Point point, Index layer, std::function<Tensor(const Tensor&)> what)
       : point_(point), layer_(layer), what_(std::move(what)) {}
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const Place&, const Tensor& value) override { return what_(value); }
+  Tensor visit(const HookSite&, const Tensor& value) override { return what_(value); }
 
  private:
   Point point_;
@@ -71,8 +58,6 @@ Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
                    [&](Point p, Index l) { return p == point && l == layer; })
       .at({point, layer});
 }
-
-}  // namespace
 
 TEST_CASE("patching heads one by one equals the grid of z by head", "[heads]") {
   const auto gpt = random_gpt(three_layers());
@@ -162,9 +147,9 @@ TEST_CASE("pairs of different lengths are compared by their groups", "[heads]") 
   CHECK(mentions(refused({}), {"pairs: ", "got none in pair 2"}));
   CHECK(mentions(refused({{"end", {3}}, {"names", {1}}}), {"pair 2: group: ", "'end'", "0 to 2"}));
   CHECK(mentions(refused({{"end", {}}, {"names", {1}}}), {"group: ", "'end'", "got none"}));
-  CHECK(mentions(error_of([&] { patch_grid(*gpt, kTask, options); }), {"group: ", "got none"}));
+  check_error([&] { patch_grid(*gpt, kTask, options); }, {"group: ", "got none"});
   first.groups = {{"a", {1}}, {"a", {2}}};
-  CHECK(mentions(error_of([&] { patch_grid(*gpt, first, options); }), {"group: ", "'a' twice"}));
+  check_error([&] { patch_grid(*gpt, first, options); }, {"group: ", "'a' twice"});
 }
 
 TEST_CASE("patching the residual stream at all positions recovers the clean answer completely",
@@ -274,5 +259,4 @@ TEST_CASE("grids refuse points and layers and positions that do not exist", "[he
   CHECK(refused({.by_position = true, .positions = {5}}) ==
         "layers: expected layers 0 to 2 and positions 0 to 4, got none of them");
 }
-
 }  // namespace patch_grid_test

@@ -1,23 +1,14 @@
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <set>
-
 #include "headlight/heads/circuit/circuit.h"
 #include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace planted_circuit_test {
-
 // Two-layer circuits with weights set by hand, next to heads and neurons that write noise:
 // induction (Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021), an MLP as a
 // memory of facts (Geva et al., arXiv 2012.14913), and copy suppression (McDougall et al., arXiv
 // 2310.04625).
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 constexpr Index kTokens = 8;
 constexpr Index kWidth = 32;
@@ -253,8 +244,6 @@ double paths_margin(const Gpt& gpt, const PatchingTask& task,
   return margin_of(scores, planted);
 }
 
-}  // namespace
-
 TEST_CASE("the planted circuit solves its task", "[heads]") {
   const auto gpt = induction_model();
   const PatchingResult result = patch_heads(*gpt, kInduction);
@@ -340,5 +329,4 @@ TEST_CASE("in random models of these shapes other parts rank first", "[heads]") 
     CHECK(paths_margin(*whole, kSaidBefore, {"mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"}) < 0.5);
   }
 }
-
 }  // namespace planted_circuit_test

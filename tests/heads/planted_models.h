@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "headlight/nn/gpt.h"
-#include "nn/nn_support.h"
+#include "support/models.h"
 
 namespace headlight::test {
 

@@ -1,22 +1,14 @@
 #include "headlight/heads/prune_plan.h"
-
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/prune.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace prune_plan_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const TokenDataset& data) {
   const auto pruned = prune_heads(gpt, heads);
   return ablate_heads(*pruned, data, {.heads = {HeadSet::all(pruned->heads())[0]}}).loss.mean;
 }
-
-}  // namespace
 
 TEST_CASE("a pruning plan removes heads one by one and gives the loss after each") {
   const TokenDataset data = small_documents();
@@ -71,12 +63,9 @@ TEST_CASE("pruning stops before the loss exceeds its limit") {
 TEST_CASE("pruning plans refuse invalid options") {
   const auto gpt = random_gpt(three_layers());
   const TokenDataset data = small_documents();
-  CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.keep = 10}); }), {"keep", "0 to 9"}));
-  CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.largest_rise = -1}); }),
-                 {"until_loss", "-1"}));
-  CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.rounds = 0}); }), {"rounds", "0"}));
-  CHECK(mentions(error_of([] { parse_name<PruneRanking>("by", "size"); }),
-                 {"ablation or sensitivity"}));
+  check_error([&] { plan_pruning(*gpt, data, {.keep = 10}); }, {"keep", "0 to 9"});
+  check_error([&] { plan_pruning(*gpt, data, {.largest_rise = -1}); }, {"until_loss", "-1"});
+  check_error([&] { plan_pruning(*gpt, data, {.rounds = 0}); }, {"rounds", "0"});
+  check_error([] { parse_name<PruneRanking>("by", "size"); }, {"ablation or sensitivity"});
 }
-
 }  // namespace prune_plan_test

@@ -1,43 +1,18 @@
 #include "headlight/heads/record_attention.h"
-
 #include "headlight/heads/activations/activation_cache.h"
 #include "headlight/heads/prune.h"
-
-#include <cmath>
-#include <limits>
-#include <numeric>
-
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/normalization.h"
-#include "headlight/ops/softmax.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
 #include "headlight/views/attention/attention_html.h"
 #include "headlight/views/attention/attention_svg.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace record_attention_test {
-
-using namespace headlight;
-using headlight::test::contains;
-using headlight::test::error_of;
-
-namespace {
-
 constexpr Index kBlock = 24;
 
 // Two layers of three heads over bytes, with weights large enough for sharp attention.
 const Gpt& model() {
   static const auto instance = [] {
-    GptConfig config;
-    config.vocab_size = 257;
-    config.block_size = kBlock;
-    config.n_layer = 2;
-    config.n_head = 3;
-    config.n_embd = 24;
+    GptConfig config{
+        .vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 3, .n_embd = 24};
     auto gpt = std::make_unique<Gpt>(config);
     std::uint64_t number = 0;
     for (auto& [name, parameter] : gpt->parameters()) {
@@ -74,7 +49,7 @@ double largest_error(const Tensor& maps, Index document, Index head, Index lengt
 }
 
 // Attention weights of the first layer from the definition, [H, T, T].
-Tensor first_layer_by_hand(const Gpt& gpt, const std::vector<std::int32_t>& ids) {
+Tensor first_layer_by_hand(const Gpt& gpt, const Ids& ids) {
   std::map<std::string, Tensor> parts;
   for (const auto& [name, parameter] : gpt.parameters()) {
     parts[name] = parameter.detach();
@@ -103,23 +78,6 @@ Tensor first_layer_by_hand(const Gpt& gpt, const std::vector<std::int32_t>& ids)
     maps.push_back(masked_softmax(scores, causal_mask(count)));
   }
   return stack(maps);
-}
-
-}  // namespace
-
-TEST_CASE("recorded rows sum to 1 and never look ahead") {
-  const RecordedAttention recorded =
-      record_attention_batch(model(), ByteTokenizer(), {"the cat sat on the mat"});
-  REQUIRE(recorded.layers.size() == 2);
-  CHECK(recorded.token_count() == 22);
-  CHECK(recorded.head_count() == 6);
-  for (const RecordedLayer& layer : recorded.layers) {
-    CHECK(layer.heads == std::vector<Index>{0, 1, 2});
-    REQUIRE(layer.weights.shape() == Shape({1, 3, 22, 22}));
-    for (Index head = 0; head < 3; ++head) {
-      CHECK(largest_error(layer.weights, 0, head, 22) < 1e-6);
-    }
-  }
 }
 
 TEST_CASE("recorded weights are those of the textbook's attention") {
@@ -251,8 +209,6 @@ TEST_CASE("recorded queries and keys give the recorded weights and pads are zero
   REQUIRE(weight(maps.layers[1].keys, {1, 2, 5}) == weight(layer.keys, {1, 2, 1, 5}));
 }
 
-namespace {
-
 GptConfig small_config() {
   return {.vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 6, .n_embd = 24};
 }
@@ -299,8 +255,6 @@ double largest_softmax_error(const RecordedLayer& layer, Index length) {
   return error;
 }
 
-}  // namespace
-
 TEST_CASE("queries and keys of every kind of attention give its weights") {
   for (const auto& [name, config] : scored_configs()) {
     CAPTURE(name);
@@ -325,7 +279,7 @@ TEST_CASE("key heads keep their numbers when others are pruned") {
   const auto pruned = prune_heads(whole, {{0, 2}, {0, 3}, {0, 4}, {1, 0}});
   const HeadLayout layout = pruned->heads();
   CHECK(layout.key_numbers[0] == std::vector<Index>{0, 2});
-  CHECK(layout.key_places[0] == std::vector<Index>{0, 0, 1});
+  CHECK(layout.key_indices[0] == std::vector<Index>{0, 0, 1});
   CHECK(layout.key_numbers[1] == std::vector<Index>{0, 1, 2});
   const auto again = prune_heads(*pruned, {{0, 0}, {0, 1}});
   CHECK(again->heads().key_numbers[0] == std::vector<Index>{2});
@@ -402,7 +356,7 @@ TEST_CASE("recording names the argument that it refuses") {
   CHECK(error({"a", std::string(26, 'x')}) ==
         "document 2 has 26 tokens, more than the 24 tokens of the context length: cut it with "
         "max_tokens 24, or raise window up to block_size");
-  CHECK(error({std::string(24, 'x')}) == "no Error");
+  CHECK(error({std::string(24, 'x')}) == "no error");
   CHECK(error({""}) == "the text is empty, expected at least one token");
   CHECK(error({}) == "[record_attention] expected at least one document, got none");
   CHECK(error({"a"}, {.heads = {{0, 3}}}) == "heads: layer 0 has heads 0 to 2, got 0.3");
@@ -429,7 +383,7 @@ TEST_CASE("weights that are not numbers are refused") {
         "[record_attention] layer 0 gives weights that are not numbers: the model may be damaged");
   struct Idle : ForwardHook {
     bool wants(Point, Index) const override { return false; }
-    Tensor visit(const Place&, const Tensor& value) override { return value; }
+    Tensor visit(const HookSite&, const Tensor& value) override { return value; }
   };
   damaged.attach(std::make_shared<Idle>());
   CHECK(error_of([&] { record_attention_batch(damaged, ByteTokenizer(), {"ab"}); }) ==
@@ -451,8 +405,6 @@ TEST_CASE("the maps of a pruned model keep the original numbers of its heads") {
           record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.heads = {{0, 0}}});
         }) == "heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
 }
-
-namespace {
 
 using Vector = std::vector<double>;
 
@@ -539,12 +491,10 @@ Vector softmax_of(Vector scores) {
   return scores;
 }
 
-}  // namespace
-
 TEST_CASE("nine query heads on three key heads give the same vectors and weights as plain loops") {
   const GroupedSizes sizes;
   const std::unique_ptr<Gpt> gpt = grouped_model();
-  const std::vector<std::int32_t> ids{84, 104, 101, 32, 101};
+  const Ids ids{84, 104, 101, 32, 101};
   const RecordedAttention recorded =
       record_attention_of_ids(*gpt, ByteTokenizer(), {ids}, {.vectors = true});
   const RecordedLayer& layer = recorded.layers.at(0);
@@ -638,5 +588,4 @@ TEST_CASE("the difference of attention is head by head", "[heads]") {
       error_of([&] { attention_difference(first, record_attention(model(), tokenizer, "abc")); }),
       "compare: expected a text of as many tokens, 4, got 3"));
 }
-
 }  // namespace record_attention_test

@@ -1,20 +1,10 @@
 #include "headlight/heads/redundancy.h"
-
-#include <cmath>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/recorder.h"
 #include "heads/head_experiments_support.h"
 #include "heads/planted_models.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace redundancy_test {
-
 // Distances between the attention patterns of heads.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 double plogp(double p) { return p > 0 ? p * std::log2(p) : 0; }
 
@@ -28,8 +18,6 @@ double js_distance(const std::vector<double>& p, const std::vector<double>& q) {
   }
   return std::sqrt(std::max(divergence, 0.0));
 }
-
-}  // namespace
 
 TEST_CASE("the distance of two heads is the mean Jensen-Shannon distance of their rows",
           "[heads]") {
@@ -95,12 +83,8 @@ TEST_CASE("average linkage joins by the mean distance between clusters", "[heads
 
 TEST_CASE("distances without queries to compare are refused", "[heads]") {
   const auto model = random_gpt(three_layers());
-  CHECK(mentions(error_of([&] { head_distances(*model, {{1}}); }), {"at least 2 tokens"}));
-  CHECK(mentions(error_of([&] {
-                   head_distances(*model, {{1, 2}}, {.documents = 0});
-                 }),
-                 {"at least 1 document"}));
-  CHECK(mentions(error_of([&] { average_linkage({1, 2}, 2, 1); }), {"[n, n]"}));
+  check_error([&] { head_distances(*model, {{1}}); }, {"at least 2 tokens"});
+  check_error([&] { head_distances(*model, {{1, 2}}, {.documents = 0}); }, {"at least 1 document"});
+  check_error([&] { average_linkage({1, 2}, 2, 1); }, {"[n, n]"});
 }
-
 }  // namespace redundancy_test

@@ -1,18 +1,8 @@
 #include "headlight/heads/scores/repeat_loss.h"
-
-#include <cmath>
-
-#include "generate/test_models.h"
 #include "heads/scores/repeated_tokens.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace repeat_loss_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // -log softmax(row)[target] from the logits [T, V] of a sequence.
 double loss_at(const std::vector<double>& logits, Index vocabulary, Index row, Index target) {
   double sum = 0;
@@ -21,8 +11,6 @@ double loss_at(const std::vector<double>& logits, Index vocabulary, Index row, I
   }
   return std::log(sum) - logits[static_cast<std::size_t>(row * vocabulary + target)];
 }
-
-}  // namespace
 
 TEST_CASE("repeated sequences are a start token followed by two equal copies") {
   const RepeatOptions options{
@@ -47,7 +35,7 @@ TEST_CASE("the loss on each copy is the mean over its tokens but the first") {
   double first = 0;
   double second = 0;
   for (Index number = 0; number < 3; ++number) {
-    const std::vector<std::int32_t> tokens = repeated_tokens(options, 30, 6, number).tokens;
+    const Ids tokens = repeated_tokens(options, 30, 6, number).tokens;
     const std::vector<double> logits = model->logits(make_batch({tokens})).to_vector();
     for (Index i = 2; i <= 6; ++i) {  // positions of the first copy: 1 ... 6
       first += loss_at(logits, 30, i - 1, tokens[static_cast<std::size_t>(i)]) / 15;
@@ -76,9 +64,8 @@ TEST_CASE("the losses of each sequence are those of a run with it alone, and hav
 
 TEST_CASE("a block without room for two copies has no repeated loss") {
   const std::unique_ptr<Gpt> model = lively_model(30, 3);
-  CHECK(mentions(error_of([&] { repeat_loss(*model, {}); }), {"repeat_loss", "16", "1"}));
-  CHECK(mentions(error_of([&] { repeat_loss(*lively_model(30, 16), {.sequences = 0}); }),
-                 {"repeat_loss", "sequences"}));
+  check_error([&] { repeat_loss(*model, {}); }, {"repeat_loss", "16", "1"});
+  check_error([&] { repeat_loss(*lively_model(30, 16), {.sequences = 0}); },
+              {"repeat_loss", "sequences"});
 }
-
 }  // namespace repeat_loss_test

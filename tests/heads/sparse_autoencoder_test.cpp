@@ -1,24 +1,8 @@
 #include "headlight/heads/features/sparse_autoencoder.h"
-
-#include <cmath>
-#include <fstream>
-#include <map>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
 #include "heads/head_experiments_support.h"
-#include "io/temporary_folder.h"
+#include "support/test.h"
 
 namespace sparse_autoencoder_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kWidth = 4;     // C
 constexpr Index kFeatures = 6;  // F
 
@@ -104,8 +88,6 @@ struct Plain {
   }
 };
 
-}  // namespace
-
 TEST_CASE("autoencoders equal plain loops for every architecture and norm", "[heads]") {
   const Tensor values = random_uniform({3, kWidth}, {8, 0}, -2, 2);
   for (const auto& architecture : kChoices<SaeArchitecture>) {
@@ -162,12 +144,13 @@ TEST_CASE("edits move values along decoder rows", "[heads]") {
     check({feature, FeatureEdit::Kind::scale, 3}, [](double now) { return 2 * now; });
     check({feature, FeatureEdit::Kind::add, -1}, [](double) { return -1.0; });
   }
-  CHECK(mentions(error_of([&] { sae.edited(values, std::vector<FeatureEdit>{{6}}); }),
-                 {"feature", "0 to 5", "6"}));
-  CHECK(mentions(error_of([&] {
-                   sae.edited(values, std::vector<FeatureEdit>{{1, FeatureEdit::Kind::add, 1e39}});
-                 }),
-                 {"value", "finite", "1e+39"}));
+  check_error([&] { sae.edited(values, std::vector<FeatureEdit>{{6}}); },
+              {"feature", "0 to 5", "6"});
+  check_error(
+      [&] {
+        sae.edited(values, std::vector<FeatureEdit>{{1, FeatureEdit::Kind::add, 1e39}});
+      },
+      {"value", "finite", "1e+39"});
 }
 
 TEST_CASE("several edits of one feature act one after the other", "[heads]") {
@@ -180,13 +163,13 @@ TEST_CASE("several edits of one feature act one after the other", "[heads]") {
 }
 
 TEST_CASE("autoencoders that SAELens has saved give its features and values", "[heads]") {
-  const std::filesystem::path saes = HEADLIGHT_SOURCE_DIR "/tests/heads/saes";  // make_saes.py
+  const fs::path saes = HEADLIGHT_SOURCE_DIR "/tests/heads/saes";  // make_saes.py
   Index number = 0;
   for (const char* name : {"standard", "jumprelu", "topk", "topk_rescaled"}) {
     INFO(name);
     const SparseAutoencoder sae = load_sae(saes / name);
     if (std::string_view(name) == "topk") {
-      CHECK(mentions(error_of([&] { sae.folded(); }), {"fold_W_dec_norm", "topk"}));
+      check_error([&] { sae.folded(); }, {"fold_W_dec_norm", "topk"});
     } else {
       const SparseAutoencoder unit = sae.folded();
       const Tensor& rows = unit.weights().decoder;
@@ -301,7 +284,6 @@ TEST_CASE("folders of SAELens are read with old and new settings", "[heads]") {
   CHECK(mentions(error("[1"), {"cfg.json"}));
   weights.decoder = weights.encoder;
   CHECK(mentions(error("{}"), {"W_dec", "[6, 4]", "[4, 6]"}));
-  CHECK(mentions(error_of([] { load_sae("/no/such/folder"); }), {"/no/such/folder/cfg.json"}));
+  check_error([] { load_sae("/no/such/folder"); }, {"/no/such/folder/cfg.json"});
 }
-
 }  // namespace sparse_autoencoder_test

@@ -1,23 +1,11 @@
-#include <stdexcept>
-
-#include "headlight/autograd/autograd.h"
 #include "headlight/heads/effects/attribution.h"
 #include "headlight/heads/scores/token_circuits.h"
 #include "headlight/heads/scores/weight_scores.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/ops/embedding.h"
-#include "headlight/ops/matmul.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/effects/token_losses.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace stored_head_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // A matrix that gives products and single rows, and refuses to give all elements.
 class RowsOnly final : public StoredWeight {
  public:
@@ -37,14 +25,13 @@ class RowsOnly final : public StoredWeight {
 
 // Returns a small model; its head and embedding refuse to be expanded if `rows_only`.
 std::unique_ptr<Gpt> small_model(bool rows_only) {
-  GptConfig config;
-  config.vocab_size = 40;
-  config.block_size = 16;
-  config.n_layer = 2;
-  config.n_head = 4;
-  config.n_kv_head = 2;
-  config.n_embd = 32;
-  config.tie_weights = false;
+  GptConfig config{.vocab_size = 40,
+                   .block_size = 16,
+                   .n_layer = 2,
+                   .n_head = 4,
+                   .n_embd = 32,
+                   .tie_weights = false,
+                   .n_kv_head = 2};
   auto model = std::make_unique<Gpt>(config, 7);
 
   for (const auto& [weight, tensor] : model->weights()) {
@@ -67,8 +54,6 @@ std::vector<double> logits_of_parts(const Gpt& model) {
   }
   return logits;
 }
-
-}  // namespace
 
 TEST_CASE("analyses read single rows of a head that is stored in another form") {
   const std::unique_ptr<Gpt> plain = small_model(false);
@@ -98,5 +83,4 @@ TEST_CASE("analyses read single rows of a head that is stored in another form") 
   CHECK(same_bits(ov_circuit(*stored, {0, 1}, {}, {}), ov_circuit(*plain, {0, 1}, {}, {})));
   CHECK(weight_scores(*stored).copying == weight_scores(*plain).copying);
 }
-
 }  // namespace stored_head_test

@@ -1,22 +1,10 @@
 #include "headlight/heads/token_cells.h"
-
 #include "base/transformed.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/heads/scores/head_scores.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/ops/layout.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace token_cells_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Labels = std::vector<std::string>;
 
 std::vector<TokenCell> cells_of(const std::string& text, TextUnit unit) {
@@ -29,12 +17,7 @@ Labels labels_of(const std::string& text, TextUnit unit) {
 }
 
 std::unique_ptr<Gpt> byte_model() {
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = 128;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 16;
+  GptConfig config{.vocab_size = 257, .block_size = 128, .n_layer = 2, .n_head = 2, .n_embd = 16};
   auto gpt = std::make_unique<Gpt>(config);
   std::uint64_t number = 0;
   for (auto& [name, parameter] : gpt->parameters()) {
@@ -44,8 +27,6 @@ std::unique_ptr<Gpt> byte_model() {
 }
 
 const std::string kSentence = "나는 너를 좋아하지만 너는 나를 모른다";
-
-}  // namespace
 
 TEST_CASE("bytes of a text become its characters and words", "[heads]") {
   struct Case {
@@ -75,7 +56,7 @@ TEST_CASE("bytes of a text become its characters and words", "[heads]") {
 TEST_CASE("special tokens and cut syllables are cells of their own", "[heads]") {
   const ByteTokenizer tokenizer;
   const std::int32_t end = tokenizer.end_of_text();
-  const std::vector<std::int32_t> ids{end, 'a', end, '.', 0xEB, 0x84, ' '};
+  const Ids ids{end, 'a', end, '.', 0xEB, 0x84, ' '};
   const std::vector<TokenCell> cells = token_cells(tokenizer, ids, TextUnit::word);
   CHECK(transformed(cells, &TokenCell::label) ==
         Labels{"<|endoftext|>", "a", "<|endoftext|>", ".", "<0xEB><0x84>", " "});
@@ -93,7 +74,7 @@ TEST_CASE("special tokens and cut syllables are cells of their own", "[heads]") 
 TEST_CASE("a token of several characters is not split", "[heads]") {
   // With a character tokenizer, every character is a token already.
   const CharTokenizer tokenizer({U'a', U' ', U'b'});
-  const std::vector<std::int32_t> ids = tokenizer.encode("ab ba");
+  const Ids ids = tokenizer.encode("ab ba");
   CHECK(token_cells(tokenizer, ids, TextUnit::character).size() == 5);
   CHECK(transformed(token_cells(tokenizer, ids, TextUnit::word), &TokenCell::label) ==
         Labels{"ab", " ba"});
@@ -110,7 +91,7 @@ TEST_CASE("merged weights are means over queries of sums over keys", "[heads]") 
   const Tensor all = merged_weights(weights, {{0, 1}, {1, 3}});
   CHECK(all.data<float>()[2] == 0.375F);  // the mean of 0.25 and 0.5
   CHECK(all.data<float>()[3] == 0.625F);
-  CHECK(mentions(error_of([&] { merged_weights(weights, {{0, 2}}); }), {"2 tokens"}));
+  check_error([&] { merged_weights(weights, {{0, 2}}); }, {"2 tokens"});
 }
 
 TEST_CASE("maps of a Korean sentence by words have six rows and columns", "[heads]") {
@@ -128,11 +109,12 @@ TEST_CASE("maps of a Korean sentence by words have six rows and columns", "[head
   for (Index i = 0; i < 72; ++i) {
     CHECK(maps.layers[1].weights.data<float>()[i] == merged.data<float>()[i]);
   }
-  CHECK(mentions(error_of([&] {
-                   record_attention_batch(*model, ByteTokenizer(), {"a"},
-                                          {.vectors = true, .unit = TextUnit::word});
-                 }),
-                 {"unit = token"}));
+  check_error(
+      [&] {
+        record_attention_batch(*model, ByteTokenizer(), {"a"},
+                               {.vectors = true, .unit = TextUnit::word});
+      },
+      {"unit = token"});
 }
 
 TEST_CASE("maps for readers join the tokens that cut a character", "[heads]") {
@@ -190,10 +172,10 @@ TEST_CASE("scores of words use merged weights and pairs of words", "[heads]") {
   }
   options.annotations[0].clear();
   options.annotations[0]["entropy"] = {};
-  CHECK(mentions(error_of([&] { score_heads(*model, {{1}}, options); }), {"entropy"}));
+  check_error([&] { score_heads(*model, {{1}}, options); }, {"entropy"});
   options.annotations.clear();
   options.tokenizer = nullptr;
-  CHECK(mentions(error_of([&] { score_heads(*model, {{1}}, options); }), {"tokenizer"}));
+  check_error([&] { score_heads(*model, {{1}}, options); }, {"tokenizer"});
 }
 
 TEST_CASE("special tokens and separators are scored where a query sees one", "[heads]") {
@@ -204,7 +186,7 @@ TEST_CASE("special tokens and separators are scored where a query sees one", "[h
   options.repeats.sequences = 0;
   options.bootstrap.resamples = 0;
   options.tokenizer = &tokenizer;
-  const std::vector<std::int32_t> ids{end, 'a', ' ', 'b'};
+  const Ids ids{end, 'a', ' ', 'b'};
   const HeadScores scores = score_heads(*model, {ids}, options);
   const Tensor weights = record_attention_of_ids(*model, tokenizer, {ids}).layers[0].weights;
   const float* weight = weights.data<float>();
@@ -214,5 +196,4 @@ TEST_CASE("special tokens and separators are scored where a query sees one", "[h
         Approx((weight[10] + weight[14]) / 2).margin(1e-6));
   CHECK_FALSE(scores.heads[0].score("punctuation").measured());
 }
-
 }  // namespace token_cells_test

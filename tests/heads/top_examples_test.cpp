@@ -1,19 +1,9 @@
 #include "headlight/heads/features/top_examples.h"
-
-#include <algorithm>
-
 #include "headlight/heads/activations/activation_cache.h"
-#include "headlight/ops/layout.h"
-#include "headlight/text/byte_tokenizer.h"
 #include "heads/head_experiments_support.h"
+#include "support/test.h"
 
 namespace top_examples_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const std::vector<Ids> kTexts{{1, 2, 3, 4, 5, 6, 7}, {7, 8}, {9}, {3, 3, 3, 3}, {5, 1, 9, 2}};
 
 // Values of neuron 3 of layer 1 on each text, from passes of one text.
@@ -26,8 +16,6 @@ std::vector<std::vector<double>> neuron_values(const Gpt& gpt) {
   }
   return values;
 }
-
-}  // namespace
 
 TEST_CASE("the examples of a neuron are the texts with its largest activations", "[heads]") {
   const auto gpt = random_gpt(three_layers());
@@ -69,7 +57,7 @@ TEST_CASE("examples begin and end with whole characters of a tokenizer", "[heads
   const std::vector<Ids> texts{bytes.encode("말말"), bytes.encode("했다"), bytes.encode("aé")};
   for (const TopExample& example : top_examples(*gpt, texts, options)) {
     CHECK(example.ids.size() == example.values.size());
-    CHECK(bytes.decode(example.ids).find("\uFFFD") == std::string::npos);
+    CHECK_FALSE(contains(bytes.decode(example.ids), "\uFFFD"));
   }
 }
 
@@ -145,5 +133,4 @@ TEST_CASE("top examples need one column of one layer", "[heads]") {
   CHECK(mentions(refused("pattern.1.0"), {"point: expected a point of one layer"}));
   CHECK(mentions(refused("neuron.1.99"), {"expected elements 0 to 47, got 99"}));
 }
-
 }  // namespace top_examples_test

@@ -1,21 +1,9 @@
 #include "headlight/heads/effects/tuned_lens.h"
-
 #include "headlight/heads/effects/lens.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/softmax.h"
 #include "heads/head_experiments_support.h"
-#include "io/temporary_folder.h"
+#include "support/test.h"
 
 namespace tuned_lens_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const Ids kText{1, 7, 3, 4};
 
 TunedLens random_lens(Index layers) {
@@ -27,8 +15,6 @@ TunedLens random_lens(Index layers) {
   }
   return lens;
 }
-
-}  // namespace
 
 TEST_CASE("a tuned lens translates the input of each layer before it is read", "[heads]") {
   const auto gpt = random_gpt(three_layers());
@@ -83,14 +69,13 @@ TEST_CASE("translators are read from files of PyTorch and safetensors", "[heads]
   REQUIRE(copy.translators.size() == 1);
   CHECK(copy.translators[0].weight.to_vector() == weight.to_vector());
   write_safetensors(folder / "params.safetensors", {{"0.weight", weight}, {"1.weight", bias}});
-  CHECK(mentions(error_of([&] { load_tuned_lens(folder.path()); }),
-                 {"params.safetensors", "1.weight", "[3, 3]"}));
+  check_error([&] { load_tuned_lens(folder.path()); },
+              {"params.safetensors", "1.weight", "[3, 3]"});
   write_safetensors(folder / "other.safetensors", {{"weight", weight}});
-  CHECK(mentions(error_of([&] { load_tuned_lens(folder / "other.safetensors"); }),
-                 {"other.safetensors", "0.weight"}));
-  CHECK(mentions(error_of([] { load_tuned_lens("/no/lens"); }), {"/no/lens"}));
+  check_error([&] { load_tuned_lens(folder / "other.safetensors"); },
+              {"other.safetensors", "0.weight"});
+  check_error([] { load_tuned_lens("/no/lens"); }, {"/no/lens"});
   const auto checkpoint = HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt";
-  CHECK(mentions(error_of([&] { load_tuned_lens(checkpoint); }), {"ckpt.pt"}));
+  check_error([&] { load_tuned_lens(checkpoint); }, {"ckpt.pt"});
 }
-
 }  // namespace tuned_lens_test

@@ -1,23 +1,7 @@
 #include "io/array_source.h"
-
-#include <algorithm>
-#include <cstring>
-
-#include "headlight/base/error.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace array_source_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 ArraySource pieces_of(const std::string& name, const Tensor& tensor) {
   return {name, tensor.dtype(), tensor.shape(), [tensor](Index offset, std::span<std::byte> bytes) {
             const void* from = tensor.dtype() == DType::float32
@@ -29,10 +13,9 @@ ArraySource pieces_of(const std::string& name, const Tensor& tensor) {
 
 // An array of more elements than are converted at once, an empty array, and integers.
 const NamedTensors& tensors() {
-  static const NamedTensors instance{
-      {"long", random_normal({3, 7001}, {1, 2})},
-      {"none", Tensor::zeros({0, 4})},
-      {"numbers", Tensor::from(std::vector<std::int32_t>{3, -1, 4}, {3})}};
+  static const NamedTensors instance{{"long", random_normal({3, 7001}, {1, 2})},
+                                     {"none", Tensor::zeros({0, 4})},
+                                     {"numbers", Tensor::from(Ids{3, -1, 4}, {3})}};
   return instance;
 }
 
@@ -43,8 +26,6 @@ std::vector<ArraySource> sources() {
   }
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("arrays read in pieces give the same files as tensors") {
   const TemporaryFolder folder;
@@ -71,7 +52,6 @@ TEST_CASE("an array that cannot be read leaves no file and gives an error with t
   CHECK(error_of([&] {
           write_safetensors(folder / "a.safetensors", arrays, {}, StoredFloats::float16);
         }) == "the disk is gone");
-  CHECK(std::filesystem::is_empty(folder.path()));
+  CHECK(fs::is_empty(folder.path()));
 }
-
 }  // namespace array_source_test

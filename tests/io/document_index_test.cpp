@@ -1,28 +1,7 @@
 #include "io/shards/document_index.h"
-
-#include <filesystem>
-
-#include "headlight/data/dataset.h"
-#include "headlight/io/text_dataset.h"
-#include "headlight/io/text_files.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace document_index_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
-namespace fs = std::filesystem;
-using Ids = std::vector<std::int32_t>;
-
 constexpr std::int32_t kEnd = 256;
 
 // A token file with an index of its documents.
@@ -49,7 +28,7 @@ class Shard {
   // Returns the error of a file whose index has `bytes` at `offset`.
   std::string error_with(std::size_t offset, const std::string& bytes) const {
     write({{1, kEnd}, {2, 3, kEnd}});
-    std::string changed = read_bytes(index());
+    std::string changed = file_contents(index());
     changed.replace(offset, bytes.size(), bytes);
     write_bytes(index(), changed);
     return error_of([&] { read(); });
@@ -70,8 +49,6 @@ std::string number(Index value, std::size_t bytes) {
   }
   return text;
 }
-
-}  // namespace
 
 TEST_CASE("an index of documents has the bytes that Megatron-LM writes", "[io]") {
   const std::string header = std::string("MMIDIDX\0\0", 9) + number(1, 8);
@@ -226,5 +203,4 @@ TEST_CASE("a folder of shards is read as its token files sorted by name and its 
   write_bytes(folder / "shards.json", "{}");
   CHECK(paths_of() == Names{"b_train_1.bin", "b_train_2.bin"});
 }
-
 }  // namespace document_index_test

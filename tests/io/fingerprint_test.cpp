@@ -1,13 +1,5 @@
 #include "io/fingerprint.h"
-
-#include <set>
-
-#include "support/tensors.h"
-
-namespace fingerprint_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("a fingerprint is XXH3-128 of names, types, shapes and elements with their sizes") {
   // Computed by XXH3_128bits() over the bytes, with 8 bytes of size, little endian, before each
@@ -44,5 +36,3 @@ TEST_CASE("a fingerprint sees the elements of a view in their order") {
   CHECK(fingerprint(NamedTensors{{"x", turned}}) ==
         fingerprint({{"x", floats({1, 4, 2, 5, 3, 6}, {3, 2})}}));
 }
-
-}  // namespace fingerprint_test

@@ -1,23 +1,8 @@
-#include "headlight/io/nanogpt_vocabulary.h"
-
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace nanogpt_vocabulary_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::TemporaryFolder;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 // Files written by Python 3.11 like nanoGPT's prepare.py; see the README beside them.
-const std::filesystem::path kFixtures = HEADLIGHT_SOURCE_DIR "/tests/io/nanogpt";
+const fs::path kFixtures = HEADLIGHT_SOURCE_DIR "/tests/io/nanogpt";
 
 // Characters in the order of their ids; the first is character 0.
 const std::string kCharacters =
@@ -37,8 +22,6 @@ std::string replaced(std::string text, const std::string& old, const std::string
   REQUIRE(contains(text, old));
   return text.replace(text.find(old), old.size(), with);
 }
-
-}  // namespace
 
 TEST_CASE("meta.pkl of every protocol gives its characters their ids") {
   for (const char* name : {"meta_protocol2.pkl", "meta_protocol3.pkl", "meta_protocol4.pkl",
@@ -86,7 +69,7 @@ TEST_CASE("a vocabulary written for nanoGPT is read back as the same tokenizer")
 
 TEST_CASE("a pickle that is not nanoGPT's vocabulary is refused in one line") {
   const std::string good = kBegin + kSize + kItos + kStoi + "u.";
-  CHECK(refusal(good) == "no Error");
+  CHECK(refusal(good) == "no error");
   CHECK(refusal("") ==
         "meta.pkl: not a Python pickle of protocol 2 to 5, expected nanoGPT's "
         "meta.pkl");
@@ -109,7 +92,7 @@ TEST_CASE("a pickle that is not nanoGPT's vocabulary is refused in one line") {
       refusal(replaced(good, std::string("\x01\0\0\0a", 5), std::string("\x02\0\0\0ac", 6))),
       "itos: 'ac' is not a single character"));
   for (std::size_t length = 0; length < good.size(); ++length) {
-    CHECK(refusal(good.substr(0, length)) != "no Error");
+    CHECK(refusal(good.substr(0, length)) != "no error");
   }
 }
 
@@ -118,5 +101,4 @@ TEST_CASE("a vocabulary whose stoi lacks characters is refused") {
   CHECK(contains(refusal(kBegin + kSize + kItos + one + "u."),
                  "1 of its 2 characters are missing in stoi"));
 }
-
 }  // namespace nanogpt_vocabulary_test

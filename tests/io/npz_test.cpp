@@ -1,25 +1,10 @@
-#include "headlight/io/npz.h"
-
 #include <sys/stat.h>
-
-#include <filesystem>
-#include <limits>
+#include <unistd.h>
 
 #include "io/npy_format.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace npz_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
 // Returns a header line as NumPy writes it.
 std::string npy_text(const std::string& descr, const std::string& order, const std::string& shape) {
   return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }  \n";
@@ -80,7 +65,7 @@ std::string npz_bytes(const NamedTensors& tensors) {
   const TemporaryFolder folder;
   write_npz(folder / "a.npz", tensors);
   CHECK(folder.names() == std::vector<std::string>{"a.npz"});
-  return read_bytes(folder / "a.npz");
+  return file_contents(folder / "a.npz");
 }
 
 // Sets one byte in both headers of the only member, at the given offsets. The local header begins
@@ -93,12 +78,10 @@ std::string with_field(std::string bytes, std::size_t local, std::size_t central
   return bytes;
 }
 
-}  // namespace
-
 TEST_CASE("a tiny npy file has the expected bytes") {
   const TemporaryFolder folder;
   write_npy(folder / "a.npy", Tensor::from<float>({1.0F, -2.0F}, {2}));
-  CHECK(read_bytes(folder / "a.npy") ==
+  CHECK(file_contents(folder / "a.npy") ==
         std::string("\x93NUMPY\x01\x00\x76\x00", 10) +
             "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }" + std::string(60, ' ') +
             "\n" + std::string("\0\0\x80\x3F\0\0\0\xC0", 8));
@@ -164,14 +147,32 @@ TEST_CASE("an npz file stores a strided view in row-major order") {
   CHECK(read.to_vector() == std::vector<double>{1, 4, 2, 5, 3, 6});
 }
 
+TEST_CASE("writing an npz file tells the written share and has one temporary folder") {
+  const TemporaryFolder folder;
+  std::vector<double> shares;
+  std::vector<std::string> names;
+  write_npz(folder / "a.npz", {{"a", Tensor::zeros({1000})}, {"b", Tensor::zeros({3000})}},
+            {{"names", {"x"}}}, [&](double share) {
+              shares.push_back(share);
+              names = shares.size() == 2 ? folder.names() : names;
+            });
+  REQUIRE(shares.size() > 2);
+  CHECK(std::ranges::is_sorted(shares));
+  CHECK(shares[1] < 0.9);
+  CHECK(shares.back() == 1);
+  // An interruption removes this folder, with all that libzip writes.
+  CHECK(names == std::vector<std::string>{"a.npz.tmp." + std::to_string(::getpid())});
+  CHECK(folder.names() == std::vector<std::string>{"a.npz"});
+}
+
 TEST_CASE("an npz file does not replace a folder or a pipe") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  for (const std::filesystem::path& path : {folder / "pipe", folder / "."}) {
+  for (const fs::path& path : {folder / "pipe", folder / "."}) {
     CHECK_THROWS_WITH(write_npz(path, {{"a", Tensor::arange(3)}}),
                       path.string() + ": not a regular file");
   }
-  CHECK(std::filesystem::is_fifo(folder / "pipe"));
+  CHECK(fs::is_fifo(folder / "pipe"));
 }
 
 TEST_CASE("an archive without arrays is written and read") {
@@ -191,7 +192,7 @@ TEST_CASE("npz members are stored, dated 1980-01-01, and the same tensors give t
   CHECK(bytes.substr(30, 5) == "a.npy");
   const TemporaryFolder folder;
   write_npy(folder / "a.npy", tensors[0].second);
-  CHECK(contains(bytes, read_bytes(folder / "a.npy")));
+  CHECK(contains(bytes, file_contents(folder / "a.npy")));
 }
 
 TEST_CASE("unusable names and tensors are not written into an archive") {
@@ -225,7 +226,7 @@ TEST_CASE("float32 is written and read as float16 on request") {
              {"none", Tensor::empty({0, 3})},
              {"ids", Tensor::arange(3)}},
             StoredFloats::float16);
-  CHECK(contains(read_bytes(folder / "a.npz"),
+  CHECK(contains(file_contents(folder / "a.npz"),
                  "{'descr': '<f2', 'fortran_order': False, 'shape': (7,), }"));
   const NamedTensors read = read_npz(folder / "a.npz");
   CHECK(read[0].second.dtype() == DType::float32);
@@ -254,7 +255,7 @@ TEST_CASE("an npy header may order and space its dictionary freely") {
 
 TEST_CASE("a malicious npy header is refused in one line") {
   const std::string good = npy_text("<f4", "False", "(2, 3)");
-  CHECK(text_error(good) == "no Error");
+  CHECK(text_error(good) == "no error");
   for (std::size_t length = 0; length < good.size(); ++length) {
     CAPTURE(length);
     CHECK(text_error(good.substr(0, length)).starts_with("a.npz: the header "));
@@ -299,7 +300,7 @@ TEST_CASE("a malicious npy header is refused in one line") {
 TEST_CASE("a malicious archive is refused in one line") {
   const std::string good = npz_bytes({{"aaaa", Tensor::ones({2}, DType::boolean)}});
   const std::string pair = npz_bytes({{"aaaa", Tensor::scalar(1)}, {"bbbb", Tensor::scalar(2)}});
-  REQUIRE(read_error(good) == "no Error");
+  REQUIRE(read_error(good) == "no error");
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "ot a zip archive"},
       {"not an archive", "ot a zip archive"},
@@ -329,7 +330,7 @@ TEST_CASE("a malicious archive is refused in one line") {
 
 TEST_CASE("an array with a right checksum but wrong content is refused") {
   const std::string booleans = format_npy_header({DType::boolean, {2}});
-  CHECK(read_error(archive_of(booleans + "\x01\x01")) == "no Error");
+  CHECK(read_error(archive_of(booleans + "\x01\x01")) == "no error");
   CHECK(contains(read_error(archive_of(booleans + "\x01\x02")),
                  "member 'a.npy': element 1 is neither 0 nor 1"));
   CHECK(contains(read_error(archive_of("")), "0 bytes are too few"));
@@ -346,7 +347,7 @@ TEST_CASE("names of axes are stored as NumPy texts of four bytes a character") {
   const TemporaryFolder folder;
   const NamedTensors tensors{{"a", Tensor::scalar(1)}};
   write_npz(folder / "a.npz", tensors, NamedTexts{{"axis", {"0.1", "하늘", ""}}, {"none", {}}});
-  const std::string bytes = read_bytes(folder / "a.npz");
+  const std::string bytes = file_contents(folder / "a.npz");
   CHECK(contains(bytes, "{'descr': '<U3', 'fortran_order': False, 'shape': (3,), }"));
   CHECK(contains(bytes, "{'descr': '<U1', 'fortran_order': False, 'shape': (0,), }"));
   CHECK(contains(bytes, std::string("0\0\0\0.\0\0\0"
@@ -384,7 +385,7 @@ TEST_CASE("texts that are no list or no valid characters are refused when texts 
   CHECK(contains(error({1, 1}, std::string("a\0\0\0", 4)), "expected one axis"));
   CHECK(contains(error({1}, std::string("\0\xD8\0\0", 4)),
                  "55296 is not a valid Unicode code point"));
-  CHECK(error({1}, std::string("a\0\0\0", 4)) == "no Error");
+  CHECK(error({1}, std::string("a\0\0\0", 4)) == "no error");
 }
 
 TEST_CASE("an archive cut at any byte is refused") {
@@ -392,7 +393,7 @@ TEST_CASE("an archive cut at any byte is refused") {
       npz_bytes({{"a", Tensor::scalar(1)}, {"b", Tensor::ones({2}, DType::boolean)}});
   for (std::size_t length = 0; length < good.size(); ++length) {
     CAPTURE(length);
-    CHECK(read_error(good.substr(0, length)) != "no Error");
+    CHECK(read_error(good.substr(0, length)) != "no error");
   }
 }
 
@@ -407,9 +408,8 @@ TEST_CASE("a flipped bit of an archive's data is an error, elsewhere at least ha
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     const std::string error = read_error(bad);
     if (bit / 8 >= data && bit / 8 < data_end) {
-      CHECK(error != "no Error");
+      CHECK(error != "no error");
     }
   }
 }
-
 }  // namespace npz_test

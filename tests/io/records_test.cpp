@@ -1,19 +1,10 @@
 #include "io/records.h"
-
-#include "headlight/base/error.h"
-#include "headlight/io/text_source.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace records_test {
-
-using namespace headlight;
-
-namespace {
-
 // Returns "LINE RECORD" for each row of a table.
 std::string rows_of(const std::string& content, const std::string& name = "a.csv") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.write(name, content);
   std::string rows;
   read_records({.path = path}, "{}", [&](const Json& record, const std::string& where) {
@@ -22,8 +13,6 @@ std::string rows_of(const std::string& content, const std::string& name = "a.csv
   });
   return rows;
 }
-
-}  // namespace
 
 TEST_CASE("a table gives a record of texts for each row", "[io]") {
   CHECK(rows_of("a,b\n1,x y\n,\n") == "2 {\"a\":\"1\",\"b\":\"x y\"}\n3 {\"a\":\"\",\"b\":\"\"}\n");
@@ -46,7 +35,7 @@ TEST_CASE("the separator of a table is the one that its first row has most of", 
 
 TEST_CASE("a .json file has a list, records one after another, or a list in an object", "[io]") {
   const auto records_of = [](const std::string& content) {
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     const std::string path = folder.write("a.json", content);
     std::string records;
     read_records({.path = path}, "{}", [&](const Json& record, const std::string& where) {
@@ -85,7 +74,7 @@ TEST_CASE("a .json file of columns is refused by name") {
 }
 
 TEST_CASE("texts of a .json file are documents", "[io]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   for (const char* content : {"{\"text\": \"one\"}\n{\"text\": \"two\", \"id\": 2}\n",
                               "[{\"text\": \"one\"},\n {\"text\": \"two\"}]", "[\"one\", \"two\"]",
                               "{\"data\": [{\"text\": \"one\"}, {\"text\": \"two\"}]}"}) {
@@ -118,7 +107,7 @@ TEST_CASE("a table may have many columns", "[io]") {
     names += ',' + std::to_string(i);
     values += ',';
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::size_t columns = 0;
   read_records({.path = folder.write("a.csv", names + '\n' + values + "x\n")}, "{}",
                [&](const Json& record, const std::string&) {
@@ -132,7 +121,7 @@ TEST_CASE("a table may have many columns", "[io]") {
 }
 
 TEST_CASE("the key of JSON lines also names the column of the texts in a table", "[io]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.write("a.csv", "id,story\n1,\"Once,\n there\"\n2,\n3,End.\n");
   std::vector<std::string> warnings;
   CHECK(read_documents({{.path = path}}, {.jsonl = "story"}, &warnings) ==
@@ -145,5 +134,4 @@ TEST_CASE("the key of JSON lines also names the column of the texts in a table",
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings.front(), contains_text("name their column with --jsonl COLUMN"));
 }
-
 }  // namespace records_test

@@ -1,22 +1,11 @@
 #include <sys/stat.h>
 
-#include "headlight/io/safetensors.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/hostile_safetensors.h"
-
-namespace safetensors_hostile_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
+#include "support/test.h"
 
 TEST_CASE("a malicious safetensors file is refused in one line before memory is taken for it") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "bad.safetensors";
+  const fs::path path = folder / "bad.safetensors";
   const std::vector<test::HostileFile> files = test::hostile_safetensors();
   for (const test::HostileFile& file : files) {
     CAPTURE(file.name);
@@ -37,11 +26,11 @@ TEST_CASE("a malicious safetensors file is refused in one line before memory is 
 
 TEST_CASE("a safetensors file cut at any byte is refused") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "cut.safetensors";
+  const fs::path path = folder / "cut.safetensors";
   write_safetensors(path, {{"w", Tensor::arange(4, DType::float32)},
                            {"m", Tensor::ones({3}, DType::boolean)},
                            {"none", Tensor::empty({0})}});
-  const std::string good = read_bytes(path);
+  const std::string good = file_contents(path);
   REQUIRE(read_safetensors(path).size() == 3);
   for (std::size_t length = 0; length < good.size(); ++length) {
     CAPTURE(length);
@@ -52,16 +41,16 @@ TEST_CASE("a safetensors file cut at any byte is refused") {
 
 TEST_CASE("a flipped bit of a safetensors file gives tensors or an error and nothing else") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "flip.safetensors";
+  const fs::path path = folder / "flip.safetensors";
   write_safetensors(
       path, {{"w", Tensor::arange(4, DType::float32)}, {"m", Tensor::ones({3}, DType::boolean)}});
-  const std::string good = read_bytes(path);
+  const std::string good = file_contents(path);
   std::size_t refused = 0;
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     write_bytes(path, bad);
-    refused += error_of([&] { read_safetensors(path); }) == "no Error" ? 0 : 1;
+    refused += error_of([&] { read_safetensors(path); }) == "no error" ? 0 : 1;
   }
   CHECK(refused > good.size() * 8 / 3);  // most of the header; names and float data may change
 }
@@ -69,9 +58,7 @@ TEST_CASE("a flipped bit of a safetensors file gives tensors or an error and not
 TEST_CASE("folders, pipes, devices and missing files are refused without waiting") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  const auto error = [](const std::filesystem::path& path) {
-    return error_of([&] { read_safetensors(path); });
-  };
+  const auto error = [](const fs::path& path) { return error_of([&] { read_safetensors(path); }); };
   CHECK(contains(error(folder.path()), "not a regular file"));
   CHECK(contains(error(folder / "pipe"), "not a regular file"));
   CHECK(contains(error("/dev/zero"), "not a regular file"));
@@ -89,5 +76,3 @@ TEST_CASE("the largest legal counts of tensors and axes are accepted") {
   tensors.emplace_back("one more", Tensor::scalar(1));
   CHECK(contains(error_of([&] { write_safetensors(folder / "b", tensors); }), "at most 65536"));
 }
-
-}  // namespace safetensors_hostile_test

@@ -1,19 +1,6 @@
-#include "headlight/io/text_dataset.h"
-
-#include "headlight/io/token_file.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace text_dataset_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 constexpr std::int32_t kEnd = 256;  // of ByteTokenizer
 
 TextFile file_of(const std::string& name, const std::string& bytes) {
@@ -52,8 +39,6 @@ class BeginTokenizer final : public Tokenizer {
     return id == kBegin ? "<s>" : Tokenizer::special_name(id);
   }
 };
-
-}  // namespace
 
 TEST_CASE("a text encoded in chunks gives the same ids as the whole text", "[io]") {
   REQUIRE(ByteTokenizer().end_of_text() == kEnd);
@@ -224,5 +209,4 @@ TEST_CASE("characters are learned from all files", "[io]") {
   CHECK(tokenizer.encode("abc") == Ids{2, 3, 4});
   CHECK(error_of([] { learn_characters({file_of("a.txt", "")}, {}); }) == "a.txt: is empty");
 }
-
 }  // namespace text_dataset_test

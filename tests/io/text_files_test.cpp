@@ -1,15 +1,6 @@
-#include "headlight/io/text_files.h"
-
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace text_files_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Names = std::vector<std::string>;
 
 // A folder with texts and other files.
@@ -20,7 +11,7 @@ class TextFolder {
                              ".hidden.txt", "a,b.txt", "odd[1].txt"}) {
       write_bytes(folder_ / name, "text");
     }
-    std::filesystem::create_directory(folder_ / "deep");
+    fs::create_directory(folder_ / "deep");
     write_bytes(folder_ / "deep/d.txt", "text");
   }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
@@ -44,8 +35,6 @@ class TextFolder {
  private:
   TemporaryFolder folder_;
 };
-
-}  // namespace
 
 TEST_CASE("a name is a file or a folder or a pattern or a list with commas", "[io]") {
   const TextFolder folder;
@@ -79,9 +68,9 @@ TEST_CASE("other files of a folder are counted in one line", "[io]") {
   for (const char* name : {"Makefile", "notes", "t.CSV.gz", "u.csv.gz", "ids.bin"}) {
     write_bytes(folder.at(std::string("deep/") + name), "text");
   }
-  std::filesystem::create_directory(folder.at("deep/a"));
-  std::filesystem::create_directory(folder.at("deep/b"));
-  std::filesystem::create_symlink("nothing", folder.at("deep/c"));
+  fs::create_directory(folder.at("deep/a"));
+  fs::create_directory(folder.at("deep/b"));
+  fs::create_symlink("nothing", folder.at("deep/c"));
   CHECK(warnings_of({folder.at("deep")}) ==
         Names{folder.at("deep") + ": read 3 files; skipped 8: 2 .csv.gz, 2 folders, "
                                   "2 without extension, 1 .bin, 1 special file"});
@@ -124,7 +113,7 @@ TEST_CASE("names without a matching file are refused", "[io]") {
         folder.at("none") + ": No such file or directory");
   CHECK(refusal({folder.at("*.tex")}) == folder.at("*.tex") + ": no file matches this pattern");
   CHECK(refusal({""}) == "expected the name of a file, got an empty one");
-  std::filesystem::create_directory(folder.at("empty"));
+  fs::create_directory(folder.at("empty"));
   write_bytes(folder.at("empty/table.csv"), "text");
   CHECK(refusal({folder.at("empty")}) ==
         folder.at("empty") +
@@ -189,5 +178,4 @@ TEST_CASE("weights are divided by their greatest common divisor and default to 1
         std::vector<Index>{3, 2, 1});
   CHECK(weights({at("*.txt") + ":3"}) == std::vector<Index>{1});
 }
-
 }  // namespace text_files_test

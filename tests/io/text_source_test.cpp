@@ -1,24 +1,11 @@
-#include "headlight/io/text_source.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <random>
-
-#include "headlight/base/error.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/compressed.h"
+#include "support/test.h"
 
 namespace text_source_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using namespace std::string_literals;
-namespace fs = std::filesystem;
-
-namespace {
 
 // A temporary folder, removed with its contents.
 struct Folder {
@@ -36,8 +23,6 @@ struct Folder {
 
   fs::path path;
 };
-
-}  // namespace
 
 TEST_CASE("a text file is read byte for byte, NUL and a missing last line end included") {
   const Folder folder;
@@ -107,8 +92,6 @@ TEST_CASE("a text file that looks like CP949 is refused with the command that co
                     name + ": invalid UTF-8 at byte 6");
 }
 
-namespace {
-
 // The text as UTF-16, from characters below U+10000.
 std::string utf16(const std::u16string& text, bool big, bool has_mark) {
   std::string bytes;
@@ -120,8 +103,6 @@ std::string utf16(const std::u16string& text, bool big, bool has_mark) {
   }
   return bytes;
 }
-
-}  // namespace
 
 TEST_CASE("a text in UTF-16 is refused with the command that converts it") {
   const Folder folder;
@@ -206,8 +187,6 @@ TEST_CASE("a text file that cannot be read is refused") {
   }
 }
 
-namespace {
-
 using Texts = std::vector<std::string>;
 
 TextFile file_of(const std::string& name, const std::string& bytes) {
@@ -260,8 +239,6 @@ std::string with_unified_line_ends(const std::string& bytes) {
   }
   return text;
 }
-
-}  // namespace
 
 TEST_CASE("documents are the same wherever a read buffer ends", "[io]") {
   for (int shift = 0; shift < 48; shift += 15) {
@@ -355,7 +332,7 @@ TEST_CASE("compressed data that is cut short or damaged is one error", "[io]") {
     }
     CHECK(contains(refusal(bytes + "more of it"), name + ": damaged "));
     CHECK(contains(refusal("plain text, not compressed"), name + ": damaged "));
-    CHECK(refusal("") == "no Error");
+    CHECK(refusal("") == "no error");
   }
 }
 
@@ -423,5 +400,4 @@ TEST_CASE("the bytes of a file are reported once as they are read", "[io]") {
     CHECK(read == std::ssize(bytes));
   }
 }
-
 }  // namespace text_source_test

@@ -1,28 +1,8 @@
-#include "headlight/io/token_file.h"
-
 #include <sys/stat.h>
 
-#include <chrono>
-#include <map>
-
-#include "headlight/io/nanogpt_vocabulary.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace token_file_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 // A tokenizer with a number of ids and nothing else.
 class AnyTokenizer final : public Tokenizer {
  public:
@@ -39,7 +19,7 @@ class AnyTokenizer final : public Tokenizer {
 // A file that is rewritten with new content.
 class Written {
  public:
-  const std::filesystem::path& path(const std::string& bytes) const {
+  const fs::path& path(const std::string& bytes) const {
     write_bytes(path_, bytes);
     return path_;
   }
@@ -54,7 +34,7 @@ class Written {
 
  private:
   TemporaryFolder folder_;
-  std::filesystem::path path_ = folder_ / "a.bin";
+  fs::path path_ = folder_ / "a.bin";
 };
 
 std::string narrow(const Ids& ids) { return token_file_bytes(ids, TokenDtype::uint16); }
@@ -65,8 +45,6 @@ std::string header(std::int32_t magic, std::int32_t version, std::int32_t count)
 }
 
 const Ids kTen{5, 9, 3, 7, 1, 2, 8, 4, 6, 9};
-
-}  // namespace
 
 TEST_CASE("a token file holds 16-bit ids with the low byte first") {
   const Written file;
@@ -171,14 +149,14 @@ TEST_CASE("an invalid token file is refused in one line") {
                  "a.bin: token 1 has id 9, but the tokenizer has the ids 0 to 8"));
   CHECK(
       contains(file.error(wide({5, -1, 6}), 10, TokenDtype::uint32), "token 1 has id 4294967295"));
-  CHECK(file.error(two, 10) == "no Error");
+  CHECK(file.error(two, 10) == "no error");
   std::vector<std::string> notes;
   CHECK(contains(error_of([&] {
                    token_file_dataset(file.path(""), AnyTokenizer(9), TokenDtype::automatic, notes);
                  }),
                  "a.bin: is empty"));
   const TemporaryFolder folder;
-  const auto error = [](const std::filesystem::path& path) {
+  const auto error = [](const fs::path& path) {
     return error_of([&] { open_token_file(path, AnyTokenizer(9)); });
   };
   CHECK(contains(error(folder / "none.bin"), "No such file"));
@@ -192,7 +170,7 @@ TEST_CASE("an invalid token file is refused in one line") {
 TEST_CASE("a sparse file of terabytes is neither copied nor read for its holes") {
   const Written file;
   const auto path = file.path(narrow({7, 8, 9, 7}));
-  std::filesystem::resize_file(path, std::uintmax_t{1} << 42);
+  fs::resize_file(path, std::uintmax_t{1} << 42);
   const TokenFile found = open_token_file(path, AnyTokenizer(10), TokenDtype::uint16);
   CHECK(found.ids.size() == Index{1} << 41);
   CHECK(found.ids.tokens(2, 4) == Ids{9, 7, 0, 0});
@@ -207,12 +185,12 @@ TEST_CASE("a token file that changes while it is in use is an error, not a signa
   const Written file;
   const auto path = file.path(narrow(Ids(5000, 7)));
   const TokenFile found = open_token_file(path, AnyTokenizer(10));
-  std::filesystem::resize_file(path, 1000);
+  fs::resize_file(path, 1000);
   CHECK_THROWS_WITH(
       found.ids.tokens(100, 3),
       contains_text("a.bin: changed while it was in use: it had 10000 bytes, now 1000"));
   file.path(narrow(Ids(5000, 10)));
-  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + 1h);
+  fs::last_write_time(path, fs::file_time_type::clock::now() + 1h);
   CHECK_THROWS_WITH(
       found.ids.tokens(400, 200),
       contains_text("a.bin: changed while it was in use: another program has written"));
@@ -232,5 +210,4 @@ TEST_CASE("ids are refused if meta.pkl beside them maps them to other characters
   write_bytes(folder / "meta.pkl", "of somebody else");
   CHECK(open_token_file(path, build_char_tokenizer("abc")).ids.size() == 3);
 }
-
 }  // namespace token_file_test

@@ -1,19 +1,9 @@
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
 #include "kernels/layers/activations.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace activation_loop_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::activation_loops;
-
-namespace {
 
 constexpr double kRootTwoOverPi = 0.79788456080286535588;
 constexpr double kUnit = 0x1p-23;
@@ -106,8 +96,6 @@ void for_both_types(const Body& body) {
   INFO("float64");
   body(double{});
 }
-
-}  // namespace
 
 TEST_CASE(
     "activations agree with their formulas and the relative error grows where values vanish") {
@@ -230,5 +218,4 @@ TEST_CASE("value and gradient at once, gated and not, are those of the single lo
     }
   });
 }
-
 }  // namespace activation_loop_test

@@ -1,17 +1,8 @@
-#include <cmath>
-#include <vector>
-
 #include "kernels/loops.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace adamw_loop_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Reference: Loshchilov and Hutter, arXiv 1711.05101, Algorithm 2, for a single parameter.
 struct ScalarAdamW {
   double parameter = 0;
@@ -68,8 +59,6 @@ void check_against_reference(const kernels::Loops<T>& loops, Index n, double tol
   }
 }
 
-}  // namespace
-
 TEST_CASE("twenty AdamW steps agree with a scalar reference in double") {
   for_all_loops([]<class T>(const kernels::Loops<T>& loops, double tolerance) {
     for (const Index n : {Index{1}, Index{7}, Index{16}, Index{67}}) {
@@ -101,5 +90,4 @@ TEST_CASE("AdamW without a gradient only decays the parameter") {
   kernels::loops<double>().adamw({&parameter, &gradient, &mean, &variance}, step_number(1), 1);
   CHECK(parameter == Approx(2 * (1 - 0.01 * 0.1)).epsilon(1e-15));
 }
-
 }  // namespace adamw_loop_test

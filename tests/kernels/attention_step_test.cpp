@@ -1,31 +1,10 @@
-#include "kernels/attention/attention_step.h"
-
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <vector>
 
-#include "headlight/tensor/dtype.h"
-#include "support/tensors.h"
+#include "kernels/attention/attention_step.h"
+#include "support/test.h"
 #include "tensor/float16.h"
 
 namespace attention_step_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-std::vector<float> gaussians(Index count, std::uint64_t seed) {
-  std::vector<float> values;
-  for (const double value : random_normal({count}, {seed, 1}).to_vector()) {
-    values.push_back(static_cast<float>(value));
-  }
-  return values;
-}
-
 // Keys and values [S, D] in the layout of a cache: every block is [2, kAttentionBlock, D].
 struct BlocksOfOneHead {
   BlocksOfOneHead(const std::vector<float>& keys, const std::vector<float>& values, Index length,
@@ -145,8 +124,6 @@ void check_halves(CacheType type, std::uint16_t (*half_of)(float),
     CHECK(output == expected);
   }
 }
-
-}  // namespace
 
 TEST_CASE("a step of attention is the softmax of the scores times the values") { check_steps(0); }
 
@@ -274,5 +251,4 @@ TEST_CASE(
     CHECK(std::isnan(scale));
   }
 }
-
 }  // namespace attention_step_test

@@ -1,23 +1,12 @@
-// Attention by each kind of bfloat16 tiles against attention in float64. The inputs are rounded to
-// bfloat16 already, so only the weights and the scores' gradients are rounded inside.
-#include <cmath>
-#include <limits>
-
-#include "headlight/kernels/machine.h"
-#include "headlight/ops/layout.h"
-#include "headlight/tensor/storage.h"
 #include "kernels/attention/attention.h"
 #include "kernels/bfloat16/tiles.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
+
+// Attention by each kind of bfloat16 tiles against attention in float64. The inputs are rounded to
+// bfloat16 already, so only the weights and the scores' gradients are rounded inside.
 
 namespace bfloat16_attention_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::Bfloat16Tiles;
-
-namespace {
 
 // Sizes around strips (14 or 32 rows), query tiles (56 or 64) and key tiles (256).
 const std::vector<Index> kLengths{1, 2, 13, 15, 31, 32, 33, 57, 64, 65, 100, 255, 256, 257, 600};
@@ -195,8 +184,6 @@ void check_case(const Case& c) {
   });
 }
 
-}  // namespace
-
 TEST_CASE("bfloat16 attention equals attention of rounded inputs for any length and head width") {
   for (const Index width : {1, 5, 8, 31, 32, 33, 64, 100}) {
     check_case({.heads = 2, .width = width, .lengths = kLengths});
@@ -262,5 +249,4 @@ TEST_CASE("an embedding later in its sequence changes no bit of bfloat16 attenti
     CHECK_FALSE(same_bits(slice(first, 0, 211, 212), slice(second, 0, 211, 212)));
   });
 }
-
 }  // namespace bfloat16_attention_test

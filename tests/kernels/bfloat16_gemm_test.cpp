@@ -1,20 +1,10 @@
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "headlight/kernels/machine.h"
-#include "headlight/kernels/precision.h"
 #include "kernels/bfloat16/tiles.h"
 #include "kernels/gemm_products.h"
 #include "support/cpu_variants.h"
+#include "support/test.h"
 
 namespace bfloat16_gemm_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::Bfloat16Tiles;
-
-namespace {
 
 // Rounds to bfloat16, to nearest, ties to even.
 float rounded(float value) {
@@ -55,8 +45,6 @@ void check_product(const Product& p) {
     CHECK(worst <= 2e-7 * static_cast<double>(p.k + 8));
   });
 }
-
-}  // namespace
 
 TEST_CASE("bfloat16 products are float32 sums of rounded factors") {
   for (const bool transpose_a : {false, true}) {
@@ -152,5 +140,4 @@ TEST_CASE("bfloat16 is refused where the chosen instruction set has no such prod
                     "dtype: bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; "
                     "use float32 here");
 }
-
 }  // namespace bfloat16_gemm_test

@@ -1,15 +1,9 @@
 #include "kernels/cpu_variant.h"
-
-#include <set>
-
 #include "kernels/loops.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace cpu_variant_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::CpuVariant;
 
 TEST_CASE("a CPU variant can be set by name and changes the table of loops") {
@@ -35,9 +29,8 @@ TEST_CASE("the first CPU variant is the best that the machine supports") {
 }
 
 TEST_CASE("an unknown CPU variant is refused in one line that lists the known ones") {
-  CHECK(mentions(error_of([] { set_cpu_variant("v5"); }),
-                 {"[cpu_variant]", "baseline, v3 or v4", "'v5'"}));
-  CHECK(mentions(error_of([] { set_cpu_variant(""); }), {"got ''"}));
+  check_error([] { set_cpu_variant("v5"); }, {"[cpu_variant]", "baseline, v3 or v4", "'v5'"});
+  check_error([] { set_cpu_variant(""); }, {"got ''"});
 }
 
 TEST_CASE("a CPU variant that the machine cannot run is refused") {
@@ -45,7 +38,7 @@ TEST_CASE("a CPU variant that the machine cannot run is refused") {
     const std::string name(kernels::name_of(variant));
     const CpuVariant before = kernels::cpu_variant();
     if (!kernels::supports(variant)) {
-      CHECK(mentions(error_of([&] { set_cpu_variant(name); }), {"'" + name + "'", "baseline"}));
+      check_error([&] { set_cpu_variant(name); }, {"'" + name + "'", "baseline"});
       CHECK(kernels::cpu_variant() == before);
     }
   }
@@ -55,12 +48,11 @@ TEST_CASE("a CPU variant that the machine cannot run is refused") {
 TEST_CASE("the description of the machine names the variant that computes") {
   {
     const VariantScope scope(CpuVariant::baseline);
-    CHECK(machine_description().find(" baseline kernels") != std::string::npos);
+    CHECK(contains(machine_description(), " baseline kernels"));
   }
   if (kernels::supports(CpuVariant::v3)) {
     const VariantScope scope(CpuVariant::v3);
-    CHECK(machine_description().find(" x86-64-v3 kernels") != std::string::npos);
+    CHECK(contains(machine_description(), " x86-64-v3 kernels"));
   }
 }
-
 }  // namespace cpu_variant_test

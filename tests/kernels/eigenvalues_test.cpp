@@ -1,18 +1,8 @@
 #include "kernels/eigenvalues.h"
-
-#include <algorithm>
-
-#include "headlight/tensor/random.h"
 #include "kernels/hessenberg_qr.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace eigenvalues_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Values = std::vector<std::complex<double>>;
 
 // Largest distance of a value to the nearest of the others.
@@ -27,8 +17,6 @@ double distance(const Values& values, const Values& others) {
   }
   return largest;
 }
-
-}  // namespace
 
 TEST_CASE("the QR algorithm gives the eigenvalues of known matrices") {
   // Companion matrix of (x - 1)(x - 2)(x^2 + 1) = x^4 - 3 x^3 + 3 x^2 - 3 x + 2.
@@ -55,5 +43,4 @@ TEST_CASE("the QR algorithm agrees with LAPACK") {
     CHECK(distance(expected, values) < 1e-10);
   }
 }
-
 }  // namespace eigenvalues_test

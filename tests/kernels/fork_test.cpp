@@ -1,18 +1,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
-
 #include "kernels/parallel.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace fork_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 bool computes() {
   std::atomic<Index> items{0};
   for (int loop = 0; loop < 20; ++loop) {
@@ -24,8 +16,6 @@ bool computes() {
   }
   return items == 20 * 200;
 }
-
-}  // namespace
 
 TEST_CASE("the child of a fork computes with threads of its own") {
   const ThreadScope scope(3);
@@ -41,5 +31,4 @@ TEST_CASE("the child of a fork computes with threads of its own") {
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(computes());
 }
-
 }  // namespace fork_test

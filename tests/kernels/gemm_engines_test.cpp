@@ -1,20 +1,15 @@
-// Both engines on every instruction set, with sizes around every edge of the register tiles and the
-// blocking: strips of 6 or 14 rows, panels of 4 to 32 columns, depth 384, 768 columns, groups of 8
-// strips of a transposed matrix.
-#include <atomic>
-
 #include "kernels/gemm_products.h"
 #include "kernels/parallel.h"
 #include "support/cpu_variants.h"
+#include "support/test.h"
+
+// Both engines on every instruction set, with sizes around every edge of the register tiles and the
+// blocking: strips of 6 or 14 rows, panels of 4 to 32 columns, depth 384, 768 columns, groups of 8
+// strips of a transposed matrix.
 
 namespace gemm_engines_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::Gemm;
 using kernels::GemmRegion;
-
-namespace {
 
 struct Size {
   Index m;
@@ -121,8 +116,6 @@ class Witness {
   std::vector<std::atomic<int>> calls_;  // [m, n]
   std::vector<T> seen_;                  // [m, n]
 };
-
-}  // namespace
 
 TEST_CASE("both engines agree with three nested loops at every edge of their blocking") {
   std::size_t task = 0;
@@ -232,5 +225,4 @@ TEST_CASE("an element has the same bits in any part of the product that holds it
     }
   });
 }
-
 }  // namespace gemm_engines_test

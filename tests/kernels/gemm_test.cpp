@@ -1,18 +1,10 @@
-#include <limits>
-#include <vector>
-
 #include "kernels/column_sums.h"
 #include "kernels/gemm/openblas.h"
 #include "kernels/gemm_products.h"
 #include "kernels/parallel.h"
+#include "support/test.h"
 
 namespace gemm_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 template <class T>
 void check_product(const Product& p, double tolerance) {
   INFO("m " << p.m << ", n " << p.n << ", k " << p.k << ", transposed " << p.transpose_a
@@ -33,50 +25,6 @@ void check_product(const Product& p, double tolerance) {
 void check_both_types(const Product& p) {
   check_product<float>(p, 1e-4);
   check_product<double>(p, 1e-12);
-}
-
-}  // namespace
-
-TEST_CASE("gemm agrees with three nested loops for odd sizes and every transposition") {
-  const Index sizes[] = {0, 1, 7, 65};
-  for (const Index m : sizes) {
-    for (const Index n : sizes) {
-      for (const Index k : sizes) {
-        for (const int flips : {0, 1, 2, 3}) {
-          check_both_types({.m = m,
-                            .n = n,
-                            .k = k,
-                            .transpose_a = (flips & 1) != 0,
-                            .transpose_b = (flips & 2) != 0});
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("gemm agrees with three nested loops when it is cut into tiles") {
-  for (const int flips : {0, 1, 2, 3}) {
-    check_both_types({.m = 800,  // larger than a tile in both directions
-                      .n = 801,
-                      .k = 9,
-                      .transpose_a = (flips & 1) != 0,
-                      .transpose_b = (flips & 2) != 0,
-                      .gap = 3});
-  }
-  check_both_types({.m = 1, .n = 1700, .k = 40});
-  check_both_types({.m = 1700, .n = 1, .k = 40, .transpose_a = true});
-  check_both_types({.m = 800, .n = 800, .k = 9, .bias = true});
-  check_both_types({.m = 300, .n = 301, .k = 300});
-}
-
-TEST_CASE("gemm scales the product, adds to C and adds a bias") {
-  for (const Index gap : {Index{0}, Index{5}}) {
-    check_both_types({.m = 7, .n = 9, .k = 5, .alpha = -2.5, .gap = gap});
-    check_both_types({.m = 7, .n = 9, .k = 5, .alpha = 0.5, .beta = 1, .gap = gap});
-    check_both_types({.m = 7, .n = 9, .k = 5, .alpha = 2, .beta = -0.25, .gap = gap});
-    check_both_types({.m = 7, .n = 9, .k = 5, .alpha = 2, .bias = true, .gap = gap});
-    check_both_types({.m = 150, .n = 170, .k = 65, .beta = 1, .gap = gap});
-  }
 }
 
 TEST_CASE("gemm without inner elements leaves the bias, beta times C, or zero") {
@@ -107,8 +55,8 @@ TEST_CASE("gemm passes NaN of its operands on") {
 TEST_CASE("the description of BLAS names the library, its kernels and its threading") {
   const std::string description = kernels::blas_description();
   CHECK(description.rfind("OpenBLAS ", 0) == 0);
-  CHECK(description.find(", core ") != std::string::npos);
-  CHECK(description.find(" build") != std::string::npos);
+  CHECK(contains(description, ", core "));
+  CHECK(contains(description, " build"));
 }
 
 TEST_CASE("column_sums adds up the rows of a matrix") {
@@ -125,5 +73,4 @@ TEST_CASE("column_sums adds up the rows of a matrix") {
     }
   }
 }
-
 }  // namespace gemm_test

@@ -1,25 +1,15 @@
 #include "kernels/panels/integer_panels.h"
-
-#include <cmath>
-#include <cstring>
-#include <random>
-
 #include "kernels/panels/panels.h"
 #include "kernels/panels/rounded_rows.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 #include "tensor/float16.h"
 
 namespace integer_panels_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::IntegerBlock;
 using kernels::IntegerLayout;
 using kernels::kPanelRows;
 using kernels::StepKind;
-
-namespace {
 
 // The layouts of all types of GGUF files.
 std::vector<IntegerLayout> all_layouts() {
@@ -137,11 +127,6 @@ struct Panels {
   std::vector<float> weights;
 };
 
-std::vector<float> gaussians(Index count, std::uint64_t seed) {
-  const Tensor values = random_normal({count}, {seed, 1});
-  return {values.data<float>(), values.data<float>() + count};
-}
-
 // Returns the largest difference from sums in float64, relative to the sums of magnitudes.
 double error_of(const Panels& panels, const std::vector<float>& x, const std::vector<float>& y) {
   const Index rows = std::ssize(panels.weights) / panels.columns;
@@ -178,8 +163,6 @@ std::vector<float> whole_numbers(Index count) {
 }
 
 bool rounds_to_bytes() { return kernels::RoundedRows::supports(WeightFormat::int8, 32); }
-
-}  // namespace
 
 TEST_CASE("products with vectors of bytes are the sums of products") {
   for (const IntegerLayout& layout : all_layouts()) {
@@ -319,5 +302,4 @@ TEST_CASE("float16 steps and least values are exact, also the smallest") {
     }
   });
 }
-
 }  // namespace integer_panels_test

@@ -1,19 +1,9 @@
 #include "kernels/loops.h"
-
-#include <cmath>
-#include <limits>
-#include <vector>
-
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace loops_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::Loops;
-
-namespace {
 
 // Lengths around every vector width: empty, remainders, and whole vectors with remainders.
 constexpr Index kLengths[] = {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 257};
@@ -74,8 +64,6 @@ void check_layer_norm_gradient(const Loops<T>& loops, Index n, double tolerance)
   check_row(gain_grad, expected[1], tolerance);
   check_row(shift_grad, expected[2], tolerance);
 }
-
-}  // namespace
 
 TEST_CASE("add, add_scaled and scale work for every length") {
   for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
@@ -215,5 +203,4 @@ TEST_CASE("layer_norm keeps its precision when the mean is large") {
   CHECK(y[0] == Approx(-1).epsilon(1e-4));
   CHECK(y[1] == Approx(1).epsilon(1e-4));
 }
-
 }  // namespace loops_test

@@ -1,17 +1,6 @@
-#include "headlight/kernels/machine.h"
-
-#include <algorithm>
-#include <cstdlib>
-#include <optional>
-#include <string>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace machine_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
 TEST_CASE("the number of threads can be set and read") {
   const int before = thread_count();
   {
@@ -22,12 +11,10 @@ TEST_CASE("the number of threads can be set and read") {
 }
 
 TEST_CASE("an invalid number of threads is refused") {
-  CHECK(mentions(error_of([] { set_thread_count(0); }), {"[threads]", "1", "1024", "got 0"}));
-  CHECK(mentions(error_of([] { set_thread_count(-3); }), {"got -3"}));
-  CHECK(mentions(error_of([] { set_thread_count(1025); }), {"got 1025"}));
+  check_error([] { set_thread_count(0); }, {"[threads]", "1", "1024", "got 0"});
+  check_error([] { set_thread_count(-3); }, {"got -3"});
+  check_error([] { set_thread_count(1025); }, {"got 1025"});
 }
-
-namespace {
 
 // Sets OMP_NUM_THREADS during its lifetime; nullptr unsets it.
 class EnvironmentScope {
@@ -58,8 +45,6 @@ int default_with(const char* variable) {
   return default_thread_count();
 }
 
-}  // namespace
-
 TEST_CASE("the default number of threads follows OMP_NUM_THREADS up to the CPUs there are") {
   CHECK(default_with("1") == 1);
   CHECK(default_with(" 1,4") == 1);
@@ -76,5 +61,4 @@ TEST_CASE("without a valid OMP_NUM_THREADS the default is one thread per core") 
     CHECK(default_with(nonsense) == cores);
   }
 }
-
 }  // namespace machine_test

@@ -1,34 +1,15 @@
-#include "kernels/panels/panels.h"
-
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <vector>
 
+#include "kernels/panels/panels.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 #include "tensor/float16.h"
 
 namespace panels_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::kPanelRows;
-
-namespace {
 
 constexpr WeightFormat kFormats[] = {WeightFormat::float32, WeightFormat::bfloat16,
                                      WeightFormat::int8};
-
-std::vector<float> gaussians(Index count, std::uint64_t seed) {
-  std::vector<float> values;
-  for (const double value : random_normal({count}, {seed, 1}).to_vector()) {
-    values.push_back(static_cast<float>(value));
-  }
-  return values;
-}
 
 // Packs panels into memory aligned to 64 bytes.
 Tensor pack(WeightFormat format, const std::vector<float>& weights, Index rows, Index columns) {
@@ -95,8 +76,6 @@ double error_of_product(WeightFormat format, Index rows, Index columns, Index ba
 
 // Products with int8 weights also round the vectors.
 double limit_of(WeightFormat format) { return format == WeightFormat::int8 ? 2e-4 : 3e-7; }
-
-}  // namespace
 
 TEST_CASE("products of packed weights are the sums of products, and padding gives 0") {
   for (const WeightFormat format : kFormats) {
@@ -329,5 +308,4 @@ TEST_CASE("softmax weights are exponentials to the last digits") {
   CHECK(weights.back() == 0.0);
   CHECK(sum == Approx(expected_sum).epsilon(1e-14));
 }
-
 }  // namespace panels_test

@@ -1,22 +1,9 @@
 #include "kernels/parallel.h"
-
-#include <atomic>
-#include <numeric>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "kernels/openmp.h"
 #include "kernels/simulated_cores.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace parallel_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
 TEST_CASE("a parallel loop visits every item once, in chunks that do not depend on the threads") {
   for (const int threads : {1, 2, 3, 8, 2, 1, 5}) {
     const ThreadScope scope(threads);
@@ -110,8 +97,6 @@ TEST_CASE("OpenMpThreadScope limits the number of OpenMP threads until it ends")
   CHECK(kernels::openmp_thread_count() == before);
 }
 
-namespace {
-
 constexpr int kChunks = 8;
 
 // Runs kChunks chunks on two threads. The first chunk of thread `held` waits for all others.
@@ -137,8 +122,6 @@ std::optional<int> taken_by_other(Index held) {
   });
   return other_came && begun ? std::optional<int>(taken) : std::nullopt;
 }
-
-}  // namespace
 
 TEST_CASE("while one thread is delayed in a chunk the others take all remaining chunks") {
   const ThreadScope scope(2);
@@ -277,5 +260,4 @@ TEST_CASE("a team inside a parallel loop is one thread") {
   });
   CHECK(members == 4);
 }
-
 }  // namespace parallel_test

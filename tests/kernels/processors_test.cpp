@@ -1,23 +1,16 @@
 #include "kernels/processors.h"
-
-#include <algorithm>
-
 #include "kernels/openmp.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace processors_test {
-
 using headlight::kernels::allowed_cpus;
 using headlight::kernels::usable_cores;
-
-namespace {
 
 // A folder with the files of a machine's proc and sys.
 class FakeMachine {
  public:
   FakeMachine& file(const std::string& name, const std::string& contents) {
-    std::filesystem::create_directories((folder_.path() / name).parent_path());
+    fs::create_directories((folder_.path() / name).parent_path());
     folder_.write(name, contents);
     return *this;
   }
@@ -33,12 +26,10 @@ class FakeMachine {
   int cores(const std::vector<int>& cpus) const { return usable_cores(folder_.path(), cpus); }
 
  private:
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 const std::vector<int> kEight{0, 1, 2, 3, 4, 5, 6, 7};
-
-}  // namespace
 
 TEST_CASE("hardware threads of one core count once, and only those the process may run on") {
   FakeMachine machine;
@@ -156,5 +147,4 @@ TEST_CASE("the CPUs of this process are those that OpenMP counts, in order") {
   CHECK(std::is_sorted(cpus.begin(), cpus.end()));
   CHECK(std::adjacent_find(cpus.begin(), cpus.end()) == cpus.end());
 }
-
 }  // namespace processors_test

@@ -1,23 +1,12 @@
 #include "kernels/gemm/products.h"
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/kernels/precision.h"
-#include "headlight/ops/attention.h"
-#include "headlight/ops/fused_layers.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/gemm/openblas.h"
 #include "support/cpu_variants.h"
 #include "support/products.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
-namespace products_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace kernels_products_test {
 struct Outcome {
   Tensor output;
   std::vector<Tensor> gradients;
@@ -55,8 +44,6 @@ double relative_difference(const Tensor& a, const Tensor& b) {
   }
   return difference / largest;
 }
-
-}  // namespace
 
 TEST_CASE("the library of matrix products is chosen by name and described") {
   const ProductsScope restored(kernels::Products::automatic);
@@ -139,5 +126,4 @@ TEST_CASE("bfloat16 products are refused where BLAS is asked for") {
         "dtype: bfloat16 products are computed by Headlight's own tiles, not by BLAS; "
         "use float32 with --products blas");
 }
-
-}  // namespace products_test
+}  // namespace kernels_products_test

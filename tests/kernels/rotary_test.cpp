@@ -1,17 +1,8 @@
 #include "kernels/layers/rotary.h"
-
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-#include <vector>
-
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace rotary_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::RowRotation;
 
 TEST_CASE("cosine and sine are right to a unit in the last place, for small and large angles") {
@@ -82,5 +73,4 @@ TEST_CASE("a row of many pairs is rotated in place and back") {
     }
   });
 }
-
 }  // namespace rotary_test

@@ -1,18 +1,9 @@
 #include "kernels/streams.h"
-
-#include "headlight/tensor/tensor.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace streams_test {
-
-using namespace headlight;
-
-namespace {
-
 // Several whole chunks and a partial one.
 constexpr Index kCount = (Index{1} << 19) + 6;
-
-}  // namespace
 
 TEST_CASE("a read pass multiplies every element once", "[kernels]") {
   const Tensor ones = Tensor::ones({kCount});
@@ -35,5 +26,4 @@ TEST_CASE("copy and update passes reach every element", "[kernels]") {
   }
   CHECK(wrong == 0);
 }
-
 }  // namespace streams_test

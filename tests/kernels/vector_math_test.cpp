@@ -1,20 +1,11 @@
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
-#include <vector>
 
 #include "kernels/loops.h"
 #include "support/cpu_variants.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace vector_math_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using kernels::Loops;
-
-namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -139,8 +130,6 @@ float value_of(void (*Loops<float>::*loop)(const float*, float*, Index), float x
 
 bool negative_zero(float x) { return x == 0 && std::signbit(x); }
 
-}  // namespace
-
 TEST_CASE("exp, tanh and log in float are within two units of the last place") {
   for (const Function& function : functions()) {
     const std::vector<float> x = sample(function, 997);
@@ -248,5 +237,4 @@ TEST_CASE("exp, tanh and log in double are the library's own and work in place")
     CHECK((y[2][i] == std::log(x[i]) || (x[i] < 0 && std::isnan(y[2][i]))));
   }
 }
-
 }  // namespace vector_math_test

@@ -1,17 +1,7 @@
 #include "kernels/attention/weight_rows.h"
-
-#include <cmath>
-#include <vector>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace weight_rows_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Returns numbers that sum to 1, some of them 0.
 std::vector<float> weights(Index count, std::uint64_t seed) {
   std::vector<double> values =
@@ -35,8 +25,6 @@ double entropy_of(const std::vector<double>& row) {
   }
   return entropy;
 }
-
-}  // namespace
 
 TEST_CASE("the statistics of a row of weights agree with their definitions") {
   for (const Index count : {1, 2, 7, 8, 9, 40, 321}) {
@@ -74,5 +62,4 @@ TEST_CASE("the entropy between two rows is the entropy of their mean") {
           Approx(entropy_of(middle)).margin(1e-6));
   }
 }
-
 }  // namespace weight_rows_test

@@ -1,21 +1,8 @@
-#include "headlight/nn/architecture.h"
-
-#include "headlight/nn/gpt.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace architecture_test {
-
-using namespace headlight;
-
-namespace {
-
 GptConfig small() {
-  GptConfig config;
-  config.vocab_size = 11;
-  config.block_size = 7;
-  config.n_layer = 3;
-  config.n_head = 2;
-  config.n_embd = 6;
+  GptConfig config{.vocab_size = 11, .block_size = 7, .n_layer = 3, .n_head = 2, .n_embd = 6};
   return config;
 }
 
@@ -32,8 +19,6 @@ void check_against_model(const GptConfig& config) {
     CHECK(expected[i].shape == actual[i].second);
   }
 }
-
-}  // namespace
 
 TEST_CASE("the listed weights are those of the model") {
   GptConfig config = small();
@@ -113,5 +98,4 @@ TEST_CASE("the FLOPs of a token in a full block count attention to all positions
   const double pairs = 12.0 * 3 * 6 * 7;
   CHECK(training_flops_per_token(config) - pairs == training_flops(config, {0, 1}) - 12.0 * 3 * 6);
 }
-
 }  // namespace architecture_test

@@ -1,35 +1,11 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/multi_head_attention.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/reduce.h"
-#include "nn/nn_support.h"
-#include "nn/reference_model.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace attention_masks_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kBatch = 3;
 constexpr Index kHeads = 2;
 constexpr Index kQueries = 4;  // T
 constexpr Index kKeys = 5;     // S
 constexpr Index kWidth = 6;
-
-// A reproducible mask that hides about a third of the pairs, but never key 0.
-Tensor draw_mask(const Shape& shape, std::uint64_t stream) {
-  Tensor mask = Tensor::empty(shape, DType::boolean);
-  bool* values = mask.data<bool>();
-  for (Index i = 0; i < mask.numel(); ++i) {
-    const bool first_key = i % shape.back() == 0;
-    values[i] =
-        !first_key && RandomStream{11, stream}.uniform(static_cast<std::uint64_t>(i)) < 0.35;
-  }
-  return mask;
-}
 
 struct Setting {
   MultiHeadAttention attention{{.width = kWidth, .heads = kHeads, .dtype = DType::float64}};
@@ -39,53 +15,6 @@ struct Setting {
 
   Setting() { randomize(attention, 21); }
 };
-
-Matrix part(const Tensor& x, Index b) {
-  return matrix_of(
-      x.strided_view({x.size(1), x.size(2)}, {x.size(2), 1}, b * x.size(1) * x.size(2)));
-}
-
-// Compares output and weights with plain loops; hidden(b, h, t, s) is true for masked pairs.
-template <class Hidden>
-void check_masked(const AttentionMasks& masks, const Hidden& hidden) {
-  const Setting s;
-  const AttentionResult result = s.attention.forward(s.query, s.key, s.value, masks);
-  REQUIRE(result.weights.shape() == Shape{kBatch, kHeads, kQueries, kKeys});
-  const double* weights = result.weights.data<double>();
-  for (Index b = 0; b < kBatch; ++b) {
-    const ReferenceAttention expected = reference_attention(
-        reference_linear(part(s.query, b), s.attention, "q_proj"),
-        reference_linear(part(s.key, b), s.attention, "k_proj"),
-        reference_linear(part(s.value, b), s.attention, "v_proj"), kHeads,
-        [&](std::size_t h, std::size_t t, std::size_t k) {
-          return hidden(b, static_cast<Index>(h), static_cast<Index>(t), static_cast<Index>(k));
-        });
-    const Matrix output = reference_linear(expected.joined, s.attention, "c_proj");
-    CHECK(largest_difference(tensor_of(part(result.output, b)), tensor_of(output)) < 1e-12);
-    for (std::size_t h = 0; h < kHeads; ++h) {
-      for (std::size_t t = 0; t < kQueries; ++t) {
-        for (std::size_t k = 0; k < kKeys; ++k) {
-          const double wanted = expected.weights[h][t][k];
-          INFO("sequence " << b << ", head " << h << ", query " << t << ", key " << k);
-          CHECK(std::abs(*weights - wanted) < 1e-13);
-          CHECK((*weights == 0) == (wanted == 0));  // hidden means exactly 0
-          ++weights;
-        }
-      }
-    }
-  }
-}
-
-bool at(const Tensor& mask, std::initializer_list<Index> place) {
-  Index offset = 0;
-  Index axis = 0;
-  for (const Index position : place) {
-    offset = offset * mask.shape()[axis++] + position;
-  }
-  return mask.data<bool>()[offset];
-}
-
-bool future(Index t, Index s) { return s > t + (kKeys - kQueries); }
 
 // Makes c_proj the identity, so that the output is the concatenated heads.
 void make_projection_identity(const MultiHeadAttention& attention) {
@@ -99,56 +28,6 @@ void make_projection_identity(const MultiHeadAttention& attention) {
 
 Tensor row_of(const Tensor& x, Index b, Index t) {
   return x.strided_view({x.size(2)}, {1}, (b * x.size(1) + t) * x.size(2));
-}
-
-}  // namespace
-
-TEST_CASE("without a mask every query sees every key") {
-  check_masked({}, [](Index, Index, Index, Index) { return false; });
-}
-
-TEST_CASE("a causal mask hides the keys that follow a query") {
-  check_masked({.causal = true}, [](Index, Index, Index t, Index s) { return future(t, s); });
-}
-
-TEST_CASE("a key padding mask (B, S) hides keys of one sequence from all queries and heads") {
-  const Tensor padding = padding_mask({5, 2, 3}, kKeys);
-  check_masked({.key_padding = padding}, [&](Index b, Index, Index, Index s) {
-    return at(padding, {b, s});
-  });
-}
-
-TEST_CASE("a mask (T, S) applies to every sequence and head") {
-  const Tensor mask = draw_mask({kQueries, kKeys}, 1);
-  check_masked({.mask = mask}, [&](Index, Index, Index t, Index s) { return at(mask, {t, s}); });
-}
-
-TEST_CASE("a mask (B, 1, T, S) applies to every head of its sequence") {
-  const Tensor mask = draw_mask({kBatch, 1, kQueries, kKeys}, 2);
-  check_masked({.mask = mask}, [&](Index b, Index, Index t, Index s) {
-    return at(mask, {b, 0, t, s});
-  });
-}
-
-TEST_CASE("a mask (B, H, T, S) may differ between heads") {
-  const Tensor mask = draw_mask({kBatch, kHeads, kQueries, kKeys}, 3);
-  check_masked({.mask = mask}, [&](Index b, Index h, Index t, Index s) {
-    return at(mask, {b, h, t, s});
-  });
-}
-
-TEST_CASE("all masks that are given apply together") {
-  const Tensor padding = padding_mask({5, 2, 3}, kKeys);
-  for (const Shape& shape : {Shape{kQueries, kKeys}, Shape{kBatch, 1, kQueries, kKeys},
-                             Shape{kBatch, kHeads, kQueries, kKeys}}) {
-    const Tensor mask = draw_mask(shape, 4);
-    check_masked({.key_padding = padding, .mask = mask, .causal = true}, [&](Index b, Index h,
-                                                                             Index t, Index s) {
-      const bool by_mask =
-          shape.rank() == 2 ? at(mask, {t, s}) : at(mask, {b, shape[1] == 1 ? 0 : h, t, s});
-      return by_mask || at(padding, {b, s}) || future(t, s);
-    });
-  }
 }
 
 TEST_CASE("a query without visible keys gets zeros before the output projection") {
@@ -276,5 +155,4 @@ TEST_CASE("a mask of three axes is refused, because its first could mean sequenc
     CHECK_THROWS_AS(s.attention.forward(s.query, s.key, s.value, masks), Error);
   }
 }
-
 }  // namespace attention_masks_test

@@ -1,24 +1,7 @@
-#include "headlight/nn/batch.h"
-
-#include <numeric>
-
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace batch_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
-Ids ids_of(const Tensor& tensor) {
-  REQUIRE(tensor.dtype() == DType::int32);
-  const auto* values = tensor.data<std::int32_t>();
-  return {values, values + tensor.numel()};
-}
-
 void check_same(const Batch& a, const Batch& b) {
   CHECK(ids_of(a.tokens) == ids_of(b.tokens));
   CHECK(ids_of(a.positions) == ids_of(b.positions));
@@ -28,8 +11,6 @@ void check_same(const Batch& a, const Batch& b) {
 }
 
 PaddedBatch small_padded() { return pad_sequences({{7, 8, 9}, {5}}, 6, 4); }
-
-}  // namespace
 
 TEST_CASE("make_batch lays sequences end to end with positions and shifted targets") {
   const Batch batch = make_batch({{7, 8, 9}, {5}, {3, 4}});
@@ -151,5 +132,4 @@ TEST_CASE("shards of a batch of pairs have whole pairs") {
   }
   CHECK(shard_of(batch, 0, 2).offsets == std::vector<Index>{0, 4, 6, 7, 10});
 }
-
 }  // namespace batch_test

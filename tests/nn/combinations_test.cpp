@@ -1,19 +1,9 @@
-// Random combinations of all configuration keys, to find keys that break each other.
-#include "headlight/autograd/autograd.h"
-#include "headlight/autograd/gradient_check.h"
-#include "headlight/generate/decoder.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/ops/layout.h"
 #include "support/drawn_config.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
-namespace combinations_test {
+// Random combinations of all configuration keys, to find keys that break each other.
 
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
+namespace nn_combinations_test {
 constexpr int kDraws = 200;
 
 double largest_difference(std::span<const float> logits, const Tensor& expected, Index row) {
@@ -25,15 +15,13 @@ double largest_difference(std::span<const float> logits, const Tensor& expected,
   return largest;
 }
 
-}  // namespace
-
 TEST_CASE("gradients agree with finite differences under every configuration", "[nn]") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
     const Gpt gpt(config, 1, DType::float64);
     spread_weights(gpt);
-    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Ids tokens = drawn_tokens(number, config);
     const Batch batch = make_batch({{tokens.begin(), tokens.begin() + 7}, {tokens[7], tokens[8]}});
     std::vector<Tensor> inputs;
     for (const auto& [name, parameter] : gpt.parameters()) {
@@ -61,7 +49,7 @@ TEST_CASE("generation with a cache equals a full pass under every configuration"
     Gpt gpt(config, 1);
     spread_weights(gpt);
     round_weights(gpt, format);
-    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Ids tokens = drawn_tokens(number, config);
     const Tensor expected = gpt.logits(make_batch({tokens}));  // [T, V]
     Decoder decoder(gpt, format);
     KeyValueCache cache = decoder.make_cache();
@@ -81,7 +69,7 @@ TEST_CASE("results have the same bits at any number of threads under every confi
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
-    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Ids tokens = drawn_tokens(number, config);
     const auto bits = [&](int threads) {
       const ThreadScope scope(threads);
       const Gpt gpt(config, 1);
@@ -107,5 +95,4 @@ TEST_CASE("results have the same bits at any number of threads under every confi
     }
   }
 }
-
-}  // namespace combinations_test
+}  // namespace nn_combinations_test

@@ -1,23 +1,6 @@
-#include "headlight/nn/forward_hook.h"
-
-#include <algorithm>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/generate/decoder.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/nn/recorder.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "nn/nn_support.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace forward_hook_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig small_config() {
   return {.vocab_size = 13, .block_size = 8, .n_layer = 3, .n_head = 2, .n_embd = 6};
 }
@@ -30,10 +13,10 @@ class Gates : public ForwardHook {
   Gates(Index layer, Tensor gates) : layer_(layer), gates_(std::move(gates)) {}
 
   bool wants(Point point, Index) const override { return point == Point::z; }
-  Tensor visit(const Place& place, const Tensor& z) override {
+  Tensor visit(const HookSite& site, const Tensor& z) override {
     CHECK(z.shape() == Shape{8, 2, 3});
-    layers_.push_back(place.layer);
-    return place.layer == layer_ ? mul(z, reshape(gates_, {1, 2, 1})) : z;
+    layers_.push_back(site.layer);
+    return site.layer == layer_ ? mul(z, reshape(gates_, {1, 2, 1})) : z;
   }
 
   const std::vector<Index>& layers() const { return layers_; }
@@ -47,7 +30,7 @@ class Gates : public ForwardHook {
 class Cut : public ForwardHook {
  public:
   bool wants(Point point, Index) const override { return point == Point::z; }
-  Tensor visit(const Place&, const Tensor& z) override { return slice(z, 2, 0, 2); }
+  Tensor visit(const HookSite&, const Tensor& z) override { return slice(z, 2, 0, 2); }
 };
 
 // Records the values at the wanted points.
@@ -58,8 +41,8 @@ class Watcher : public ForwardHook {
   bool wants(Point point, Index) const override {
     return std::find(wanted_.begin(), wanted_.end(), point) != wanted_.end();
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    seen.push_back(concat_text(point_name(place.point, place.layer), " ", value.shape()));
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    seen.push_back(concat_text(point_name(site.point, site.layer), " ", value.shape()));
     return value;
   }
 
@@ -74,7 +57,7 @@ class Refuses : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return point == Point::mlp_pre && layer == 1;
   }
-  Tensor visit(const Place&, const Tensor&) override { throw Error("no further"); }
+  Tensor visit(const HookSite&, const Tensor&) override { throw Error("no further"); }
 };
 
 Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
@@ -82,8 +65,6 @@ Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
   context.hook = hook;
   return gpt.loss(small_batch(), context);
 }
-
-}  // namespace
 
 TEST_CASE("a hook sees the heads of every layer once and reading them changes nothing") {
   const Gpt gpt(small_config(), 3, DType::float64);
@@ -126,8 +107,7 @@ TEST_CASE("the gradient of a head gate agrees with finite differences of the los
 TEST_CASE("a hook that returns another shape is refused") {
   const Gpt gpt(small_config(), 3, DType::float64);
   Cut cut;
-  CHECK(mentions(error_of([&] { loss_with(gpt, &cut); }),
-                 {"ForwardHook", "blocks.0.attn.hook_z", "[8, 2, 3]"}));
+  check_error([&] { loss_with(gpt, &cut); }, {"ForwardHook", "blocks.0.attn.hook_z", "[8, 2, 3]"});
 }
 
 TEST_CASE("a forward pass resumed at any layer gives the same bits as the whole pass") {
@@ -141,8 +121,8 @@ TEST_CASE("a forward pass resumed at any layer gives the same bits as the whole 
       const Tensor residual = gpt.residual(batch, layer);
       CHECK(same_bits(gpt.hidden_from(layer, residual, batch), whole));
     }
-    CHECK(mentions(error_of([&] { gpt.residual(batch, 4); }), {"Gpt", "0 to 3", "4"}));
-    CHECK(mentions(error_of([&] { gpt.residual(batch, -1); }), {"Gpt", "0 to 3", "-1"}));
+    check_error([&] { gpt.residual(batch, 4); }, {"Gpt", "0 to 3", "4"});
+    check_error([&] { gpt.residual(batch, -1); }, {"Gpt", "0 to 3", "-1"});
   }
 }
 
@@ -192,7 +172,7 @@ TEST_CASE("a hook gets the tokens and positions of the rows that it sees", "[nn]
     bool wants(Point point, Index layer) const override {
       return layer == 0 && (point == Point::resid_pre || point == Point::logits);
     }
-    Tensor visit(const Place&, const Tensor& value) override {
+    Tensor visit(const HookSite&, const Tensor& value) override {
       for (Index n = 0; n < rows_.token_count(); ++n) {
         text += concat_text(rows_.tokens.data<std::int32_t>()[n], "@",
                             rows_.positions.data<std::int32_t>()[n], " ");
@@ -263,7 +243,7 @@ TEST_CASE("the gradient of changed patterns agrees with finite differences of th
     bool wants(Point point, Index layer) const override {
       return point == Point::pattern && layer == 1;
     }
-    Tensor visit(const Place&, const Tensor& pattern) override { return mul(pattern, factor_); }
+    Tensor visit(const HookSite&, const Tensor& pattern) override { return mul(pattern, factor_); }
 
    private:
     Tensor factor_;
@@ -293,10 +273,11 @@ TEST_CASE("an exception of a hook during a step reaches the caller and the cache
   CHECK_THROWS_WITH(decoder.step({&item, 1}, &hook), "no further");
   CHECK(cache.length() == 3);
   Cut cut;
-  CHECK(mentions(error_of([&] {
-                   decoder.step({&item, 1}, &cut);
-                 }),
-                 {"ForwardHook", "blocks.0.attn.hook_z", "[1, 2, 3]"}));
+  check_error(
+      [&] {
+        decoder.step({&item, 1}, &cut);
+      },
+      {"ForwardHook", "blocks.0.attn.hook_z", "[1, 2, 3]"});
   CHECK_NOTHROW(decoder.step({&item, 1}));
 }
 
@@ -312,18 +293,17 @@ TEST_CASE("other computations between the layers of a pass do not change its res
   const std::vector<double> other = gpt.logits(batch).to_vector();
   CHECK(other != alone);
   std::vector<Index> rows;
-  std::function<void(Index)> give_way = [&](Index count) {
+  std::function<void(Index)> yield_to_urgent = [&](Index count) {
     rows.push_back(count);
     gpt.attach(nullptr);
     gpt.call_after_layers(nullptr);
     CHECK(gpt.logits(batch).to_vector() == other);
     gpt.attach(gates);
-    gpt.call_after_layers(give_way);
+    gpt.call_after_layers(yield_to_urgent);
   };
   gpt.attach(gates);
-  gpt.call_after_layers(give_way);
+  gpt.call_after_layers(yield_to_urgent);
   CHECK(gpt.logits(batch).to_vector() == alone);
   CHECK(rows == std::vector<Index>{8, 8, 8});
 }
-
 }  // namespace forward_hook_test

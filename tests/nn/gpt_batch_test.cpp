@@ -1,16 +1,7 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/gpt.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace gpt_batch_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 GptConfig small_config() {
@@ -80,8 +71,6 @@ void check_causality(const GptConfig& config, Index length, Index place) {
   CHECK_FALSE(same_bits(rows(after, place, 1), rows(before, place, 1)));
   CHECK_FALSE(same_bits(rows(after, length - 1, 1), rows(before, length - 1, 1)));
 }
-
-}  // namespace
 
 TEST_CASE("changing a token changes no logits before it, bit for bit") {
   for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
@@ -200,5 +189,4 @@ TEST_CASE("the mean loss weights documents by their targets") {
   const double b = gpt.loss(make_batch({shorter})).item();
   CHECK(gpt.loss(make_batch({longer, shorter})).item() == Approx((15 * a + b) / 16).epsilon(1e-13));
 }
-
 }  // namespace gpt_batch_test

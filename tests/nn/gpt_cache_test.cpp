@@ -1,15 +1,6 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/gpt.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace gpt_cache_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 GptConfig small_config() {
@@ -43,24 +34,6 @@ double compare_chunks(const Gpt& gpt, const Ids& tokens, const std::vector<std::
   return furthest;
 }
 
-}  // namespace
-
-TEST_CASE("with a cache the next logits are those of the full pass, token by token") {
-  for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
-    for (const bool tied : {true, false}) {
-      GptConfig config = small_config();
-      config.norm = position;
-      config.tie_weights = tied;
-      const Gpt exact(config, 3, kDouble);
-      randomize(exact, 71);
-      const Ids tokens = draw_ids(24, 50);
-      CHECK(compare_chunks(exact, tokens, {1}) < 1e-12);
-      const Gpt single(config, 3);
-      CHECK(compare_chunks(single, tokens, {1}) < 1e-5);
-    }
-  }
-}
-
 TEST_CASE("with a cache the next logits are those of the full pass, in chunks of any size") {
   const Gpt exact(small_config(), 3, kDouble);
   randomize(exact, 71);
@@ -83,20 +56,6 @@ TEST_CASE("with a cache the next logits of a long sequence are those of the full
        {std::vector<std::size_t>{250, 1}, {60, 10, 190, 2}, {130, 200}}) {
     CHECK(compare_chunks(exact, tokens, sizes) < 1e-12);
   }
-}
-
-TEST_CASE("with a cache pruned layers give the logits of the full pass") {
-  GptConfig config = small_config();
-  config.n_head = 3;
-  config.head_width = 7;
-  config.heads_per_layer = {1, 3};
-  const Gpt gpt(config, 3, kDouble);
-  randomize(gpt, 73);
-  KeyValueCache cache = gpt.make_cache();
-  next_logits(gpt, {1, 2}, cache);
-  CHECK(cache.keys(0, 2).shape() == Shape{1, 2, 7});
-  CHECK(cache.values(1, 2).shape() == Shape{3, 2, 7});
-  CHECK(compare_chunks(gpt, draw_ids(24, 50), {5, 1, 3, 1}) < 1e-12);
 }
 
 TEST_CASE("two caches of one model are independent") {
@@ -275,5 +234,4 @@ TEST_CASE("a batch needs a cache for each of its sequences, and continues them a
   CHECK_THROWS_WITH(gpt.logits(make_batch({{1}}), {.caches = caches}),
                     "[Gpt] expected a cache for each of 1 sequences, got 2");
 }
-
 }  // namespace gpt_cache_test

@@ -1,18 +1,6 @@
-#include "headlight/nn/gpt_config.h"
-#include "headlight/nn/architecture.h"
-
-#include <limits>
-
-#include "headlight/nn/gpt.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace gpt_config_test {
-
-using namespace headlight;
-
-namespace {
-
 GptConfig small_config() {
   return {.vocab_size = 11, .block_size = 6, .n_layer = 3, .n_head = 4, .n_embd = 8};
 }
@@ -24,8 +12,6 @@ struct Refusal {
 };
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 TEST_CASE("a configuration with valid sizes passes validation") {
   GptConfig config = small_config();
@@ -167,9 +153,9 @@ TEST_CASE("original head numbers must match the heads and increase") {
   config.head_numbers = {{0, 2}, {1, 5}};
   CHECK_NOTHROW(config.validate());
   CHECK(config.head_layout().numbers[1][1] == 5);
-  CHECK(config.head_layout().place(1, 5) == 1);
-  CHECK_FALSE(config.head_layout().place(1, 0).has_value());
-  CHECK_FALSE(config.head_layout().place(2, 0).has_value());
+  CHECK(config.head_layout().index(1, 5) == 1);
+  CHECK_FALSE(config.head_layout().index(1, 0).has_value());
+  CHECK_FALSE(config.head_layout().index(2, 0).has_value());
   const auto refused = [&](std::vector<std::vector<Index>> numbers, const char* message) {
     config.head_numbers = std::move(numbers);
     CHECK_THROWS_WITH(config.validate(), contains_text(message));
@@ -182,5 +168,4 @@ TEST_CASE("original head numbers must match the heads and increase") {
           "head_numbers: expected increasing numbers from 0 to 524287 for layer 0, got -1");
   refused({{0, 524288}, {0, 1}}, "from 0 to 524287 for layer 0, got 524288");
 }
-
 }  // namespace gpt_config_test

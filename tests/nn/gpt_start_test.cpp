@@ -1,27 +1,12 @@
-// Tests of initial weights.
-#include <cmath>
+#include "support/test.h"
 
-#include "headlight/nn/gpt.h"
-#include "nn/nn_support.h"
+// Tests of initial weights.
 
 namespace gpt_start_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig small_config() {
-  GptConfig config;
-  config.vocab_size = 1500;
-  config.block_size = 16;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 12;
+  GptConfig config{.vocab_size = 1500, .block_size = 16, .n_layer = 2, .n_head = 2, .n_embd = 12};
   return config;
 }
-
-}  // namespace
 
 TEST_CASE("the initial weights of a seed are the recorded numbers of its random streams") {
   for (const int threads : {1, 3}) {
@@ -70,5 +55,4 @@ TEST_CASE("a model without a seed has the same parameters without random values"
     }
   }
 }
-
 }  // namespace gpt_start_test

@@ -1,20 +1,7 @@
-#include "headlight/nn/gpt.h"
-
-#include <algorithm>
-
-#include "headlight/autograd/autograd.h"
-#include "nn/nn_support.h"
-#include "nn/reference_model.h"
-#include "support/catch.h"
 #include "support/seed_sequences.h"
+#include "support/test.h"
 
 namespace gpt_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr DType kDouble = DType::float64;
 
 GptConfig small_config() {
@@ -40,78 +27,6 @@ Statistics statistics_of(const Tensor& x) {
 }
 
 bool ends_with(const std::string& name, const std::string& end) { return name.ends_with(end); }
-
-// Compares a Gpt's logits and loss on seed_sequences() with a reference of plain loops.
-void check_against_reference(const GptConfig& config) {
-  const Gpt gpt(config, 1, kDouble);
-  randomize(gpt, 51);
-  const Batch batch = make_batch(seed_sequences());
-  const Tensor logits = gpt.logits(batch);
-  REQUIRE(logits.shape() == Shape{94, config.vocab_size});
-  double loss = 0;
-  for (std::size_t b = 0; b < seed_sequences().size(); ++b) {
-    const Ids& tokens = seed_sequences()[b];
-    const Matrix expected = reference_logits(gpt, tokens);
-    const Tensor own =
-        logits.strided_view({static_cast<Index>(tokens.size()), config.vocab_size},
-                            {config.vocab_size, 1}, batch.offsets[b] * config.vocab_size);
-    INFO("sequence " << b);
-    CHECK(largest_difference(own, tensor_of(expected)) < 1e-10);
-    loss += reference_loss_sum(expected, tokens);
-  }
-  CHECK(gpt.loss(batch).item() == Approx(loss / 84).epsilon(1e-12));
-  CHECK(gpt.loss(batch, {}, 200).item() == Approx(loss / 200).epsilon(1e-12));
-}
-
-}  // namespace
-
-TEST_CASE("a GPT agrees with the formulas for pre-norm and post-norm and tied and untied weights") {
-  for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
-    for (const bool tied : {true, false}) {
-      GptConfig config = small_config();
-      config.n_embd = 12;
-      config.norm = position;
-      config.tie_weights = tied;
-      INFO("pre-norm " << (position == NormPosition::pre) << ", tied " << tied);
-      check_against_reference(config);
-    }
-  }
-}
-
-TEST_CASE("a GPT agrees with the formulas for other activations and biases and epsilons") {
-  for (const Activation activation : {Activation::gelu_erf, Activation::relu}) {
-    GptConfig config = small_config();
-    config.n_embd = 12;
-    config.activation = activation;
-    config.bias = activation == Activation::relu;
-    config.layer_norm_epsilon = 0.1;
-    check_against_reference(config);
-  }
-}
-
-TEST_CASE("a GPT with its own head width and pruned layers agrees with the formulas") {
-  GptConfig config = small_config();
-  config.n_embd = 12;
-  config.n_head = 3;
-  config.head_width = 5;
-  check_against_reference(config);
-  config.heads_per_layer = {1, 3, 2};
-  check_against_reference(config);
-}
-
-TEST_CASE("a bidirectional GPT with a head for masked tokens agrees with the formulas") {
-  GptConfig config = small_config();
-  config.n_embd = 12;
-  config.norm = NormPosition::post;
-  config.activation = Activation::gelu_erf;
-  config.causal = false;
-  config.embedding_norm = true;
-  config.n_segment = 2;
-  config.masked_head = true;
-  check_against_reference(config);
-  config.tie_weights = false;
-  check_against_reference(config);
-}
 
 TEST_CASE(
     "a new GPT predicts almost uniformly so that its loss is the log of the vocabulary size") {
@@ -310,13 +225,12 @@ TEST_CASE("a GPT refuses a batch without tokens, and a loss without targets") {
 }
 
 TEST_CASE("a blank model has the usual parameters with zeros in its matrices") {
-  GptConfig config;
-  config.vocab_size = 11;
-  config.block_size = 7;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 8;
-  config.tie_weights = false;
+  GptConfig config{.vocab_size = 11,
+                   .block_size = 7,
+                   .n_layer = 2,
+                   .n_head = 2,
+                   .n_embd = 8,
+                   .tie_weights = false};
   const Gpt usual(config);
   const auto blank = Gpt::blank(config, DType::float64);
   const NamedTensors parameters = blank->parameters();
@@ -332,5 +246,4 @@ TEST_CASE("a blank model has the usual parameters with zeros in its matrices") {
     }
   }
 }
-
 }  // namespace gpt_test

@@ -1,57 +1,39 @@
-#include "headlight/nn/lora.h"
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/generate/decoder.h"
-#include "headlight/generate/weights.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/nn/linear.h"
-#include "headlight/nn/packed_weights.h"
-#include "headlight/ops/layout.h"
-#include "headlight/train/trainer.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace lora_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig llama_like() {
-  GptConfig config;
-  config.vocab_size = 11;
-  config.block_size = 8;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_kv_head = 1;
-  config.n_embd = 8;
-  config.n_inner = 12;
-  config.bias = false;
-  config.gated_mlp = true;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.activation = Activation::silu;
+  GptConfig config{.vocab_size = 11,
+                   .block_size = 8,
+                   .n_layer = 2,
+                   .n_head = 2,
+                   .n_embd = 8,
+                   .bias = false,
+                   .norm_type = NormKind::rms,
+                   .position = PositionKind::rope,
+                   .activation = Activation::silu,
+                   .gated_mlp = true,
+                   .n_inner = 12,
+                   .n_kv_head = 1};
   return config;
 }
 
 // Updates of queries and values, and of the MLP.
-std::vector<LoraPlace> some_places() {
-  std::vector<LoraPlace> places;
+std::vector<LoraModule> some_modules() {
+  std::vector<LoraModule> modules;
   for (const std::string layer : {"h.0.", "h.1."}) {
-    places.push_back({layer + "attn.c_attn", "q", 0, 8});
-    places.push_back({layer + "attn.c_attn", "v", 12, 4});
-    places.push_back({layer + "attn.c_proj", "o", 0, 8});
-    places.push_back({layer + "mlp.c_gate", "gate", 0, 12});
-    places.push_back({layer + "mlp.c_proj", "down", 0, 8});
+    modules.push_back({layer + "attn.c_attn", "q", 0, 8});
+    modules.push_back({layer + "attn.c_attn", "v", 12, 4});
+    modules.push_back({layer + "attn.c_proj", "o", 0, 8});
+    modules.push_back({layer + "mlp.c_gate", "gate", 0, 12});
+    modules.push_back({layer + "mlp.c_proj", "down", 0, 8});
   }
-  return places;
+  return modules;
 }
 
 // A model whose updates are not zero.
 std::unique_ptr<Gpt> adapted(const LoraOptions& options = {.rank = 2, .alpha = 3}) {
   auto model = std::make_unique<Gpt>(llama_like(), 5);
-  add_lora(*model, some_places(), options, {7, 0});
+  add_lora(*model, some_modules(), options, {7, 0});
   std::uint64_t stream = 0;
   for (auto& [name, parameter] : model->trainable_parameters()) {
     parameter.copy_from(random_uniform(parameter.shape(), {9, stream++}, -0.3, 0.3));
@@ -81,13 +63,11 @@ double distance(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
-}  // namespace
-
 TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") {
   const bool dora = GENERATE(false, true);
   Gpt model(llama_like(), 5);
   const Tensor before = model.logits(some_batch());
-  add_lora(model, some_places(), {.rank = 2, .dora = dora}, {7, 0});
+  add_lora(model, some_modules(), {.rank = 2, .dora = dora}, {7, 0});
   CHECK(distance(model.logits(some_batch()), before) < (dora ? 1e-6 : 1e-30));
   CHECK(model.trainable_parameters().size() == (dora ? 30U : 20U));
   backward(model.loss(some_batch()));
@@ -127,7 +107,7 @@ TEST_CASE("packed matrices compute as matrices of rounded weights", "[lora]") {
     const Tensor embeddings = rounded->head_weight().clone();
     round_weights(*rounded, format);
     Tensor(rounded->head_weight()).copy_from(embeddings);  // which pack_matrices() leaves alone
-    add_lora(*rounded, some_places(), {.rank = 2, .alpha = 3}, {7, 0});
+    add_lora(*rounded, some_modules(), {.rank = 2, .alpha = 3}, {7, 0});
     const NamedTensors factors = packed->trainable_parameters();
     for (std::size_t i = 0; i < factors.size(); ++i) {
       rounded->trainable_parameters()[i].second.copy_from(factors[i].second);
@@ -190,7 +170,7 @@ TEST_CASE("places may have a rank and an alpha of their own", "[lora]") {
 TEST_CASE("DoRA refuses rows of zeros, which have no direction", "[lora]") {
   Gpt model(llama_like(), 5);
   slice(parameter_of(model, "h.0.mlp.c_proj.weight").detach(), 0, 3, 4).fill(0);
-  CHECK_THROWS_WITH(add_lora(model, some_places(), {.dora = true}, {7, 0}),
+  CHECK_THROWS_WITH(add_lora(model, some_modules(), {.dora = true}, {7, 0}),
                     contains_text("h.0.mlp.c_proj.weight, down: has rows of zeros"));
 }
 
@@ -205,7 +185,7 @@ TEST_CASE("trained rows replace rows of frozen matrices and have their gradients
   const bool tied = GENERATE(true, false);
   GptConfig config = llama_like();
   config.tie_weights = tied;
-  const std::vector<std::int32_t> ids{2, 3, 10};
+  const Ids ids{2, 3, 10};
   Gpt whole(config, 5);
   Gpt model(config, 5);
   add_lora(model, {}, {}, {7, 0});
@@ -252,5 +232,4 @@ TEST_CASE("frozen weights of fused layers get no gradient and the others the sam
   CHECK(has_all);
   CHECK_FALSE(has_some);
 }
-
 }  // namespace lora_test

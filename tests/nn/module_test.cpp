@@ -1,20 +1,6 @@
-#include "headlight/nn/module.h"
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/reduce.h"
-#include "io/temporary_folder.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace module_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 std::vector<std::string> names_of(const NamedTensors& tensors) {
   std::vector<std::string> names;
   for (const auto& entry : tensors) {
@@ -45,8 +31,6 @@ class Scaled : public Module {
 GptConfig small_config() {
   return {.vocab_size = 11, .block_size = 6, .n_layer = 2, .n_head = 2, .n_embd = 8};
 }
-
-}  // namespace
 
 TEST_CASE("a name is registered once") {
   struct Twice : Module {
@@ -156,5 +140,4 @@ TEST_CASE("attention of width C has 4 C^2 + 4 C parameters for any number of hea
 TEST_CASE("an embedding of 100 tokens and width 512 has 51200 parameters") {
   CHECK(Embedding({.count = 100, .width = 512}).parameter_count() == 51200);
 }
-
 }  // namespace module_test

@@ -1,21 +1,10 @@
-#include "headlight/nn/point.h"
-
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace point_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 PointRange parsed(std::string_view text) { return parse_point("names", text); }
 std::string refusal(std::string_view text) {
   return error_of([&] { parse_point("names", text); });
 }
-
-}  // namespace
 
 TEST_CASE("points are parsed by short names and by TransformerLens's names", "[nn]") {
   CHECK(parsed("resid_post") == PointRange{.point = Point::resid_post});
@@ -54,5 +43,4 @@ TEST_CASE("an unknown point is refused and the nearest name suggested", "[nn]") 
     CHECK(!refusal(text).empty());
   }
 }
-
 }  // namespace point_test

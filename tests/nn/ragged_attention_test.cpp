@@ -1,21 +1,6 @@
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/causal_self_attention.h"
-#include "headlight/nn/multi_head_attention.h"
-#include "headlight/nn/recorder.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/reduce.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace ragged_attention_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kWidth = 12;
 constexpr Index kHeads = 3;
 
@@ -80,62 +65,6 @@ Tensor real_weights(const Tensor& weights, const Sequences& s, Index b) {
   return weights.strided_view({kHeads, s.length(b), s.length(b)},
                               {s.longest * s.longest, s.longest, 1},
                               b * kHeads * s.longest * s.longest);
-}
-
-// Returns the gradients in the form of CausalSelfAttention's parameters, which join queries, keys
-// and values.
-std::vector<Tensor> joined_gradients(const MultiHeadAttention& attention) {
-  const auto gradient = [&](const std::string& name) {
-    return parameter_of(attention, name).grad();
-  };
-  std::vector<Tensor> gradients;
-  for (const std::string kind : {".weight", ".bias"}) {
-    gradients.push_back(concat(
-        {gradient("q_proj" + kind), gradient("k_proj" + kind), gradient("v_proj" + kind)}, 0));
-  }
-  gradients.push_back(gradient("c_proj.weight"));
-  gradients.push_back(gradient("c_proj.bias"));
-  return gradients;
-}
-
-}  // namespace
-
-TEST_CASE("ragged attention gives real tokens the same output as padded causal attention") {
-  const CausalSelfAttention attention(double_options());
-  randomize(attention, 2);
-  const Sequences s(kLengths);
-  const Tensor ragged = attention.forward(s.flat, s.offsets, {});
-  const Tensor padded = PaddedAttention(attention).forward(s).output;
-  for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
-    INFO("sequence " << b);
-    CHECK(largest_difference(s.flat_rows(ragged, b), s.real_rows(padded, b)) < 1e-10);
-  }
-}
-
-TEST_CASE("ragged and padded attention give the same gradients of parameters and inputs") {
-  const CausalSelfAttention attention(double_options());
-  randomize(attention, 2);
-  Sequences s(kLengths);
-  const Tensor factors = random_uniform(s.flat.shape(), {5, 2}, 0.5, 1.5, DType::float64);
-  Tensor padded_factors = Tensor::zeros(s.padded.shape(), DType::float64);
-  for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
-    s.real_rows(padded_factors, b).copy_from(s.flat_rows(factors, b));
-  }
-  s.flat.set_requires_grad();
-  s.padded.set_requires_grad();
-  backward(sum(attention.forward(s.flat, s.offsets, {}) * factors));
-  const std::vector<Tensor> ragged = gradients_of(attention);
-  const PaddedAttention general(attention);
-  backward(sum(general.forward(s).output * padded_factors));
-  const std::vector<Tensor> padded = joined_gradients(general);
-  REQUIRE(ragged.size() == padded.size());
-  for (std::size_t i = 0; i < ragged.size(); ++i) {
-    CHECK(relative_difference(ragged[i], padded[i]) < 1e-10);
-  }
-  for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
-    CHECK(largest_difference(s.flat_rows(s.flat.grad(), b), s.real_rows(s.padded.grad(), b)) <
-          1e-10);
-  }
 }
 
 TEST_CASE("a window hides the keys before it like a mask of MultiHeadAttention") {
@@ -213,21 +142,6 @@ TEST_CASE("the recorder pads weights to (B, H, T, T) with zeros for the pads") {
   CHECK(hidden == 0);
 }
 
-TEST_CASE("in float32 the padded recording has rows that sum to one and zero rows for pads") {
-  const CausalSelfAttention attention({.width = kWidth, .plan = {.heads = kHeads}}, {8, 8});
-  const Sequences s({3, 5, 1}, DType::float32);
-  Recorder recorder;
-  attention.forward(s.flat, s.offsets, {.recorder = &recorder});
-  const Tensor padded = recorder.padded(0);
-  CHECK(padded.dtype() == DType::float32);
-  const std::vector<double> sums = sum(padded, {.axes = {3}}).to_vector();  // [B, H, T]
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const Index b = static_cast<Index>(i) / (kHeads * 5);
-    const bool real = static_cast<Index>(i % 5) < s.length(b);
-    CHECK(std::abs(sums[i] - (real ? 1 : 0)) <= (real ? 1e-6 : 0));
-  }
-}
-
 TEST_CASE("a recorder takes the weights before dropout") {
   CausalSelfAttentionOptions options = double_options();
   options.dropout = 0.5;
@@ -261,31 +175,6 @@ TEST_CASE("a recorder keeps the requested layers under their own numbers") {
   CHECK_THROWS_WITH(Recorder().padded(0), "[Recorder] layer 0 was not recorded");
 }
 
-TEST_CASE("dropout in ragged attention keeps the expected output") {
-  CausalSelfAttentionOptions options = double_options();
-  options.dropout = 0.4;
-  const CausalSelfAttention attention(options);
-  randomize(attention, 8);
-  const Sequences s({5, 1});
-  const std::vector<double> plain = attention.forward(s.flat, s.offsets, {}).to_vector();
-  constexpr int kDraws = 4000;
-  const ThreadScope one_thread(1);
-  std::vector<double> mean(plain.size(), 0.0);
-  for (std::uint64_t number = 0; number < kDraws; ++number) {
-    const Tensor output =
-        attention.forward(s.flat, s.offsets, {.training = true, .random = {1, number}});
-    const std::vector<double> values = output.to_vector();
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      mean[i] += values[i] / kDraws;
-    }
-  }
-  double furthest = 0;
-  for (std::size_t i = 0; i < mean.size(); ++i) {
-    furthest = std::max(furthest, std::abs(mean[i] - plain[i]));
-  }
-  CHECK(furthest < 0.05);
-}
-
 TEST_CASE("ragged attention refuses offsets that do not describe its input") {
   const CausalSelfAttention attention(double_options());
   const Tensor x = Tensor::ones({5, kWidth}, DType::float64);
@@ -315,5 +204,4 @@ TEST_CASE("kept results are not computed again", "[nn]") {
   backward(sum(tanh(output)));
   CHECK(same_bits(again.grad(), plain.grad()));
 }
-
 }  // namespace ragged_attention_test

@@ -1,14 +1,4 @@
-#include "headlight/nn/token_distribution.h"
-
-#include <cmath>
-#include <limits>
-
-#include "support/tensors.h"
-
-namespace token_distribution_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("a token distribution is the softmax of the logits", "[nn]") {
   const std::vector<float> logits{1, 3, 2, 3, -2};
@@ -74,15 +64,13 @@ TEST_CASE("the cross-entropy of a distribution under its own probabilities is it
   const std::vector<float> large{3e38F, none, 3e38F};
   const TokenDistribution even(large);
   CHECK(even.cross_entropy(even.probabilities()) == Approx(std::log(2)));
-  CHECK(mentions(error_of([&] { one.cross_entropy(even.probabilities()); }), {"4", "got 3"}));
+  check_error([&] { one.cross_entropy(even.probabilities()); }, {"4", "got 3"});
 }
 
 TEST_CASE("a token distribution refuses ids outside the vocabulary", "[nn]") {
   const std::vector<float> logits{1, 2};
   const TokenDistribution expected(logits);
-  CHECK(mentions(error_of([&] { expected.log_probability(2); }), {"from 0 to 1", "got 2"}));
-  CHECK(mentions(error_of([&] { expected.rank(-1); }), {"from 0 to 1", "got -1"}));
-  CHECK(mentions(error_of([] { TokenDistribution(std::span<const float>()); }), {"logits [V]"}));
+  check_error([&] { expected.log_probability(2); }, {"from 0 to 1", "got 2"});
+  check_error([&] { expected.rank(-1); }, {"from 0 to 1", "got -1"});
+  check_error([] { TokenDistribution(std::span<const float>()); }, {"logits [V]"});
 }
-
-}  // namespace token_distribution_test

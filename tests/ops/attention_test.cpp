@@ -1,23 +1,6 @@
-#include "headlight/ops/attention.h"
-
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/dropout.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace attention_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -28,36 +11,6 @@ Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
 std::string message(const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionOptions& options = {}) {
   return error_of([&] { attend(query, key, value, options); });
-}
-
-}  // namespace
-
-TEST_CASE("attention weighs the values by the softmax of the scaled scores") {
-  // Scaled by 1 / sqrt(4), the scores are 0 and ln 3, so the weights are 1/4 and 3/4.
-  const Tensor query = doubles({2 * std::log(3.0), 0, 0, 0}, {1, 4});
-  const Tensor key = doubles({0, 9, 9, 9, 1, 9, 9, 9}, {2, 4});
-  const Tensor value = doubles({4, 8, 1, 0, 4, 1}, {2, 3});
-  const AttentionResult result = scaled_dot_product_attention(query, key, value);
-  check_values(result.weights, {0.25, 0.75}, 1e-15);
-  check_values(result.output, {1, 5, 1}, 1e-15);
-}
-
-TEST_CASE("attention takes a scale of its own") {
-  const Tensor query = doubles({1, 0}, {1, 2});
-  const Tensor key = doubles({0, 0, 1, 0}, {2, 2});
-  const AttentionResult result =
-      scaled_dot_product_attention(query, key, key, {.scale = std::log(4.0)});
-  check_values(result.weights, {0.2, 0.8}, 1e-15);
-}
-
-TEST_CASE("equal scores share the weight evenly among visible keys") {
-  const Tensor zeros = Tensor::zeros({3, 2}, DType::float64);
-  const Tensor value = doubles({1, 2, 4}, {3, 1});
-  check_values(attend(zeros, zeros, value), {7.0 / 3, 7.0 / 3, 7.0 / 3}, 1e-15);
-  check_values(attend(zeros, zeros, value, {.causal = true}), {1, 1.5, 7.0 / 3}, 1e-15);
-  const Tensor mask = bools({true, false, false}, {3});
-  check_values(attend(zeros, zeros, value, {.mask = mask}), {3, 3, 3}, 1e-15);
-  check_values(attend(zeros, zeros, value, {.mask = mask, .causal = true}), {0, 2, 3}, 1e-15);
 }
 
 TEST_CASE("causal attention aligns the last query with the last key") {
@@ -95,33 +48,11 @@ TEST_CASE("hidden keys have weight exactly 0, whatever they hold") {
   CHECK(after.to_vector()[1] == 0);
 }
 
-TEST_CASE("rows of attention weights sum to 1") {
-  const AttentionResult result = scaled_dot_product_attention(
-      noise({2, 3, 5, 4}, 1, DType::float32), noise({2, 3, 5, 4}, 2, DType::float32),
-      noise({2, 3, 5, 4}, 3, DType::float32), {.causal = true});
-  check_values(sum(result.weights, {.axes = {-1}}), std::vector<double>(30, 1), 1e-6);
-}
-
 TEST_CASE("values may be wider than keys, and leading axes broadcast") {
   const AttentionResult result =
       scaled_dot_product_attention(noise({5, 2, 3, 4}, 1), noise({2, 6, 4}, 2), noise({6, 7}, 3));
   CHECK(result.output.shape() == Shape{5, 2, 3, 7});
   CHECK(result.weights.shape() == Shape{5, 2, 3, 6});
-}
-
-TEST_CASE("masks of every usual shape hide keys of the right sequence, head and query") {
-  const Tensor zeros = Tensor::zeros({2, 2, 3, 1}, DType::float64);
-  const auto weights = [&](const Tensor& mask) {
-    return scaled_dot_product_attention(zeros, zeros, zeros, {.mask = mask}).weights;
-  };
-  const Tensor padding = reshape(padding_mask({3, 1}, 3), {2, 1, 1, 3});
-  check_values(slice(weights(padding), 0, 1, 2),
-               {1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0});
-  check_values(sum(weights(causal_mask(3)), {.axes = {0, 1}}),
-               {4, 0, 0, 2, 2, 0, 4.0 / 3, 4.0 / 3, 4.0 / 3}, 1e-15);
-  Tensor one_head = Tensor::zeros({2, 2, 3, 3}, DType::boolean);
-  slice(slice(one_head, 0, 1, 2), 1, 0, 1).copy_from(Tensor::ones({1, 1, 3, 3}, DType::boolean));
-  check_values(sum(weights(one_head), {.axes = {2, 3}}), {3, 3, 0, 3}, 1e-15);
 }
 
 TEST_CASE("attention applies dropout to weights after recording them") {
@@ -214,26 +145,6 @@ TEST_CASE("cached attention names the argument that it refuses") {
                  {"[cached_attention]", "float64"}));
 }
 
-TEST_CASE("a bias is added to the scores, and minus infinity hides a key") {
-  const Tensor zeros = Tensor::zeros({2, 2}, DType::float64);
-  const Tensor value = doubles({1, 5}, {2, 1});
-  check_values(attend(zeros, zeros, value, {.bias = doubles({0, std::log(3.0)}, {2})}), {4, 4},
-               1e-15);
-  const double hidden = -std::numeric_limits<double>::infinity();
-  const Tensor rows = doubles({0, hidden, hidden, hidden}, {2, 2});
-  check_values(attend(zeros, zeros, value, {.bias = rows}), {1, 0});
-}
-
-TEST_CASE("a bias collects the gradients of the scores, and a hidden row sends none") {
-  const Tensor zeros = leaf(Tensor::zeros({2, 2}, DType::float64));
-  const double hidden = -std::numeric_limits<double>::infinity();
-  const Tensor bias = leaf(doubles({0, std::log(3.0), hidden, hidden}, {2, 2}));
-  backward(sum(attend(zeros, zeros, doubles({1, 5}, {2, 1}), {.bias = bias})));
-  // p (value - output): 1/4 (1 - 4) and 3/4 (5 - 4).
-  check_values(bias.grad(), {-0.75, 0.75, 0, 0}, 1e-15);
-  check_values(zeros.grad(), {0, 0, 0, 0});
-}
-
 TEST_CASE("attention refuses a bias of another shape or type") {
   const Tensor x = Tensor::zeros({3, 2}, DType::float64);
   CHECK(mentions(message(x, x, x, {.bias = Tensor::zeros({2, 3}, DType::float64)}),
@@ -242,5 +153,4 @@ TEST_CASE("attention refuses a bias of another shape or type") {
   CHECK(mentions(message(x, x, x, {.bias = Tensor::zeros({2, 3, 3}, DType::float64)}),
                  {"bias [2, 3, 3]"}));
 }
-
 }  // namespace attention_test

@@ -1,24 +1,11 @@
+#include "support/cpu_variants.h"
+#include "support/test.h"
+
 // Compares the fused kernels on every instruction set, and OpenBLAS, with plain attention in
 // float64. Lengths are around strips (6 or 14 rows), query tiles (56 or 64) and key tiles (256);
 // head widths are around the panels.
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/attention.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "support/cpu_variants.h"
-#include "support/tensors.h"
 
 namespace fused_attention_tiles_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 const std::vector<Index> kLengths{1, 2, 13, 14, 15, 55, 56, 57, 100, 255, 256, 257, 300, 600};
 
 struct Heads {
@@ -176,8 +163,6 @@ void check_every_variant(const Heads& heads) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("fused attention equals plain attention on every instruction set for any head width") {
   for (const Index width : {1, 5, 8, 32, 33, 64}) {
     check_every_variant({.count = 1, .width = width, .lengths = kLengths});
@@ -200,5 +185,4 @@ TEST_CASE("weights recorded over several tiles of keys are rescaled to the final
   // Scores differ by hundreds, so most rows find their maximum after the first tile.
   check_every_variant({.count = 3, .width = 8, .lengths = {600, 513}, .spread = 6});
 }
-
 }  // namespace fused_attention_tiles_test

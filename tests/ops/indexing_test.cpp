@@ -1,23 +1,9 @@
-#include "headlight/ops/indexing.h"
-
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace indexing_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor two_by_three() { return doubles({1, 5, 5, 7, -1, 7}, {2, 3}); }
-
-}  // namespace
 
 TEST_CASE("argmax gives the first largest element of an axis or of all") {
   const Tensor x = two_by_three();
@@ -33,27 +19,6 @@ TEST_CASE("argmax gives the first largest element of an axis or of all") {
   check_values(argmax(ints({3, 9, 9}, {3}), 0), {1});
   check_values(argmax(bools({false, true}, {2}), 0), {1});
   CHECK(argmax(Tensor::zeros({0, 3}), 1).shape() == Shape{0});
-}
-
-TEST_CASE("topk gives the largest elements in order with their indices") {
-  const TopK rows = topk(two_by_three(), 2);
-  check_values(rows.values, {5, 5, 7, 7});
-  check_values(rows.indices, {1, 2, 0, 2});
-  const TopK columns = topk(two_by_three(), 1, 0);
-  CHECK(columns.indices.shape() == Shape{1, 3});
-  check_values(columns.values, {7, 5, 7});
-  check_values(topk(doubles({1, kNaN, 3}, {3}), 3).values, {kNaN, 3, 1});
-  check_values(topk(ints({4, 6, 5}, {3}), 2).values, {6, 5});
-  CHECK(topk(two_by_three(), 0).values.shape() == Shape{2, 0});
-}
-
-TEST_CASE("gather reads and adds gradients at indices along an axis") {
-  const Tensor x = leaf(two_by_three());
-  check_values(gather(x, 1, ints({2, 0, 1, 1}, {2, 2})), {5, 1, -1, -1});
-  check_values(gather(x, 0, ints({1, 0, 1}, {1, 3})), {7, 5, 7});
-  check_values(gather(bools({true, false}, {2}), 0, ints({1, 1, 0}, {3})), {0, 0, 1});
-  backward(gather(x, 1, ints({2, 2, 0, 1}, {2, 2})), {.gradient = doubles({1, 2, 3, 4}, {2, 2})});
-  check_values(x.grad(), {0, 0, 3, 3, 4, 0});
 }
 
 TEST_CASE("argmax and topk and gather name what they refuse") {
@@ -75,5 +40,4 @@ TEST_CASE("argmax and topk and gather name what they refuse") {
   refuses([&] { gather(x, 1, Tensor::zeros({3, 1}, DType::int32)); }, {"[gather]", "axis 0"});
   refuses([&] { gather(x, 1, x); }, {"[gather]", "int32", "float64"});
 }
-
 }  // namespace indexing_test

@@ -1,17 +1,6 @@
-#include "headlight/ops/layout.h"
-
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace layout_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kHuge = std::numeric_limits<Index>::max();
 
 // Returns a tensor of 0, 1, 2, ...
@@ -22,8 +11,6 @@ Tensor counting(const Shape& shape) {
 bool shares_elements(const Tensor& a, const Tensor& b) {
   return a.data<double>() == b.data<double>();
 }
-
-}  // namespace
 
 TEST_CASE("reshape is a view of elements that lie in order") {
   const Tensor x = counting({2, 6});
@@ -44,13 +31,6 @@ TEST_CASE("reshape copies when it must") {
   check_values(y, {0, 3, 1, 4, 2, 5});
 }
 
-TEST_CASE("reshape keeps empty tensors empty") {
-  const Tensor nothing = Tensor::zeros({0, 3});
-  CHECK(reshape(nothing, {3, 0, 5}).shape() == Shape{3, 0, 5});
-  CHECK(reshape(nothing, {-1, 3}).shape() == Shape{0, 3});
-  CHECK(reshape(nothing, {-1}).shape() == Shape{0});
-}
-
 TEST_CASE("reshape refuses sizes with another number of elements and names both shapes") {
   const Tensor x = counting({2, 3});
   const auto message = [&](const Shape& shape) { return error_of([&] { reshape(x, shape); }); };
@@ -60,7 +40,7 @@ TEST_CASE("reshape refuses sizes with another number of elements and names both 
   CHECK(mentions(message({-2, 3}), {"[reshape]", "negative", "[-2, 3]"}));
   CHECK(mentions(message({kHuge, kHuge, -1}), {"[reshape]", "too many"}));
   CHECK(mentions(message({0, -1}), {"[reshape]", "[0, -1]"}));
-  CHECK(mentions(error_of([] { reshape(Tensor(), {1}); }), {"[reshape]", "undefined"}));
+  check_error([] { reshape(Tensor(), {1}); }, {"[reshape]", "undefined"});
 }
 
 TEST_CASE("transpose swaps two axes without copying") {
@@ -75,14 +55,14 @@ TEST_CASE("transpose swaps two axes without copying") {
 
 TEST_CASE("transpose and permute refuse axes that do not exist") {
   const Tensor x = counting({2, 3});
-  CHECK(mentions(error_of([&] { transpose(x, 0, 2); }), {"[transpose]", "axis 2", "2 axes"}));
-  CHECK(mentions(error_of([] { transpose(counting({3})); }), {"[transpose]", "axis -2"}));
-  CHECK(mentions(error_of([&] { permute(x, {0}); }), {"[permute]", "expected 2", "got 1"}));
-  CHECK(mentions(error_of([&] { permute(x, {0, 0}); }), {"[permute]", "axis 0", "twice"}));
-  CHECK(mentions(error_of([&] { permute(x, {0, -2}); }), {"[permute]", "axis -2", "twice"}));
-  CHECK(mentions(error_of([&] { permute(x, {0, 5}); }), {"[permute]", "axis 5"}));
-  CHECK(mentions(error_of([] { permute(Tensor(), {}); }), {"[permute]", "undefined"}));
-  CHECK(mentions(error_of([] { transpose(Tensor()); }), {"[transpose]", "undefined"}));
+  check_error([&] { transpose(x, 0, 2); }, {"[transpose]", "axis 2", "2 axes"});
+  check_error([] { transpose(counting({3})); }, {"[transpose]", "axis -2"});
+  check_error([&] { permute(x, {0}); }, {"[permute]", "expected 2", "got 1"});
+  check_error([&] { permute(x, {0, 0}); }, {"[permute]", "axis 0", "twice"});
+  check_error([&] { permute(x, {0, -2}); }, {"[permute]", "axis -2", "twice"});
+  check_error([&] { permute(x, {0, 5}); }, {"[permute]", "axis 5"});
+  check_error([] { permute(Tensor(), {}); }, {"[permute]", "undefined"});
+  check_error([] { transpose(Tensor()); }, {"[transpose]", "undefined"});
 }
 
 TEST_CASE("axis i of a permutation is axis order(i) of its input") {
@@ -119,16 +99,10 @@ TEST_CASE("bounds of a slice count from the end and are clamped, as in Python") 
 
 TEST_CASE("slice refuses axes that do not exist and steps that are not positive") {
   const Tensor x = counting({5});
-  CHECK(mentions(error_of([&] { slice(x, 1, 0, 1); }), {"[slice]", "axis 1", "1 axes"}));
-  CHECK(mentions(error_of([&] { slice(x, 0, 0, 1, 0); }), {"[slice]", "positive step", "got 0"}));
-  CHECK(mentions(error_of([&] { slice(x, 0, 0, 1, -1); }), {"[slice]", "got -1"}));
-  CHECK(mentions(error_of([] { slice(Tensor(), 0, 0, 1); }), {"[slice]", "undefined"}));
-}
-
-TEST_CASE("the gradient of a slice is 0 outside of it") {
-  const Tensor x = leaf(counting({5}));
-  backward(slice(x, 0, 1, 5, 2), {.gradient = doubles({7, 9}, {2})});
-  check_values(x.grad(), {0, 7, 0, 9, 0});
+  check_error([&] { slice(x, 1, 0, 1); }, {"[slice]", "axis 1", "1 axes"});
+  check_error([&] { slice(x, 0, 0, 1, 0); }, {"[slice]", "positive step", "got 0"});
+  check_error([&] { slice(x, 0, 0, 1, -1); }, {"[slice]", "got -1"});
+  check_error([] { slice(Tensor(), 0, 0, 1); }, {"[slice]", "undefined"});
 }
 
 TEST_CASE("expand repeats axes of size 1 and adds axes in front without copying") {
@@ -142,11 +116,11 @@ TEST_CASE("expand repeats axes of size 1 and adds axes in front without copying"
 
 TEST_CASE("expand refuses to shrink axes and to stretch axes of other sizes than 1") {
   const Tensor x = counting({2, 3});
-  CHECK(mentions(error_of([&] { expand(x, {4, 3}); }), {"[expand]", "[2, 3]", "[4, 3]"}));
-  CHECK(mentions(error_of([&] { expand(x, {3}); }), {"[expand]", "[2, 3]", "[3]"}));
-  CHECK(mentions(error_of([&] { expand(x, {2, 1}); }), {"[expand]", "[2, 3]", "[2, 1]"}));
+  check_error([&] { expand(x, {4, 3}); }, {"[expand]", "[2, 3]", "[4, 3]"});
+  check_error([&] { expand(x, {3}); }, {"[expand]", "[2, 3]", "[3]"});
+  check_error([&] { expand(x, {2, 1}); }, {"[expand]", "[2, 3]", "[2, 1]"});
   CHECK_FALSE(error_of([] { expand(counting({1}), {-1}); }) == "no error");
-  CHECK(mentions(error_of([] { expand(Tensor(), {1}); }), {"[expand]", "undefined"}));
+  check_error([] { expand(Tensor(), {1}); }, {"[expand]", "undefined"});
 }
 
 TEST_CASE("contiguous copies views only") {
@@ -156,18 +130,7 @@ TEST_CASE("contiguous copies views only") {
   CHECK(y.is_contiguous());
   CHECK_FALSE(shares_elements(y, x));
   check_values(y, {0, 3, 1, 4, 2, 5});
-  CHECK(mentions(error_of([] { contiguous(Tensor()); }), {"[contiguous]", "undefined"}));
-}
-
-TEST_CASE("concat joins along an existing axis") {
-  const Tensor a = counting({2, 2});
-  const Tensor b = doubles({7, 8, 9}, {1, 3});
-  check_values(concat({a, slice(b, 1, 0, 2)}, 0), {0, 1, 2, 3, 7, 8});
-  check_values(concat({a, doubles({5, 6}, {2, 1}), Tensor::zeros({2, 0}, DType::float64)}, -1),
-               {0, 1, 5, 2, 3, 6});
-  check_values(concat({transpose(a), a}, 1), {0, 2, 0, 1, 1, 3, 2, 3});
-  check_values(concat({ints({1}, {1}), ints({2, 3}, {2})}, 0), {1, 2, 3});
-  CHECK_FALSE(shares_elements(concat({a}, 0), a));
+  check_error([] { contiguous(Tensor()); }, {"[contiguous]", "undefined"});
 }
 
 TEST_CASE("concat refuses parts of mismatched shapes") {
@@ -175,7 +138,7 @@ TEST_CASE("concat refuses parts of mismatched shapes") {
   const auto message = [&](const Tensor& b, Index axis) {
     return error_of([&] { concat({a, b}, axis); });
   };
-  CHECK(mentions(error_of([] { concat({}, 0); }), {"[concat]", "at least one"}));
+  check_error([] { concat({}, 0); }, {"[concat]", "at least one"});
   CHECK(mentions(message(Tensor::zeros({2, 4}), 0), {"[concat]", "[2, 3]", "[2, 4]"}));
   CHECK(mentions(message(Tensor::zeros({3}), 0), {"[concat]", "[2, 3]", "[3]"}));
   CHECK(mentions(message(a, 2), {"[concat]", "axis 2"}));
@@ -191,9 +154,9 @@ TEST_CASE("stack joins along a new axis") {
   check_values(stack({a, b}, 1), {1, 3, 2, 4});
   check_values(stack({a, b}, -1), {1, 3, 2, 4});
   CHECK(stack({a, b, a}).shape() == Shape{3, 2});
-  CHECK(mentions(error_of([] { stack({}); }), {"[stack]", "at least one"}));
-  CHECK(mentions(error_of([&] { stack({a, doubles({1}, {1})}); }), {"[stack]", "[2]", "[1]"}));
-  CHECK(mentions(error_of([&] { stack({a}, 2); }), {"[stack]", "axis 2"}));
+  check_error([] { stack({}); }, {"[stack]", "at least one"});
+  check_error([&] { stack({a, doubles({1}, {1})}); }, {"[stack]", "[2]", "[1]"});
+  check_error([&] { stack({a}, 2); }, {"[stack]", "axis 2"});
 }
 
 TEST_CASE("split cuts views of one size, the last smaller") {
@@ -206,9 +169,9 @@ TEST_CASE("split cuts views of one size, the last smaller") {
   CHECK(split(x, 100, 0).size() == 1);
   CHECK(split(x, kHuge, 0)[0].shape() == Shape{2, 5});
   CHECK(split(Tensor::zeros({0}), 2, 0).empty());
-  CHECK(mentions(error_of([&] { split(x, 0, 1); }), {"[split]", "positive size", "got 0"}));
-  CHECK(mentions(error_of([&] { split(x, 1, 3); }), {"[split]", "axis 3"}));
-  CHECK(mentions(error_of([] { split(Tensor(), 1, 0); }), {"[split]", "undefined"}));
+  check_error([&] { split(x, 0, 1); }, {"[split]", "positive size", "got 0"});
+  check_error([&] { split(x, 1, 3); }, {"[split]", "axis 3"});
+  check_error([] { split(Tensor(), 1, 0); }, {"[split]", "undefined"});
 }
 
 TEST_CASE("views can be written through") {
@@ -238,17 +201,16 @@ TEST_CASE("select and unsqueeze and squeeze are views") {
 
 TEST_CASE("select and unsqueeze and squeeze name axes and indices out of range") {
   const Tensor x = counting({2, 3});
-  CHECK(mentions(error_of([&] { select(x, 1, 3); }), {"[select]", "index 3", "axis 1", "[2, 3]"}));
-  CHECK(mentions(error_of([&] { select(x, 1, -4); }), {"[select]", "index -4"}));
-  CHECK(mentions(error_of([&] { select(x, 2, 0); }), {"[select]", "axis 2"}));
-  CHECK(mentions(error_of([] { select(Tensor::zeros({0}), 0, 0); }), {"[select]", "[0]"}));
-  CHECK(mentions(error_of([&] { unsqueeze(x, 3); }), {"[unsqueeze]", "axis 3"}));
-  CHECK(mentions(error_of([&] { squeeze(x, -3); }), {"[squeeze]", "axis -3"}));
+  check_error([&] { select(x, 1, 3); }, {"[select]", "index 3", "axis 1", "[2, 3]"});
+  check_error([&] { select(x, 1, -4); }, {"[select]", "index -4"});
+  check_error([&] { select(x, 2, 0); }, {"[select]", "axis 2"});
+  check_error([] { select(Tensor::zeros({0}), 0, 0); }, {"[select]", "[0]"});
+  check_error([&] { unsqueeze(x, 3); }, {"[unsqueeze]", "axis 3"});
+  check_error([&] { squeeze(x, -3); }, {"[squeeze]", "axis -3"});
   for (Tensor (*op)(const Tensor&, Index) :
        {+[](const Tensor&y, Index i) { return select(y, i, i); },
         +[](const Tensor&y, Index i) { return squeeze(y, i); }, unsqueeze}) {
-    CHECK(mentions(error_of([&] { op(Tensor(), 0); }), {"undefined"}));
+    check_error([&] { op(Tensor(), 0); }, {"undefined"});
   }
 }
-
 }  // namespace layout_test

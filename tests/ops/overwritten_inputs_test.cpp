@@ -1,31 +1,9 @@
+#include "support/test.h"
+
 // Overwrites each input and the output of every op between forward and backward. Backward must
 // throw, or the gradients must be those of the original elements.
-#include <algorithm>
-#include <functional>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/activation.h"
-#include "headlight/ops/attention.h"
-#include "headlight/ops/cross_entropy.h"
-#include "headlight/ops/dropout.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/embedding.h"
-#include "headlight/ops/fused_layers.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/normalization.h"
-#include "headlight/ops/reduce.h"
-#include "headlight/ops/softmax.h"
-#include "support/tensors.h"
 
 namespace overwritten_inputs_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Tensors = std::vector<Tensor>;
 
 constexpr int kOutput = -1;  // index of the output in lists of inputs
@@ -259,8 +237,6 @@ void check_all(const std::vector<Case>& cases) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("backward of elementwise ops refuses exactly the overwritten inputs that it reads") {
   check_all(elementwise_cases());
 }
@@ -279,5 +255,4 @@ TEST_CASE(
     "backward of plain and fused norms refuses exactly the overwritten inputs that it reads") {
   check_all(norm_cases());
 }
-
 }  // namespace overwritten_inputs_test

@@ -1,15 +1,5 @@
 #include "ops/packed_matrix.h"
-
-#include <algorithm>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/matmul.h"
-#include "support/tensors.h"
-
-namespace packed_matrix_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("packed_linear equals linear with the unpacked weights") {
   const Shape shape = GENERATE(Shape{5, 3}, Shape{1000, 300});  // the second takes two steps
@@ -65,5 +55,3 @@ TEST_CASE("values that bfloat16 rounds to infinity are refused") {
   }
   CHECK_NOTHROW(PackedMatrix(weight, {}, WeightFormat::float32));
 }
-
-}  // namespace packed_matrix_test

@@ -1,21 +1,7 @@
-#include "headlight/kernels/precision.h"
-
-#include <functional>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/cross_entropy.h"
-#include "headlight/ops/fused_layers.h"
-#include "headlight/ops/matmul.h"
 #include "kernels/gemm/gemm.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace precision_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kRows = 40;
 constexpr Index kWidth = 24;
 
@@ -48,8 +34,6 @@ void check_rounds_weight(const Layer& layer) {
 }
 
 bool has_bfloat16() { return !kernels::bfloat16_instructions().empty(); }
-
-}  // namespace
 
 TEST_CASE("in bfloat16 the products of linear round the weight, forward and backward") {
   if (has_bfloat16()) {
@@ -91,5 +75,4 @@ TEST_CASE("in bfloat16 the products of the loss head round the weight, forward a
     });
   }
 }
-
 }  // namespace precision_test

@@ -1,47 +1,9 @@
-#include "headlight/ops/preference.h"
-
-#include <cmath>
-
-#include "headlight/autograd/autograd.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace preference_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-const double kLn3 = std::log(3.0);
-
 // Two pairs with the log-probabilities -3, -1 and -2, -6.
 const std::vector<Index> kOffsets{0, 2, 3, 4, 6};
 Tensor two_pairs() { return doubles({1, 2, 1, 2, 3.5, 2.5}, {6}); }
-
-}  // namespace
-
-TEST_CASE("a pair has the sums of its two sequences") {
-  const std::vector<PreferredPair> pairs = pair_log_probabilities(two_pairs(), kOffsets);
-  REQUIRE(pairs.size() == 2);
-  CHECK(pairs[0].chosen == -3);
-  CHECK(pairs[0].rejected == -1);
-  CHECK(pairs[1].chosen == -2);
-  CHECK(pairs[1].rejected == -6);
-  CHECK(preference_margins(pairs, {{-1, -2}, {-2, -6}}) == std::vector<double>{-3, 0});
-}
-
-TEST_CASE("the loss of a pair is that of a coin with the odds of its margin") {
-  // With beta ln 3, a margin of 1 is a probability of 3/4 and one of -1 a probability of 1/4.
-  const Tensor losses = leaf(two_pairs());
-  const Tensor loss =
-      preference_loss(losses, kOffsets, {{-3, -2}, {-2, -5}}, {.beta = kLn3, .normalizer = 4});
-  check_values(loss, {-std::log(1.0 / 4) / 4 - std::log(3.0 / 4) / 4}, 1e-15);
-  backward(loss);
-  const double low = 0.25 * kLn3 / 4;  // beta times the probability of the other order
-  const double high = 0.75 * kLn3 / 4;
-  check_values(losses.grad(), {high, high, -high, low, -low, -low}, 1e-15);
-}
 
 TEST_CASE("the loss before training is log 2 and needs no overflow later") {
   const std::vector<PreferredPair> own = pair_log_probabilities(two_pairs(), kOffsets);
@@ -69,10 +31,10 @@ TEST_CASE("pairs that do not fit are refused") {
   CHECK(mentions(refuse({0, 2, 5}, 1, 1), {"[5]", "[6]"}));
   CHECK(mentions(refuse(kOffsets, 1, 1), {"expected 2 pairs of the reference, got 1"}));
   CHECK(mentions(refuse(kOffsets, 2, 0), {"beta: expected a positive number, got 0"}));
-  CHECK(mentions(error_of([&] {
-                   preference_loss(Tensor::zeros({6}), kOffsets, {{}, {}});
-                 }),
-                 {"float64", "float32"}));
+  check_error(
+      [&] {
+        preference_loss(Tensor::zeros({6}), kOffsets, {{}, {}});
+      },
+      {"float64", "float32"});
 }
-
 }  // namespace preference_test

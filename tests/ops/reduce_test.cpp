@@ -1,19 +1,6 @@
-#include "headlight/ops/reduce.h"
-
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace reduce_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct NamedReduction {
@@ -32,29 +19,6 @@ const std::vector<NamedReduction>& reductions() {
 }
 
 Tensor two_by_three() { return doubles({1, 2, 3, 4, 8, 0}, {2, 3}); }
-
-}  // namespace
-
-TEST_CASE("sum adds over all axes or the chosen ones") {
-  const Tensor x = two_by_three();
-  CHECK(sum(x).item() == 18);
-  CHECK(sum(x).rank() == 0);
-  check_values(sum(x, {.axes = {0}}), {5, 10, 3});
-  check_values(sum(x, {.axes = {1}}), {6, 12});
-  check_values(sum(x, {.axes = {-1, 0}}), {18});
-  CHECK(sum(x, {.axes = {1}, .keepdim = true}).shape() == Shape{2, 1});
-  CHECK(sum(x, {.axes = {}, .keepdim = true}).shape() == Shape{1, 1});
-  CHECK(sum(x, {.axes = {0, 1}}).shape() == Shape{});
-}
-
-TEST_CASE("sum over middle axes of views") {
-  const Tensor x = Tensor::from(Tensor::arange(24, DType::float64).to_vector(), {2, 3, 4});
-  check_values(sum(x, {.axes = {1}}), {12, 15, 18, 21, 48, 51, 54, 57});
-  check_values(sum(x, {.axes = {0, 2}}), {60, 92, 124});
-  check_values(sum(transpose(x, 0, 2), {.axes = {0}}), {6, 54, 22, 70, 38, 86});
-  check_values(sum(slice(x, 2, 0, 4, 2), {.axes = {0, 1}}), {60, 72});
-  check_values(sum(expand(doubles({1, 2}, {2, 1}), {2, 5}), {.axes = {1}}), {5, 10});
-}
 
 TEST_CASE("sum and mean of float32 accumulate in float64") {
   const Tensor x = Tensor::full({10'000'000}, static_cast<double>(0.1F));
@@ -80,12 +44,9 @@ TEST_CASE("sum counts bool and int32 in int32, and mean gives float32") {
   const Tensor wide = ints({2147483647, -2147483647, -1}, {3});
   CHECK(sum(wide).item() == -1);
   CHECK(sum(ints({-2147483647, -1}, {2})).item() == -2147483648.0);
-  CHECK(mentions(error_of([] {
-                   sum(ints({2147483647, 1}, {2}));
-                 }),
-                 {"[sum]", "int32", "convert", "float64"}));
+  check_error([] { sum(ints({2147483647, 1}, {2})); }, {"[sum]", "int32", "convert", "float64"});
   CHECK(sum(Tensor::zeros({0}, DType::boolean)).item() == 0);
-  CHECK(mentions(error_of([] { mean(Tensor::zeros({0}, DType::int32)); }), {"[mean]", "[0]"}));
+  check_error([] { mean(Tensor::zeros({0}, DType::int32)); }, {"[mean]", "[0]"});
 }
 
 TEST_CASE("stddev is the root of var, with gradient 0 where it is 0") {
@@ -94,24 +55,6 @@ TEST_CASE("stddev is the root of var, with gradient 0 where it is 0") {
   check_values(stddev(x, {.axes = {1}}), {1, 0}, 1e-15);
   backward(sum(stddev(x, {.axes = {1}})));
   check_values(x.grad(), {-0.5, 0, 0.5, 0, 0, 0}, 1e-15);
-}
-
-TEST_CASE("mean divides by the number of elements") {
-  const Tensor x = two_by_three();
-  CHECK(mean(x).item() == 3);
-  check_values(mean(x, {.axes = {0}}), {2.5, 5, 1.5});
-  check_values(mean(x, {.axes = {1}, .keepdim = true}), {2, 4});
-}
-
-TEST_CASE("var divides by the number of elements less its correction") {
-  const Tensor x = two_by_three();
-  check_values(var(x, {.axes = {1}}), {1, 16}, 1e-15);
-  check_values(var(x, {.axes = {1}}, 0), {2.0 / 3, 32.0 / 3}, 1e-15);
-  CHECK(var(x).item() == Approx(8));
-  CHECK(var(x, {.axes = {0}, .keepdim = true}).shape() == Shape{1, 3});
-  check_values(var(doubles({5}, {1}), {}, 0), {0});
-  // The mean is subtracted first, so a large mean causes no cancellation.
-  CHECK(var(doubles({1e9, 1e9 + 1, 1e9 + 2}, {3})).item() == 1);
 }
 
 TEST_CASE("max finds the largest element and NaN wins") {
@@ -125,28 +68,13 @@ TEST_CASE("max finds the largest element and NaN wins") {
   check_values(max(doubles({-kInfinity, -kInfinity}, {2})), {-kInfinity});
 }
 
-TEST_CASE("equal largest elements share the gradient of max evenly") {
-  const Tensor x = leaf(doubles({3, 1, 3, 2, 5, 0}, {2, 3}));
-  backward(max(x, {.axes = {1}}), {.gradient = doubles({10, 7}, {2})});
-  check_values(x.grad(), {5, 0, 5, 0, 7, 0});
-}
-
-TEST_CASE("the gradient of sum and mean reaches every element") {
-  const Tensor x = leaf(two_by_three());
-  backward(sum(x, {.axes = {0}}), {.gradient = doubles({1, 2, 3}, {3})});
-  check_values(x.grad(), {1, 2, 3, 1, 2, 3});
-  const Tensor y = leaf(two_by_three());
-  backward(mean(y, {.axes = {1}, .keepdim = true}), {.gradient = doubles({3, 6}, {2, 1})});
-  check_values(y.grad(), {1, 1, 1, 2, 2, 2});
-}
-
 TEST_CASE("reductions name their op for axes that do not exist or come twice") {
   const Tensor x = Tensor::zeros({2, 3});
   for (const NamedReduction& one : reductions()) {
     const std::string name = "[" + one.name + "]";
-    CHECK(mentions(error_of([&] { one.run(x, {.axes = {2}}); }), {name, "axis 2", "2 axes"}));
-    CHECK(mentions(error_of([&] { one.run(x, {.axes = {0, -2}}); }), {name, "axis -2", "twice"}));
-    CHECK(mentions(error_of([&] { one.run(Tensor(), {}); }), {name, "undefined"}));
+    check_error([&] { one.run(x, {.axes = {2}}); }, {name, "axis 2", "2 axes"});
+    check_error([&] { one.run(x, {.axes = {0, -2}}); }, {name, "axis -2", "twice"});
+    check_error([&] { one.run(Tensor(), {}); }, {name, "undefined"});
     const bool takes_integers = one.name == "sum" || one.name == "mean";
     CHECK((error_of([&] { one.run(ints({1, 2}, {2}), {}); }) == "no error") == takes_integers);
   }
@@ -154,28 +82,14 @@ TEST_CASE("reductions name their op for axes that do not exist or come twice") {
 
 TEST_CASE("mean, var and max of nothing are errors unless there is no output either") {
   const Tensor nothing = Tensor::zeros({3, 0});
-  CHECK(mentions(error_of([&] { mean(nothing, {.axes = {1}}); }), {"[mean]", "[3, 0]"}));
-  CHECK(mentions(error_of([&] { mean(nothing); }), {"[mean]", "[3, 0]"}));
-  CHECK(mentions(error_of([&] { max(nothing, {.axes = {1}}); }), {"[max]", "[3, 0]"}));
-  CHECK(mentions(error_of([&] { var(nothing, {.axes = {1}}, 0); }), {"[var]", "0"}));
-  CHECK(mentions(error_of([&] { stddev(nothing, {.axes = {1}}, 0); }), {"[stddev]", "0"}));
-  CHECK(mentions(error_of([] {
-                   var(Tensor::zeros({3, 1}), {.axes = {1}});
-                 }),
-                 {"[var]", "more than 1", "got 1"}));
+  check_error([&] { mean(nothing, {.axes = {1}}); }, {"[mean]", "[3, 0]"});
+  check_error([&] { mean(nothing); }, {"[mean]", "[3, 0]"});
+  check_error([&] { max(nothing, {.axes = {1}}); }, {"[max]", "[3, 0]"});
+  check_error([&] { var(nothing, {.axes = {1}}, 0); }, {"[var]", "0"});
+  check_error([&] { stddev(nothing, {.axes = {1}}, 0); }, {"[stddev]", "0"});
+  check_error([] { var(Tensor::zeros({3, 1}), {.axes = {1}}); }, {"[var]", "more than 1", "got 1"});
   CHECK(mean(nothing, {.axes = {0}}).shape() == Shape{0});
   CHECK(max(nothing, {.axes = {0}}).shape() == Shape{0});
   CHECK(var(nothing, {.axes = {0}}).shape() == Shape{0});
 }
-
-TEST_CASE("sum_to_shape undoes broadcasting") {
-  const Tensor x = two_by_three();
-  check_values(sum_to_shape(x, {3}), {5, 10, 3});
-  check_values(sum_to_shape(x, {2, 1}), {6, 12});
-  check_values(sum_to_shape(x, {}), {18});
-  CHECK(sum_to_shape(x, {1, 1}).shape() == Shape{1, 1});
-  CHECK(sum_to_shape(x, {2, 3}).data<double>() == x.data<double>());
-  check_values(sum_to_shape(Tensor::zeros({0, 3}), {1, 3}), {0, 0, 0});
-}
-
 }  // namespace reduce_test

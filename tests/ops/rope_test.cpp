@@ -1,34 +1,5 @@
-#include "headlight/ops/rope.h"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
 #include "kernels/layers/rotary.h"
-#include "support/tensors.h"
-
-namespace rope_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-TEST_CASE("rope rotates pair i by the position times theta to the power of -2 i / r") {
-  const Tensor x = doubles({1, 2, 3, 4}, {1, 1, 4});
-  const double c0 = std::cos(3.0);
-  const double s0 = std::sin(3.0);
-  const double c1 = std::cos(0.03);
-  const double s1 = std::sin(0.03);
-  check_values(rope(x, ints({3}, {1})),
-               {c0 - 3 * s0, 2 * c1 - 4 * s1, 3 * c0 + s0, 4 * c1 + 2 * s1}, 1e-8);
-  check_values(rope(x, ints({3}, {1}), {.style = RotaryStyle::interleaved}),
-               {c0 - 2 * s0, 2 * c0 + s0, 3 * c1 - 4 * s1, 4 * c1 + 3 * s1}, 1e-8);
-  check_values(rope(x, ints({3}, {1}), {.width = 2}), {c0 - 2 * s0, 2 * c0 + s0, 3, 4}, 1e-8);
-  check_values(rope(x, ints({0}, {1})), {1, 2, 3, 4});
-}
+#include "support/test.h"
 
 TEST_CASE("products of rotated vectors depend only on the distance of their positions") {
   const Tensor x = noise({2, 1, 32}, 1);
@@ -38,14 +9,6 @@ TEST_CASE("products of rotated vectors depend only on the distance of their posi
   };
   CHECK(product(105, 100) == Approx(product(5, 0)).epsilon(1e-5));
   CHECK(product(6, 0) != Approx(product(5, 0)).epsilon(1e-2));
-}
-
-TEST_CASE("the gradient of rope is the inverse rotation") {
-  const Tensor x = leaf(noise({3, 2, 6}, 1));
-  const Tensor positions = ints({0, 4, 100}, {3});
-  const Tensor y = rope(x, positions);
-  backward(y, {.gradient = y.detach()});
-  check_close(x.grad(), x.detach(), 1e-14);
 }
 
 TEST_CASE("a decoder that rotates one token gets the same bits as the op") {
@@ -58,29 +21,6 @@ TEST_CASE("a decoder that rotates one token gets the same bits as the op") {
       token.data<float>(), token.data<float>(), 2, 26,
       {.inverse_frequencies = frequencies, .position = 900, .style = RotaryStyle::interleaved});
   CHECK(same_bits(token, slice(y, 0, 1, 2)));
-}
-
-TEST_CASE("rope scaling divides all frequencies or only low ones") {
-  const std::vector<float> plain = inverse_frequencies({}, 64);
-  const std::vector<float> linear =
-      inverse_frequencies({.scaling = RopeScaling::linear, .factor = 4}, 64);
-  const std::vector<float> llama = inverse_frequencies(
-      {.scaling = RopeScaling::llama3, .factor = 8, .original_max_position_embeddings = 1024}, 64);
-  REQUIRE(plain.size() == 32);
-  CHECK(plain[0] == 1);
-  CHECK(plain[16] == Approx(0.01));
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    CHECK(linear[i] == plain[i] / 4);
-    const double wavelength = 6.283185307 / static_cast<double>(plain[i]);
-    if (wavelength > 1024) {
-      CHECK(llama[i] == plain[i] / 8);
-    } else if (wavelength < 256) {
-      CHECK(llama[i] == plain[i]);
-    } else {
-      CHECK(llama[i] < plain[i]);
-      CHECK(llama[i] > plain[i] / 8);
-    }
-  }
 }
 
 TEST_CASE("yarn keeps pairs that turn often and divides the frequencies of those that do not") {
@@ -114,18 +54,12 @@ TEST_CASE("rope names the argument that it refuses") {
   const auto message = [&](const RopeOptions& options) {
     return error_of([&] { rope(x, positions, options); });
   };
-  CHECK(mentions(error_of([&] { rope(Tensor(), positions); }), {"[rope]", "three axes"}));
-  CHECK(mentions(error_of([&] {
-                   rope(Tensor::zeros({2, 6}), positions);
-                 }),
-                 {"[rope]", "three axes"}));
-  CHECK(mentions(error_of([&] { rope(x, ints({0}, {1})); }), {"positions", "[2]", "[1]"}));
-  CHECK(mentions(error_of([&] { rope(x, Tensor::zeros({2})); }), {"positions", "int32"}));
-  CHECK(mentions(error_of([&] { rope(x, {}); }), {"positions", "undefined"}));
-  CHECK(mentions(error_of([&] {
-                   rope(Tensor::zeros({2, 1, 5}), positions);
-                 }),
-                 {"width", "even", "5"}));
+  check_error([&] { rope(Tensor(), positions); }, {"[rope]", "three axes"});
+  check_error([&] { rope(Tensor::zeros({2, 6}), positions); }, {"[rope]", "three axes"});
+  check_error([&] { rope(x, ints({0}, {1})); }, {"positions", "[2]", "[1]"});
+  check_error([&] { rope(x, Tensor::zeros({2})); }, {"positions", "int32"});
+  check_error([&] { rope(x, {}); }, {"positions", "undefined"});
+  check_error([&] { rope(Tensor::zeros({2, 1, 5}), positions); }, {"width", "even", "5"});
   CHECK(mentions(message({.width = 8}), {"width", "6", "8"}));
   CHECK(mentions(message({.width = -2}), {"width", "-2"}));
   CHECK(mentions(message({.theta = 0}), {"theta", "0"}));
@@ -139,5 +73,3 @@ TEST_CASE("rope names the argument that it refuses") {
   CHECK(mentions(message({.scaling = RopeScaling::yarn, .factor = 8, .beta_fast = 0.5}),
                  {"beta_slow", "beta_fast"}));
 }
-
-}  // namespace rope_test

@@ -1,28 +1,8 @@
-// Every result must have equal bits for any number of threads.
-#include <functional>
+#include "support/test.h"
 
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/activation.h"
-#include "headlight/ops/attention.h"
-#include "headlight/ops/cross_entropy.h"
-#include "headlight/ops/dropout.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/embedding.h"
-#include "headlight/ops/fused_layers.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/normalization.h"
-#include "headlight/ops/reduce.h"
-#include "headlight/ops/rope.h"
-#include "headlight/ops/softmax.h"
-#include "support/tensors.h"
+// Every result must have equal bits for any number of threads.
 
 namespace thread_invariance_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Inputs = std::vector<Tensor>;
 
 // Returns the output of a function and the gradients of all its inputs.
@@ -68,8 +48,6 @@ Tensor ids_below(Index count, Index bound) {
   }
   return ids;
 }
-
-}  // namespace
 
 TEST_CASE("matmul gives the same bits with any number of threads") {
   const auto product = [](const Inputs& in) { return matmul(in[0], in[1]); };
@@ -166,5 +144,4 @@ TEST_CASE("element by element ops and reductions give the same bits with any num
   });
   check_threads({floats_of({100000}, 1)}, [](const Inputs& in) { return var(in[0]); });
 }
-
 }  // namespace thread_invariance_test

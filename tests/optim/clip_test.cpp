@@ -1,18 +1,8 @@
-#include "headlight/optim/clip.h"
-
-#include <cmath>
-#include <limits>
-
 #include "optim/array_loop.h"
 #include "optim/optim_support.h"
+#include "support/test.h"
 
 namespace clip_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Gradients (3, 0), (0, 4) and 12, whose norm is 13, and a parameter without a gradient.
 NamedTensors thirteen(DType dtype) {
   NamedTensors parameters{{"a", leaf(Tensor::ones({2}, dtype))},
@@ -24,8 +14,6 @@ NamedTensors thirteen(DType dtype) {
   set_gradient(parameters[3].second, convert(doubles({12}, {}), dtype));
   return parameters;
 }
-
-}  // namespace
 
 TEST_CASE("the gradient norm is that of all gradients together") {
   CHECK(gradient_norm(thirteen(DType::float32)) == 13);
@@ -100,5 +88,4 @@ TEST_CASE("the clip scale shortens only gradients above the limit") {
   CHECK_THROWS_WITH(clip_scale(1, -1), "[clip_scale] expected a norm of at least 0, got -1");
   CHECK_THROWS_AS(clip_scale(1, std::nan("")), Error);
 }
-
 }  // namespace clip_test

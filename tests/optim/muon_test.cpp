@@ -1,15 +1,7 @@
-#include "headlight/optim/muon.h"
-
-#include "headlight/ops/layout.h"
 #include "optim/optim_support.h"
+#include "support/test.h"
 
 namespace muon_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Options without Newton-Schulz iterations: a step is then the change divided by its norm, which
 // can be computed by hand.
 MuonOptions plain(LearningRateAdjustment adjust = LearningRateAdjustment::original) {
@@ -28,8 +20,6 @@ Tensor after_one_step(const Shape& shape, const MuonOptions& options) {
   CHECK(optimizer.step_count() == 1);
   return x.detach();
 }
-
-}  // namespace
 
 TEST_CASE("Muon takes steps of constant size along the running mean of gradients") {
   Tensor x = leaf(doubles({1, 2}, {1, 2}));
@@ -134,7 +124,7 @@ TEST_CASE("backward refuses to run after a Muon step that followed the forward p
   set_gradient(x, doubles({1, -2}, {1, 2}));
   const Tensor loss = sum(x * x);
   optimizer.step(0.5);
-  CHECK(mentions(error_of([&] { backward(loss); }), {"[backward] mul", "got version 1"}));
+  check_error([&] { backward(loss); }, {"[backward] mul", "got version 1"});
 }
 
 TEST_CASE("Muon refuses invalid options and parameters") {
@@ -152,5 +142,4 @@ TEST_CASE("Muon refuses invalid options and parameters") {
   CHECK_THROWS_AS(Muon({{"x", matrix, {4, 0}}}), Error);
   CHECK_THROWS_AS(Muon({{"x", matrix, {5, -1}}}), Error);
 }
-
 }  // namespace muon_test

@@ -1,16 +1,7 @@
-#include "headlight/optim/muon_with_adamw.h"
-
-#include "headlight/nn/gpt.h"
 #include "optim/optim_support.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace muon_with_adamw_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 GptConfig small() {
   return {.vocab_size = 11, .block_size = 8, .n_layer = 1, .n_head = 2, .n_embd = 8, .bias = true};
 }
@@ -39,8 +30,6 @@ void set_gradients(const LanguageModel& model, std::uint64_t step) {
     set_gradient(parameter, noise(parameter.shape(), number++, DType::float32));
   }
 }
-
-}  // namespace
 
 TEST_CASE("Muon updates the matrices inside layers and AdamW the rest") {
   const Gpt model(small());
@@ -109,5 +98,4 @@ TEST_CASE("Muon takes any model that names its hidden matrices, and refuses wron
   CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{"inner.ln_f.weight"}})),
                     contains_text("[Muon] inner.ln_f.weight: expected a matrix"));
 }
-
 }  // namespace muon_with_adamw_test

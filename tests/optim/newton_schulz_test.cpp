@@ -1,19 +1,7 @@
-#include "headlight/optim/newton_schulz.h"
-
-#include <cmath>
-
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
 #include "optim/optim_support.h"
+#include "support/test.h"
 
 namespace newton_schulz_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Computes the iteration as in the paper, with ops.
 Tensor reference(const Tensor& matrix, const NewtonSchulzOptions& options) {
   const bool tall = matrix.size(0) > matrix.size(1);
@@ -41,8 +29,6 @@ double distance_from_orthogonal(const Tensor& x) {
 
 // Options that converge to singular values of 1: s (3 - s^2) / 2.
 constexpr NewtonSchulzOptions kConverging{.steps = 60, .a = 1.5, .b = -0.5, .c = 0};
-
-}  // namespace
 
 TEST_CASE("Newton-Schulz iteration is that of the paper, for matrices of all shapes") {
   // From size 256 on, symmetric products are computed in panels; the last one is smaller.
@@ -94,5 +80,4 @@ TEST_CASE("Newton-Schulz iteration refuses tensors that are not matrices") {
   CHECK_THROWS_WITH(orthogonalize(Tensor::ones({2, 3, 4})), message);
   CHECK_THROWS_WITH(orthogonalize(Tensor::ones({2, 3}).strided_view({3, 2}, {1, 3})), message);
 }
-
 }  // namespace newton_schulz_test

@@ -1,18 +1,6 @@
-#include "headlight/optim/schedule.h"
-
-#include <cmath>
-#include <numbers>
-
-#include "support/catch.h"
-
-#include "headlight/base/error.h"
+#include "support/test.h"
 
 namespace schedule_test {
-
-using namespace headlight;
-
-namespace {
-
 // nanoGPT's get_lr, with its names.
 double get_lr(Index it, const LearningRateSchedule& s) {
   const double learning_rate = s.learning_rate;
@@ -41,8 +29,6 @@ LearningRateSchedule schedule_of(ScheduleKind kind) {
           .warmup_steps = 3,
           .decay_steps = 11};
 }
-
-}  // namespace
 
 TEST_CASE("the cosine schedule is nanoGPT's at every step") {
   for (const LearningRateSchedule& schedule :
@@ -139,15 +125,4 @@ TEST_CASE("a schedule whose decay ends with its warm-up is finite everywhere") {
     CHECK(schedule.at(3) == 0.2);
   }
 }
-
-TEST_CASE("schedules are parsed by their names") {
-  CHECK(parse_name<ScheduleKind>("lr_schedule", "constant") == ScheduleKind::constant);
-  CHECK(parse_name<ScheduleKind>("lr_schedule", "linear") == ScheduleKind::linear);
-  CHECK(parse_name<ScheduleKind>("lr_schedule", "cosine") == ScheduleKind::cosine);
-  CHECK(parse_name<ScheduleKind>("lr_schedule", "wsd") == ScheduleKind::wsd);
-  CHECK_THROWS_WITH(parse_name<ScheduleKind>("lr_schedule", "step"),
-                    "lr_schedule: expected constant, linear, cosine or wsd, got 'step'");
-  CHECK_THROWS_AS(parse_name<ScheduleKind>("lr_schedule", ""), Error);
-}
-
 }  // namespace schedule_test

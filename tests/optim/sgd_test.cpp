@@ -1,16 +1,7 @@
-#include "headlight/optim/sgd.h"
-
-#include <cmath>
-
 #include "optim/optim_support.h"
+#include "support/test.h"
 
 namespace sgd_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Makes two steps with gradients (1, -2) and (3, 0.5) at a learning rate of 0.5, from (10, 20).
 std::vector<double> after_two_steps(const SgdOptions& options, const Shape& shape = {2}) {
   Tensor x = leaf(doubles({10, 20}, shape));
@@ -23,15 +14,13 @@ std::vector<double> after_two_steps(const SgdOptions& options, const Shape& shap
   return x.to_vector();
 }
 
-}  // namespace
-
 TEST_CASE("backward refuses to run after an SGD step that followed the forward pass") {
   Tensor x = leaf(doubles({10, 20}, {2}));
   Sgd optimizer({{"x", x}}, {});
   set_gradient(x, doubles({1, -2}, {2}));
   const Tensor loss = sum(x * x);
   optimizer.step(0.5);
-  CHECK(mentions(error_of([&] { backward(loss); }), {"[backward] mul", "got version 1"}));
+  check_error([&] { backward(loss); }, {"[backward] mul", "got version 1"});
 }
 
 TEST_CASE("plain SGD subtracts the gradient times the learning rate") {
@@ -125,5 +114,4 @@ TEST_CASE("SGD refuses invalid options and parameters") {
   const Tensor expanded = Tensor::ones({1}).strided_view({5}, {0});
   CHECK_THROWS_WITH(Sgd({{"y", expanded}}), "[Sgd] y: expected a tensor of contiguous elements");
 }
-
 }  // namespace sgd_test

@@ -1,15 +1,9 @@
-#include <set>
-
 #include "parity/parity_support.h"
 #include "parity/verdict.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace frozen_parity_test {
-
-using namespace headlight;
 using namespace headlight::parity;
-
-namespace {
 
 const std::set<std::string>& op_rungs() {
   static const std::set<std::string> rungs{"elementwise",
@@ -33,8 +27,6 @@ const std::set<std::string>& op_rungs() {
                                            "TransformerEncoderLayer"};
   return rungs;
 }
-
-}  // namespace
 
 TEST_CASE("functions of single elements agree with PyTorch") { check_rung("ops", "elementwise"); }
 
@@ -105,5 +97,4 @@ TEST_CASE("every group of frozen cases has a test") {
   }
   CHECK(found == op_rungs());
 }
-
 }  // namespace frozen_parity_test

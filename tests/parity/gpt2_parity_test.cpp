@@ -1,17 +1,10 @@
-// Frozen cases of whole transformers models and of their training by PyTorch.
-#include <set>
-
-#include "headlight/nn/point.h"
 #include "parity/verdict.h"
-#include "support/tensors.h"
+#include "support/test.h"
+
+// Frozen cases of whole transformers models and of their training by PyTorch.
 
 namespace gpt2_parity_test {
-
-using namespace headlight;
 using namespace headlight::parity;
-using headlight::test::ThreadScope;
-
-namespace {
 
 std::vector<Case> frozen(const std::string& group) {
   return read_cases(std::string(HEADLIGHT_SOURCE_DIR "/tests/parity/fixtures/") + group +
@@ -28,8 +21,6 @@ void check_all(const std::string& group, std::size_t count) {
     CHECK(verdict.passed);
   }
 }
-
-}  // namespace
 
 TEST_CASE("whole GPT-2 models agree with transformers", "[parity]") { check_all("gpt2", 10); }
 
@@ -89,5 +80,4 @@ TEST_CASE("a wrong learning rate, decay or loss makes a training case fail", "[p
   CHECK_FALSE(verdict.passed);
   CHECK(verdict.trouble.find("losses") == 0);
 }
-
 }  // namespace gpt2_parity_test

@@ -1,22 +1,10 @@
-#include <algorithm>
-#include <fstream>
-#include <regex>
-#include <set>
-#include <sstream>
-
 #include "parity/parity_support.h"
 #include "parity/runners.h"
 #include "parity/table.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace judgement_test {
-
-using namespace headlight;
 using namespace headlight::parity;
-using namespace headlight::test;
-
-namespace {
 
 // A case of y = exp(x) at 0 and log(2) with the given expected output and gradient.
 Case exponential(const Tensor& expected, const Tensor& gradient) {
@@ -31,7 +19,7 @@ Case exponential(const Tensor& expected, const Tensor& gradient) {
 }
 
 // Collects the names of the functions that a header declares at the start of a line.
-void collect_functions(const std::filesystem::path& header, std::set<std::string>& names) {
+void collect_functions(const fs::path& header, std::set<std::string>& names) {
   static const std::regex kFunction(
       R"(^(?:inline )?(?:Tensor|AttentionResult|std::vector<Tensor>) (operator\S|\w+)\()");
   std::ifstream in(header);
@@ -42,8 +30,6 @@ void collect_functions(const std::filesystem::path& header, std::set<std::string
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("a parity case passes when outputs and gradients lie within its tolerance") {
   const Verdict verdict = judge(exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2})));
@@ -118,14 +104,13 @@ TEST_CASE("the parity table has a row for each group of cases and names the fail
   print_table(out, {judge(exponential(doubles({1, 2}, {2}), gradient)),
                     judge(exponential(doubles({1, 3}, {2}), gradient))});
   CHECK(std::regex_search(out.str(), std::regex("exp, float64 +\\| +2 \\|.*\\| FAILED\n")));
-  CHECK(out.str().find("\nexp: y [2] element 1 is 2") != std::string::npos);
+  CHECK(contains(out.str(), "\nexp: y [2] element 1 is 2"));
 }
 
 TEST_CASE("every function of the ops headers has frozen cases and a runner") {
   std::set<std::string> functions;
-  const auto headers =
-      std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "include" / "headlight" / "ops";
-  for (const auto& header : std::filesystem::directory_iterator(headers)) {
+  const auto headers = fs::path(HEADLIGHT_SOURCE_DIR) / "include" / "headlight" / "ops";
+  for (const auto& header : fs::directory_iterator(headers)) {
     collect_functions(header.path(), functions);
   }
   CHECK(functions.size() > 50);
@@ -141,5 +126,4 @@ TEST_CASE("every function of the ops headers has frozen cases and a runner") {
     CHECK(all_runners().count(name) == 1);
   }
 }
-
 }  // namespace judgement_test

@@ -89,9 +89,9 @@ void run_family(Run& run) {
 bool is_map(Point point) { return items_of(point) == PointItems::maps; }
 
 // Returns the name that cases_points.py gives to a point.
-std::string key_of(const Place& place) {
-  const std::string name = point_name(place.point, place.layer);
-  return is_map(place.point) ? concat_text(name, ", sequence ", place.sequence) : name;
+std::string key_of(const HookSite& site) {
+  const std::string name = point_name(site.point, site.layer);
+  return is_map(site.point) ? concat_text(name, ", sequence ", site.sequence) : name;
 }
 
 // Watches all points, or only one.
@@ -109,22 +109,22 @@ class PassWatch final : public Watch {
  public:
   using Watch::Watch;
 
-  Tensor visit(const Place& place, const Tensor& value) override {
+  Tensor visit(const HookSite& site, const Tensor& value) override {
     const Tensor nothing = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
-    seen_.push_back({place, value.detach().clone(), nothing});
+    seen_.push_back({site, value.detach().clone(), nothing});
     return value + nothing;
   }
 
   void tell(Run& run) const {
-    for (const auto& [place, value, nothing] : seen_) {
-      run.output(key_of(place), value);
-      run.gradient("point " + key_of(place), nothing.grad());
+    for (const auto& [site, value, nothing] : seen_) {
+      run.output(key_of(site), value);
+      run.gradient("point " + key_of(site), nothing.grad());
     }
   }
 
  private:
   struct Seen {
-    Place place;
+    HookSite site;
     Tensor value;
     Tensor nothing;  // zeros, added to `value`: its gradient is the point's
   };
@@ -143,11 +143,11 @@ class StepWatch final : public Watch {
     length_ = length;
   }
 
-  Tensor visit(const Place& place, const Tensor& value) override {
-    const bool is_of_map = is_map(place.point);
-    Rows& rows = rows_[key_of({place.point, place.layer, is_of_map ? sequence_ : 0})];
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    const bool is_of_map = is_map(site.point);
+    Rows& rows = rows_[key_of({site.point, site.layer, is_of_map ? sequence_ : 0})];
     rows.axis = is_of_map ? 1 : 0;
-    rows.parts.push_back(is_of_map ? padded(place.point, value) : value.clone());
+    rows.parts.push_back(is_of_map ? padded(site.point, value) : value.clone());
     return value;
   }
 

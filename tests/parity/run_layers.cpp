@@ -28,8 +28,8 @@ Activation activation_of(const Run& run) {
 }
 
 RopeOptions rope_options(const Run& run) {
-  const auto text = [&](const char* name, const char* otherwise) {
-    return run.attribute<std::string>(name, otherwise);
+  const auto text = [&](const char* name, const char* fallback) {
+    return run.attribute<std::string>(name, fallback);
   };
   return {.theta = run.attribute("theta", 10000.0),
           .width = run.attribute("width", Index{0}),

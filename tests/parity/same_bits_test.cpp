@@ -1,44 +1,32 @@
-// Training, generation and recording give the same bits for any number of threads.
-#include <memory>
-#include <set>
-
-#include "headlight/generate/generator.h"
 #include "headlight/heads/record_attention.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/train/trainer.h"
 #include "io/fingerprint.h"
-#include "support/tensors.h"
+#include "support/test.h"
+
+// Training, generation and recording give the same bits for any number of threads.
 
 namespace same_bits_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr Index kUpdates = 30;
 
 TrainConfig config_of(const std::string& batching) {
-  TrainConfig config;
-  config.batching = batching;
-  config.documents = batching == "packed" ? "none" : "line";
-  config.n_layer = 2;
-  config.n_head = 3;
-  config.n_embd = 96;
-  config.block_size = 48;
-  config.batch_size = 4;
-  config.gradient_accumulation_steps = 2;
-  config.dropout = 0.1;
-  config.bias = true;
-  config.learning_rate = 3e-3;
-  config.warmup_iters = 5;
-  config.lr_decay_iters = kUpdates;
+  TrainConfig config{.documents = batching == "packed" ? "none" : "line",
+                     .batching = batching,
+                     .batch_size = 4,
+                     .block_size = 48,
+                     .gradient_accumulation_steps = 2,
+                     .n_layer = 2,
+                     .n_head = 3,
+                     .n_embd = 96,
+                     .dropout = 0.1,
+                     .bias = true,
+                     .learning_rate = 3e-3,
+                     .warmup_iters = 5,
+                     .lr_decay_iters = kUpdates};
   return config;
 }
 
 // Returns one stream, or documents of all lengths from 2 tokens to more than a block.
 TokenDataset dataset_of(const TrainConfig& config) {
-  std::vector<std::vector<std::int32_t>> documents;
+  std::vector<Ids> documents;
   const RandomStream random{8, 8};
   std::uint64_t number = 0;
   for (Index length = 2; length <= 55; ++length) {
@@ -50,7 +38,7 @@ TokenDataset dataset_of(const TrainConfig& config) {
   if (config.batching != "packed") {
     return document_dataset(documents, ByteTokenizer().end_of_text());
   }
-  std::vector<std::int32_t> stream;
+  Ids stream;
   for (const auto& ids : documents) {
     stream.insert(stream.end(), ids.begin(), ids.end());
   }
@@ -109,8 +97,6 @@ NamedTensors tokens_of(const std::vector<GenerateResult>& results) {
   return tokens;
 }
 
-}  // namespace
-
 TEST_CASE("thirty updates leave the same bits for any number of threads", "[parity][bits]") {
   for (const auto& [batching, optimizer] :
        {std::pair{"packed", "adamw"}, {"padded", "adamw"}, {"packed", "muon"}}) {
@@ -165,5 +151,4 @@ TEST_CASE("recorded heads have the same bits for any number of threads", "[parit
     return weights;
   });
 }
-
 }  // namespace same_bits_test

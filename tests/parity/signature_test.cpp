@@ -1,20 +1,9 @@
-// Tests that results change neither by accident nor with the number of threads.
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
-
-#include "headlight/kernels/machine.h"
 #include "kernels/cpu_variant.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
+
+// Tests that results change neither by accident nor with the number of threads.
 
 namespace signature_test {
-
-using namespace headlight;
-
-namespace {
-
 // Returns "HASH VARIANT COMPILER PRODUCTS LIBC".
 std::string signature_line(const std::string& variant, const std::string& threads = "1") {
   const ProgramResult result =
@@ -49,8 +38,6 @@ std::vector<std::string> supported_variants() {
   }
   return names;
 }
-
-}  // namespace
 
 TEST_CASE("a build computes the bits that are committed for it", "[parity]") {
   for (const std::string& variant : supported_variants()) {
@@ -104,7 +91,6 @@ TEST_CASE("bench refuses --signature together with a kind of measurement", "[par
   CHECK(result.exit_code == 2);
   CHECK(result.out.empty());
   CHECK(result.messages().size() == 1);
-  CHECK(result.err.find("--signature") != std::string::npos);
+  CHECK(contains(result.err, "--signature"));
 }
-
 }  // namespace signature_test

@@ -1,31 +1,12 @@
 #include "headlight/runs/checkpoint.h"
-
-#include <algorithm>
-#include <fstream>
-#include <limits>
-
 #include "base/json.h"
-#include "headlight/files/manifest.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/optim/adamw.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace checkpoint_test {
-
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // A run that saves without training.
 struct SavedRun {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   ByteTokenizer tokenizer;
   Gpt model{{.vocab_size = tokenizer.vocab_size(),
              .block_size = 4,
@@ -65,8 +46,6 @@ void forget_in_manifest(const fs::path& checkpoint, std::string_view file) {
   const Json after{{"files", files}, {"version", before["version"]}};
   std::ofstream(path, std::ios::binary) << after.dump();
 }
-
-}  // namespace
 
 TEST_CASE("the newest checkpoints and the best are kept", "[train]") {
   SavedRun run;
@@ -141,7 +120,7 @@ TEST_CASE("a checkpoint under the name of another update is skipped", "[train]")
   std::vector<std::string> skipped;
   CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
   REQUIRE(skipped.size() == 1);
-  CHECK(skipped[0].find("belongs to step 3") != std::string::npos);
+  CHECK(contains(skipped[0], "belongs to step 3"));
   run.save(9);
   CHECK(read_training_state(run.folder.path() / "step_00000009").iteration == 9);
 }
@@ -157,7 +136,7 @@ TEST_CASE("a manifest that leaves out a file of its checkpoint is refused", "[tr
     CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
     const std::string expected = "expected an entry for " + std::string(file) + ", got none";
     REQUIRE(skipped.size() == 1);
-    CHECK(skipped[0].find(expected) != std::string::npos);
+    CHECK(contains(skipped[0], expected));
     if (std::find(kModelFiles.begin(), kModelFiles.end(), file) != kModelFiles.end()) {
       CHECK_THROWS_WITH(load_weights(path), contains_text(expected));
     } else {
@@ -241,5 +220,4 @@ TEST_CASE("links that a killed process left wrong are repaired", "[train]") {
   repair_links(second, {.iteration = 2, .best_iteration = -1});
   CHECK(!fs::is_symlink(run.folder.path() / "best"));
 }
-
 }  // namespace checkpoint_test

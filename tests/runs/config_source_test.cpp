@@ -1,17 +1,7 @@
 #include "headlight/runs/config_source.h"
-
-#include "headlight/base/error.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace config_source_test {
-
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 std::string value_of(const TrainConfig& config, std::string_view key) {
   for (const ConfigField& field : config_fields()) {
     if (field.key == key) {
@@ -21,14 +11,8 @@ std::string value_of(const TrainConfig& config, std::string_view key) {
   return "";
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
-
 TEST_CASE("paths of a configuration are found beside it and in the folders above", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   fs::create_directories(folder.path() / "share/configs/small");
   fs::create_directories(folder.path() / "share/data");
   fs::create_directories(folder.path() / "share/configs/model");
@@ -57,7 +41,7 @@ TEST_CASE("paths of a configuration are found beside it and in the folders above
 
 TEST_CASE("configured paths are searched in the current folder first and then in the folders above",
           "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a/b");
   folder.write("a/b/headlight_test.txt", "near");
   folder.write("a/headlight_test.txt", "far");
@@ -74,7 +58,7 @@ TEST_CASE("configured paths are searched in the current folder first and then in
 }
 
 TEST_CASE("a path that is found nowhere stays unchanged", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config;
   const AppliedConfig applied =
       apply_config_file(config, folder.write("a.toml", "data = \"none/x.txt\"\ncompile = true\n"));
@@ -85,7 +69,7 @@ TEST_CASE("a path that is found nowhere stays unchanged", "[train]") {
 }
 
 TEST_CASE("a pattern is resolved in the folder where a file matches it", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a/b");
   folder.write("a/headlight_test_1.txt", "text");
   const std::string file = folder.write("a/b/c.toml", "data = \"headlight_test_*.txt\"\n");
@@ -95,9 +79,7 @@ TEST_CASE("a pattern is resolved in the folder where a file matches it", "[train
 }
 
 TEST_CASE("batches of documents are refused for data known to have no documents", "[train]") {
-  TrainConfig config;
-  config.batching = "bucketed";
-  config.data = {"a.txt"};
+  TrainConfig config{.data = {"a.txt"}, .batching = "bucketed"};
   CHECK_THROWS_WITH(
       require_documents(config),
       "batching: bucketed needs documents; set documents to line, blank_line or token");
@@ -106,5 +88,4 @@ TEST_CASE("batches of documents are refused for data known to have no documents"
   config.data = {"folder"};
   CHECK_NOTHROW(require_documents(config));
 }
-
 }  // namespace config_source_test

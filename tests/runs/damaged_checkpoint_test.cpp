@@ -1,22 +1,8 @@
-#include <array>
-#include <fstream>
-
-#include "headlight/files/manifest.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/optim/adamw.h"
 #include "headlight/runs/checkpoint.h"
-#include "headlight/tensor/random.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace damaged_checkpoint_test {
-
 // Any damage to a checkpoint is detected, and an older one is used instead.
-namespace {
-
-using namespace headlight;
-namespace fs = std::filesystem;
 
 // A run with two checkpoints of a small model.
 class DamagedRun {
@@ -52,7 +38,7 @@ class DamagedRun {
   }
 
  private:
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 void overwrite(const fs::path& path, const std::string& bytes) {
@@ -92,8 +78,6 @@ std::size_t header_bytes(const std::string& file) {
 }
 
 constexpr std::array kTensorFiles{"model.safetensors", "optimizer.safetensors"};
-
-}  // namespace
 
 TEST_CASE("a checkpoint whose headers or manifest are cut at any byte is found damaged") {
   const DamagedRun run;
@@ -189,7 +173,6 @@ TEST_CASE("resuming skips a damaged checkpoint and names its damaged file") {
   const FlippedBit flipped(run.newest() / "optimizer.safetensors", 4000);
   CHECK(find_latest_checkpoint(run.path(), skipped) == run.older());
   REQUIRE(skipped.size() == 1);
-  CHECK(skipped[0].find("step_00000002/optimizer.safetensors: its checksum") != std::string::npos);
+  CHECK(contains(skipped[0], "step_00000002/optimizer.safetensors: its checksum"));
 }
-
 }  // namespace damaged_checkpoint_test

@@ -1,22 +1,8 @@
 #include "support/own_model.h"
-
-#include <fstream>
-
-#include "headlight/formats/model_directory.h"
-#include "headlight/generate/generator.h"
 #include "headlight/runs/checkpoint.h"
-#include "headlight/text/char_tokenizer.h"
-#include "headlight/train/evaluation.h"
-#include "headlight/train/trainer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
-namespace own_model_test {
-
-using namespace headlight;
-
-namespace {
-
+namespace runs_own_model_test {
 struct Setup {
   CharTokenizer tokenizer = build_char_tokenizer("abcabdabcabd");
   TokenDataset dataset = stream_dataset(tokenizer.encode("abcabdabcabdabcabdabdabcabcabdabcabdab"));
@@ -45,8 +31,6 @@ struct Setup {
     return losses;
   }
 };
-
-}  // namespace
 
 TEST_CASE("a custom model is trained and evaluated like a Gpt", "[train]") {
   const Setup setup;
@@ -97,7 +81,7 @@ TEST_CASE("a custom model generates without a cache", "[generate]") {
 
 TEST_CASE("a custom model resumes from its checkpoint with the same bits", "[train]") {
   const Setup setup;
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   OwnModel whole(setup.shape, 1);
   const std::vector<double> losses = setup.train(whole, 20);
 
@@ -133,7 +117,7 @@ TEST_CASE("Muon refuses a custom model that names no hidden matrices", "[train]"
 
 TEST_CASE("weights of another model are not loaded into a custom model", "[train]") {
   const Setup setup;
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   OwnModel own(setup.shape, 1);
   write_model_files(folder.path(), own, setup.tokenizer);
   CHECK_THROWS_WITH(load_model(folder.path()), contains_text("or bert, got 'custom'"));
@@ -147,5 +131,4 @@ TEST_CASE("weights of another model are not loaded into a custom model", "[train
   CHECK_THROWS_WITH(load_parameters(folder.path(), own),
                     contains_text("config.json: model_type: expected 'custom', got \"gpt2\""));
 }
-
-}  // namespace own_model_test
+}  // namespace runs_own_model_test

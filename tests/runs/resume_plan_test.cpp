@@ -1,22 +1,10 @@
 #include "runs/resume_plan.h"
-
-#include "headlight/base/error.h"
 #include "headlight/runs/config_source.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace resume_plan_test {
-
-using namespace headlight;
-
-namespace {
-
 std::string refusal(const TrainConfig& before, const TrainConfig& now) {
-  try {
-    changed_settings(before, now, 12);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { changed_settings(before, now, 12); });
 }
 
 // A run of documents at batch 7 of 20 in its third epoch.
@@ -36,8 +24,6 @@ struct Standing {
   }
   DataPlan plan() const { return plan_data({before, old}, {now, present}, state); }
 };
-
-}  // namespace
 
 TEST_CASE("settings that do not affect the model may change and are reported", "[train]") {
   TrainConfig before;
@@ -60,8 +46,7 @@ TEST_CASE("settings that do not affect the model may change and are reported", "
 }
 
 TEST_CASE("settings derived from others are compared by their resulting value", "[train]") {
-  TrainConfig before;
-  before.max_iters = 2000;
+  TrainConfig before{.max_iters = 2000};
   TrainConfig now = before;
   now.lr_decay_iters = 2000;  // now given, with the same value
   CHECK(changed_settings(before, now, 5).empty());
@@ -74,15 +59,12 @@ TEST_CASE("settings derived from others are compared by their resulting value", 
 
 TEST_CASE("a run refuses changes of its model and tokenizer and starting model", "[train]") {
   const TrainConfig before;
-  TrainConfig now;
-  now.n_layer = 3;
-  now.tokenizer = "byte";
-  now.batch_size = 1;
+  TrainConfig now{.tokenizer = "byte", .batch_size = 1, .n_layer = 3};
   const std::string message = refusal(before, now);
   CHECK_THAT(message, contains_text("--resume: a run cannot change its model") &&
                           contains_text("tokenizer was \"char\", is now \"byte\"; n_layer was 12, "
                                         "is now 3; start a new run"));
-  CHECK(message.find("batch_size") == std::string::npos);
+  CHECK_FALSE(contains(message, "batch_size"));
   for (const ConfigField& field : config_fields()) {
     TrainConfig other;
     if (field.role == ConfigRole::architecture &&
@@ -96,9 +78,7 @@ TEST_CASE("a run refuses changes of its model and tokenizer and starting model",
 TEST_CASE("a run refuses a change of its optimizer", "[train]") {
   const TrainConfig before;
   for (const char* other : {"sgd", "muon"}) {
-    TrainConfig now;
-    now.optimizer = other;
-    now.out_dir = "runs/a";
+    TrainConfig now{.out_dir = "runs/a", .optimizer = other};
     CHECK(refusal(before, now) ==
           std::string("optimizer: the run uses adamw, got ") + other +
               "; continue with --optimizer adamw, or start a new run from its weights: --init_from "
@@ -177,5 +157,4 @@ TEST_CASE("other data or orders or batching methods begin the next epoch", "[tra
   CHECK(beginning.plan().start == DataStart{.update = 47, .batch = 40});
   CHECK(beginning.plan().note.empty());
 }
-
 }  // namespace resume_plan_test

@@ -1,21 +1,7 @@
 #include "runs/run_directory.h"
+#include "support/test.h"
 
-#include <limits>
-
-#include "headlight/formats/model_directory.h"
-#include "headlight/optim/adamw.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
-
-namespace run_directory_test {
-
-using namespace headlight;
-
-namespace {
-
-namespace fs = std::filesystem;
-
+namespace runs_run_directory_test {
 // Objects that a run would save.
 struct Learner {
   ByteTokenizer tokenizer;
@@ -40,10 +26,8 @@ struct Learner {
 
 constexpr bool kWait = true;
 
-}  // namespace
-
 TEST_CASE("a run directory that is never used is left as it was found", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const fs::path run = folder.path() / "a" / "run";
   { const RunDirectory directory(run, {}); }
   CHECK(!fs::exists(run));
@@ -55,13 +39,13 @@ TEST_CASE("a run directory that is never used is left as it was found", "[train]
 }
 
 TEST_CASE("a run directory is held by one run", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const RunDirectory directory(folder.path() / "run", {});
   CHECK_THROWS_AS(RunDirectory(folder.path() / "run", {}), LockedError);
 }
 
 TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const bool in_background = GENERATE(true, false);
   RunDirectory directory(folder.path() / "run", {.keep = 1, .in_background = in_background});
   directory.begin("");
@@ -87,7 +71,7 @@ TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]"
 }
 
 TEST_CASE("a checkpoint that cannot be saved stops the run or causes a warning", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const bool in_background = GENERATE(true, false);
   for (const bool stops : {true, false}) {
     RunDirectory directory(folder.path() / (stops ? "stops" : "goes_on"),
@@ -113,7 +97,7 @@ TEST_CASE("a checkpoint that cannot be saved stops the run or causes a warning",
 }
 
 TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";
   Learner learner;
   {
@@ -129,7 +113,7 @@ TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[tra
   const fs::path newest = find_latest_checkpoint(run, skipped);
   CHECK(newest == run / "step_00000002");
   CHECK(skipped.size() == 1);
-  CHECK(directory.go_on_from(newest, {.iteration = 2}).empty());
+  CHECK(directory.resume_from(newest, {.iteration = 2}).empty());
   CHECK(directory.last_saved() == 2);
   CHECK(fs::read_symlink(run / "latest") == "step_00000002");
   learner.save(directory, 4);
@@ -139,5 +123,4 @@ TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[tra
   CHECK(!fs::exists(run / "step_00000003"));
   CHECK(fs::exists(run / "step_00000004"));
 }
-
-}  // namespace run_directory_test
+}  // namespace runs_run_directory_test

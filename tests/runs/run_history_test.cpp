@@ -1,25 +1,8 @@
 #include "headlight/runs/run_history.h"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <sstream>
-
-#include "headlight/files/directory_lock.h"
 #include "runs/metrics_log.h"
-#include "support/program.h"
-#include "support/runs.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace run_history_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // A run directory with this log.
 struct Given {
   explicit Given(const std::string& log, const std::string& config = "max_iters = 10\n") {
@@ -30,7 +13,7 @@ struct Given {
 
   RunHistory read() const { return read_run_history(folder.at("run")); }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
 };
 
 std::string step(int iteration, double loss, double elapsed) {
@@ -47,8 +30,6 @@ std::string evaluation(int iteration, double loss, double elapsed) {
        << R"(,"best":true,"seconds":0.25,"elapsed_seconds":)" << elapsed << "}\n";
   return line.str();
 }
-
-}  // namespace
 
 TEST_CASE("the history of a run has its losses, tokens and seconds", "[run_history]") {
   const Given given(step(0, 4, 1) + step(1, 3, 2) + evaluation(2, 2.5, 3) + step(2, 2, 4));
@@ -147,11 +128,11 @@ TEST_CASE("a run whose directory is locked is running", "[run_history]") {
 
 TEST_CASE("a folder that is no run is refused by name", "[run_history]") {
   const Given given(step(0, 4, 1), "max_iters = = 3\n");
-  CHECK(mentions(error_of([&] { given.read(); }), {"config.toml"}));
-  CHECK(mentions(error_of([&] { read_run_history(given.folder.path()); }),
-                 {given.folder.path().string(), "metrics.jsonl"}));
-  CHECK(mentions(error_of([&] { read_run_history(given.folder.at("none")); }),
-                 {"none", "no such run directory"}));
+  check_error([&] { given.read(); }, {"config.toml"});
+  check_error([&] { read_run_history(given.folder.path()); },
+              {given.folder.path().string(), "metrics.jsonl"});
+  check_error([&] { read_run_history(given.folder.at("none")); },
+              {"none", "no such run directory"});
 }
 
 TEST_CASE("smoothing is a moving average that begins with the first value", "[run_history]") {
@@ -162,8 +143,7 @@ TEST_CASE("smoothing is a moving average that begins with the first value", "[ru
   CHECK(curve.loss[1] == Approx((0.5 * 2 + 0.25 * 4) / 0.75));
   CHECK(curve.loss[2] == Approx((0.5 * 2 + 0.25 * 2 + 0.125 * 4) / 0.875));
   CHECK(training_curve(given.read(), {.smoothing = 0}).loss == std::vector<double>{4, 2, 2});
-  CHECK(mentions(error_of([&] { training_curve(given.read(), {.smoothing = 1}); }),
-                 {"smooth", "below 1"}));
+  check_error([&] { training_curve(given.read(), {.smoothing = 1}); }, {"smooth", "below 1"});
 }
 
 TEST_CASE("long curves become means over equal parts of the axis", "[run_history]") {
@@ -233,7 +213,7 @@ TEST_CASE("runs of other data or tokenizers are distinguished", "[run_history]")
 }
 
 TEST_CASE("the log counts the seconds of a run through all its processes", "[run_history]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const fs::path path = folder.write(
       "metrics.jsonl", step(0, 4, 100) + evaluation(1, 3, 250) + step(1, 3, 300) + step(2, 2, 400));
   TrainingState state;
@@ -251,7 +231,7 @@ TEST_CASE("the log counts the seconds of a run through all its processes", "[run
 }
 
 TEST_CASE("copies of the metrics are made again when the log is cut", "[run_history]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   folder.write("metrics.jsonl", step(0, 4, 100) + step(1, 3, 300) + step(2, 2, 400));
   const auto table = [&] { return file_contents(folder.path() / "metrics.csv"); };
   const auto events = [&] {
@@ -282,5 +262,4 @@ TEST_CASE("copies of the metrics are made again when the log is cut", "[run_hist
   CHECK(table() == first);
   CHECK(events().size() == first_size);
 }
-
 }  // namespace run_history_test

@@ -1,26 +1,15 @@
 #include "headlight/runs/small_text.h"
-
-#include "headlight/base/error.h"
 #include "headlight/runs/config_source.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace small_text_test {
-
-using namespace headlight;
-
-namespace {
-
-TrainConfig on_text(const ScratchFolder& folder, std::size_t bytes) {
-  TrainConfig config;
-  config.data = {folder.write("text.txt", std::string(bytes, 'a'))};
+TrainConfig on_text(const TemporaryFolder& folder, std::size_t bytes) {
+  TrainConfig config{.data = {folder.write("text.txt", std::string(bytes, 'a'))}};
   return config;
 }
 
-}  // namespace
-
 TEST_CASE("a small text without given model sizes gets a small model", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = on_text(folder, 300);
   const std::string line = fit_sizes_to_text(config, {"data", "block_size"});
   CHECK(config.n_layer == 4);
@@ -30,7 +19,7 @@ TEST_CASE("a small text without given model sizes gets a small model", "[train]"
   CHECK(config.block_size == 1024);  // given
   CHECK(line.starts_with(
       "a small text, settings that are not given: n_layer 4, n_head 4, n_embd 128, "));
-  CHECK(line.find("block_size") == std::string::npos);
+  CHECK_FALSE(contains(line, "block_size"));
 }
 
 TEST_CASE("sizes that are not given fit those that are", "[train]") {
@@ -39,7 +28,7 @@ TEST_CASE("sizes that are not given fit those that are", "[train]") {
     Index n_layer, n_head, n_embd;
     double learning_rate;
   };
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto& [given, n_layer, n_head, n_embd, learning_rate] = GENERATE(values<Case>({
       {{{"n_layer", "2"}}, 2, 4, 128, 3e-3},
       {{{"n_embd", "64"}}, 4, 4, 64, 3e-3},
@@ -66,7 +55,7 @@ TEST_CASE("sizes that are not given fit those that are", "[train]") {
 }
 
 TEST_CASE("whole models, large texts and models to start from keep their sizes", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig whole = on_text(folder, 300);
   CHECK(fit_sizes_to_text(whole, {"n_layer", "n_head", "n_embd"}).empty());
   CHECK(whole.n_layer == 12);
@@ -83,9 +72,7 @@ TEST_CASE("whole models, large texts and models to start from keep their sizes",
 }
 
 TEST_CASE("data that does not exist is refused before sizes are chosen", "[train]") {
-  TrainConfig config;
-  config.data = {"missing.txt"};
+  TrainConfig config{.data = {"missing.txt"}};
   CHECK_THROWS_AS(fit_sizes_to_text(config, {}), Error);
 }
-
 }  // namespace small_text_test

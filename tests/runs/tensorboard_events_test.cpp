@@ -1,15 +1,7 @@
 #include "runs/tensorboard_events.h"
-
-#include <array>
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace tensorboard_events_test {
-
-using namespace headlight;
-
-namespace {
-
 std::string hex(const std::string& bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -20,8 +12,6 @@ std::string hex(const std::string& bytes) {
   }
   return text;
 }
-
-}  // namespace
 
 TEST_CASE("checksums have the values of RFC 3720") {
   CHECK(crc32c("123456789") == 0xE3069283);
@@ -40,5 +30,4 @@ TEST_CASE("records have the bytes that TensorBoard's own writer makes") {
         "15000020400a080a016115000080bd95a167ef"
         "");
 }
-
 }  // namespace tensorboard_events_test

@@ -1,40 +1,29 @@
-// Runs whose caller asks for every step.
-#include "headlight/io/safetensors.h"
 #include "headlight/runs/run.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
+
+// Runs whose caller asks for every step.
 
 namespace training_run_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-TrainConfig config_of(const ScratchFolder& folder, const std::string& run) {
+TrainConfig config_of(const TemporaryFolder& folder, const std::string& run) {
   std::string text;
   for (int i = 0; i < 40; ++i) {
     text += "the cat sat on mat number " + std::to_string(i) + " and slept. ";
   }
-  TrainConfig config;
-  config.out_dir = folder.at(run);
-  config.data = {folder.write("data.txt", text)};
-  config.batch_size = 2;
-  config.block_size = 16;
-  config.n_layer = 1;
-  config.n_head = 2;
-  config.n_embd = 16;
-  config.max_iters = 6;
-  config.eval_interval = 3;
-  config.eval_iters = 1;
+  TrainConfig config{.out_dir = folder.at(run),
+                     .data = {folder.write("data.txt", text)},
+                     .batch_size = 2,
+                     .block_size = 16,
+                     .n_layer = 1,
+                     .n_head = 2,
+                     .n_embd = 16,
+                     .max_iters = 6,
+                     .eval_interval = 3,
+                     .eval_iters = 1};
   return config;
 }
 
-}  // namespace
-
 TEST_CASE("steps that a caller asks for make the run of run_training", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   run_training(config_of(folder, "whole"));
   TrainingRun run(config_of(folder, "steps"), {.saves_in_background = false});
   Index steps = 0;
@@ -55,7 +44,7 @@ TEST_CASE("steps that a caller asks for make the run of run_training", "[train]"
 }
 
 TEST_CASE("a run that its caller ends early is saved and can be resumed", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   run_training(config_of(folder, "whole"));
   {
     TrainingRun run(config_of(folder, "cut"), {.saves_in_background = false});
@@ -68,5 +57,4 @@ TEST_CASE("a run that its caller ends early is saved and can be resumed", "[trai
   CHECK(run_training(config_of(folder, "cut"), {.resume = true}).iterations == 6);
   CHECK(weights_of(folder.at("cut")) == weights_of(folder.at("whole")));
 }
-
 }  // namespace training_run_test

@@ -1,28 +1,12 @@
-// Handling of non-finite losses and of failures to save.
 #include <unistd.h>
-
-#include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <limits>
 #include <new>
-#include <nlohmann/json.hpp>
 
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
 #include "headlight/runs/run.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
+
+// Handling of non-finite losses and of failures to save.
 
 namespace trouble_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Json = nlohmann::json;
 
 std::string some_text() {
@@ -33,21 +17,20 @@ std::string some_text() {
   return text;
 }
 
-TrainConfig small_config(const ScratchFolder& folder, const std::string& run) {
-  TrainConfig config;
-  config.out_dir = folder.at(run);
-  config.data = {folder.write("data.txt", some_text())};
-  config.batch_size = 2;
-  config.block_size = 16;
-  config.n_layer = 1;
-  config.n_head = 2;
-  config.n_embd = 16;
-  config.dropout = 0.1;
-  config.learning_rate = 1e-3;
-  config.warmup_iters = 0;
-  config.max_iters = 12;
-  config.eval_interval = 4;
-  config.keep_checkpoints = 9;
+TrainConfig small_config(const TemporaryFolder& folder, const std::string& run) {
+  TrainConfig config{.out_dir = folder.at(run),
+                     .data = {folder.write("data.txt", some_text())},
+                     .batch_size = 2,
+                     .block_size = 16,
+                     .n_layer = 1,
+                     .n_head = 2,
+                     .n_embd = 16,
+                     .dropout = 0.1,
+                     .learning_rate = 1e-3,
+                     .warmup_iters = 0,
+                     .max_iters = 12,
+                     .eval_interval = 4,
+                     .keep_checkpoints = 9};
   return config;
 }
 
@@ -76,10 +59,8 @@ class Poison : public TrainObserver {
   Tensor weight_;
 };
 
-}  // namespace
-
 TEST_CASE("a rollback returns to the last checkpoint and continues with other data", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({5});
@@ -88,7 +69,7 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
   REQUIRE(poison.rollbacks.size() == 1);
   CHECK(poison.rollbacks[0].iteration == 4);
   CHECK(poison.rollbacks[0].from == 6);
-  CHECK(poison.rollbacks[0].reason.find("not finite") != std::string::npos);
+  CHECK(contains(poison.rollbacks[0].reason, "not finite"));
   const TrainingState state = read_training_state(folder.path() / "a" / "latest");
   CHECK(state.history.rollbacks == 1);
   CHECK(state.history.data_shift == 3);  // the data of steps 4, 5 and 6 is skipped
@@ -113,7 +94,7 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
 }
 
 TEST_CASE("a rollback also returns to the moving average", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto trained = [&](const std::string& name, double decay, bool fails) {
     TrainConfig config = small_config(folder, name);
     config.on_nan = "rollback";
@@ -126,9 +107,8 @@ TEST_CASE("a rollback also returns to the moving average", "[train]") {
   const std::string run = trained("a", 0.9, true);
   CHECK(weights_of(run) == weights_of(trained("b", 0.9, true)));
   // The average changes no weight: training continues from the same weights as a plain run.
-  const auto moments =
-      read_safetensors(std::filesystem::path(run) / "latest" / "optimizer.safetensors");
-  const auto plain = load_weights(std::filesystem::path(trained("c", 0, true)) / "latest");
+  const auto moments = read_safetensors(fs::path(run) / "latest" / "optimizer.safetensors");
+  const auto plain = load_weights(fs::path(trained("c", 0, true)) / "latest");
   Index compared = 0;
   for (const auto& [name, tensor] : plain->parameters()) {
     for (const auto& [other, kept] : moments) {
@@ -142,7 +122,7 @@ TEST_CASE("a rollback also returns to the moving average", "[train]") {
 }
 
 TEST_CASE("a rollback after a change of settings keeps the change and its data", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.max_iters = 8;
   run_training(config);
@@ -166,7 +146,7 @@ TEST_CASE("a rollback after a change of settings keeps the change and its data",
 }
 
 TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({5, 6});
@@ -183,7 +163,7 @@ TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
 }
 
 TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({1});
@@ -193,7 +173,7 @@ TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]")
 }
 
 TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
   config.max_bad_updates = 2;
@@ -203,7 +183,7 @@ TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train
 }
 
 TEST_CASE("bad updates are skipped until there are too many in a row", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "skip";
   config.max_bad_updates = 3;
@@ -215,7 +195,7 @@ TEST_CASE("bad updates are skipped until there are too many in a row", "[train]"
 }
 
 TEST_CASE("a loss that is not finite stops a run by default and its checkpoint stays", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const TrainConfig config = small_config(folder, "a");
   Poison poison({5});
   CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
@@ -225,24 +205,24 @@ TEST_CASE("a loss that is not finite stops a run by default and its checkpoint s
 }
 
 TEST_CASE("a save that fails stops the run, or is tried again at the next", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   // Saving fails because the weight is not finite, although no step has used it yet.
   TrainConfig stops = small_config(folder, "a");
   stops.save_interval = 3;
   stops.on_nan = "skip";
   Poison poison({5});
   CHECK_THROWS_AS(run_training(stops, {.observers = {&poison}}), SaveError);
-  TrainConfig goes_on = small_config(folder, "b");
-  goes_on.save_interval = 3;
-  goes_on.on_nan = "skip";
-  goes_on.on_save_error = "continue";
+  TrainConfig continues = small_config(folder, "b");
+  continues.save_interval = 3;
+  continues.on_nan = "skip";
+  continues.on_save_error = "continue";
   Poison other({5});
-  CHECK_THROWS_WITH(run_training(goes_on, {.observers = {&other}}),
+  CHECK_THROWS_WITH(run_training(continues, {.observers = {&other}}),
                     contains_text("the checkpoint of the last step could not be saved"));
   REQUIRE(!other.warnings.empty());
-  CHECK(other.warnings[0].find("step_00000006, which takes ") != std::string::npos);
-  CHECK(other.warnings[0].find("the last complete one is") != std::string::npos);
-  CHECK(other.warnings[0].find("step_00000004") != std::string::npos);
+  CHECK(contains(other.warnings[0], "step_00000006, which takes "));
+  CHECK(contains(other.warnings[0], "the last complete one is"));
+  CHECK(contains(other.warnings[0], "step_00000004"));
 }
 
 TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
@@ -256,16 +236,16 @@ TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
     }
     bool first = true;
   };
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   Hungry stops;
   CHECK_THROWS_AS(run_training(config, {.observers = {&stops}}), SaveError);
-  TrainConfig goes_on = small_config(folder, "b");
-  goes_on.on_save_error = "continue";
+  TrainConfig continues = small_config(folder, "b");
+  continues.on_save_error = "continue";
   Hungry other;
-  CHECK(run_training(goes_on, {.observers = {&other}}).iterations == 12);
+  CHECK(run_training(continues, {.observers = {&other}}).iterations == 12);
   REQUIRE(other.warnings.size() == 1);
-  CHECK(other.warnings[0].find("step_00000004, which takes ") != std::string::npos);
+  CHECK(contains(other.warnings[0], "step_00000004, which takes "));
 }
 
 TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save that fails",
@@ -281,20 +261,20 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
     bool changed = false;
   };
   struct Guard : Poison {
-    explicit Guard(std::filesystem::path run) : Poison({}), stays(run / "step_00000004/stays") {}
-    void on_checkpoint(const std::filesystem::path& path) override {
+    explicit Guard(fs::path run) : Poison({}), stays(run / "step_00000004/stays") {}
+    void on_checkpoint(const fs::path& path) override {
       if (path.filename() == "step_00000004") {
-        std::filesystem::create_directory(stays);
+        fs::create_directory(stays);
         std::ofstream(stays / "file") << "x";
-        std::filesystem::permissions(stays, std::filesystem::perms::owner_read);
+        fs::permissions(stays, fs::perms::owner_read);
       }
     }
-    std::filesystem::path stays;
+    fs::path stays;
   };
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.keep_checkpoints = 1;
-  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  fs::permissions(folder.path(), fs::perms::all);
   {
     const AsNobody nobody;
     Guard guard(config.out_dir);
@@ -302,12 +282,12 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
     REQUIRE(!guard.warnings.empty());
     CHECK(guard.warnings[0].find("cannot remove " + config.out_dir + "/step_00000004") == 0);
     CHECK(read_training_state(folder.path() / "a" / "latest").iteration == 12);
-    std::filesystem::permissions(guard.stays, std::filesystem::perms::owner_all);
+    fs::permissions(guard.stays, fs::perms::owner_all);
   }
 }
 
 TEST_CASE("loss spikes are skipped on request", "[train]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.max_iters = 150;
   config.eval_interval = 150;
@@ -332,5 +312,4 @@ TEST_CASE("loss spikes are skipped on request", "[train]") {
   run_training(parts, {.resume = true});
   CHECK(weights_of(parts.out_dir) == weights_of(config.out_dir));
 }
-
 }  // namespace trouble_test

@@ -1,18 +1,9 @@
 #include "serve/http/access.h"
-
-#include <filesystem>
-
 #include "serve/running_server.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace access_test {
-
-using namespace headlight;
 using namespace headlight::serve;
-
-namespace {
 
 int status(const Access& access, HttpHeaders headers, const std::string& path = "/v1/models",
            const std::string& method = "GET") {
@@ -22,8 +13,6 @@ int status(const Access& access, HttpHeaders headers, const std::string& path = 
 }
 
 constexpr const char* kKey = "0123456789abcdef";
-
-}  // namespace
 
 TEST_CASE("a Host header with another name than the server's is refused", "[serve]") {
   const Access access({.allowed_hosts = {"box.example"}}, 8080);
@@ -93,9 +82,7 @@ TEST_CASE("host names are compared without case", "[serve]") {
 TEST_CASE("invalid allowed origins and those that match every page are refused at the start",
           "[serve]") {
   const auto allowing = [](const char* origin) {
-    ServeOptions options;
-    options.api_key = kKey;
-    options.allowed_origins = {origin};
+    ServeOptions options{.api_key = kKey, .allowed_origins = {origin}};
     options.validate();
   };
   CHECK_THROWS_WITH(allowing("*"), Catch::Matchers::StartsWith("allow_origin: expected pages by"));
@@ -111,7 +98,7 @@ TEST_CASE("invalid allowed origins and those that match every page are refused a
 
 TEST_CASE("an API key file that others can write is refused", "[serve]") {
   namespace fs = std::filesystem;
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("key", kKey);
   const auto asked = [&](fs::perms perms) {
     fs::permissions(file, perms);
@@ -123,7 +110,7 @@ TEST_CASE("an API key file that others can write is refused", "[serve]") {
           "error: --api_key_file: expected a file that only its owner can write, got " + file +
               ", which others can also write; run chmod go-w " + file);
   }
-  CHECK(asked(own | fs::perms::group_read).find("no_model") != std::string::npos);
+  CHECK(contains(asked(own | fs::perms::group_read), "no_model"));
 }
 
 TEST_CASE("the API key is required everywhere except on public paths", "[serve]") {
@@ -142,7 +129,7 @@ TEST_CASE("the API key is required everywhere except on public paths", "[serve]"
   CHECK(with("authorization", "Bearer 0123456789abcdeF") == 401);
   CHECK(with("authorization", "Bearer ") == 401);
   const std::string cookie = access.session_cookie();
-  CHECK(cookie.find("; HttpOnly; SameSite=Strict; Path=/") != std::string::npos);
+  CHECK(contains(cookie, "; HttpOnly; SameSite=Strict; Path=/"));
   const std::string pair = cookie.substr(0, cookie.find(';'));
   CHECK(with("cookie", pair) == 200);
   CHECK(with("cookie", "a=b; " + pair + "; c=d") == 200);
@@ -165,8 +152,7 @@ TEST_CASE("a wrong API key delays the answer and a missing one does not", "[serv
 }
 
 TEST_CASE("the page exchanges the API key for a cookie", "[serve]") {
-  ServeOptions options;
-  options.api_key = kKey;
+  ServeOptions options{.api_key = kKey};
   const test::RunningServer server(options);
   CHECK(server.get("/").status == 200);
   CHECK(server.get("/v1/models").status == 401);
@@ -184,13 +170,11 @@ TEST_CASE("the page exchanges the API key for a cookie", "[serve]") {
 }
 
 TEST_CASE("a host address reachable by others requires an API key", "[serve]") {
-  ServeOptions options;
-  options.host = "0.0.0.0";
+  ServeOptions options{.host = "0.0.0.0"};
   CHECK_THROWS_WITH(options.validate(), contains_text("--host 0.0.0.0"));
   options.api_key = "short";
   CHECK_THROWS_WITH(options.validate(), contains_text("at least 16"));
   options.api_key = kKey;
   CHECK_NOTHROW(options.validate());
 }
-
 }  // namespace access_test

@@ -1,19 +1,12 @@
-#include "serve/body_reader.h"
-
-#include <atomic>
 #include <future>
 
 #include "serve/api_error.h"
+#include "serve/body_reader.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace reader_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using serve::BodyReader;
-
-namespace {
 
 // Byte tokenizer whose encode() of texts longer than `most` bytes waits for `may_go_on`.
 class WaitingTokenizer final : public Tokenizer {
@@ -27,8 +20,7 @@ class WaitingTokenizer final : public Tokenizer {
 
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return bytes_.vocab_size(); }
-  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
-                                         const EncodeOptions& options) const override {
+  Ids encode_bytes(std::string_view bytes, const EncodeOptions& options) const override {
     ++encoded_;
     if (bytes.size() > most_) {
       may_go_on_.wait();
@@ -43,8 +35,6 @@ class WaitingTokenizer final : public Tokenizer {
   std::shared_future<void> may_go_on_;
   std::size_t most_;
 };
-
-}  // namespace
 
 TEST_CASE("bodies are read one after the other and only a limited number may wait", "[serve]") {
   BodyReader reader(2);
@@ -143,5 +133,4 @@ TEST_CASE("a body is no longer read when its client goes or the server stops", "
   stopping.join();
   CHECK(encoded == 1);
 }
-
 }  // namespace reader_test

@@ -1,17 +1,8 @@
-#include <thread>
-
-#include "headlight/generate/generator.h"
 #include "headlight/heads/interventions/interventions.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace changes_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr const char* kChanges =
     "off 0.1; scale mlp.1 0.5; mean 1.0 from \"abcab\"; freeze pattern.1.1 from \"other\"";
 
@@ -37,8 +28,6 @@ std::string generated(const std::string& changes) {
   options.sampling = {.top_k = 30, .seed = 11};
   return generate(*served.loaded.model, *served.loaded.tokenizer, "Once upon", options).text;
 }
-
-}  // namespace
 
 TEST_CASE("a request with interventions gives the same text as generate with them", "[serve]") {
   const RunningServer server;
@@ -150,5 +139,4 @@ TEST_CASE("token ids are returned on request", "[serve]") {
                    {{"prompt", "ab"}, {"max_tokens", 3}, {"ignore_eos", true}, {"logprobs", 4}});
   CHECK(same["choices"][0]["logprobs"].find("token_ids") == nullptr);
 }
-
 }  // namespace changes_test

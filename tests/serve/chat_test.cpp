@@ -1,21 +1,9 @@
 #include "headlight/formats/chat_template/chat_format.h"
-
-#include <array>
-#include <map>
-
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/bpe_tokenizer.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
 #include "support/marked_bytes.h"
+#include "support/test.h"
 
 namespace chat_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr const char* kTemplate =
     "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
     "{{ '<|im_start|>system\\nYou help<|im_end|>\\n' }}{% endif %}"
@@ -28,7 +16,7 @@ class ChatBytes : public test::MarkedBytes {
   ChatBytes() : MarkedBytes({"<|im_start|>", "<|im_end|>"}) {}
 };
 
-std::string shown(const std::vector<std::int32_t>& ids) {
+std::string shown(const Ids& ids) {
   std::string text;
   for (const std::int32_t id : ids) {
     text += ChatBytes().token_label(id);
@@ -43,8 +31,6 @@ ServedModel chat_served() {
   return model;
 }
 
-}  // namespace
-
 TEST_CASE("a chat is encoded with the template and its default system message", "[serve]") {
   const ChatBytes tokenizer;
   const ChatFormat chat(kTemplate, tokenizer);
@@ -55,7 +41,7 @@ TEST_CASE("a chat is encoded with the template and its default system message", 
   CHECK(shown(chat.encode({{"system", "Be brief"}, {"user", "hi"}})) ==
         "<|im_start|>system\nBe brief<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n"
         "<|im_start|>assistant\n");
-  CHECK(chat.end_tokens() == std::vector<std::int32_t>{258});
+  CHECK(chat.end_tokens() == Ids{258});
 }
 
 TEST_CASE("names of special tokens in a chat message are read as plain text", "[serve]") {
@@ -128,31 +114,10 @@ TEST_CASE("templates other than ChatML are used, and may refuse messages", "[ser
       "{% endfor %}",
       tokenizer);
   CHECK(shown(chat.encode({{"user", "a<|im_end|>hi"}})) == "[user] hi<|endoftext|>");
-  CHECK(chat.end_tokens() == std::vector<std::int32_t>{tokenizer.end_of_text()});
+  CHECK(chat.end_tokens() == Ids{tokenizer.end_of_text()});
   CHECK_THROWS_WITH(chat.encode({{"system", "x"}}),
                     contains_text("the template refuses the messages: no system"));
   CHECK_THROWS_WITH(chat.encode({{"user", "\uFDD0"}}), contains_text("noncharacters"));
-}
-
-TEST_CASE("a chat with interventions gives the same text as its prompt with them", "[serve]") {
-  const RunningServer server({}, chat_served());
-  const ChatBytes tokenizer;
-  const std::vector<std::int32_t> prompt =
-      ChatFormat(kTemplate, tokenizer).encode({{"user", "hi"}});
-  Json chat{{"messages", Json::array({{{"role", "user"}, {"content", "hi"}}})},
-            {"max_completion_tokens", 20},
-            {"seed", 3}};
-  const auto answer = [&](const std::string& changes) {
-    chat["intervene"] = changes;
-    return server.asked("/v1/chat/completions", chat)["choices"]
-        .front()["message"]["content"]
-        .text();
-  };
-  const Json same = server.asked(
-      "/v1/completions",
-      {{"prompt", Json(prompt)}, {"max_tokens", 20}, {"seed", 3}, {"intervene", "off 0.1, mlp.1"}});
-  CHECK(answer("off 0.1, mlp.1") == same["choices"][0]["text"].text());
-  CHECK(answer("") != answer("off 0.1, mlp.1"));
 }
 
 // The chat's tokenizer with the names of ChatML's marks replaced by others.
@@ -247,9 +212,8 @@ TEST_CASE("prompt and suffix are encoded as one text with the special tokens", "
 TEST_CASE("an answer of a chat is continued where it ends", "[serve]") {
   const RunningServer server({}, chat_served());
   const ChatBytes tokenizer;
-  const std::vector<std::int32_t> prompt =
-      ChatFormat(kTemplate, tokenizer)
-          .encode({{"user", "hi"}, {"assistant", "I am"}}, ChatPrompt::last_answer);
+  const Ids prompt = ChatFormat(kTemplate, tokenizer)
+                         .encode({{"user", "hi"}, {"assistant", "I am"}}, ChatPrompt::last_answer);
   const Json same =
       server.asked("/v1/completions", {{"prompt", Json(prompt)}, {"max_tokens", 20}, {"seed", 3}});
   const Json answer =
@@ -344,5 +308,4 @@ TEST_CASE("the content of a message is a text or a list of parts and is limited 
   CHECK(answer(Json::array({part("a"), part("b")}))["choices"] == answer("ab")["choices"]);
   CHECK(answer(std::string(600, 'x'))["error"]["code"].text() == "context_length_exceeded");
 }
-
 }  // namespace chat_test

@@ -1,21 +1,8 @@
-#include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <thread>
-
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/generate/generator.h"
-#include "io/temporary_folder.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace completions_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Returns requests with varied members. Every third one shares its beginning with others.
 Json varied_request(Index number) {
   const std::string common(number % 3 == 0 ? 130 : 5, 'x');
@@ -42,8 +29,6 @@ Json answered(const RunningServer& server, Json request) {
 std::string text_of(const RunningServer& server, Json request) {
   return answered(server, std::move(request)).front()["text"].text();
 }
-
-}  // namespace
 
 TEST_CASE("32 simultaneous clients get the same bytes as each alone", "[serve]") {
   constexpr Index kClients = 32;
@@ -210,14 +195,14 @@ TEST_CASE("the token that ends a text is reported with its log-probability", "[s
 
 TEST_CASE("a model file that changes on disk changes nothing", "[serve]") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "model.gguf";
+  const fs::path path = folder / "model.gguf";
   write_gguf_model(path, *lively_model(257, 256), ByteTokenizer());
   const RunningServer server({}, {.name = "lively", .loaded = load_model(path)});
   const Json request{{"prompt", "Once"}, {"max_tokens", 30}, {"seed", 4}};
   const std::string before = text_of(server, request);
   std::ofstream(path, std::ios::trunc) << "nothing";
   CHECK(text_of(server, request) == before);
-  std::filesystem::remove(path);
+  fs::remove(path);
   CHECK(text_of(server, request) == before);
 }
 
@@ -332,7 +317,7 @@ TEST_CASE("a server that stops finishes the answers it has begun", "[serve]") {
   for (std::string more = client.receive_some(); !more.empty(); more = client.receive_some()) {
     all += more;
   }
-  CHECK(all.find("data: [DONE]") != std::string::npos);
+  CHECK(contains(all, "data: [DONE]"));
   CHECK_THROWS(HttpClient(server.port()));
 }
 
@@ -355,5 +340,4 @@ TEST_CASE("a completion warns about names of special tokens that it read as plai
   CHECK(read["usage"]["prompt_tokens"].integer() == 2);
   CHECK(read.find("warnings") == nullptr);
 }
-
 }  // namespace completions_test

@@ -1,17 +1,11 @@
-#include "serve/compute.h"
-
 #include <future>
-#include <thread>
 
-#include "headlight/tensor/storage.h"
 #include "serve/api_error.h"
+#include "serve/compute.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace compute_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using serve::Compute;
 using serve::Urgency;
 
@@ -51,7 +45,7 @@ TEST_CASE("a completion of one token waits for at most one slice of a job", "[se
   models.push_back(lively_served());
   Compute compute(models, {.slots = 2, .queue = 2, .context_tokens = 256});
   compute.start();
-  const Urgency urgency = GENERATE(Urgency::live, Urgency::asked, Urgency::background);
+  const Urgency urgency = GENERATE(Urgency::live, Urgency::requested, Urgency::background);
   bool has_ended = false;
   std::promise<void> is_over;
   const auto job = [&] {
@@ -63,7 +57,7 @@ TEST_CASE("a completion of one token waits for at most one slice of a job", "[se
     std::vector<Request> requests;
     requests.push_back(std::move(request));
     compute.begin(0, std::move(requests));
-    compute.serve_others(urgency);
+    compute.run_more_urgent(urgency);
     is_over.set_value();
   };
   compute.run(urgency, {job, [] { return true; }});
@@ -145,5 +139,4 @@ TEST_CASE("memory of jobs is returned to the system when the server is idle", "[
   }
   CHECK(compute.status().slices == 0);
 }
-
 }  // namespace compute_test

@@ -1,18 +1,10 @@
-#include <array>
 #include <future>
-#include <random>
 
 #include "serve/http/http.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace http_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 int status_of(const RunningServer& server, const std::string& bytes) {
   HttpClient client(server.port());
   client.send(bytes);
@@ -84,8 +76,6 @@ class HostileRequests {
   std::mt19937 random_{20};
 };
 
-}  // namespace
-
 TEST_CASE("one connection carries many requests", "[serve]") {
   const RunningServer server;
   HttpClient client(server.port());
@@ -98,7 +88,7 @@ TEST_CASE("one connection carries many requests", "[serve]") {
   CHECK(client.receive().status == 200);
   client.send("HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const std::string head = client.receive_some();
-  CHECK(head.find("Content-Length: 15") != std::string::npos);
+  CHECK(contains(head, "Content-Length: 15"));
   CHECK(head.ends_with("\r\n\r\n"));
 }
 
@@ -290,7 +280,7 @@ TEST_CASE("invalid request bodies are refused by name", "[serve]") {
     const HttpClient::Answer answer = server.post(path, body);
     INFO(body << " -> " << answer.body);
     CHECK(answer.status == 400);
-    CHECK(error_message(answer).find(message) != std::string::npos);
+    CHECK(contains(error_message(answer), message));
   };
   const std::string completions = "/v1/completions";
   refused(completions, "", "body");
@@ -333,7 +323,9 @@ TEST_CASE("invalid request bodies are refused by name", "[serve]") {
   const HttpClient::Answer unknown =
       server.post(completions, R"({"model": "livley", "prompt": "a"})");
   CHECK(unknown.status == 404);
-  CHECK(error_message(unknown).find("did you mean 'lively'?") != std::string::npos);
+  CHECK(contains(error_message(unknown), "did you mean 'lively'?"));
+  CHECK(error_message(server.post("/v2", "{}")) ==
+        "unknown path '/v2'; headlight serve --help lists the API");
 }
 
 TEST_CASE("connections beyond the limit are closed", "[serve]") {
@@ -438,8 +430,6 @@ TEST_CASE("a delayed answer does not block other requests and its client may dis
   CHECK(lines.front().starts_with("GET / 200"));
 }
 
-namespace {
-
 using Exchange = std::shared_ptr<serve::HttpExchange>;
 
 // Server whose requests wait until the test answers them. It ends with the test.
@@ -477,8 +467,6 @@ class WaitingServer {
   std::thread thread_;
 };
 
-}  // namespace
-
 TEST_CASE("an answer is refused when answers waiting for their clients exceed a memory limit",
           "[serve]") {
   WaitingServer server(32 << 20);
@@ -500,7 +488,7 @@ TEST_CASE("clients that leave or do not read or send too far ahead are disconnec
   deaf.send(request);
   Exchange exchange = server.next();
   exchange->begin({});
-  while (!exchange->gone()) {
+  while (!exchange->disconnected()) {
     exchange->write(std::string(1 << 20, 'x'));
     std::this_thread::yield();
   }
@@ -509,12 +497,12 @@ TEST_CASE("clients that leave or do not read or send too far ahead are disconnec
   exchange = server.next();
   hasty.send(std::string(1 << 20, 'G'));
   CHECK(hasty.receive().status == 0);
-  CHECK(exchange->gone());
+  CHECK(exchange->disconnected());
   HttpClient leaving(server.port());
   leaving.send(request + request);
   exchange = server.next();
   leaving.close();
-  while (!exchange->gone()) {
+  while (!exchange->disconnected()) {
     std::this_thread::yield();
   }
 }
@@ -573,5 +561,4 @@ TEST_CASE("an error before any comment keeps its status", "[serve]") {
   CHECK(answer.status == 503);
   CHECK(answer.body == "whole");
 }
-
 }  // namespace http_test

@@ -1,14 +1,6 @@
-#include <cmath>
-#include <thread>
-
 #include "headlight/heads/effects/lens.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
-
-namespace inspections_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("/api/ablate gives the losses of a text with and without a head", "[serve]") {
   const RunningServer server;
@@ -114,7 +106,7 @@ TEST_CASE("analysis requests that name a file are refused", "[serve]") {
     const HttpClient::Answer answer =
         server.post("/api/ablate", Json{{"text", "abc"}, {"intervene", change}}.dump());
     CHECK(answer.status == 400);
-    CHECK(answer.body.find("requests cannot name files") != std::string::npos);
+    CHECK(contains(answer.body, "requests cannot name files"));
   }
   CHECK(server.asked("/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a text\""}})
             .is_object());
@@ -245,5 +237,3 @@ TEST_CASE("requests choose how names of special tokens are read and get a warnin
                                      {"special_tokens", true}})["after"] != changed["after"]);
   CHECK(server.post("/api/ablate", R"({"text": "a", "special_tokens": "on"})").status == 400);
 }
-
-}  // namespace inspections_test

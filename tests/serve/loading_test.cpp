@@ -1,12 +1,7 @@
 #include <future>
 
 #include "serve/running_server.h"
-#include "support/catch.h"
-
-namespace loading_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("while models are loaded the page works and models get a 503", "[serve]") {
   std::promise<void> has_loaded;
@@ -82,5 +77,3 @@ TEST_CASE("a server that is loaded but never run ends", "[serve]") {
   server.load();
   CHECK(HttpClient(static_cast<long>(server.port())).get("/health").status == 200);
 }
-
-}  // namespace loading_test

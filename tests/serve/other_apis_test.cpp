@@ -1,16 +1,9 @@
-#include <algorithm>
 #include <cctype>
 
 #include "serve/tool_model.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace other_apis_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 ServedModel served(const std::string& name) {
   return tool_served(name, {"<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"});
 }
@@ -52,8 +45,6 @@ std::string names_of(const std::vector<Event>& events) {
 const std::string kChats = "/v1/chat/completions";
 const std::string kResponses = "/v1/responses";
 const std::string kMessages = "/v1/messages";
-
-}  // namespace
 
 TEST_CASE("a response has the text of the chat with the same messages", "[serve]") {
   const RunningServer server({}, served("qwen2_5"));
@@ -200,8 +191,7 @@ TEST_CASE("a message has the text of the chat with the same messages", "[serve]"
 
 TEST_CASE("errors of messages have Anthropic's form and types", "[serve]") {
   const std::string secret = "a-key-of-24-characters-x";
-  ServeOptions options;
-  options.api_key = secret;
+  ServeOptions options{.api_key = secret};
   const RunningServer server(options, served("qwen2_5"));
   const auto error_of = [&](const std::string& path, const std::string& body,
                             const std::string& key, int status, std::size_t length = 0) {
@@ -401,5 +391,4 @@ TEST_CASE("a chat that is cut off within a character has the log-probabilities o
   CHECK(whole["logprobs"].size() == 1);
   CHECK(streamed == whole);
 }
-
 }  // namespace other_apis_test

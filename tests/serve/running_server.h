@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "generate/test_models.h"
 #include "headlight/serve/server.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "support/http_client.h"
+#include "support/models.h"
 
 namespace headlight::test {
 

@@ -1,18 +1,8 @@
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-
 #include "serve/running_server.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace runs_test {
-
 // Streams of training runs at /api/watch.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 struct Runs {
   Runs() {
@@ -28,7 +18,7 @@ struct Runs {
     std::ofstream(folder.at("runs/one/metrics.jsonl"), std::ios::app) << text;
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   ServeOptions options;
 };
 
@@ -52,8 +42,6 @@ void ask_to_watch(HttpClient& client, const std::string& run = "one") {
   const std::string body = Json{{"runs", {Json(run)}}}.dump();
   client.send(request_head("POST", "/api/watch", body.size()) + body);
 }
-
-}  // namespace
 
 TEST_CASE("runs are folders with a log and their names give access to no other file", "[serve]") {
   const Runs given;
@@ -100,7 +88,7 @@ TEST_CASE("watching a run gives its complete lines and then new ones", "[serve]"
 TEST_CASE("no link leads out of the folder of runs", "[serve]") {
   namespace fs = std::filesystem;
   const Runs given;
-  const ScratchFolder other;
+  const TemporaryFolder other;
   other.write("metrics.jsonl", "{\"secret\":1}\n");
   fs::create_directories(given.folder.at("runs/linked"));
   fs::create_symlink(other.at("metrics.jsonl"), given.folder.at("runs/linked/metrics.jsonl"));
@@ -169,5 +157,4 @@ TEST_CASE("/api/attribute splits a logit into parts", "[serve]") {
   CHECK(sources["sources"].size() == 6);
   CHECK(server.post("/api/attribute", R"({"text": "abc", "by": "heads"})").status == 400);
 }
-
 }  // namespace runs_test

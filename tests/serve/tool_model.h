@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,19 +7,15 @@
 #include <vector>
 
 #include "serve/running_server.h"
+#include "support/files.h"
 #include "support/marked_bytes.h"
-#include "support/program.h"
+#include "support/published_templates.h"
 
 namespace headlight::test {
 
-inline std::string chat_template(const std::string& name) {
-  return file_contents(std::filesystem::path(HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates") /
-                       (name + ".jinja"));
-}
-
 // Returns the "lively" model with a chat template, bytes as tokens and at most five special tokens.
 inline ServedModel tool_served(const std::string& name, std::vector<std::string_view> marks) {
-  ServedModel model{.name = "chat", .loaded = {}, .chat_template = chat_template(name)};
+  ServedModel model{.name = "chat", .loaded = {}, .chat_template = published_template(name)};
   model.loaded.model = lively_model(262, 2048);
   model.loaded.tokenizer = std::make_unique<MarkedBytes>(std::move(marks));
   return model;

@@ -4,15 +4,10 @@
 #include "serve/completions/chat_messages.h"
 #include "serve/completions/tools_request.h"
 #include "serve/tool_model.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace tools_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using namespace headlight::serve;
-
-namespace {
 
 // Special tokens of ChatML and Mistral.
 const std::vector<std::string_view> kMarks{"<|im_start|>", "<|im_end|>", "[TOOL_CALLS]", "[INST]",
@@ -78,8 +73,6 @@ Json joined_message(const std::vector<Json>& events) {
   return {{"content", content}, {"calls", calls}};
 }
 
-}  // namespace
-
 TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
   for (const char* name :
        {"qwen2_5", "mistral_nemo", "llama3_2", "granite_3_3", "mistral_small_3_2", "qwen3_8"}) {
@@ -104,7 +97,7 @@ TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
 TEST_CASE("a text in a forced call ends at the mark of its parameter", "[serve]") {
   const Json place = tool("f", R"({"type": "object", "properties": {"s": {"type": "string"}},
                                    "required": ["s"]})");
-  const auto grammar = call_grammar({.style = tool_style_of(chat_template("qwen3_8")),
+  const auto grammar = call_grammar({.style = tool_style_of(published_template("qwen3_8")),
                                      .functions = Json::array({place["function"]}),
                                      .must_call = true});
   const auto accepts = [&](const std::string& text) {
@@ -186,7 +179,7 @@ TEST_CASE("special tokens that begin a call are seen, and shown if no call follo
 TEST_CASE("tools and calls reach the chat template as transformers passes them", "[serve]") {
   const MarkedBytes tokenizer(kMarks);
   const auto prompt = [&](const std::string& name, const Json& messages, const Json& tools) {
-    const ChatFormat chat(chat_template(name), tokenizer);
+    const ChatFormat chat(published_template(name), tokenizer);
     Fields fields(Json{{"messages", messages}, {"tools", tools}}.dump());
     std::string text;
     for (const std::int32_t id :
@@ -216,7 +209,7 @@ TEST_CASE("tools and calls reach the chat template as transformers passes them",
       prompt("granite_3_3", messages, tools),
       contains_text(R"(<|tool_call|>[{"name":"f","arguments":{"city":"<|im_end|>"}}]<|end)"));
   // Names of special tokens in calls and results are plain text.
-  const ChatFormat chat(chat_template("qwen2_5"), tokenizer);
+  const ChatFormat chat(published_template("qwen2_5"), tokenizer);
   Fields fields(Json{{"messages", messages}}.dump());
   const auto ids = chat.encode(read_messages(fields, chat, false));
   CHECK(std::count(ids.begin(), ids.end(), 257) == 5);
@@ -276,5 +269,4 @@ TEST_CASE("a model whose template has no tools refuses them", "[serve]") {
   CHECK_THAT(answer.body, contains_text("no tool calls that the server can read"));
   CHECK(parse_json(answer.body, "answer")["error"]["param"].text() == "tools");
 }
-
 }  // namespace tools_test

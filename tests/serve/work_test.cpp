@@ -1,20 +1,10 @@
 #include "serve/work.h"
-
-#include "generate/test_models.h"
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/batch.h"
 #include "serve/inspections.h"
 #include "serve/running_server.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace work_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using serve::Work;
-
-namespace {
 
 struct Asked {
   const char* path;
@@ -63,21 +53,19 @@ std::string answer(const ServedModel& served, const Asked& asked, Work::Options 
   return serve::find_inspection(asked.path)->run(served, texts, work);
 }
 
-}  // namespace
-
 TEST_CASE("a slice of work ends after a layer once enough rows were read and restores the model",
           "[serve]") {
   const auto model = lively_model(257, 256);
   const NoGrad no_grad;
   const auto read = [&](Index tokens) {
     const auto count = static_cast<std::size_t>(tokens);
-    model->hidden(make_batch({std::vector<std::int32_t>(count, 'a')}));
+    model->hidden(make_batch({Ids(count, 'a')}));
   };
   int slices = 0;
   double done = 0;
   {
     Work work(*model, {.most = 10,
-                       .give_way =
+                       .yield_to_urgent =
                            [&] {
                              ++slices;
                              CHECK(model->attached() == nullptr);
@@ -85,7 +73,7 @@ TEST_CASE("a slice of work ends after a layer once enough rows were read and res
                            },
                        .on_end = [&](double tokens) { done = tokens; }});
     CHECK_NOTHROW(work.begin(10));
-    CHECK(mentions(error_of([&] { work.begin(11); }), {"max_work", "at most 10", "one for 11"}));
+    check_error([&] { work.begin(11); }, {"max_work", "at most 10", "one for 11"});
     read(100);
     CHECK(slices == 0);
     read(100);  // 300 rows after its first layer
@@ -124,22 +112,24 @@ TEST_CASE("every analysis request pauses between slices without changing a bit a
     INFO(asked.path << " " << asked.body.dump());
     const std::string alone = answer(served, asked, {.most = asked.tokens});
     Index slices = 0;
-    const auto give_way = [&] {
+    const auto yield_to_urgent = [&] {
       ++slices;
       CHECK(answer(served, other, {.most = 1000}) == told);
     };
-    CHECK(answer(served, asked, {.most = asked.tokens, .give_way = give_way}) == alone);
+    CHECK(answer(served, asked, {.most = asked.tokens, .yield_to_urgent = yield_to_urgent}) ==
+          alone);
     // A layer reads at most 1,024 rows, and two layers make a pass.
     CHECK(slices * 1024 >= 2 * (asked.tokens - asked.no_passes) - 1024);
     double done = 0;
     const auto gone = [] { fail("the client has gone"); };
-    CHECK(mentions(error_of([&] {
-                     answer(served, asked,
-                            {.most = asked.tokens, .give_way = gone, .on_end = [&](double tokens) {
-                               done = tokens;
-                             }});
-                   }),
-                   {"the client has gone"}));
+    check_error(
+        [&] {
+          answer(served, asked,
+                 {.most = asked.tokens, .yield_to_urgent = gone, .on_end = [&](double tokens) {
+                    done = tokens;
+                  }});
+        },
+        {"the client has gone"});
     CHECK(2 * done <= 256 + Work::kSliceRows);
     CHECK(served.loaded.model->attached() == nullptr);
   }
@@ -152,8 +142,8 @@ TEST_CASE("requests for too much work are refused before anything is computed", 
     const HttpClient::Answer answer = server.post(path, body.dump());
     INFO(path << " " << answer.body);
     CHECK(answer.status == 400);
-    CHECK(answer.body.find("at most 300 tokens times passes, got one for") != std::string::npos);
-    CHECK(answer.body.find(figure) != std::string::npos);
+    CHECK(contains(answer.body, "at most 300 tokens times passes, got one for"));
+    CHECK(contains(answer.body, figure));
   };
   refused("/v1/completions", {{"prompt", {text, text, text, "a"}}}, "301");
   refused("/v1/completions", {{"prompt", {text, text}}, {"echo", true}, {"logprobs", 1}}, "400");
@@ -177,11 +167,9 @@ TEST_CASE("texts that are far too long are refused before they are tokenized", "
     return answer.body;
   };
   const std::string most = "text: expected at most 65536 bytes, got 65537";
-  CHECK(refusal("/api/ablate", "text", 65'537).find(most) != std::string::npos);
-  CHECK(refusal("/api/lens", "text", 65'537).find(most) != std::string::npos);
-  CHECK(refusal("/api/patch", "clean", 65'537).find("clean: expected at most") !=
-        std::string::npos);
+  CHECK(contains(refusal("/api/ablate", "text", 65'537), most));
+  CHECK(contains(refusal("/api/lens", "text", 65'537), most));
+  CHECK(contains(refusal("/api/patch", "clean", 65'537), "clean: expected at most"));
   CHECK(server.post("/api/lens", R"({"text": "abc", "top_k": 100})").status == 200);
 }
-
 }  // namespace work_test

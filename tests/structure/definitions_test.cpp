@@ -1,17 +1,6 @@
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <regex>
-#include <string>
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace definitions_test {
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // Returns the headers that define each type, by qualified name. Types in a namespace are not
 // indented; nested types are, so the pattern skips them.
 std::multimap<std::string, std::string> defined_types() {
@@ -40,8 +29,6 @@ std::multimap<std::string, std::string> defined_types() {
   return files;
 }
 
-}  // namespace
-
 // The linker merges two types of the same name without a warning: code for one type would then
 // write to objects of the other.
 TEST_CASE("no two headers define types of the same name", "[structure]") {
@@ -54,5 +41,4 @@ TEST_CASE("no two headers define types of the same name", "[structure]") {
     CHECK(!twice);
   }
 }
-
 }  // namespace definitions_test

@@ -1,19 +1,6 @@
-#include <algorithm>
-#include <filesystem>
-#include <regex>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace docs_test {
-
-namespace {
-
-namespace fs = std::filesystem;
-
 using Names = std::set<std::string>;
 
 const fs::path kRoot = HEADLIGHT_SOURCE_DIR;
@@ -96,8 +83,6 @@ Names installed_packages() {
   return packages;
 }
 
-}  // namespace
-
 TEST_CASE("relative links of the documentation lead to files", "[structure]") {
   std::size_t links = 0;
   for (const fs::path& page : pages()) {
@@ -163,5 +148,4 @@ TEST_CASE("the first page is short in both languages", "[structure]") {
   // Hangul has three bytes a syllable.
   CHECK(fs::file_size(kRoot / "docs/README.ko.md") <= kMostBytes * 3 / 2);
 }
-
 }  // namespace docs_test

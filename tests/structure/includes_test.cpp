@@ -1,21 +1,6 @@
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <regex>
-#include <set>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace includes_test {
-
-namespace {
-
-namespace fs = std::filesystem;
-
 // Rank of each folder, and of the header that includes all others of the core. A folder may include
 // only folders of a smaller rank.
 const std::map<std::string, int> kRank{
@@ -81,6 +66,7 @@ const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/ge
                                                      {"cxxopts", "src/cli/"},
                                                      {"histedit.h", "src/cli/chat/line_editor/"},
                                                      {"spdlog", "src/cli/"},
+                                                     {"spdlog", "src/cli/gradcheck/"},
                                                      {"toml++", "src/files/config_file"},
                                                      {"nlohmann", "src/base/json"},
                                                      {"xxhash", "src/files/"},
@@ -97,8 +83,6 @@ bool may_include(const std::string& file, const std::string& library) {
   const auto [first, last] = kHomes.equal_range(library);
   return std::any_of(first, last, [&](const auto& home) { return file.starts_with(home.second); });
 }
-
-}  // namespace
 
 TEST_CASE("a folder includes only folders to its left", "[structure]") {
   const std::vector<Include> includes = all_includes();
@@ -193,5 +177,4 @@ TEST_CASE("each third-party library is included in one place only", "[structure]
     }
   }
 }
-
 }  // namespace includes_test

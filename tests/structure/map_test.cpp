@@ -1,18 +1,6 @@
-#include <filesystem>
-#include <fstream>
-#include <regex>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace map_test {
-
-namespace {
-
-namespace fs = std::filesystem;
-
 const fs::path kRoot = HEADLIGHT_SOURCE_DIR;
 
 std::string map_text() {
@@ -52,8 +40,6 @@ int lines_of(const fs::path& path) {
   return lines;
 }
 
-}  // namespace
-
 TEST_CASE("everything that the map of the code names exists", "[structure]") {
   const std::vector<std::string> paths = named_paths(map_text());
   REQUIRE(paths.size() > 40);
@@ -72,5 +58,4 @@ TEST_CASE("the shortest path through the code is as long as the map says", "[str
   CHECK(lines > 3600 - 300);
   CHECK(lines < 3600 + 300);
 }
-
 }  // namespace map_test

@@ -1,26 +1,12 @@
 #include <cctype>
-#include <cmath>
-#include <iostream>
-#include <limits>
-#include <regex>
-#include <sstream>
-#include <string>
 
-#include "headlight/headlight.h"
 #include "headlight/views/attention/attention_html.h"
 #include "headlight/views/plot/line_plot.h"
 #include "headlight/views/plot/matrix_plot.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 // Compiles and runs the right column of the table PyTorch | Headlight in docs/library.md.
 namespace pytorch_table_test {
-
-using namespace headlight;
-
-namespace {
-
 constexpr Index B = 1;
 constexpr Index T = 3;
 constexpr Index H = 2;
@@ -46,13 +32,11 @@ class Attention : public Module {};
 class Silent : public ForwardHook {
  public:
   bool wants(Point, Index) const override { return false; }
-  Tensor visit(const Place&, const Tensor& value) override { return value; }
+  Tensor visit(const HookSite&, const Tensor& value) override { return value; }
 };
 
-}  // namespace
-
 TEST_CASE("the table from PyTorch: tensors and views") {
-  const std::vector<std::int32_t> ids{1, 2, 3, 4, 5, 6};
+  const Ids ids{1, 2, 3, 4, 5, 6};
   RandomStream random{42};
   rows(random_normal({2, 4, 8}, random), Tensor::from({1.0F, 0.0F, 0.0F, 2.0F}, {2, 2}),
        Tensor::from(ids, {2, 3}), Tensor::scalar(2.0), Tensor::ones({T, T}, DType::boolean),
@@ -107,7 +91,7 @@ TEST_CASE("the table from PyTorch: numbers and masks") {
   rows(equal(mask, 0), less(x, 1), logical_not(hidden), logical_and(a, b), logical_or(a, b),
        masked_fill(scores, equal(mask, 0), -std::numeric_limits<double>::infinity()));
   CHECK(allclose(equal(mask, 0), hidden));
-  const std::vector<std::vector<std::int32_t>> data{{1, 2, 3}, {4}};
+  const std::vector<Ids> data{{1, 2, 3}, {4}};
   const std::int32_t pad_id = 0;
   CHECK(pad_sequences(data, pad_id).tokens.shape() == Shape{2, 3});
 }
@@ -142,8 +126,8 @@ TEST_CASE("the table from PyTorch: modules and hooks") {
 
 TEST_CASE("the table from PyTorch: pictures") {
   const test::TemporaryFolder folder;
-  const auto here = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
+  const auto here = fs::current_path();
+  fs::current_path(folder.path());
   const std::vector<std::string> tokens{"a", "b", "c"};
   const std::vector<double> xs{0, 1};
   const std::vector<double> ys{2, 3};
@@ -151,8 +135,8 @@ TEST_CASE("the table from PyTorch: pictures") {
   const std::string svg =
       matrix_plot_svg({.rows = tokens, .columns = tokens, .values = attn.to_vector()});
   write_file("attention.svg", svg);
-  CHECK(std::filesystem::exists(folder.path() / "attention.svg"));
-  std::filesystem::current_path(here);
+  CHECK(fs::exists(folder.path() / "attention.svg"));
+  fs::current_path(here);
   const AttentionMaps maps{
       .title = "", .tokens = tokens, .layers = {{0, {0}, unsqueeze(Tensor::eye(T), 0)}}};
   rows(line_plot_svg({.series = {{.x = xs, .y = ys}}}),
@@ -175,5 +159,4 @@ TEST_CASE("every row of the table from PyTorch is compiled above", "[structure]"
   }
   CHECK(count > 60);
 }
-
 }  // namespace pytorch_table_test

@@ -1,14 +1,4 @@
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <set>
-#include <string>
-
-#include "support/catch.h"
-
-namespace regex_test {
-
-namespace fs = std::filesystem;
+#include "support/test.h"
 
 // The library's regular expressions call themselves for every character that they read: a long text
 // overflows the stack.
@@ -31,5 +21,3 @@ TEST_CASE("std::regex reads nothing that comes from outside", "[structure]") {
   }
   CHECK(users == reads_own_scripts);
 }
-
-}  // namespace regex_test

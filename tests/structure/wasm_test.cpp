@@ -1,11 +1,4 @@
-#include <filesystem>
-#include <regex>
-#include <string>
-
-#include "support/catch.h"
-#include "support/program.h"
-
-namespace wasm_test {
+#include "support/test.h"
 
 // The WebAssembly build is slow and needs Emscripten, so most changes are tested without it.
 TEST_CASE("Emscripten's library has or gets the algorithms of std::ranges that sources use",
@@ -15,7 +8,7 @@ TEST_CASE("Emscripten's library has or gets the algorithms of std::ranges that s
   static const std::regex kAlgorithm(R"(std::ranges::(?!greater|less)(\w+)\()");
   std::size_t uses = 0;
   for (const char* folder : {"/src", "/include"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root + folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(root + folder)) {
       if (!entry.is_regular_file()) {
         continue;
       }
@@ -29,5 +22,3 @@ TEST_CASE("Emscripten's library has or gets the algorithms of std::ranges that s
   }
   CHECK(uses > 100);
 }
-
-}  // namespace wasm_test

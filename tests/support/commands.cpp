@@ -1,10 +1,12 @@
 #include "support/commands.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "support/catch.h"
+#include "support/errors.h"
 #include "support/program.h"
-#include "support/tensors.h"
 
 namespace headlight::test {
 namespace {
@@ -24,6 +26,11 @@ std::vector<std::string> messages_of_refused(const Arguments& arguments) {
 
 }  // namespace
 
+Arguments split_words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
 Arguments changed(Arguments arguments, const Arguments& more) {
   for (const std::string& option : more) {
     if (is_option(option)) {
@@ -41,6 +48,13 @@ std::string output_of(const Arguments& arguments) {
   INFO(result.err);
   CHECK(result.exit_code == 0);
   return result.out;
+}
+
+std::string log_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  return result.err;
 }
 
 nlohmann::json report_of(Arguments arguments) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 // Runs of the program, with the results that tests check.
@@ -9,11 +10,33 @@ namespace headlight::test {
 
 using Arguments = std::vector<std::string>;
 
+// Splits a text at its blanks.
+Arguments split_words(const std::string& text);
+
+// Arguments of a command line: a literal gives its words, another text gives one.
+template <class... Parts>
+Arguments words(const Parts&... parts) {
+  Arguments all;
+  const auto add = [&]<class Part>(const Part& part) {
+    if constexpr (std::is_array_v<Part>) {
+      const Arguments split = split_words(part);
+      all.insert(all.end(), split.begin(), split.end());
+    } else {
+      all.push_back(part);
+    }
+  };
+  (add(parts), ...);
+  return all;
+}
+
 // Adds `more` to the arguments. Options in `more` replace equal options: each may be given once.
 Arguments changed(Arguments arguments, const Arguments& more);
 
 // Output of a command that must succeed.
 std::string output_of(const Arguments& arguments);
+
+// Messages of a command that must succeed.
+std::string log_of(const Arguments& arguments);
 
 // Parsed output of a command with --json.
 nlohmann::json report_of(Arguments arguments);

@@ -1,4 +1,4 @@
 #include <nlohmann/json.hpp>
 
-// The only instantiation in all tests; see precompiled.h.
+// The only instantiation in all tests; see test.h.
 template class nlohmann::basic_json<>;

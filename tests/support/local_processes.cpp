@@ -36,7 +36,7 @@ class LocalProcess : public Processes {
     for (const std::span<std::byte> run : received) {
       post_.changed.wait(lock, [&] { return !box.empty() || post_.failed >= 0; });
       if (box.empty()) {
-        throw OthersFailed(concat_text("process ", post_.failed, " has failed"));
+        throw PeerFailed(concat_text("process ", post_.failed, " has failed"));
       }
       require(box.front().size() == run.size(), "process ", rank_, " expected ", run.size(),
               " bytes of ", partner, ", got ", box.front().size());

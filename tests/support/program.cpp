@@ -11,11 +11,15 @@
 
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
+#include "support/files.h"
+
 extern char** environ;
+
+using headlight::test::file_contents;
+using headlight::test::TemporaryFolder;
 
 std::vector<std::string> ProgramResult::messages() const {
   std::vector<std::string> lines;
@@ -39,7 +43,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& command) {
 }
 
 ProgramResult run(const std::vector<std::string>& command, const std::string& input = "/dev/null") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("out");
   const std::string err = folder.at("err");
   posix_spawn_file_actions_t actions;
@@ -82,7 +86,7 @@ ProgramResult run_headlight_with(const std::vector<std::string>& environment,
 
 ProgramResult run_headlight_reading(const std::string& input,
                                     const std::vector<std::string>& arguments) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::vector<std::string> command{HEADLIGHT_PROGRAM};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run(command, folder.write("input", input));
@@ -200,29 +204,4 @@ bool has_sanitizer() {
 #else
   return false;
 #endif
-}
-
-ScratchFolder::ScratchFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "headlight_XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) {
-    throw std::runtime_error("cannot make " + pattern);
-  }
-  path_ = pattern;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string ScratchFolder::write(const std::string& name, const std::string& contents) const {
-  std::ofstream(path_ / name, std::ios::binary) << contents;
-  return at(name);
-}
-
-std::string file_contents(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream contents;
-  contents << in.rdbuf();
-  return contents.str();
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -47,23 +46,3 @@ ProgramResult run_headlight_typing(const std::vector<TypedKeys>& keys,
 
 // True when tests and program are built with AddressSanitizer or ThreadSanitizer.
 bool has_sanitizer();
-
-// Temporary folder, empty at first. The destructor removes it.
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  // Path of a name inside.
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-  // Writes a file inside; returns its path.
-  std::string write(const std::string& name, const std::string& contents) const;
-
- private:
-  std::filesystem::path path_;
-};
-
-std::string file_contents(const std::filesystem::path& path);

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "support/program.h"
+#include "support/files.h"
 
 namespace headlight::test {
 

@@ -78,7 +78,7 @@ Claim claim_of(const serve::StoryStep& step, const serve::StoryScope& scope) {
 }
 
 // Position of the last token with this word, before or at `end`.
-Index place_of(const std::vector<std::string>& tokens, const std::string& word, Index end) {
+Index position_of(const std::vector<std::string>& tokens, const std::string& word, Index end) {
   for (Index place = end; place >= 0; --place) {
     if (without_blank(tokens.at(static_cast<std::size_t>(place))) == word) {
       return place;
@@ -123,9 +123,9 @@ void check_head(const LoadedModel& loaded, const Claim& claim) {
   }
   const Index query = std::stoi(match[3]);
   if (claim.words.size() > 1) {
-    CHECK(place_of(attention.maps.tokens, claim.words.front(), query) == query);
+    CHECK(position_of(attention.maps.tokens, claim.words.front(), query) == query);
   }
-  const Index key = place_of(attention.maps.tokens, claim.words.back(), query);
+  const Index key = position_of(attention.maps.tokens, claim.words.back(), query);
   const bool is_rough =
       claim.text.find("about ") != std::string::npos || claim.text.find("쯤") != std::string::npos;
   const double share = claim.shares.empty() ? 0.5 : claim.shares.front() - (is_rough ? 0.1 : 0);
@@ -136,7 +136,7 @@ void check_head(const LoadedModel& loaded, const Claim& claim) {
 void check_all_heads(const LoadedModel& loaded, const Claim& claim) {
   const Attention attention(loaded, claim.entry("text"));
   const Index last = attention.count - 1;
-  const Index key = place_of(attention.maps.tokens, claim.words.back(), last);
+  const Index key = position_of(attention.maps.tokens, claim.words.back(), last);
   int above = 0;
   const GptConfig& config = loaded.model->config();
   for (std::size_t layer = 0; layer < static_cast<std::size_t>(config.n_layer); ++layer) {

@@ -15,6 +15,8 @@
 // Helpers for tests of tensors and ops.
 namespace headlight::test {
 
+using Ids = std::vector<std::int32_t>;
+
 inline Tensor doubles(std::initializer_list<double> values, const Shape& shape) {
   return Tensor::from(values, shape);
 }
@@ -35,6 +37,21 @@ inline Tensor bools(std::initializer_list<bool> values, const Shape& shape) {
 inline Tensor noise(const Shape& shape, std::uint64_t stream, DType dtype = DType::float64) {
   return random_uniform(shape, {77, stream}, -1, 1, dtype);
 }
+
+// Reproducible normal numbers.
+inline std::vector<float> gaussians(Index count, std::uint64_t seed) {
+  const Tensor values = random_normal({count}, {seed, 1});
+  return {values.data<float>(), values.data<float>() + count};
+}
+
+// Returns the elements of a tensor of ids.
+inline Ids ids_of(const Tensor& tensor) {
+  const auto* values = tensor.data<std::int32_t>();
+  return {values, values + tensor.numel()};
+}
+
+// Returns 0, 1, 2, ...: each token equals its position.
+inline Ids numbers(std::int32_t count) { return ids_of(Tensor::arange(count)); }
 
 inline Tensor leaf(Tensor values) { return values.set_requires_grad(); }
 
@@ -69,29 +86,6 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
     return a.numel() == 0 || std::memcmp(left.data<T>(), right.data<T>(),
                                          static_cast<std::size_t>(a.numel()) * sizeof(T)) == 0;
   });
-}
-
-// Message of the Error that `body` throws, or "no error".
-template <class Body>
-std::string error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-// True if the text has all parts.
-inline bool has_parts(const std::string& text, const std::vector<std::string>& parts) {
-  return std::all_of(parts.begin(), parts.end(),
-                     [&](const std::string& part) { return text.find(part) != std::string::npos; });
-}
-
-// True if the message is one line with all parts.
-inline bool mentions(const std::string& message, const std::vector<std::string>& parts) {
-  UNSCOPED_INFO("message: " << message);
-  return message.find('\n') == std::string::npos && has_parts(message, parts);
 }
 
 // Sets the number of threads during its lifetime.

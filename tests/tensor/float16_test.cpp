@@ -1,14 +1,7 @@
-#include "tensor/float16.h"
-
 #include <bit>
-#include <cmath>
-#include <limits>
 
-#include "support/catch.h"
-
-namespace float16_test {
-
-using namespace headlight;
+#include "support/test.h"
+#include "tensor/float16.h"
 
 TEST_CASE("every half comes back from float32") {
   int wrong = 0;
@@ -44,5 +37,3 @@ TEST_CASE("floats beyond the largest half become infinite and the smallest becom
   CHECK(float_to_half(-0x1p-149F) == 0x8000);
   CHECK(std::isnan(half_to_float(float_to_half(std::bit_cast<float>(0x7F800001U)))));
 }
-
-}  // namespace float16_test

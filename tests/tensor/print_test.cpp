@@ -1,21 +1,6 @@
-#include "headlight/tensor/print.h"
-
-#include <limits>
-#include <sstream>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace print_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -158,8 +143,6 @@ std::vector<Printed> printed_by_pytorch() {
 }
 // clang-format on
 
-}  // namespace
-
 TEST_CASE("tensors are printed as PyTorch prints them") {
   for (const Printed& row : printed_by_pytorch()) {
     CHECK(tensor_text(row.tensor, row.options) == row.text);
@@ -195,9 +178,9 @@ TEST_CASE("only the edges of a large tensor are read") {
 
 TEST_CASE("printing names options that are out of range") {
   const Tensor x = Tensor::zeros({2});
-  CHECK(mentions(error_of([&] { tensor_text(x, {.precision = -1}); }), {"precision", "got -1"}));
-  CHECK(mentions(error_of([&] { tensor_text(x, {.precision = 101}); }), {"precision", "got 101"}));
-  CHECK(mentions(error_of([&] { tensor_text(x, {.edge_items = -3}); }), {"options", "got -3"}));
+  check_error([&] { tensor_text(x, {.precision = -1}); }, {"precision", "got -1"});
+  check_error([&] { tensor_text(x, {.precision = 101}); }, {"precision", "got 101"});
+  check_error([&] { tensor_text(x, {.edge_items = -3}); }, {"options", "got -3"});
 }
 
 TEST_CASE("grad_op names the op that computed a tensor") {
@@ -209,5 +192,4 @@ TEST_CASE("grad_op names the op that computed a tensor") {
   const NoGrad no_grad;
   CHECK((x * x).grad_op().empty());
 }
-
 }  // namespace print_test

@@ -1,18 +1,6 @@
-#include "headlight/tensor/random.h"
-
-#include <algorithm>
-#include <cmath>
-#include <set>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace random_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Words = std::array<std::uint32_t, 4>;
 
 double mean_of(const std::vector<double>& values) {
@@ -31,8 +19,6 @@ double moment(const std::vector<double>& values, double centre, int power) {
   }
   return sum / static_cast<double>(values.size());
 }
-
-}  // namespace
 
 TEST_CASE("blocks agree with the known answers of Philox4x32-10") {
   // From Random123's kat_vectors: the counter is (block, stream), the key is the seed.
@@ -138,10 +124,7 @@ TEST_CASE("element i of a random tensor is number i of the stream") {
 }
 
 TEST_CASE("random tensors of other types than floating-point are refused") {
-  CHECK(mentions(error_of([] { random_uniform({2}, {}, 0, 1, DType::int32); }),
-                 {"[random_uniform]", "int32"}));
-  CHECK(mentions(error_of([] { random_normal({2}, {}, 0, 1, DType::boolean); }),
-                 {"[random_normal]", "bool"}));
+  check_error([] { random_uniform({2}, {}, 0, 1, DType::int32); }, {"[random_uniform]", "int32"});
+  check_error([] { random_normal({2}, {}, 0, 1, DType::boolean); }, {"[random_normal]", "bool"});
 }
-
 }  // namespace random_test

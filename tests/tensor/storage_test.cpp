@@ -1,29 +1,11 @@
-#include "headlight/tensor/storage.h"
-
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <thread>
-#include <vector>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace storage_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 std::uintptr_t address(Storage& storage) {
   return reinterpret_cast<std::uintptr_t>(storage.data());
 }
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-
-}  // namespace
 
 TEST_CASE("blocks have at least the requested size and start on a 64-byte boundary") {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{100},
@@ -81,7 +63,7 @@ TEST_CASE("repeated work takes memory from the system only the first time") {
 TEST_CASE("a failed allocation is an error that names the bytes") {
   const std::size_t live = storage_statistics().live_bytes;
   const std::size_t absurd = std::size_t{1} << 61;
-  CHECK(mentions(error_of([&] { Storage storage(absurd); }), {"[memory]", "2305843009213693952"}));
+  check_error([&] { Storage storage(absurd); }, {"[memory]", "2305843009213693952"});
   CHECK(storage_statistics().live_bytes == live);
 }
 
@@ -196,5 +178,4 @@ TEST_CASE("borrowed elements stay the owner's until the last tensor goes") {
   }
   CHECK(watch.expired());
 }
-
 }  // namespace storage_test

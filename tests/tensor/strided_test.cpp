@@ -1,16 +1,6 @@
-#include "headlight/tensor/strided.h"
-
-#include <vector>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace strided_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 // Offsets of all elements in row-major order, one vector per operand, by counting axes up.
 template <std::size_t N>
 std::vector<std::array<Index, N>> naive_offsets(const Shape& shape,
@@ -44,8 +34,6 @@ std::vector<std::array<Index, N>> walked_offsets(const StridedRows<N>& rows) {
   }
   return all;
 }
-
-}  // namespace
 
 TEST_CASE("two contiguous operands are walked as a single row") {
   const StridedRows<2> rows({2, 3, 4}, {Shape{12, 4, 1}, Shape{12, 4, 1}});
@@ -105,5 +93,4 @@ TEST_CASE("rows visit every element in row-major order for any shape and strides
     CHECK(walked_offsets(StridedRows<3>(shape, strides)) == naive_offsets(shape, strides));
   }
 }
-
 }  // namespace strided_test

@@ -1,15 +1,7 @@
 #include "text/added_tokens.h"
-
-#include <random>
-
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace added_tokens_test {
-
-using namespace headlight;
-
-namespace {
-
 // Joins the parts: plain text as "TEXT", a token as its id in brackets.
 std::string parts(const AddedTokenMatcher& matcher, std::string_view text) {
   std::string result;
@@ -58,8 +50,6 @@ std::string slow_parts(const std::vector<std::string>& contents, std::string_vie
   return result;
 }
 
-}  // namespace
-
 TEST_CASE("the longest of several added tokens at one position is found") {
   const AddedTokenMatcher matcher(tokens_of({"ab", "a", "abcd", "b", "", "zz", "ab"}));
   CHECK(parts(matcher, "abc") == "[6]\"c\"");
@@ -101,5 +91,4 @@ TEST_CASE("matching long added tokens and long runs of blanks takes linear time"
   const AddedTokenMatcher blanks({blank});
   CHECK(blanks.split(std::string(1 << 20, ' '), true).size() == 1 << 20);
 }
-
 }  // namespace added_tokens_test

@@ -1,18 +1,7 @@
-#include "headlight/text/bpe_pattern.h"
-
-#include <array>
-#include <string>
-
-#include "headlight/tensor/shape.h"
-#include "support/catch.h"
+#include "support/test.h"
 #include "text/unicode_class.h"
 
 namespace bpe_pattern_test {
-
-using namespace headlight;
-
-namespace {
-
 using Pieces = std::vector<std::string>;
 
 Pieces pieces(std::string_view text) {
@@ -26,8 +15,6 @@ Pieces pieces(std::string_view text) {
   }
   return result;
 }
-
-}  // namespace
 
 TEST_CASE("words and numbers and symbols are pieces that include the blank before them") {
   CHECK(pieces("Hello!! w00t :D 42nd") ==
@@ -109,5 +96,4 @@ TEST_CASE("a text split between pieces gives the same pieces as the whole text")
   CHECK(split_between_pieces(std::string(100, 'x'), 7).size() == 1);
   CHECK(split_between_pieces("", 7).empty());
 }
-
 }  // namespace bpe_pattern_test

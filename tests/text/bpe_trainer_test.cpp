@@ -1,22 +1,6 @@
-#include "headlight/text/bpe_trainer.h"
-
-#include <algorithm>
-#include <array>
-
-#include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
-#include "headlight/kernels/machine.h"
-#include "headlight/text/bpe_pattern.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace bpe_trainer_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 using Merges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
 // Two stories, one in English and one in Korean.
@@ -64,12 +48,7 @@ BpeVocabulary learn(std::string_view text, BpeTrainerOptions options) {
 }
 
 std::string refusal(const BpeTrainerOptions& options) {
-  try {
-    options.validate();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { options.validate(); });
 }
 
 // Returns random words of a few syllables in lines of different lengths.
@@ -85,8 +64,6 @@ std::string babble(std::size_t words) {
   }
   return text;
 }
-
-}  // namespace
 
 TEST_CASE("the most frequent pair is merged first with ties broken by the smaller ids", "[text]") {
   // Ids: <|endoftext|> 0, then '!' 1 ... 'b' 66, 'h' 72, 'p' 80, 's' 83, 'u' 85, blank 221.
@@ -189,7 +166,7 @@ TEST_CASE("a trainer can be used again after it has finished", "[text]") {
 
 TEST_CASE("options that allow no vocabulary are refused by name", "[text]") {
   const std::string end(kEndOfTextName);
-  CHECK(refusal({.vocab_size = 257}).empty());
+  CHECK(refusal({.vocab_size = 257}) == "no error");
   CHECK(refusal({.vocab_size = 256}) ==
         "vocab_size: expected at least 257 (256 bytes and 1 special tokens), got 256");
   CHECK(refusal({.vocab_size = Index{1} << 31}) ==
@@ -227,8 +204,7 @@ TEST_CASE("whole characters are tokens before any pair of them", "[text]") {
     CHECK(valid_utf8_prefix(bytes) == bytes.size());
   }
   CHECK(tokenizer.decode(tokenizer.encode("값비싼 각")) == "값비싼 각");
-  CHECK(mentions(error_of([&] { learn(text, {.vocab_size = 260, .whole_characters = true}); }),
-                 {"vocab_size", "whole_characters", "260"}));
+  check_error([&] { learn(text, {.vocab_size = 260, .whole_characters = true}); },
+              {"vocab_size", "whole_characters", "260"});
 }
-
 }  // namespace bpe_trainer_test

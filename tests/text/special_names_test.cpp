@@ -1,15 +1,7 @@
 #include "text/special_names.h"
-
-#include "headlight/text/bpe_tokenizer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace special_names_test {
-
-using namespace headlight;
-
-namespace {
-
 // Returns a tokenizer of the bytes and <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2, <a>.
 BpeTokenizer chat_tokenizer() {
   BpeVocabulary vocabulary;
@@ -32,8 +24,6 @@ std::string warning_of(const Tokenizer& tokenizer, const std::vector<std::string
   }
   return count.warning("--text");
 }
-
-}  // namespace
 
 TEST_CASE("names of special tokens spelled out in a text are counted in one line") {
   const BpeTokenizer tokenizer = chat_tokenizer();
@@ -59,12 +49,9 @@ TEST_CASE("names of special tokens are not counted if they are read as tokens") 
   BpeTokenizer tokenizer = chat_tokenizer();
   tokenizer.set_reads_special(true);
   CHECK(warning_of(tokenizer, {"<|im_start|>"}).empty());
-  CHECK(tokenizer.encode("<|im_start|>a<|im_end|>2<|im_end|>") ==
-        std::vector<std::int32_t>{257, 'a', 259, 258});
-  CHECK(tokenizer.encode_bytes("<a>", {.read_special = true, .parallel = true}) ==
-        std::vector<std::int32_t>{260});
+  CHECK(tokenizer.encode("<|im_start|>a<|im_end|>2<|im_end|>") == Ids{257, 'a', 259, 258});
+  CHECK(tokenizer.encode_bytes("<a>", {.read_special = true, .parallel = true}) == Ids{260});
   tokenizer.set_reads_special(false);
-  CHECK(tokenizer.encode("<a>") == std::vector<std::int32_t>{'<', 'a', '>'});
+  CHECK(tokenizer.encode("<a>") == Ids{'<', 'a', '>'});
 }
-
 }  // namespace special_names_test

@@ -1,15 +1,4 @@
-#include "headlight/text/streaming_decoder.h"
-
-#include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
-#include "headlight/tensor/random.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-
-namespace streaming_decoder_test {
-
-using namespace headlight;
+#include "support/test.h"
 
 TEST_CASE("a character of several tokens is returned only when it is complete") {
   const ByteTokenizer tokenizer;
@@ -60,11 +49,11 @@ TEST_CASE("special tokens add no text to a stream and unknown ones U+FFFD") {
 TEST_CASE("streamed parts joined together equal the decoded text and each part is UTF-8") {
   const ByteTokenizer tokenizer;
   // Mostly bytes that begin or continue a character, or make it invalid.
-  const std::vector<std::int32_t> alphabet = {65,   0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC3, 0xE0,
-                                              0xE2, 0xED, 0xF0, 0xF4, 0xFF, 256,  0x90, 0x8F};
+  const Ids alphabet = {65,   0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC3, 0xE0,
+                        0xE2, 0xED, 0xF0, 0xF4, 0xFF, 256,  0x90, 0x8F};
   const RandomStream random{7, 0};
   for (std::uint64_t round = 0; round < 2000; ++round) {
-    std::vector<std::int32_t> ids;
+    Ids ids;
     std::string joined;
     StreamingDecoder decoder(tokenizer);
     for (std::uint64_t i = 0; i < 12; ++i) {
@@ -77,5 +66,3 @@ TEST_CASE("streamed parts joined together equal the decoded text and each part i
     REQUIRE(joined == tokenizer.decode(ids));
   }
 }
-
-}  // namespace streaming_decoder_test

@@ -1,22 +1,7 @@
-#include "headlight/text/tokenizer.h"
+#include "support/test.h"
 
-#include "headlight/base/error.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-
-namespace tokenizer_test {
-
-using namespace headlight;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
+namespace text_tokenizer_test {
 const std::string kMixed = "Hi! \xEB\x82\x98\xEB\x8A\x94 [\xEB\x84\x88]\n\xF0\x9F\xA4\x97";
-
-}  // namespace
 
 TEST_CASE("a character tokenizer numbers the code points of its corpus in ascending order") {
   // b, a, U+D55C, a: sorted a b U+D55C, after the two special tokens.
@@ -177,5 +162,4 @@ TEST_CASE("a character tokenizer refuses repeated and invalid characters") {
                     "[CharTokenizer] character 97 appears twice");
   CHECK_THROWS_AS(CharTokenizer({char32_t{0xD800}}), Error);
 }
-
-}  // namespace tokenizer_test
+}  // namespace text_tokenizer_test

@@ -1,19 +1,6 @@
-#include "headlight/train/evaluation.h"
-
-#include <cmath>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/data/training_batch.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace evaluation_test {
-
-using namespace headlight;
-
-namespace {
-
 const std::string kText = "one two three four five six seven eight nine ten, 하나 둘 셋 넷.";
 
 Gpt small_model(const Tokenizer& tokenizer) {
@@ -24,8 +11,6 @@ Gpt small_model(const Tokenizer& tokenizer) {
               .n_embd = 16},
              3, DType::float64);
 }
-
-}  // namespace
 
 TEST_CASE("evaluation counts every target once, whatever the batch size", "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
@@ -79,8 +64,6 @@ TEST_CASE("an evaluation with max_batches uses that many batches", "[train]") {
   CHECK(part.tokens == 2 * 16);
 }
 
-namespace {
-
 std::vector<TokenEvaluation> tokens_of(const Gpt& model, const Tokenizer& tokenizer,
                                        const TokenDataset& dataset,
                                        const EvaluationOptions& options, Evaluation& result) {
@@ -91,8 +74,7 @@ std::vector<TokenEvaluation> tokens_of(const Gpt& model, const Tokenizer& tokeni
 }
 
 // Returns the log softmax of `token` after `context`.
-double plain_log_probability(const Gpt& model, const std::vector<std::int32_t>& context,
-                             std::int32_t token) {
+double plain_log_probability(const Gpt& model, const Ids& context, std::int32_t token) {
   const NoGrad no_grad;
   const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
   const auto vocabulary = static_cast<std::size_t>(model.config().vocab_size);
@@ -103,13 +85,11 @@ double plain_log_probability(const Gpt& model, const std::vector<std::int32_t>& 
   return logits[logits.size() - vocabulary + static_cast<std::size_t>(token)] - std::log(sum);
 }
 
-}  // namespace
-
 TEST_CASE("an evaluation reports every token of a stream once with the loss of a forward pass",
           "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
-  const std::vector<std::int32_t> ids = tokenizer.encode(kText);  // longer than three blocks
+  const Ids ids = tokenizer.encode(kText);  // longer than three blocks
   const TokenDataset dataset = stream_dataset(ids);
   Evaluation result;
   const auto tokens = tokens_of(model, tokenizer, dataset, {.batch_size = 2}, result);
@@ -162,7 +142,7 @@ TEST_CASE("reported tokens have the numbers of their document and of their posit
           "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
-  const std::vector<std::int32_t> second = tokenizer.encode("하나 둘");
+  const Ids second = tokenizer.encode("하나 둘");
   const TokenDataset dataset =
       document_dataset({tokenizer.encode("one"), second}, tokenizer.end_of_text());
   Evaluation result;
@@ -176,5 +156,4 @@ TEST_CASE("reported tokens have the numbers of their document and of their posit
   CHECK(tokens[6].is_predicted());
   CHECK(tokens[10].token == tokenizer.end_of_text());
 }
-
 }  // namespace evaluation_test

@@ -1,30 +1,12 @@
-#include "headlight/train/memory_plan.h"
-
-#include "headlight/nn/architecture.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/tensor/storage.h"
-#include "headlight/train/trainer.h"
-#include "support/catch.h"
+#include "support/test.h"
 
 namespace memory_plan_test {
-
-using namespace headlight;
-
-namespace {
-
 constexpr Index kVocabulary = 60;
 
 TrainConfig config_of_plan() {
-  TrainConfig config;
-  config.n_layer = 4;
-  config.n_head = 4;
-  config.n_embd = 64;
-  config.block_size = 64;
-  config.batch_size = 16;
+  TrainConfig config{.batch_size = 16, .block_size = 64, .n_layer = 4, .n_head = 4, .n_embd = 64};
   return config;
 }
-
-}  // namespace
 
 TEST_CASE("the memory plan counts weights and gradients and moments and the copy for saving",
           "[train]") {
@@ -65,7 +47,7 @@ TEST_CASE("the memory plan of one of several processes counts only its part of t
 TEST_CASE("the estimated memory of activations is within a third of what training takes",
           "[train]") {
   const TrainConfig config = config_of_plan();
-  std::vector<std::int32_t> ids;
+  Ids ids;
   for (std::int32_t i = 0; i < 3000; ++i) {
     ids.push_back(static_cast<std::int32_t>(i * i % kVocabulary));
   }
@@ -102,5 +84,4 @@ TEST_CASE("a memory plan above the available memory names both sizes and the set
   plan.available = 0;
   CHECK_NOTHROW(require_memory(plan));
 }
-
 }  // namespace memory_plan_test

@@ -1,42 +1,25 @@
-// Memory that training requests from the system: the first steps allocate it, later ones reuse it.
 #include <sys/resource.h>
 
-#include <numeric>
+#include "support/test.h"
 
-#include "headlight/autograd/autograd.h"
-#include "headlight/data/training_batch.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/optim/adamw.h"
-#include "headlight/tensor/storage.h"
-#include "headlight/train/trainer.h"
-#include "support/tensors.h"
+// Memory that training requests from the system: the first steps allocate it, later ones reuse it.
 
 namespace memory_test {
-
 // Null without AddressSanitizer.
 extern "C" __attribute__((weak)) void __asan_init();
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 constexpr Index kBlock = 64;     // T
 constexpr Index kSequences = 8;  // B
 constexpr Index kVocabulary = 65;
 
 TrainConfig small_config() {
-  TrainConfig config;
-  config.batch_size = kSequences;
-  config.block_size = kBlock;
-  config.n_layer = 3;
-  config.n_head = 4;
-  config.n_embd = 64;
+  TrainConfig config{
+      .batch_size = kSequences, .block_size = kBlock, .n_layer = 3, .n_head = 4, .n_embd = 64};
   return config;
 }
 
-std::vector<std::int32_t> tokens_of(Index count, std::uint64_t stream) {
-  std::vector<std::int32_t> tokens;
+Ids tokens_of(Index count, std::uint64_t stream) {
+  Ids tokens;
   for (Index i = 0; i < count; ++i) {
     tokens.push_back(static_cast<std::int32_t>(
         RandomStream{5, stream}.below(static_cast<std::uint64_t>(i), kVocabulary)));
@@ -46,7 +29,7 @@ std::vector<std::int32_t> tokens_of(Index count, std::uint64_t stream) {
 
 // Returns a batch of B sequences with lengths drawn from 1 ... T; in step 0 all have length T.
 Batch batch_of_step(std::uint64_t step) {
-  std::vector<std::vector<std::int32_t>> sequences;
+  std::vector<Ids> sequences;
   for (Index b = 0; b < kSequences; ++b) {
     const auto drawn = RandomStream{6, step}.below(static_cast<std::uint64_t>(b), kBlock);
     const Index length = step == 0 ? kBlock : 1 + static_cast<Index>(drawn);
@@ -90,8 +73,6 @@ long page_faults() {
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_minflt;
 }
-
-}  // namespace
 
 TEST_CASE("training on packed batches takes no memory from the system after the fourth update") {
   const TrainConfig config = small_config();
@@ -143,5 +124,4 @@ TEST_CASE("later training updates touch almost no new memory pages") {
   const long bound = __asan_init == nullptr ? 20 * 20 : 1'000'000;  // which never reuses memory
   CHECK(page_faults() - before < bound);
 }
-
 }  // namespace memory_test

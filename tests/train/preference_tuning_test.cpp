@@ -1,28 +1,9 @@
-#include "headlight/train/preference_tuning.h"
-
-#include <cmath>
 #include <mutex>
 
-#include "headlight/autograd/autograd.h"
-#include "headlight/data/learned_tokens.h"
-#include "headlight/data/training_batch.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/indexing.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/reduce.h"
-#include "headlight/ops/softmax.h"
-#include "headlight/train/trainer.h"
-#include "support/catch.h"
 #include "support/local_processes.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace preference_tuning_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 constexpr std::int32_t kVocabulary = 11;
 
 // Pairs of 2 to 9 tokens with prompts of 1 to 3 tokens. Preferred answers end with token 1.
@@ -31,7 +12,7 @@ TokenDataset small_pairs(std::int32_t count) {
   dataset.documents = true;
   dataset.pairs = true;
   for (std::int32_t i = 0; i < count; ++i) {
-    std::vector<std::int32_t> pair;
+    Ids pair;
     for (const bool preferred : {true, false}) {
       for (std::int32_t k = 0; k <= i % 3; ++k) {
         pair.push_back(as_context((i + k) % kVocabulary));
@@ -83,13 +64,12 @@ Tensor plain_loss(const Gpt& model, const Gpt& reference, const Batch& batch, do
 }
 
 TrainConfig small_config() {
-  TrainConfig config;
-  config.batching = "padded";
-  config.batch_size = 4;
-  config.learning_rate = 1e-2;
-  config.warmup_iters = 0;
-  config.max_iters = 40;
-  config.dropout = 0;
+  TrainConfig config{.batching = "padded",
+                     .batch_size = 4,
+                     .dropout = 0,
+                     .learning_rate = 1e-2,
+                     .warmup_iters = 0,
+                     .max_iters = 40};
   return config;
 }
 
@@ -125,8 +105,6 @@ Outcome trained(const TrainConfig& config, Index processes, Index steps) {
   });
   return outcome;
 }
-
-}  // namespace
 
 TEST_CASE("the loss of preferences and its gradient follow from the logits", "[train]") {
   const TokenDataset dataset = small_pairs(5);
@@ -233,5 +211,4 @@ TEST_CASE("pairs without a reference, other data and a head with a bias are refu
   const Gpt biased({.vocab_size = 5, .block_size = 4, .head_bias = true}, 1);
   CHECK_THROWS_WITH(PreferenceTuning(biased, 0.1), contains_text("head has a bias"));
 }
-
 }  // namespace preference_tuning_test

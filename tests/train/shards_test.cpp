@@ -1,22 +1,10 @@
 #include <bit>
-#include <cmath>
 #include <mutex>
 
-#include "headlight/formats/model_directory.h"
-#include "headlight/nn/gpt.h"
-#include "headlight/text/char_tokenizer.h"
-#include "headlight/train/evaluation.h"
-#include "headlight/train/trainer.h"
-#include "support/catch.h"
 #include "support/local_processes.h"
+#include "support/test.h"
 
-namespace shards_test {
-
-using namespace headlight;
-using test::run_processes;
-
-namespace {
-
+namespace train_shards_test {
 constexpr const char* kText =
     "the cat sat on the mat\nand the dog lay by the log\na\nwhat the fox said nobody knows, but it "
     "was long and loud and went on until the morning came\nand then\n";
@@ -43,7 +31,7 @@ Task uneven_task() {
   config.warmup_iters = 2;
   config.max_iters = 6;
   config.shards = 8;
-  std::vector<std::vector<std::int32_t>> documents;
+  std::vector<Ids> documents;
   std::string text = kText;
   for (std::size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
     documents.push_back(task.tokenizer.encode(text.substr(0, end)));
@@ -88,8 +76,6 @@ void require_same(const NamedTensors& a, const NamedTensors& b) {
     CHECK(a[i].second.to_vector() == b[i].second.to_vector());
   }
 }
-
-}  // namespace
 
 TEST_CASE("training with 1 and 2 and 4 and 8 processes gives the same bits", "[train][cluster]") {
   for (const char* optimizer : {"adamw", "sgd", "muon"}) {
@@ -188,5 +174,4 @@ TEST_CASE("more processes than shards are refused", "[train][cluster]") {
   CHECK_THROWS_WITH(task.config.validate(),
                     "shards: expected a power of two (1, 2, 4 ...), got 6; 4 or 8 are possible");
 }
-
-}  // namespace shards_test
+}  // namespace train_shards_test

@@ -1,24 +1,8 @@
-#include "headlight/train/trainer.h"
-
-#include <cmath>
-#include <limits>
-#include <map>
-#include <optional>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/nn/gpt.h"
 #include "headlight/runs/checkpoint.h"
-#include "headlight/text/char_tokenizer.h"
 #include "kernels/gemm/gemm.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace trainer_test {
-
-using namespace headlight;
-
-namespace {
-
 std::string repetitive_text() {
   std::string text;
   for (int i = 0; i < 80; ++i) {
@@ -55,8 +39,6 @@ std::vector<double> all_weights(const Gpt& model) {
   }
   return values;
 }
-
-}  // namespace
 
 TEST_CASE("the phases of an update sum to its time and all of them take some", "[train]") {
   Setup setup;
@@ -160,7 +142,7 @@ TEST_CASE("a checkpoint restores optimizer and state", "[train]") {
   Trainer trainer(setup.config, *setup.model, setup.dataset);
   trainer.step();
   trainer.step();
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   TrainingState state{.iteration = 2, .best_validation_loss = 1.25, .config = "n_layer = 2\n"};
   const auto path = save_checkpoint(
       folder.path(), {*setup.model, setup.tokenizer, trainer.optimizer(), state}, {.best = true});
@@ -284,5 +266,4 @@ TEST_CASE("settings of Muon take effect", "[train]") {
   CHECK(weights_after([](TrainConfig& config) { config.ns_steps = 4; }) != usual);
   CHECK(weights_after([](TrainConfig& config) { config.beta2 = 0.5; }) != usual);
 }
-
 }  // namespace trainer_test

@@ -1,16 +1,10 @@
-#include <cmath>
-
 #include "base/display_text.h"
 #include "headlight/views/attention/attention_text.h"
-#include "support/catch.h"
+#include "support/test.h"
 #include "views/attention/layer_weights.h"
 #include "views/attention_samples.h"
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"
-
-namespace attention_labels_test {
-
-using namespace headlight;
 
 TEST_CASE("Labels make invisible characters of tokens visible") {
   REQUIRE(display_label(" the") == "·the");
@@ -98,15 +92,14 @@ TEST_CASE("Number formats are those of matplotlib") {
 }
 
 TEST_CASE("Labels of words omit the blanks before them") {
-  AttentionMaps maps =
-      attention_samples::one_layer({" a", "b ", " "}, 0, {0}, std::vector<float>(9, 1.0F / 3));
+  AttentionMaps maps = one_layer({" a", "b ", " "}, 0, {0}, std::vector<float>(9, 1.0F / 3));
   CHECK(cell_labels(maps) == std::vector<std::string>{"·a", "b·", "·"});
   maps.unit = TextUnit::word;
   CHECK(cell_labels(maps) == std::vector<std::string>{"a", "b·", "·"});
 }
 
 TEST_CASE("Figures follow language and number format and colours") {
-  AttentionMaps maps = attention_samples::one_layer({"a", "b"}, 3, {1}, {1, 0, 0.25F, 0.75F});
+  AttentionMaps maps = one_layer({"a", "b"}, 3, {1}, {1, 0, 0.25F, 0.75F});
   maps.unit = TextUnit::word;
   const std::string svg = attention_svg(maps, maps.layers[0],
                                         {.colours = ColourMap::viridis,
@@ -114,21 +107,19 @@ TEST_CASE("Figures follow language and number format and colours") {
                                          .language = Language::korean});
   for (const char* part : {"75.0%", "3층 · 헤드 1", "쿼리", "단어 2개", "#440154", "#fde725"}) {
     INFO(part);
-    CHECK(attention_samples::contains(svg, part));
+    CHECK(contains(svg, part));
   }
-  CHECK(attention_samples::contains(attention_svg(maps, maps.layers[0]), "1 head, 2 words"));
+  CHECK(contains(attention_svg(maps, maps.layers[0]), "1 head, 2 words"));
   const std::string text = attention_text(
       maps, maps.layers[0], 0,
       {.colours = true, .style = {.colours = ColourMap::greys, .language = Language::korean}});
-  CHECK(attention_samples::contains(text, "헤드 3.1"));
-  CHECK(attention_samples::contains(text, "48;5;231;38;5;16m100"));  // greys turn on a dark ground
+  CHECK(contains(text, "헤드 3.1"));
+  CHECK(contains(text, "48;5;231;38;5;16m100"));  // greys turn on a dark ground
   const std::string numbers = attention_text(maps, maps.layers[0], 0, {.own_numbers = true});
-  CHECK(attention_samples::contains(numbers, "0.25 0.75"));
+  CHECK(contains(numbers, "0.25 0.75"));
   const std::string page =
       attention_html({maps}, {.style = {.numbers = {.decimals = 3}, .language = Language::korean}});
-  CHECK(attention_samples::contains(page, "<html lang=\"ko\">"));
-  CHECK(attention_samples::contains(page, "\"decimals\":3"));
-  CHECK(attention_samples::contains(page, "단어 2개의 어텐션"));
+  CHECK(contains(page, "<html lang=\"ko\">"));
+  CHECK(contains(page, "\"decimals\":3"));
+  CHECK(contains(page, "단어 2개의 어텐션"));
 }
-
-}  // namespace attention_labels_test

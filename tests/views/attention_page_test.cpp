@@ -1,15 +1,7 @@
-#include <cmath>
-#include <limits>
-
+#include "support/test.h"
 #include "views/attention_samples.h"
 
 namespace attention_page_test {
-
-using namespace headlight;
-using namespace headlight::attention_samples;
-
-namespace {
-
 // Returns [H, T, D] of different numbers, the largest about 3.
 Tensor vectors(Index heads, Index tokens, Index width, double step) {
   std::vector<float> values;
@@ -24,8 +16,6 @@ double decoded_number(const nlohmann::json& embedded, std::size_t i) {
   const auto integer = static_cast<std::int16_t>(bytes.at(2 * i) | bytes.at(2 * i + 1) << 8);
   return embedded["scale"].get<double>() * integer;
 }
-
-}  // namespace
 
 TEST_CASE("A page above the size limit stores the square roots of weights in 8 bits") {
   const std::vector<float> weights = plausible_weights(2, 40, true);
@@ -118,5 +108,4 @@ TEST_CASE("The page refuses unknown views and unknown documents to compare") {
   REQUIRE(error_of([] { attention_html(std::vector<AttentionMaps>{}); }) ==
           "[attention_html] expected at least one document, got none");
 }
-
 }  // namespace attention_page_test

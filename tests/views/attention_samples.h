@@ -10,7 +10,7 @@
 #include "support/catch.h"
 
 // Attention maps for tests, and functions that decode their views.
-namespace headlight::attention_samples {
+namespace headlight::test {
 
 inline const std::string kHostile = "</script><img src=x onerror=\"alert(1)\">";
 
@@ -96,21 +96,6 @@ inline std::vector<double> decode(const std::string& base64) {
   return weights;
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-// Returns the message of the Error that `call` throws, or "no error".
-template <class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 // Checks that both views throw `message`, after the name of the function.
 inline void expect_both_throw(const AttentionMaps& maps, const std::string& message) {
   const std::string svg_error = error_of([&] { svg_of(maps); });
@@ -122,4 +107,4 @@ inline void expect_both_throw(const AttentionMaps& maps, const std::string& mess
   REQUIRE(contains(html_error, message));
 }
 
-}  // namespace headlight::attention_samples
+}  // namespace headlight::test

@@ -1,19 +1,9 @@
 #include "headlight/views/attention/attention_text.h"
-
-#include <algorithm>
-#include <sstream>
-
-#include "headlight/base/terminal_width.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
 #include "views/report/terminal_text.h"
 
 namespace attention_text_test {
-
-using namespace headlight;
-using namespace headlight::attention_samples;
-
-namespace {
-
 std::string text_of(const AttentionMaps& maps, const AttentionTextOptions& options = {}) {
   return attention_text(maps, maps.layers.front(), 0, options);
 }
@@ -26,8 +16,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   }
   return lines;
 }
-
-}  // namespace
 
 TEST_CASE("Hangul and emoji take two columns of a terminal and combining marks none") {
   REQUIRE(terminal_width("abc") == 3);
@@ -130,5 +118,4 @@ TEST_CASE("A map is titled with the class of its head and rows that do not exist
   REQUIRE(error_of([&] { attention_text(maps, maps.layers[0], 1); }) ==
           "[attention_text] expected a row from 0 to 0, got 1");
 }
-
 }  // namespace attention_text_test

@@ -1,13 +1,6 @@
-#include <cmath>
-#include <limits>
-
+#include "support/test.h"
 #include "views/attention_samples.h"
 #include "views/plot/colour_scale.h"
-
-namespace attention_views_test {
-
-using namespace headlight;
-using namespace headlight::attention_samples;
 
 TEST_CASE("The figure has one named panel per head") {
   const AttentionMaps maps = one_layer({"a", "b"}, 2, {0, 3, 7}, plausible_weights(3, 2, true));
@@ -287,5 +280,3 @@ TEST_CASE("a long title of a figure ends before the legend") {
   // 346.
   CHECK(24 + 18 * 0.69 * static_cast<double>(title.size() - 3) < 346);
 }
-
-}  // namespace attention_views_test

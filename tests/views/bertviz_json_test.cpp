@@ -1,11 +1,6 @@
 #include "headlight/views/attention/bertviz_json.h"
-
+#include "support/test.h"
 #include "views/attention_samples.h"
-
-namespace bertviz_json_test {
-
-using namespace headlight;
-using namespace headlight::attention_samples;
 
 TEST_CASE("BertViz gets weights by layer, head, query and key with the tokens on both sides") {
   AttentionMaps maps = one_layer({" a", "b"}, 2, {1, 3}, {1, 0, 0.25F, 0.75F, 1, 0, 0.5F, 0.5F});
@@ -40,5 +35,3 @@ TEST_CASE(
   REQUIRE(error_of([] { bertviz_json({}); }) ==
           "[bertviz_json] expected at least one document, got none");
 }
-
-}  // namespace bertviz_json_test

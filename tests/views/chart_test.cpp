@@ -1,13 +1,5 @@
 #include "views/plot/chart.h"
-
-#include <cmath>
-#include <numeric>
-
-#include "support/catch.h"
-
-namespace chart_test {
-
-using headlight::ChartValues;
+#include "support/test.h"
 
 TEST_CASE("a short series of values is kept as it is", "[cli]") {
   ChartValues values;
@@ -81,13 +73,11 @@ TEST_CASE("coloured curves are drawn in Braille dots and points as letters", "[c
       headlight::series_chart({{.x = {0, 1}, .y = {0, 0}, .mark = 'a', .colour = 0},
                                {.x = {1}, .y = {1}, .mark = 'B', .colour = 1, .points = true}},
                               {.width = 2, .height = 2, .colours = true});
-  CHECK(chart.find("⣀") != std::string::npos);
-  CHECK(chart.find("\x1B[38;5;208mB\x1B[0m") != std::string::npos);
+  CHECK(contains(chart, "⣀"));
+  CHECK(contains(chart, "\x1B[38;5;208mB\x1B[0m"));
 }
 
 TEST_CASE("a chart without values is empty", "[cli]") {
   CHECK(headlight::series_chart({}).empty());
   CHECK(headlight::series_chart({{.x = {1}, .y = {std::nan("")}}}).empty());
 }
-
-}  // namespace chart_test

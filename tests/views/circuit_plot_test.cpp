@@ -1,16 +1,7 @@
 #include "headlight/views/plot/circuit_plot.h"
-
-#include <set>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace circuit_plot_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 CircuitNode head(Index layer, Index number) {
   return {.part = CircuitPart::head, .layer = layer, .head = number, .last = number};
 }
@@ -24,8 +15,6 @@ std::multiset<std::string> paths_of(const std::string& svg) {
   }
   return paths;
 }
-
-}  // namespace
 
 TEST_CASE("a circuit has a line of its own for each kept edge", "[views]") {
   CircuitResult circuit;
@@ -43,5 +32,4 @@ TEST_CASE("a circuit has a line of its own for each kept edge", "[views]") {
   CHECK(has_parts(svg, {"0.1 to 1.0 (q): 0.50", "0.1 to 1.0 (k): 0.50", "0.1 to 1.0 (v): 0.50",
                         "1.0 to logits: -0.20", ">q</text>", ">k</text>", ">v</text>"}));
 }
-
 }  // namespace circuit_plot_test

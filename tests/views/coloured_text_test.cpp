@@ -1,14 +1,5 @@
 #include "headlight/views/text/coloured_text.h"
-
-#include <cmath>
-#include <limits>
-
-#include "support/tensors.h"
-
-namespace coloured_text_test {
-
-using namespace headlight;
-using namespace headlight::test;
+#include "support/test.h"
 
 TEST_CASE("tokens are coloured by their values over one scale for all texts", "[views]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -52,5 +43,3 @@ TEST_CASE("tokens of one character are joined with the value furthest from 0", "
   CHECK(has_parts(error_of([&] { merged_text({.tokens = {"a"}, .values = {1}}, cells); }),
                   {"cells", "1 tokens", "got 6"}));
 }
-
-}  // namespace coloured_text_test

@@ -1,18 +1,7 @@
 #include "views/report/lens_report.h"
-
-#include <cmath>
-
-#include "headlight/ops/layout.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace lens_report_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 LensReading reading(double probability, std::int32_t likeliest) {
   return {.log_probability = std::log(probability), .likeliest = {{likeliest, 0}}};
 }
@@ -48,8 +37,6 @@ std::unique_ptr<Gpt> syllable_writer() {
 PredictedTexts predicted_texts_of(const LensResult& result) {
   return predicted_texts(result, result.tokens, *syllable_writer(), ByteTokenizer());
 }
-
-}  // namespace
 
 TEST_CASE("a wrong prediction within a character is completed as the model continues", "[views]") {
   LensResult result = syllable_lens();
@@ -87,5 +74,4 @@ TEST_CASE("a prediction that is right only for its own token stays a token", "[v
   result.rows[0].readings[0].likeliest = {{'a', 0}};
   CHECK(lens_plot(result, predicted_texts_of(result), {}, ByteTokenizer()).texts.front() == "a");
 }
-
 }  // namespace lens_report_test

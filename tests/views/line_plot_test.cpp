@@ -1,21 +1,10 @@
 #include "headlight/views/plot/line_plot.h"
-
-#include <limits>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace line_plot_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("a line plot spans its values with round ticks and puts them at their places") {
   const std::string svg = line_plot_svg({.title = "Loss & heads",
@@ -74,12 +63,13 @@ TEST_CASE("panels stand below each other over the range of all their values") {
 }
 
 TEST_CASE("a line plot refuses what it cannot draw") {
-  CHECK(mentions(error_of([] {
-                   line_plot_svg({.title = "t", .series = {{"a", {1, 2}, {1}}}});
-                 }),
-                 {"line_plot_svg", "'a'", "2", "1"}));
-  CHECK(mentions(error_of([] { line_plot_svg({}); }), {"line_plot_svg", "finite"}));
-  CHECK(mentions(error_of([] { line_panels_svg({}); }), {"line_panels_svg", "at least one"}));
+  check_error(
+      [] {
+        line_plot_svg({.title = "t", .series = {{"a", {1, 2}, {1}}}});
+      },
+      {"line_plot_svg", "'a'", "2", "1"});
+  check_error([] { line_plot_svg({}); }, {"line_plot_svg", "finite"});
+  check_error([] { line_panels_svg({}); }, {"line_panels_svg", "at least one"});
 }
 
 TEST_CASE("series that belong together share a colour and one name") {
@@ -117,5 +107,4 @@ TEST_CASE("long tick labels get enough room on both sides") {
   const std::size_t last = svg.find("L", path);
   CHECK(640 - std::stod(svg.substr(last + 1)) >= 10 * 6 / 2);
 }
-
 }  // namespace line_plot_test

@@ -1,16 +1,7 @@
 #include "headlight/views/plot/matrix_plot.h"
-
-#include <limits>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace matrix_plot_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
@@ -18,8 +9,6 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   }
   return count;
 }
-
-}  // namespace
 
 TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and size") {
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -70,15 +59,14 @@ TEST_CASE("a matrix plot can show texts instead of values cut to the width of a 
   CHECK(count_of(svg, "…</text>") == 1);
   CHECK(count_of(svg, ">0.50<") == 0);
   plot.texts.pop_back();
-  CHECK(mentions(error_of([&] { matrix_plot_svg(plot); }), {"17 texts", "16"}));
+  check_error([&] { matrix_plot_svg(plot); }, {"17 texts", "16"});
 }
 
 TEST_CASE("a matrix plot refuses mismatched sizes") {
-  CHECK(mentions(error_of([] { matrix_plot_svg({}); }), {"matrix_plot_svg", "0 and 0"}));
-  CHECK(mentions(error_of([] {
-                   matrix_plot_svg({.title = "t", .rows = {"0"}, .columns = {"0"}, .values = {}});
-                 }),
-                 {"matrix_plot_svg", "1 values", "got 0"}));
+  check_error([] { matrix_plot_svg({}); }, {"matrix_plot_svg", "0 and 0"});
+  check_error(
+      [] { matrix_plot_svg({.title = "t", .rows = {"0"}, .columns = {"0"}, .values = {}}); },
+      {"matrix_plot_svg", "1 values", "got 0"});
 }
 
 TEST_CASE("column labels wider than a cell are drawn vertically above the cells") {
@@ -109,5 +97,4 @@ TEST_CASE("a matrix of uncertain values has a note and marks its values") {
   CHECK(count_of(svg, ">-0.50?<") == 1);
   CHECK(count_of(svg, "#005ab5") == 0);  // faint
 }
-
 }  // namespace matrix_plot_test

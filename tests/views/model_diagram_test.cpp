@@ -1,41 +1,28 @@
 #include "headlight/views/model/model_diagram.h"
-
-#include <algorithm>
-#include <numeric>
-
-#include "headlight/nn/architecture.h"
-#include "support/catch.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
 #include "views/model/model_parts.h"
 #include "views/report/numbers.h"
 
 namespace model_diagram_test {
-
-using namespace headlight;
-using namespace headlight::attention_samples;
-
-namespace {
-
 GptConfig gpt2() {
-  GptConfig config;
-  config.vocab_size = 50257;
+  GptConfig config{.vocab_size = 50257};
   return config;
 }
 
 GptConfig llama() {
-  GptConfig config;
-  config.vocab_size = 1000;
-  config.n_layer = 3;
-  config.n_head = 8;
-  config.n_kv_head = 2;
-  config.n_embd = 64;
-  config.n_inner = 100;
-  config.bias = false;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.activation = Activation::silu;
-  config.gated_mlp = true;
-  config.tie_weights = false;
+  GptConfig config{.vocab_size = 1000,
+                   .n_layer = 3,
+                   .n_head = 8,
+                   .n_embd = 64,
+                   .bias = false,
+                   .tie_weights = false,
+                   .norm_type = NormKind::rms,
+                   .position = PositionKind::rope,
+                   .activation = Activation::silu,
+                   .gated_mlp = true,
+                   .n_inner = 100,
+                   .n_kv_head = 2};
   return config;
 }
 
@@ -74,8 +61,6 @@ Index parameters_of(const DiagramBranch& rows) {
   }
   return sum;
 }
-
-}  // namespace
 
 TEST_CASE("the boxes of a diagram contain all parameters of a layer", "[views]") {
   for (const GptConfig& config : many()) {
@@ -168,5 +153,4 @@ TEST_CASE("a diagram of a bidirectional model shows its embeddings and its head"
   CHECK(contains(body, "hidden states"));
   CHECK_FALSE(contains(body, "Output head"));
 }
-
 }  // namespace model_diagram_test

@@ -1,20 +1,11 @@
 #include "views/html/page_files.h"
-
-#include <filesystem>
-
-#include "support/program.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
 
-namespace page_files_test {
-
-using namespace headlight;
-using namespace headlight::attention_samples;
-
 TEST_CASE("The program holds the files of the page byte for byte") {
-  const std::filesystem::path folder =
-      std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "src" / "views" / "page";
+  const fs::path folder = HEADLIGHT_SOURCE_DIR "/src/views/page";
   std::size_t count = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string extension = entry.path().extension().string();
     if (extension == ".html" || extension == ".css" || extension == ".js") {
       const std::string name = entry.path().lexically_relative(folder).generic_string();
@@ -34,5 +25,3 @@ TEST_CASE("Names in braces stay text in the page's title") {
   REQUIRE(contains(page, "<h1>{{data}} {{no}} {{</h1>"));
   REQUIRE(embedded_page(page)["documents"].size() == 1);
 }
-
-}  // namespace page_files_test

@@ -1,24 +1,13 @@
 #include "views/html/page_script.h"
-
-#include <map>
-
+#include "support/test.h"
 #include "views/attention_samples.h"
 
 namespace page_script_test {
-
-using namespace headlight;
-using attention_samples::contains;
-using attention_samples::error_of;
-
-namespace {
-
 using Modules = std::map<std::string, std::string>;
 
 std::string script_of(const Modules& modules) {
   return page_script([&](const std::string& name) { return modules.at(name); });
 }
-
-}  // namespace
 
 TEST_CASE("The page's modules are joined into one script") {
   const PageReader read = page_reader("");
@@ -83,5 +72,4 @@ TEST_CASE("Modules that cannot be joined are refused") {
   }
   CHECK(contains(error("const [a, b] = c;\n", ""), "main.js: expected a function"));
 }
-
 }  // namespace page_script_test

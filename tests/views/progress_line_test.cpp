@@ -1,9 +1,5 @@
-#include "support/catch.h"
+#include "support/test.h"
 #include "views/report/terminal_text.h"
-
-namespace progress_line_test {
-
-using namespace headlight;
 
 TEST_CASE("a progress line is cut to the terminal width and keeps its first part longest",
           "[views]") {
@@ -21,5 +17,3 @@ TEST_CASE("a progress line is cut to the terminal width and keeps its first part
   }
   CHECK(progress_line(2, {"100%"}, 16) == "│████████│ 100%");
 }
-
-}  // namespace progress_line_test

@@ -1,18 +1,9 @@
 #include "views/result/result.h"
-
-#include <limits>
-
+#include "support/test.h"
 #include "views/attention_samples.h"
 #include "views/report/circuit_report.h"
 
 namespace result_test {
-
-using namespace headlight;
-using attention_samples::contains;
-using attention_samples::error_of;
-
-namespace {
-
 ResultGrid shares() {
   return {"recovered",
           {.title = "Recovered </script>",
@@ -25,8 +16,6 @@ ResultGrid shares() {
            .highs = {0.75, 0, std::numeric_limits<double>::quiet_NaN(), 1, 0, 0.25},
            .limit = 1}};
 }
-
-}  // namespace
 
 TEST_CASE("the arrays of a result are its values and interval ends and axis names") {
   ResultGrid list{"loss", {.row_title = "layer", .rows = {"0", "1"}, .columns = {""}}};
@@ -66,5 +55,4 @@ TEST_CASE("a page of results is one file that loads nothing from the network") {
   CHECK(!contains(page, "import "));
   CHECK(!contains(page, "{{"));
 }
-
 }  // namespace result_test

@@ -1,16 +1,7 @@
 #include "headlight/views/plot/scatter_plot.h"
-
-#include <limits>
-
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace scatter_plot_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 Index circles(const std::string& svg) {
   Index count = 0;
   for (std::size_t at = svg.find("<circle"); at != svg.npos; at = svg.find("<circle", at + 1)) {
@@ -18,8 +9,6 @@ Index circles(const std::string& svg) {
   }
   return count;
 }
-
-}  // namespace
 
 TEST_CASE("a scatter plot has a circle for each finite point and Pearson's r", "[views]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -64,11 +53,10 @@ TEST_CASE("labels of a scatter plot cover no point", "[views]") {
       crowded.points.push_back({"", 0.5 + i * 0.01, 0.5 + j * 0.02});
     }
   }
-  CHECK(scatter_plot_svg(crowded).find(">inner</text>") == std::string::npos);
+  CHECK_FALSE(contains(scatter_plot_svg(crowded), ">inner</text>"));
 }
 
 TEST_CASE("a scatter plot needs a finite point", "[views]") {
   CHECK(has_parts(error_of([] { scatter_plot_svg({.points = {}}); }), {"finite point"}));
 }
-
 }  // namespace scatter_plot_test

@@ -30,6 +30,7 @@ trains() {
   "$headlight" page --train --engine "$engine" --log_level error --out "$work/learn.html" >/dev/null
   open_page "$work/learn.html"
   expect 'a page without a model has the training tab alone' "$shown_tabs" train
+  expect 'the page names no option of the server' "document.getElementById('part-train').innerText.includes('--')" false
   expect 'the text is the English part of the toy corpus' "/[가-힣]/.test(document.getElementById('training-text').value)" false
   check_access 'the form'
   picture train_form

@@ -13,10 +13,11 @@ import statistics
 import sys
 import tempfile
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from process import Refused, run_json
+from program_rows import program_rows
 from rows import Contender, Row, Setting, all_rows
 from shapes import ROOT
 
@@ -30,29 +31,43 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="[all]")
     parser.add_argument("--list", action="store_true", help="print the names of the rows")
     parser.add_argument("--before", help="an older headlight program, measured in turn with the others")
+    parser.add_argument("--data", type=Path, help="a text for the rows of saving, encoding and learning [data/toy.txt]")
+    parser.add_argument("--tokenizer", type=Path, help="a folder with tokenizer.json for encoding [learned from the data]")
+    parser.add_argument("--model", type=Path, help="for the row of streaming [made from cpu-char]")
     parser.add_argument("--json", help="also write every measurement to this file")
     return parser.parse_args()
+
+
+def version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
 
 
 def machine_lines(setting: Setting) -> list[str]:
     machine = run_json([setting.headlight, "bench", "memory", "--json"], setting.threads)
     blas = machine["blas"]
-    packages = ["torch", "transformers", "ctranslate2"]
+    packages = ["torch", "transformers", "ctranslate2", "tokenizers"]
     return [
         f"CPU: {machine['cpu']}, {os.cpu_count()} logical cores, {setting.threads} threads used",
         f"memory: {machine['read_gb_per_second']:.1f} GB/s read",
         f"Headlight: {machine['kernel_variant']} loops, {blas['library']} {blas['version']}, "
         f"core {blas['core']}, OPENBLAS_CORETYPE={blas['coretype_variable'] or '(unset)'}",
         f"Python {platform.python_version()}, "
-        + ", ".join(f"{package} {version(package)}" for package in packages),
+        + ", ".join(f"{package} {version_of(package)}" for package in packages),
     ]
 
 
+def rows_of(setting: Setting) -> list[Row]:
+    return [*all_rows(setting), *program_rows(setting)]
+
+
 def rows_with_before(setting: Setting, before: str | None) -> list[Row]:
-    rows = all_rows(setting)
+    rows = rows_of(setting)
     if before is None:
         return rows
-    older = [Contender(BEFORE, row.headlight.run) for row in all_rows(replace(setting, headlight=before))]
+    older = [Contender(BEFORE, row.headlight.run) for row in rows_of(replace(setting, headlight=before))]
     return [replace(row, others=[old, *row.others]) for row, old in zip(rows, older)]
 
 
@@ -112,7 +127,7 @@ def main() -> None:
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as scratch:
         program = os.environ.get("HEADLIGHT", str(ROOT / "build" / "release" / "headlight"))
-        setting = Setting(program, arguments.threads, Path(scratch))
+        setting = Setting(program, arguments.threads, Path(scratch), arguments.data, arguments.tokenizer, arguments.model)
         rows = chosen(rows_with_before(setting, arguments.before), arguments.rows.split(",") if arguments.rows else [""])
         if arguments.list:
             print("\n".join(row.name for row in rows))

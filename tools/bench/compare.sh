@@ -2,6 +2,7 @@
 # Compares Headlight with PyTorch, transformers and CTranslate2; see README.md beside it.
 # Needs a release build, Python 3.11 with venv, g++ (for torch.compile) and, the first time, PyPI.
 # usage: compare.sh [--rounds N] [--rows PART,PART] [--threads N] [--list] [--before PROGRAM] [--json FILE]
+#   [--data TEXT] [--tokenizer FOLDER] [--model MODEL]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."

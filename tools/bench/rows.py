@@ -27,6 +27,9 @@ class Setting:
     headlight: str  # path of the program
     threads: int
     scratch: Path  # an empty folder
+    data: Path | None = None  # a text for training and tokenizers
+    tokenizer: Path | None = None  # a folder with tokenizer.json
+    model: Path | None = None
 
 
 @dataclass(frozen=True)

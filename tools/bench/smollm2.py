@@ -12,7 +12,7 @@ usage: smollm2.py MODEL.gguf TEXT [--bytes 30000] [--rounds 3] [--threads 2] [--
   without    the loss of texts of random words that are read twice, without the five strongest induction heads
 
 transformers opens what `headlight export --to hf` writes of the model, TransformerLens the same folder (a
-TransformerBridge; no network). Needs transformer-lens 4, which tools/transformer_lens.sh installs.
+TransformerBridge; no network). Needs transformer-lens 4, which tools/peers.sh installs.
 HEADLIGHT: the program (default build/release/headlight).
 """
 

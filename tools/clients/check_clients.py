@@ -15,6 +15,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Literal
 
 PROJECT = Path(__file__).resolve().parents[2]
-TEMPLATE = PROJECT / "tests/formats/chat_templates/qwen2_5.jinja"
+TEMPLATES = PROJECT / "tests/formats/chat_templates/chatml.jsonl"
 MODEL = "small"
 City = Literal["Oslo", "Rome"]  # the model is small: it might never end a text that is free
 KEY = "key-for-tests-0123456789"
@@ -477,17 +478,21 @@ def lm_eval_tokenizer(url):
 
 
 def start(headlight, model):
-    """Returns a server's process and address."""
-    key = Path(os.environ.get("TMPDIR", "/tmp")) / f"clients_{os.getpid()}.key"
+    """Returns a server's process, its address and its folder."""
+    folder = Path(tempfile.mkdtemp(prefix="clients_"))
+    key, template = folder / "key", folder / "qwen2_5.jinja"
     key.touch(mode=0o600)
     key.write_text(KEY)
+    with open(TEMPLATES, encoding="utf-8") as lines:
+        template.write_bytes(next(line["source"] for line in map(json.loads, lines)
+                                  if line["template"] == "qwen2_5").encode())
     command = [headlight, "serve", f"{MODEL}={model}", "--port", "0", "--api_key_file", key]
     process = subprocess.Popen(
-        [*map(str, command), "--chat_template", str(TEMPLATE)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*map(str, command), "--chat_template", str(template)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     for line in process.stdout:
         if address := re.search(r"http://[\d.:]+\d", line):
-            return process, address[0], key
+            return process, address[0], folder
     raise SystemExit("the server did not start")
 
 
@@ -503,7 +508,7 @@ def main():
     if len(sys.argv) < 3 or sys.argv[1].startswith("-"):
         raise SystemExit(__doc__)
     headlight, model, *wanted = sys.argv[1:]
-    process, url, key = start(headlight, model)
+    process, url, folder = start(headlight, model)
     failed = 0
     try:
         for name, (module, function) in CHECKS.items():
@@ -521,7 +526,7 @@ def main():
     finally:
         process.terminate()
         process.wait()
-        key.unlink()
+        shutil.rmtree(folder)
     return failed > 0
 
 

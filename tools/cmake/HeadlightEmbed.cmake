@@ -16,6 +16,10 @@ function(headlight_embed target folder header function)
     COMMENT "Embedding ${function}"
     VERBATIM)
   target_sources(${target} PRIVATE ${source})
+  # With a target of its own the file does not wait for the libraries that TARGET is linked to: all
+  # sources of TARGET would wait, too.
+  add_custom_target(embed_${function} DEPENDS ${source})
+  add_dependencies(${target} embed_${function})
 endfunction()
 
 # Run as a script: writes the source.

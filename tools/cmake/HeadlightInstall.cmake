@@ -11,17 +11,19 @@ endif()
 set(HEADLIGHT_PAGE_ENGINE ${CMAKE_CURRENT_SOURCE_DIR}/build/wasm
     CACHE PATH "Folder with headlight.js and headlight.wasm.gz (preset wasm), which packages carry")
 if(NOT EXISTS ${HEADLIGHT_PAGE_ENGINE}/headlight.wasm.gz)
-  message(STATUS "No WebAssembly program in ${HEADLIGHT_PAGE_ENGINE}: what is installed or packaged now lacks "
-                 "it, and its `headlight page` needs --engine. Build it first, in five minutes on two cores: "
+  set(demo_page docs/demo.html)  # holds them
+  message(STATUS "No WebAssembly program in ${HEADLIGHT_PAGE_ENGINE}: what is installed or packaged now has "
+                 "that of the last release (docs/demo.html). To build it, in five minutes on two cores: "
                  "cmake --preset wasm && cmake --build --preset wasm")
 endif()
-# Installs presets, texts and the WebAssembly program, if it is built, into share/headlight below a folder.
+# Installs presets, texts and the WebAssembly program into share/headlight below a folder.
 function(headlight_install_data folder component)
   set(share ${folder}/headlight)
   install(DIRECTORY configs DESTINATION ${share} COMPONENT ${component})
   install(DIRECTORY data/ DESTINATION ${share}/data COMPONENT ${component})
   install(FILES ${HEADLIGHT_PAGE_ENGINE}/headlight.js ${HEADLIGHT_PAGE_ENGINE}/headlight.wasm.gz
           DESTINATION ${share}/page COMPONENT ${component} OPTIONAL)
+  install(FILES ${demo_page} DESTINATION ${share}/page COMPONENT ${component})
 endfunction()
 headlight_install_data(${CMAKE_INSTALL_DATADIR} runtime)
 if(SKBUILD)

@@ -32,6 +32,7 @@ from transformers import (AutoModelForCausalLM, GPT2Config, GPTNeoXConfig, Llama
 from transformers import AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
+import checker
 from check_hf import Headlight, Table, lively, save_with_tokenizer
 
 WEIGHT_LIMIT = 2e-6
@@ -227,14 +228,13 @@ def check_llama_cpp(table, program, tokenizer) -> None:
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
+    options = checker.parser(__doc__).parse_args()
     torch.set_num_threads(1)
     disable_progress_bar()
     warnings.filterwarnings("ignore", message="The following (rank|alpha)_pattern keys")
     table = Table()
     with tempfile.TemporaryDirectory() as folder:
-        program = Headlight(str(Path(sys.argv[1]).resolve()), Path(folder))
+        program = Headlight(options.program, Path(folder))
         plain = program.train("tokenizer", "bpe", vocab_size=300, n_layer=1, n_head=1, n_embd=8, block_size=32)
         program.run("export", plain, "--to", "hf", "--chat_template", "chatml", "--out", program.folder / "chatml")
         tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(program.folder / "chatml")

@@ -8,7 +8,6 @@ cases, the differences and a verdict; the exit code is 1 when something differs.
   tools/parity/check_bpe_trainer.py HEADLIGHT [CORPUS ...] [--texts 40]
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -21,6 +20,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers  # noqa: E402
 
+import checker  # noqa: E402
 import table  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -111,8 +111,8 @@ def random_text(generator):
     return " ".join(words)
 
 
-def random_cases(program, count):
-    generator = random.Random(1)
+def random_cases(program, count, seed):
+    generator = random.Random(seed)
     for _ in range(count):
         text = random_text(generator)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="") as file:
@@ -129,14 +129,13 @@ def random_cases(program, count):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
-    parser.add_argument("program", help="path of headlight")
+    parser = checker.parser(__doc__)
     parser.add_argument("corpus", nargs="*", type=pathlib.Path, default=[ROOT / "data/toy.txt"])
     parser.add_argument("--texts", type=int, default=40, help="random texts [40]")
     options = parser.parse_args()
     wrong = row("corpus, line by line", file_cases(options.program, options.corpus, "line"))
     wrong += row("corpus as a whole", file_cases(options.program, options.corpus, "text"))
-    wrong += row("random texts", random_cases(options.program, options.texts))
+    wrong += row("random texts", random_cases(options.program, options.texts, options.seed))
     sys.exit(1 if wrong else 0)
 
 

@@ -2,7 +2,7 @@
 """Compares the tokens of conversations with transformers.
 
 usage: check_chat_tokens.py PATH_OF_HEADLIGHT [--seed N]
-       check_chat_tokens.py --write       (tests/formats/chat_templates/tokens.json)
+       check_chat_tokens.py --write       (tests/formats/chat_templates/tokens.jsonl)
 
 Draws tokenizers of every kind of tokenizer_kinds.py and Unigram tokenizers, with special tokens that take white space along, stand alone or are
 looked for in normalized text. For each of four templates, `headlight tokenizer show --template` must give the ids of
@@ -11,7 +11,6 @@ Names of special tokens in messages are left out: Headlight reads them as text. 
 Needs transformers (made with 5.24).
 """
 
-import argparse
 import json
 import random
 import subprocess
@@ -23,7 +22,9 @@ import tokenizers
 import transformers
 from transformers import PreTrainedTokenizerFast
 
+import checker
 import tokenizer_kinds
+from make_chat_templates import FOLDER, write_lines
 from table import row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,7 +137,7 @@ def shown(program: str, folder: Path, chat: list[dict]) -> dict | None:
     return {"ids": [token["id"] for token in tokens], "learned": [token["learned"] for token in tokens]}
 
 
-def compare(program: str, kind: str, draw: random.Random, show: bool) -> tuple[int, int]:
+def compare(program: str, kind: str, draw: random.Random) -> tuple[int, int]:
     """Returns the numbers of comparisons and of differences."""
     tokens = drawn_tokens(draw)
     for token in tokens if kind in UNIGRAMS else []:
@@ -154,8 +155,8 @@ def compare(program: str, kind: str, draw: random.Random, show: bool) -> tuple[i
                 count += 1
                 if have["ids"] != want["ids"] or have["learned"] != want["learned"]:
                     wrong += 1
-                    if show:
-                        print(kind, template_name, json.dumps(chat), tokenizer["added_tokens"], want, have, sep="\n  ", file=sys.stderr)
+                    print(kind, template_name, json.dumps(chat), tokenizer["added_tokens"], want, have, sep="\n  ",
+                          file=sys.stderr)
     return count, wrong
 
 
@@ -171,16 +172,12 @@ def write() -> None:
             added = made["added_tokens"][len(entry["tokenizer"]["added_tokens"]):]
             entries.append({"kind": entry["kind"], "added": added, "template": template, "messages": chat,
                             **expected(made, template, chat)})
-    target = ROOT / "tests/formats/chat_templates/tokens.json"
-    target.write_text("[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n")
+    write_lines(FOLDER / "tokens.jsonl", entries)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program", nargs="?")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 20))
+    parser = checker.parser(__doc__, nargs="?")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--show", action="store_true", help="print the differences")
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     if options.write:
@@ -189,9 +186,9 @@ def main() -> None:
     tokenizer_kinds.VOCABULARY = 400
     failed = False
     for kind in [*tokenizer_kinds.KINDS, *UNIGRAMS]:
-        count, wrong = compare(options.program, kind, random.Random(f"{options.seed} {kind}"), options.show)
+        count, wrong = compare(options.program, kind, random.Random(f"{options.seed} {kind}"))
         failed = failed or wrong > 0
-        print(row(f"chat tokens, {kind}, seed {options.seed}", count, wrong, 0, wrong == 0))
+        print(row(f"chat tokens, {kind}", count, wrong, 0, wrong == 0))
     sys.exit(failed)
 
 

@@ -27,6 +27,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
+import checker
 from check_hf import Table
 
 END = "</s>"
@@ -133,8 +134,7 @@ def check(table: Table, program: str, folder: Path, name: str) -> None:
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
+    options = checker.parser(__doc__).parse_args()
     logging.disable(logging.WARNING)
     disable_progress_bar()
     disable_progress_bars()
@@ -143,7 +143,7 @@ def main() -> int:
         for number, name in enumerate(KINDS):
             path = Path(folder) / str(number)
             path.mkdir()
-            check(table, str(Path(sys.argv[1]).resolve()), path, name)
+            check(table, options.program, path, name)
         return 1 if table.show() else 0
 
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """Compares models of drawn configurations with transformers, before and after `export --to hf`.
 
-usage: check_configs.py PATH_OF_HEADLIGHT [--draws N] [--transformers4 PYTHON] [FAMILY...]
+usage: check_configs.py PATH_OF_HEADLIGHT [--seed N] [--draws N] [--transformers4 PYTHON] [FAMILY...]
 
 A drawn config.json (drawn_configs.py) and random weights are opened by transformers and by Headlight,
 which must compute the same logits. Headlight's export must give them again in transformers, and in
-transformers 4 (--transformers4: a Python with it) and llama.cpp (package llama_cpp, from a GGUF file), as
+transformers 4 (--transformers4: a Python with it) and llama.cpp (package xllamacpp, from a GGUF file), as
 far as they accept the model: a refusal is a note, other logits are a failure. Other logits of mlx-lm are a
 note, too: it ignores activations, windows and scalings of many families.
 Each configuration as transformers saves it may not give a line about ignored keys. Exit code 1 when a
 comparison fails.
 """
 
-import argparse
 import importlib.util
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -25,6 +25,7 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+import checker
 from check_hf import LOGIT_LIMIT, Headlight, Table, lively, save_with_tokenizer
 from drawn_configs import FAMILIES, Draw
 
@@ -72,22 +73,23 @@ def ignored_keys(program: Headlight, folder: Path) -> str:
     return "\n".join(line for line in done.stderr.splitlines() if "ignored keys" in line)
 
 
-def logits_in_llama_cpp(program: Headlight, folder: Path, tokens: np.ndarray) -> np.ndarray | None:
-    if importlib.util.find_spec("llama_cpp") is None:
+def log_probabilities(logits: np.ndarray) -> np.ndarray:
+    shifted = logits.astype(np.float64) - logits.max()
+    return shifted - np.log(np.exp(shifted).sum())
+
+
+def last_in_llama_cpp(program: Headlight, folder: Path, tokens: np.ndarray, vocabulary: int) -> np.ndarray | None:
+    """Returns the log probabilities of the token after all."""
+    if importlib.util.find_spec("xllamacpp") is None:
         return None
-    import llama_cpp
+    from llama_server import LlamaCpp
     path = folder.with_suffix(".gguf")
     done = subprocess.run([program.program, "export", folder, "--to", "gguf", "--out", path],
                           capture_output=True, text=True)
     if done.returncode == 2:
         print(f"note: {folder.name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return None
-    llama = llama_cpp.Llama(str(path), n_ctx=BLOCK, n_batch=BLOCK, n_threads=1, type_k=0, type_v=0,
-                            flash_attn=False, logits_all=True, verbose=False)
-    llama.eval([int(token) for token in tokens])
-    logits = np.array(llama.scores[:len(tokens)])
-    llama.close()
-    return logits
+    return np.array(LlamaCpp(path).log_probabilities([int(token) for token in tokens], vocabulary))
 
 
 class Checker:
@@ -109,10 +111,10 @@ class Checker:
         again = logits_in_transformers(back, self.tokens)
         self.add("drawn: headlight -> transformers, logits", folder, np.abs(again - expected).max(), LOGIT_LIMIT)
         self.exports[back] = expected
-        other = logits_in_llama_cpp(self.program, back, self.tokens)
+        other = last_in_llama_cpp(self.program, back, self.tokens, expected.shape[-1])
         if other is not None:
-            self.add("drawn: headlight -> llama.cpp, logits in standard deviations", folder,
-                     np.abs(other - expected).max() / expected.std(), ROUNDED_LIMIT)
+            self.add("drawn: headlight -> llama.cpp, log probabilities in standard deviations of logits", folder,
+                     np.abs(other - log_probabilities(expected[-1])).max() / expected.std(), ROUNDED_LIMIT)
 
     def check_others(self) -> None:
         """Opens all exports with programs that start slowly."""
@@ -143,27 +145,26 @@ class Checker:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("program", type=Path)
+    parser = checker.parser(__doc__)
     parser.add_argument("families", nargs="*")
-    parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--first", type=int, default=0, help="number of the first draw")
+    parser.add_argument("--draws", type=int, default=60, help="configurations, of one family after the other [60]")
     parser.add_argument("--transformers4")
     options = parser.parse_intermixed_args()
     torch.set_num_threads(1)
     table = Table()
     with tempfile.TemporaryDirectory() as name:
-        program = Headlight(str(options.program.resolve()), Path(name))
+        program = Headlight(options.program, Path(name))
         tokenizer = program.train("tokenizer", "char", n_layer=1, n_head=1, n_embd=8, block_size=32)
         vocabulary = len(AutoTokenizer.from_pretrained(tokenizer)) + 2
         text = Path(name) / "short.txt"
         text.write_text(program.text.read_text(encoding="utf-8")[:LENGTH + 1], encoding="utf-8")
-        checker = Checker(program, table, options.transformers4)
-        for family in options.families or FAMILIES:
-            for number in range(options.first, options.first + options.draws):
-                config = Draw(family, number, vocabulary, BLOCK).draw()
-                checker.check(save(program, tokenizer, f"{family}_{number}", config), text)
-        checker.check_others()
+        comparison = Checker(program, table, options.transformers4)
+        families = options.families or random.Random(options.seed).sample(FAMILIES, len(FAMILIES))
+        for number in range(options.draws):
+            family = families[number % len(families)]
+            config = Draw(family, f"{options.seed} {number}", vocabulary, BLOCK).draw()
+            comparison.check(save(program, tokenizer, f"{family}_{number}", config), text)
+        comparison.check_others()
     return 1 if table.show() else 0
 
 

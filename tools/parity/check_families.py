@@ -16,6 +16,7 @@ import safetensors.torch
 import torch
 from transformers import AutoTokenizer
 
+import checker
 from check_hf import LOGIT_LIMIT, Headlight, Table, compare, lively, save_with_tokenizer
 from family_models import FAMILIES
 
@@ -49,16 +50,17 @@ def check(table: Table, program: Headlight, tokenizer: Path, number: int, config
 
 
 def main() -> int:
-    if len(sys.argv) < 2:
-        raise SystemExit(__doc__)
+    parser = checker.parser(__doc__)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
     torch.set_num_threads(1)
     table = Table()
     with tempfile.TemporaryDirectory() as folder:
-        program = Headlight(str(Path(sys.argv[1]).resolve()), Path(folder))
+        program = Headlight(options.program, Path(folder))
         tokenizer = program.train("tokenizer", "char", n_layer=1, n_head=1, n_embd=8, block_size=32)
         vocabulary = len(AutoTokenizer.from_pretrained(tokenizer))
         for number, (name, sizes, make) in enumerate(FAMILIES):
-            if name.startswith(tuple(sys.argv[2:]) or ""):
+            if name.startswith(tuple(options.names) or ""):
                 check(table, program, tokenizer, number, make(sizes_of(vocabulary, **sizes)))
     return 1 if table.show() else 0
 

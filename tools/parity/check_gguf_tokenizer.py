@@ -12,9 +12,9 @@ step is put back.
   tools/parity/check_gguf_tokenizer.py HEADLIGHT [--gguf FILE ...] [--strings 2000]
 """
 
-import argparse
 import json
 import pathlib
+import random
 import sys
 import tempfile
 
@@ -22,6 +22,7 @@ import gguf
 from tokenizers import Tokenizer, pre_tokenizers
 from transformers.tokenization_utils_base import generate_merges
 
+import checker
 from check_tokenizer import ROOT, differences, every_code_point, random_strings
 from check_tokenizer import share_of, with_added_tokens
 from tokenizer_kinds import BYTES, KINDS, MARK
@@ -125,14 +126,14 @@ def opened(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", help="path of headlight")
+    parser = checker.parser(__doc__)
     parser.add_argument("--gguf", type=pathlib.Path, nargs="*", default=[], help="files of models")
     parser.add_argument("--strings", type=int, default=2000)
     parser.add_argument("--share", type=float, default=1.0, help="of all code points, drawn anew")
     options = parser.parse_args()
+    draw = random.Random(options.seed)
     corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8")
-    strings = random_strings(options.strings)
+    strings = random_strings(draw, options.strings)
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
         pairs = {str(path): (path, opened(path)) for path in options.gguf}
@@ -140,8 +141,8 @@ def main():
             path = pathlib.Path(name) / f"{kind}.gguf"
             pairs[kind] = path, write(path, KINDS[kind](corpus), pre, kind.startswith("Gemma"))
         for kind, (path, tokenizer) in pairs.items():
-            texts = with_added_tokens(strings, tokenizer)
-            texts += share_of(every_code_point(), options.share)
+            texts = with_added_tokens(draw, strings, tokenizer)
+            texts += share_of(draw, every_code_point(), options.share)
             wrong += differences(f"GGUF, {kind}", options.program, path, tokenizer, texts)
     sys.exit(1 if wrong else 0)
 

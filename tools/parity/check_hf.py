@@ -31,6 +31,7 @@ from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig,
                           GPTNeoConfig, GPTNeoXConfig, LlamaConfig, MistralConfig,
                           PreTrainedTokenizerFast, Qwen2Config, Qwen3Config)
 
+import checker
 from table import row
 
 LOGIT_LIMIT = 1e-4
@@ -512,12 +513,11 @@ def exported_to_nanogpt(table, program):
 
 
 def main():
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
+    options = checker.parser(__doc__).parse_args()
     torch.set_num_threads(1)
     table = Table()
     with tempfile.TemporaryDirectory() as name:
-        program = Headlight(str(Path(sys.argv[1]).resolve()), Path(name))
+        program = Headlight(options.program, Path(name))
         trained_by_headlight(table, program)
         made_by_transformers(table, program, Path(name) / "own0" / "latest")
         other_families(table, program, Path(name) / "own0" / "latest")

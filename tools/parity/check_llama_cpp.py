@@ -12,8 +12,8 @@ scores, must give the ids of Hugging Face `tokenizers`. --file does the same wit
 llama-cpp-python beside what check_gguf_model.py needs. Exit code 1 when a comparison fails.
 """
 
-import argparse
 import json
+import random
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +23,7 @@ from check_gguf_model import TYPES, Headlight, Table, export, make_models
 import llama_cpp
 import numpy as np
 from check_gguf_tokenizer import write
+import checker
 from check_tokenizer import ROOT, every_code_point, random_strings
 from tokenizer_kinds import KINDS
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -97,7 +98,7 @@ def compare(table, program, path, architecture, kind, limit):
     llama.close()
 
 
-def check_tokenizer(table, program, kind):
+def check_tokenizer(table, program, kind, seed):
     """A small Llama with a tokenizer whose merges are those of scores, exported."""
     corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8")
     folder = program.folder / kind.replace(" ", "_")
@@ -108,7 +109,7 @@ def check_tokenizer(table, program, kind):
     expected.save(str(folder / "tokenizer.json"))
     llama = llama_cpp.Llama(str(export(program, folder, "f32")), vocab_only=True, verbose=False)
     # llama.cpp ends texts at a zero byte and adds a blank to an empty text.
-    texts = [text for text in random_strings(1000) + every_code_point()[1:] + [corpus[:100000]] if text]
+    texts = [text for text in random_strings(random.Random(seed), 1000) + every_code_point()[1:] + [corpus[:100000]] if text]
     wrong = [text for text in texts if llama.tokenize(text.encode(), add_bos=False, special=True)
              != expected.encode(text, add_special_tokens=False).ids]
     table.add(f"llama.cpp: texts with other ids, {kind}'s tokenizer", len(wrong), 0)
@@ -116,20 +117,19 @@ def check_tokenizer(table, program, kind):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("program", type=Path)
+    parser = checker.parser(__doc__)
     parser.add_argument("--file", nargs="*", type=Path, default=[])
     options = parser.parse_args()
     table = Table()
     with tempfile.TemporaryDirectory() as name:
-        program = Headlight(str(options.program.resolve()), Path(name))
+        program = Headlight(options.program, Path(name))
         for what, directory in make_models(program).items():
             architecture = what.split(",")[0]
             for kind in TYPES:
                 limit = max(LIMITS[kind], TABLE_LIMIT if has_gelu(architecture) else 0)
                 compare(table, program, export(program, directory, kind), architecture, kind, limit)
         for kind in ("Llama 2", "Gemma 3"):
-            check_tokenizer(table, program, kind)
+            check_tokenizer(table, program, kind, options.seed)
         for path in options.file:
             compare(table, program, path.resolve(), path.name, "as it is", 2 * LIMITS["q8_0"])
     return 1 if table.show() else 0

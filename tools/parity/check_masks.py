@@ -32,11 +32,12 @@ from transformers.utils.logging import disable_progress_bar
 from trl import SFTConfig, SFTTrainer
 from trl.chat_template_utils import get_training_chat_template
 
+import checker
 from check_hf import Table
+from make_chat_templates import dialects
 
 SOURCES = Path(__file__).resolve().parents[2]
-FOLDERS = [SOURCES / "tests/formats/chat_templates", SOURCES / "src/formats/chat_template/known",
-           Path(trl.__file__).parent / "chat_templates"]
+FOLDERS = [SOURCES / "src/formats/chat_template/known", Path(trl.__file__).parent / "chat_templates"]
 COMPLETION, MARKS = "completion_only_loss", "assistant_only_loss"
 
 
@@ -249,23 +250,24 @@ class Comparison:
 
 
 def main() -> int:
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit(__doc__)
-    part = "".join(sys.argv[2:])
+    parser = checker.parser(__doc__)
+    parser.add_argument("part", nargs="?", default="")
+    options = parser.parse_args()
     logging.disable(logging.WARNING)
     disable_progress_bar()
     disable_progress_bars()
     with tempfile.TemporaryDirectory() as folder:
-        comparison = Comparison(str(Path(sys.argv[1]).resolve()), Path(folder))
-        templates = {}  # by source: some are in several folders
+        comparison = Comparison(options.program, Path(folder))
+        # By source: some are in several places.
+        templates = {one["source"]: one["template"] for lines in dialects().values() for one in lines}
         for path in [path for folder in FOLDERS for path in sorted(folder.glob("*.jinja"))]:
             templates.setdefault(path.read_bytes().decode(), path.stem)
         for template, name in templates.items():
-            if part in name:
+            if options.part in name:
                 for pattern, rule in (("GPT-2", COMPLETION), ("Llama 3", COMPLETION), ("Llama 3", MARKS)):
                     comparison.add(name, template, pattern, rule)
         for case in EXCEPTIONS:
-            if not part:
+            if not options.part:
                 comparison.table.add("learned tokens: exceptions that do not occur", case not in comparison.used, 0)
         print(f"{len(templates)} chat templates", file=sys.stderr)
         return 1 if comparison.table.show() else 0

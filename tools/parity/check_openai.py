@@ -18,6 +18,7 @@ import typing
 import openai
 import pydantic
 
+import checker
 from table import row
 
 
@@ -164,12 +165,13 @@ def check(headlight, model, folder):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__.split("\n\n")[1])
+    parser = checker.parser(__doc__)
+    parser.add_argument("model", nargs="?")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        model = sys.argv[2] if len(sys.argv) == 3 else make_model(folder / "model")
-        sys.exit(1 if check(sys.argv[1], model, folder) else 0)
+        model = options.model or make_model(folder / "model")
+        sys.exit(1 if check(options.program, model, folder) else 0)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.utils.logging import disable_progress_bar
 
+import checker
 from family_models import FAMILIES
 from cases_families import MODELS, Sizes
 from table import row
@@ -144,13 +145,15 @@ def main() -> int:
     logging.disable(logging.WARNING)
     disable_progress_bar()
     torch.set_num_threads(1)
-    program, wanted = sys.argv[1], sys.argv[2:]
+    parser = checker.parser(__doc__)
+    parser.add_argument("families", nargs="*")
+    options = parser.parse_args()
     failed = False
     for name, config in configurations().items():
-        if wanted and config.model_type not in wanted:
+        if options.families and config.model_type not in options.families:
             continue
         try:
-            errors = compare(program, name, config)
+            errors = compare(options.program, name, config)
         except (AssertionError, RuntimeError, ValueError) as error:
             print(f"{name}: {str(error)[:300] or 'a failed assertion'}", file=sys.stderr)
             errors = {}

@@ -23,6 +23,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, Print
 from transformers.utils.logging import disable_progress_bar
 from trl import DPOConfig, DPOTrainer
 
+import checker
 from check_adapters import GROUPED, largest
 from check_hf import Headlight, Table, lively, save_with_tokenizer
 
@@ -131,14 +132,13 @@ def check_adapter(table: Table, program: Headlight, base: Path, count: int = 6) 
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
+    options = checker.parser(__doc__).parse_args()
     torch.set_num_threads(1)
     disable_progress_bar()
     disable_progress_bars()
     table = Table()
     with tempfile.TemporaryDirectory() as folder:
-        program = Headlight(str(Path(sys.argv[1]).resolve()), Path(folder))
+        program = Headlight(options.program, Path(folder))
         template = program.folder / "template.jinja"
         template.write_text(TEMPLATE)
         plain = program.train("tokenizer", "bpe", vocab_size=300, n_layer=1, n_head=1, n_embd=8, block_size=32)

@@ -10,7 +10,6 @@ compared, too.
   tools/parity/check_sentencepiece.py HEADLIGHT [--strings 2000]
 """
 
-import argparse
 import pathlib
 import random
 import sys
@@ -18,6 +17,7 @@ import tempfile
 
 import sentencepiece
 
+import checker
 from check_tokenizer import ROOT, headlight_ids, headlight_text, random_strings
 from table import row
 
@@ -61,13 +61,12 @@ def train(path, settings, corpus):
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
-def strings_of_tokens(model, count):
+def strings_of_tokens(draw, model, count):
     """Texts of the model's tokens, with blanks and marks between some."""
-    generator = random.Random(3)
     tokens = [model.id_to_piece(id).replace("▁", " ") for id in range(model.vocab_size())
               if not model.is_control(id) and not model.is_unknown(id) and not model.is_byte(id)]
     joints = ["", "", "", " ", "  ", "▁", "\u3000", "ﬁ", "Ａ", "\u200b"]
-    return ["".join(generator.choice(tokens) + generator.choice(joints) for _ in range(generator.randint(1, 30)))
+    return ["".join(draw.choice(tokens) + draw.choice(joints) for _ in range(draw.randint(1, 30)))
             for _ in range(count)]
 
 
@@ -92,10 +91,10 @@ def text_differences(name, program, folder, model, texts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", help="path of headlight")
+    parser = checker.parser(__doc__)
     parser.add_argument("--strings", type=int, default=2000)
     options = parser.parse_args()
+    draw = random.Random(options.seed)
     corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8").splitlines()[:4000] + 40 * KOREAN
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -103,7 +102,7 @@ def main():
             folder = pathlib.Path(scratch) / name
             folder.mkdir()
             model = train(folder / "tokenizer.model", settings, corpus)
-            texts = random_strings(options.strings) + strings_of_tokens(model, options.strings)
+            texts = random_strings(draw, options.strings) + strings_of_tokens(draw, model, options.strings)
             wrong += differences(name, options.program, folder, model, texts)
             wrong += text_differences(name, options.program, folder, model, texts[-20:])
     sys.exit(1 if wrong else 0)

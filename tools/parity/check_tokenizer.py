@@ -13,7 +13,6 @@ one in a given folder.
       [--share 0.05]      (of the texts for the other models' stages, drawn anew: all take 8 minutes)
 """
 
-import argparse
 import importlib.util
 import json
 import pathlib
@@ -25,6 +24,7 @@ import tempfile
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+import checker
 from table import row
 from tokenizer_kinds import KINDS
 
@@ -67,9 +67,8 @@ def part(generator):
     return "".join(code_point(generator) for _ in range(generator.randint(1, 6)))
 
 
-def random_strings(count):
-    generator = random.Random(1)
-    return ["".join(part(generator) for _ in range(generator.randint(0, 20))) for _ in range(count)]
+def random_strings(draw, count):
+    return ["".join(part(draw) for _ in range(draw.randint(0, 20))) for _ in range(count)]
 
 
 def every_code_point():
@@ -82,16 +81,15 @@ def every_code_point():
     return strings
 
 
-def with_added_tokens(strings, tokenizer):
+def with_added_tokens(draw, strings, tokenizer):
     """Strings with added tokens put in, and what normalizers and marks make of some text."""
-    generator = random.Random(2)
     added = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
     more = added + ["\u2581", " \u2581 ", "\n\n\n", "e\u0301", "\u1100\u1161\u11a8", "key", " xyzzy"]
     result = []
     for text in strings:
-        for _ in range(generator.randint(1, 4)):
-            place = generator.randint(0, len(text))
-            text = text[:place] + generator.choice(more) + text[place:]
+        for _ in range(draw.randint(1, 4)):
+            place = draw.randint(0, len(text))
+            text = text[:place] + draw.choice(more) + text[place:]
         result.append(text)
     return result
 
@@ -200,11 +198,11 @@ def vocabularies(options, corpus, scratch):
         yield name, folder, make(folder)
 
 
-def kind_differences(program, kind, corpus, cases, folder):
+def kind_differences(program, kind, draw, corpus, cases, folder):
     """Compares one of the other kinds: with and without names of special tokens, and decoded."""
     tokenizer = KINDS[kind](corpus)
     tokenizer.save(str(folder / "tokenizer.json"))
-    random_texts = with_added_tokens(cases["random strings"], tokenizer)
+    random_texts = with_added_tokens(draw, cases["random strings"], tokenizer)
     wrong = 0
     for case, strings in {**cases, "random strings": random_texts}.items():
         wrong += differences(f"{case}, {kind}", program, folder, tokenizer, strings)
@@ -214,21 +212,21 @@ def kind_differences(program, kind, corpus, cases, folder):
     return wrong + differences(name, program, folder, tokenizer, random_texts[:2000], "--special_tokens=off")
 
 
-def share_of(strings, share):
-    return random.sample(strings, max(1, round(share * len(strings))))
+def share_of(draw, strings, share):
+    return draw.sample(strings, max(1, round(share * len(strings))))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", help="path of headlight")
+    parser = checker.parser(__doc__)
     parser.add_argument("corpus", nargs="?", type=pathlib.Path, default=ROOT / "data/toy.txt")
     parser.add_argument("--tokenizer", type=pathlib.Path, help="folder with a tokenizer.json")
     parser.add_argument("--strings", type=int, default=10000)
     parser.add_argument("--share", type=float, default=1.0)
     options = parser.parse_args()
+    draw = random.Random(options.seed)
     corpus = options.corpus.read_bytes().decode("utf-8")
     cases = {
-        "random strings": random_strings(options.strings),
+        "random strings": random_strings(draw, options.strings),
         "every code point": every_code_point(),
         "a corpus": [corpus],
     }
@@ -244,8 +242,8 @@ def main():
             for kind in KINDS:
                 folder = pathlib.Path(name) / kind
                 folder.mkdir()
-                drawn = {case: share_of(strings, options.share) for case, strings in cases.items()}
-                wrong += kind_differences(options.program, kind, corpus, drawn, folder)
+                drawn = {case: share_of(draw, strings, options.share) for case, strings in cases.items()}
+                wrong += kind_differences(options.program, kind, draw, corpus, drawn, folder)
     sys.exit(1 if wrong else 0)
 
 

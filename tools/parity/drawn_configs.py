@@ -42,9 +42,9 @@ SCALINGS = [{"rope_type": "default"}, {"rope_type": "linear", "factor": 2.0},
 
 
 class Draw:
-    def __init__(self, family: str, number: int, vocabulary: int, block: int):
+    def __init__(self, family: str, seed: str, vocabulary: int, block: int):
         self.family, self.block = family, block
-        self.random = random.Random(f"{family} {number}")
+        self.random = random.Random(f"{family} {seed}")
         self.heads, self.layers = self.random.choice([2, 4, 6]), self.random.choice([1, 2, 3])
         # A quarter of a head has two pairs of elements.
         self.width = 16 if family in (*PARTIAL, "phi3") else self.random.choice([4, 6])
@@ -60,6 +60,9 @@ class Draw:
             value = self.random.choice(values)
             if self.family in families.split() and value is not ABSENT:
                 self.config[key] = value
+        # transformers 5.24 norms as many values as a head has without head_dim.
+        if self.family == "phi" and "head_dim" in self.config:
+            self.config["qk_layernorm"] = False
         if self.family in LAYER_TYPES:
             self.layer_types()
         if self.family in ("gemma3_text", "olmo3"):

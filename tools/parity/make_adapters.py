@@ -118,6 +118,7 @@ def main():
             logits[path.name] = [round(float(value), 5) for value in again(torch.tensor(IDS)).logits[0, -1]]
         config = json.loads((path / "adapter_config.json").read_text())
         config["base_model_name_or_path"] = f"../{base}"
+        config["target_modules"] = sorted(config["target_modules"])  # a set in PEFT, whose order changes with each run
         (path / "adapter_config.json").write_text(json.dumps(config, indent=1) + "\n")
     (folder / "logits.json").write_text(json.dumps({"ids": IDS[0], **logits}, indent=0) + "\n")
 

@@ -26,13 +26,13 @@ class Error : public std::runtime_error {
   const std::string& about() const { return about_; }
 
   // True if the message already contains the origin of the value; see in_place().
-  bool has_place() const { return has_place_; }
-  // Prepends a place such as "config.json: " to the message.
-  void add_place(std::string_view place);
+  bool has_location() const { return has_location_; }
+  // Prepends a location such as "config.json: " to the message.
+  void add_location(std::string_view location);
 
  private:
   std::string about_;
-  bool has_place_ = false;
+  bool has_location_ = false;
 };
 
 // Memory or address space that the system refuses. Not a fault of the input.
@@ -131,15 +131,15 @@ void require_value(bool condition, std::string_view name, const Parts&... parts)
   }
 }
 
-// Runs `work`; prepends `place`, the origin of its values ("config.json: "), to an Error that it
-// throws. Nested places are joined, the outermost first. An empty place marks values with another
-// origin than their name suggests, and leaves the message unchanged.
+// Runs `work`; prepends `location`, the origin of its values ("config.json: "), to an Error that it
+// throws. Nested locations are joined, the outermost first. An empty location marks values with
+// another origin than their name suggests, and leaves the message unchanged.
 template <class Work>
-decltype(auto) in_place(std::string_view place, const Work& work) {
+decltype(auto) in_place(std::string_view location, const Work& work) {
   try {
     return work();
   } catch (Error& error) {
-    error.add_place(place);
+    error.add_location(location);
     throw;
   }
 }

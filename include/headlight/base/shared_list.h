@@ -26,7 +26,7 @@ class SharedList {
   auto end() const { return values().end(); }
   std::size_t size() const { return values().size(); }
   bool empty() const { return values().empty(); }
-  const T& operator[](std::size_t place) const { return values()[place]; }
+  const T& operator[](std::size_t index) const { return values()[index]; }
 
  private:
   std::shared_ptr<const std::vector<T>> values_ = nullptr;  // null: empty

@@ -24,7 +24,7 @@ class Processes {
   bool leads() const { return rank() == 0; }
 
   // Sends runs of memory to process `partner` and receives runs from it; the partner must call it
-  // at the same time. Both must agree on the number and lengths of the runs. Throws OthersFailed
+  // at the same time. Both must agree on the number and lengths of the runs. Throws PeerFailed
   // when a process has given up, Error when the partner is silent for too long. One thread at a
   // time.
   virtual void exchange_runs(Index partner, std::span<const std::span<const std::byte>> sent,
@@ -34,14 +34,14 @@ class Processes {
     exchange_runs(partner, {&sent, sent.empty() ? 0U : 1U},
                   {&received, received.empty() ? 0U : 1U});
   }
-  // Reports a failure of this process: collective calls of the others throw OthersFailed from now
+  // Reports a failure of this process: collective calls of the others throw PeerFailed from now
   // on. Nothing can be exchanged afterwards. Returns true when a process of a lower rank has failed
   // as well: that one reports the reason.
   virtual bool give_up() noexcept = 0;
 };
 
 // Another process has failed and reports the reason.
-class OthersFailed : public Error {
+class PeerFailed : public Error {
  public:
   using Error::Error;
 };
@@ -52,7 +52,7 @@ Processes& alone();
 // Returns the processes that a launcher (mpirun, srun) has started with this one, or null without a
 // launcher; then no library is loaded. Throws Error when the plug-in (beside the program, or
 // HEADLIGHT_MPI) or its library cannot be loaded, or the number is no power of two. All processes
-// but one throw OthersFailed instead.
+// but one throw PeerFailed instead.
 std::unique_ptr<Processes> launched_processes();
 
 // Returns the launcher's number of processes on this machine; 1 if unknown.
@@ -62,21 +62,21 @@ Index launched_on_this_machine();
 std::string describe_launcher_support();
 
 // Gathers one text per process, by rank. Collective.
-std::vector<std::string> gather_texts(Processes& processes, const std::string& mine);
+std::vector<std::string> gather_texts(Processes& processes, const std::string& local);
 
 // Replaces each number by its sum over all processes. The order of additions is a binary tree over
 // the ranks, so all processes get the same bits.
 void add_across(Processes& processes, std::span<double> numbers);
 
-// Returns, in all processes, whether `mine` is true in any of them.
-bool is_true_in_any(Processes& processes, bool mine);
+// Returns, in all processes, whether `local` is true in any of them.
+bool is_true_in_any(Processes& processes, bool local);
 
-// Returns the `mine` of process 0 in all processes.
-bool decided_by_leader(Processes& processes, bool mine);
+// Returns the `local` of process 0 in all processes.
+bool decided_by_leader(Processes& processes, bool local);
 
-// Rethrows `mine` in the process of the lowest rank that failed, and throws OthersFailed in the
-// others. Returns if none has failed. `mine`: the exception caught here, or null.
-void fail_together(Processes& processes, const std::exception_ptr& mine);
+// Rethrows `local` in the process of the lowest rank that failed, and throws PeerFailed in the
+// others. Returns if none has failed. `local`: the exception caught here, or null.
+void fail_together(Processes& processes, const std::exception_ptr& local);
 
 // Calls `work` in every process. If it throws in any, all throw: see fail_together().
 template <class Work>

@@ -68,8 +68,8 @@ class Batcher {
   std::unique_ptr<BatchSource> source_;
 };
 
-// Returns the most input tokens that a batch of a Batcher with these arguments can have: those of
-// the longest sequences of the dataset, at most B * T. Pairs of answers count as both answers.
+// Returns the most input tokens that a batch of a Batcher with these arguments can have: the tokens
+// of the longest sequences of the dataset, at most B * T. Pairs of answers count as both answers.
 Index most_batch_tokens(const TokenDataset& dataset, const BatcherOptions& options);
 
 }  // namespace headlight

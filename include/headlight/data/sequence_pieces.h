@@ -28,12 +28,12 @@ class SequencePieces {
   std::vector<std::int32_t> tokens(Index piece) const;
 
   // The tokens begin ... begin + length - 1 of one sequence.
-  struct Place {
+  struct Piece {
     std::size_t sequence = 0;
     Index begin = 0;
     Index length = 0;
   };
-  Place place(Index piece) const;
+  Piece at(Index piece) const;
 
  private:
   const TokenDataset* dataset_;

@@ -27,8 +27,8 @@ class SequentialBatches {
   // Returns batch `index`, at most [B * T] inputs. Throws Error unless 0 <= index < count().
   Batch batch(Index index) const;
   // Source tokens of sequence `sequence` of batch `index`.
-  SequencePieces::Place place(Index index, Index sequence) const {
-    return pieces_.place(first_piece(index) + sequence);
+  SequencePieces::Piece piece(Index index, Index sequence) const {
+    return pieces_.at(first_piece(index) + sequence);
   }
 
  private:

@@ -62,7 +62,7 @@ class TokenSequence {
   Index bytes_in_memory() const;
 
  private:
-  std::int32_t id_at(Index place) const;
+  std::int32_t id_at(Index position) const;
 
   std::shared_ptr<std::vector<std::int32_t>> ids_;  // null: none, or in a source
   std::shared_ptr<const TokenSource> source_;       // null: in memory

@@ -16,7 +16,7 @@ class AtomicDirectory {
  public:
   enum class Target { must_be_new, may_exist, for_others };  // for_others must be new, too
 
-  // Creates PARENT/NAME.tmp.<process id>, removing what killed processes have left there. Throws
+  // Creates PARENT/NAME.tmp.<process id>, removing the leftovers of killed processes. Throws
   // Error if `target` (PARENT/NAME) exists and must be new, or if PARENT does not exist.
   explicit AtomicDirectory(const std::filesystem::path& target,
                            Target condition = Target::must_be_new);

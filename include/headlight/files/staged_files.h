@@ -13,7 +13,7 @@ namespace headlight {
 class StagedFiles {
  public:
   StagedFiles() = default;
-  // Creates FOLDER/output.tmp.<process id>. Removes what killed processes have left there. Throws
+  // Creates FOLDER/output.tmp.<process id>. Removes the leftovers of killed processes. Throws
   // Error if that is not possible.
   explicit StagedFiles(const std::filesystem::path& folder) { folders_.emplace_back(folder); }
   // Returns the folder to write into, for files of the folder given at first.

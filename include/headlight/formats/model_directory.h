@@ -47,6 +47,8 @@ struct LoadOptions {
   bool layers_only = false;
   WarningSink warn = {};
   WarningSink inform = {};  // gets a line if integers of the file are expanded to `dtype`
+  // Called with the share of the weights that are read, 0 to 1.
+  std::function<void(double share)> progress = [](double) {};
 };
 
 // Loads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
@@ -127,11 +129,11 @@ std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model);
 
 // Returns whether only attention_scale keeps this model from every family of Hugging Face, and
 // queries can take the factor instead.
-bool needs_usual_scale(const GptConfig& config);
+bool needs_default_scale(const GptConfig& config);
 
 // Returns the model with attention_scale = 0, which is 1 / sqrt(head_width), and with larger or
 // smaller queries instead. It computes the same function, up to rounding. Throws Error if queries
 // are normalised or clipped.
-std::unique_ptr<Gpt> with_usual_scale(const Gpt& model);
+std::unique_ptr<Gpt> with_default_scale(const Gpt& model);
 
 }  // namespace headlight

@@ -26,9 +26,11 @@ bool nanogpt_differs(const GptConfig& config);
 
 // Writes a checkpoint for nanoGPT's train.py and sample.py (model, model_args, iter_num,
 // best_val_loss, config) in the format of torch.save: a zip archive of a pickle and the raw
-// elements. torch.load(weights_only=True) reads it. Replaces the file in one step.
+// elements. torch.load(weights_only=True) reads it. Replaces the file in one step. Calls `progress`
+// with the written share, 0 to 1.
 // Throws Error as require_nanogpt does, for weights other than float32, and for a failed write.
-void write_nanogpt_checkpoint(const std::filesystem::path& path, const Gpt& model,
-                              const NanoGptDetails& details = {});
+void write_nanogpt_checkpoint(
+    const std::filesystem::path& path, const Gpt& model, const NanoGptDetails& details = {},
+    const std::function<void(double share)>& progress = [](double) {});
 
 }  // namespace headlight

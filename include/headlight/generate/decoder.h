@@ -27,7 +27,8 @@ double position_bytes(const GptConfig& config, CacheType type);
 
 // Returns the default precision of keys and values: float32 for float32 weights, else float16.
 // float16 changes the predictions of SmolLM2-135M by 7e-7 nats a token, less than rounded weights.
-CacheType usual_cache_type(const LanguageModel& model, WeightFormat format = WeightFormat::float32);
+CacheType default_cache_type(const LanguageModel& model,
+                             WeightFormat format = WeightFormat::float32);
 
 // Computes the next tokens of one or several sequences. Copies the matrices once into the order in
 // which a step reads them, so that memory bandwidth limits the speed; several sequences share one
@@ -74,9 +75,9 @@ class Decoder {
   // Returns whether steps may read a prompt of this many tokens: their products round as read()'s.
   bool steps_read(Index prompt) const;
   // Appends the tokens to their sequences; logits(i) then predict the token after the item that is
-  // number i of those that want logits. With a hook, the caches must differ. Throws Error for an id
-  // outside the vocabulary and for a cache that is full or of another model; then no cache has
-  // grown.
+  // number i of the items that want logits. With a hook, the caches must differ. Throws Error for
+  // an id outside the vocabulary and for a cache that is full or of another model; then no cache
+  // has grown.
   void step(std::span<const DecodeItem> items, ForwardHook* hook = nullptr);
   // Returns logits [V], valid until the next read() or step().
   std::span<const float> logits(Index item) const;

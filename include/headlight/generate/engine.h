@@ -83,7 +83,7 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Queues a request; step() starts its texts. Earlier requests get places and memory first. Throws
+  // Queues a request; step() starts its texts. Earlier requests get slots and memory first. Throws
   // Error for options out of range; about "max_tokens" if context_tokens is too small.
   RequestId begin(Request request);
   // Cancels a request. Its running texts end in the next step with FinishReason::cancelled; the

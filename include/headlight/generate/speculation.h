@@ -31,9 +31,9 @@ class Drafter {
 // Makes the drafter of one text.
 using MakeDrafter = std::function<std::unique_ptr<Drafter>()>;
 
-// Guesses that the text repeats itself: finds the latest earlier place with the same last tokens,
-// as many as possible up to `longest` and at least two, and returns the tokens after it. Prompt
-// lookup decoding, Saxena 2023. Throws Error for longest < 2.
+// Guesses that the text repeats itself: finds the latest earlier position with the same last
+// tokens, as many as possible up to `longest` and at least two, and returns the tokens after it.
+// Prompt lookup decoding, Saxena 2023. Throws Error for longest < 2.
 MakeDrafter ngram_drafter(Index longest = 4);
 // Returns the drafter that a text names: "ngram", or "ngram:N" with N from 2 to 64. Throws Error
 // for other texts.

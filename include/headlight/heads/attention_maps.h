@@ -27,9 +27,9 @@ struct LayerAttention {
 
 // Class and score of a head.
 struct HeadScore {
-  std::string name;     // its class, as "previous token"
-  double score = 0.0;   // 1 is the best fit
-  bool settled = true;  // false: too little data, see Verdict; shown with a question mark
+  std::string name;         // its class, as "previous token"
+  double score = 0.0;       // 1 is the best fit
+  bool significant = true;  // false: too little data, see Verdict; shown with a question mark
 };
 
 // Every recorded attention map of one sequence.
@@ -42,7 +42,7 @@ struct AttentionMaps {
   bool value_weighted = false;      // see RecordAttentionOptions
 };
 
-// Returns the weights of `first` minus those of `second`, head by head, for
+// Returns the weights of `first` minus the weights of `second`, head by head, for
 // AttentionStyle::differences. A token that differs has the label "first/second"; scores are left
 // out. Throws Error about "compare" if the texts differ in length or the maps in their heads.
 AttentionMaps attention_difference(const AttentionMaps& first, const AttentionMaps& second);

@@ -30,7 +30,7 @@ const std::vector<TokenPair>& pairs_of(const SequencePairs& pairs, std::string_v
 // Document texts[i] is encoded by `tokenizer`, with `leading` tokens before each document. A span
 // that begins or ends inside a token includes the whole token. A repeated phrase may be tokenized
 // differently, so its pairs are runs of tokens with equal ends: token i of both spans ends at the
-// same place of the phrase. Each span includes the token after the run.
+// same position of the phrase. Each span includes the token after the run.
 //
 // Every key beside "start" and "length" is the name of a relation. Throws Error, naming file and
 // line, for other formats, for names and keys that are not allowed, and if the documents differ

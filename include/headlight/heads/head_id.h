@@ -22,6 +22,6 @@ std::string head_name(const HeadId& id);
 std::vector<std::string> head_names(std::span<const HeadId> ids);
 
 // Index of a head's weights in its layer. Throws Error for a head that the model does not have.
-Index place_of(const HeadId& id, const HeadLayout& layout);
+Index head_index(const HeadId& id, const HeadLayout& layout);
 
 }  // namespace headlight

@@ -36,7 +36,7 @@ class HeadSet {
 
   bool empty() const { return heads_.empty(); }
   std::size_t size() const { return heads_.size(); }
-  const HeadId& operator[](std::size_t place) const { return heads_[place]; }
+  const HeadId& operator[](std::size_t index) const { return heads_[index]; }
   auto begin() const { return heads_.begin(); }
   const HeadId* data() const { return heads_.data(); }
   auto end() const { return heads_.end(); }

@@ -38,11 +38,11 @@ struct Verdict {
   // 95 % interval of `score` for more of the same text: the bootstrap's with at least
   // kEnoughDocuments documents, else at least Hoeffding's, bounded_mean().
   Interval range = {};
-  double places = 0;  // queries in the mean
+  double queries = 0;  // queries in the mean
   // Whether the whole range is on the same side of the threshold as the score. For "mixed": no
   // measured score of ranks 0 and 1 has a range that reaches its threshold. Unsettled verdicts may
   // be chance, for lack of text.
-  bool settled = false;
+  bool significant = false;
 };
 
 enum class Language { english, korean };
@@ -54,14 +54,14 @@ inline constexpr auto kChoices<Language> =
 Verdict judge_head(const ScoredHead& head);
 // "previous token" or "바로 앞 토큰" for "previous_token". Throws Error for unknown names.
 std::string_view verdict_label(std::string_view name, Language language = Language::english);
-// One sentence without a full stop; for unsettled verdicts with the range and number of places.
+// One sentence without a full stop; for uncertain verdicts with the range and number of queries.
 std::string head_sentence(const ScoredHead& head, Language language = Language::english);
 
 // ", where even weights give 0.07": suffix to the sentence of a "mixed" head, for comparison with
 // its nearest score. "" for other heads and if the value is unknown (ScoreValue::even).
 std::string even_weights_text(const ScoredHead& head, Language language = Language::english);
 
-// One-line warning with the number of unsettled verdicts; "" if all are settled.
+// One-line warning with the number of uncertain verdicts; "" if all are significant.
 std::string verdict_caution(const std::vector<ScoredHead>& heads,
                             Language language = Language::english);
 

@@ -63,7 +63,7 @@ struct RecordedAttention {
   Index head_count() const;   // in all layers
   // Maps of one document, without padding.
   AttentionMaps maps(Index document, std::string title = "") const;
-  // The same for readers: tokens that cut a character share a cell, as with TextUnit::character.
+  // A variant for readers: tokens that cut a character share a cell, as with TextUnit::character.
   // Maps with queries and keys, or of other units, stay as they are.
   AttentionMaps whole_maps(Index document, const Tokenizer& tokenizer,
                            std::string title = "") const;

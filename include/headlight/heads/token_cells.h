@@ -28,7 +28,7 @@ struct TokenCell {
   bool is_punctuation = false;  // punctuation only, apart from blanks
 };
 
-// Groups tokens into cells. A cell ends where a token and a unit of the text end at the same place:
+// Groups tokens into cells. A cell ends where a token and a unit of the text end at the same byte:
 // the bytes of a syllable share a cell, and a token of several characters is never split. A special
 // token is a cell of its own.
 //

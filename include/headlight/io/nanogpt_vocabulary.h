@@ -13,15 +13,15 @@ namespace headlight {
 // reader supports only the pickle operations that this dictionary needs (protocols 2 to 5): it
 // cannot call or load anything.
 
-// Reads the tokenizer of a meta.pkl: its characters with their ids. `otherwise` is the place of
+// Reads the tokenizer of a meta.pkl: its characters with their ids. `fallback` is the position of
 // <|endoftext|> and <|unk|>, which nanoGPT lacks. A file from write_nanogpt_vocabulary() gives the
 // original tokenizer back. Throws Error naming the file for any other content.
 CharTokenizer read_nanogpt_vocabulary(const std::filesystem::path& path,
-                                      SpecialTokens otherwise = SpecialTokens::last);
+                                      SpecialTokens fallback = SpecialTokens::last);
 
 // Parses the bytes of a meta.pkl. `name` begins every error message.
 CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view name,
-                                       SpecialTokens otherwise = SpecialTokens::last);
+                                       SpecialTokens fallback = SpecialTokens::last);
 
 // Writes a meta.pkl. Throws Error if the tokenizer is not of kind "char" or the write fails.
 void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer& tokenizer);
@@ -31,7 +31,7 @@ std::unique_ptr<Tokenizer> vocabulary_beside(const std::filesystem::path& data);
 
 // Throws Error if meta.pkl beside a token file maps an id to another character than `tokenizer`
 // does. Ignores a meta.pkl that is not nanoGPT's. Returns the number of ids that the file may use:
-// those of meta.pkl, else all of the tokenizer.
+// meta.pkl's, else all of the tokenizer.
 Index require_same_vocabulary(const std::filesystem::path& data, const Tokenizer& tokenizer);
 
 }  // namespace headlight

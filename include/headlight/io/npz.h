@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,9 +29,11 @@ using NamedTexts = std::vector<std::pair<std::string, std::vector<std::string>>>
 void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
                StoredFloats floats = StoredFloats::float32);
 
-// Writes the tensors, then the lists of texts as type <U, each as wide as its longest text.
-void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
-               const NamedTexts& texts);
+// Writes the tensors, then the lists of texts as type <U, each as wide as its longest text. Calls
+// `progress` with the written share, 0 to 1.
+void write_npz(
+    const std::filesystem::path& path, const NamedTensors& tensors, const NamedTexts& texts,
+    const std::function<void(double share)>& progress = [](double) {});
 
 // Reads an archive of uncompressed members of type <f2 (becomes float32), <f4, <f8, <i4 or |b1 in C
 // order. Checks the declared size of each member before allocating memory. Lists of texts (<U) go

@@ -13,7 +13,7 @@
 
 namespace headlight {
 
-// Places where a stream of text may be cut into parts.
+// Positions where a stream of text may be cut into parts.
 enum class StreamCut {
   character,  // after any character
   piece,      // between pieces of byte-level BPE: see split_between_pieces
@@ -60,7 +60,7 @@ using UseText = std::function<void(const TextPart& part)>;
 //
 // Throws Error "NAME: ..." if a file cannot be read or decompressed, is not UTF-8 (with the byte
 // offset in the decompressed file) or not JSON (with the line number). Throws Error if a document,
-// a line of JSON, or a stretch of a stream without a place to cut exceeds 128 MiB. A stream with
+// a line of JSON, or a stretch of a stream without a position to cut exceeds 128 MiB. A stream with
 // StreamCut::end must fit in memory. Passes on exceptions from `use`.
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use);
 

@@ -44,7 +44,7 @@ enum class CacheType {
   int8,
 };
 
-// The second names are those of llama.cpp's types.
+// The second names are llama.cpp's names of types.
 template <>
 inline constexpr auto kChoices<CacheType> =
     std::to_array<Choice<CacheType>>({{"float32", CacheType::float32},

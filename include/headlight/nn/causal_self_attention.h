@@ -17,7 +17,7 @@ struct CausalSelfAttentionOptions {
   std::uint64_t dropout_label = 0;
   Index layer = 0;  // layer number reported to a Recorder or ForwardHook
   DType dtype = DType::float32;
-  Filling filling = Filling::random;
+  Initialisation initialisation = Initialisation::random;
 };
 
 // The attention of a Block: each token attends to itself and the tokens before it in its sequence,
@@ -46,14 +46,14 @@ class CausalSelfAttention : public Module {
   Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
                        ForwardHook* hook) const;
   Tensor queries_and_keys_normalized(const Tensor& qkv) const;
-  Tensor queries_and_keys_turned(const Tensor& qkv, const std::vector<Index>& offsets,
-                                 const ForwardContext& context) const;
+  Tensor queries_and_keys_rotated(const Tensor& qkv, const std::vector<Index>& offsets,
+                                  const ForwardContext& context) const;
   Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets,
                 const ForwardContext& context) const;
-  Tensor attend_behind_caches(const Tensor& qkv, const std::vector<Index>& offsets,
-                              const ForwardContext& context) const;
-  Tensor attend_openly(const Tensor& qkv, const std::vector<Index>& offsets,
-                       const ForwardContext& context) const;
+  Tensor attend_with_past(const Tensor& qkv, const std::vector<Index>& offsets,
+                          const ForwardContext& context) const;
+  Tensor attend_unfused(const Tensor& qkv, const std::vector<Index>& offsets,
+                        const ForwardContext& context) const;
   std::vector<Tensor>* recorded_weights(const ForwardContext& context) const;
   double dropout_of(const ForwardContext& context) const { return context.training ? dropout_ : 0; }
 

@@ -7,7 +7,7 @@ namespace headlight {
 
 struct Batch;
 
-struct Place {
+struct HookSite {
   Point point = Point::resid_pre;
   Index layer = 0;     // 0 for points outside the layers
   Index sequence = 0;  // index in the pass, for attn_scores and pattern
@@ -35,20 +35,20 @@ class ForwardHook {
   virtual bool in_family_units() const { return false; }
   // Returns the replacement of `value`, with the same shape and type. Its ops are part of the
   // autograd graph, so that gates learn gradients.
-  virtual Tensor visit(const Place& place, const Tensor& value) = 0;
+  virtual Tensor visit(const HookSite& site, const Tensor& value) = 0;
 };
 
 // Two hooks, called one after the other; either may be null.
 class HookPair final : public ForwardHook {
  public:
-  // A Gpt gives its residual_multiplier, from which the unit of every place follows. 0: the places
+  // A Gpt gives its residual_multiplier, from which the unit of every site follows. 0: the sites
   // keep their units.
   HookPair(ForwardHook* first, ForwardHook* second, double residual_multiplier = 0)
       : first_(first), second_(second), residual_multiplier_(residual_multiplier) {}
 
   void begin(const Batch& rows) override;
   bool wants(Point point, Index layer) const override;
-  Tensor visit(const Place& place, const Tensor& value) override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
   // Returns both hooks as one, or the only one if it needs no units, or null.
   ForwardHook* get();
 
@@ -58,17 +58,17 @@ class HookPair final : public ForwardHook {
   double residual_multiplier_;
 };
 
-// Returns Place::unit of a point in a model with this residual_multiplier.
+// Returns HookSite::unit of a point in a model with this residual_multiplier.
 double family_unit(Point point, double residual_multiplier);
 
 // Returns the hook's replacement of `value`, or `value` if there is no hook or it does not want
 // this point. Converts the units of hooks that are in_family_units(). Throws Error when the hook
 // returns another shape or type.
-Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value);
+Tensor visited(ForwardHook* hook, const HookSite& site, const Tensor& value);
 
-// Throws Error about the place if gradients are recorded through `value`. Call it before replacing
+// Throws Error about the site if gradients are recorded through `value`. Call it before replacing
 // the value by one without its gradient history: gradients upstream would be wrong.
-void require_no_gradient(const Place& place, const Tensor& value);
+void require_no_gradient(const HookSite& site, const Tensor& value);
 
 // Returns true if there is a hook that wants one of the points.
 bool wants_any(const ForwardHook* hook, std::initializer_list<Point> points, Index layer);

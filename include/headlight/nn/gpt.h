@@ -22,7 +22,7 @@ enum class Branch { attention, mlp };
 class Block : public Module {
  public:
   Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
-        Filling filling = Filling::random);
+        Initialisation initialisation = Initialisation::random);
 
   // Maps x [N, C] to [N, C]; sequences of a batch are laid end to end.
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
@@ -72,17 +72,17 @@ class Gpt : public LanguageModel {
   // sqrt(2 L)), biases 0. Throws Error for an invalid configuration.
   explicit Gpt(const GptConfig& config, std::uint64_t seed = 1337, DType dtype = DType::float32);
   // Starts from zeros, or without elements in the token embedding and the head, or in the matrices
-  // of the layers: see Filling. Not for Filling::random.
-  struct Fillings {
-    Filling head = Filling::zeros;
-    Filling layers = Filling::zeros;
+  // of the layers: see Initialisation. Not for Initialisation::random.
+  struct Initialisations {
+    Initialisation head = Initialisation::zeros;
+    Initialisation layers = Initialisation::zeros;
   };
-  Gpt(const GptConfig& config, const Fillings& fillings, DType dtype);
+  Gpt(const GptConfig& config, const Initialisations& initialisations, DType dtype);
 
   // Returns a model with zero matrices, to be filled from a file: random initialisation takes
   // longer than reading.
   static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32) {
-    return std::make_unique<Gpt>(config, Fillings{}, dtype);
+    return std::make_unique<Gpt>(config, Initialisations{}, dtype);
   }
 
   // Returns the vectors that the head multiplies, [N, C]: the residual stream after the final norm
@@ -179,7 +179,7 @@ class Gpt : public LanguageModel {
   Tensor find(Part part, Index layer, bool is_bias) const;
   const Linear& linear_of(const Weight& weight) const;
   Tensor embed(const Batch& batch, ForwardHook* hook) const;
-  // Returns attached() and a hook of the caller, with the units of the places.
+  // Returns attached() and a hook of the caller, with the units of the points.
   HookPair hooked(ForwardHook* given) const {
     return {attached(), given, config_.residual_multiplier};
   }

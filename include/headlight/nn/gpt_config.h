@@ -59,7 +59,7 @@ struct GptConfig {
   double logit_scale = 0;      // factor of the logits, before the bias; 0: none
   double logit_cap = 0;        // soft cap of the logits: cap tanh(logit / cap); 0: none
   double embedding_scale = 0;  // factor of token embeddings; 0: none
-  // Granite's residual stream and what is added to it, divided by Headlight's; 0: 1. Only hooks
+  // Granite's residual stream and its additions, divided by Headlight's; 0: 1. Only hooks
   // that are in_family_units() see it.
   double residual_multiplier = 0;
   NormPosition norm = NormPosition::pre;

@@ -20,13 +20,13 @@ class Embedding : public Module {
     Index width = 0;
     std::optional<Index> padding_index = std::nullopt;
     DType dtype = DType::float32;
-    Filling filling = Filling::random;
+    Initialisation initialisation = Initialisation::random;
   };
 
   explicit Embedding(const Options& options, const RandomStream& random = {});
   Tensor forward(const Tensor& ids) const;
 
-  // Replaces the weight by another form of it, as Linear::store() does.
+  // Replaces the weight by another form, as Linear::store() does.
   void store(std::shared_ptr<const StoredWeight> stored);
   // Trains rows of the weight, as Linear::train_rows() does.
   void train_rows(const std::vector<std::int32_t>& ids);
@@ -120,7 +120,7 @@ struct MlpOptions {
   bool bias = true;
   Index layer = 0;  // layer number reported to a ForwardHook
   DType dtype = DType::float32;
-  Filling filling = Filling::random;
+  Initialisation initialisation = Initialisation::random;
 };
 
 // Computes c_proj(activation(c_fc(x))), or gated c_proj(activation(c_gate(x)) * c_fc(x)): [...,

@@ -11,7 +11,7 @@
 namespace headlight {
 
 // First elements of matrices and their biases.
-enum class Filling {
+enum class Initialisation {
   random,
   zeros,  // to be overwritten
   none,   // matrices without elements, for store(); biases of zeros
@@ -22,7 +22,7 @@ struct LinearOptions {
   Index outputs = 0;
   bool bias = true;
   DType dtype = DType::float32;
-  Filling filling = Filling::random;
+  Initialisation initialisation = Initialisation::random;
 };
 
 class Linear;

@@ -37,7 +37,7 @@ inline constexpr auto kChoices<LoraTarget> =
                                        {"down", LoraTarget::down}});
 
 // Consecutive rows of the matrix of a Linear.
-struct LoraPlace {
+struct LoraModule {
   std::string matrix;  // name of the Linear in the model: "h.3.attn.c_attn"
   std::string name;    // of the update in that Linear: "q"
   Index first_row = 0;
@@ -47,10 +47,11 @@ struct LoraPlace {
   std::optional<double> alpha = {};
 };
 
-// Adds an update to each place and freezes all other parameters. Starts as in PEFT: a is uniform in
+// Adds an update to each module and freezes all other parameters. Starts as in PEFT: a is uniform
+// in
 // +-1 / sqrt(I), b is 0, lengths are the rows' own, so that the model computes the same at first.
-// Throws Error for a place that does not exist, and with DoRA for rows of zeros.
-void add_lora(Module& model, const std::vector<LoraPlace>& places, const LoraOptions& options,
+// Throws Error for a module that does not exist, and with DoRA for rows of zeros.
+void add_lora(Module& model, const std::vector<LoraModule>& modules, const LoraOptions& options,
               const RandomStream& random);
 
 }  // namespace headlight

@@ -55,7 +55,7 @@ class Module {
   NamedTensors parameters() const;
   // Returns saved state without gradients, for example running statistics.
   NamedTensors buffers() const;
-  // Returns the parameters that training changes: those that require a gradient.
+  // Returns the parameters that training changes: all that require a gradient.
   NamedTensors trainable_parameters() const;
   Index parameter_count() const;
   void zero_grad();

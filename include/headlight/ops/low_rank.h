@@ -16,7 +16,7 @@ struct LowRankUpdate {
   Index first_row = 0;  // of the P consecutive rows of the weight that change
   double scale = 1;
   // [P]: lengths that these rows get after the change (DoRA; Liu et al., arXiv 2402.09353).
-  // Undefined: those that the change gives them.
+  // Undefined: the values that the change gives them.
   Tensor lengths = {};
 };
 

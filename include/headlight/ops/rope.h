@@ -10,7 +10,7 @@
 // Rotary position embeddings: Su et al., "RoFormer", arXiv 2104.09864.
 namespace headlight {
 
-// Change of the frequencies for contexts longer than those of pretraining.
+// Change of the frequencies for contexts longer than in pretraining.
 enum class RopeScaling {
   none,
   linear,  // all frequencies divided by `factor` (Chen et al., arXiv 2306.15595)
@@ -40,8 +40,8 @@ struct RopeOptions {
   double factor = 1;
   double low_freq_factor = 1;   // llama3 only
   double high_freq_factor = 4;  // llama3 only; above low_freq_factor
-  // yarn only: pairs that turn more than beta_fast times in the original context are kept, those
-  // that turn less than beta_slow times are scaled.
+  // yarn only: pairs that rotate more than beta_fast times in the original context are kept, those
+  // that rotate less than beta_slow times are scaled.
   double beta_fast = 32;
   double beta_slow = 1;
   bool truncate = true;                           // the ramp begins and ends at whole pairs

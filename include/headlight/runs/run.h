@@ -48,6 +48,8 @@ struct RollbackMetrics {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
+  // Called while the weights to start from are read, with their share, 0 to 1.
+  virtual void on_loading(double) {}
   // Called while the training text is read, with the share of its bytes, 0 to 1; from 0 again if it
   // is read a second time.
   virtual void on_reading(double) {}
@@ -119,7 +121,7 @@ class TrainingRun {
 // ConfigRole::start; config.toml, state.json and metrics.jsonl record the changes. With eval_only
 // it evaluates the starting model once and writes nothing. Throws Error before it changes the
 // directory of a resumed run: for bad input, when out_dir holds a run but resume is not set, and
-// when processes differ in settings, data, build or CPU variant. Throws OthersFailed when another
+// when processes differ in settings, data, build or CPU variant. Throws PeerFailed when another
 // process reports the failure; LockedError when another process trains in out_dir; SaveError when
 // saving fails and on_save_error is stop, or at the end.
 RunResult run_training(const TrainConfig& config, const RunOptions& options = {});

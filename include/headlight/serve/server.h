@@ -40,7 +40,7 @@ struct ServeOptions {
   Index queue = 64;                          // requests that may wait for a slot; 429 for more
   Index queue_bytes = Index{512} << 20;      // their memory; 429 beyond
   // Positions of the key/value cache, per model; texts take them as they grow. 0: a block for every
-  // slot, or what fits into a quarter of the free memory, but at least one block.
+  // slot, or as many as fit into a quarter of the free memory, but at least one block.
   Index context_tokens = 0;
   // Limit of a request's work, in tokens times passes over a model. The default is 128 prompts (the
   // limit of a request) of 1,024 tokens (the limit of a text at /api).

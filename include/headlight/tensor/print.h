@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-// Layout of a printed tensor. The defaults are those of torch.set_printoptions().
+// Layout of a printed tensor. The defaults are as in torch.set_printoptions().
 struct PrintOptions {
   int precision = 4;       // digits after the decimal point, 0 to 100
   Index threshold = 1000;  // tensors with more elements show only the edges of their axes

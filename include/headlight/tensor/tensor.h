@@ -91,7 +91,7 @@ class Tensor {
 
   // Copies the elements in row-major order, without gradient.
   Tensor clone() const;
-  // Overwrites the elements with those of `source` (same shape, converted type), or with one value.
+  // Overwrites the elements with `source`'s (same shape, converted type), or with one value.
   // No gradient flows through this, and the gradient history stays unchanged.
   void copy_from(const Tensor& source);
   void fill(double value);

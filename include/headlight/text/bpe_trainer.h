@@ -35,13 +35,13 @@ struct BpeTrainerOptions {
 // frequent pair is merged first; ties go to the smaller left id, then to the smaller right id. Two
 // merges may make the same token, which keeps its first id. If a later merge recreates a token next
 // to an already merged neighbour, the pair's count includes its old occurrences. A repeated merge
-// keeps its last place. BpeTrainer counts this way.
+// keeps its last position. BpeTrainer counts this way.
 //
 // Names of special tokens in the text are plain text, as in BpeTrainer. Results do not depend on
 // the number of threads or on the division of the text into calls.
 class BpeTrainer {
  public:
-  // Throws what validate() throws.
+  // Throws as validate().
   explicit BpeTrainer(BpeTrainerOptions options);
   ~BpeTrainer();
   BpeTrainer(BpeTrainer&&) noexcept;

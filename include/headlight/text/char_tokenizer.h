@@ -19,7 +19,7 @@ class CharTokenizer final : public Tokenizer {
   // Character i gets id i + 2 if the special tokens are first, else i. Throws Error if a character
   // is repeated or is no Unicode character.
   explicit CharTokenizer(std::vector<char32_t> characters,
-                         SpecialTokens place = SpecialTokens::first);
+                         SpecialTokens specials = SpecialTokens::first);
 
   std::string_view kind() const override { return "char"; }
   Index vocab_size() const override;

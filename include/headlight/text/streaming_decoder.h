@@ -16,9 +16,9 @@ class StreamingDecoder {
   // The tokenizer must outlive the decoder. With `goes_on`, the tokens continue a text: the first
   // word keeps its leading blank, which decoders drop at the start of a text.
   // The text has the names of the special tokens `shown`.
-  explicit StreamingDecoder(const Tokenizer& tokenizer, bool goes_on = false,
+  explicit StreamingDecoder(const Tokenizer& tokenizer, bool continues = false,
                             std::vector<std::int32_t> shown = {})
-      : tokenizer_(&tokenizer), at_start_(!goes_on), shown_(std::move(shown)) {}
+      : tokenizer_(&tokenizer), at_start_(!continues), shown_(std::move(shown)) {}
 
   // Adds a token and returns the text that is complete; "" inside a character. Throws Error if the
   // id is out of range.

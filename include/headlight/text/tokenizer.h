@@ -40,7 +40,7 @@ struct EncodeOptions {
   bool parallel = false;      // use all threads, if the kind is "bpe"
   // Ranges, in order, in which names of special tokens are plain text despite read_special.
   std::span<const ByteRange> plain = {};
-  // Receives the bytes that each token stands for, if not null; one thread then encodes. An added
+  // Receives the bytes that each token represents, if not null; one thread then encodes. An added
   // token has its name, without the white space that it takes. Tokens for inserted text and for
   // all but one part of a character may have an empty range.
   std::vector<ByteRange>* ranges = nullptr;
@@ -124,7 +124,7 @@ class Tokenizer {
   // Token at the end of prompts that begin with begin_of_text(), such as BERT's [SEP]; null: none.
   std::optional<std::int32_t> closing_token() const { return closing_token_; }
   void set_closing_token(std::optional<std::int32_t> id) { closing_token_ = id; }
-  // Token that stands for a hidden token, such as BERT's [MASK]; null: none.
+  // Token that represents a hidden token, such as BERT's [MASK]; null: none.
   std::optional<std::int32_t> mask_token() const { return mask_token_; }
   void set_mask_token(std::optional<std::int32_t> id) { mask_token_ = id; }
   // Chat templates of the model; usually there is at most one.

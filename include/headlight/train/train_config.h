@@ -65,21 +65,21 @@ inline constexpr std::string_view kResume = "resume";
 struct TrainConfig {
   std::string out_dir = "runs/out";
   std::string init_from = "scratch";
-  std::string base;                          // of the adapter init_from; empty: the one it names
-  std::vector<std::string> data;             // see find_text_files
-  std::vector<std::string> validation_data;  // none: a part of data
+  std::string base = {};               // of the adapter init_from; empty: the one it names
+  std::vector<std::string> data = {};  // see find_text_files
+  std::vector<std::string> validation_data = {};  // none: a part of data
   double validation_fraction = 0.1;
   Index split_seed = 0;
   std::string documents = "none";
   std::string separator = "<|endoftext|>";
   std::string token_dtype = "auto";
-  std::string jsonl;
+  std::string jsonl = {};
   std::string special_tokens = "off";
   std::string tokenizer = "char";  // name of a NewTokenizer, or a path
   Index vocab_size = 0;
   bool whole_characters = false;
   std::string learn = "assistant";
-  std::string chat_template;
+  std::string chat_template = {};
   std::string batching = "packed";
   double repeat_share = 0.0;
 
@@ -97,7 +97,7 @@ struct TrainConfig {
   Index head_width = 0;
   Index sliding_window = 0;
   Index sliding_window_pattern = 0;
-  std::string windows;
+  std::string windows = {};
   double dropout = 0.0;
   double attention_dropout = kFollows;
   double residual_dropout = kFollows;
@@ -126,8 +126,8 @@ struct TrainConfig {
   double low_freq_factor = 1;
   double high_freq_factor = 4;
   Index original_max_position_embeddings = 8192;
-  std::string short_factor;
-  std::string long_factor;
+  std::string short_factor = {};
+  std::string long_factor = {};
   double attention_scale = 0;
   double attention_cap = 0;
   double logit_cap = 0;
@@ -141,13 +141,13 @@ struct TrainConfig {
   std::string dtype = "float32";
   bool recompute = false;
 
-  std::string train_parts;
+  std::string train_parts = {};
   Index lora_rank = 0;
   double lora_alpha = kFollows;
   double lora_dropout = 0;
   bool rslora = false;
   bool dora = false;
-  std::vector<std::string> lora_targets;
+  std::vector<std::string> lora_targets = {};
   std::string base_weights = "float32";
   double dpo_beta = 0.1;
 

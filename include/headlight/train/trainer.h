@@ -102,7 +102,7 @@ class Trainer {
   // Returns the optimizer state of all processes and the state of the average for saving. Only
   // process 0 gets the former.
   NamedTensors gather_optimizer_state();
-  // The first returns uninitialised tensors for all of it; the second loads this process's part.
+  // The first returns uninitialised tensors for the whole; the second loads this process's part.
   NamedTensors empty_optimizer_state() const;
   void set_optimizer_state(const NamedTensors& whole);
 
@@ -114,7 +114,7 @@ class Trainer {
                        StepMetrics& metrics);
   void compute_gradients(const std::vector<Batch>& batches, StepMetrics& metrics);
   void set_outcome(StepMetrics& metrics) const;
-  void leave_out(const StepMetrics& metrics);
+  void record_skipped_step(const StepMetrics& metrics);
   NamedTensors average_state() const;
 
   const TrainConfig& config_;

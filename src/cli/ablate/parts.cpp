@@ -47,11 +47,11 @@ LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences, 
   if (is_sorted) {
     std::ranges::stable_sort(rises, std::ranges::greater(), &Interval::mean);
   }
-  std::vector<double> places(rises.size());
-  std::iota(places.begin(), places.end(), 0.0);
+  std::vector<double> ranks(rises.size());
+  std::iota(ranks.begin(), ranks.end(), 0.0);
   LinePlot plot{.y_label = concat_text("rise of the ", metric_noun(metric), ",",
                                        metric_unit(metric), " a token"),
-                .series = interval_curves(places, rises, "rise", !is_sorted)};
+                .series = interval_curves(ranks, rises, "rise", !is_sorted)};
   if (sequences <= 1) {  // a single sequence has no interval
     plot.series = {plot.series.back()};
   }

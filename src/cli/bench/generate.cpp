@@ -31,8 +31,10 @@ Lengths lengths_of(const Options& options, Index block) {
 std::unique_ptr<Gpt> model_of(const BenchTask& task, MatrixForm form) {
   if (task.options.given("model")) {
     const std::string model = task.options.text("model");
-    return load_weights(
-        model, {.base = base_option(task.options, model), .matrices = form, .warn = log_warning});
+    return load_weights(model, {.base = base_option(task.options, model),
+                                .matrices = form,
+                                .warn = log_warning,
+                                .progress = loading_bar()});
   }
   require_free_memory(4 * static_cast<double>(count_parameters(task.model()).total()),
                       "this model");

@@ -34,12 +34,12 @@ Json json_of(const std::vector<ChatMessage>& messages) {
 
 std::vector<ChatMessage> read_messages(const std::string& file) {
   const Json root = parse_json(read_whole_file(file, kLargestFile), shown(file));
-  const std::string place = concat_text(shown(file), ": messages");
+  const std::string where = concat_text(shown(file), ": messages");
   const Json& list = json_member(root, "messages", shown(file));
-  require(list.is_array(), place, ": expected an array, got ", list.type_name());
+  require(list.is_array(), where, ": expected an array, got ", list.type_name());
   std::vector<ChatMessage> messages;
   for (const Json& entry : list) {
-    messages.push_back({json_string(entry, "role", place), json_string(entry, "content", place)});
+    messages.push_back({json_string(entry, "role", where), json_string(entry, "content", where)});
   }
   return messages;
 }

@@ -218,15 +218,15 @@ std::string title_of(const std::string& model) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-// Head scores of file number `place` in --scores: 0 for MODEL, 1 for --compare. Empty without one.
-std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t place,
+// Head scores of file number `index` in --scores: 0 for MODEL, 1 for --compare. Empty without one.
+std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t index,
                                           const Gpt& model) {
   const std::vector<std::string> files = split_at_commas(options.text("scores"));
-  if (place >= files.size()) {
+  if (index >= files.size()) {
     return {};
   }
-  HeadScoreFile file = read_head_scores(files[place], model);
-  const bool has_warned = place == 0 && options.given("intervene");  // intervene() reads the file
+  HeadScoreFile file = read_head_scores(files[index], model);
+  const bool has_warned = index == 0 && options.given("intervene");  // intervene() reads the file
   if (!file.doubt.empty() && !has_warned) {
     log_warning(file.doubt);
   }

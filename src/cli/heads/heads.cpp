@@ -270,7 +270,7 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   HeadsTextOptions result;
   result.columns = options.given("columns")
                        ? parse_columns(head_columns(scores.list), options.text("columns"))
-                       : usual_columns(scores);
+                       : default_columns(scores);
   result.legend = !options.given("columns");
   if (is_terminal(Stream::output)) {
     result.width = options.given("columns") ? 0 : columns_of(Stream::output);

@@ -108,7 +108,7 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
   }
   require(!panels.empty(), "[heads_over_time] heads.jsonl contains no value of these scores");
   const auto first = std::ranges::find_if(births, [&](const Birth& birth) {
-    return birth.score == scores.front() && birth.birth.settled;
+    return birth.score == scores.front() && birth.birth.significant;
   });
   for (LinePlot& panel : panels) {
     if (first != births.end()) {
@@ -143,21 +143,21 @@ std::string charts(const HeadHistory& history, const std::vector<std::string>& s
   return text;
 }
 
-// Caution if too few places were measured to settle some births; "" otherwise.
+// Caution if too few positions were measured to settle some births; "" otherwise.
 std::string births_caution(const HeadHistory& history, const std::vector<Birth>& births,
                            Language language) {
-  const auto unsettled =
-      std::ranges::count_if(births, [](const Birth& birth) { return !birth.birth.settled; });
-  if (unsettled == 0) {
+  const auto uncertain =
+      std::ranges::count_if(births, [](const Birth& birth) { return !birth.birth.significant; });
+  if (uncertain == 0) {
     return "";
   }
   return language == Language::korean
-             ? concat_text("주의: 글의 ", history.text_places, "곳과 되풀이된 토큰 ",
-                           history.repeat_places, "곳의 점수로는 탄생 ", births.size(), "개 중 ",
-                           unsettled, "개를 확정하지 못합니다(? 표시)")
-             : concat_text("caution: scores of ", history.text_places, " positions of text and ",
-                           history.repeat_places, " of repeated tokens do not settle ", unsettled,
-                           " of ", births.size(), " births (marked ?)");
+             ? concat_text("주의: 글의 ", history.text_positions, "곳과 되풀이된 토큰 ",
+                           history.repeat_positions, "곳의 점수로는 탄생 ", births.size(), "개 중 ",
+                           uncertain, "개를 확정하지 못합니다(? 표시)")
+             : concat_text("caution: scores of ", history.text_positions, " positions of text and ",
+                           history.repeat_positions, " of repeated tokens do not settle ",
+                           uncertain, " of ", births.size(), " births (marked ?)");
 }
 
 // "1.2: induction reaches 0.50 by step 550, at a training loss of 2.9"
@@ -174,7 +174,7 @@ std::string birth_text(const HeadHistory& history, const Birth& birth, Language 
   if (std::isfinite(loss)) {
     text += (korean ? ", 그때 학습 손실 " : ", at a training loss of ") + fixed_number(loss, 3);
   }
-  return text + (birth.birth.settled ? "\n" : " ?\n");
+  return text + (birth.birth.significant ? "\n" : " ?\n");
 }
 
 std::string births_text(const HeadHistory& history, const std::vector<std::string>& scores,
@@ -210,7 +210,7 @@ Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {
     return {{"score", birth.score},
             {"head", head_name(birth.birth.head)},
             {"threshold", birth.threshold},
-            {"settled", birth.birth.settled},
+            {"settled", birth.birth.significant},
             {"iteration", static_cast<Index>(history.iterations[time])},
             {"loss", history.loss[time]},
             {"in_context", history.in_context[time]}};

@@ -103,7 +103,7 @@ class TorchWeights {
   bool has_bias_ = false;
 };
 
-// Vectors [1, T, C]: each different word has its own, drawn by its place among the words.
+// Vectors [1, T, C]: each different word has its own, drawn by its position among the words.
 Tensor vectors_of(const std::vector<std::string>& tokens, Index width, const RandomStream& random) {
   return reshape(embed(word_ids(tokens), width, random),
                  {1, static_cast<Index>(tokens.size()), width});
@@ -164,12 +164,12 @@ void show_joint_projection(const MultiHeadAttention& layer, const Tensor& x,
   const Tensor parts =
       keep(".reshape(B, L, 3, heads, d_k)", "B, L, 3, heads, d_k",
            reshape(qkv, {x.size(0), x.size(1), 3, layer.heads(), layer.head_width()}));
-  const Tensor turned =
+  const Tensor transposed =
       keep(".permute(2, 0, 3, 1, 4)", "3, B, heads, L, d_k", permute(parts, {2, 0, 3, 1, 4}));
   report.values()["joint_steps"] = steps_json(steps);
   report.section("joint", {{"steps", shown_steps(steps)}});
   const Tensor expected = stack({separate.query, separate.key, separate.value});
-  const double difference = largest_difference(turned, expected);
+  const double difference = largest_difference(transposed, expected);
   report.claim("one_matrix_is_enough", is_small(difference, expected),
                {{"difference", difference}});
 }

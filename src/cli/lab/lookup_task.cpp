@@ -31,7 +31,7 @@ std::vector<std::size_t> permutation(const RandomStream& random) {
 LookupTask::LookupTask(std::uint64_t seed) {
   const RandomStream random{seed, 0};
   for (std::uint64_t read = 0; read < kReads; ++read) {
-    places_.push_back(permutation(random.fork(0).fork(read)));
+    positions_.push_back(permutation(random.fork(0).fork(read)));
   }
   held_out_ = batch(kHeldOutSequences, random.fork(1));
 }
@@ -50,7 +50,7 @@ Batch LookupTask::batch(Index count, const RandomStream& random) const {
       const auto question = static_cast<std::size_t>(draws.below(kFacts + i, kFacts));
       std::int32_t answer = 0;
       for (std::size_t read = 0; read < kReads; ++read) {
-        answer |= tokens[places_[read][question]] & (1 << read);
+        answer |= tokens[positions_[read][question]] & (1 << read);
       }
       tokens.push_back(static_cast<std::int32_t>(kNumbers + static_cast<Index>(question)));
       targets.push_back(answer);

@@ -11,13 +11,13 @@
 namespace headlight::cli::lab {
 
 inline constexpr Index kFacts = 32;      // K, numbers to look up
-inline constexpr Index kReads = 2;       // bits of a number, each read at its own place
+inline constexpr Index kReads = 2;       // bits of a number, each read at its own position
 inline constexpr Index kQuestions = 16;  // of a sequence
 
 // Task in which every head must match a query with one of K keys. A sequence has K random numbers
-// of kReads bits, then questions. A question is one of K tokens; each asks for kReads places, fixed
-// and random. Bit r of the answer is bit r of the number at the r-th place. A head of width D
-// distinguishes about D keys well, so the task needs wide heads, and one for each place.
+// of kReads bits, then questions. A question is one of K tokens; each asks for kReads positions,
+// fixed and random. Bit r of the answer is bit r of the number at the r-th position. A head of
+// width D distinguishes about D keys well, so the task needs wide heads, and one for each position.
 class LookupTask {
  public:
   explicit LookupTask(std::uint64_t seed);
@@ -37,7 +37,7 @@ class LookupTask {
   // Makes `count` sequences; targets are the answers.
   Batch batch(Index count, const RandomStream& random) const;
 
-  std::vector<std::vector<std::size_t>> places_;  // [kReads, K] place of each question
+  std::vector<std::vector<std::size_t>> positions_;  // [kReads, K] position of each question
   Batch held_out_;
 };
 

@@ -98,7 +98,7 @@ void draw_norms(const std::string& file, const Tensor& x, Report& report) {
               report);
 }
 
-// The same first sample in another batch: [7, -2, 0] below the default, else the other rows
+// The first sample again, in another batch: [7, -2, 0] below the default, else the other rows
 // negated and moved by 7.
 Given in_other_batch(const Given& given, bool is_own) {
   Given other = given;

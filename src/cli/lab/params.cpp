@@ -20,12 +20,14 @@ Json count_layer(Index width, Index heads) {
   return {
       {"width", width},
       {"heads", heads},
-      {"counted", counted({.width = width, .plan = {.heads = heads}, .filling = Filling::none})},
+      {"counted",
+       counted({.width = width, .plan = {.heads = heads}, .initialisation = Initialisation::none})},
       {"formula", 4 * width * width + 4 * width},
       {"separate", MultiHeadAttention({.width = width, .heads = heads}).parameter_count()},
-      {"without_biases",
-       counted(
-           {.width = width, .plan = {.heads = heads}, .bias = false, .filling = Filling::none})}};
+      {"without_biases", counted({.width = width,
+                                  .plan = {.heads = heads},
+                                  .bias = false,
+                                  .initialisation = Initialisation::none})}};
 }
 
 constexpr Index kWidestModel = 4096;  // C; its layers take 256 MiB each

@@ -39,7 +39,7 @@ inline constexpr auto kChoices<cli::lab::MaskKind> =
 namespace headlight::cli::lab {
 namespace {
 
-// PyTorch's code for the two conventions of a mask. PAD stands for the id of <pad>.
+// PyTorch's code for the two conventions of a mask. PAD is replaced by the id of <pad>.
 struct MaskCode {
   const char* hidden;      // makes a mask, true = hidden
   const char* use_hidden;  // applies it
@@ -116,10 +116,10 @@ Tensor keep_of(const Tensor& hidden) { return convert(logical_not(hidden), DType
 struct PadShare {
   double sum = 0;
   Index rows = 0;
-  Index places = 0;
+  Index positions = 0;
 
   double together() const { return rows > 0 ? sum / static_cast<double>(rows) : 0; }
-  double each() const { return places > 0 ? sum / static_cast<double>(places) : 0; }
+  double each() const { return positions > 0 ? sum / static_cast<double>(positions) : 0; }
 };
 
 // Adds the rows of one sequence's real queries. weights [B, H, T, T].
@@ -131,7 +131,7 @@ void add_share(const Tensor& weights, Index sequence, Index length, PadShare& sh
   const Tensor rows = slice(slice(weights, 0, sequence, sequence + 1), 2, 0, length);
   share.sum += sum(slice(rows, 3, length, side)).item();
   share.rows += weights.size(1) * length;
-  share.places += weights.size(1) * length * (side - length);
+  share.positions += weights.size(1) * length * (side - length);
 }
 
 // Largest difference between the rows of a sequence's pads.
@@ -175,13 +175,13 @@ std::string sentences_of(const TextBatch& texts) {
 void show_batch(const ShapeCase& shown, Report& report) {
   const std::vector<Index>& lengths = shown.padded.lengths;
   const Index real = std::accumulate(lengths.begin(), lengths.end(), Index{0});
-  const Index places = shown.padded.tokens.numel();
+  const Index positions = shown.padded.tokens.numel();
   report.values().update({{"longest", *std::ranges::max_element(lengths)},
                           {"shortest", *std::ranges::min_element(lengths)},
                           {"count", shown.count()},
                           {"pad_id", shown.pad_id},
                           {"real_tokens", real},
-                          {"places", places},
+                          {"places", positions},
                           {"batch", shown.padded.tokens.to_vector()},
                           {"lengths", lengths},
                           {"labels", shown.texts.labels}});
@@ -191,14 +191,14 @@ void show_batch(const ShapeCase& shown, Report& report) {
   }
   report.section("batch", {{"grid", grid_of(shown)},
                            {"lengths", named_tensor_text("lengths", tensor_of(lengths))},
-                           {"percent", 100 * real / places}});
+                           {"percent", 100 * real / positions}});
 }
 
 // The code with the id of <pad>.
 std::string code_of(const char* code, const ShapeCase& shown) {
   std::string text = code;
-  const std::size_t place = text.find("PAD");
-  return place == text.npos ? text : text.replace(place, 3, std::to_string(shown.pad_id));
+  const std::size_t offset = text.find("PAD");
+  return offset == text.npos ? text : text.replace(offset, 3, std::to_string(shown.pad_id));
 }
 
 void show_case_mask(const ShapeCase& shown, Report& report) {
@@ -219,12 +219,13 @@ void show_case_mask(const ShapeCase& shown, Report& report) {
 
 void show_steps(const ShapeCase& shown, Report& report) {
   const AttentionSteps& steps = shown.main();
-  const auto turned = std::ranges::find(steps.steps, "attn_values.transpose(1, 2)", &Step::name);
+  const auto transposed =
+      std::ranges::find(steps.steps, "attn_values.transpose(1, 2)", &Step::name);
   report.values().update(
       {{"steps", steps_json(steps.steps)}, {"largest_difference", steps.difference}});
   report.section("steps", {{"steps", shown_steps(steps.steps)}});
-  report.section(turned->value.is_contiguous() ? "view_without_copy" : "view_needs_copy",
-                 {{"strides", concat_text(turned->value.strides())}});
+  report.section(transposed->value.is_contiguous() ? "view_without_copy" : "view_needs_copy",
+                 {{"strides", concat_text(transposed->value.strides())}});
   report.section("values", {{"embedded", named_tensor_text("batch_emb", steps.steps.front().value)},
                             {"q", named_tensor_text("q", steps.query)},
                             {"k", named_tensor_text("k", steps.key)},

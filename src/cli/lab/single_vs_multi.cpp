@@ -49,7 +49,7 @@ Quality judge(std::vector<double> probabilities, const CopyTask& task) {
   const auto targets = targets_of(task.held_out);
   const double share = 1.0 / static_cast<double>(targets.size());
   auto row = result.probabilities.begin();
-  for (const auto& [place, target] : targets) {
+  for (const auto& [position, target] : targets) {
     const double likely = *(row + target);
     result.errors.push_back(1 - likely);
     result.loss -= share * std::log(std::max(likely, 1e-300));
@@ -67,8 +67,8 @@ Quality quality(const Gpt& model, const CopyTask& task, ForwardHook* hook) {
   const std::vector<double> all =
       softmax(convert(model.logits(task.held_out, {.hook = hook}), DType::float64)).to_vector();
   std::vector<double> probabilities;
-  for (const auto& [place, target] : targets_of(task.held_out)) {
-    const auto row = all.begin() + place * kTaskVocabulary;
+  for (const auto& [position, target] : targets_of(task.held_out)) {
+    const auto row = all.begin() + position * kTaskVocabulary;
     probabilities.insert(probabilities.end(), row, row + kTaskVocabulary);
   }
   return judge(std::move(probabilities), task);
@@ -136,7 +136,7 @@ Trained train_one(Index heads, const Settings& settings, std::uint64_t start,
   const std::unique_ptr<Gpt> model = make_model(config);
   Trained result{.heads = heads, .parameters = model->parameter_count()};
   result.curve = settings.iterations > 0 ? train(*model, task, config)
-                                         : train_until_settled(*model, task, config);
+                                         : train_until_converged(*model, task, config);
   const auto changed = [&](Index head, bool others) {
     Interventions off(*model, parse_changes(silenced(heads, head, others)), {});
     return quality(*model, task, &off);

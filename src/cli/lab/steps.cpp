@@ -77,9 +77,9 @@ void attend(const Tensor& hidden, Index head_width, StepList& list, AttentionSte
 void join_heads(const MultiHeadAttention& layer, StepList& list, AttentionSteps& result) {
   const Tensor values =
       list.keep("attn_dists @ v", "B, heads, L, d_k", matmul(result.weights, result.value));
-  const Tensor turned =
+  const Tensor transposed =
       list.keep("attn_values.transpose(1, 2)", "B, L, heads, d_k", transpose(values, 1, 2));
-  const Tensor copied = list.keep(".contiguous()", "B, L, heads, d_k", contiguous(turned));
+  const Tensor copied = list.keep(".contiguous()", "B, L, heads, d_k", contiguous(transposed));
   const Tensor joined = list.keep(".view(B, L, d_model)", "B, L, d_model",
                                   reshape(copied, {copied.size(0), -1, layer.inner_width()}));
   result.output = list.project("w_0(attn_values)", "c_proj", joined);

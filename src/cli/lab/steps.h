@@ -60,7 +60,7 @@ AttentionSteps attention_steps(const MultiHeadAttention& layer, const Tensor& x,
 
 // Rows of a table: {step, axes, shape, strides, contiguous}.
 Json steps_json(const std::vector<Step>& steps);
-// The same rows with shapes and strides as texts.
+// These rows with shapes and strides as texts.
 Json shown_steps(const std::vector<Step>& steps);
 
 // Arrays of the layer and the steps for an .npz file.

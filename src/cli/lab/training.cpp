@@ -4,8 +4,10 @@
 #include <iterator>
 #include <limits>
 
+#include "base/share.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/report/pictures.h"
+#include "cli/terminal/progress.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/training_batch.h"
 #include "headlight/tensor/random.h"
@@ -68,9 +70,11 @@ Curve train_while(Gpt& model, const CopyTask& task, const TrainConfig& config, I
                   bool (*continues)(const Curve& curve)) {
   Trainer trainer(config, model, task.training);
   Curve curve{.updates = {0}, .loss = {held_out_loss(model, task)}};
+  const auto progress = progress_bar("training");
   try {
     for (Index i = 1; i <= config.max_iters; ++i) {
       trainer.step();
+      progress(share_of(i, config.max_iters));
       if (i % stride == 0 || i == config.max_iters) {
         curve.updates.push_back(static_cast<double>(i));
         curve.loss.push_back(held_out_loss(model, task));
@@ -145,7 +149,7 @@ Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index p
   return train_while(model, task, config, stride, [](const Curve&) { return true; });
 }
 
-Curve train_until_settled(Gpt& model, const CopyTask& task, const TrainConfig& config) {
+Curve train_until_converged(Gpt& model, const CopyTask& task, const TrainConfig& config) {
   return train_while(model, task, config, 50,
                      [](const Curve& curve) { return !is_settled(curve); });
 }

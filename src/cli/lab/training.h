@@ -16,9 +16,9 @@
 namespace headlight::cli::lab {
 
 // Task that needs several attention patterns at once. A token is a number from 0 to 15, four bits.
-// Bit j of every token is copied from the token kDistances[j] places before it. The first kFree
+// Bit j of every token is copied from the token kDistances[j] positions before it. The first kFree
 // tokens are random. A model that has learned the task predicts the others with a loss of 0. A
-// single attention pattern mixes the four places, which the model must keep separate.
+// single attention pattern mixes the four positions, which the model must keep separate.
 inline constexpr Index kTaskTokens = 16;  // <|endoftext|> is token 16
 inline constexpr Index kTaskVocabulary = kTaskTokens + 1;
 inline constexpr Index kTaskWidth = 64;              // of models for the task
@@ -59,9 +59,9 @@ Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index p
 
 // Trains the model until its held-out loss settles: it is below 0.005, or the lowest one has fallen
 // by less than 2 % in the last 2500 steps. Measures every 50 steps, and stops at config.max_iters.
-Curve train_until_settled(Gpt& model, const CopyTask& task, const TrainConfig& config);
+Curve train_until_converged(Gpt& model, const CopyTask& task, const TrainConfig& config);
 
-// True if the loss has settled, as in train_until_settled().
+// True if the loss has settled, as in train_until_converged().
 bool is_settled(const Curve& curve);
 
 PlotSeries series_of(const std::string& name, const Curve& curve);

@@ -216,10 +216,10 @@ std::string shared_receiver_name(const PathReceiver& receiver, const HeadLayout&
     return node_name(node);
   }
   const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(node.layer)];
-  const Index key = heads.key_place(node.layer, place_of({node.layer, node.head}, heads));
-  for (Index place = std::ssize(numbers) - 1; place >= 0; --place) {
-    if (heads.key_place(node.layer, place) == key) {
-      node.head = numbers[static_cast<std::size_t>(place)];
+  const Index key = heads.key_index(node.layer, head_index({node.layer, node.head}, heads));
+  for (Index index = std::ssize(numbers) - 1; index >= 0; --index) {
+    if (heads.key_index(node.layer, index) == key) {
+      node.head = numbers[static_cast<std::size_t>(index)];
       node.last = std::max(node.last, node.head);
     }
   }

@@ -171,7 +171,7 @@ void add_groups_of_line(const Json& line, const std::vector<std::string>& groups
   }
 }
 
-PatchingTask pair_of(const Json& line, const LoadedModel& loaded, const std::string& place) {
+PatchingTask pair_of(const Json& line, const LoadedModel& loaded, const std::string& where) {
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const auto text = [&](const char* key) {
     const Json* value = line.find(key);
@@ -179,7 +179,7 @@ PatchingTask pair_of(const Json& line, const LoadedModel& loaded, const std::str
     return value->text();
   };
   const auto answer = [&](const char* key) {
-    return tokens_of(text(key), concat_text("key \"", key, "\""), tokenizer, place);
+    return tokens_of(text(key), concat_text("key \"", key, "\""), tokenizer, where);
   };
   PatchingTask task{.clean = tokenizer.encode_prompt(text("clean")),
                     .corrupt = tokenizer.encode_prompt(text("corrupt")),
@@ -281,9 +281,9 @@ std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& 
   std::vector<std::string> texts;  // texts of all pairs
   constexpr const char* kExample =
       "{\"clean\": \"...\", \"corrupt\": \"...\", \"answer\": \" key\", \"wrong\": \" hat\"}";
-  read_records({.path = path}, kExample, [&](const Json& json, const std::string& place) {
-    in_place(place + ": ", [&] {
-      pairs.push_back(pair_of(json, loaded, place + ": "));
+  read_records({.path = path}, kExample, [&](const Json& json, const std::string& where) {
+    in_place(where + ": ", [&] {
+      pairs.push_back(pair_of(json, loaded, where + ": "));
       if (with_groups) {
         add_groups_of_line(json, groups, pairs.back(), *loaded.tokenizer);
       }
@@ -325,8 +325,8 @@ Json answer_json(const std::vector<std::int32_t>& answer, const Tokenizer& token
 std::string measured_differences(const Options& options, const std::vector<PatchingTask>& tasks,
                                  const TaskMeans& means, const Tokenizer& tokenizer) {
   const bool is_one = tasks.size() == 1;
-  const auto name = [&](const std::vector<std::int32_t>& answer, const char* otherwise) {
-    return is_one ? "'" + answer_label(answer, tokenizer) + "'" : otherwise;
+  const auto name = [&](const std::vector<std::int32_t>& answer, const char* fallback) {
+    return is_one ? "'" + answer_label(answer, tokenizer) + "'" : fallback;
   };
   const std::string values = concat_text(": clean ", signed_number(means.clean, 3), ", corrupt ",
                                          signed_number(means.corrupt, 3));

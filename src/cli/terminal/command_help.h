@@ -39,8 +39,8 @@ struct OptionInfo {
   std::vector<std::string> values = {};   // given by the user; "" for a flag
 };
 
-// Form of a help text. All but `usual` have a name, which is the word after --help.
-enum class HelpForm { usual, all, man, bash, zsh, fish };
+// Form of a help text. All but `standard` have a name, which is the word after --help.
+enum class HelpForm { standard, all, man, bash, zsh, fish };
 
 // Returns the form with this name; none for other words.
 std::optional<HelpForm> help_form(std::string_view word);

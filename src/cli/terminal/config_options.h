@@ -15,7 +15,7 @@ namespace headlight::cli {
 inline constexpr std::string_view kSettings = "";
 
 // Adds an option for every key, with its default in the help, and aliases from other trainers. The
-// short help shows the basic ones, or only those of the architecture.
+// short help shows the basic ones, or only the architecture's.
 void add_config_options(Options& options, const TrainConfig& defaults,
                         bool only_architecture_is_basic = false);
 

@@ -29,7 +29,7 @@ class Decoding {
   // Returns the type of keys and values of a model.
   CacheType cache_type(const LanguageModel& model,
                        WeightFormat format = WeightFormat::float32) const {
-    return cache_type_.value_or(usual_cache_type(model, format));
+    return cache_type_.value_or(default_cache_type(model, format));
   }
   // Returns the decoder of a model, whose matrices are packed as `format` unless they are packed
   // already.

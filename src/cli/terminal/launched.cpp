@@ -34,14 +34,14 @@ Processes& all_processes() {
   return launched().processes != nullptr ? *launched().processes : alone();
 }
 
-bool is_told_by_others() noexcept {
+bool another_rank_reports() noexcept {
   try {
-    const bool others_tell = all_processes().give_up();
-    if (!others_tell && !all_processes().leads()) {
+    const bool peer_reports = all_processes().give_up();
+    if (!peer_reports && !all_processes().leads()) {
       set_log_level("error");
     }
-    return others_tell;
-  } catch (const OthersFailed&) {
+    return peer_reports;
+  } catch (const PeerFailed&) {
     return true;
   } catch (...) {
     return false;

@@ -10,6 +10,6 @@ Processes& all_processes();
 
 // Informs the other processes that this one failed. Returns true if another process prints the
 // error; then this one ends silently.
-bool is_told_by_others() noexcept;
+bool another_rank_reports() noexcept;
 
 }  // namespace headlight::cli

@@ -234,7 +234,7 @@ bool Options::is_positional(const Word& word, const std::vector<Word>& words) co
   return elsewhere == 0;
 }
 
-void Options::place_words(const std::vector<Word>& words) {
+void Options::assign_words(const std::vector<Word>& words) {
   for (const Word& word : words) {
     if (is_positional(word, words)) {
       positionals_.push_back(word.text);
@@ -250,7 +250,7 @@ void Options::place_words(const std::vector<Word>& words) {
 }
 
 std::string Options::help(HelpForm form) const {
-  if (form == HelpForm::usual || form == HelpForm::all) {
+  if (form == HelpForm::standard || form == HelpForm::all) {
     return help_text(info_, declared_, form == HelpForm::all);
   }
   return form == HelpForm::man ? manual_page(info_, declared_)
@@ -284,7 +284,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     std::cout << help(form_);
     return false;
   }
-  place_words(words);
+  assign_words(words);
   check_choices();
   apply_common();
   return true;
@@ -374,8 +374,8 @@ int run(Options options, const std::vector<std::string>& words,
     }
     return 0;
   } catch (Error& error) {
-    if (!error.has_place() && options.has(error.about())) {
-      error.add_place("--");
+    if (!error.has_location() && options.has(error.about())) {
+      error.add_location("--");
     }
     throw;
   }

@@ -125,7 +125,7 @@ class Options {
                           std::string& list);
   void add_value(const std::string& name, const std::string& value);
   // Assigns words to positional arguments and to values.
-  void place_words(const std::vector<Word>& words);
+  void assign_words(const std::vector<Word>& words);
   bool is_positional(const Word& word, const std::vector<Word>& words) const;
   // Canonical name of the given option. Throws Error for an unknown one, naming the nearest.
   std::string known_name(const std::string& given) const;
@@ -136,7 +136,7 @@ class Options {
   CommandInfo info_;
   std::vector<OptionInfo> declared_;  // in the order of --help
   std::string group_ = std::string(kCommonGroup);
-  HelpForm form_ = HelpForm::usual;             // requested by --help
+  HelpForm form_ = HelpForm::standard;          // requested by --help
   std::map<std::string, std::string> aliases_;  // alias -> name
   std::vector<std::string> ignored_;
   std::map<std::string, std::string> refused_;  // name -> reason
@@ -160,7 +160,7 @@ std::string output_file(const Options& options, const std::string& name,
                         std::string_view extension);
 
 // Reads the words and runs the command unless they ask for --help. Returns 0, the exit code. Adds
-// "--NAME: " to an Error about an option, unless the error has another place already.
+// "--NAME: " to an Error about an option, unless the error has another location already.
 int run(Options options, const std::vector<std::string>& words,
         const std::function<void(const Options& options)>& command);
 

@@ -262,4 +262,6 @@ std::function<void(double)> progress_bar(const std::string& label) {
   };
 }
 
+std::function<void(double)> loading_bar() { return progress_bar("loading the model"); }
+
 }  // namespace headlight::cli

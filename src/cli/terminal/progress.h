@@ -37,6 +37,8 @@ class LiveLine {
 // Function that shows a share of work, 0 to 1, as a bar on stderr with the remaining time; nothing
 // if stderr is not a terminal. The bar disappears at 1 and with the last copy of the function.
 std::function<void(double share)> progress_bar(const std::string& label);
+// Bar for LoadOptions::progress.
+std::function<void(double share)> loading_bar();
 
 // Shows a training run on stderr: a live line on a terminal, plain lines otherwise.
 class TrainProgress : public TrainObserver {
@@ -44,6 +46,7 @@ class TrainProgress : public TrainObserver {
   // Logs `note`, if not empty, before the settings.
   TrainProgress(std::string note, bool logs_evaluations)
       : note_(std::move(note)), logs_evaluations_(logs_evaluations) {}
+  void on_loading(double share) override { show_loading_(share); }
   void on_reading(double share) override { show_reading_(share); }
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
@@ -64,6 +67,7 @@ class TrainProgress : public TrainObserver {
   std::string loss_curve() const;
   std::string overfitting(const RunResult& result) const;
 
+  std::function<void(double share)> show_loading_ = loading_bar();
   std::function<void(double share)> show_reading_ = progress_bar("reading texts");
   std::string note_;
   bool logs_evaluations_;

@@ -117,7 +117,7 @@ std::int32_t token_of(const std::string& text, const std::string& about,
 }
 
 std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
-                                    const Tokenizer& tokenizer, const std::string& place) {
+                                    const Tokenizer& tokenizer, const std::string& where) {
   if (is_numbered(text)) {
     std::vector<std::int32_t> ids;
     std::istringstream words(text);
@@ -131,7 +131,7 @@ std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& 
   const std::vector<std::int32_t> ids = tokenizer.encode(text);
   require_known(ids, text, tokenizer, about);
   if (ids.size() > 1 && is_one_behind_blank(text, tokenizer)) {
-    log_warning(concat_text(place, about, ": '", text, "' is ", ids.size(),
+    log_warning(concat_text(where, about, ": '", text, "' is ", ids.size(),
                             " tokens; with a leading space, ' ", text, "', it is one"));
   }
   return ids;

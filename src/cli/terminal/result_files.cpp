@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/terminal/log.h"
+#include "cli/terminal/progress.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/files/staged_files.h"
 #include "headlight/io/npz.h"
@@ -60,7 +61,7 @@ void ResultFiles::write(const ResultViews& views) const {
       write_file(path, svg_to_png(figure));
     } else if (name == "npz") {
       const ResultArrays arrays = views.arrays();
-      write_npz(path, arrays.tensors, arrays.texts);
+      write_npz(path, arrays.tensors, arrays.texts, progress_bar("writing"));
     } else {
       write_file(path, name == "html" ? result_html(views.page()) : views.chart());
     }

@@ -46,10 +46,10 @@ void print_untrusted(std::string_view text) {
 
 bool can_redraw(Stream stream) { return is_terminal(stream) && supports_escape_codes(); }
 
-int columns_of(Stream stream, int usual) {
+int columns_of(Stream stream, int fallback) {
   winsize size{};
   const bool known = ::ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : usual;
+  return known ? size.ws_col : fallback;
 }
 
 bool has_colours(Stream stream) {

@@ -17,10 +17,10 @@ void print_untrusted(std::string_view text);
 bool can_redraw(Stream stream);
 
 // Line width if no terminal gives one.
-inline constexpr int kUsualColumns = 80;
+inline constexpr int kDefaultColumns = 80;
 
-// Columns of the terminal; `usual` if the stream is no terminal or does not report them.
-int columns_of(Stream stream, int usual = kUsualColumns);
+// Columns of the terminal; `fallback` if the stream is no terminal or does not report them.
+int columns_of(Stream stream, int fallback = kDefaultColumns);
 
 // True for a terminal whose user did not ask for plain text (https://no-color.org).
 bool has_colours(Stream stream);

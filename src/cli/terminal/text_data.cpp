@@ -52,6 +52,7 @@ LoadedModel load_model_with_warnings(const std::filesystem::path& path,
   LoadOptions aloud = options;
   aloud.warn = log_warning;
   aloud.inform = log_info;
+  aloud.progress = loading_bar();
   LoadedModel loaded = load_model(path, aloud);
   warn_about(*loaded.tokenizer);
   return loaded;
@@ -158,13 +159,13 @@ std::size_t read_texts(const std::vector<TextFile>& files, const TextFormat& for
   std::size_t bytes = 0;
   std::vector<std::string> warnings;
   use_each(files, "files", [&](const TextFile& file) {
-    InputFormatCheck look(file, format);
+    InputFormatCheck check(file, format);
     read_text(file, format, [&](const TextPart& part) {
-      look.add(part.text);
+      check.add(part.text);
       use(file, part);
       bytes += part.text.size();
     });
-    look.add_to(warnings);
+    check.add_to(warnings);
   });
   log_warnings(warnings);
   return bytes;

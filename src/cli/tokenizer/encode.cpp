@@ -188,10 +188,10 @@ void write_shards(const Options& options, const Tokenizer& tokenizer, const Sour
 // ids, because the text may still be rejected.
 class IdPrinter {
  public:
-  IdPrinter(bool json, bool several) : json_(json), several_(several) {}
+  IdPrinter(bool json, bool several) : json_(json), multi_text_(several) {}
 
   void print(const Ids& ids, bool begins) {
-    if (several_ && begins) {
+    if (multi_text_ && begins) {
       std::cout << (is_first_ ? opening() : json_ ? "], " : "\n") << (json_ ? "[" : "");
       has_ids_ = false;
     } else {
@@ -204,7 +204,7 @@ class IdPrinter {
     has_ids_ = has_ids_ || !ids.empty();
   }
   void close() const {
-    std::cout << (is_first_ ? opening() : "") << (json_ && several_ && !is_first_ ? "]" : "")
+    std::cout << (is_first_ ? opening() : "") << (json_ && multi_text_ && !is_first_ ? "]" : "")
               << (json_ ? "]}\n" : "\n");
   }
 
@@ -212,7 +212,7 @@ class IdPrinter {
   std::string_view opening() const { return json_ ? R"({"ids": [)" : ""; }
 
   bool json_;
-  bool several_;
+  bool multi_text_;
   bool is_first_ = true;
   bool has_ids_ = false;  // in the current document
 };

@@ -154,7 +154,7 @@ class MpiProcesses : public Processes {
     hear_signs();
     if (failed_ >= 0) {
       is_broken_ = true;
-      throw OthersFailed(concat_text("process ", failed_, " has failed"));
+      throw PeerFailed(concat_text("process ", failed_, " has failed"));
     }
     const auto silence = Clock::now() - heard_[static_cast<std::size_t>(partner)];
     if (silence > kLongestSilence) {

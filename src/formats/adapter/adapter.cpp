@@ -133,10 +133,10 @@ std::vector<StoredMatrix> in_parts(const std::vector<StoredMatrix>& matrices,
   return kept;
 }
 
-const LowRankUpdate& update_at(const LoraPlace& place, const Gpt& model) {
-  const auto* linear = dynamic_cast<const Linear*>(model.find_part(place.matrix));
+const LowRankUpdate& update_at(const LoraModule& target, const Gpt& model) {
+  const auto* linear = dynamic_cast<const Linear*>(model.find_part(target.matrix));
   const auto& all = linear->updates();
-  return *std::ranges::find(all, place.first_row, &LowRankUpdate::first_row);
+  return *std::ranges::find(all, target.first_row, &LowRankUpdate::first_row);
 }
 
 // Name of a matrix after the number of its layer: "self_attn.q_proj".
@@ -183,10 +183,10 @@ Json tokens_json(const Adapter& adapter) {
 // Returns rank_pattern or alpha_pattern: the values of modules that differ from the others. PEFT
 // reads the names as regular expressions, which match themselves.
 template <class T>
-Json pattern_json(const Adapter& adapter, std::optional<T> LoraPlace::*of_place, T usual) {
+Json pattern_json(const Adapter& adapter, std::optional<T> LoraModule::*field, T default_value) {
   Json json = Json::object();
   for (const AdapterRow& row : adapter.rows) {
-    if (const T value = (row.place.*of_place).value_or(usual); value != usual) {
+    if (const T value = (row.target.*field).value_or(default_value); value != default_value) {
       json.add(row.module, value);
     }
   }
@@ -215,16 +215,16 @@ Json config_json(const Adapter& adapter) {
           {"target_modules", targets},
           {"modules_to_save", nullptr},
           {"trainable_token_indices", tokens_json(adapter)},
-          {"rank_pattern", pattern_json(adapter, &LoraPlace::rank, adapter.options.rank)},
-          {"alpha_pattern", pattern_json(adapter, &LoraPlace::alpha, adapter.options.alpha)}};
+          {"rank_pattern", pattern_json(adapter, &LoraModule::rank, adapter.options.rank)},
+          {"alpha_pattern", pattern_json(adapter, &LoraModule::alpha, adapter.options.alpha)}};
 }
 
 }  // namespace
 
-std::vector<LoraPlace> Adapter::places() const {
-  std::vector<LoraPlace> result;
+std::vector<LoraModule> Adapter::modules() const {
+  std::vector<LoraModule> result;
   for (const AdapterRow& row : rows) {
-    result.push_back(row.place);
+    result.push_back(row.target);
   }
   return result;
 }
@@ -250,12 +250,12 @@ Adapter plan_adapter(const fs::path& base, const GptConfig& config, const LoraOp
       continue;
     }
     adapter.fan_in_fan_out = matrix.stored.transposed;
-    adapter.rows.push_back({.place = {.matrix = without_end(matrix.weight.name, ".weight"),
-                                      .name = joined_names(own),
-                                      .first_row = matrix.first_row,
-                                      .rows = matrix.stored.rows,
-                                      .rank = is_earlier ? earlier->second.rank : options.rank,
-                                      .alpha = is_earlier ? earlier->second.alpha : options.alpha},
+    adapter.rows.push_back({.target = {.matrix = without_end(matrix.weight.name, ".weight"),
+                                       .name = joined_names(own),
+                                       .first_row = matrix.first_row,
+                                       .rows = matrix.stored.rows,
+                                       .rank = is_earlier ? earlier->second.rank : options.rank,
+                                       .alpha = is_earlier ? earlier->second.alpha : options.alpha},
                             .module = matrix.module,
                             .order = matrix.stored.order});
   }
@@ -272,7 +272,7 @@ Adapter plan_adapter(const fs::path& base, const GptConfig& config, const LoraOp
 NamedTensors adapter_tensors(const Adapter& adapter, const Gpt& model) {
   NamedTensors tensors;
   for (const AdapterRow& row : adapter.rows) {
-    const LowRankUpdate& update = update_at(row.place, model);
+    const LowRankUpdate& update = update_at(row.target, model);
     const RowOrder back{row.order.outer, row.order.second, row.order.first};
     const std::string name = std::string(kPeftPrefix) + row.module;
     tensors.emplace_back(name + std::string(kEndOfA), update.a.clone());
@@ -307,7 +307,7 @@ void read_adapter(const fs::path& directory, const Adapter& adapter, Gpt& model)
   copy_tensors(saved, values, shown(file));
   std::size_t i = 0;
   for (const AdapterRow& row : adapter.rows) {
-    const LowRankUpdate& update = update_at(row.place, model);
+    const LowRankUpdate& update = update_at(row.target, model);
     update.a.detach().copy_from(values[i++].second);
     update.b.detach().copy_from(reordered_rows(values[i++].second, row.order));
     if (update.lengths.defined()) {

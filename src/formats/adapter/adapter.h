@@ -22,7 +22,7 @@ inline constexpr std::string_view kPeftPrefix = "base_model.model.";
 
 // An update that a run trains, and its name in PEFT.
 struct AdapterRow {
-  LoraPlace place;
+  LoraModule target;
   std::string module;  // "model.layers.3.self_attn.q_proj"
   RowOrder order;      // of b in the file
 };
@@ -38,7 +38,7 @@ struct Adapter {
   std::vector<std::int32_t> tokens = {};        // whose rows are trained as well, ascending
   std::vector<std::string> token_modules = {};  // that have those rows: embedding, untied head
 
-  std::vector<LoraPlace> places() const;
+  std::vector<LoraModule> modules() const;
 };
 
 // Rank and alpha of one module.
@@ -88,7 +88,7 @@ void read_adapter(const std::filesystem::path& directory, const Adapter& adapter
 Json read_adapter_json(const std::filesystem::path& directory);
 
 // Returns the family whose names an adapter of this model has. A model file of another program has
-// those of the family that `headlight export --to hf` writes.
+// the names of the family that `headlight export --to hf` writes.
 const ModelFamily& family_of_base(const std::filesystem::path& base, const GptConfig& config);
 
 // Returns the fingerprint of the weights in a model's files. It does not depend on how they are

@@ -10,7 +10,7 @@
 
 namespace headlight {
 
-// The keys of PEFT's adapter_config.json that change what a LoRA adapter computes.
+// The keys of PEFT's adapter_config.json that change a LoRA adapter's computation.
 struct AdapterSettings {
   Index rank = 8;  // of modules without a pattern
   double alpha = 8;

@@ -67,7 +67,7 @@ void require_plain(const StoredAdapter& adapter) {
   }
 }
 
-// Removes weights that are those of the base: PEFT writes them beside updates of embeddings.
+// Removes weights that are equal to the base's: PEFT writes them beside updates of embeddings.
 void drop_equal_weights(const Gpt& base, const WeightLayout& layout, StoredAdapter& adapter) {
   for (const auto& [weight, tensor] : base.weights()) {
     Index first = 0;
@@ -138,8 +138,8 @@ void add_updates(const std::vector<OwnUpdate>& updates, const StoredTensor& stor
           Tensor::zeros({stored.file_rows > 0 ? stored.file_rows : stored.rows, own.b.size(1)});
     }
     const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
-    Tensor place = slice(factors.b, 0, stored.file_begin, stored.file_begin + stored.rows);
-    place.copy_from(place + reordered_rows(rows, back));
+    Tensor destination = slice(factors.b, 0, stored.file_begin, stored.file_begin + stored.rows);
+    destination.copy_from(destination + reordered_rows(rows, back));
   }
 }
 

@@ -139,9 +139,9 @@ class Merge {
       const Index id = tokens.ids[i];
       require(id < rows.size(0), adapter_.where, ": module ", in_quotes(module),
               ": trainable_token_indices has ", id, ", the model has ", rows.size(0), " tokens");
-      const auto place = static_cast<Index>(i);
+      const auto index = static_cast<Index>(i);
       slice(rows, 0, id, id + 1)
-          .copy_from(convert(slice(tokens.rows, 0, place, place + 1), rows.dtype()));
+          .copy_from(convert(slice(tokens.rows, 0, index, index + 1), rows.dtype()));
     }
   }
 

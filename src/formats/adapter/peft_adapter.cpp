@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBaseLayer = ".base_layer.";
 
-// What PEFT adds to the name of a module.
+// Affixes that PEFT adds to the name of a module.
 enum class Piece { a, b, embedding_a, embedding_b, lengths, rows };
 struct PieceEnd {
   std::string_view end;
@@ -57,10 +57,10 @@ void add_piece(const std::string& name, const Tensor& tensor, StoredAdapter& ada
     }
     StoredUpdate& update = adapter.updates[module];
     const bool is_embedding = piece == Piece::embedding_a || piece == Piece::embedding_b;
-    Tensor& place = piece == Piece::lengths                            ? update.lengths
-                    : piece == Piece::a || piece == Piece::embedding_b ? update.a
-                                                                       : update.b;
-    place = plain(is_embedding ? transpose(tensor) : tensor);
+    Tensor& destination = piece == Piece::lengths                            ? update.lengths
+                          : piece == Piece::a || piece == Piece::embedding_b ? update.a
+                                                                             : update.b;
+    destination = plain(is_embedding ? transpose(tensor) : tensor);
     return;
   }
   require(name.find(".lora_") == name.npos, adapter.where, ": tensor ", in_quotes(name),

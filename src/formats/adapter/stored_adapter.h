@@ -21,7 +21,7 @@ struct StoredUpdate {
   Tensor lengths = {};  // [P]: of the rows after the update (DoRA); undefined: as they come
 };
 
-// Rows that replace those of the token embedding or the head.
+// Rows that replace rows of the token embedding or the head.
 struct StoredRows {
   std::vector<std::int32_t> ids;
   Tensor rows;  // [N, C]

@@ -18,7 +18,7 @@ namespace headlight {
 namespace {
 
 // Noncharacters of Unicode around names of special tokens in contents. Templates keep them, so that
-// the names can be distinguished from those of the template.
+// the names can be distinguished from the template's names.
 constexpr std::string_view kNameStart = "\uFDD0";
 constexpr std::string_view kNameEnd = "\uFDD1";
 
@@ -56,10 +56,10 @@ Json with_marked_names(const AddedTokenMatcher& special, const Json& value) {
 struct UnmarkedText {
   std::string text;
   std::vector<ByteRange> names;    // that were marked
-  std::vector<std::size_t> marks;  // places in the marked text
+  std::vector<std::size_t> marks;  // offsets in the marked text
 
-  // Returns the place of a byte of the marked text.
-  std::size_t place(std::size_t byte) const {
+  // Returns the offset of a byte of the marked text.
+  std::size_t offset(std::size_t byte) const {
     const auto before = std::ranges::lower_bound(marks, byte) - marks.begin();
     return byte - static_cast<std::size_t>(before) * kNameStart.size();
   }
@@ -108,11 +108,11 @@ std::size_t end_of(std::string_view content, std::string_view text) {
   const std::string_view untrimmed = content.substr(begin);
   const std::string_view trimmed = untrimmed.substr(0, untrimmed.find_last_not_of(kBlanks) + 1);
   require_value(!trimmed.empty(), "messages", "expected a last message with text to continue");
-  const std::size_t place = text.rfind(trimmed);
-  require_value(place != std::string_view::npos, "messages",
+  const std::size_t position = text.rfind(trimmed);
+  require_value(position != std::string_view::npos, "messages",
                 "the chat template leaves out the last message: it cannot be continued");
-  const bool keeps_blanks = text.substr(place).starts_with(untrimmed);
-  return place + (keeps_blanks ? untrimmed : trimmed).size();
+  const bool keeps_blanks = text.substr(position).starts_with(untrimmed);
+  return position + (keeps_blanks ? untrimmed : trimmed).size();
 }
 
 // Returns the number of equal bytes at the beginning of both texts.
@@ -288,8 +288,8 @@ std::vector<std::string> ChatFormat::missing_names() const {
 void ChatFormat::set_turn_end(Form& form) {
   constexpr std::string_view kAnswer = "ANSWER";
   const std::string text = one_turn(form, std::string(kAnswer));
-  const std::size_t place = text.rfind(kAnswer);
-  form.turn_ending = place == std::string::npos ? "" : text.substr(place + kAnswer.size());
+  const std::size_t position = text.rfind(kAnswer);
+  form.turn_ending = position == std::string::npos ? "" : text.substr(position + kAnswer.size());
   for (const TextSegment& segment : special_->split(form.turn_ending, true)) {
     if (segment.id >= 0) {
       if (std::ranges::find(end_tokens_, segment.id) == end_tokens_.end()) {
@@ -379,7 +379,7 @@ std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMe
   const ByteRange answer = answer_span(chat, prompt_messages, before);
   ChatTokens whole = tokens_of(chat);
   const std::string text = whole.chat.text;
-  const std::size_t begin = whole.chat.place(answer.begin);
+  const std::size_t begin = whole.chat.offset(answer.begin);
   std::vector<std::int32_t> tokens = learned_tokens(std::move(whole), {{begin, text.size()}});
   const UnmarkedText prompt = unmarked(before);
   if (text.starts_with(prompt.text)) {
@@ -405,8 +405,8 @@ std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, const ChatTok
     if (chat.messages[i].is_learned && (is_last || learn != Learn::last)) {
       const std::string before = i == 0 ? "" : prompt_of(chat, i);
       const ByteRange answer = answer_span(chat, i, before);
-      spans.push_back({learned_begin(whole, before, whole.chat.place(answer.begin)),
-                       whole.chat.place(answer.end)});
+      spans.push_back({learned_begin(whole, before, whole.chat.offset(answer.begin)),
+                       whole.chat.offset(answer.end)});
     }
     is_last = false;
   }
@@ -433,7 +433,7 @@ std::string ChatFormat::prompt_of(const Chat& chat, std::size_t i) const {
   return rendered(first_messages(chat.messages, i), true, chat.tools);
 }
 
-// Returns the place of message `i`, an answer after `prompt`, with the end of its turn.
+// Returns the position of message `i`, an answer after `prompt`, with the end of its turn.
 ByteRange ChatFormat::answer_span(const Chat& chat, std::size_t i,
                                   const std::string& prompt) const {
   const std::string marked = with_marked_names(*special_, chat.messages[i].content);
@@ -499,9 +499,10 @@ std::size_t ChatFormat::answer_end(const Chat& chat, std::size_t i, std::string_
 std::size_t ChatFormat::ending_length(std::string_view text, std::string_view ending) const {
   const std::vector<TextSegment> found =
       special_->split(text.substr(0, AddedTokenMatcher::kLongest), true);
-  const std::vector<TextSegment> usual = special_->split(ending, true);
-  const bool is_other = !found.empty() && !usual.empty() && found.front().id >= 0 &&
-                        usual.front().id >= 0 && found.front().id != usual.front().id;
+  const std::vector<TextSegment> default_ending = special_->split(ending, true);
+  const bool is_other = !found.empty() && !default_ending.empty() && found.front().id >= 0 &&
+                        default_ending.front().id >= 0 &&
+                        found.front().id != default_ending.front().id;
   return is_other ? found.front().text.size() : common_length(ending, text);
 }
 

@@ -6,7 +6,7 @@
 namespace headlight {
 namespace {
 
-// Returns how many bytes at the end of `text` are the beginning of `mark`, but not all of it.
+// Returns how many bytes at the end of `text` are a proper prefix of `mark`.
 std::size_t begun_mark(std::string_view text, std::string_view mark) {
   std::size_t size = std::min(text.size(), mark.size() - 1);
   while (!text.ends_with(mark.substr(0, size))) {

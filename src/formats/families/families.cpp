@@ -22,7 +22,7 @@ constexpr const char* kSliding = "sliding_attention";
 
 // Keys of transformers that do not change a model's function: its origin and storage, special
 // tokens (see TokenSettings), heads for other tasks.
-constexpr std::string_view kIdle =
+constexpr std::string_view kIgnoredKeys =
     "model_type architectures torch_dtype dtype transformers_version _name_or_path name_or_path "
     "_commit_hash transformers.js_config auto_map unsloth_version unsloth_fixed "
     "attn_implementation _attn_implementation _attn_implementation_autoset use_cache "
@@ -51,10 +51,10 @@ void require_supported(const ConfigReader& reader, bool causal) {
 }
 
 // Returns keys with values that were not looked up and may have a meaning.
-std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
+std::vector<std::string> unread_keys(const Json& json, const ReadKeys& read_keys) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.members()) {
-    if (!has_word(kIdle, key) && !asked.contains(key) && has_value(value)) {
+    if (!has_word(kIgnoredKeys, key) && !read_keys.contains(key) && has_value(value)) {
       keys.push_back(key);
     }
   }
@@ -106,16 +106,16 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
     require_supported(reader, family.causal);
     ModelConfig result{&family, family.read_config(reader)};
     // count_parameters() throws Error if config.json describes a model too large for any file.
-    reader.asked().in_file_keys("", [&] { count_parameters(result.config); });
+    reader.read_keys().in_file_keys("", [&] { count_parameters(result.config); });
     result.config = result.config.canonical();
-    result.unread = unread_keys(json, reader.asked());
+    result.unread = unread_keys(json, reader.read_keys());
     return result;
   });
 }
 
-Index read_window(const ConfigReader& reader, Index usual) {
+Index read_window(const ConfigReader& reader, Index fallback) {
   constexpr const char* kKey = "sliding_window";
-  return reader.is_null(kKey) ? 0 : reader.size(kKey, usual);
+  return reader.is_null(kKey) ? 0 : reader.size(kKey, fallback);
 }
 
 std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,

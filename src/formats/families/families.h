@@ -29,8 +29,8 @@ struct ModelFamily {
   std::span<const KeyAlias> aliases = {};
 };
 
-// Reads an activation under `key`; `usual` is its name if the key is missing.
-Activation read_activation(const ConfigReader& reader, const char* key, const char* usual);
+// Reads an activation under `key`; `fallback` is its name if the key is missing.
+Activation read_activation(const ConfigReader& reader, const char* key, const char* fallback);
 
 extern const ModelFamily kGpt2;
 extern const ModelFamily kGptNeo;
@@ -81,8 +81,8 @@ ModelConfig parse_model_config(std::string_view json, std::string_view name);
 
 // Functions that several families share.
 
-// Reads sliding_window: 0 if it is null, `usual` if it is missing.
-Index read_window(const ConfigReader& reader, Index usual);
+// Reads sliding_window: 0 if it is null, `fallback` if it is missing.
+Index read_window(const ConfigReader& reader, Index fallback);
 // Returns the window of each layer, 0 for none. layer_types decides if present, else `sliding`.
 std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
                                  Index window);
@@ -90,7 +90,7 @@ Json layer_types_json(const GptConfig& config);
 // Returns the common window of all layers with a window; 0 if they differ or there is none.
 Index common_window(const GptConfig& config);
 // Returns the tensors of a weight whose part has a name in the list: "LAYERS3.NAME.weight", or
-// "NAME.weight" outside of layers. Three names, separated by blanks, are those of the queries, keys
+// "NAME.weight" outside of layers. Three names, separated by blanks, belong to the queries, keys
 // and values. A part without a name is one tensor with our name.
 std::vector<StoredTensor> named_tensors(const Weight& weight, const GptConfig& config,
                                         std::string_view layers,

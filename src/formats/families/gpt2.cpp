@@ -9,8 +9,8 @@
 // express get the type "headlight", so that other tools refuse them instead of misreading them.
 namespace headlight {
 
-Activation read_activation(const ConfigReader& reader, const char* key, const char* usual) {
-  const std::string text = reader.text(key, usual);
+Activation read_activation(const ConfigReader& reader, const char* key, const char* fallback) {
+  const std::string text = reader.text(key, fallback);
   // Other names in transformers for the same functions.
   if (has_word("gelu_pytorch_tanh gelu_fast gelu_accurate gelu_python_tanh", text)) {
     return Activation::gelu_tanh;

@@ -18,10 +18,10 @@ bool is_local(const Json& kind, const char* key) {
 // Returns, for every layer, whether "attention_types" makes it local: [[["global", "local"], 12]].
 std::vector<bool> local_types(const ConfigReader& reader) {
   constexpr const char* kKey = "attention_types";
-  const Json usual = Json::array({Json::array({Json::array({"global", "local"}), 12})});
+  const Json default_types = Json::array({Json::array({Json::array({"global", "local"}), 12})});
   std::vector<bool> local;
   const Json* given = reader.find(kKey);
-  const Json& types = given == nullptr ? usual : *given;
+  const Json& types = given == nullptr ? default_types : *given;
   require_value(types.is_array(), kKey, "expected a list");
   for (const Json& group : types) {
     require_value(group.is_array() && group.size() == 2 && group[0].is_array() &&

@@ -7,7 +7,7 @@
 namespace headlight {
 namespace {
 
-constexpr double kUsualShare = 0.25;
+constexpr double kDefaultShare = 0.25;
 
 GptConfig read_gpt_neox(const ConfigReader& reader) {
   GptConfig config;
@@ -34,7 +34,7 @@ GptConfig read_gpt_neox(const ConfigReader& reader) {
                           {.block_size = config.block_size,
                            .theta = "rotary_emb_base",
                            .share = "rotary_pct",
-                           .usual_share = kUsualShare});
+                           .default_share = kDefaultShare});
   for (const char* key : {"rope_theta", "partial_rotary_factor"}) {
     reader.find(key);  // ignored by transformers too
   }

@@ -44,7 +44,7 @@ std::string refusal_of_granite(const GptConfig& config) {
 
 Json granite_json(const GptConfig& config) {
   const BlockPlan plan = block_plan(config, 0);
-  const double usual_scale = 1 / std::sqrt(static_cast<double>(plan.attention.head_width));
+  const double default_scale = 1 / std::sqrt(static_cast<double>(plan.attention.head_width));
   const auto or_one = [](double value) { return value > 0 ? value : 1; };
   const double residual = or_one(config.residual_multiplier);
   Json json = llama_layers_json(config, "granite", "GraniteForCausalLM");
@@ -53,7 +53,7 @@ Json granite_json(const GptConfig& config) {
   json["mlp_bias"] = plan.mlp_bias;
   json["residual_multiplier"] = residual;
   json["embedding_multiplier"] = or_one(config.embedding_scale) * residual;
-  json["attention_multiplier"] = plan.attention.scale > 0 ? plan.attention.scale : usual_scale;
+  json["attention_multiplier"] = plan.attention.scale > 0 ? plan.attention.scale : default_scale;
   json["logits_scaling"] = 1 / or_one(config.logit_scale);
   return json;
 }

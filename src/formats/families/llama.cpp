@@ -7,7 +7,7 @@
 namespace headlight {
 namespace {
 
-constexpr Index kUsualWindow = 4096;
+constexpr Index kDefaultWindow = 4096;
 
 GptConfig read_llama(const ConfigReader& reader) {
   GptConfig config =
@@ -21,7 +21,7 @@ GptConfig read_llama(const ConfigReader& reader) {
 GptConfig read_mistral(const ConfigReader& reader) {
   GptConfig config = read_llama_layers(
       reader, {.block = Index{1} << 17, .key_heads = 8, .inner = 14336, .null_keys = "head_dim"});
-  const Index window = read_window(reader, kUsualWindow);
+  const Index window = read_window(reader, kDefaultWindow);
   const std::vector<bool> sliding(static_cast<std::size_t>(config.n_layer), window > 0);
   config.windows = layer_windows(reader, sliding, window);
   return config;
@@ -29,8 +29,8 @@ GptConfig read_mistral(const ConfigReader& reader) {
 
 std::vector<Index> read_qwen_windows(const ConfigReader& reader, Index layers) {
   const bool has_windows = reader.boolean("use_sliding_window", false);
-  const Index said = read_window(reader, kUsualWindow);  // present even if windows are off
-  const Index window = has_windows ? said : 0;
+  const Index stated = read_window(reader, kDefaultWindow);  // present even if windows are off
+  const Index window = has_windows ? stated : 0;
   const Index whole_layers = reader.size("max_window_layers", 28, 0);
   std::vector<bool> sliding;
   for (Index layer = 0; layer < layers; ++layer) {

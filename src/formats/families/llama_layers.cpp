@@ -29,17 +29,17 @@ constexpr Choice<Part> kOutputNormNames[] = {
     {"pre_feedforward_layernorm", Part::mlp_norm},
     {"post_feedforward_layernorm", Part::mlp_output_norm}};
 
-void read_llama_rope(const ConfigReader& reader, const LlamaDefaults& usual, GptConfig& config) {
-  if (usual.local_theta) {
-    read_layer_ropes(reader, usual.theta, *usual.local_theta, config);
+void read_llama_rope(const ConfigReader& reader, const LlamaDefaults& defaults, GptConfig& config) {
+  if (defaults.local_theta) {
+    read_layer_ropes(reader, defaults.theta, *defaults.local_theta, config);
     return;
   }
   config.rope = read_rope(reader, block_plan(config, 0).attention.head_width,
                           {.block_size = config.block_size,
-                           .usual_theta = usual.theta,
-                           .usual_share = usual.share.value_or(1),
-                           .longrope_original = usual.longrope_original});
-  require_value(config.rope.width == 0 || usual.share, reader.asked().key_of("rotary_pct"),
+                           .default_theta = defaults.theta,
+                           .default_share = defaults.share.value_or(1),
+                           .longrope_original = defaults.longrope_original});
+  require_value(config.rope.width == 0 || defaults.share, reader.read_keys().key_of("rotary_pct"),
                 "only 1 is supported");
 }
 
@@ -49,31 +49,31 @@ ConfigReader LlamaDefaults::reader_of(const char* key, const ConfigReader& reade
   return has_word(null_keys, key) ? reader.or_null() : reader;
 }
 
-GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& usual) {
+GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& defaults) {
   GptConfig config;
   const auto size_or_null = [&](const char* key, Index fallback) {
-    return usual.reader_of(key, reader).size(key, reader.is_null(key) ? 0 : fallback);
+    return defaults.reader_of(key, reader).size(key, reader.is_null(key) ? 0 : fallback);
   };
-  config.vocab_size = reader.size("vocab_size", usual.vocabulary);
-  config.block_size = reader.size("max_position_embeddings", usual.block);
-  config.n_embd = reader.size("hidden_size", usual.width);
-  config.n_layer = reader.size("num_hidden_layers", usual.layers, 1, kMostLayers);
-  config.n_head = reader.size("num_attention_heads", usual.heads);
-  config.n_kv_head = size_or_null("num_key_value_heads", usual.key_heads);
-  config.n_inner = reader.size("intermediate_size", usual.inner);
-  config.head_width = size_or_null("head_dim", usual.head_width);
+  config.vocab_size = reader.size("vocab_size", defaults.vocabulary);
+  config.block_size = reader.size("max_position_embeddings", defaults.block);
+  config.n_embd = reader.size("hidden_size", defaults.width);
+  config.n_layer = reader.size("num_hidden_layers", defaults.layers, 1, kMostLayers);
+  config.n_head = reader.size("num_attention_heads", defaults.heads);
+  config.n_kv_head = size_or_null("num_key_value_heads", defaults.key_heads);
+  config.n_inner = reader.size("intermediate_size", defaults.inner);
+  config.head_width = size_or_null("head_dim", defaults.head_width);
   config.bias = false;
-  config.tie_weights = reader.boolean("tie_word_embeddings", usual.tied);
+  config.tie_weights = reader.boolean("tie_word_embeddings", defaults.tied);
   config.attention_dropout =
-      usual.reader_of("attention_dropout", reader).number("attention_dropout", 0);
+      defaults.reader_of("attention_dropout", reader).number("attention_dropout", 0);
   config.residual_dropout = reader.number("headlight_residual_dropout", 0);
   config.embedding_dropout = reader.number("headlight_embedding_dropout", 0);
   config.norm_type = NormKind::rms;
-  config.layer_norm_epsilon = reader.number(usual.epsilon_key, usual.epsilon);
+  config.layer_norm_epsilon = reader.number(defaults.epsilon_key, defaults.epsilon);
   config.gated_mlp = true;
-  config.activation = read_activation(reader, "hidden_act", usual.activation);
+  config.activation = read_activation(reader, "hidden_act", defaults.activation);
   config.position = PositionKind::rope;
-  read_llama_rope(reader, usual, config);
+  read_llama_rope(reader, defaults, config);
   return config;
 }
 
@@ -134,8 +134,8 @@ Json llama_layers_json(const GptConfig& config, const char* type, const char* ar
   return json;
 }
 
-double read_cap(const ConfigReader& reader, const char* key, double usual) {
-  const double cap = reader.is_null(key) ? 0 : reader.number(key, usual);
+double read_cap(const ConfigReader& reader, const char* key, double fallback) {
+  const double cap = reader.is_null(key) ? 0 : reader.number(key, fallback);
   require_value(cap > 0 || reader.is_null(key), key, "expected null or a number above 0, got ",
                 cap);
   return cap;

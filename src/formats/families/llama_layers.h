@@ -35,7 +35,7 @@ struct LlamaDefaults {
   std::optional<double> local_theta = {};
 };
 
-GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& usual);
+GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& defaults);
 
 // Returns the reason if Llama's layers cannot express the model, whatever its biases, windows and
 // norms of queries and keys; "" otherwise.
@@ -52,7 +52,7 @@ void add_windows(const GptConfig& config, Json& json);
 void add_rotary_share(const GptConfig& config, Json& json);
 
 // Reads a soft cap: 0 if it is null.
-double read_cap(const ConfigReader& reader, const char* key, double usual);
+double read_cap(const ConfigReader& reader, const char* key, double fallback);
 Json cap_json(double cap);
 // Returns the value of query_pre_attn_scalar, 1 / scale^2.
 Json query_scalar_json(const AttentionPlan& plan);

@@ -7,26 +7,26 @@ namespace {
 struct Relative {
   const char* type;
   const char* architecture;
-  LlamaDefaults usual;
+  LlamaDefaults defaults;
   RotaryStyle style = RotaryStyle::half;
   bool is_gated = true;
   // Keys of the biases; null: none. Parts with the same key have biases together.
   const char* qkv_bias = nullptr;
   const char* output_bias = nullptr;
   const char* mlp_bias = nullptr;
-  bool usual_qkv_bias = false;
+  bool default_qkv_bias = false;
   bool has_model_width = false;   // all heads together are as wide as the model
   const char* dropout = nullptr;  // key of the residual dropout; null: Headlight's key
 };
 
 constexpr Relative kArceeRow{.type = "arcee",
                              .architecture = "ArceeForCausalLM",
-                             .usual = {.block = 4096,
-                                       .width = 2560,
-                                       .inner = 18432,
-                                       .epsilon = 1e-5,
-                                       .activation = "relu2",
-                                       .null_keys = "num_key_value_heads head_dim"},
+                             .defaults = {.block = 4096,
+                                          .width = 2560,
+                                          .inner = 18432,
+                                          .epsilon = 1e-5,
+                                          .activation = "relu2",
+                                          .null_keys = "num_key_value_heads head_dim"},
                              .is_gated = false,
                              .qkv_bias = "attention_bias",
                              .output_bias = "attention_bias",
@@ -35,18 +35,18 @@ constexpr Relative kArceeRow{.type = "arcee",
 constexpr Relative kErnieRow{
     .type = "ernie4_5",
     .architecture = "Ernie4_5ForCausalLM",
-    .usual = {.vocabulary = 103424,
-              .block = Index{1} << 17,
-              .width = 1024,
-              .layers = 18,
-              .heads = 16,
-              .key_heads = 2,
-              .head_width = 128,
-              .inner = 3072,
-              .epsilon = 1e-5,
-              .tied = true,
-              .theta = 5e5,
-              .null_keys = "num_key_value_heads head_dim attention_dropout use_bias"},
+    .defaults = {.vocabulary = 103424,
+                 .block = Index{1} << 17,
+                 .width = 1024,
+                 .layers = 18,
+                 .heads = 16,
+                 .key_heads = 2,
+                 .head_width = 128,
+                 .inner = 3072,
+                 .epsilon = 1e-5,
+                 .tied = true,
+                 .theta = 5e5,
+                 .null_keys = "num_key_value_heads head_dim attention_dropout use_bias"},
     .style = RotaryStyle::interleaved,
     .qkv_bias = "use_bias",
     .output_bias = "use_bias",
@@ -54,17 +54,17 @@ constexpr Relative kErnieRow{
 
 constexpr Relative kHeliumRow{.type = "helium",
                               .architecture = "HeliumForCausalLM",
-                              .usual = {.vocabulary = 48000,
-                                        .block = 4096,
-                                        .width = 2560,
-                                        .layers = 24,
-                                        .heads = 20,
-                                        .key_heads = 20,
-                                        .head_width = 128,
-                                        .inner = 7040,
-                                        .epsilon = 1e-8,
-                                        .theta = 1e5,
-                                        .null_keys = ""},
+                              .defaults = {.vocabulary = 48000,
+                                           .block = 4096,
+                                           .width = 2560,
+                                           .layers = 24,
+                                           .heads = 20,
+                                           .key_heads = 20,
+                                           .head_width = 128,
+                                           .inner = 7040,
+                                           .epsilon = 1e-8,
+                                           .theta = 1e5,
+                                           .null_keys = ""},
                               .style = RotaryStyle::interleaved,
                               .qkv_bias = "attention_bias",
                               .mlp_bias = "mlp_bias",
@@ -72,31 +72,31 @@ constexpr Relative kHeliumRow{.type = "helium",
 
 constexpr Relative kSeedRow{.type = "seed_oss",
                             .architecture = "SeedOssForCausalLM",
-                            .usual = {.vocabulary = 155136,
-                                      .block = Index{1} << 19,
-                                      .layers = 64,
-                                      .heads = 80,
-                                      .key_heads = 8,
-                                      .head_width = 128,
-                                      .inner = 27648,
-                                      .null_keys = "num_key_value_heads head_dim"},
+                            .defaults = {.vocabulary = 155136,
+                                         .block = Index{1} << 19,
+                                         .layers = 64,
+                                         .heads = 80,
+                                         .key_heads = 8,
+                                         .head_width = 128,
+                                         .inner = 27648,
+                                         .null_keys = "num_key_value_heads head_dim"},
                             .qkv_bias = "attention_bias",
                             .output_bias = "attention_out_bias",
                             .mlp_bias = "mlp_bias",
-                            .usual_qkv_bias = true,
+                            .default_qkv_bias = true,
                             .dropout = "residual_dropout"};
 
 GptConfig read_relative(const ConfigReader& reader, const Relative& row) {
-  GptConfig config = read_llama_layers(reader, row.usual);
+  GptConfig config = read_llama_layers(reader, row.defaults);
   if (row.has_model_width) {
     require_heads_of_model_width(config);
   }
   config.rope.style = row.style;
   config.gated_mlp = row.is_gated;
-  const auto has_bias = [&](const char* key, bool usual) {
-    return row.usual.reader_of(key, reader).boolean(key, usual);
+  const auto has_bias = [&](const char* key, bool fallback) {
+    return row.defaults.reader_of(key, reader).boolean(key, fallback);
   };
-  config.qkv_bias = has_bias(row.qkv_bias, row.usual_qkv_bias);
+  config.qkv_bias = has_bias(row.qkv_bias, row.default_qkv_bias);
   config.attention_output_bias = row.output_bias != nullptr && has_bias(row.output_bias, false);
   config.mlp_bias = has_bias(row.mlp_bias, false);
   if (row.dropout != nullptr) {

@@ -35,8 +35,8 @@ GptConfig read_smollm3(const ConfigReader& reader) {
   config.attention_output_bias = config.qkv_bias;
   config.mlp_bias = reader.boolean("mlp_bias", false);
   config.rope_per_layer = read_rotated_layers(reader, config.n_layer);
-  const Index said = read_window(reader, 0);  // present even if windows are off
-  const Index window = reader.boolean("use_sliding_window", false) ? said : 0;
+  const Index stated = read_window(reader, 0);  // present even if windows are off
+  const Index window = reader.boolean("use_sliding_window", false) ? stated : 0;
   std::vector<bool> sliding;
   for (const Index is_rotated : config.rope_per_layer) {
     sliding.push_back(window > 0 && is_rotated == 0);

@@ -36,26 +36,26 @@ constexpr std::string_view kSplitCount = "split.count";
 constexpr std::string_view kSplitNumber = "split.no";
 
 // Index of a file among the parts of a split model.
-struct SplitPlace {
+struct SplitPart {
   std::size_t number = 0;
   std::size_t count = 1;
 };
 
 std::size_t split_key(const GgufHeader& header, std::string_view key, std::string_view where,
-                      std::size_t otherwise) {
+                      std::size_t fallback) {
   const GgufValue* value = header.find_value(key);
   const auto* number = std::get_if<std::uint16_t>(value);
   require(value == nullptr || number != nullptr, where, ": ", key, ": expected a uint16");
-  return value == nullptr ? otherwise : *number;
+  return value == nullptr ? fallback : *number;
 }
 
-SplitPlace split_place(const GgufHeader& header, std::string_view where) {
+SplitPart split_part(const GgufHeader& header, std::string_view where) {
   constexpr std::size_t kMostParts = 1024;
-  const SplitPlace place{.number = split_key(header, kSplitNumber, where, 0),
-                         .count = split_key(header, kSplitCount, where, 1)};
-  require(place.count <= kMostParts, where, ": ", kSplitCount, ": ", place.count,
+  const SplitPart split{.number = split_key(header, kSplitNumber, where, 0),
+                        .count = split_key(header, kSplitCount, where, 1)};
+  require(split.count <= kMostParts, where, ": ", kSplitCount, ": ", split.count,
           " parts, at most ", kMostParts, " are accepted");
-  return place;
+  return split;
 }
 
 // Returns "-00001-of-00003.gguf" for part 0 of 3.
@@ -72,32 +72,32 @@ std::span<float> elements_of(Tensor& tensor) {
 
 GgufFile::GgufFile(const std::filesystem::path& path)
     : files_{std::make_shared<const InputFile>(path)}, header_(read_gguf_header(*files_[0])) {
-  const SplitPlace place = split_place(header_, shown(path));
-  if (place.count <= 1) {
+  const SplitPart split = split_part(header_, shown(path));
+  if (split.count <= 1) {
     return;
   }
   const std::string name = path.string();
-  const std::string end = part_ending(place.number, place.count);
-  require(name.ends_with(end), shown(path), ": is file ", place.number + 1, " of ", place.count,
+  const std::string end = part_ending(split.number, split.count);
+  require(name.ends_with(end), shown(path), ": is file ", split.number + 1, " of ", split.count,
           " of a split model; expected a name that ends in ", end);
   const std::string start = name.substr(0, name.size() - end.size());
-  require(place.number == 0, shown(path), ": is file ", place.number + 1, " of ", place.count,
-          " of a split model; give the first, ", shown(start + part_ending(0, place.count)));
-  for (std::size_t part = 1; part < place.count; ++part) {
-    add_part(start + part_ending(part, place.count));
+  require(split.number == 0, shown(path), ": is file ", split.number + 1, " of ", split.count,
+          " of a split model; give the first, ", shown(start + part_ending(0, split.count)));
+  for (std::size_t part = 1; part < split.count; ++part) {
+    add_part(start + part_ending(part, split.count));
   }
 }
 
 void GgufFile::add_part(const std::filesystem::path& path) {
   const std::size_t part = files_.size();
-  const std::size_t count = split_place(header_, shown(path)).count;
+  const std::size_t count = split_part(header_, shown(path)).count;
   require(std::filesystem::exists(path), shown(path), ": part ", part + 1, " of ", count,
           " is missing");
   files_.push_back(std::make_shared<const InputFile>(path));
   GgufHeader header = read_gguf_header(*files_.back());
-  const SplitPlace place = split_place(header, shown(path));
-  require(place.number == part && place.count == count, shown(path), ": expected part ", part + 1,
-          " of ", count, ", got part ", place.number + 1, " of ", place.count);
+  const SplitPart split = split_part(header, shown(path));
+  require(split.number == part && split.count == count, shown(path), ": expected part ", part + 1,
+          " of ", count, ", got part ", split.number + 1, " of ", split.count);
   for (GgufTensor& tensor : header.tensors) {
     require(header_.names.emplace(tensor.name, header_.tensors.size()).second, shown(path),
             ": tensor ", in_quotes(tensor.name), " is in another part as well");

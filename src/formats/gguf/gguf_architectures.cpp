@@ -234,7 +234,7 @@ void read_layer_norms(GgufKeys& keys, GptConfig& config) {
 
 void read_gpt2(GgufKeys& keys, const GgufFile&, GptConfig& config) {
   read_layer_norms(keys, config);
-  config.bias = false;  // until a bias is not 0: see ModelWeights::settle
+  config.bias = false;  // until a bias is not 0: see ModelWeights::infer_missing_fields
   config.activation = Activation::gelu_tanh;
 }
 
@@ -269,20 +269,20 @@ std::string refusal_of_gemma(const GptConfig& config) {
 }
 
 std::string refusal_of_gemma2(const GptConfig& config) {
-  const std::vector<Index> usual_windows =
+  const std::vector<Index> default_windows =
       gemma_windows(config.n_layer, common_window(config), kGemma2Pattern);
-  const double usual = gemma_scale(config);
+  const double default_scale = gemma_scale(config);
   const double own = 1 / std::sqrt(static_cast<double>(config.elements_of_head()));
   const double scale = config.attention_scale > 0 ? config.attention_scale : own;
   return first_refusal(
       {{true, refusal_of_gemma(config)},
-       {config.windows.empty() || config.windows != usual_windows,
+       {config.windows.empty() || config.windows != default_windows,
         "these windows cannot be expressed: gemma2 of llama.cpp has them in every second layer"},
        {config.attention_cap == 0 || config.logit_cap == 0,
         "missing soft caps cannot be expressed: gemma2 of llama.cpp has both"},
-       {std::abs(scale - usual) > 1e-6 * usual,
+       {std::abs(scale - default_scale) > 1e-6 * default_scale,
         concat_text("attention_scale = ", scale, " cannot be expressed: gemma2 of llama.cpp has ",
-                    usual)}});
+                    default_scale)}});
 }
 
 bool has_square_attention(const GptConfig& config) {
@@ -291,10 +291,10 @@ bool has_square_attention(const GptConfig& config) {
 
 std::string refusal_of_olmo2(const GptConfig& config) {
   const bool has_windows = !config.windows.empty();
-  const std::vector<Index> usual_windows =
+  const std::vector<Index> default_windows =
       gemma_windows(config.n_layer, common_window(config), kOlmoPattern);
   return first_refusal(
-      {{has_windows && config.windows != usual_windows,
+      {{has_windows && config.windows != default_windows,
         "these windows cannot be expressed: olmo2 of llama.cpp has them in three layers of four"},
        {has_windows && config.rope_local_theta != config.rope.theta,
         "rope_local_theta cannot be expressed: olmo2 of llama.cpp has rope_theta in all layers"},
@@ -335,17 +335,18 @@ std::string refusal_of_starcoder2(const GptConfig& config) {
 }
 
 std::string refusal_of_gemma3(const GptConfig& config) {
-  const std::vector<Index> usual_windows =
+  const std::vector<Index> default_windows =
       gemma_windows(config.n_layer, common_window(config), kGemmaPattern);
   const double scale = block_plan(config, 0).attention.scale;
-  const double usual = gemma_scale(config);
-  const bool has_other_scale =
-      scale > 0 ? std::abs(scale - usual) > 1e-6 * usual : scale == 0 && config.n_layer == 62;
+  const double default_scale = gemma_scale(config);
+  const bool has_other_scale = scale > 0 ? std::abs(scale - default_scale) > 1e-6 * default_scale
+                                         : scale == 0 && config.n_layer == 62;
   return first_refusal(
-      {{!config.windows.empty() && config.windows != usual_windows,
+      {{!config.windows.empty() && config.windows != default_windows,
         "these windows cannot be expressed: gemma3 of llama.cpp has them in five layers of six"},
-       {has_other_scale, concat_text("attention_scale = ", scale,
-                                     " cannot be expressed: gemma3 of llama.cpp has ", usual)},
+       {has_other_scale,
+        concat_text("attention_scale = ", scale, " cannot be expressed: gemma3 of llama.cpp has ",
+                    default_scale)},
        {block_plan(config, 0).qkv_bias,
         "biases of attention cannot be expressed: gemma3 of llama.cpp has none"}});
 }
@@ -365,12 +366,12 @@ void write_rope(const GptConfig& config, GgufKeyWriter& keys) {
     keys.number("rope.scaling.factor", rope.factor);
   }
   // llama.cpp only needs the tensor of factors.
-  const RopeOptions usual;
-  const bool has_usual_bounds =
-      rope.low_freq_factor == usual.low_freq_factor &&
-      rope.high_freq_factor == usual.high_freq_factor &&
-      rope.original_max_position_embeddings == usual.original_max_position_embeddings;
-  if (rope.scaling == RopeScaling::llama3 && !has_usual_bounds) {
+  const RopeOptions defaults;
+  const bool has_default_bounds =
+      rope.low_freq_factor == defaults.low_freq_factor &&
+      rope.high_freq_factor == defaults.high_freq_factor &&
+      rope.original_max_position_embeddings == defaults.original_max_position_embeddings;
+  if (rope.scaling == RopeScaling::llama3 && !has_default_bounds) {
     keys.number(kGgufLowFrequency, rope.low_freq_factor);
     keys.number(kGgufHighFrequency, rope.high_freq_factor);
     keys.size(kGgufOriginalContext, rope.original_max_position_embeddings);

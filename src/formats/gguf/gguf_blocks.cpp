@@ -30,9 +30,9 @@ float read_half(const Byte* bytes) { return half_to_float(read_word(bytes)); }
 // Returns the lower (0) or upper (1) half of a byte.
 int nibble(Byte byte, int half) { return (byte >> (4 * half)) & 0xF; }
 
-int bit(Byte byte, int place) { return (byte >> place) & 1; }
+int bit(Byte byte, int index) { return (byte >> index) & 1; }
 
-int two_bits(Byte byte, int place) { return (byte >> (2 * place)) & 3; }
+int two_bits(Byte byte, int index) { return (byte >> (2 * index)) & 3; }
 
 // Each type below has the size of its blocks, and read() for one block. Types of integers have the
 // layout of their panels, and read() returns the block's integers; others read values. Offsets are

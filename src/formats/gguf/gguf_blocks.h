@@ -25,7 +25,7 @@ bool pack_gguf_row(GgufType type, std::span<const std::byte> blocks, Index lane,
 // Q5_0 and Q4_0.
 bool can_write_gguf(GgufType type);
 
-// Converts float32 to whole blocks. Scales of Q8_0 are as in ggml's reference, those of the other
+// Converts float32 to whole blocks. Scales of Q8_0 are as in ggml's reference, scales of the other
 // integers are searched: see gguf_quantize.h. `importance` [C] has the weight of each column's
 // squared error in that search; `values` are then whole rows. Empty: all columns are equal. Throws
 // Error for a value that the type cannot hold: a finite value too large for F16, and for integers a

@@ -60,9 +60,9 @@ GptConfig read_sizes(GgufKeys& keys, const GgufFile& file) {
           "' of two axes is missing");
   GptConfig config;
   config.vocab_size = embedding->shape[0];
-  const Index said = keys.integer("vocab_size", config.vocab_size);
-  require_value(said == config.vocab_size, keys.whole("vocab_size"), "expected ", config.vocab_size,
-                ", the rows of ", kGgufEmbedding, ", got ", said);
+  const Index stated = keys.integer("vocab_size", config.vocab_size);
+  require_value(stated == config.vocab_size, keys.whole("vocab_size"), "expected ",
+                config.vocab_size, ", the rows of ", kGgufEmbedding, ", got ", stated);
   config.block_size = keys.size("context_length");
   config.n_embd = keys.size("embedding_length");
   require_value(config.n_embd == embedding->shape[1], keys.whole("embedding_length"), "expected ",
@@ -99,7 +99,7 @@ GgufModel read_gguf_model(const GgufFile& file) {
     architecture.read(keys, file, config);
     keys.require_all_known();
     // Throws Error for sizes that no file could hold.
-    keys.asked().in_file_keys(keys.whole(""), [&] { count_parameters(config); });
+    keys.read_keys().in_file_keys(keys.whole(""), [&] { count_parameters(config); });
     return GgufModel{&architecture, config.canonical()};
   });
 }

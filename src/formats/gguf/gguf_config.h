@@ -5,8 +5,8 @@
 namespace headlight {
 
 // Returns the architecture of a file and its model's configuration, complete except for the head
-// (see ModelWeights::settle). Throws Error, one line with the file and the key, for anything
-// missing, damaged or not supported.
+// (see ModelWeights::infer_missing_fields). Throws Error, one line with the file and the key, for
+// anything missing, damaged or not supported.
 struct GgufModel {
   const GgufArchitecture* architecture = nullptr;
   GptConfig config = {};

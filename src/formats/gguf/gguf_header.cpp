@@ -21,19 +21,19 @@ constexpr Index kMaxAlignment = Index{1} << 20;  // bytes
 class HeaderBytes {
  public:
   explicit HeaderBytes(const InputFile& file)
-      : file_(file), end_(std::min(file.size(), kMaxGgufHeader)), place_(shown(file.path())) {}
+      : file_(file), end_(std::min(file.size(), kMaxGgufHeader)), where_(shown(file.path())) {}
 
   Index position() const { return position_; }
   // Returns the beginning of error messages: the file and the key or tensor being read.
-  const std::string& place() const { return place_; }
-  void set_place(std::string_view part) { place_ = shown(file_.path()) + ": " + std::string(part); }
+  const std::string& where() const { return where_; }
+  void set_where(std::string_view part) { where_ = shown(file_.path()) + ": " + std::string(part); }
 
   // Throws Error unless `count` items of `bytes` bytes can follow. Call before allocating for them.
   void require_left(std::uint64_t count, std::uint64_t bytes) const {
     if (count > static_cast<std::uint64_t>(end_ - position_) / bytes) {
-      require(end_ == file_.size(), place_, ": the header is longer than ", kMaxGgufHeader,
+      require(end_ == file_.size(), where_, ": the header is longer than ", kMaxGgufHeader,
               " bytes");
-      fail(place_, ": is damaged or cut off: expected ", count, " x ", bytes, " bytes from byte ",
+      fail(where_, ": is damaged or cut off: expected ", count, " x ", bytes, " bytes from byte ",
            position_, ", but the file has ", file_.size(), " bytes");
     }
   }
@@ -62,7 +62,7 @@ class HeaderBytes {
   // Reads a text after its length.
   std::string text(std::string_view what, std::uint64_t max_bytes) {
     const auto length = number<std::uint64_t>();
-    require(length <= max_bytes, place_, ": ", what, " of ", length, " bytes, at most ", max_bytes,
+    require(length <= max_bytes, where_, ": ", what, " of ", length, " bytes, at most ", max_bytes,
             " are accepted");
     require_left(length, 1);
     std::string text(length, '\0');
@@ -80,7 +80,7 @@ class HeaderBytes {
 
   const InputFile& file_;
   Index end_;
-  std::string place_;
+  std::string where_;
   Index position_ = 0;
   std::vector<std::byte> buffer_;
   Index buffer_begin_ = 0;
@@ -95,7 +95,7 @@ T read_element(HeaderBytes& bytes) {
 template <>
 bool read_element<bool>(HeaderBytes& bytes) {
   const auto byte = bytes.number<std::uint8_t>();
-  require(byte <= 1, bytes.place(), ": expected a bool of 0 or 1, got ", Index{byte});
+  require(byte <= 1, bytes.where(), ": expected a bool of 0 or 1, got ", Index{byte});
   return byte == 1;
 }
 
@@ -110,7 +110,7 @@ GgufArray read_list(HeaderBytes& bytes, std::uint64_t count) {
   using T = typename List::value_type;
   constexpr bool kTexts = std::is_same_v<T, std::string>;
   bytes.require_left(count, kTexts ? sizeof(std::uint64_t) : sizeof(T));
-  require(!kTexts || count <= static_cast<std::uint64_t>(kMaxGgufTexts), bytes.place(), ": ", count,
+  require(!kTexts || count <= static_cast<std::uint64_t>(kMaxGgufTexts), bytes.where(), ": ", count,
           " texts, at most ", kMaxGgufTexts, " are accepted");
   List list(count);
   if constexpr (kTexts || std::is_same_v<T, bool>) {
@@ -125,12 +125,12 @@ GgufArray read_list(HeaderBytes& bytes, std::uint64_t count) {
 
 template <>
 GgufArray read_list<std::monostate>(HeaderBytes& bytes, std::uint64_t) {
-  fail(bytes.place(), ": lists of lists are not supported");
+  fail(bytes.where(), ": lists of lists are not supported");
 }
 
 std::uint32_t read_value_type(HeaderBytes& bytes) {
   const auto type = bytes.number<std::uint32_t>();
-  require(type < kGgufValueTypes.size(), bytes.place(), ": unknown metadata type ", type);
+  require(type < kGgufValueTypes.size(), bytes.where(), ": unknown metadata type ", type);
   return type;
 }
 
@@ -159,11 +159,11 @@ GgufValue read_value(HeaderBytes& bytes) {
 
 void read_metadata(HeaderBytes& bytes, std::uint64_t count, GgufHeader& header) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    bytes.set_place(concat_text("metadata ", i));
+    bytes.set_where(concat_text("metadata ", i));
     std::string key = bytes.text("a key", kMaxKeyBytes);
-    check_gguf_key(bytes.place(), key);
-    bytes.set_place("metadata " + in_quotes(key));
-    require(header.keys.emplace(key, header.metadata.size()).second, bytes.place(),
+    check_gguf_key(bytes.where(), key);
+    bytes.set_where("metadata " + in_quotes(key));
+    require(header.keys.emplace(key, header.metadata.size()).second, bytes.where(),
             ": the key appears twice");
     GgufValue value = read_value(bytes);
     header.metadata.emplace_back(std::move(key), std::move(value));
@@ -198,19 +198,19 @@ std::string_view foreign_type_name(std::uint32_t type) {
 GgufType read_tensor_type(HeaderBytes& bytes) {
   const auto number = bytes.number<std::uint32_t>();
   const auto type = static_cast<GgufType>(number);
-  require(!name_of(type).empty(), bytes.place(), ": elements of type ", number, " (",
+  require(!name_of(type).empty(), bytes.where(), ": elements of type ", number, " (",
           foreign_type_name(number), ") are not supported");
   return type;
 }
 
 Shape read_shape(HeaderBytes& bytes) {
   const auto rank = bytes.number<std::uint32_t>();
-  require(rank <= static_cast<std::uint32_t>(kMaxGgufRank), bytes.place(), ": ", rank,
+  require(rank <= static_cast<std::uint32_t>(kMaxGgufRank), bytes.where(), ": ", rank,
           " axes, at most ", kMaxGgufRank, " are supported");
   Shape shape;
   for (std::uint32_t axis = 0; axis < rank; ++axis) {
     const auto size = bytes.number<std::uint64_t>();
-    require(size <= static_cast<std::uint64_t>(kMaxAxisSize), bytes.place(), ": an axis has size ",
+    require(size <= static_cast<std::uint64_t>(kMaxAxisSize), bytes.where(), ": an axis has size ",
             size, ", at most ", kMaxAxisSize, " is accepted");
     shape.push_back(static_cast<Index>(size));
   }
@@ -223,12 +223,12 @@ GgufTensor read_tensor(HeaderBytes& bytes, std::string name, Index alignment) {
   GgufTensor tensor{.name = std::move(name)};
   tensor.shape = read_shape(bytes);
   tensor.type = read_tensor_type(bytes);
-  const Index length = gguf_tensor_bytes(bytes.place(), tensor.type, tensor.shape);
+  const Index length = gguf_tensor_bytes(bytes.where(), tensor.type, tensor.shape);
   const auto offset = bytes.number<std::uint64_t>();
   constexpr auto kMaxOffset = std::uint64_t{1} << 61;  // sums do not overflow
-  require(offset <= kMaxOffset && length <= static_cast<Index>(kMaxOffset), bytes.place(), ": ",
+  require(offset <= kMaxOffset && length <= static_cast<Index>(kMaxOffset), bytes.where(), ": ",
           length, " bytes at offset ", offset, " are not in the file");
-  require(offset % static_cast<std::uint64_t>(alignment) == 0, bytes.place(), ": offset ", offset,
+  require(offset % static_cast<std::uint64_t>(alignment) == 0, bytes.where(), ": offset ", offset,
           " is not a multiple of the alignment, ", alignment);
   tensor.begin = static_cast<Index>(offset);
   tensor.end = tensor.begin + length;
@@ -238,19 +238,19 @@ GgufTensor read_tensor(HeaderBytes& bytes, std::string name, Index alignment) {
 void read_tensors(HeaderBytes& bytes, const InputFile& file, std::uint64_t count, Index alignment,
                   GgufHeader& header) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    bytes.set_place(concat_text("tensor ", i));
+    bytes.set_where(concat_text("tensor ", i));
     std::string name = bytes.text("a name", kMaxTensorNameBytes);
     check_tensor_name(file.path(), name);
-    require_utf8(name, bytes.place());
-    bytes.set_place("tensor " + in_quotes(name));
-    require(header.names.emplace(name, header.tensors.size()).second, bytes.place(),
+    require_utf8(name, bytes.where());
+    bytes.set_where("tensor " + in_quotes(name));
+    require(header.names.emplace(name, header.tensors.size()).second, bytes.where(),
             ": the name appears twice");
     header.tensors.push_back(read_tensor(bytes, std::move(name), alignment));
   }
 }
 
 // Converts begin and end to file positions. Throws Error if tensors overlap or exceed the file.
-void place_tensors(const InputFile& file, Index data_start, std::vector<GgufTensor>& tensors) {
+void locate_tensors(const InputFile& file, Index data_start, std::vector<GgufTensor>& tensors) {
   std::vector<const GgufTensor*> order;
   for (GgufTensor& tensor : tensors) {
     require(tensor.end <= file.size() - data_start, shown(file.path()), ": tensor ",
@@ -290,7 +290,7 @@ std::uint32_t read_version(HeaderBytes& bytes, const InputFile& file) {
 
 std::uint64_t read_count(HeaderBytes& bytes, std::string_view what, std::size_t max) {
   const auto count = bytes.number<std::uint64_t>();
-  require(count <= max, bytes.place(), ": ", count, " ", what, ", at most ", max, " are accepted");
+  require(count <= max, bytes.where(), ": ", count, " ", what, ", at most ", max, " are accepted");
   return count;
 }
 
@@ -340,7 +340,7 @@ GgufHeader read_gguf_header(const InputFile& file) {
   const Index alignment = gguf_alignment(shown(file.path()), header.find_value(kGgufAlignmentKey));
   read_tensors(bytes, file, tensors, alignment, header);
   const Index data_start = rounded_up(bytes.position(), alignment);
-  place_tensors(file, data_start, header.tensors);
+  locate_tensors(file, data_start, header.tensors);
   return header;
 }
 

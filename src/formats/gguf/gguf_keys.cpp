@@ -80,9 +80,9 @@ bool is_nothing(const GgufValue& value) {
 }
 
 // Keys that do not change a model's function.
-constexpr std::array<std::string_view, 4> kIdle{"tensor_data_layout", "pooling_type",
-                                                "rope.scaling.original_context_length",
-                                                "rope.scaling.finetuned"};
+constexpr std::array<std::string_view, 4> kIgnoredKeys{"tensor_data_layout", "pooling_type",
+                                                       "rope.scaling.original_context_length",
+                                                       "rope.scaling.finetuned"};
 
 }  // namespace
 
@@ -93,7 +93,7 @@ std::string GgufKeys::whole(std::string_view key) const { return prefix_ + std::
 
 const GgufValue* GgufKeys::find(std::string_view key) {
   const GgufValue* found = file_.find_value(whole(key));
-  asked_.add(key, found != nullptr);
+  read_keys_.add(key, found != nullptr);
   return found;
 }
 
@@ -156,8 +156,9 @@ void GgufKeys::require_all_known() const {
       continue;
     }
     const std::string_view rest = std::string_view(key).substr(prefix_.size());
-    const bool idle = std::find(kIdle.begin(), kIdle.end(), rest) != kIdle.end();
-    require_value(idle || asked_.contains(rest), escaped(key), value_text(value),
+    const bool idle =
+        std::find(kIgnoredKeys.begin(), kIgnoredKeys.end(), rest) != kIgnoredKeys.end();
+    require_value(idle || read_keys_.contains(rest), escaped(key), value_text(value),
                   " is not supported");
   }
 }

@@ -30,7 +30,7 @@ class GgufKeys {
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key, std::string_view fallback);
 
-  const AskedKeys& asked() const { return asked_; }
+  const ReadKeys& read_keys() const { return read_keys_; }
   // Throws Error about the first key that was not looked up, unless it is 0 or false: it might
   // change the model's function.
   void require_all_known() const;
@@ -38,7 +38,7 @@ class GgufKeys {
  private:
   const GgufFile& file_;
   std::string prefix_;
-  AskedKeys asked_;
+  ReadKeys read_keys_;
 };
 
 // Adds keys of one architecture to metadata.

@@ -51,9 +51,9 @@ GptConfig without_idle_windows(GptConfig config) {
 // Returns the keys that describe the model. Its name does not change ids in llama.cpp.
 GgufMetadata general_keys(const Tokenizer& tokenizer, const GgufModelOptions& options) {
   GgufMetadata keys = options.general;
-  const auto value_of = [&](const char* key, const std::string& otherwise) -> GgufValue& {
+  const auto value_of = [&](const char* key, const std::string& fallback) -> GgufValue& {
     const auto found = std::ranges::find(keys, key, &GgufMetadata::value_type::first);
-    return found != keys.end() ? found->second : keys.emplace_back(key, otherwise).second;
+    return found != keys.end() ? found->second : keys.emplace_back(key, fallback).second;
   };
   value_of("general.type", "model");
   if (auto* name = std::get_if<std::string>(&value_of("general.name", options.name))) {

@@ -54,12 +54,12 @@ RopeOptions read_gguf_rope(GgufKeys& keys, const GgufFile& file, Index head_widt
   RopeOptions rope{.theta = keys.number("rope.freq_base", 10000)};
   require_value(rope.theta > 0 && rope.theta <= 1e12, keys.whole("rope.freq_base"),
                 "expected a number above 0 and at most 1e12, got ", rope.theta);
-  const Index turned = keys.integer("rope.dimension_count", head_width);
-  const bool is_part = turned >= 2 && turned < head_width && turned % 2 == 0;
-  require_value(is_part || turned == head_width, keys.whole("rope.dimension_count"),
+  const Index rotary_width = keys.integer("rope.dimension_count", head_width);
+  const bool is_part = rotary_width >= 2 && rotary_width < head_width && rotary_width % 2 == 0;
+  require_value(is_part || rotary_width == head_width, keys.whole("rope.dimension_count"),
                 "expected an even number from 2 to ", head_width, ", the width of a head, got ",
-                turned);
-  rope.width = is_part ? turned : 0;
+                rotary_width);
+  rope.width = is_part ? rotary_width : 0;
   const std::string type = keys.text("rope.scaling.type", "linear");
   if (type != "linear" && type != "none") {
     constexpr std::array<std::string_view, 2> kTypes{"none", "linear"};

@@ -45,13 +45,13 @@ class TokenizerKeys {
     return list == nullptr ? nullptr : &std::get<std::vector<T>>(*list);
   }
 
-  std::string text(std::string_view key, std::string_view otherwise) const {
+  std::string text(std::string_view key, std::string_view fallback) const {
     const auto* value = find<std::string>(key, "a text");
-    return value == nullptr ? std::string(otherwise) : *value;
+    return value == nullptr ? std::string(fallback) : *value;
   }
-  bool flag(std::string_view key, bool otherwise) const {
+  bool flag(std::string_view key, bool fallback) const {
     const bool* value = find<bool>(key, "true or false");
-    return value == nullptr ? otherwise : *value;
+    return value == nullptr ? fallback : *value;
   }
 
  private:
@@ -65,13 +65,13 @@ void read_names(const TokenizerKeys& keys, PieceTable& tokens) {
   set_names({names->begin(), names->end()}, where, tokens);
 }
 
-// Returns the id under a key. Without the key, returns `otherwise`, or -1 if it is no token's id.
+// Returns the id under a key. Without the key, returns `fallback`, or -1 if it is no token's id.
 std::int32_t read_id(const TokenizerKeys& keys, const PieceTable& tokens, std::string_view key,
-                     std::int32_t otherwise) {
+                     std::int32_t fallback) {
   const auto count = static_cast<std::int64_t>(tokens.names.size());
   const auto* id = keys.find<std::uint32_t>(key, "a uint32");
   if (id == nullptr) {
-    return otherwise < count ? otherwise : -1;
+    return fallback < count ? fallback : -1;
   }
   require(*id < count, keys.at(key), ": expected 0 to ", count - 1, ", got ", *id);
   return static_cast<std::int32_t>(*id);
@@ -123,8 +123,8 @@ void respell_blanks(PieceTable& tokens, std::vector<float>& scores) {
 }
 
 // Returns the step that puts the begin token before a text and the end token behind it, or null.
-Json template_of(const TokenizerKeys& keys, const PieceTable& tokens, bool otherwise) {
-  if (!keys.flag("add_bos_token", otherwise)) {
+Json template_of(const TokenizerKeys& keys, const PieceTable& tokens, bool fallback) {
+  if (!keys.flag("add_bos_token", fallback)) {
     return nullptr;
   }
   require(tokens.begin >= 0, keys.at("bos_token_id"),
@@ -239,7 +239,7 @@ Json sentencepiece_json(const TokenizerKeys& keys, PieceTable& tokens, const std
   return root;
 }
 
-// Returns a warning about a file whose ids may differ from llama.cpp's or from those of its model;
+// Returns a warning about a file whose ids may differ from llama.cpp's or from its model's;
 // "" for others.
 std::string warning_about(const TokenizerKeys& keys, const Json& root, bool bytes) {
   if (is_null(root, "post_processor") && keys.flag("add_eos_token", false)) {

@@ -153,7 +153,7 @@ GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root, Index
 struct MarkStyle {
   bool prefix = false;   // adds a mark before a text
   bool alone = false;    // every mark begins a new piece
-  bool differs = false;  // llama.cpp adds marks in more places
+  bool differs = false;  // llama.cpp adds marks in more positions
 };
 
 bool replaces_blanks(const Json& step) {
@@ -196,25 +196,25 @@ std::optional<MarkStyle> mark_style(const Json& root) {
   return known && cuts_nothing(pieces) ? std::optional(MarkStyle{.prefix = prefix}) : std::nullopt;
 }
 
-using TokenPlaces = TextMap<std::size_t>;
+using TokenIds = TextMap<std::size_t>;
 
-TokenPlaces places_of(const Json& vocab) {
-  TokenPlaces places;
-  places.reserve(vocab.size());
+TokenIds ids_of(const Json& vocab) {
+  TokenIds ids;
+  ids.reserve(vocab.size());
   for (const auto& [name, id] : vocab.members()) {
-    places.emplace(name, static_cast<std::size_t>(id.natural()));
+    ids.emplace(name, static_cast<std::size_t>(id.natural()));
   }
-  return places;
+  return ids;
 }
 
 // Sets the types of the byte tokens and of the unknown token.
-void set_types(const Json& model, const TokenPlaces& places, Tokens& tokens) {
+void set_types(const Json& model, const TokenIds& ids, Tokens& tokens) {
   for (std::size_t byte = 0; byte < 256; ++byte) {
-    tokens.types.at(places.at(byte_token(byte))) = kByte;
+    tokens.types.at(ids.at(byte_token(byte))) = kByte;
   }
   const Json unknown = model.value("unk_token", Json());
-  if (unknown.is_string() && places.contains(unknown.text())) {
-    tokens.types.at(places.at(unknown.text())) = kUnknown;
+  if (unknown.is_string() && ids.contains(unknown.text())) {
+    tokens.types.at(ids.at(unknown.text())) = kUnknown;
   }
 }
 
@@ -222,14 +222,14 @@ void set_types(const Json& model, const TokenPlaces& places, Tokens& tokens) {
 // highest score first. Throws Error for merges that scores cannot express.
 class MergeScores {
  public:
-  MergeScores(const Json& merges, const TokenPlaces& places, const Tokens& tokens)
-      : places_(places), tokens_(tokens) {
+  MergeScores(const Json& merges, const TokenIds& ids, const Tokens& tokens)
+      : ids_(ids), tokens_(tokens) {
     pairs_.resize(tokens.names.size());
     scores_.resize(tokens.names.size(), kScoreOfAdded);
     for (const Json& merge : merges) {
       add(merge);
     }
-    for (const auto& [name, id] : places_) {
+    for (const auto& [name, id] : ids_) {
       if (tokens_.types[id] == kNormal) {
         require_all_pairs(name, id);
       }
@@ -243,7 +243,7 @@ class MergeScores {
   void add(const Json& merge) {
     const auto [left, right] = merge_pair(merge, "model.merges");
     const std::string name = concat_text(left, right);
-    const std::size_t id = places_.at(name);
+    const std::size_t id = ids_.at(name);
     const bool is_new = pairs_[id]++ == 0;
     if (tokens_.types[id] != kNormal) {
       return;  // an added token is found before any merge
@@ -255,9 +255,9 @@ class MergeScores {
   }
 
   bool is_piece(std::string_view text) const {
-    const auto found = places_.find(text);
-    return found != places_.end() && (tokens_.types[found->second] == kNormal ||
-                                      tokens_.types[found->second] == kUserDefined);
+    const auto found = ids_.find(text);
+    return found != ids_.end() && (tokens_.types[found->second] == kNormal ||
+                                   tokens_.types[found->second] == kUserDefined);
   }
 
   void require_all_pairs(std::string_view name, std::size_t id) {
@@ -273,7 +273,7 @@ class MergeScores {
     }
   }
 
-  const TokenPlaces& places_;
+  const TokenIds& ids_;
   const Tokens& tokens_;
   std::vector<std::size_t> pairs_;  // [V], merges that make the token
   std::vector<float> scores_;       // [V]
@@ -290,13 +290,13 @@ std::size_t marks_of(std::string_view name) {
 }
 
 GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Tokens& tokens) {
-  const TokenPlaces places = places_of(model["vocab"]);
-  set_types(model, places, tokens);
-  MergeScores scores(model["merges"], places, tokens);
+  const TokenIds ids = ids_of(model["vocab"]);
+  set_types(model, ids, tokens);
+  MergeScores scores(model["merges"], ids, tokens);
   GgufMetadata keys{{"tokenizer.ggml.model", std::string("llama")},
                     {"tokenizer.ggml.pre", std::string("default")},
                     {"tokenizer.ggml.add_space_prefix", style.prefix}};
-  for (const auto& [name, id] : places) {
+  for (const auto& [name, id] : ids) {
     const bool crosses = scores.makes(id) && name.find(kMark, 1) != name.npos;
     require(!style.alone || !crosses, kCannot, "llama.cpp makes ", quoted_text(name),
             ", but pieces of this tokenizer begin at marks");
@@ -369,7 +369,7 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   tokenizer.set_chat_template(chat_templates(file));
 }
 
-// Words in general.name by which llama.cpp chooses a tokenizer, and the place for a blank.
+// Words in general.name by which llama.cpp chooses a tokenizer, and the character for a blank.
 constexpr auto kNamesOfTokenizers = std::to_array<std::pair<std::string_view, std::size_t>>(
     {{"phi-3", 3}, {"phi3", 3}, {"modern-bert", 6}});
 constexpr std::string_view kKeepBlanksInPhi3 = "<unk> <s> <|endoftext|>";
@@ -395,7 +395,7 @@ Json with_first_ids(Json root, Index count) {
       vocab.add(name, id);
     }
   }
-  const TokenPlaces known = places_of(vocab);
+  const TokenIds known = ids_of(vocab);
   Json merges = Json::array();
   for (const Json& merge : root["model"]["merges"]) {
     const auto [left, right] = merge_pair(merge, "model.merges");

@@ -64,7 +64,7 @@ class HeaderText {
   std::string bytes_;
 };
 
-std::string place_of(const std::filesystem::path& path, const GgufSource& source) {
+std::string where_of(const std::filesystem::path& path, const GgufSource& source) {
   return shown(path) + ": tensor " + in_quotes(source.name);
 }
 
@@ -75,7 +75,7 @@ void check_sources(const std::filesystem::path& path, const std::vector<GgufSour
   }
   check_tensors(path, tensors);
   for (const GgufSource& source : sources) {
-    const std::string where = place_of(path, source);
+    const std::string where = where_of(path, source);
     require(source.name.size() <= kMaxNameBytes, where, ": a name of ", source.name.size(),
             " bytes, llama.cpp reads at most ", kMaxNameBytes);
     require(is_floating(source.tensor.dtype()), where, ": expected a floating type, got ",
@@ -110,7 +110,7 @@ void add_table(const std::filesystem::path& path, const std::vector<GgufSource>&
   Index offset = 0;
   for (const GgufSource& source : sources) {
     const Shape& shape = source.tensor.shape();
-    const Index bytes = gguf_tensor_bytes(place_of(path, source), source.type, shape);
+    const Index bytes = gguf_tensor_bytes(where_of(path, source), source.type, shape);
     header.text(source.name);
     header.number(static_cast<std::uint32_t>(shape.rank()));
     for (Index axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -177,7 +177,7 @@ void write_gguf(const std::filesystem::path& path, const GgufMetadata& metadata,
     writer.write(header.bytes());
     Index done = 0;
     for (const GgufSource& source : tensors) {
-      writer.write(in_place(place_of(path, source) + ": ",
+      writer.write(in_place(where_of(path, source) + ": ",
                             [&] { return stored_elements(source, alignment); }));
       done += source.tensor.numel();
       progress(share_of(done, all));

@@ -59,40 +59,40 @@ bool is_in_word(char c) {
 }
 
 // True for the key itself and for the key inside an object, "rope_scaling.factor".
-bool is_key(std::string_view asked, std::string_view key) {
-  return asked == key || (asked.ends_with(key) && asked[asked.size() - key.size() - 1] == '.');
+bool is_key(std::string_view found, std::string_view key) {
+  return found == key || (found.ends_with(key) && found[found.size() - key.size() - 1] == '.');
 }
 
 }  // namespace
 
-void AskedKeys::add(std::string_view key, bool is_there) {
-  asked_.insert_or_assign(std::string(key), is_there);
+void ReadKeys::add(std::string_view key, bool is_there) {
+  keys_.insert_or_assign(std::string(key), is_there);
 }
 
-std::string AskedKeys::key_of(std::string_view field) const {
+std::string ReadKeys::key_of(std::string_view field) const {
   std::vector<std::string_view> names{field};
   for (const auto& [of_field, keys] : kFileKeys) {
     if (of_field == field) {
       std::ranges::copy(words_of(keys), std::back_inserter(names));
     }
   }
-  std::string asked(field);
-  bool is_asked = false;
+  std::string found(field);
+  bool is_read = false;
   for (const std::string_view name : names) {
-    for (const auto& [key, is_there] : asked_) {
+    for (const auto& [key, is_there] : keys_) {
       if (is_key(key, name) && is_there) {
         return key;
       }
-      if (is_key(key, name) && !is_asked) {
-        asked = key;
-        is_asked = true;
+      if (is_key(key, name) && !is_read) {
+        found = key;
+        is_read = true;
       }
     }
   }
-  return asked;
+  return found;
 }
 
-std::string AskedKeys::with_file_keys(std::string_view message, std::string_view prefix) const {
+std::string ReadKeys::with_file_keys(std::string_view message, std::string_view prefix) const {
   std::string result;
   while (!message.empty()) {
     const auto* end = std::find_if_not(message.begin(), message.end(), is_in_word);
@@ -104,7 +104,7 @@ std::string AskedKeys::with_file_keys(std::string_view message, std::string_view
   return result;
 }
 
-void AskedKeys::in_file_keys(std::string_view prefix, const std::function<void()>& check) const {
+void ReadKeys::in_file_keys(std::string_view prefix, const std::function<void()>& check) const {
   try {
     check();
   } catch (const Error& error) {

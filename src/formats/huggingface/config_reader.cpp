@@ -16,7 +16,7 @@ ConfigReader ConfigReader::inside(const char* key) const {
   require_value(object != nullptr && object->is_object(), name(key), "expected an object");
   ConfigReader reader(*object);
   reader.prefix_ = name(key) + ".";
-  reader.asked_ = asked_;
+  reader.read_keys_ = read_keys_;
   return reader;
 }
 
@@ -36,8 +36,8 @@ std::string ConfigReader::spelled(const char* key) const {
 
 const Json* ConfigReader::find(const char* key) const {
   const Json* found = is_null(key) ? nullptr : object_.find(spelled(key));
-  asked_->add(prefix_ + key, false);
-  asked_->add(name(key), found != nullptr);
+  read_keys_->add(prefix_ + key, false);
+  read_keys_->add(name(key), found != nullptr);
   return found;
 }
 

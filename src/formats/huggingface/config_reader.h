@@ -21,7 +21,7 @@ struct KeyAlias {
 
 // Reads members of one config.json. Errors name their keys. transformers refuses null for numbers,
 // flags and texts, unless null is the usual value. Hence all functions for them throw Error for it,
-// except those of or_null().
+// except in or_null().
 class ConfigReader {
  public:
   // Throws Error unless `object` is a JSON object.
@@ -34,7 +34,7 @@ class ConfigReader {
 
   // Returns the name of a member in messages.
   std::string name(const char* key) const { return prefix_ + spelled(key); }
-  const AskedKeys& asked() const { return *asked_; }
+  const ReadKeys& read_keys() const { return *read_keys_; }
   const Json* find(const char* key) const;
   bool is_null(const char* key) const;  // true if the key exists and is null
   // Returns a size. Throws Error above `largest`, before a size can overflow or become memory.
@@ -63,7 +63,7 @@ class ConfigReader {
   std::span<const KeyAlias> aliases_;
   std::string prefix_;
   bool null_is_missing_ = false;
-  std::shared_ptr<AskedKeys> asked_ = std::make_shared<AskedKeys>();
+  std::shared_ptr<ReadKeys> read_keys_ = std::make_shared<ReadKeys>();
 };
 
 }  // namespace headlight

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/share.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/ops/layout.h"
 #include "nn/packed_weight.h"
@@ -69,6 +70,26 @@ Tensor shifted(const Tensor& x, float shift) {
   return result;
 }
 
+// Tells the share of a model's weights that are read.
+class ReadShare {
+ public:
+  ReadShare(const Gpt& model, const std::function<void(double)>& tell) : tell_(tell) {
+    for (const Weight& weight : weights_of(model.config())) {
+      all_ += numel(weight.shape);
+    }
+  }
+
+  void add(const Weight& weight) {
+    read_ += numel(weight.shape);
+    tell_(share_of(read_, all_));
+  }
+
+ private:
+  const std::function<void(double)>& tell_;
+  Index read_ = 0;  // elements
+  Index all_ = 0;
+};
+
 // Replaces the old endings of a norm's weights, .gamma and .beta, by the new ones.
 std::string with_new_ending(std::string name) {
   for (const auto& [old_end, end] : {std::pair{".gamma", ".weight"}, std::pair{".beta", ".bias"}}) {
@@ -112,8 +133,8 @@ void add_stored(NamedTensors& tensors, const std::string& name, const StoredTens
     tensors.emplace_back(name, Tensor::zeros(file_shape(stored, rows.shape()), rows.dtype()));
     found = tensors.end() - 1;
   }
-  Tensor place = slice(found->second, 0, stored.file_begin, stored.file_begin + stored.rows);
-  place.copy_from(as_stored(stored, rows));
+  Tensor destination = slice(found->second, 0, stored.file_begin, stored.file_begin + stored.rows);
+  destination.copy_from(as_stored(stored, rows));
 }
 
 }  // namespace
@@ -187,7 +208,7 @@ ModelWeights::ModelWeights(WeightFiles files, const WeightLayout& layout)
   }
 }
 
-void ModelWeights::settle(GptConfig& config) {
+void ModelWeights::infer_missing_fields(GptConfig& config) {
   config.masked_head =
       config.masked_head && tensors_.contains(stored_name(Part::head_transform, layout_));
   const auto head = tensors_.find(std::string(layout_.head));
@@ -265,9 +286,11 @@ void ModelWeights::read_weight(const Weight& weight, const GptConfig& config,
   }
 }
 
-void ModelWeights::read_into(Gpt& model) const {
+void ModelWeights::read_into(Gpt& model, const std::function<void(double)>& progress) const {
+  ReadShare share(model, progress);
   for (const auto& [weight, tensor] : model.weights()) {
     read_weight(weight, model.config(), tensor.detach());
+    share.add(weight);
   }
 }
 
@@ -337,7 +360,7 @@ WeightFormat ModelWeights::float_format(const Weight& weight, const GptConfig& c
   return fits ? WeightFormat::bfloat16 : WeightFormat::float32;
 }
 
-// Returns rows that are rounded to a format as they are read; none if some of them lie in columns
+// Returns rows that are rounded to a format as they are read; none if some are stored in columns
 // of the file, or differ there by a shift.
 std::vector<PackedRows> ModelWeights::float_rows(const Weight& weight, const GptConfig& config,
                                                  WeightFormat format) const {
@@ -395,17 +418,21 @@ PackedMatrix ModelWeights::packed(const Weight& weight, const Gpt& model, Matrix
                   [&] { return PackedMatrix(values, bias, format); });
 }
 
-void ModelWeights::pack_into(Gpt& model, MatrixForm form, bool layers_only) const {
+void ModelWeights::pack_into(Gpt& model, MatrixForm form, bool layers_only,
+                             const std::function<void(double)>& progress) const {
+  ReadShare share(model, progress);
   for (const auto& [weight, tensor] : model.weights()) {
     Tensor(tensor).set_requires_grad(false);
     if (!is_packed(weight, layers_only)) {
       read_weight(weight, model.config(), tensor.detach());
       require_finite({{weight.name, tensor.detach()}}, files_.where + ": ");
+      share.add(weight);
     }
   }
   for (const auto& [weight, tensor] : model.weights()) {
     if (is_packed(weight, layers_only)) {
       store_packed(model, weight, packed(weight, model, form));
+      share.add(weight);
     }
   }
 }

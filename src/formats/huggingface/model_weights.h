@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -42,18 +43,22 @@ class ModelWeights {
   // Completes the configuration from the weights. A head that differs from the token embedding is
   // untied, whatever the configuration says, as in transformers. A GPT-2 written without biases has
   // biases if any is not zero.
-  void settle(GptConfig& config);
+  void infer_missing_fields(GptConfig& config);
   // Throws Error, one line that names the tensors that are missing, unexpected or of another shape.
   // Returns a line about ignored tensors outside of layers; "" if there are none.
   std::string check(const GptConfig& config) const;
   // Fills the parameters, converting types. A model with fewer positions than the file takes the
-  // first ones. Requires a successful check().
-  void read_into(Gpt& model) const;
+  // first ones. Calls `progress` with the read share of the weights. Requires a successful check().
+  void read_into(
+      Gpt& model, const std::function<void(double share)>& progress = [](double) {}) const;
   // Fills a model and freezes it, and packs its matrices that have no elements, a few rows at a
   // time where the file has their rows. Not for MatrixForm::float32. An embedding that is not the
   // head keeps its numbers. With `layers_only`, the token embedding and the head stay float32.
-  // Requires a successful check(). Throws Error with the name of a weight that is not finite.
-  void pack_into(Gpt& model, MatrixForm form, bool layers_only) const;
+  // Calls `progress` with the read share of the weights. Requires a successful check(). Throws
+  // Error with the name of a weight that is not finite.
+  void pack_into(
+      Gpt& model, MatrixForm form, bool layers_only,
+      const std::function<void(double share)>& progress = [](double) {}) const;
   const std::vector<FileTensor>& tensors() const { return files_.tensors; }
   // True if some matrices are stored as integers.
   bool has_integers() const;

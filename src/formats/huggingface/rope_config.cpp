@@ -70,16 +70,16 @@ double longrope_attention_factor(double factor, Index original) {
                      : std::sqrt(1 + std::log(factor) / std::log(static_cast<double>(original)));
 }
 
-Index turned_elements(double share, const std::string& key, Index head_width) {
+Index rotary_elements(double share, const std::string& key, Index head_width) {
   require_value(share > 0 && share <= 1, key, "expected a number above 0 and at most 1, got ",
                 share);
-  const auto turned = static_cast<Index>(share * static_cast<double>(head_width));
-  return turned == head_width ? 0 : turned;
+  const auto rotary_width = static_cast<Index>(share * static_cast<double>(head_width));
+  return rotary_width == head_width ? 0 : rotary_width;
 }
 
 // Length of the context before a scaling.
 struct OriginalLength {
-  Index usual = 0;
+  Index default_length = 0;
   bool is_fixed = false;  // by a key outside of the parameters, which may not contradict it
 };
 
@@ -94,7 +94,7 @@ OriginalLength read_original(const ConfigReader& reader, const RopeKeys& keys) {
 // Reads the parts of `rope` that the type of scaling has.
 void read_scaled(const ConfigReader& parameters, const RopeKeys& keys,
                  const OriginalLength& original, RopeOptions& rope) {
-  const RopeOptions usual;
+  const RopeOptions defaults;
   // Both lengths have a ratio, the factor of longrope without a factor and of yarn with null.
   const bool is_null = parameters.is_null("factor");
   const bool has_ratio =
@@ -102,17 +102,17 @@ void read_scaled(const ConfigReader& parameters, const RopeKeys& keys,
   require_value(has_ratio || is_null || parameters.find("factor") != nullptr,
                 parameters.name("factor"), "is missing");
   if (rope.scaling == RopeScaling::llama3) {
-    rope.low_freq_factor = parameters.number("low_freq_factor", usual.low_freq_factor);
-    rope.high_freq_factor = parameters.number("high_freq_factor", usual.high_freq_factor);
+    rope.low_freq_factor = parameters.number("low_freq_factor", defaults.low_freq_factor);
+    rope.high_freq_factor = parameters.number("high_freq_factor", defaults.high_freq_factor);
   }
   if (rope.scaling == RopeScaling::yarn) {
-    rope.beta_fast = parameters.or_null().number("beta_fast", usual.beta_fast);
-    rope.beta_slow = parameters.or_null().number("beta_slow", usual.beta_slow);
+    rope.beta_fast = parameters.or_null().number("beta_fast", defaults.beta_fast);
+    rope.beta_slow = parameters.or_null().number("beta_slow", defaults.beta_slow);
     rope.truncate = parameters.boolean("truncate", true);
   }
-  const Index length = parameters.size(kOriginal, original.usual);
-  require_value(!original.is_fixed || length == original.usual, parameters.name(kOriginal),
-                "expected ", original.usual, ", as outside of the object, got ", length);
+  const Index length = parameters.size(kOriginal, original.default_length);
+  require_value(!original.is_fixed || length == original.default_length, parameters.name(kOriginal),
+                "expected ", original.default_length, ", as outside of the object, got ", length);
   rope.original_max_position_embeddings = length;
   const double ratio = static_cast<double>(keys.block_size) / static_cast<double>(length);
   rope.factor = (has_ratio ? parameters.or_null() : parameters).number("factor", ratio);
@@ -129,11 +129,11 @@ void read_scaled(const ConfigReader& parameters, const RopeKeys& keys,
                 "expected a number above 0, got ", rope.attention_factor);
 }
 
-// Reads one object of parameters. `usual` has the values of missing keys.
-RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& usual,
+// Reads one object of parameters. `defaults` has the values of missing keys.
+RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& defaults,
                                  const RopeKeys& keys, const OriginalLength& original) {
-  RopeOptions rope = usual;
-  rope.theta = parameters.number("rope_theta", usual.theta);
+  RopeOptions rope = defaults;
+  rope.theta = parameters.number("rope_theta", defaults.theta);
   rope.scaling = read_scaling(parameters, keys.longrope_original > 0);
   if (rope.scaling != RopeScaling::none) {
     read_scaled(parameters, keys, original, rope);
@@ -142,17 +142,17 @@ RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptio
 }
 
 // Reads the rotation of a type of layers, which must be one of whole heads.
-RopeOptions read_type_rope(const ConfigReader& parameters, const RopeOptions& usual,
+RopeOptions read_type_rope(const ConfigReader& parameters, const RopeOptions& defaults,
                            const RopeKeys& keys) {
   require_value(parameters.number(keys.share, 1) == 1, parameters.name(keys.share),
                 "only 1 is supported");
-  return read_rope_parameters(parameters, usual, keys, {.usual = keys.block_size});
+  return read_rope_parameters(parameters, defaults, keys, {.default_length = keys.block_size});
 }
 
 // Reads the rotation of the layers without a window. transformers 5 takes `truncate` from the
 // object around the types of layers, and merges rope_scaling into the parameters.
 RopeOptions read_whole_rope(const ConfigReader& reader, const RopeKeys& keys) {
-  RopeOptions rope{.theta = reader.or_null().number("rope_theta", keys.usual_theta)};
+  RopeOptions rope{.theta = reader.or_null().number("rope_theta", keys.default_theta)};
   bool truncate = true;
   if (has_object(reader, kNewRope)) {
     const ConfigReader types = reader.inside(kNewRope);
@@ -175,11 +175,11 @@ RopeOptions read_whole_rope(const ConfigReader& reader, const RopeKeys& keys) {
 
 }  // namespace
 
-void read_layer_ropes(const ConfigReader& reader, double usual_theta, double usual_local_theta,
+void read_layer_ropes(const ConfigReader& reader, double default_theta, double default_local_theta,
                       GptConfig& config) {
-  const RopeKeys keys{.block_size = config.block_size, .usual_theta = usual_theta};
+  const RopeKeys keys{.block_size = config.block_size, .default_theta = default_theta};
   config.rope = read_whole_rope(reader, keys);
-  RopeOptions local{.theta = usual_local_theta};
+  RopeOptions local{.theta = default_local_theta};
   if (has_object(reader, kNewRope) && reader.inside(kNewRope).find(kSliding) != nullptr) {
     local = read_type_rope(reader.inside(kNewRope).inside(kSliding), local, keys);
   }
@@ -189,9 +189,9 @@ void read_layer_ropes(const ConfigReader& reader, double usual_theta, double usu
 }
 
 RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys) {
-  RopeOptions rope{.theta = reader.number(keys.theta, keys.usual_theta)};
-  const bool is_whole = keys.usual_share == 1;
-  double share = (is_whole ? reader.or_null() : reader).number(keys.share, keys.usual_share);
+  RopeOptions rope{.theta = reader.number(keys.theta, keys.default_theta)};
+  const bool is_whole = keys.default_share == 1;
+  double share = (is_whole ? reader.or_null() : reader).number(keys.share, keys.default_share);
   const OriginalLength original = read_original(reader, keys);
   if (const char* const key = parameters_key(reader); key != nullptr) {
     const ConfigReader parameters = reader.inside(key);
@@ -204,7 +204,7 @@ RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKe
     share =
         (may_be_null ? parameters.or_null() : parameters).number("partial_rotary_factor", share);
   }
-  rope.width = turned_elements(share, reader.asked().key_of("rotary_pct"), head_width);
+  rope.width = rotary_elements(share, reader.read_keys().key_of("rotary_pct"), head_width);
   return rope;
 }
 
@@ -250,8 +250,8 @@ Json new_rope_json(const RopeOptions& rope, Index head_width) {
 Json old_rope_json(const RopeOptions& rope, Index block_size) {
   const Index original = rope.original_max_position_embeddings;
   const double ratio = static_cast<double>(block_size) / static_cast<double>(original);
-  const bool is_usual = rope.attention_factor == longrope_attention_factor(ratio, original);
-  if (rope.scaling == RopeScaling::longrope && is_usual) {
+  const bool is_default = rope.attention_factor == longrope_attention_factor(ratio, original);
+  if (rope.scaling == RopeScaling::longrope && is_default) {
     return {{"type", "longrope"},
             {"short_factor", rope.short_factors},
             {"long_factor", rope.long_factors}};

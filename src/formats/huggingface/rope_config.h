@@ -11,8 +11,8 @@ struct RopeKeys {
   Index block_size;  // of the model; default original length before a scaling
   const char* theta = "rope_theta";
   const char* share = "partial_rotary_factor";  // share of a head that is rotated
-  double usual_theta = 10000;
-  double usual_share = 1;
+  double default_theta = 10000;
+  double default_share = 1;
   // longrope: usual value of original_max_position_embeddings; 0: longrope is not allowed
   Index longrope_original = 0;
 };
@@ -22,7 +22,7 @@ RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKe
 
 // Reads config.rope and config.rope_local_theta of a model whose layers with a window have their
 // own rotation, without scaling. Needs block_size.
-void read_layer_ropes(const ConfigReader& reader, double usual_theta, double usual_local_theta,
+void read_layer_ropes(const ConfigReader& reader, double default_theta, double default_local_theta,
                       GptConfig& config);
 
 // Returns the rotated share of a head.

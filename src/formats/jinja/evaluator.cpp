@@ -53,7 +53,7 @@ class Evaluator {
       }
       return captured(body, scope).text;
     } catch (Error& error) {
-      error.add_place(concat_text("chat template, line ", line_, ": "));
+      error.add_location(concat_text("chat template, line ", line_, ": "));
       throw;
     }
   }
@@ -142,7 +142,7 @@ class Macro : public Object {
   Value call(Runtime& runtime, const Arguments& arguments) override {
     Scope& scope = evaluator_.new_scope(&scope_);
     scope.values["caller"] = undefined("there is no caller");
-    bind_places(runtime, arguments, scope);
+    bind_positional(runtime, arguments, scope);
     bind_names(runtime, arguments, scope);
     for (std::size_t i = 1; i < node_.parts.size(); ++i) {
       const Node& parameter = node_.part(i);
@@ -166,7 +166,7 @@ class Macro : public Object {
     return uses(runtime.budget(), node_.part(0), name);
   }
 
-  void bind_places(Runtime& runtime, const Arguments& arguments, Scope& scope) const {
+  void bind_positional(Runtime& runtime, const Arguments& arguments, Scope& scope) const {
     const std::size_t count = node_.parts.size() - 1;
     Values more;
     for (std::size_t i = 0; i < arguments.values.size(); ++i) {
@@ -206,16 +206,16 @@ class Macro : public Object {
 // The variable `loop`.
 class Loop : public Object {
  public:
-  struct Place {
+  struct Context {
     Evaluator& evaluator;
     const Node& node;
     Scope& scope;        // around the loop
     std::int64_t depth;  // loops of the same node around this one
   };
 
-  Loop(Place place, Values values) : place_(place), values_(std::move(values)) {}
+  Loop(Context context, Values values) : context_(context), values_(std::move(values)) {}
   const char* type_name() const override { return "loop"; }
-  bool is_callable() const override { return place_.node.text == "recursive"; }
+  bool is_callable() const override { return context_.node.text == "recursive"; }
 
   const Values& values() const { return values_; }
   void move_to(std::int64_t index) { index_ = index; }
@@ -224,10 +224,11 @@ class Loop : public Object {
   Value call(Runtime& runtime, const Arguments& arguments) override {
     require(is_callable() && arguments.values.size() == 1 && arguments.named.empty(),
             "only a recursive loop can be called, with one list");
-    return runtime.text(place_.evaluator
+    return runtime.text(context_.evaluator
                             .captured([&] {
-                              return place_.evaluator.run_loop(place_.node, arguments.values[0],
-                                                               place_.scope, place_.depth + 1);
+                              return context_.evaluator.run_loop(context_.node, arguments.values[0],
+                                                                 context_.scope,
+                                                                 context_.depth + 1);
                             })
                             .text);
   }
@@ -237,7 +238,7 @@ class Loop : public Object {
     return choices[static_cast<std::size_t>(index_) % choices.size()];
   }
 
-  // Returns whether the values differ from those of the last call.
+  // Returns whether the values differ from the last call's.
   Value changed(Budget& budget, const Values& values) {
     const bool is_same =
         seen_ && std::ranges::equal(*seen_, values, [&](const Value& a, const Value& b) {
@@ -248,7 +249,7 @@ class Loop : public Object {
   }
 
  private:
-  Place place_;
+  Context context_;
   Values values_;
   std::int64_t index_ = 0;
   std::optional<Values> seen_ = {};
@@ -276,8 +277,8 @@ Value Loop::attribute(Runtime& runtime, const std::string& name) {
                                                                {"index0", index_},
                                                                {"length", count},
                                                                {"revindex", count - index_},
-                                                               {"depth", place_.depth + 1},
-                                                               {"depth0", place_.depth},
+                                                               {"depth", context_.depth + 1},
+                                                               {"depth0", context_.depth},
                                                                {"revindex0", count - index_ - 1}};
   for (const auto& [known, number] : numbers) {
     if (known == name) {
@@ -374,7 +375,7 @@ Values Evaluator::loop_values(const Node& node, const Value& list, Scope& scope)
 
 Jump Evaluator::run_loop(const Node& node, const Value& list, Scope& scope, std::int64_t depth) {
   auto& loop =
-      runtime_.make<Loop>(Loop::Place{*this, node, scope, depth}, loop_values(node, list, scope));
+      runtime_.make<Loop>(Loop::Context{*this, node, scope, depth}, loop_values(node, list, scope));
   const auto count = std::ssize(loop.values());
   for (std::int64_t i = 0; i < count; ++i) {
     loop.move_to(i);
@@ -385,8 +386,8 @@ Jump Evaluator::run_loop(const Node& node, const Value& list, Scope& scope, std:
       return Jump::none;
     }
   }
-  const Node* otherwise = count == 0 ? node.optional(4) : nullptr;
-  return otherwise == nullptr ? Jump::none : run(*otherwise, new_scope(&scope));
+  const Node* fallback = count == 0 ? node.optional(4) : nullptr;
+  return fallback == nullptr ? Jump::none : run(*fallback, new_scope(&scope));
 }
 
 void Evaluator::assign(const Node& target, const Value& value, Scope& scope) {

@@ -96,13 +96,13 @@ Value indent(const Call& call) {
   return call.runtime.text(std::move(out));
 }
 
-// Returns a number without its fraction, of any size; `otherwise` if it is not finite.
-Value whole_part(const Call& call, double number, const Value& otherwise) {
+// Returns a number without its fraction, of any size; `fallback` if it is not finite.
+Value whole_part(const Call& call, double number, const Value& fallback) {
   if (std::abs(number) < 9e18) {
     return Value(static_cast<std::int64_t>(number));
   }
   if (!std::isfinite(number)) {
-    return otherwise;
+    return fallback;
   }
   std::array<char, 400> digits{};  // the largest number has 309
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number,
@@ -113,7 +113,7 @@ Value whole_part(const Call& call, double number, const Value& otherwise) {
 
 Value to_int(const Call& call) {
   const Value& input = call.self.defined();
-  const Value otherwise = call.value_or(0, Value(std::int64_t{0}));
+  const Value fallback = call.value_or(0, Value(std::int64_t{0}));
   if (input.is_text()) {
     std::string_view digits = stripped(input.text(), Side::both);
     digits.remove_prefix(digits.starts_with('+') ? 1 : 0);
@@ -126,15 +126,15 @@ Value to_int(const Call& call) {
       return Value::whole_number(call.budget(), std::string(digits));
     }
     const auto number = read_number<double>(digits);
-    return number ? whole_part(call, *number, otherwise) : otherwise;
+    return number ? whole_part(call, *number, fallback) : fallback;
   }
   if (input.is_big()) {
     return input;
   }
   if (!input.is_number()) {
-    return otherwise;
+    return fallback;
   }
-  return input.is_whole() ? Value(input.whole()) : whole_part(call, input.number(), otherwise);
+  return input.is_whole() ? Value(input.whole()) : whole_part(call, input.number(), fallback);
 }
 
 Value to_float(const Call& call) {

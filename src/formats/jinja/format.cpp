@@ -90,17 +90,17 @@ std::string whole_body(const Value& value, const Spec& spec) {
 
 void add_commas(std::string& digits) {
   const std::size_t end = std::min(digits.find_first_not_of(kDigits), digits.size());
-  for (std::size_t place = end; place > 3;) {
-    place -= 3;
-    digits.insert(place, ",");
+  for (std::size_t position = end; position > 3;) {
+    position -= 3;
+    digits.insert(position, ",");
   }
 }
 
 std::string padded(const Spec& spec, std::string_view sign, const std::string& body,
-                   char usual_align) {
+                   char default_alignment) {
   const auto size = static_cast<std::size_t>(character_count(body)) + sign.size();
   const std::size_t missing = spec.width - std::min(spec.width, size);
-  const char align = spec.align == '\0' ? usual_align : spec.align;
+  const char align = spec.align == '\0' ? default_alignment : spec.align;
   const std::size_t left = align == '<' ? 0 : align == '^' ? missing / 2 : missing;
   std::string out(align == '=' ? sign : "");
   for (std::size_t i = 0; i < left; ++i) {
@@ -230,17 +230,17 @@ std::string field_text(Runtime& runtime, const Value& value, Spec spec) {
              : padded(spec, "", cut_text(printed(runtime.budget(), value), spec.precision), '<');
 }
 
-// Returns the argument of a field: its name, its place, or the next one.
+// Returns the argument of a field: its name, its index, or the next one.
 const Value& field_value(std::string_view field, const Arguments& arguments, std::size_t& next) {
   for (const auto& [name, value] : arguments.named) {
     if (name == field) {
       return value;
     }
   }
-  const auto place = field.empty() ? std::optional(next++) : read_number<std::size_t>(field);
-  require(place && *place < arguments.values.size(), "format: there is no argument '",
+  const auto index = field.empty() ? std::optional(next++) : read_number<std::size_t>(field);
+  require(index && *index < arguments.values.size(), "format: there is no argument '",
           field.empty() ? std::to_string(next - 1) : std::string(field), "'");
-  return arguments.values[*place];
+  return arguments.values[*index];
 }
 
 }  // namespace

@@ -82,15 +82,15 @@ class Cycler : public Object {
   Value attribute(Runtime& runtime, const std::string& name) override;
 
   Value next() {
-    const Value value = values_[place_];
-    place_ = (place_ + 1) % values_.size();
+    const Value value = values_[index_];
+    index_ = (index_ + 1) % values_.size();
     return value;
   }
-  void reset() { place_ = 0; }
+  void reset() { index_ = 0; }
 
  private:
   Values values_;
-  std::size_t place_ = 0;
+  std::size_t index_ = 0;
 };
 
 // next() or reset() of a cycler.
@@ -114,7 +114,7 @@ class CyclerMethod : public Object {
 
 Value Cycler::attribute(Runtime& runtime, const std::string& name) {
   if (name == "current") {
-    return values_[place_];
+    return values_[index_];
   }
   const bool is_method = name == "next" || name == "reset";
   return is_method ? Value(&runtime.make<CyclerMethod>(*this, name == "reset")) : Value();

@@ -297,9 +297,9 @@ class Lexer {
     constexpr std::string_view kNames = "\\'\"abfnrtv";
     constexpr std::string_view kValues = "\\'\"\a\b\f\n\r\t\v";
     const char name = rest_[0];
-    if (const std::size_t place = kNames.find(name); place != std::string_view::npos) {
+    if (const std::size_t position = kNames.find(name); position != std::string_view::npos) {
       take(1);
-      text += kValues[place];
+      text += kValues[position];
     } else if (name == '\n') {
       take(1);
     } else if (name == 'x' || name == 'u' || name == 'U') {

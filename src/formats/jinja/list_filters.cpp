@@ -9,7 +9,7 @@
 namespace headlight::jinja {
 namespace {
 
-// Returns the attribute of a value under a path like "function.name"; parts of digits are places.
+// Returns the attribute of a value under a path like "function.name"; parts of digits are indices.
 Value by_path(Runtime& runtime, Value value, const Value& path) {
   if (path.is_whole()) {
     return item(runtime, value, path);
@@ -17,8 +17,8 @@ Value by_path(Runtime& runtime, Value value, const Value& path) {
   std::string_view rest = path.text();
   while (true) {
     const std::string_view part = rest.substr(0, rest.find('.'));
-    const auto place = read_number<std::int64_t>(part);
-    value = item(runtime, value, place ? Value(*place) : runtime.text(std::string(part)));
+    const auto index = read_number<std::int64_t>(part);
+    value = item(runtime, value, index ? Value(*index) : runtime.text(std::string(part)));
     if (part.size() == rest.size()) {
       return value;
     }
@@ -257,8 +257,8 @@ Value map(const Call& call) {
     Value result = path != nullptr ? by_path(call.runtime, value, *path)
                                    : apply_filter(call.runtime, call.all.values[0].text(), value,
                                                   rest_of(call.all, 1));
-    const Value* otherwise = path != nullptr ? named("default") : nullptr;
-    results.push_back(otherwise != nullptr && result.is_undefined() ? *otherwise : result);
+    const Value* fallback = path != nullptr ? named("default") : nullptr;
+    results.push_back(fallback != nullptr && result.is_undefined() ? *fallback : result);
   }
   return call.runtime.list(std::move(results), ListKind::generator);
 }

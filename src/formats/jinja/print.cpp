@@ -14,8 +14,8 @@ constexpr std::string_view kHex = "0123456789abcdef";
 
 void append_escape(std::string& out, std::string_view start, std::uint32_t code, int digits) {
   out += start;
-  for (int place = digits - 1; place >= 0; --place) {
-    out += kHex[(code >> (4 * place)) & 15U];
+  for (int digit = digits - 1; digit >= 0; --digit) {
+    out += kHex[(code >> (4 * digit)) & 15U];
   }
 }
 

@@ -41,13 +41,13 @@ class FunctionObject : public Object {
   Value self_;
 };
 
-// Returns the place of a parameter, or 5.
-std::size_t parameter_place(const Function& function, std::string_view name) {
+// Returns the index of a parameter, or 5.
+std::size_t parameter_index(const Function& function, std::string_view name) {
   std::string_view rest = function.parameters;
-  for (std::size_t place = 0; !rest.empty(); ++place) {
+  for (std::size_t index = 0; !rest.empty(); ++index) {
     const std::string_view word = rest.substr(0, rest.find(' '));
     if (word == name) {
-      return place;
+      return index;
     }
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
   }
@@ -68,10 +68,10 @@ void bind(const Function& function, Call& call) {
     call.slots[i] = &call.all.values[i];
   }
   for (const auto& [name, value] : call.all.named) {
-    const std::size_t place = parameter_place(function, name);
-    require(place < call.slots.size() && call.slots[place] == nullptr, function.name,
+    const std::size_t index = parameter_index(function, name);
+    require(index < call.slots.size() && call.slots[index] == nullptr, function.name,
             " does not take this named argument");
-    call.slots[place] = &value;
+    call.slots[index] = &value;
   }
   for (std::size_t i = 0; i < function.required; ++i) {
     require(call.slots[i] != nullptr, function.name, " needs more arguments");
@@ -79,13 +79,13 @@ void bind(const Function& function, Call& call) {
 }
 
 // Returns the byte range of a character of a text, counted from the end if negative; empty: none.
-std::string_view character_at(std::string_view text, std::int64_t place) {
+std::string_view character_at(std::string_view text, std::int64_t index) {
   const std::int64_t count = character_count(text);
-  place += place < 0 ? count : 0;
-  if (place < 0 || place >= count) {
+  index += index < 0 ? count : 0;
+  if (index < 0 || index >= count) {
     return {};
   }
-  for (; place > 0; --place) {
+  for (; index > 0; --index) {
     text.remove_prefix(static_cast<std::size_t>(first_character(text).length));
   }
   return text.substr(0, static_cast<std::size_t>(first_character(text).length));
@@ -111,9 +111,9 @@ std::optional<Value> plain_item(Runtime& runtime, const Value& object, const Val
     return found.empty() ? std::nullopt : std::optional(runtime.text(std::string(found)));
   }
   const Values& values = object.list().values;
-  const std::int64_t place = key.whole() + (key.whole() < 0 ? std::ssize(values) : 0);
-  const bool is_inside = place >= 0 && place < std::ssize(values);
-  return is_inside ? std::optional(values[static_cast<std::size_t>(place)]) : std::nullopt;
+  const std::int64_t index = key.whole() + (key.whole() < 0 ? std::ssize(values) : 0);
+  const bool is_inside = index >= 0 && index < std::ssize(values);
+  return is_inside ? std::optional(values[static_cast<std::size_t>(index)]) : std::nullopt;
 }
 
 // Returns an attribute that is no item; nothing if there is none.
@@ -225,10 +225,10 @@ Value slice(Runtime& runtime, const Value& object, const std::array<Value, 3>& p
   const std::int64_t step = given(2) ? parts[2].whole() : 1;
   require(step != 0, "the step of a slice is 0");
   const std::int64_t lowest = step > 0 ? 0 : -1;
-  const auto bound = [&](std::size_t i, std::int64_t otherwise) {
-    const std::int64_t place = given(i) ? parts[i].whole() : otherwise;
-    const bool from_end = given(i) && place < 0;
-    return std::clamp<std::int64_t>(from_end ? place + count : place, lowest,
+  const auto bound = [&](std::size_t i, std::int64_t fallback) {
+    const std::int64_t index = given(i) ? parts[i].whole() : fallback;
+    const bool from_end = given(i) && index < 0;
+    return std::clamp<std::int64_t>(from_end ? index + count : index, lowest,
                                     step > 0 ? count : count - 1);
   };
   const std::int64_t start = bound(0, step > 0 ? 0 : count - 1);
@@ -293,11 +293,11 @@ std::size_t find_text(Budget& budget, std::string_view text, std::string_view pa
   }
   budget.spend(part.size());
   const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
-  const std::size_t place =
+  const std::size_t position =
       found == nullptr ? text.size()
                        : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-  budget.spend(place - from);
-  return found == nullptr ? std::string::npos : place;
+  budget.spend(position - from);
+  return found == nullptr ? std::string::npos : position;
 }
 
 }  // namespace headlight::jinja

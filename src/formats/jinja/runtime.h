@@ -51,21 +51,21 @@ struct Call {
   std::array<const Value*, 5> slots = {};  // by parameter; null: not given
 
   Budget& budget() const { return runtime.budget(); }
-  bool given(std::size_t place) const { return slots[place] != nullptr; }
+  bool given(std::size_t index) const { return slots[index] != nullptr; }
   // Return an argument. Throw Error for another type.
-  const Value& value(std::size_t place) const { return *slots[place]; }
-  Value value_or(std::size_t place, Value otherwise) const {
-    return given(place) ? value(place) : otherwise;
+  const Value& value(std::size_t index) const { return *slots[index]; }
+  Value value_or(std::size_t index, Value fallback) const {
+    return given(index) ? value(index) : fallback;
   }
-  const std::string& text(std::size_t place) const { return value(place).text(); }
-  std::string text_or(std::size_t place, std::string_view otherwise) const {
-    return given(place) ? text(place) : std::string(otherwise);
+  const std::string& text(std::size_t index) const { return value(index).text(); }
+  std::string text_or(std::size_t index, std::string_view fallback) const {
+    return given(index) ? text(index) : std::string(fallback);
   }
-  std::int64_t whole_or(std::size_t place, std::int64_t otherwise) const {
-    return given(place) ? value(place).whole() : otherwise;
+  std::int64_t whole_or(std::size_t index, std::int64_t fallback) const {
+    return given(index) ? value(index).whole() : fallback;
   }
-  bool flag_or(std::size_t place, bool otherwise) const {
-    return given(place) ? value(place).is_true() : otherwise;
+  bool flag_or(std::size_t index, bool fallback) const {
+    return given(index) ? value(index).is_true() : fallback;
   }
 };
 
@@ -117,7 +117,7 @@ bool contains(Runtime& runtime, const Value& container, const Value& element);
 std::string percent_format(Runtime& runtime, std::string_view pattern, const Values& values,
                            const Dict* named);
 std::string brace_format(Runtime& runtime, std::string_view pattern, const Arguments& arguments);
-// Returns the place of the first `part` in `text` from byte `from`, or npos, in linear time.
+// Returns the position of the first `part` in `text` from byte `from`, or npos, in linear time.
 std::size_t find_text(Budget& budget, std::string_view text, std::string_view part,
                       std::size_t from = 0);
 

@@ -56,9 +56,9 @@ struct Node {
   Value value = {};
   std::vector<std::unique_ptr<Node>> parts = {};
 
-  const Node& part(std::size_t place) const { return *parts[place]; }
-  const Node* optional(std::size_t place) const {
-    return place < parts.size() ? parts[place].get() : nullptr;
+  const Node& part(std::size_t index) const { return *parts[index]; }
+  const Node* optional(std::size_t index) const {
+    return index < parts.size() ? parts[index].get() : nullptr;
   }
 };
 

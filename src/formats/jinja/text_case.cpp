@@ -174,20 +174,20 @@ std::string replaced(Budget& budget, std::string_view text, std::string_view old
   budget.spend(text.size());
   std::size_t start = 0;
   for (std::size_t from = 0; most != 0; --most) {
-    const std::size_t place = find_text(budget, text, old, from);
-    if (place == std::string::npos) {
+    const std::size_t position = find_text(budget, text, old, from);
+    if (position == std::string::npos) {
       break;
     }
     budget.spend(with.size() + 1);
-    out += text.substr(start, place - start);
+    out += text.substr(start, position - start);
     out += with;
-    start = place + old.size();
+    start = position + old.size();
     from = start;
     if (old.empty()) {  // an empty text is between all characters
-      if (place == text.size()) {
+      if (position == text.size()) {
         break;
       }
-      from += static_cast<std::size_t>(first_character(text.substr(place)).length);
+      from += static_cast<std::size_t>(first_character(text.substr(position)).length);
     }
   }
   return out += text.substr(std::min(start, text.size()));

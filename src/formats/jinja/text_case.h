@@ -10,7 +10,7 @@
 #include "formats/jinja/words.h"
 #include "text/unicode_class.h"
 
-// Functions on texts that methods, filters and tests share. Letter cases are those of Python.
+// Functions on texts that methods, filters and tests share. Letter cases are as in Python.
 namespace headlight::jinja {
 
 // Generated tables, see case_table.cpp.

@@ -76,25 +76,25 @@ Values split_words(const Call& call, std::int64_t most, Side side) {
 Values split_at_text(const Call& call, std::string_view separator, std::int64_t most, Side side) {
   require(!separator.empty(), "a text cannot be split at an empty text");
   const std::string_view text = call.self.text();
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> positions;
   for (std::size_t from = 0, at = 0;
        (at = find_text(call.budget(), text, separator, from)) != std::string::npos;
        from = at + separator.size()) {
     call.budget().step();
-    places.push_back(at);
+    positions.push_back(at);
   }
   const std::size_t count =
-      most < 0 ? places.size() : std::min(places.size(), static_cast<std::size_t>(most));
-  places = side == Side::left
-               ? std::vector<std::size_t>(places.begin(),
-                                          places.begin() + static_cast<std::ptrdiff_t>(count))
-               : std::vector<std::size_t>(places.end() - static_cast<std::ptrdiff_t>(count),
-                                          places.end());
+      most < 0 ? positions.size() : std::min(positions.size(), static_cast<std::size_t>(most));
+  positions = side == Side::left
+                  ? std::vector<std::size_t>(positions.begin(),
+                                             positions.begin() + static_cast<std::ptrdiff_t>(count))
+                  : std::vector<std::size_t>(positions.end() - static_cast<std::ptrdiff_t>(count),
+                                             positions.end());
   Values parts;
   std::size_t start = 0;
-  for (const std::size_t place : places) {
-    parts.push_back(call.runtime.text(std::string(text.substr(start, place - start))));
-    start = place + separator.size();
+  for (const std::size_t position : positions) {
+    parts.push_back(call.runtime.text(std::string(text.substr(start, position - start))));
+    start = position + separator.size();
   }
   parts.push_back(call.runtime.text(std::string(text.substr(start))));
   return parts;
@@ -154,16 +154,17 @@ Value join(const Call& call) {
   return call.runtime.text(std::move(text));
 }
 
-// Returns a place in characters, or -1.
-std::int64_t in_characters(const Call& call, std::size_t place) {
-  return place == std::string::npos
+// Returns a position in characters, or -1.
+std::int64_t in_characters(const Call& call, std::size_t position) {
+  return position == std::string::npos
              ? -1
-             : std::int64_t{character_count(std::string_view(call.self.text()).substr(0, place))};
+             : std::int64_t{
+                   character_count(std::string_view(call.self.text()).substr(0, position))};
 }
-std::int64_t place_of(const Call& call) {
+std::int64_t position_of(const Call& call) {
   return in_characters(call, find_text(call.budget(), call.self.text(), call.text(0)));
 }
-Value find(const Call& call) { return Value(place_of(call)); }
+Value find(const Call& call) { return Value(position_of(call)); }
 Value find_last(const Call& call) {
   std::size_t last = std::string::npos;
   for (std::size_t at = 0;
@@ -174,9 +175,9 @@ Value find_last(const Call& call) {
   return Value(in_characters(call, last));
 }
 Value index(const Call& call) {
-  const std::int64_t place = place_of(call);
-  require(place >= 0, "index: the text does not contain its argument");
-  return Value(place);
+  const std::int64_t position = position_of(call);
+  require(position >= 0, "index: the text does not contain its argument");
+  return Value(position);
 }
 
 Value count(const Call& call) {

@@ -169,9 +169,9 @@ const Value* Dict::find(Budget& budget, const Value& key) const {
 
 void Dict::set(Budget& budget, const Value& key, const Value& value) {
   if (const Value* old = find(budget, key)) {
-    const auto place = std::find_if(members.begin(), members.end(),
+    const auto found = std::find_if(members.begin(), members.end(),
                                     [&](const auto& member) { return &member.second == old; });
-    place->second = value;
+    found->second = value;
   } else {
     members.emplace_back(key, value);
   }

@@ -38,7 +38,7 @@ constexpr std::array<LayerWeight, 12> kLayerWeights{{{"ln_1.weight"},
 
 constexpr Index kNoFile = Index{1} << 60;  // larger than every file
 
-// Adds entries one behind the other.
+// Adds entries consecutively.
 class EntryList {
  public:
   EntryList(Index width, std::vector<LlmcFile::Entry>& entries)
@@ -77,10 +77,10 @@ void LlmcFile::read_sizes() {
   require(header[0] == kLlmcModel, "expected a checkpoint of llm.c");
   require(header[1] == kFloat32Version || header[1] == kBfloat16Version, "version: expected ",
           kFloat32Version, " (float32) or ", kBfloat16Version, " (bfloat16), got ", header[1]);
-  const auto size = [&](std::size_t place, const char* name, Index most) {
-    require(header[place] >= 1 && header[place] <= most, name, ": expected 1 to ", most, ", got ",
-            header[place]);
-    return Index{header[place]};
+  const auto size = [&](std::size_t index, const char* name, Index most) {
+    require(header[index] >= 1 && header[index] <= most, name, ": expected 1 to ", most, ", got ",
+            header[index]);
+    return Index{header[index]};
   };
   dtype_ = header[1] == kFloat32Version ? DType::float32 : DType::bfloat16;
   config_.block_size = size(2, "maxT", kLargestSize);

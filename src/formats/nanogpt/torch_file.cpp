@@ -87,10 +87,10 @@ const TorchFile::Member* TorchFile::find(const std::string& name) const {
 
 std::string TorchFile::read_text(const std::string& name, std::size_t most_bytes) const {
   const Member& member = *find(name);
-  const std::string place = where(folder_ + name);
-  require(member.bytes <= most_bytes, place, ": ", member.bytes, " bytes, at most ", most_bytes,
+  const std::string location = where(folder_ + name);
+  require(member.bytes <= most_bytes, location, ": ", member.bytes, " bytes, at most ", most_bytes,
           " are accepted");
-  ZipMemberReader reader(archive_, member.index, place);
+  ZipMemberReader reader(archive_, member.index, location);
   std::string text(member.bytes, '\0');
   reader.read(std::as_writable_bytes(std::span<char>(text)));
   reader.expect_end();

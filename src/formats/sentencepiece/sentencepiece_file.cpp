@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostListed = std::size_t{1} << 20;
 constexpr float kLargestPieceScore = 1e20F;
 
-// Reads the fields of the messages; the numbers are those of sentencepiece_model.proto.
+// Reads the fields of the messages; numbered as in sentencepiece_model.proto.
 class SentencePieceReader {
  public:
   SentencePieceReader(std::string_view bytes, const std::string& name)
@@ -108,8 +108,8 @@ class SentencePieceReader {
 
   // Returns the id if it is a control token's; else -1.
   std::int32_t control(std::int32_t id) const {
-    const auto place = static_cast<std::size_t>(id);
-    return id >= 0 && place < file_.pieces.types.size() && file_.pieces.types[place] == kControl
+    const auto index = static_cast<std::size_t>(id);
+    return id >= 0 && index < file_.pieces.types.size() && file_.pieces.types[index] == kControl
                ? id
                : -1;
   }

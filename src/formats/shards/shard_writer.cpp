@@ -29,7 +29,7 @@ void ShardWriter::add(EncodedPart part) {
   if (part.begins) {
     end_document();
   }
-  const Index count = std::ssize(part.ids) - part.place.ids;
+  const Index count = std::ssize(part.ids) - part.position.ids;
   if (count <= 0) {
     return;
   }
@@ -82,12 +82,12 @@ void ShardWriter::take_ids(Index count, std::vector<std::int32_t>& ids) {
   waiting_ -= count;
   while (count > 0) {
     EncodedPart& part = document_.front();
-    const Index left = std::ssize(part.ids) - part.place.ids;
+    const Index left = std::ssize(part.ids) - part.position.ids;
     const Index taken = std::min(count, left);
-    const auto first = part.ids.begin() + part.place.ids;
+    const auto first = part.ids.begin() + part.position.ids;
     ids.insert(ids.end(), first, first + taken);
     count -= taken;
-    part.place.ids += taken;
+    part.position.ids += taken;
     if (taken == left) {
       document_.pop_front();
     }
@@ -105,8 +105,8 @@ void ShardWriter::close_shard() {
   write_file(document_index_path(path), document_index_bytes(lengths_, options_.dtype));
   lengths_.clear();
   ++number_;
-  const std::optional<SourcePlace> next =
-      document_.empty() ? std::nullopt : std::optional(document_.front().place);
+  const std::optional<SourcePosition> next =
+      document_.empty() ? std::nullopt : std::optional(document_.front().position);
   on_shard_(std::exchange(shard_, {}), next);
 }
 

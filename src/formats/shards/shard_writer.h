@@ -15,8 +15,8 @@ namespace headlight {
 // The ids of one part of a text.
 struct EncodedPart {
   std::vector<std::int32_t> ids;
-  SourcePlace place;    // position of the first id that is not in a shard yet
-  bool begins = false;  // true: begins a document; false: continues the last one
+  SourcePosition position;  // position of the first id that is not in a shard yet
+  bool begins = false;      // true: begins a document; false: continues the last one
 };
 
 // Writes documents to token files, one after another; encode_shards() describes the distribution.
@@ -29,7 +29,8 @@ class ShardWriter {
     Index first = 0;  // number of the first shard
   };
   // Called when a shard is on the disk. `next` is the start of the next one; nothing for the last.
-  using OnShard = std::function<void(const Shard& shard, const std::optional<SourcePlace>& next)>;
+  using OnShard =
+      std::function<void(const Shard& shard, const std::optional<SourcePosition>& next)>;
 
   ShardWriter(std::filesystem::path folder, const Options& options, OnShard on_shard);
 

@@ -39,9 +39,9 @@ class OrderedEncoder {
   OrderedEncoder(const TextEncoder& encoder, ShardWriter& writer)
       : encoder_(encoder), writer_(writer) {}
 
-  void add(std::string_view text, const SourcePlace& place, bool begins) {
+  void add(std::string_view text, const SourcePosition& position, bool begins) {
     bytes_ += text.size();
-    unit_.push_back({std::string(text), place, begins});
+    unit_.push_back({std::string(text), position, begins});
     constexpr std::size_t kUnit = std::size_t{1} << 20;  // bytes that justify a thread
     if (bytes_ >= kUnit) {
       start();
@@ -58,7 +58,7 @@ class OrderedEncoder {
  private:
   struct Text {
     std::string text;
-    SourcePlace place;
+    SourcePosition position;
     bool begins;
   };
   using Encoded = std::vector<EncodedPart>;
@@ -72,7 +72,7 @@ class OrderedEncoder {
       const kernels::SingleThreadScope alone;
       Encoded encoded;
       for (const Text& part : unit) {
-        encoded.push_back({encoder_.encode(part.text), part.place, part.begins});
+        encoded.push_back({encoder_.encode(part.text), part.position, part.begins});
       }
       return encoded;
     }));
@@ -152,9 +152,9 @@ void require_empty(const fs::path& folder) {
 }
 
 // Returns the folder's manifest for these texts. Creates it for a new folder.
-ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>& files,
-                             const Tokenizer& tokenizer, const ShardOptions& options) {
-  ShardManifest present{.settings = settings_of(tokenizer, options), .next = SourcePlace{}};
+ShardManifest begin_or_resume(const fs::path& folder, const std::vector<TextFile>& files,
+                              const Tokenizer& tokenizer, const ShardOptions& options) {
+  ShardManifest present{.settings = settings_of(tokenizer, options), .next = SourcePosition{}};
   for (const TextFile& file : files) {
     present.sources.push_back(source_of(file));
   }
@@ -181,21 +181,21 @@ ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>
 
 // Encodes a text from part `first.part` on.
 InputFormatCheck encode_source(const TextFile& file, const ShardSource& source,
-                               const SourcePlace& first, const TextFormat& format,
+                               const SourcePosition& first, const TextFormat& format,
                                OrderedEncoder& encoder) {
   const bool documents = format.gives_documents(file);
-  InputFormatCheck look(file, format);
+  InputFormatCheck check(file, format);
   read_text(file, format, [&](const TextPart& part) {
-    look.add(part.text);
+    check.add(part.text);
     if (part.number >= first.part) {
-      const bool goes_on = part.number == first.part;
+      const bool continues = part.number == first.part;
       encoder.add(part.text,
-                  {.source = first.source, .part = part.number, .ids = goes_on ? first.ids : 0},
+                  {.source = first.source, .part = part.number, .ids = continues ? first.ids : 0},
                   documents || part.number == 0);
     }
   });
   require(source_of(file) == source, file.name(), ": changed while it was being read");
-  return look;
+  return check;
 }
 
 ShardResult result_of(const ShardManifest& manifest, std::size_t found) {
@@ -220,7 +220,7 @@ ShardResult encode_shards(const fs::path& folder, const std::vector<TextFile>& f
                 "expected 2 to ", kMostTokens, ", got ", options.shard_tokens);
   make_folder(folder);
   const DirectoryLock lock(folder);
-  ShardManifest manifest = begin_or_go_on(folder, files, tokenizer, options);
+  ShardManifest manifest = begin_or_resume(folder, files, tokenizer, options);
   const std::size_t found = manifest.shards.size();
   if (!manifest.next) {
     return result_of(manifest, found);
@@ -230,7 +230,7 @@ ShardResult encode_shards(const fs::path& folder, const std::vector<TextFile>& f
                       .dtype = options.format.token_dtype,
                       .end_of_text = tokenizer.end_of_text(),
                       .first = static_cast<Index>(found)},
-                     [&](const Shard& shard, const std::optional<SourcePlace>& next) {
+                     [&](const Shard& shard, const std::optional<SourcePosition>& next) {
                        manifest.shards.push_back(shard);
                        manifest.next = next;
                        write_shard_manifest(folder, manifest);
@@ -240,12 +240,12 @@ ShardResult encode_shards(const fs::path& folder, const std::vector<TextFile>& f
                      });
   const TextEncoder encoder(tokenizer, options.special);
   OrderedEncoder encoding(encoder, writer);
-  const SourcePlace first = *manifest.next;
+  const SourcePosition first = *manifest.next;
   std::vector<std::string> warnings;
   for (Index i = first.source; i < std::ssize(files); ++i) {
     const auto number = static_cast<std::size_t>(i);
     encode_source(files[number], manifest.sources[number],
-                  i == first.source ? first : SourcePlace{.source = i}, options.format, encoding)
+                  i == first.source ? first : SourcePosition{.source = i}, options.format, encoding)
         .add_to(warnings);
   }
   encoding.finish();

@@ -34,11 +34,11 @@ char32_t lower_case(char32_t c) {
 // Replaces each valid character by append(character, result).
 template <class Append>
 void rewrite(MadeText& text, const Append& append) {
-  text.rewrite([&](const PlacedText& source, MadeText& made) {
+  text.rewrite([&](const AlignedText& source, MadeText& made) {
     std::string replacement;
     for (std::size_t at = 0; at < source.size();) {
       const Utf8Character character = first_character(source.text.substr(at));
-      const PlacedText bytes = source.part(at, static_cast<std::size_t>(character.length));
+      const AlignedText bytes = source.part(at, static_cast<std::size_t>(character.length));
       replacement.clear();
       character.valid ? append(character.code_point, replacement)
                       : void(replacement.assign(bytes.text));

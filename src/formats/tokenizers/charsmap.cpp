@@ -42,17 +42,17 @@ Charsmap::Charsmap(std::string_view bytes, const std::string& where) {
 
 Charsmap::Rule Charsmap::rule(std::string_view text, bool is_longest) const {
   Rule found;
-  std::size_t place = units_.empty() ? 0 : offset_of(units_[0]);
+  std::size_t index = units_.empty() ? 0 : offset_of(units_[0]);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::uint32_t byte = static_cast<unsigned char>(text[i]);
-    place ^= byte;
-    if (place >= units_.size() || !matches_byte(units_[place], byte)) {
+    index ^= byte;
+    if (index >= units_.size() || !matches_byte(units_[index], byte)) {
       break;
     }
-    const std::uint32_t unit = units_[place];
-    place ^= offset_of(unit);
-    const std::size_t value = place < units_.size() ? value_of(units_[place]) : 0;
-    if (ends_key(unit) && place < units_.size() && value < replacements_.size()) {
+    const std::uint32_t unit = units_[index];
+    index ^= offset_of(unit);
+    const std::size_t value = index < units_.size() ? value_of(units_[index]) : 0;
+    if (ends_key(unit) && index < units_.size() && value < replacements_.size()) {
       const std::size_t end = replacements_.find('\0', value);
       found = {i + 1, std::string_view(replacements_).substr(value, end - value)};
       if (!is_longest) {

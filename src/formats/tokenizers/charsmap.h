@@ -14,7 +14,7 @@ class Charsmap {
  public:
   Charsmap() = default;
   // Throws Error that begins with `where` if the parts do not fit. Nothing in the array can lead
-  // outside of it.
+  // outside it.
   Charsmap(std::string_view bytes, const std::string& where);
 
   struct Rule {

@@ -95,11 +95,11 @@ const NfcTables& tables() {
 
 void append_decomposed(char32_t c, std::u32string& out) {
   if (within(c, kSyllables, kSyllableCount)) {
-    const char32_t place = c - kSyllables;
-    out.push_back(kLeading + place / (kVowelCount * kTrailingCount));
-    out.push_back(kVowels + place / kTrailingCount % kVowelCount);
-    if (place % kTrailingCount != 0) {
-      out += kTrailing + place % kTrailingCount;
+    const char32_t index = c - kSyllables;
+    out.push_back(kLeading + index / (kVowelCount * kTrailingCount));
+    out.push_back(kVowels + index / kTrailingCount % kVowelCount);
+    if (index % kTrailingCount != 0) {
+      out += kTrailing + index % kTrailingCount;
     }
     return;
   }
@@ -152,7 +152,8 @@ void compose(std::u32string& text) {
   text.resize(size);
 }
 
-void append_characters(const std::u32string& characters, const PlacedText& source, MadeText& made) {
+void append_characters(const std::u32string& characters, const AlignedText& source,
+                       MadeText& made) {
   std::string text;
   for (const char32_t c : characters) {
     append_utf8(c, text);
@@ -161,7 +162,7 @@ void append_characters(const std::u32string& characters, const PlacedText& sourc
 }
 
 // Appends a character and the active ones after it, whose bytes are `source`.
-void append_normalized(const std::u32string& run, const PlacedText& source, MadeText& made) {
+void append_normalized(const std::u32string& run, const AlignedText& source, MadeText& made) {
   std::u32string characters;
   for (const char32_t c : run) {
     append_decomposed(c, characters);
@@ -189,11 +190,11 @@ bool is_surely_nfc(std::string_view text) {
   return true;
 }
 
-void nfc(const PlacedText& text, MadeText& made) {
+void nfc(const AlignedText& text, MadeText& made) {
   std::u32string run;         // a character and the active ones after it
   std::size_t run_begin = 0;  // its first byte
   const auto flush = [&](std::size_t end) {
-    const PlacedText source = text.part(run_begin, end - run_begin);
+    const AlignedText source = text.part(run_begin, end - run_begin);
     run.size() > 1 || (run.size() == 1 && tables().is_active(run[0]))
         ? append_normalized(run, source, made)
         : made.append(source);
@@ -215,7 +216,7 @@ void nfc(const PlacedText& text, MadeText& made) {
   flush(text.size());
 }
 
-void nfd(const PlacedText& text, MadeText& made) {
+void nfd(const AlignedText& text, MadeText& made) {
   std::u32string run;         // decomposed: a character of class 0 and marks
   std::size_t run_begin = 0;  // its first byte
   const auto flush = [&](std::size_t end) {

@@ -14,8 +14,8 @@ bool is_surely_nfc(std::string_view text);
 // Bring a text to normalisation form C of Unicode 9.0, the version of Hugging Face `tokenizers`
 // (Unicode Standard Annex 15): decompose canonically, order the marks, compose. Form D: without the
 // last step. Invalid bytes stay as they are and compose with nothing.
-void nfc(const PlacedText& text, MadeText& made);
-void nfd(const PlacedText& text, MadeText& made);
+void nfc(const AlignedText& text, MadeText& made);
+void nfd(const AlignedText& text, MadeText& made);
 
 // Generated tables: see nfc_table.cpp.
 struct NfcData {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostGrowth = 16;
 
-void replace_matches(const NormalizerStep& step, const PlacedText& text, MadeText& made) {
+void replace_matches(const NormalizerStep& step, const AlignedText& text, MadeText& made) {
   std::size_t at = 0;
   for (const TextSpan& match : step.regex->matches(text.text)) {
     made.append(text.part(at, match.begin - at));
@@ -36,23 +36,23 @@ std::size_t space_length(std::string_view text, bool at_end) {
   return at_end ? text.size() - last : first;
 }
 
-void strip(const NormalizerStep& step, const PlacedText& text, MadeText& made) {
+void strip(const NormalizerStep& step, const AlignedText& text, MadeText& made) {
   const std::size_t left = step.left ? space_length(text.text, false) : 0;
-  const PlacedText rest = text.part(left);
+  const AlignedText rest = text.part(left);
   made.append(rest.part(0, rest.size() - (step.right ? space_length(rest.text, true) : 0)));
 }
 
 // Applies the rules to short characters with their marks as a whole, as Hugging Face `tokenizers`
 // does; else to code points.
-void apply_rules(const NormalizerStep& step, const PlacedText& text, MadeText& made) {
+void apply_rules(const NormalizerStep& step, const AlignedText& text, MadeText& made) {
   constexpr std::size_t kShort = 6;  // bytes
-  const auto replace = [&](const PlacedText& part) {
+  const auto replace = [&](const AlignedText& part) {
     const auto rule = step.rules.shortest_rule(part.text);
     rule.length == 0 ? made.append(part) : made.append(rule.replacement, part);
     return rule.length > 0;
   };
   for (const TextSpan& match : step.regex->matches(text.text)) {
-    const PlacedText whole = text.part(match.begin, match.end - match.begin);
+    const AlignedText whole = text.part(match.begin, match.end - match.begin);
     const bool is_short = whole.size() < kShort;
     if (is_short && step.rules.shortest_rule(whole.text).length > 0) {
       replace(whole);
@@ -66,15 +66,15 @@ void apply_rules(const NormalizerStep& step, const PlacedText& text, MadeText& m
   }
 }
 
-void replace_all(const NormalizerStep& step, const PlacedText& text, MadeText& made) {
+void replace_all(const NormalizerStep& step, const AlignedText& text, MadeText& made) {
   if (step.regex) {
     replace_matches(step, text, made);
     return;
   }
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t place = std::min(text.text.find(step.from, at), text.size());
-    made.append(text.part(at, place - at));
-    at = place;
+    const std::size_t position = std::min(text.text.find(step.from, at), text.size());
+    made.append(text.part(at, position - at));
+    at = position;
     if (at < text.size()) {
       made.append(step.to, text.part(at, step.from.size()));
       at += step.from.size();
@@ -90,7 +90,7 @@ void apply_step(const NormalizerStep& step, MadeText& text) {
       }
       break;
     case NormalizerStep::Kind::prepend:
-      text.rewrite([&](const PlacedText& source, MadeText& made) {
+      text.rewrite([&](const AlignedText& source, MadeText& made) {
         made.append(source.text.empty() ? "" : step.to, source.part(0, 0));
         made.append(source);
       });
@@ -99,20 +99,20 @@ void apply_step(const NormalizerStep& step, MadeText& text) {
       bert_normalize(step.bert, text);
       break;
     case NormalizerStep::Kind::sentencepiece:
-      text.rewrite([&](const PlacedText& source, MadeText& made) {
+      text.rewrite([&](const AlignedText& source, MadeText& made) {
         step.sentencepiece->apply(source, made);
       });
       break;
     case NormalizerStep::Kind::strip:
-      text.rewrite([&](const PlacedText& source, MadeText& made) { strip(step, source, made); });
+      text.rewrite([&](const AlignedText& source, MadeText& made) { strip(step, source, made); });
       break;
     case NormalizerStep::Kind::charsmap:
       text.rewrite(
-          [&](const PlacedText& source, MadeText& made) { apply_rules(step, source, made); });
+          [&](const AlignedText& source, MadeText& made) { apply_rules(step, source, made); });
       break;
     case NormalizerStep::Kind::replace:
       text.rewrite(
-          [&](const PlacedText& source, MadeText& made) { replace_all(step, source, made); });
+          [&](const AlignedText& source, MadeText& made) { replace_all(step, source, made); });
       break;
   }
 }
@@ -129,9 +129,9 @@ bool Normalizer::keeps(std::string_view text) const {
   });
 }
 
-MadeText Normalizer::apply(const PlacedText& text, bool tracks) const {
+MadeText Normalizer::apply(const AlignedText& text, bool tracks) const {
   MadeText result(text, tracks,
-                  [](const PlacedText& source, MadeText& made) { made.append(source); });
+                  [](const AlignedText& source, MadeText& made) { made.append(source); });
   for (const NormalizerStep& step : steps_) {
     apply_step(step, result);
     require(result.text().size() <= kMostGrowth * (text.size() + kLongestText),
@@ -145,19 +145,19 @@ std::string Normalizer::apply_to_token(std::string_view token) const {
   const bool keeps = std::ranges::any_of(steps_, [](const NormalizerStep& step) {
     return step.kind == NormalizerStep::Kind::sentencepiece;
   });
-  return keeps ? std::string(token) : apply(PlacedText{token}, false).take();
+  return keeps ? std::string(token) : apply(AlignedText{token}, false).take();
 }
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string result;
   while (true) {
-    const std::size_t place = std::min(text.find(from), text.size());
-    result += text.substr(0, place);
-    if (place == text.size()) {
+    const std::size_t position = std::min(text.find(from), text.size());
+    result += text.substr(0, position);
+    if (position == text.size()) {
       return result;
     }
     result += to;
-    text.remove_prefix(place + from.size());
+    text.remove_prefix(position + from.size());
   }
 }
 

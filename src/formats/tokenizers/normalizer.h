@@ -38,9 +38,9 @@ class Normalizer {
 
   // True only if apply(text) equals `text`.
   bool keeps(std::string_view text) const;
-  // Returns the normalized text; "" for "". `tracks`: with the places of its bytes. Throws Error
+  // Returns the normalized text; "" for "". `tracks`: with the offsets of its bytes. Throws Error
   // above 16 * (bytes of `text` + 16) bytes.
-  MadeText apply(const PlacedText& text, bool tracks) const;
+  MadeText apply(const AlignedText& text, bool tracks) const;
   // Returns an added token as it is in normalized text. SentencePiece keeps its tokens.
   std::string apply_to_token(std::string_view token) const;
 

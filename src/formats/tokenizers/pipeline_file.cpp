@@ -79,7 +79,7 @@ class PipelineReader {
     return static_cast<std::int32_t>(id.natural());
   }
 
-  void place(std::string_view token, std::int32_t id, std::string_view key) {
+  void assign(std::string_view token, std::int32_t id, std::string_view key) {
     require(!token.empty(), at(key), ": a token is empty");
     std::string& name = parts_.names[static_cast<std::size_t>(id)];
     if (!name.empty()) {
@@ -151,7 +151,7 @@ class PipelineReader {
     parts_.special.resize(parts_.names.size());
     for (const auto& [token, id] : tokens) {
       const std::int32_t number = id_of(id, token, "model.vocab");
-      place(token, number, "model.vocab");
+      assign(token, number, "model.vocab");
       ids_[token] = number;
     }
     // Added tokens follow in the order of the file, from the number of tokens on even if there are
@@ -169,19 +169,19 @@ class PipelineReader {
   void read_added(const Json& entry) {
     AddedToken token = added_token(entry);
     const auto in_vocab = ids_.find(token.content);
-    const Json& said = json_member(entry, "id", at("added_tokens"));
-    require(said.is_natural(), at("added_tokens"), ": id of ", quoted_text(token.content),
-            ": expected a whole number from 0, got ", quoted_text(said.dump()));
+    const Json& stated = json_member(entry, "id", at("added_tokens"));
+    require(stated.is_natural(), at("added_tokens"), ": id of ", quoted_text(token.content),
+            ": expected a whole number from 0, got ", quoted_text(stated.dump()));
     if (in_vocab != ids_.end()) {
       token.id = in_vocab->second;
     } else {
       token.id = next_added_;
-      place(token.content, token.id, "added_tokens");
+      assign(token.content, token.id, "added_tokens");
     }
     next_added_ = std::max(next_added_, token.id + 1);
-    if (said != Json(token.id) && warning_.empty()) {
+    if (stated != Json(token.id) && warning_.empty()) {
       warning_ = concat_text(at("added_tokens"), ": ", quoted_text(token.content), " has id ",
-                             said.natural(), " in the file, but is used with id ", token.id,
+                             stated.natural(), " in the file, but is used with id ", token.id,
                              ", as in Hugging Face tokenizers");
     }
     parts_.special[static_cast<std::size_t>(token.id)] = token.special;
@@ -207,7 +207,7 @@ class PipelineReader {
     parts_.model.whole_pieces = model_flag("ignore_merges");
     read_merges(merges);
     if (sentencepiece_) {
-      place_user_defined(false);
+      assign_user_defined(false);
     }
     fill_ids();
     read_fallback(byte_level);
@@ -249,7 +249,7 @@ class PipelineReader {
 
   // SentencePiece finds user-defined tokens of BPE models first; a unigram model weighs them with
   // the others.
-  void place_user_defined(bool in_model) {
+  void assign_user_defined(bool in_model) {
     const auto is_user_defined = [&](const AddedToken& token) {
       return sentencepiece_->user_defined.contains(token.content);
     };
@@ -288,19 +288,19 @@ class PipelineReader {
             .unknown = unknown, .bytes = parts_.model.byte_ids, .has_bytes = has_bytes},
         !sentencepiece_);
     if (sentencepiece_) {
-      place_user_defined(true);
+      assign_user_defined(true);
     }
   }
 
   void read_merges(const Json& merges) {
     const std::string key = at("model.merges");
     std::int32_t rank = 0;
-    std::int32_t place = 0;
+    std::int32_t index = 0;
     std::int32_t last_result = -1;
     const auto find = [&](std::string_view token) {
       const auto found = ids_.find(token);
       if (found == ids_.end()) {
-        fail(key, ": merge ", place, ": ", quoted_text(token), " is not in the vocabulary");
+        fail(key, ": merge ", index, ": ", quoted_text(token), " is not in the vocabulary");
       }
       return found->second;
     };
@@ -312,13 +312,13 @@ class PipelineReader {
       const std::int32_t left_id = find(left);
       const std::int32_t right_id = find(right);
       const std::int32_t result = find(joined);
-      // SentencePiece orders merges of the same result by their places in a text.
-      rank += place > 0 && !(sentencepiece_ && result == last_result) ? 1 : 0;
+      // SentencePiece orders merges of the same result by their positions in a text.
+      rank += index > 0 && !(sentencepiece_ && result == last_result) ? 1 : 0;
       last_result = result;
       // A repeated merge gets its last rank, as in Hugging Face tokenizers.
       parts_.model.merges.at({left_id, right_id}) = {rank, result};
       merges_cross_marks_ = merges_cross_marks_ || crosses_mark(joined);
-      ++place;
+      ++index;
     }
   }
 

@@ -50,8 +50,8 @@ std::vector<const Json*> steps_of(const Json& json, std::string_view list_key,
   return steps;
 }
 
-bool flag(const Json& step, std::string_view key, bool otherwise, const std::string& where) {
-  return json_flag(step, key, otherwise, where + ".");
+bool flag(const Json& step, std::string_view key, bool fallback, const std::string& where) {
+  return json_flag(step, key, fallback, where + ".");
 }
 
 std::string short_text(const Json& step, std::string_view key, const std::string& where) {
@@ -217,7 +217,7 @@ void read_strip(const Json& step, const std::string& where, DecoderSteps& result
   require(known, where, ": Strip: expected content \" \", start 0 or 1 and stop 0, got ",
           quoted_text(step.dump()));
   if (start == Json(1)) {
-    result.text_start = TextStart::blank_gone;
+    result.text_start = TextStart::blank_removed;
   }
 }
 
@@ -252,7 +252,7 @@ DecoderSteps read_metaspace_decoder(const Json& json, const std::string& where) 
   DecoderSteps result;
   result.replaced.push_back({NormalizerStep::Kind::replace, step.mark, " "});
   if (step.scheme != PrependScheme::never) {
-    result.text_start = TextStart::marks_gone;
+    result.text_start = TextStart::marks_removed;
     result.start_mark = step.mark;
   }
   return result;
@@ -270,7 +270,7 @@ std::string without_blanks_before_marks(std::string text) {
 
 // Reads the decoder of WordPiece: continuations lose their mark, other tokens get a blank.
 DecoderSteps read_word_piece_decoder(const Json& json, const std::string& where) {
-  return {.text_start = TextStart::blank_gone,
+  return {.text_start = TextStart::blank_removed,
           .continuation = short_text(json, "prefix", where),
           .cleans_up = flag(json, "cleanup", true, where)};
 }
@@ -288,9 +288,9 @@ TextEnds read_template(const Json& step, const std::string& where) {
   require(known, where,
           ".single: expected the text, optionally after one special token and before ",
           "another, got ", quoted_text(single.dump()));
-  const auto end_at = [&](std::size_t place) {
+  const auto end_at = [&](std::size_t index) {
     const std::string name = json_string(
-        json_member(single[place], "SpecialToken", where + ".single"), "id", where + ".single");
+        json_member(single[index], "SpecialToken", where + ".single"), "id", where + ".single");
     const Json& special =
         json_member(json_member(step, "special_tokens", where), name, where + ".special_tokens");
     return TextEnd{name, json_member(special, "ids", where + ".special_tokens")};

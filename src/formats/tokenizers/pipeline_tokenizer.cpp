@@ -13,9 +13,9 @@ namespace {
 
 // An added token, or a part of the normalized text.
 struct EncodeItem {
-  PlacedText text = {};  // of an added token its name
-  bool first = false;    // at the start of the whole text
-  std::int32_t id = -1;  // -1: text
+  AlignedText text = {};  // of an added token its name
+  bool first = false;     // at the start of the whole text
+  std::int32_t id = -1;   // -1: text
 };
 
 std::vector<AddedToken> tokens_where(const PipelineParts& parts, bool normalized) {
@@ -38,7 +38,7 @@ std::size_t marked_length(std::string_view text, std::string_view mark) {
   return std::min(text.find(mark, begin), text.size());
 }
 
-// Cuts normalized text into parts whose joined ids equal those of the whole text.
+// Cuts normalized text into parts whose joined ids equal the whole text's.
 std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view text,
                                   std::size_t size) {
   if (parts.pre_tokenizer.splits_parts_alone()) {
@@ -124,17 +124,17 @@ std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes
   EncodeParts<EncodeItem> parts(options);
   EncodeOptions wanted = options;
   wanted.read_special = options.read_special && !parts_.splits_special;
-  const PlacedText whole{bytes};
+  const AlignedText whole{bytes};
   const bool tracks = options.ranges != nullptr || !options.plain.empty();
   for (const TextSegment& segment : raw_tokens_.split(whole, wanted)) {
     if (segment.id >= 0) {
       parts.add({.text = whole.part(segment.name), .id = segment.id});
       continue;
     }
-    PlacedText text = whole.part(segment.text);
+    AlignedText text = whole.part(segment.text);
     const bool first = segment.text.data() == bytes.data();
     if (!parts_.normalizer.keeps(text.text)) {
-      text = normalized.emplace_back(parts_.normalizer.apply(text, tracks)).placed();
+      text = normalized.emplace_back(parts_.normalizer.apply(text, tracks)).aligned();
     }
     for (const TextSegment& inner : normalized_tokens_.split(text, wanted)) {
       if (inner.id >= 0) {
@@ -158,11 +158,11 @@ std::string PipelineTokenizer::token_bytes(std::int32_t id) const {
 
 std::string PipelineTokenizer::first_token_bytes(std::int32_t id) const {
   std::string bytes = token_bytes(id);
-  const auto place = static_cast<std::size_t>(id);
-  if (parts_.text_start == TextStart::blank_gone && bytes.starts_with(' ')) {
+  const auto index = static_cast<std::size_t>(id);
+  if (parts_.text_start == TextStart::blank_removed && bytes.starts_with(' ')) {
     bytes.erase(0, 1);
-  } else if (parts_.text_start == TextStart::marks_gone && !parts_.special[place]) {
-    bytes = replaced(parts_.names[place], parts_.start_mark, "");
+  } else if (parts_.text_start == TextStart::marks_removed && !parts_.special[index]) {
+    bytes = replaced(parts_.names[index], parts_.start_mark, "");
   }
   return bytes;
 }

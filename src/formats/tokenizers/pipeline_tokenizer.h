@@ -19,9 +19,9 @@ class Json;
 
 // Treatment of the first token of a text by the decoder.
 enum class TextStart {
-  kept,        // unchanged
-  blank_gone,  // one blank at its start is removed
-  marks_gone,  // all blank marks in it are removed
+  kept,           // unchanged
+  blank_removed,  // one blank at its start is removed
+  marks_removed,  // all blank marks in it are removed
 };
 
 // The stages between a text and its ids, and the tables of the vocabulary.

@@ -87,7 +87,7 @@ bool is_punctuation(const Utf8Character& character) {
   return character.valid && is_among(bert_characters().punctuation, character.code_point);
 }
 
-// Uses numbers of Unicode 17; the other classes are those of Unicode 16.
+// Uses numbers of Unicode 17, and the other classes of Unicode 16.
 bool is_numeric(const Utf8Character& character) {
   const char32_t c = character.code_point;
   const bool newer = (c >= 0x11DE0 && c <= 0x11DE9) || (c >= 0x16FF4 && c <= 0x16FF6);
@@ -146,7 +146,7 @@ void add_metaspace(const PreTokenizerStep& step, const TextPiece& piece, PieceSt
       step.scheme == PrependScheme::always || (step.scheme == PrependScheme::first && piece.first);
   const std::string_view start = piece.text.text;
   const bool prepends = wanted && !start.starts_with(' ') && !start.starts_with(step.mark);
-  const auto mark_blanks = [&](const PlacedText& source, MadeText& made) {
+  const auto mark_blanks = [&](const AlignedText& source, MadeText& made) {
     made.append(prepends ? step.mark : "", source.part(0, 0));
     for (std::size_t at = 0; at < source.size();) {
       const std::size_t blank = std::min(source.text.find(' ', at), source.size());
@@ -156,7 +156,7 @@ void add_metaspace(const PreTokenizerStep& step, const TextPiece& piece, PieceSt
     }
   };
   const MadeText& made = storage.texts.emplace_back(piece.text, storage.tracks, mark_blanks);
-  const TextPiece marked{made.placed(), piece.first};
+  const TextPiece marked{made.aligned(), piece.first};
   if (!step.cuts) {
     pieces.push_back(marked);
     return;
@@ -170,12 +170,12 @@ void add_prefixed(const TextPiece& piece, PieceStorage& storage, std::vector<Tex
     pieces.push_back(piece);
     return;
   }
-  const auto prefix = [](const PlacedText& source, MadeText& made) {
+  const auto prefix = [](const AlignedText& source, MadeText& made) {
     made.append(" ", source.part(0, 0));
     made.append(source);
   };
   pieces.push_back(
-      {storage.texts.emplace_back(piece.text, storage.tracks, prefix).placed(), piece.first});
+      {storage.texts.emplace_back(piece.text, storage.tracks, prefix).aligned(), piece.first});
 }
 
 void add_pieces(const PreTokenizerStep& step, const TextPiece& piece, PieceStorage& storage,

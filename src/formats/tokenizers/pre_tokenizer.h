@@ -67,13 +67,13 @@ struct PreTokenizerStep {
 };
 
 struct TextPiece {
-  PlacedText text;
+  AlignedText text;
   bool first = false;  // at the start of the whole text
 };
 
 // New texts of the steps, to which pieces refer.
 struct PieceStorage {
-  bool tracks = false;  // keeps the places of bytes
+  bool tracks = false;  // keeps the offsets of bytes
   std::deque<MadeText> texts = {};
 };
 

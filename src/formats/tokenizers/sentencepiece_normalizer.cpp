@@ -27,7 +27,7 @@ SentencePieceNormalizer::Part SentencePieceNormalizer::first_part(std::string_vi
   return character.valid ? Part{text.substr(0, length), length} : Part{kReplacementCharacter, 1};
 }
 
-void SentencePieceNormalizer::apply(const PlacedText& text, MadeText& made) const {
+void SentencePieceNormalizer::apply(const AlignedText& text, MadeText& made) const {
   const bool single = options_.single_blanks;
   std::size_t at = 0;
   while (single && at < text.size()) {

@@ -23,7 +23,7 @@ class SentencePieceNormalizer {
 
   explicit SentencePieceNormalizer(Options options);
 
-  void apply(const PlacedText& text, MadeText& made) const;
+  void apply(const AlignedText& text, MadeText& made) const;
 
  private:
   struct Part {

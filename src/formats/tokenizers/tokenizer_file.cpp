@@ -81,12 +81,12 @@ Vocabulary read_vocabulary(const Json& vocab, const Json& added, std::string_vie
       fail(vocab_key, ": id ", id, " of ", quoted_text(token), " is out of range, expected 0 ... ",
            tokens.size() - 1, " without gaps");
     }
-    std::string& place = result.tokens[static_cast<std::size_t>(id)];
-    if (!place.empty()) {
-      fail(vocab_key, ": ", quoted_text(token), " and ", quoted_text(place), " have the same id ",
+    std::string& slot = result.tokens[static_cast<std::size_t>(id)];
+    if (!slot.empty()) {
+      fail(vocab_key, ": ", quoted_text(token), " and ", quoted_text(slot), " have the same id ",
            id);
     }
-    place = token;
+    slot = token;
   }
   for (const Json& entry : added) {
     result.specials.push_back(entry["content"].text());
@@ -193,7 +193,7 @@ void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_v
 }
 
 // Returns the position of the special tokens of a vocabulary of characters.
-SpecialTokens place_of_specials(const Json& model, const Vocabulary& vocabulary,
+SpecialTokens specials_position(const Json& model, const Vocabulary& vocabulary,
                                 std::string_view name) {
   if (is_null(model, "unk_token") && vocabulary.specials.empty()) {
     return SpecialTokens::none;
@@ -217,9 +217,9 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vo
   require(model.value("fuse_unk", Json(false)) == Json(false), at(name, "model.fuse_unk"),
           ": expected false");
   require_step(root, "decoder", "Fuse", name);
-  const SpecialTokens place = place_of_specials(model, vocabulary, name);
-  const std::size_t begin = place == SpecialTokens::first ? 2 : 0;
-  const std::size_t end = vocabulary.tokens.size() - (place == SpecialTokens::last ? 2 : 0);
+  const SpecialTokens specials = specials_position(model, vocabulary, name);
+  const std::size_t begin = specials == SpecialTokens::first ? 2 : 0;
+  const std::size_t end = vocabulary.tokens.size() - (specials == SpecialTokens::last ? 2 : 0);
   std::vector<char32_t> characters;
   for (std::size_t id = begin; id < end; ++id) {
     const std::string& token = vocabulary.tokens[id];
@@ -230,7 +230,7 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vo
     }
     characters.push_back(character.code_point);
   }
-  return std::make_unique<CharTokenizer>(std::move(characters), place);
+  return std::make_unique<CharTokenizer>(std::move(characters), specials);
 }
 
 std::unique_ptr<Tokenizer> byte_tokenizer(const Vocabulary& vocabulary, std::string_view name) {

@@ -13,10 +13,10 @@ bool is_null(const Json& object, std::string_view key) {
   return value == nullptr || value->is_null();
 }
 
-bool json_flag(const Json& object, std::string_view key, bool otherwise, std::string_view where) {
+bool json_flag(const Json& object, std::string_view key, bool fallback, std::string_view where) {
   const Json* value = object.find(key);
   if (value == nullptr) {
-    return otherwise;
+    return fallback;
   }
   if (!value->is_boolean()) {
     fail(where, key, ": expected true or false, got ", quoted_text(value->dump()));

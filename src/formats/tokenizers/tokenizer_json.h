@@ -25,8 +25,8 @@ bool is_step(const Json& json, std::string_view type);
 // True if the key is missing or null.
 bool is_null(const Json& object, std::string_view key);
 
-// Returns a boolean member; `otherwise` if the key is missing. Messages begin with "WHEREKEY: ".
-bool json_flag(const Json& object, std::string_view key, bool otherwise, std::string_view where);
+// Returns a boolean member; `fallback` if the key is missing. Messages begin with "WHEREKEY: ".
+bool json_flag(const Json& object, std::string_view key, bool fallback, std::string_view where);
 
 // Reads a merge: "LEFT RIGHT" or ["LEFT", "RIGHT"]. Throws Error that begins with `where` for
 // others.

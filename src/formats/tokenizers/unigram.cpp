@@ -28,10 +28,10 @@ Unigram::Unigram(const std::vector<Piece>& pieces, const Fallback& fallback, boo
   }
   unknown_score_ = rounded(lowest - kUnknownPenalty);
   for (const Piece& piece : pieces) {
-    const auto place = static_cast<std::size_t>(piece.id);
-    scores_.resize(std::max(scores_.size(), place + 1));
+    const auto index = static_cast<std::size_t>(piece.id);
+    scores_.resize(std::max(scores_.size(), index + 1));
     const double bonus = rounded(static_cast<double>(piece.text.size()) * highest);
-    scores_[place] = piece.user_defined ? bonus - 0.1 : rounded(piece.score);
+    scores_[index] = piece.user_defined ? bonus - 0.1 : rounded(piece.score);
     trie_.add(piece.text, piece.id);
   }
 }

@@ -27,7 +27,7 @@ class WordLevel final : public PieceModel {
   std::int32_t unknown_;
 };
 
-// Returns a tokenizer for ids that no text stands behind, such as notes of MIDI: the text of id 17
+// Returns a tokenizer for ids without texts, such as notes of MIDI: the text of id 17
 // is "17", blanks separate ids, and no id is special. `count` is V, the number of ids.
 std::unique_ptr<Tokenizer> number_tokenizer(Index count);
 

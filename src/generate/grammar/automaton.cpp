@@ -79,7 +79,7 @@ GrammarAutomaton::State GrammarAutomaton::compute_next(State state, std::uint8_t
     }
   }
   const State next = pending_.empty() ? kDead : close();
-  transitions_[place(state, byte_class)] = next;
+  transitions_[transition_index(state, byte_class)] = next;
   return next;
 }
 
@@ -132,24 +132,24 @@ GrammarAutomaton::State GrammarAutomaton::close() {
 }
 
 GrammarAutomaton::State GrammarAutomaton::state_of(StateKey key) {
-  const auto [place, is_new] =
+  const auto [entry, is_new] =
       states_.try_emplace(std::move(key), static_cast<State>(keys_.size()));
   if (is_new) {
-    keys_.push_back(&place->first);
-    kept_positions_ += place->first.first.size();
+    keys_.push_back(&entry->first);
+    kept_positions_ += entry->first.first.size();
     transitions_.resize(transitions_.size() + program_->class_bytes.size(), kUnknown);
     require_value(memory() < kMaxMemory, "grammar", "can read the text in too many ways");
   }
-  return place->second;
+  return entry->second;
 }
 
 GrammarAutomaton::Stack GrammarAutomaton::push(std::uint32_t node, Stack below) {
-  const auto [place, is_new] = stack_numbers_.try_emplace(std::uint64_t{node} << 32U | below,
+  const auto [entry, is_new] = stack_numbers_.try_emplace(std::uint64_t{node} << 32U | below,
                                                           static_cast<Stack>(stacks_.size()));
   if (is_new) {
     stacks_.push_back({node, below});
   }
-  return place->second;
+  return entry->second;
 }
 
 // Returns about the number of bytes of the kept states.

@@ -11,9 +11,9 @@
 
 namespace headlight {
 
-// Reads texts with a grammar. A state is the set of all places where the text so far may be in the
-// grammar, each with the rules to which it returns. States and their transitions are computed on
-// demand and kept, so that most bytes of most tokens cost one read of a table.
+// Reads texts with a grammar. A state is the set of all positions where the text so far may be in
+// the grammar, each with the rules to which it returns. States and their transitions are computed
+// on demand and kept, so that most bytes of most tokens cost one read of a table.
 //
 // Every step has a budget of work, and the kept states have a budget of memory. Beyond them, next()
 // throws Error: the grammar can read the text in too many ways.
@@ -35,7 +35,7 @@ class GrammarAutomaton {
   State begin_step(State state);
   // Returns the state after one more byte.
   State next(State state, std::uint8_t byte) {
-    const State known = transitions_[place(state, program_->class_of[byte])];
+    const State known = transitions_[transition_index(state, program_->class_of[byte])];
     return known != kUnknown ? known : compute_next(state, program_->class_of[byte]);
   }
   // Returns whether the text may end here.
@@ -60,7 +60,7 @@ class GrammarAutomaton {
   static constexpr State kUnknown = -1;
 
   static std::size_t index(State state) { return static_cast<std::size_t>(state); }
-  std::size_t place(State state, std::uint8_t byte_class) const {
+  std::size_t transition_index(State state, std::uint8_t byte_class) const {
     return index(state) * program_->class_bytes.size() + byte_class;
   }
   State compute_next(State state, std::uint8_t byte_class);

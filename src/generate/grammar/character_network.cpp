@@ -60,7 +60,7 @@ CharacterNetwork::Part CharacterNetwork::repeated(Part part, bool at_least_once)
 }
 
 // Returns the nodes that read a character, mark an end or end a part, ascending.
-CharacterNetwork::Nodes CharacterNetwork::closure(Nodes from, unsigned place) const {
+CharacterNetwork::Nodes CharacterNetwork::closure(Nodes from, unsigned anchors) const {
   std::vector<char> visited(nodes_.size(), 0);
   Nodes reached;
   while (!from.empty()) {
@@ -72,8 +72,8 @@ CharacterNetwork::Nodes CharacterNetwork::closure(Nodes from, unsigned place) co
     const Node& node = nodes_[number];
     const bool passes = node.kind == Kind::fork ||
                         (node.kind == Kind::jump && node.next != kOpen) ||
-                        (node.kind == Kind::start_of_text && (place & kAtStart) != 0) ||
-                        (node.kind == Kind::end_of_text && (place & kAtEnd) != 0);
+                        (node.kind == Kind::start_of_text && (anchors & kAtStart) != 0) ||
+                        (node.kind == Kind::end_of_text && (anchors & kAtEnd) != 0);
     if (passes) {
       from.push_back(node.next);
       if (node.kind == Kind::fork) {
@@ -87,8 +87,8 @@ CharacterNetwork::Nodes CharacterNetwork::closure(Nodes from, unsigned place) co
   return reached;
 }
 
-bool CharacterNetwork::ends(const Nodes& nodes, std::uint32_t exit, unsigned place) const {
-  const Nodes last = closure(nodes, place | kAtEnd);
+bool CharacterNetwork::ends(const Nodes& nodes, std::uint32_t exit, unsigned anchors) const {
+  const Nodes last = closure(nodes, anchors | kAtEnd);
   return std::find(last.begin(), last.end(), exit) != last.end();
 }
 

@@ -37,13 +37,13 @@ class CharacterNetwork {
     std::uint32_t other = 0;  // of a fork
     std::vector<CharacterRange> ranges = {};
   };
-  enum Place : unsigned { kInside = 0, kAtStart = 1, kAtEnd = 2 };
+  enum Anchors : unsigned { kInside = 0, kAtStart = 1, kAtEnd = 2 };
   using Nodes = std::vector<std::uint32_t>;
 
   Part single(Kind kind);
   std::uint32_t add(Node node);
-  Nodes closure(Nodes from, unsigned place) const;
-  bool ends(const Nodes& nodes, std::uint32_t exit, unsigned place) const;
+  Nodes closure(Nodes from, unsigned anchors) const;
+  bool ends(const Nodes& nodes, std::uint32_t exit, unsigned anchors) const;
   std::vector<std::pair<CharacterRange, Nodes>> targets(const Nodes& nodes,
                                                         std::size_t& work) const;
 

@@ -114,11 +114,11 @@ class GbnfParser {
   }
 
   Rule& rule_called(const std::string& name) {
-    const auto [place, is_new] = rules_.try_emplace(name);
+    const auto [entry, is_new] = rules_.try_emplace(name);
     if (is_new) {
-      place->second = {.number = builder_.new_rule(name), .first_use = position_};
+      entry->second = {.number = builder_.new_rule(name), .first_use = position_};
     }
-    return place->second;
+    return entry->second;
   }
 
   void parse_rule() {

@@ -56,26 +56,26 @@ void GrammarState::begin_marks(const TokenTrie& tokens) {
   allowed_.assign(tokens.vocab_size(), 0);
   path_.resize(tokens.longest_token() + 1);
   path_[0] = state_;
-  place_ = 0;
+  next_node_ = 0;
 }
 
 // Continues until the work of the step is `most`. Returns whether all tokens are marked.
 bool GrammarState::mark_tokens(const TokenTrie& tokens, std::size_t most) {
   const std::span<const TokenTrieNode> nodes = tokens.nodes();
-  while (place_ < nodes.size() && automaton_.work() < most) {
-    const TokenTrieNode& node = nodes[place_];
+  while (next_node_ < nodes.size() && automaton_.work() < most) {
+    const TokenTrieNode& node = nodes[next_node_];
     const GrammarAutomaton::State next = automaton_.next(path_[node.depth], node.byte);
     if (next == GrammarAutomaton::kDead) {
-      place_ = node.end;
+      next_node_ = node.end;
       continue;
     }
     path_[node.depth + 1] = next;
-    for (const std::int32_t id : tokens.tokens(place_)) {
+    for (const std::int32_t id : tokens.tokens(next_node_)) {
       allowed_[static_cast<std::size_t>(id)] = 1;
     }
-    ++place_;
+    ++next_node_;
   }
-  return place_ >= nodes.size();
+  return next_node_ >= nodes.size();
 }
 
 void GrammarState::advance(std::string_view bytes) {

@@ -44,7 +44,7 @@ class GrammarState {
   std::vector<char> allowed_;                   // [V], for allowed_tokens_
   const TokenTrie* allowed_tokens_ = nullptr;   // null: the state has changed
   const TokenTrie* prepared_tokens_ = nullptr;  // whose marks are not complete; null: none
-  std::size_t place_ = 0;                       // the next node to mark
+  std::size_t next_node_ = 0;                   // the next node to mark
   std::vector<GrammarAutomaton::State> path_;   // memory of mark_tokens()
   std::ptrdiff_t credit_ = 0;                   // work that prepare() may do
 };

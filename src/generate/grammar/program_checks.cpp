@@ -52,10 +52,10 @@ Numbers first_rules(const GrammarProgram& program, std::uint32_t rule,
   Numbers rules;
   Numbers work{program.entries[rule]};
   while (!work.empty()) {
-    const std::uint32_t place = work.back();
+    const std::uint32_t index = work.back();
     work.pop_back();
-    const GrammarNode& node = program.nodes[place];
-    if (std::exchange(visited[place], 1) != 0 || node.kind == Kind::end ||
+    const GrammarNode& node = program.nodes[index];
+    if (std::exchange(visited[index], 1) != 0 || node.kind == Kind::end ||
         node.kind == Kind::bytes) {
       continue;
     }

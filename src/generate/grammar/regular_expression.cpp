@@ -29,7 +29,7 @@ struct CharacterClass {
   Ranges possibly;
 };
 
-// Blocks whose characters are all alike stand for exact tables.
+// Blocks whose characters are all alike replace exact tables.
 const std::array<CharacterClass, 3>& character_classes() {
   static const std::array<CharacterClass, 3> kClasses{{
       {'d',
@@ -370,9 +370,9 @@ class PatternParser {
     for (std::size_t i = 0; i < digits; ++i) {
       constexpr std::string_view kDigits = "0123456789abcdef";
       const char digit = rest_.empty() ? ' ' : static_cast<char>(rest_[0] | 0x20);
-      const std::size_t place = kDigits.find(digit);
-      require(place != std::string_view::npos, "expected ", digits, " hexadecimal digits");
-      value = value * 16 + static_cast<char32_t>(place);
+      const std::size_t position = kDigits.find(digit);
+      require(position != std::string_view::npos, "expected ", digits, " hexadecimal digits");
+      value = value * 16 + static_cast<char32_t>(position);
       rest_.remove_prefix(1);
     }
     require(value < 0xD800 || value > 0xDFFF, "half of a surrogate pair", kRefused);

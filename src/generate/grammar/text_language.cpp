@@ -63,18 +63,18 @@ void visit_common_ranges(const std::vector<Edge>& a, const std::vector<Edge>& b,
                          const Visit& visit) {
   std::size_t i = 0;
   std::size_t j = 0;
-  const auto target_at = [](const std::vector<Edge>& edges, std::size_t& place, char32_t first,
+  const auto target_at = [](const std::vector<Edge>& edges, std::size_t& index, char32_t first,
                             char32_t& last) {
-    while (place < edges.size() && edges[place].range.last < first) {
-      ++place;
+    while (index < edges.size() && edges[index].range.last < first) {
+      ++index;
     }
-    if (place == edges.size()) {
+    if (index == edges.size()) {
       return kNowhere;
     }
-    const CharacterRange& range = edges[place].range;
+    const CharacterRange& range = edges[index].range;
     const bool is_inside = range.first <= first;
     last = std::min<char32_t>(last, is_inside ? range.last : range.first - 1);
-    return is_inside ? edges[place].target : kNowhere;
+    return is_inside ? edges[index].target : kNowhere;
   };
   for (char32_t first = 0; first <= kLastCharacter;) {
     char32_t last = kLastCharacter;
@@ -94,17 +94,17 @@ class WordStates {
   std::uint32_t state(std::size_t begin, std::size_t end, std::size_t length) {
     State state;
     state.accepts = begin < end && words_[begin].size() == length;
-    std::size_t place = begin + (state.accepts ? 1 : 0);
-    while (place < end) {
-      const Utf8Character found = first_character(std::string_view(words_[place]).substr(length));
+    std::size_t index = begin + (state.accepts ? 1 : 0);
+    while (index < end) {
+      const Utf8Character found = first_character(std::string_view(words_[index]).substr(length));
       const auto size = static_cast<std::size_t>(found.length);
-      const std::string_view character = std::string_view(words_[place]).substr(length, size);
-      const std::size_t first = place;
-      while (place < end && words_[place].compare(length, size, character) == 0) {
-        ++place;
+      const std::string_view character = std::string_view(words_[index]).substr(length, size);
+      const std::size_t first = index;
+      while (index < end && words_[index].compare(length, size, character) == 0) {
+        ++index;
       }
       add_edge(state, {found.code_point, found.code_point},
-               this->state(first, place, length + size));
+               this->state(first, index, length + size));
     }
     const auto [known, is_new] =
         numbers_.try_emplace(state, static_cast<std::uint32_t>(states_.size()));

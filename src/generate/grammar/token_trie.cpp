@@ -12,7 +12,7 @@ namespace {
 
 using TokenText = std::pair<std::string, std::int32_t>;
 
-std::vector<TokenText> token_texts(const Tokenizer& tokenizer, TokenTrie::Place place,
+std::vector<TokenText> token_texts(const Tokenizer& tokenizer, TokenTrie::Position position,
                                    std::span<const std::int32_t> shown) {
   std::vector<TokenText> texts;
   for (Index i = 0; i < tokenizer.vocab_size(); ++i) {
@@ -23,8 +23,9 @@ std::vector<TokenText> token_texts(const Tokenizer& tokenizer, TokenTrie::Place 
       }
       continue;
     }
-    std::string bytes = place == TokenTrie::Place::start_of_text ? tokenizer.first_token_bytes(id)
-                                                                 : tokenizer.token_bytes(id);
+    std::string bytes = position == TokenTrie::Position::start_of_text
+                            ? tokenizer.first_token_bytes(id)
+                            : tokenizer.token_bytes(id);
     if (!bytes.empty()) {
       texts.emplace_back(std::move(bytes), id);
     }
@@ -40,7 +41,8 @@ std::size_t common_length(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TokenTrie::TokenTrie(const Tokenizer& tokenizer, Place place, std::span<const std::int32_t> shown)
+TokenTrie::TokenTrie(const Tokenizer& tokenizer, Position position,
+                     std::span<const std::int32_t> shown)
     : vocab_size_(static_cast<std::size_t>(tokenizer.vocab_size())) {
   std::vector<std::uint32_t> path;  // nodes of the text before
   std::string before;
@@ -50,7 +52,7 @@ TokenTrie::TokenTrie(const Tokenizer& tokenizer, Place place, std::span<const st
       path.pop_back();
     }
   };
-  for (auto& [text, id] : token_texts(tokenizer, place, shown)) {
+  for (auto& [text, id] : token_texts(tokenizer, position, shown)) {
     close(common_length(before, text));
     for (std::size_t depth = path.size(); depth < text.size(); ++depth) {
       path.push_back(static_cast<std::uint32_t>(nodes_.size()));

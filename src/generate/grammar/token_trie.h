@@ -11,7 +11,7 @@ namespace headlight {
 // A byte of one or more tokens. Nodes are in depth-first order.
 struct TokenTrieNode {
   std::uint32_t end = 0;     // first node after the ones below this node
-  std::uint32_t tokens = 0;  // place of its first token, whose bytes end here
+  std::uint32_t tokens = 0;  // index of its first token, whose bytes end here
   std::uint32_t depth = 0;   // number of bytes before this one
   std::uint8_t byte = 0;
 };
@@ -20,11 +20,11 @@ struct TokenTrieNode {
 // and tokens without bytes.
 class TokenTrie {
  public:
-  enum class Place { start_of_text, inside_text };
+  enum class Position { start_of_text, inside_text };
 
   // The tokens of some tokenizers have other bytes at the start of a text. `shown`: special tokens
   // whose names are their bytes.
-  explicit TokenTrie(const Tokenizer& tokenizer, Place place = Place::inside_text,
+  explicit TokenTrie(const Tokenizer& tokenizer, Position position = Position::inside_text,
                      std::span<const std::int32_t> shown = {});
 
   std::span<const TokenTrieNode> nodes() const {

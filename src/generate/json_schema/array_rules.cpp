@@ -52,15 +52,15 @@ class ArrayRules {
   std::string rule() {
     find_contained();
     find_last_item();
-    const std::string& place = nodes_[0].part.place;
+    const std::string& where = nodes_[0].part.where;
     if (limits_.least > limits_.most) {
-      return rules_.no_text(place, concat_text("minItems: expected at most ", limits_.most));
+      return rules_.no_text(where, concat_text("minItems: expected at most ", limits_.most));
     }
     const auto unique = uses_of(nodes_, "uniqueItems");
     const bool is_unique = std::any_of(unique.begin(), unique.end(),
                                        [](const auto& use) { return *use.second == Json(true); });
     if (is_unique && limits_.most > 1) {
-      require_schema(contained_.empty(), place, "uniqueItems cannot be combined with contains");
+      require_schema(contained_.empty(), where, "uniqueItems cannot be combined with contains");
       return brackets(unique_items(rules_, nodes_, limits_));
     }
     return brackets(contained_.empty() ? plain_items() : containing_items());
@@ -74,15 +74,15 @@ class ArrayRules {
   void find_contained() {
     for (const auto& [node, schema] : uses_of(nodes_, "contains")) {
       Contained one{rules_.document().within(node->part, *schema, "/contains")};
-      one.least = count_of(*node->part.schema, "minContains", 1, node->part.place);
-      one.most = count_of(*node->part.schema, "maxContains", kNoMaximum, node->part.place);
+      one.least = count_of(*node->part.schema, "minContains", 1, node->part.where);
+      one.most = count_of(*node->part.schema, "maxContains", kNoMaximum, node->part.where);
       if (one.least > 0 || one.most != kNoMaximum) {
         contained_.push_back(std::move(one));
       }
     }
   }
 
-  // Lowers the maximum to the items that are possible, and to those that are listed if no keyword
+  // Lowers the maximum to the items that are possible, and to the listed items if no keyword
   // is about others.
   void find_last_item() {
     for (std::size_t i = 0; i <= first_; ++i) {
@@ -116,13 +116,13 @@ class ArrayRules {
   // Writes a rule for each number of items so far and of contained ones. After the last number of
   // items that matters, the rules repeat.
   std::string containing_items() {
-    const std::string& place = nodes_[0].part.place;
+    const std::string& where = nodes_[0].part.where;
     last_ = limits_.most != kNoMaximum ? limits_.most
                                        : std::max({limits_.least, first_, std::size_t{1}});
     std::size_t states = last_ + 1;
     for (const Contained& one : contained_) {
       states = one.counted() < kMaxItemStates ? states * (one.counted() + 1) : kMaxItemStates + 1;
-      require_schema(states <= kMaxItemStates && contained_.size() <= kMaxContains, place,
+      require_schema(states <= kMaxItemStates && contained_.size() <= kMaxContains, where,
                      "contains needs too large a grammar: expected smaller minContains, ",
                      "maxContains, minItems and maxItems");
     }
@@ -130,7 +130,7 @@ class ArrayRules {
     std::vector<std::size_t> counts(contained_.size(), 0);
     for (std::size_t i = 0; i <= last_; ++i) {
       do {
-        rules_.document().spend(1, place);
+        rules_.document().spend(1, where);
         rules_.append(state_name(i, counts), state_body(i, counts));
       } while (next_counts(counts));
     }
@@ -197,7 +197,7 @@ class ArrayRules {
 
   SchemaRules& rules_;
   const SchemaCase& nodes_;
-  std::size_t first_;  // items whose schemas depend on their place
+  std::size_t first_;  // items whose schemas depend on their index
   CountLimits limits_;
   std::vector<Contained> contained_;
   std::string name_;      // of the rules with contained items

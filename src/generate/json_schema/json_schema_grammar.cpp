@@ -52,8 +52,8 @@ class SchemaWriter {
     while (rules_.next_values(name, parts)) {
       const std::string body = values(parts);
       if (body.empty() && roots.contains(name)) {
-        const auto& [place, reason] = rules_.reason();
-        refuse_schema(place.empty() ? parts[0].place : place,
+        const auto& [where, reason] = rules_.reason();
+        refuse_schema(where.empty() ? parts[0].where : where,
                       reason.empty() ? "no value is allowed" : reason);
       }
       rules_.append(name, body.empty() ? SchemaRules::kNoText : body);
@@ -82,7 +82,7 @@ class SchemaWriter {
       all += (all.empty() ? "" : " | ") + gbnf_literal(value.dump());
     }
     if (all.empty()) {
-      rules_.no_text(nodes[0].part.place, "no value of enum or const satisfies the schema");
+      rules_.no_text(nodes[0].part.where, "no value of enum or const satisfies the schema");
     }
     return all;
   }
@@ -127,7 +127,7 @@ class SchemaWriter {
       const std::string texts = rules_.strings(*language);
       return texts != SchemaRules::kNoText
                  ? texts
-                 : rules_.no_text(nodes[0].part.place,
+                 : rules_.no_text(nodes[0].part.where,
                                   "no text satisfies pattern, format and lengths");
     }
     const CountLimits limits = count_limits(nodes, "Length");
@@ -141,12 +141,12 @@ class SchemaWriter {
 
   std::string number(const SchemaCase& nodes, bool is_integer) {
     const NumberTexts texts = number_language(document_, nodes, is_integer);
-    const std::string& place = nodes[0].part.place;
-    document_.spend(texts.positive.states().size() + texts.negative.states().size(), place);
+    const std::string& where = nodes[0].part.where;
+    document_.spend(texts.positive.states().size() + texts.negative.states().size(), where);
     const std::string positive = rules_.numbers(texts.positive);
     const std::string negative = rules_.numbers(texts.negative);
     if (positive == SchemaRules::kNoText && negative == SchemaRules::kNoText) {
-      return rules_.no_text(place, "no number satisfies the limits");
+      return rules_.no_text(where, "no number satisfies the limits");
     }
     return rules_.rule(positive == SchemaRules::kNoText   ? "\"-\" " + negative
                        : negative == SchemaRules::kNoText ? positive

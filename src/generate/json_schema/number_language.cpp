@@ -114,7 +114,7 @@ std::vector<SignedLimit> limits_of(const SchemaCase& nodes) {
   std::vector<SignedLimit> all;
   const auto add = [&](const SchemaNode* node, const Json& value, const char* keyword,
                        bool is_strict) {
-    require_schema(value.is_number(), node->part.place, keyword, ": expected a number, got ",
+    require_schema(value.is_number(), node->part.where, keyword, ": expected a number, got ",
                    value.type_name());
     DecimalText number = decimal_text(value);
     const bool is_least = std::string_view(keyword).ends_with("inimum");
@@ -163,11 +163,11 @@ TextLanguage within(TextLanguage all, const std::vector<SignedLimit>& limits, bo
 NumberTexts number_language(SchemaDocument& document, const SchemaCase& nodes, bool is_integer) {
   TextLanguage all = magnitudes(is_integer);
   for (const auto& [node, value] : uses_of(nodes, "multipleOf")) {
-    all = both(all, multiples_of(*value, node->part.place));
-    document.spend(kWorkOfLimit + all.states().size(), node->part.place);
+    all = both(all, multiples_of(*value, node->part.where));
+    document.spend(kWorkOfLimit + all.states().size(), node->part.where);
   }
   const std::vector<SignedLimit> limits = limits_of(nodes);
-  document.spend(kWorkOfLimit * limits.size(), nodes[0].part.place);
+  document.spend(kWorkOfLimit * limits.size(), nodes[0].part.where);
   const TextLanguage below = is_integer ? both(all, whole_language("[1-9][0-9]*")) : all;
   return {within(all, limits, false), within(below, limits, true)};
 }

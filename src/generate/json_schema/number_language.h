@@ -17,7 +17,7 @@ struct NumberTexts {
 // "exclusiveMaximum" and "multipleOf". Whole numbers have at most 18 digits, and numbers with a
 // point at most 15, so that a double is as different from a limit as its text.
 //
-// Multiples of a fraction such as 0.01 are those that a division of doubles finds, as validators
+// Multiples of a fraction such as 0.01 are the ones that a division of doubles finds, as validators
 // do: 0.07 / 0.01 is no whole number.
 NumberTexts number_language(SchemaDocument& document, const SchemaCase& nodes, bool is_integer);
 
@@ -32,6 +32,6 @@ DecimalText decimal_text(const Json& number);
 
 // Returns the texts of multiples of a number; see number_language(). Throws Error for a factor with
 // too many digits, and for one that is not above 0.
-TextLanguage multiples_of(const Json& factor, const std::string& place);
+TextLanguage multiples_of(const Json& factor, const std::string& where);
 
 }  // namespace headlight

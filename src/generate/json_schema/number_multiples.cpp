@@ -27,7 +27,7 @@ constexpr Index kMaxFactor = 100'000'000'000;  // times 10^digits
 
 // Builds the texts of numbers with at most `digits` digits after the point that, times 10^digits,
 // are multiples of `modulus`. States: the start, a zero, then layers of one state for each
-// remainder: of the whole part, and of what has been read with 0, 1, ... digits after the point.
+// remainder: of the whole part, and of the digits read so far, 0, 1, ... after the point.
 class RemainderStates {
  public:
   RemainderStates(Index modulus, std::size_t digits)
@@ -55,8 +55,8 @@ class RemainderStates {
 
  private:
   std::uint32_t number(std::size_t layer, Index remainder) const {
-    const std::size_t place = layer * static_cast<std::size_t>(modulus_);
-    return static_cast<std::uint32_t>(2 + place + static_cast<std::size_t>(remainder));
+    const std::size_t first = layer * static_cast<std::size_t>(modulus_);
+    return static_cast<std::uint32_t>(2 + first + static_cast<std::size_t>(remainder));
   }
 
   // Returns whether the number is a multiple after `read` digits behind the point.
@@ -145,13 +145,13 @@ DecimalText decimal_text(const Json& number) {
   return result;
 }
 
-TextLanguage multiples_of(const Json& factor, const std::string& place) {
-  require_schema(factor.is_number() && factor.number() > 0, place,
+TextLanguage multiples_of(const Json& factor, const std::string& where) {
+  require_schema(factor.is_number() && factor.number() > 0, where,
                  "multipleOf: expected a number above 0, got ", in_quotes(factor.dump()));
   const DecimalText text = decimal_text(factor);
   const std::size_t digits = text.fraction.size();
   const auto value = read_number<Index>(text.whole + text.fraction);
-  require_schema(value && *value <= kMaxFactor && digits <= kMaxFactorDigits, place,
+  require_schema(value && *value <= kMaxFactor && digits <= kMaxFactorDigits, where,
                  "multipleOf: ", factor.dump(), " has too many digits");
   Index scale = 1;
   Index fifths = 1;
@@ -165,18 +165,18 @@ TextLanguage multiples_of(const Json& factor, const std::string& place) {
   TextLanguage all = digits > 0 ? first_multiples(*value, digits) : TextLanguage::of_words({"0"});
   // Doubles are exact for multiples of 2^-digits and for whole numbers.
   const Index whole = std::lcm(*value, scale) / scale;
-  for (const auto& [modulus, places] :
+  for (const auto& [modulus, decimals] :
        {std::pair(std::lcm(*value, fifths), digits), std::pair(whole, std::size_t{0})}) {
-    const bool is_small = modulus <= (places > 0 ? kMaxFractions : kMaxRemainders);
-    require_schema(is_small || digits > 0, place, "multipleOf: expected at most ", kMaxRemainders,
+    const bool is_small = modulus <= (decimals > 0 ? kMaxFractions : kMaxRemainders);
+    require_schema(is_small || digits > 0, where, "multipleOf: expected at most ", kMaxRemainders,
                    ", got ", factor.dump());
     if (is_small && is_near) {
-      const std::size_t most = places > 0                  ? kMostFractionLength
+      const std::size_t most = decimals > 0                ? kMostFractionLength
                                : modulus <= kFewRemainders ? kMostDigits
                                                            : kMostDigitsOfMany;
       all = TextLanguage::combined(
           all,
-          TextLanguage::combined(RemainderStates(modulus, places).language(),
+          TextLanguage::combined(RemainderStates(modulus, decimals).language(),
                                  TextLanguage::of_length(1, most), TextLanguage::Combined::in_both),
           TextLanguage::Combined::in_either);
     }

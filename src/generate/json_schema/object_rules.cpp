@@ -43,22 +43,22 @@ class ObjectRules {
                                     ? std::max<std::size_t>(limits_.least, 1)
                                     : std::min(limits_.most, properties_.size()) + 1;
     const std::size_t states = std::min(counted, properties_.size()) * properties_.size();
-    require_schema(counted == 1 || states <= kMaxCountedRules, place(),
+    require_schema(counted == 1 || states <= kMaxCountedRules, where(),
                    "minProperties and maxProperties need too large a grammar");
     // Texts after some properties, by the number of members that have been written.
-    std::vector<std::string> rests;
+    std::vector<std::string> remainders;
     for (std::size_t count = 0; count <= std::min(counted, properties_.size()); ++count) {
-      rests.push_back(rules_.rule(other_members(count)));
+      remainders.push_back(rules_.rule(other_members(count)));
     }
     for (std::size_t i = properties_.size(); i-- > 0;) {
-      rests = before(properties_[i], rests, std::min(counted, i));
+      remainders = before(properties_[i], remainders, std::min(counted, i));
     }
-    return rests[0] == none() ? SchemaRules::kNoText
-                              : rules_.rule("\"{\" ws " + rests[0] + " ws \"}\"");
+    return remainders[0] == none() ? SchemaRules::kNoText
+                                   : rules_.rule("\"{\" ws " + remainders[0] + " ws \"}\"");
   }
 
  private:
-  const std::string& place() const { return nodes_[0].part.place; }
+  const std::string& where() const { return nodes_[0].part.where; }
 
   // A rule that no text matches; as in the rules of this object.
   std::string none() { return rules_.rule(SchemaRules::kNoText); }
@@ -76,24 +76,24 @@ class ObjectRules {
     };
     for (const SchemaNode& node : nodes_) {
       const Json properties = node.part.schema->value("properties", Json::object());
-      require_schema(properties.is_object(), node.part.place, "properties: expected an object");
+      require_schema(properties.is_object(), node.part.where, "properties: expected an object");
       for (const JsonMember& member : properties.members()) {
         add(member.key, false);
       }
     }
     for (const auto& [node, list] : uses_of(nodes_, "required")) {
-      require_schema(list->is_array(), node->part.place, "required: expected a list of names");
+      require_schema(list->is_array(), node->part.where, "required: expected a list of names");
       for (const Json& name : *list) {
-        require_schema(name.is_string(), node->part.place, "required: expected a list of names");
+        require_schema(name.is_string(), node->part.where, "required: expected a list of names");
         add(name.text(), true);
       }
     }
     for (const std::string& name : names) {
-      rules_.document().spend(1, place());
+      rules_.document().spend(1, where());
       SchemaParts parts = member_parts(rules_.document(), nodes_, name);
       const bool is_allowed = is_possible(parts) && is_name(name);
       if (!is_allowed && required[name]) {
-        rules_.no_text(place(), concat_text("required: ", in_quotes(name), " is no property"));
+        rules_.no_text(where(), concat_text("required: ", in_quotes(name), " is no property"));
         return false;
       }
       names_.push_back(name);
@@ -122,17 +122,17 @@ class ObjectRules {
   // Returns one rule for each number of members so far, from 0 to `most`: this property and the
   // rest, or only the rest.
   std::vector<std::string> before(const SchemaProperty& property,
-                                  const std::vector<std::string>& rests, std::size_t most) {
+                                  const std::vector<std::string>& remainders, std::size_t most) {
     const std::string member = rules_.rule(gbnf_literal(Json(property.name).dump() + ':') + " ws " +
                                            rules_.values(property.parts));
     std::vector<std::string> all;
     for (std::size_t count = 0; count <= most; ++count) {
-      const std::string& next = rests[std::min(count + 1, rests.size() - 1)];
+      const std::string& next = remainders[std::min(count + 1, remainders.size() - 1)];
       const bool may_write = count < limits_.most && next != none();
-      const bool may_skip = !property.is_required && rests[count] != none();
+      const bool may_skip = !property.is_required && remainders[count] != none();
       const std::string written = (count > 0 ? "\",\" ws " : "") + member + ' ' + next;
-      all.push_back(may_write  ? rules_.rule(written + (may_skip ? " | " + rests[count] : ""))
-                    : may_skip ? rests[count]
+      all.push_back(may_write  ? rules_.rule(written + (may_skip ? " | " + remainders[count] : ""))
+                    : may_skip ? remainders[count]
                                : none());
     }
     return all;
@@ -146,12 +146,12 @@ class ObjectRules {
     const bool is_required = count < limits_.least;
     if (other_.empty() || left == 0) {
       if (is_required) {
-        return rules_.no_text(place(), "minProperties: expected more properties");
+        return rules_.no_text(where(), "minProperties: expected more properties");
       }
       return "\"\"";
     }
     if (count + 1 < limits_.least) {
-      require_schema(properties_.size() + 1 >= limits_.least, place(),
+      require_schema(properties_.size() + 1 >= limits_.least, where(),
                      "minProperties: a grammar cannot count names that the schema does not list");
       return SchemaRules::kNoText;
     }
@@ -196,16 +196,16 @@ class ObjectRules {
 
   std::vector<KeyClass> key_classes() {
     for (const std::string& name : names_) {
-      require_schema(name.size() <= kMaxKeyBytes, place(), "a name of a property has more than ",
+      require_schema(name.size() <= kMaxKeyBytes, where(), "a name of a property has more than ",
                      kMaxKeyBytes, " bytes");
     }
-    TextLanguage keys = within_limits(place(), "names of properties", [&] {
+    TextLanguage keys = within_limits(where(), "names of properties", [&] {
       return TextLanguage::combined(TextLanguage::of_length(0, TextLanguage::kNoMaximum),
                                     TextLanguage::of_words(names_), Combined::only_in_first);
     });
     for (const auto& [node, schema] : uses_of(nodes_, "propertyNames")) {
       const SchemaPart part = rules_.document().within(node->part, *schema, "/propertyNames");
-      keys = within_limits(place(), "propertyNames", [&] {
+      keys = within_limits(where(), "propertyNames", [&] {
         return TextLanguage::combined(keys, key_language(rules_.document(), {part}),
                                       Combined::in_both);
       });
@@ -213,13 +213,13 @@ class ObjectRules {
     std::vector<KeyClass> classes{{std::move(keys)}};
     for (const auto& [node, patterns] : uses_of(nodes_, "patternProperties")) {
       for (const JsonMember& one : patterns->members()) {
-        classes = divided(classes, one.key, node->part.place);
+        classes = divided(classes, one.key, node->part.where);
       }
     }
     return classes;
   }
 
-  // Divides classes into the keys that surely match a pattern and those that surely do not.
+  // Divides classes into the keys that surely match a pattern and keys that surely do not.
   std::vector<KeyClass> divided(const std::vector<KeyClass>& classes, const std::string& pattern,
                                 const std::string& where) {
     const TextLanguage& surely =

@@ -80,14 +80,14 @@ class CaseFinder {
 
   void add(OpenCase& open, const SchemaPart& part, int parent, bool is_evaluated) {
     const Json& schema = *part.schema;
-    require_schema(schema.is_object() || schema.is_boolean(), part.place, "expected a schema, got ",
+    require_schema(schema.is_object() || schema.is_boolean(), part.where, "expected a schema, got ",
                    schema.type_name());
     if (schema.is_boolean()) {
       open.is_impossible = open.is_impossible || schema.boolean() == part.is_negated;
       return;
     }
     check_chain(open, part, parent);
-    document_.spend(1 + schema.size(), part.place);
+    document_.spend(1 + schema.size(), part.where);
     const auto number = static_cast<int>(open.nodes.size());
     open.nodes.push_back({part, &schema, parent, is_evaluated});
     if (part.is_negated) {
@@ -112,8 +112,8 @@ class CaseFinder {
     for (int i = parent; i >= 0; i = open.nodes[static_cast<std::size_t>(i)].parent) {
       const SchemaNode& outer = open.nodes[static_cast<std::size_t>(i)];
       require_schema(outer.source != part.schema || outer.part.is_negated != part.is_negated,
-                     part.place, "the schema is a part of itself");
-      require_schema(++length <= kMaxCombined, part.place, "schemas are combined too deeply");
+                     part.where, "the schema is a part of itself");
+      require_schema(++length <= kMaxCombined, part.where, "schemas are combined too deeply");
     }
   }
 
@@ -122,7 +122,7 @@ class CaseFinder {
     if (list == nullptr) {
       return {};
     }
-    require_schema(list->is_array() && !list->empty(), part.place, keyword,
+    require_schema(list->is_array() && !list->empty(), part.where, keyword,
                    ": expected a list of schemas");
     SchemaParts parts;
     for (std::size_t i = 0; i < list->size(); ++i) {
@@ -171,10 +171,10 @@ class CaseFinder {
       if (!schema.is_object() || !lists_values_only(schema)) {
         return Json::array();
       }
-      const std::vector<std::string> types = types_of(schema, choice.place);
+      const std::vector<std::string> types = types_of(schema, choice.where);
       std::set<std::string> own;
-      for (const Json& value : listed_values(schema, choice.place)) {
-        document_.spend(1, choice.place);
+      for (const Json& value : listed_values(schema, choice.where)) {
+        document_.spend(1, choice.where);
         const bool is_allowed = std::ranges::any_of(
             types, [&](const std::string& type) { return has_type(value, type); });
         const std::string key = comparable(value);
@@ -216,7 +216,7 @@ class CaseFinder {
     std::vector<Choice> choices;
     for (const char* keyword : {"dependentRequired", "dependentSchemas", "dependencies"}) {
       const Json all = part.schema->value(keyword, Json::object());
-      require_schema(all.is_object(), part.place, keyword, ": expected an object");
+      require_schema(all.is_object(), part.where, keyword, ": expected an object");
       for (const JsonMember& one : all.members()) {
         const Json* kept = (*part.schema)[keyword].find(one.key);
         const Json without{{"type", "object"}, {"propertyNames", {{"not", {{"const", one.key}}}}}};
@@ -268,7 +268,7 @@ std::vector<std::string> types_of(const SchemaCase& nodes) {
     const Json& schema = *node.part.schema;
     is_typed =
         is_typed || schema.contains("type") || schema.contains("enum") || schema.contains("const");
-    types = common_types(types, types_of(schema, node.part.place));
+    types = common_types(types, types_of(schema, node.part.where));
     for (const std::string& type : types_of_keywords(schema)) {
       if (std::find(of_keywords.begin(), of_keywords.end(), type) == of_keywords.end()) {
         of_keywords.push_back(type);
@@ -292,16 +292,16 @@ std::vector<std::pair<const SchemaNode*, const Json*>> uses_of(const SchemaCase&
 std::size_t largest_count(const SchemaCase& nodes, std::string_view keyword) {
   std::size_t count = 0;
   for (const SchemaNode& node : nodes) {
-    count = std::max(count, count_of(*node.part.schema, keyword, 0, node.part.place));
+    count = std::max(count, count_of(*node.part.schema, keyword, 0, node.part.where));
   }
   return count;
 }
 
 std::size_t smallest_count(const SchemaCase& nodes, std::string_view keyword,
-                           std::size_t otherwise) {
-  std::size_t count = otherwise;
+                           std::size_t fallback) {
+  std::size_t count = fallback;
   for (const SchemaNode& node : nodes) {
-    count = std::min(count, count_of(*node.part.schema, keyword, otherwise, node.part.place));
+    count = std::min(count, count_of(*node.part.schema, keyword, fallback, node.part.where));
   }
   return count;
 }

@@ -10,7 +10,7 @@
 namespace headlight {
 
 // A schema whose keywords about single types must hold. Its combinations of other schemas ($ref,
-// allOf, anyOf, not, if, ...) are resolved: what they ask for is in other nodes of the same case.
+// allOf, anyOf, not, if, ...) are resolved: their conditions are in other nodes of the same case.
 struct SchemaNode {
   SchemaPart part;               // {} if the source is negated
   const Json* source = nullptr;  // the schema of the document
@@ -31,7 +31,7 @@ std::vector<SchemaParts> negation(SchemaDocument& document, const SchemaPart& pa
 // Returns whether it is certain that no value satisfies both schemas.
 bool are_disjoint(SchemaDocument& document, const SchemaPart& a, const SchemaPart& b);
 
-// Returns the types that all nodes allow. Without "type", those that their keywords are about.
+// Returns the types that all nodes allow. Without "type", the types that their keywords are about.
 std::vector<std::string> types_of(const SchemaCase& nodes);
 
 // Returns the values of a keyword with their nodes.
@@ -40,7 +40,6 @@ std::vector<std::pair<const SchemaNode*, const Json*>> uses_of(const SchemaCase&
 
 // Returns the largest "min..." or the smallest "max..." of a keyword.
 std::size_t largest_count(const SchemaCase& nodes, std::string_view keyword);
-std::size_t smallest_count(const SchemaCase& nodes, std::string_view keyword,
-                           std::size_t otherwise);
+std::size_t smallest_count(const SchemaCase& nodes, std::string_view keyword, std::size_t fallback);
 
 }  // namespace headlight

@@ -18,7 +18,7 @@ bool is_evaluated_within(SchemaDocument& document, const SchemaCase& nodes, std:
     for (; parent > static_cast<int>(outer); ++steps) {
       parent = nodes[static_cast<std::size_t>(parent)].parent;
     }
-    document.spend(steps, nodes[outer].part.place);
+    document.spend(steps, nodes[outer].part.where);
     if (parent == static_cast<int>(outer) && nodes[i].is_evaluated &&
         evaluates(nodes[i], i == outer)) {
       return true;
@@ -33,7 +33,7 @@ const Json& first_items_of(const SchemaPart& part) {
   for (const char* keyword : {"prefixItems", "items"}) {
     const Json* list = part.schema->find(keyword);
     const bool is_list = list != nullptr && list->is_array();
-    require_schema(list == nullptr || is_list || std::string_view(keyword) == "items", part.place,
+    require_schema(list == nullptr || is_list || std::string_view(keyword) == "items", part.where,
                    keyword, ": expected a list of schemas");
     if (is_list) {
       return *list;
@@ -53,7 +53,7 @@ std::string later_items_keyword(const Json& schema) {
 const Json& members_of(const SchemaPart& part, const std::string& keyword) {
   static const Json kNone = Json::object();
   const Json* members = part.schema->find(keyword);
-  require_schema(members == nullptr || members->is_object(), part.place, keyword,
+  require_schema(members == nullptr || members->is_object(), part.where, keyword,
                  ": expected an object");
   return members == nullptr ? kNone : *members;
 }
@@ -61,7 +61,7 @@ const Json& members_of(const SchemaPart& part, const std::string& keyword) {
 // Returns whether "properties" or "patternProperties" surely name a member.
 bool names_member(SchemaDocument& document, const SchemaPart& part, const MemberName& name) {
   const Json& patterns = members_of(part, "patternProperties");
-  document.spend(1 + patterns.size(), part.place);
+  document.spend(1 + patterns.size(), part.where);
   if (name.text != nullptr && members_of(part, "properties").contains(*name.text)) {
     return true;
   }
@@ -81,7 +81,7 @@ std::size_t first_items(const SchemaCase& nodes) {
 
 SchemaParts item_parts(SchemaDocument& document, const SchemaCase& nodes, std::size_t index) {
   SchemaParts parts;
-  document.spend(nodes.size(), nodes[0].part.place);
+  document.spend(nodes.size(), nodes[0].part.where);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const SchemaPart& part = nodes[i].part;
     const Json& first = first_items_of(part);
@@ -144,7 +144,7 @@ SchemaParts member_parts(SchemaDocument& document, const SchemaCase& nodes,
   MemberName known{&name};
   for (const SchemaNode& node : nodes) {
     for (const JsonMember& one : members_of(node.part, "patternProperties").members()) {
-      const Satisfied match = pattern_match(document, Json(one.key), name, node.part.place);
+      const Satisfied match = pattern_match(document, Json(one.key), name, node.part.where);
       if (match != Satisfied::no) {
         (match == Satisfied::yes ? known.surely : known.perhaps).insert(one.key);
       }

@@ -10,7 +10,7 @@ namespace headlight {
 // Returns the schemas of the item of an array, by its number, that all nodes ask for.
 SchemaParts item_parts(SchemaDocument& document, const SchemaCase& nodes, std::size_t index);
 
-// Returns the number of items whose schemas depend on their place.
+// Returns the number of items whose schemas depend on their index.
 std::size_t first_items(const SchemaCase& nodes);
 
 // A name of a member, or all names that match the same patterns.

@@ -28,8 +28,8 @@ std::string pointer_part(std::string_view part) {
 
 const Json* child_of(const Json& value, const std::string& key) {
   if (value.is_array()) {
-    const auto place = read_number<std::size_t>(key);
-    return place && *place < value.size() ? &value[*place] : nullptr;
+    const auto index = read_number<std::size_t>(key);
+    return index && *index < value.size() ? &value[*index] : nullptr;
   }
   return value.find(key);
 }
@@ -55,10 +55,10 @@ SchemaDocument::SchemaDocument(const Json& root, WorkBudget budget)
   add_addresses(at("#", "#"));
 }
 
-void SchemaDocument::spend(std::size_t work, const std::string& place) {
+void SchemaDocument::spend(std::size_t work, const std::string& where) {
   budget_.spend(work);
   spent_ += work;
-  require_schema(spent_ <= kMaxSchemaWork, place, "the schema is too large or nested too deeply");
+  require_schema(spent_ <= kMaxSchemaWork, where, "the schema is too large or nested too deeply");
 }
 
 // Returns the number of the address to which references within a schema are relative.
@@ -79,24 +79,24 @@ std::size_t SchemaDocument::base_of(const Json& schema, std::size_t outer) {
 
 SchemaPart SchemaDocument::within(const SchemaPart& part, const Json& schema,
                                   const std::string& inner) {
-  spend(1 + part.place.size() / kBytesOfWork, part.place);
-  return {&schema, base_of(schema, part.base), part.place + inner};
+  spend(1 + part.where.size() / kBytesOfWork, part.where);
+  return {&schema, base_of(schema, part.base), part.where + inner};
 }
 
 SchemaPart SchemaDocument::made(Json schema, const SchemaPart& from) {
   std::string text = schema.dump();
-  spend(1 + text.size() / kBytesOfWork * 4, from.place);
+  spend(1 + text.size() / kBytesOfWork * 4, from.where);
   const auto [known, is_new] = made_.try_emplace(std::move(text), nullptr);
   if (is_new) {
     kept_.push_back(std::move(schema));
     known->second = &kept_.back();
   }
-  return {known->second, from.base, from.place};
+  return {known->second, from.base, from.where};
 }
 
-SchemaPart SchemaDocument::at(const std::string& pointer, const std::string& place) {
+SchemaPart SchemaDocument::at(const std::string& pointer, const std::string& where) {
   return descended({root_, base_of(*root_, 0), "#"}, std::string_view(pointer).substr(1), pointer,
-                   place);
+                   where);
 }
 
 // Remembers the addresses of all schemas within this one.
@@ -106,7 +106,7 @@ void SchemaDocument::add_addresses(const SchemaPart& part) {
     return;
   }
   const std::string& base = bases_[part.base];
-  if (part.place == "#" || schema.contains(id_keyword_)) {
+  if (part.where == "#" || schema.contains(id_keyword_)) {
     addresses_.emplace(base, part);
   }
   for (const char* keyword : {"$anchor", "$dynamicAnchor", id_keyword_}) {
@@ -140,20 +140,20 @@ void SchemaDocument::add_addresses(const SchemaPart& part) {
 }
 
 const TextLanguage& SchemaDocument::pattern(const Json& pattern, PatternMatch match,
-                                            const std::string& place) {
-  require_schema(pattern.is_string(), place, "pattern: expected a text");
+                                            const std::string& where) {
+  require_schema(pattern.is_string(), where, "pattern: expected a text");
   const std::pair key(pattern.text(), match);
   if (const auto known = patterns_.find(key); known != patterns_.end()) {
     return known->second;
   }
-  TextLanguage texts = within_limits(place, "the pattern " + in_quotes(pattern.text()),
+  TextLanguage texts = within_limits(where, "the pattern " + in_quotes(pattern.text()),
                                      [&] { return pattern_language(pattern.text(), match); });
-  spend(texts.states().size(), place);
+  spend(texts.states().size(), where);
   return patterns_.emplace(key, std::move(texts)).first->second;
 }
 
-const TextLanguage* SchemaDocument::format(const Json& format, const std::string& place) {
-  require_schema(format.is_string(), place, "format: expected a text");
+const TextLanguage* SchemaDocument::format(const Json& format, const std::string& where) {
+  require_schema(format.is_string(), where, "format: expected a text");
   const auto [known, is_new] = formats_.try_emplace(format.text());
   if (is_new) {
     known->second = format_language(format.text());
@@ -163,41 +163,41 @@ const TextLanguage* SchemaDocument::format(const Json& format, const std::string
 
 // Follows a JSON pointer. `shown`: the whole reference.
 SchemaPart SchemaDocument::descended(SchemaPart from, std::string_view pointer,
-                                     const std::string& shown, const std::string& place) {
+                                     const std::string& shown, const std::string& where) {
   const Json* found = from.schema;
   while (found != nullptr && pointer.starts_with('/')) {
     const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
     found = child_of(*found, pointer_part(pointer.substr(1, end - 1)));
     from.base = found != nullptr ? base_of(*found, from.base) : 0;
-    from.place += pointer.substr(0, end);
+    from.where += pointer.substr(0, end);
     pointer.remove_prefix(end);
   }
-  require_schema(found != nullptr && pointer.empty(), place, "$ref: the schema has no ",
+  require_schema(found != nullptr && pointer.empty(), where, "$ref: the schema has no ",
                  in_quotes(shown));
-  return {found, from.base, from.place};
+  return {found, from.base, from.where};
 }
 
 SchemaPart SchemaDocument::target(const SchemaPart& part, const std::string& keyword) {
   const Json& reference = (*part.schema)[keyword];
-  require_schema(reference.is_string(), part.place, keyword, ": expected a text");
-  spend(1 + reference.text().size() / kBytesOfWork, part.place);
+  require_schema(reference.is_string(), part.where, keyword, ": expected a text");
+  spend(1 + reference.text().size() / kBytesOfWork, part.where);
   // Up to draft 7, all members beside a "$ref" are ignored.
   require_schema(!draft_.empty() || part.schema == root_ || !part.schema->contains(id_keyword_),
-                 part.place, "$ref beside $id: name the draft of the schema with $schema");
+                 part.where, "$ref beside $id: name the draft of the schema with $schema");
   const std::string address = joined_address(bases_[part.base], reference.text());
   const std::size_t mark = std::min(address.find('#'), address.size());
   const std::string fragment = percent_decoded(address.substr(std::min(mark + 1, address.size())));
   const bool is_name = !fragment.empty() && !fragment.starts_with('/');
   const auto found = addresses_.find(address.substr(0, mark) + (is_name ? '#' + fragment : ""));
-  require_schema(found != addresses_.end(), part.place, keyword, ": the schema has no ",
+  require_schema(found != addresses_.end(), part.where, keyword, ": the schema has no ",
                  in_quotes(reference.text()));
   const SchemaPart& target = found->second;
   const bool is_dynamic =
       (keyword == "$dynamicRef" && is_name && target.schema->contains("$dynamicAnchor")) ||
       (keyword == "$recursiveRef" && dynamic_names_[""] > 0);
-  require_schema(!is_dynamic || dynamic_names_[fragment] < 2, part.place, "the keyword ", keyword,
+  require_schema(!is_dynamic || dynamic_names_[fragment] < 2, part.where, "the keyword ", keyword,
                  " cannot be expressed: several schemas have its name");
-  return is_name ? target : descended(target, fragment, reference.text(), part.place);
+  return is_name ? target : descended(target, fragment, reference.text(), part.where);
 }
 
 }  // namespace headlight

@@ -16,7 +16,7 @@ namespace headlight {
 struct SchemaPart {
   const Json* schema = nullptr;
   std::size_t base = 0;     // number of the address to which its references are relative
-  std::string place = {};   // for messages: "#/properties/name"
+  std::string where = {};   // for messages: "#/properties/name"
   bool is_negated = false;  // its values are those that do not satisfy the schema
 };
 using SchemaParts = std::vector<SchemaPart>;  // all must hold
@@ -33,26 +33,26 @@ class SchemaDocument {
   explicit SchemaDocument(const Json& root, WorkBudget budget = {});
 
   // Counts work: values that are read, compared or copied, and 64 bytes of text.
-  void spend(std::size_t work, const std::string& place);
+  void spend(std::size_t work, const std::string& where);
   // Returns the schema at a JSON pointer within the document, "#/$defs/NAME".
-  SchemaPart at(const std::string& pointer, const std::string& place);
+  SchemaPart at(const std::string& pointer, const std::string& where);
   // Returns the schema to which a part's "$ref" or other keyword leads.
   SchemaPart target(const SchemaPart& part, const std::string& keyword);
-  // Returns a schema within a part's schema; `inner`: what to append to its place.
+  // Returns a schema within a part's schema; `inner`: the suffix of its location.
   SchemaPart within(const SchemaPart& part, const Json& schema, const std::string& inner);
   // Returns a part for a schema that was made from another's parts, and keeps that schema.
   SchemaPart made(Json schema, const SchemaPart& from);
   // Returns the texts of a "pattern", which are found once. Throws Error for one that no grammar
   // can express.
-  const TextLanguage& pattern(const Json& pattern, PatternMatch match, const std::string& place);
+  const TextLanguage& pattern(const Json& pattern, PatternMatch match, const std::string& where);
   // Returns the texts of a "format", which are found once; null: it is an annotation.
-  const TextLanguage* format(const Json& format, const std::string& place);
+  const TextLanguage* format(const Json& format, const std::string& where);
 
  private:
   void add_addresses(const SchemaPart& part);
   std::size_t base_of(const Json& schema, std::size_t outer);
   SchemaPart descended(SchemaPart from, std::string_view pointer, const std::string& shown,
-                       const std::string& place);
+                       const std::string& where);
 
   const Json* root_;
   WorkBudget budget_;

@@ -14,7 +14,7 @@ struct TextFormat {
   std::size_t most = TextLanguage::kNoMaximum;  // characters
 };
 
-// Parts of the patterns below, each in the place of "<NAME>".
+// Parts of the patterns below, each written there as "<NAME>".
 struct PatternPart {
   std::string_view name;
   std::string_view pattern;

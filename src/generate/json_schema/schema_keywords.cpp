@@ -78,7 +78,7 @@ constexpr std::array<std::string_view, 7> kTypes{"object",  "array",   "string",
 constexpr std::array<std::string_view, 6> kDistinctTypes{"object", "array",   "string",
                                                          "number", "boolean", "null"};
 
-// Appends what comparable() returns.
+// Appends the result of comparable().
 void append_comparable(const Json& value, std::string& text) {
   if (value.is_array()) {
     text += '[';
@@ -116,7 +116,7 @@ Subschemas subschemas_of(std::string_view keyword) {
   return defines ? Subschemas::members : known != nullptr ? known->subschemas : Subschemas::none;
 }
 
-std::vector<std::string> types_of(const Json& schema, const std::string& place) {
+std::vector<std::string> types_of(const Json& schema, const std::string& where) {
   const Json* type = schema.find("type");
   if (type == nullptr) {
     return {kDistinctTypes.begin(), kDistinctTypes.end()};
@@ -125,13 +125,13 @@ std::vector<std::string> types_of(const Json& schema, const std::string& place) 
   for (const Json& name : type->is_array() ? *type : Json::array({*type})) {
     const bool is_type =
         name.is_string() && std::find(kTypes.begin(), kTypes.end(), name.text()) != kTypes.end();
-    require_schema(is_type, place, "type: expected object, array, string, number, integer, ",
+    require_schema(is_type, where, "type: expected object, array, string, number, integer, ",
                    "boolean or null, got ", in_quotes(name.dump()));
     if (std::find(types.begin(), types.end(), name.text()) == types.end()) {
       types.push_back(name.text());
     }
   }
-  require_schema(!types.empty(), place, "type: expected at least one type");
+  require_schema(!types.empty(), where, "type: expected at least one type");
   return types;
 }
 
@@ -154,16 +154,16 @@ bool has_type(const Json& value, std::string_view type) {
   return value.type_name() == type;
 }
 
-std::vector<Json> listed_values(const Json& schema, const std::string& place) {
+std::vector<Json> listed_values(const Json& schema, const std::string& where) {
   std::vector<Json> values;
   if (const Json* list = schema.find("enum")) {
-    require_schema(list->is_array() && !list->empty(), place, "enum: expected a list of values");
+    require_schema(list->is_array() && !list->empty(), where, "enum: expected a list of values");
     values = list->list();
   }
   if (const Json* value = schema.find("const")) {
     const bool is_listed =
         values.empty() || std::find(values.begin(), values.end(), *value) != values.end();
-    require_schema(is_listed, place, "const: expected one of the values of enum");
+    require_schema(is_listed, where, "const: expected one of the values of enum");
     values = {*value};
   }
   return values;
@@ -189,14 +189,14 @@ std::vector<Json> common_values(const std::vector<Json>& a, const std::vector<Js
   return common;
 }
 
-std::size_t count_of(const Json& schema, std::string_view keyword, std::size_t otherwise,
-                     const std::string& place) {
+std::size_t count_of(const Json& schema, std::string_view keyword, std::size_t fallback,
+                     const std::string& where) {
   const Json* value = schema.find(keyword);
   if (value == nullptr) {
-    return otherwise;
+    return fallback;
   }
   const double number = value->is_number() ? value->number() : -1;  // 2.0 is a whole number
-  require_schema(number >= 0 && number == std::floor(number), place, keyword,
+  require_schema(number >= 0 && number == std::floor(number), where, keyword,
                  ": expected a whole number from 0, got ", in_quotes(value->dump()));
   return static_cast<std::size_t>(std::min(number, 1e15));
 }

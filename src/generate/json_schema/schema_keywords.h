@@ -11,28 +11,28 @@ namespace headlight {
 
 // Throws Error "json_schema: PLACE: ...".
 template <class... Parts>
-[[noreturn]] void refuse_schema(const std::string& place, const Parts&... parts) {
-  fail_value("json_schema", place, ": ", parts...);
+[[noreturn]] void refuse_schema(const std::string& where, const Parts&... parts) {
+  fail_value("json_schema", where, ": ", parts...);
 }
 
 template <class... Parts>
-void require_schema(bool condition, const std::string& place, const Parts&... parts) {
+void require_schema(bool condition, const std::string& where, const Parts&... parts) {
   if (!condition) {
-    refuse_schema(place, parts...);
+    refuse_schema(where, parts...);
   }
 }
 
-// Returns what a function computes. Its Errors get the place and `what` needs so much, such as
+// Returns a function's result. Its Errors get the location and `what` needs so much work, such as
 // "pattern".
 template <class Compute>
-auto within_limits(const std::string& place, const std::string& what, const Compute& compute) {
+auto within_limits(const std::string& where, const std::string& what, const Compute& compute) {
   try {
     return compute();
   } catch (const Error& error) {
     if (std::string_view(error.what()).starts_with("json_schema: ")) {
       throw;
     }
-    refuse_schema(place, what, ": ", error.what());
+    refuse_schema(where, what, ": ", error.what());
   }
 }
 
@@ -40,12 +40,12 @@ auto within_limits(const std::string& place, const std::string& what, const Comp
 // standard says, unknown keywords.
 bool is_annotation(std::string_view keyword);
 
-// What is the value of a keyword: a schema, a list or an object of schemas, one of these, or none.
+// Kind of a keyword's value: a schema, a list or an object of schemas, one of these, or none.
 enum class Subschemas { none, one, list, one_or_list, members };
 Subschemas subschemas_of(std::string_view keyword);
 
 // Returns the types that `type` names; all types if it is missing.
-std::vector<std::string> types_of(const Json& schema, const std::string& place);
+std::vector<std::string> types_of(const Json& schema, const std::string& where);
 
 // Returns the types that the keywords of a schema are about; none for a schema without keywords.
 std::vector<std::string> types_of_keywords(const Json& schema);
@@ -54,7 +54,7 @@ std::vector<std::string> types_of_keywords(const Json& schema);
 bool has_type(const Json& value, std::string_view type);
 
 // Returns the values of `const` or `enum`; empty: neither is given.
-std::vector<Json> listed_values(const Json& schema, const std::string& place);
+std::vector<Json> listed_values(const Json& schema, const std::string& where);
 
 // Returns a text that is equal for equal values: 1 and 1.0 are equal, and the order of members does
 // not matter.
@@ -64,7 +64,7 @@ std::string comparable(const Json& value);
 std::vector<Json> common_values(const std::vector<Json>& a, const std::vector<Json>& b);
 
 // Returns a keyword's value, a number from 0.
-std::size_t count_of(const Json& schema, std::string_view keyword, std::size_t otherwise,
-                     const std::string& place);
+std::size_t count_of(const Json& schema, std::string_view keyword, std::size_t fallback,
+                     const std::string& where);
 
 }  // namespace headlight

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxListedNumbers = 64;
 
 using Branches = std::vector<SchemaParts>;
 
-// Keywords of limits: what a value beyond the limit satisfies, with the limit changed by `step`.
+// Keywords of limits, and the keyword of values beyond the limit, with the limit changed by `step`.
 struct OppositeLimit {
   std::string_view keyword;
   std::string_view type;
@@ -60,13 +60,13 @@ class Negation {
   Branches branches() {
     std::string refused;
     for (const JsonMember& member : schema_.members()) {
-      document_.spend(1, part_.place);
+      document_.spend(1, part_.where);
       const bool is_expressed =
           is_annotation(member.key) ||
-          within_limits(part_.place, member.key, [&] { return add(member.key, member.value); });
+          within_limits(part_.where, member.key, [&] { return add(member.key, member.value); });
       refused = is_expressed || !refused.empty() ? refused : member.key;
     }
-    require_schema(!branches_.empty() || refused.empty(), part_.place,
+    require_schema(!branches_.empty() || refused.empty(), part_.where,
                    "not, if or oneOf: values that do not satisfy ", in_quotes(refused),
                    " cannot be expressed");
     return std::move(branches_);
@@ -127,9 +127,9 @@ class Negation {
   }
 
   bool add_types(const Json&) {
-    const std::vector<std::string> given = types_of(schema_, part_.place);
+    const std::vector<std::string> given = types_of(schema_, part_.where);
     Json others = Json::array();
-    for (const std::string& type : types_of(Json::object(), part_.place)) {
+    for (const std::string& type : types_of(Json::object(), part_.where)) {
       const bool is_given = std::find(given.begin(), given.end(), type) != given.end();
       const bool may_be_integer =
           type == "number" && std::find(given.begin(), given.end(), "integer") != given.end();
@@ -145,9 +145,9 @@ class Negation {
 
   // Adds the values other than the listed ones.
   bool add_others(const Json&) {
-    const std::vector<Json> listed = listed_values(schema_, part_.place);
+    const std::vector<Json> listed = listed_values(schema_, part_.where);
     Json free_types = Json::array();
-    for (const std::string& type : types_of(Json::object(), part_.place)) {
+    for (const std::string& type : types_of(Json::object(), part_.where)) {
       std::vector<Json> values;
       std::copy_if(listed.begin(), listed.end(), std::back_inserter(values),
                    [&](const Json& value) { return has_type(value, type); });
@@ -206,7 +206,7 @@ class Negation {
   bool add_properties(const Json& properties) {
     for (const JsonMember& one : properties.members()) {
       if (one.value != Json(true)) {
-        document_.spend(one.value.size(), part_.place);
+        document_.spend(one.value.size(), part_.where);
         add_schema(
             {{"type", "object"},
              {"required", Json::array({one.key})},
@@ -277,12 +277,12 @@ class Negation {
   }
 
   bool add_pattern(const Json& pattern) {
-    require_schema(pattern.is_string(), part_.place, "pattern: expected a text");
+    require_schema(pattern.is_string(), part_.where, "pattern: expected a text");
     add_schema({{"type", "string"}, {"pattern", R"(^(?![\s\S]*(?:)" + pattern.text() + "))"}});
     return true;
   }
 
-  bool add_format(const Json& format) { return document_.format(format, part_.place) == nullptr; }
+  bool add_format(const Json& format) { return document_.format(format, part_.where) == nullptr; }
 
   bool add_not(const Json&) {
     branches_.push_back({inner("not", false)});

@@ -10,14 +10,14 @@ namespace {
 constexpr int kMaxOverlapDepth = 4;
 constexpr std::size_t kMaxOverlapParts = 64;
 
-// Adds a schema and those that its "$ref" and "allOf" name. Others may be left out: they only make
-// the sets of values smaller.
+// Adds a schema and the schemas that its "$ref" and "allOf" name. Others may be left out: they only
+// make the sets of values smaller.
 void add_parts(SchemaDocument& document, const SchemaPart& part, SchemaParts& all) {
   if (!part.schema->is_object() || all.size() >= kMaxOverlapParts) {
     return;
   }
   all.push_back(part);
-  document.spend(1 + part.schema->size(), part.place);
+  document.spend(1 + part.schema->size(), part.where);
   if (part.schema->contains("$ref")) {
     add_parts(document, document.target(part, "$ref"), all);
   }
@@ -29,12 +29,12 @@ void add_parts(SchemaDocument& document, const SchemaPart& part, SchemaParts& al
 
 bool may_be(const SchemaParts& parts, std::string_view type) {
   return std::all_of(parts.begin(), parts.end(), [&](const SchemaPart& part) {
-    const std::vector<Json> values = listed_values(*part.schema, part.place);
+    const std::vector<Json> values = listed_values(*part.schema, part.where);
     if (!values.empty() && std::none_of(values.begin(), values.end(),
                                         [&](const Json& one) { return has_type(one, type); })) {
       return false;
     }
-    const std::vector<std::string> types = types_of(*part.schema, part.place);
+    const std::vector<std::string> types = types_of(*part.schema, part.where);
     return std::any_of(types.begin(), types.end(), [&](const std::string& name) {
       return name == type || (name == "integer" && type == "number");
     });
@@ -43,7 +43,7 @@ bool may_be(const SchemaParts& parts, std::string_view type) {
 
 std::vector<Json> values_of(const SchemaParts& parts) {
   for (const SchemaPart& part : parts) {
-    const std::vector<Json> values = listed_values(*part.schema, part.place);
+    const std::vector<Json> values = listed_values(*part.schema, part.where);
     if (!values.empty()) {
       return values;
     }
@@ -86,11 +86,11 @@ bool disjoint(SchemaDocument& document, const SchemaParts& a, const SchemaParts&
   if (depth > kMaxOverlapDepth || a.empty() || b.empty()) {
     return false;
   }
-  document.spend(a.size() + b.size(), a[0].place);
+  document.spend(a.size() + b.size(), a[0].where);
   const std::vector<Json> values = values_of(a);
   const std::vector<Json> others = values_of(b);
   if (!values.empty() && !others.empty()) {
-    document.spend(values.size() + others.size(), a[0].place);
+    document.spend(values.size() + others.size(), a[0].where);
     return common_values(values, others).empty();
   }
   std::vector<std::string> common;

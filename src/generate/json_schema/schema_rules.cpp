@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxRuleBytes = std::size_t{1} << 20U;
 
-// Returns an expression for one character within a JSON string; those that need an escape have one
+// Returns an expression for one character within a JSON string, escaped if necessary
 // spelling, except that a class of all control characters has them all.
 std::string string_character(const std::vector<CharacterRange>& ranges) {
   std::vector<CharacterRange> plain;
@@ -62,12 +62,12 @@ void SchemaRules::append(const std::string& rules) {
 }
 
 std::string SchemaRules::rule(const std::string& body) {
-  const auto [place, is_new] = rules_.try_emplace(body);
+  const auto [entry, is_new] = rules_.try_emplace(body);
   if (is_new) {
-    place->second = new_name("r");
-    append(place->second, body);
+    entry->second = new_name("r");
+    append(entry->second, body);
   }
-  return place->second;
+  return entry->second;
 }
 
 std::string SchemaRules::new_name(const std::string& kind) { return concat_text(kind, names_++); }
@@ -85,12 +85,12 @@ std::string SchemaRules::values(const SchemaParts& parts) {
   if (key.empty()) {
     return "value";
   }
-  const auto [place, is_new] = values_.try_emplace(std::move(key));
+  const auto [entry, is_new] = values_.try_emplace(std::move(key));
   if (is_new) {
-    place->second = new_name("v");
-    pending_.emplace_back(place->second, std::move(different));
+    entry->second = new_name("v");
+    pending_.emplace_back(entry->second, std::move(different));
   }
-  return place->second;
+  return entry->second;
 }
 
 bool SchemaRules::next_values(std::string& name, SchemaParts& parts) {
@@ -103,9 +103,9 @@ bool SchemaRules::next_values(std::string& name, SchemaParts& parts) {
   return true;
 }
 
-std::string SchemaRules::no_text(const std::string& place, const std::string& reason) {
+std::string SchemaRules::no_text(const std::string& where, const std::string& reason) {
   if (reason_.second.empty()) {
-    reason_ = {place, reason};
+    reason_ = {where, reason};
   }
   return kNoText;
 }
@@ -114,12 +114,12 @@ std::string SchemaRules::language(const TextLanguage& texts, const CharacterSpel
   if (texts.is_empty()) {
     return kNoText;
   }
-  const auto [place, is_new] = languages_.try_emplace(language_rules(texts, "t", spelling));
+  const auto [entry, is_new] = languages_.try_emplace(language_rules(texts, "t", spelling));
   if (is_new) {
-    place->second = new_name("t");
-    append(language_rules(texts, place->second, spelling));
+    entry->second = new_name("t");
+    append(language_rules(texts, entry->second, spelling));
   }
-  return place->second;
+  return entry->second;
 }
 
 std::string SchemaRules::strings(const TextLanguage& contents) {

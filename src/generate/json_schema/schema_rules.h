@@ -31,7 +31,7 @@ class SchemaRules {
   std::string strings(const TextLanguage& contents);
   std::string numbers(const TextLanguage& texts);
   // Remembers why a rule has no text, and returns kNoText.
-  std::string no_text(const std::string& place, const std::string& reason);
+  std::string no_text(const std::string& where, const std::string& reason);
   const std::pair<std::string, std::string>& reason() const { return reason_; }
 
   // Moves to the next values whose rule must be written; returns false when all are written.
@@ -47,7 +47,7 @@ class SchemaRules {
   std::map<std::string, std::string> languages_;  // names by the rules of all states
   std::map<std::vector<std::pair<const Json*, bool>>, std::string> values_;
   std::vector<std::pair<std::string, SchemaParts>> pending_;
-  std::pair<std::string, std::string> reason_;  // place and reason of the first no_text()
+  std::pair<std::string, std::string> reason_;  // location and reason of the first no_text()
   std::size_t names_ = 0;
 };
 

@@ -16,38 +16,38 @@ TextLanguage of_length(const CountLimits& limits) {
 
 }  // namespace
 
-CountLimits count_limits(const SchemaCase& nodes, const std::string& what) {
-  const CountLimits limits{.least = largest_count(nodes, "min" + what),
-                           .most = smallest_count(nodes, "max" + what, TextLanguage::kNoMaximum)};
-  const std::string& place = nodes.empty() ? "#" : nodes[0].part.place;
-  require_schema(limits.least <= limits.most, place, "max", what, ": expected at least min", what);
-  require_schema(limits.least <= kMaxCount, place, "min", what, ": expected at most ", kMaxCount);
+CountLimits count_limits(const SchemaCase& nodes, const std::string& unit) {
+  const CountLimits limits{.least = largest_count(nodes, "min" + unit),
+                           .most = smallest_count(nodes, "max" + unit, TextLanguage::kNoMaximum)};
+  const std::string& where = nodes.empty() ? "#" : nodes[0].part.where;
+  require_schema(limits.least <= limits.most, where, "max", unit, ": expected at least min", unit);
+  require_schema(limits.least <= kMaxCount, where, "min", unit, ": expected at most ", kMaxCount);
   return limits;
 }
 
 std::optional<TextLanguage> string_language(SchemaDocument& document, const SchemaCase& nodes) {
   std::optional<TextLanguage> all;
-  std::string place;
+  std::string where;
   const auto add = [&](const TextLanguage& one) {
-    all = within_limits(place, "pattern, format and lengths", [&] {
+    all = within_limits(where, "pattern, format and lengths", [&] {
       return all ? TextLanguage::combined(*all, one, Combined::in_both) : one;
     });
-    document.spend(all->states().size(), place);
+    document.spend(all->states().size(), where);
   };
   for (const auto& [node, pattern] : uses_of(nodes, "pattern")) {
-    place = node->part.place;
-    add(document.pattern(*pattern, PatternMatch::surely, place));
+    where = node->part.where;
+    add(document.pattern(*pattern, PatternMatch::surely, where));
   }
   for (const auto& [node, format] : uses_of(nodes, "format")) {
-    place = node->part.place;
-    if (const TextLanguage* language = document.format(*format, place)) {
+    where = node->part.where;
+    if (const TextLanguage* language = document.format(*format, where)) {
       add(*language);
     }
   }
   const CountLimits limits = count_limits(nodes, "Length");
   const bool is_limited = limits.least > 0 || limits.most != TextLanguage::kNoMaximum;
   if (all && is_limited) {
-    require_schema(limits.most == TextLanguage::kNoMaximum || limits.most <= kMaxCount, place,
+    require_schema(limits.most == TextLanguage::kNoMaximum || limits.most <= kMaxCount, where,
                    "maxLength: expected at most ", kMaxCount, " with a pattern or format");
     add(of_length(limits));
   }
@@ -83,15 +83,15 @@ TextLanguage key_language(SchemaDocument& document, const SchemaParts& parts) {
 std::optional<std::vector<Json>> listed_values(SchemaDocument& document, const SchemaCase& nodes) {
   std::optional<std::vector<Json>> values;
   for (const SchemaNode& node : nodes) {
-    const std::vector<Json> listed = listed_values(*node.part.schema, node.part.place);
+    const std::vector<Json> listed = listed_values(*node.part.schema, node.part.where);
     if (!listed.empty()) {
-      document.spend(listed.size(), node.part.place);
+      document.spend(listed.size(), node.part.where);
       values = values ? common_values(*values, listed) : listed;
     }
   }
   if (values) {
     std::erase_if(*values, [&](const Json& value) {
-      document.spend(1 + value.memory() / 64, nodes[0].part.place);
+      document.spend(1 + value.memory() / 64, nodes[0].part.where);
       return satisfied_beyond_lists(document, value, nodes) != Satisfied::yes;
     });
   }

@@ -17,8 +17,8 @@ struct CountLimits {
   std::size_t most = TextLanguage::kNoMaximum;
 };
 
-// Returns the largest "min" + `what` and the smallest "max" + `what` of the nodes.
-CountLimits count_limits(const SchemaCase& nodes, const std::string& what);
+// Returns the nodes' largest minimum and smallest maximum: "min" or "max" before `unit`.
+CountLimits count_limits(const SchemaCase& nodes, const std::string& unit);
 
 // Returns the texts of strings that satisfy all nodes; nothing if only their lengths are limited.
 std::optional<TextLanguage> string_language(SchemaDocument& document, const SchemaCase& nodes);

@@ -32,13 +32,13 @@ class ValueCheck {
 
   Satisfied all(const Json& value, const SchemaPart& part) {
     const Json& schema = *part.schema;
-    require_schema(++depth_ <= kMaxValueDepth, part.place, "schemas are combined too deeply");
-    document_.spend(1 + schema.size(), part.place);
+    require_schema(++depth_ <= kMaxValueDepth, part.where, "schemas are combined too deeply");
+    document_.spend(1 + schema.size(), part.where);
     Satisfied result = Satisfied::unknown;
     if (schema.is_boolean()) {
       result = answer(schema.boolean());
     } else {
-      const std::vector<Json> listed = listed_values(schema, part.place);
+      const std::vector<Json> listed = listed_values(schema, part.where);
       result = answer(listed.empty() || is_listed(value, Json(listed)));
       result = std::min({result, single(value, part), combined(value, part)});
     }
@@ -52,7 +52,7 @@ class ValueCheck {
     if (!schema.is_object()) {
       return Satisfied::yes;
     }
-    const std::vector<std::string> types = types_of(schema, part.place);
+    const std::vector<std::string> types = types_of(schema, part.where);
     const bool has_given_type = std::any_of(
         types.begin(), types.end(), [&](const std::string& type) { return has_type(value, type); });
     const bool is_open = schema.contains("unevaluatedItems") && value.is_array();
@@ -81,10 +81,10 @@ class ValueCheck {
     if (schema.contains("if")) {
       const Satisfied condition = within(value, part, "if");
       const Satisfied then = within(value, part, "then");
-      const Satisfied otherwise = within(value, part, "else");
-      result = std::min(result, condition == Satisfied::unknown ? std::min(then, otherwise)
+      const Satisfied fallback = within(value, part, "else");
+      result = std::min(result, condition == Satisfied::unknown ? std::min(then, fallback)
                                 : condition == Satisfied::yes   ? then
-                                                                : otherwise);
+                                                                : fallback);
     }
     for (const char* keyword : {"allOf", "anyOf", "oneOf"}) {
       result = std::min(result, listed(value, part, keyword));
@@ -153,25 +153,25 @@ class ValueCheck {
   Satisfied text(const std::string& value, const SchemaPart& part) {
     const Json& schema = *part.schema;
     const auto length = static_cast<std::size_t>(character_count(value));
-    if (length < count_of(schema, "minLength", 0, part.place) ||
-        length > count_of(schema, "maxLength", length, part.place)) {
+    if (length < count_of(schema, "minLength", 0, part.where) ||
+        length > count_of(schema, "maxLength", length, part.where)) {
       return Satisfied::no;
     }
     Satisfied result = Satisfied::yes;
     if (const Json* pattern = schema.find("pattern")) {
-      result = pattern_match(document_, *pattern, value, part.place);
+      result = pattern_match(document_, *pattern, value, part.where);
     }
     const Json* format = schema.find("format");
     const TextLanguage* language =
-        format == nullptr ? nullptr : document_.format(*format, part.place);
+        format == nullptr ? nullptr : document_.format(*format, part.where);
     return language != nullptr && !language->contains(value) ? std::min(result, Satisfied::unknown)
                                                              : result;
   }
 
   Satisfied items(const Json& value, const SchemaPart& part) {
     const Json& schema = *part.schema;
-    if (value.size() < count_of(schema, "minItems", 0, part.place) ||
-        value.size() > count_of(schema, "maxItems", value.size(), part.place)) {
+    if (value.size() < count_of(schema, "minItems", 0, part.where) ||
+        value.size() > count_of(schema, "maxItems", value.size(), part.where)) {
       return Satisfied::no;
     }
     std::set<std::string> different;
@@ -190,8 +190,8 @@ class ValueCheck {
       }
     }
     if (schema.contains("contains")) {
-      const std::size_t least = count_of(schema, "minContains", 1, part.place);
-      const std::size_t most = count_of(schema, "maxContains", value.size(), part.place);
+      const std::size_t least = count_of(schema, "minContains", 1, part.where);
+      const std::size_t most = count_of(schema, "maxContains", value.size(), part.where);
       const bool is_sure = contained >= least && contained + perhaps <= most;
       const bool is_possible = contained + perhaps >= least && contained <= most;
       result = std::min(result, is_sure       ? Satisfied::yes
@@ -204,8 +204,8 @@ class ValueCheck {
 
   Satisfied members(const Json& value, const SchemaPart& part) {
     const Json& schema = *part.schema;
-    if (value.size() < count_of(schema, "minProperties", 0, part.place) ||
-        value.size() > count_of(schema, "maxProperties", value.size(), part.place)) {
+    if (value.size() < count_of(schema, "minProperties", 0, part.where) ||
+        value.size() > count_of(schema, "maxProperties", value.size(), part.where)) {
       return Satisfied::no;
     }
     for (const Json& name : schema.value("required", Json::array())) {
@@ -233,9 +233,9 @@ class ValueCheck {
 }  // namespace
 
 Satisfied pattern_match(SchemaDocument& document, const Json& pattern, std::string_view text,
-                        const std::string& place) {
-  return document.pattern(pattern, PatternMatch::surely, place).contains(text) ? Satisfied::yes
-         : document.pattern(pattern, PatternMatch::possibly, place).contains(text)
+                        const std::string& where) {
+  return document.pattern(pattern, PatternMatch::surely, where).contains(text) ? Satisfied::yes
+         : document.pattern(pattern, PatternMatch::possibly, where).contains(text)
              ? Satisfied::unknown
              : Satisfied::no;
 }
@@ -248,7 +248,7 @@ Satisfied satisfied_beyond_lists(SchemaDocument& document, const Json& value,
                                  const SchemaCase& nodes) {
   Satisfied result = Satisfied::yes;
   for (const SchemaNode& node : nodes) {
-    document.spend(1, node.part.place);
+    document.spend(1, node.part.where);
     result = std::min(result, ValueCheck(document).single(value, node.part));
   }
   return result;

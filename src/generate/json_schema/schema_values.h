@@ -9,7 +9,7 @@ enum class Satisfied { no, unknown, yes };
 
 // Returns whether a regular expression has a match in a text.
 Satisfied pattern_match(SchemaDocument& document, const Json& pattern, std::string_view text,
-                        const std::string& place);
+                        const std::string& where);
 
 // Returns whether a value satisfies a schema, with all schemas within it.
 Satisfied satisfied(SchemaDocument& document, const Json& value, const SchemaPart& part);

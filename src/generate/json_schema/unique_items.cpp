@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxPermuted = 8;
 constexpr std::size_t kMaxOrderedStates = 20'000;
 
-// Returns the values of a case: those that are listed, booleans and null.
+// Returns the values of a case: listed values, booleans and null.
 std::optional<std::vector<Json>> case_values(SchemaDocument& document, const SchemaCase& nodes) {
   if (auto listed = listed_values(document, nodes)) {
     return listed;
@@ -53,15 +53,15 @@ class UniqueItems {
     find_values();
     limits_.most = std::min(limits_.most, values_.size());
     if (limits_.least > limits_.most) {
-      return rules_.no_text(place(), "minItems: expected at most as many as different items");
+      return rules_.no_text(where(), "minItems: expected at most as many as different items");
     }
     return values_.size() <= kMaxPermuted ? permuted() : ordered();
   }
 
  private:
-  const std::string& place() const { return nodes_[0].part.place; }
+  const std::string& where() const { return nodes_[0].part.where; }
 
-  // Finds the different values, and which of them each place may have.
+  // Finds the different values, and which of them each position may have.
   void find_values() {
     std::map<std::string, std::size_t> numbers;
     for (std::size_t i = 0; i <= std::min(first_, limits_.most - 1); ++i) {
@@ -70,11 +70,11 @@ class UniqueItems {
         limits_.most = i;  // the listed first items are enough
         break;
       }
-      require_schema(values.has_value(), place(), "uniqueItems: a grammar can only compare items ",
+      require_schema(values.has_value(), where(), "uniqueItems: a grammar can only compare items ",
                      "with listed values (enum, const, boolean or null)");
       choices_.emplace_back();
       for (const Json& value : *values) {
-        rules_.document().spend(1, place());
+        rules_.document().spend(1, where());
         const auto [known, is_new] = numbers.try_emplace(comparable(value), values_.size());
         if (is_new) {
           values_.push_back(gbnf_literal(value.dump()));
@@ -115,22 +115,22 @@ class UniqueItems {
     const bool has_maximum = limits_.most < size;
     const std::size_t counted =
         has_maximum ? limits_.most : std::max<std::size_t>(limits_.least, 1);
-    require_schema(choices_.size() == 1 && size * (counted + 1) <= kMaxOrderedStates, place(),
+    require_schema(choices_.size() == 1 && size * (counted + 1) <= kMaxOrderedStates, where(),
                    "uniqueItems: the items have too many different values");
-    std::vector<std::string> rests;
+    std::vector<std::string> remainders;
     for (std::size_t count = 0; count <= counted; ++count) {
-      rests.push_back(rules_.rule(count >= limits_.least ? "\"\"" : SchemaRules::kNoText));
+      remainders.push_back(rules_.rule(count >= limits_.least ? "\"\"" : SchemaRules::kNoText));
     }
     for (std::size_t i = size; i-- > 0;) {
       for (std::size_t count = 0; count <= counted; ++count) {
         if (!has_maximum || count < counted) {
-          const std::string& next = rests[std::min(count + 1, counted)];
-          rests[count] = rules_.rule(concat_text(count > 0 ? "\",\" ws " : "", values_[i], ' ',
-                                                 next, " | ", rests[count]));
+          const std::string& next = remainders[std::min(count + 1, counted)];
+          remainders[count] = rules_.rule(concat_text(count > 0 ? "\",\" ws " : "", values_[i], ' ',
+                                                      next, " | ", remainders[count]));
         }
       }
     }
-    return rests[0];
+    return remainders[0];
   }
 
   static inline const std::vector<std::size_t> kNone = {};

@@ -38,9 +38,9 @@ void require_memory(const ActivationPlan& plan, const ActivationContexts& contex
 std::vector<Index> TokenPositions::of(Index length) const {
   const Index first = last ? length - 1 : std::min(range.first, length);
   const Index end = last ? length : std::min(range.last.value_or(length - 1) + 1, length);
-  std::vector<Index> places(static_cast<std::size_t>(std::max<Index>(end - first, 0)));
-  std::iota(places.begin(), places.end(), first);
-  return places;
+  std::vector<Index> positions(static_cast<std::size_t>(std::max<Index>(end - first, 0)));
+  std::iota(positions.begin(), positions.end(), first);
+  return positions;
 }
 
 TokenPositions parse_positions(std::string_view about, std::string_view text) {
@@ -80,9 +80,9 @@ ActivationContext ActivationContexts::context(Index index) const {
   if (!pieces_) {
     return {texts_[static_cast<std::size_t>(index)], index, 0};
   }
-  const SequencePieces::Place place = pieces_->place(index);
-  ActivationContext context{pieces_->tokens(index), static_cast<Index>(place.sequence),
-                            place.begin};
+  const SequencePieces::Piece piece = pieces_->at(index);
+  ActivationContext context{pieces_->tokens(index), static_cast<Index>(piece.sequence),
+                            piece.begin};
   context.tokens.pop_back();  // the target of the last input
   return context;
 }

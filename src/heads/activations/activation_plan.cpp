@@ -31,20 +31,20 @@ void choose_items(ActivationArray& array, const std::vector<Index>& numbers) {
             kItemNames[static_cast<std::size_t>(items_of(array.point))], " ", numbers_text(numbers),
             ", got ", range_text(range));
   }
-  for (std::size_t place = 0; place < numbers.size(); ++place) {
+  for (std::size_t index = 0; index < numbers.size(); ++index) {
     const bool is_chosen =
         std::any_of(array.requested.begin(), array.requested.end(),
-                    [&](const NumberRange& range) { return range.contains(numbers[place]); });
+                    [&](const NumberRange& range) { return range.contains(numbers[index]); });
     if (is_chosen) {
-      array.places.push_back(static_cast<Index>(place));
-      array.numbers.push_back(static_cast<std::int32_t>(numbers[place]));
+      array.indices.push_back(static_cast<Index>(index));
+      array.numbers.push_back(static_cast<std::int32_t>(numbers[index]));
     }
   }
   if (array.numbers.back() + 1 == std::ssize(array.numbers)) {  // 0, 1, 2 ...
     array.numbers.clear();
   }
-  if (array.places.size() == numbers.size()) {
-    array.places.clear();
+  if (array.indices.size() == numbers.size()) {
+    array.indices.clear();
   }
 }
 
@@ -53,7 +53,7 @@ void complete(ActivationArray& array, const Shape& shape, const HeadLayout& head
   const Index axis = array.is_map() ? 0 : 1;
   const std::vector<Index> numbers = item_numbers(array.point, array.layer, shape[axis], heads);
   choose_items(array, numbers);
-  array.row.push_back(array.places.empty() ? shape[axis] : std::ssize(array.places));
+  array.row.push_back(array.indices.empty() ? shape[axis] : std::ssize(array.indices));
   if (shape.rank() == 3 && !array.is_map()) {
     array.row.push_back(shape[2]);
   }
@@ -74,9 +74,9 @@ ActivationPlan::ActivationPlan(const LanguageModel& model, const std::vector<Poi
     run_layers_ = std::max(run_layers_, has_layers ? *layers.last + 1 : 0);
     to_the_end_ = to_the_end_ || (!has_layers && range.point != Point::embed);
   }
-  for (auto& [place, ranges] : items) {
-    arrays_.push_back({.point = place.second,
-                       .layer = is_in_layer(place.second) ? place.first : 0,
+  for (auto& [key, ranges] : items) {
+    arrays_.push_back({.point = key.second,
+                       .layer = is_in_layer(key.second) ? key.first : 0,
                        .requested = std::move(ranges)});
   }
   probe();

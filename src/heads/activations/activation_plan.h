@@ -16,8 +16,8 @@ struct ActivationArray {
   Point point = Point::resid_pre;
   Index layer = 0;
   std::vector<NumberRange> requested = {};  // items
-  Shape row = {};                  // without the axis of rows: [C], [heads, D]; for maps [H]
-  std::vector<Index> places = {};  // indices on the axis of items; empty: all
+  Shape row = {};                   // without the axis of rows: [C], [heads, D]; for maps [H]
+  std::vector<Index> indices = {};  // indices on the axis of items; empty: all
   std::vector<std::int32_t> numbers = {};  // numbers of the items; empty: 0, 1, 2 ...
 
   bool is_map() const { return items_of(point) == PointItems::maps; }

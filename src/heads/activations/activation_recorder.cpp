@@ -24,11 +24,11 @@ void ActivationRecorder::begin(const Batch& rows) {
   const std::int32_t* tokens = rows.tokens.data<std::int32_t>();
   first_ = positions[0];
   for (Index row = 0; row < rows.token_count(); ++row) {
-    const auto place = static_cast<std::size_t>(positions[row]);
-    tokens_.resize(std::max(tokens_.size(), place + 1), -1);
-    require_value(tokens_[place] == -1 || tokens_[place] == tokens[row], "max_new_tokens",
+    const auto position = static_cast<std::size_t>(positions[row]);
+    tokens_.resize(std::max(tokens_.size(), position + 1), -1);
+    require_value(tokens_[position] == -1 || tokens_[position] == tokens[row], "max_new_tokens",
                   "expected a text that fits into the context, to record activations");
-    tokens_[place] = tokens[row];
+    tokens_[position] = tokens[row];
   }
 }
 
@@ -38,8 +38,8 @@ bool ActivationRecorder::wants(Point point, Index layer) const {
   });
 }
 
-Tensor ActivationRecorder::visit(const Place& place, const Tensor& value) {
-  rows_[{place.layer, place.point}].push_back({first_, to_contiguous(value.detach()).clone()});
+Tensor ActivationRecorder::visit(const HookSite& site, const Tensor& value) {
+  rows_[{site.layer, site.point}].push_back({first_, to_contiguous(value.detach()).clone()});
   return value;
 }
 

@@ -12,32 +12,32 @@
 namespace headlight {
 namespace {
 
-// Copies elements [outer, inner, width] at some places of both outer axes; no inner_places: all.
+// Copies elements [outer, inner, width] at some indices of both outer axes; no inner_indices: all.
 template <class T>
-void copy_chosen(const T* from, Index inner, Index width, const std::vector<Index>& outer_places,
-                 const std::vector<Index>& inner_places, T* to) {
-  for (const Index outer : outer_places) {
+void copy_chosen(const T* from, Index inner, Index width, const std::vector<Index>& outer_indices,
+                 const std::vector<Index>& inner_indices, T* to) {
+  for (const Index outer : outer_indices) {
     const T* part = from + outer * inner * width;
-    if (inner_places.empty()) {
+    if (inner_indices.empty()) {
       to = std::copy_n(part, inner * width, to);
     }
-    for (const Index place : inner_places) {
-      to = std::copy_n(part + place * width, width, to);
+    for (const Index index : inner_indices) {
+      to = std::copy_n(part + index * width, width, to);
     }
   }
 }
 
 // Returns `count` elements of a value [outer, inner] or [outer, inner, width], chosen by
 // copy_chosen(), in float64 if they are, else in float32.
-Tensor chosen_elements(const Tensor& value, const std::vector<Index>& outer_places,
-                       const std::vector<Index>& inner_places, Index count) {
+Tensor chosen_elements(const Tensor& value, const std::vector<Index>& outer_indices,
+                       const std::vector<Index>& inner_indices, Index count) {
   const DType dtype = value.dtype() == DType::float64 ? DType::float64 : DType::float32;
   const Tensor whole = to_contiguous(convert(value, dtype));
   Tensor chosen = Tensor::empty({count}, dtype);
   dispatch_floating(dtype, "activations", [&](auto zero) {
     using T = decltype(zero);
-    copy_chosen(whole.data<T>(), value.size(1), value.rank() == 3 ? value.size(2) : 1, outer_places,
-                inner_places, chosen.data<T>());
+    copy_chosen(whole.data<T>(), value.size(1), value.rank() == 3 ? value.size(2) : 1,
+                outer_indices, inner_indices, chosen.data<T>());
   });
   return chosen;
 }
@@ -52,11 +52,11 @@ class RowOrigins {
   void add(const ActivationContext& context, const std::vector<Index>& kept) {
     require(context.begin + std::ssize(context.tokens) <= std::numeric_limits<std::int32_t>::max(),
             "[activations] a document has more tokens than an int32 can count");
-    for (const Index place : kept) {
-      tokens_.push_back(context.tokens[static_cast<std::size_t>(place)]);
-      positions_.push_back(static_cast<std::int32_t>(place));
+    for (const Index position : kept) {
+      tokens_.push_back(context.tokens[static_cast<std::size_t>(position)]);
+      positions_.push_back(static_cast<std::int32_t>(position));
       documents_.push_back(static_cast<std::int32_t>(context.document));
-      document_positions_.push_back(static_cast<std::int32_t>(context.begin + place));
+      document_positions_.push_back(static_cast<std::int32_t>(context.begin + position));
     }
     offsets_.push_back(static_cast<std::int32_t>(tokens_.size()));
   }
@@ -103,10 +103,10 @@ class RowKeeper final : public ForwardHook {
     Index begin = 0;
     for (const ActivationContext& context : contexts) {
       const auto length = static_cast<Index>(context.tokens.size());
-      const std::vector<Index> places = positions_.of(length);
-      origins_.add(context, places);
-      std::transform(places.begin(), places.end(), std::back_inserter(kept_),
-                     [&](Index place) { return begin + place; });
+      const std::vector<Index> positions = positions_.of(length);
+      origins_.add(context, positions);
+      std::transform(positions.begin(), positions.end(), std::back_inserter(kept_),
+                     [&](Index position) { return begin + position; });
       sequences.push_back(context.tokens);
       begin += length;
     }
@@ -120,10 +120,10 @@ class RowKeeper final : public ForwardHook {
   }
   bool in_family_units() const override { return true; }
 
-  Tensor visit(const Place& place, const Tensor& value) override {
-    const std::size_t number = *plan_.find(place.point, place.layer);
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    const std::size_t number = *plan_.find(site.point, site.layer);
     if (plan_.arrays()[number].is_map()) {
-      keep_map(number, place.sequence, value);
+      keep_map(number, site.sequence, value);
     } else {
       keep_rows(number, value, kept_, first_row_);
     }
@@ -153,7 +153,7 @@ class RowKeeper final : public ForwardHook {
     const ActivationArray& array = plan_.arrays()[number];
     const Index length = numel(array.row);
     store_.put(stored_[number], first * length,
-               chosen_elements(value, rows, array.places, std::ssize(rows) * length));
+               chosen_elements(value, rows, array.indices, std::ssize(rows) * length));
   }
 
   // Stores the chosen heads and queries of a map [H, T, S].
@@ -161,7 +161,7 @@ class RowKeeper final : public ForwardHook {
     const ActivationArray& array = plan_.arrays()[number];
     const std::vector<Index> queries = positions_.of(map.size(1));
     const std::vector<Index> heads =
-        array.places.empty() ? TokenPositions{}.of(map.size(0)) : array.places;
+        array.indices.empty() ? TokenPositions{}.of(map.size(0)) : array.indices;
     const Shape shape{std::ssize(heads), std::ssize(queries), map.size(2)};
     const std::size_t stored = store_.add(shape);
     if (!queries.empty()) {

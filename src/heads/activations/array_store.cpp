@@ -48,17 +48,17 @@ ArraysOnDisk::ArraysOnDisk(const std::filesystem::path& path)
 ArraysOnDisk::~ArraysOnDisk() { ::close(descriptor_); }
 
 std::size_t ArraysOnDisk::add(const Shape& shape) {
-  places_.push_back({shape, end_, {}});
+  regions_.push_back({shape, end_, {}});
   end_ += numel(shape) * static_cast<Index>(sizeof(float));
-  return places_.size() - 1;
+  return regions_.size() - 1;
 }
 
 void ArraysOnDisk::put(std::size_t array, Index first, const Tensor& given) {
   const Tensor floats = to_contiguous(convert(given, DType::float32));
   const std::span<const float> values(floats.data<float>(),
                                       static_cast<std::size_t>(floats.numel()));
-  count_lost(values, places_[array].lost);
-  const Index begin = places_[array].begin + first * static_cast<Index>(sizeof(float));
+  count_lost(values, regions_[array].lost);
+  const Index begin = regions_[array].begin + first * static_cast<Index>(sizeof(float));
   const std::span<const std::byte> bytes = std::as_bytes(values);
   transfer_all(bytes.size(), "write", path_, [&](std::size_t done) {
     return ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done,
@@ -67,9 +67,9 @@ void ArraysOnDisk::put(std::size_t array, Index first, const Tensor& given) {
 }
 
 ArraySource ArraysOnDisk::source(std::size_t array, const std::string& name) const {
-  const Place& place = places_[array];
-  return {name, DType::float32, place.shape,
-          [this, begin = place.begin](Index offset, std::span<std::byte> bytes) {
+  const Region& region = regions_[array];
+  return {name, DType::float32, region.shape,
+          [this, begin = region.begin](Index offset, std::span<std::byte> bytes) {
             transfer_all(bytes.size(), "read", path_, [&](std::size_t done) {
               return ::pread(descriptor_, bytes.data() + done, bytes.size() - done,
                              begin + offset + static_cast<Index>(done));

@@ -46,10 +46,10 @@ class ArraysOnDisk final : public ArrayStore {
   // Returns a source that reads from the store, which must outlive it.
   ArraySource source(std::size_t array, const std::string& name) const;
   // Counts of values that float16 cannot hold, or that are NaN or +infinity.
-  const LostValues& lost(std::size_t array) const { return places_[array].lost; }
+  const LostValues& lost(std::size_t array) const { return regions_[array].lost; }
 
  private:
-  struct Place {
+  struct Region {
     Shape shape;
     Index begin = 0;  // bytes
     LostValues lost = {};
@@ -57,7 +57,7 @@ class ArraysOnDisk final : public ArrayStore {
 
   std::filesystem::path path_;
   int descriptor_;
-  std::vector<Place> places_;
+  std::vector<Region> regions_;
   Index end_ = 0;
 };
 

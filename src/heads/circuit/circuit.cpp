@@ -31,15 +31,15 @@ class ReaderGradients final : public ForwardHook {
            point == Point::k || point == Point::v || point == mlp_port_ ||
            (point == Point::resid_post && layer + 1 == layers_);
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    if (place.point == Point::resid_pre || place.point == Point::resid_mid) {
-      const bool is_first = place.point == Point::resid_pre && place.layer == 0;
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    if (site.point == Point::resid_pre || site.point == Point::resid_mid) {
+      const bool is_first = site.point == Point::resid_pre && site.layer == 0;
       const Tensor stream = is_first ? embedding_ : value;
-      streams_[{place.point, place.layer}] = stream.detach();
+      streams_[{site.point, site.layer}] = stream.detach();
       return stream;
     }
     const Tensor leaf = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
-    leaves_[{place.point, place.layer}] = leaf;
+    leaves_[{site.point, site.layer}] = leaf;
     return value + leaf;
   }
 
@@ -154,7 +154,7 @@ class CircuitPair {
   }
 
   // Adds the scores of one port's edges, from the gradients of the readers' streams, [R, N, C].
-  void add_port(const Spot& port, double weight, const Tensor& change,
+  void add_port(const PointInLayer& port, double weight, const Tensor& change,
                 std::vector<std::vector<double>>& scores, const Tensor& gradients) const {
     const NoGrad no_grad;
     const auto [first, count, senders] = graph_.port(port.first, port.second);
@@ -180,7 +180,7 @@ class CircuitPair {
 };
 
 // Index of an edge: receiver, then sender.
-using EdgePlace = std::pair<std::size_t, std::size_t>;
+using EdgeIndex = std::pair<std::size_t, std::size_t>;
 
 class CircuitSearch {
  public:
@@ -287,10 +287,10 @@ class CircuitSearch {
     const auto random = [&](std::size_t choices) { return stream.below(draws++, choices); };
     KeptEdges kept = no_edges();
     for (Index misses = 0; count > 0 && misses < kTries; ++misses) {
-      std::vector<EdgePlace> path = random_path(inputs, random);
-      std::erase_if(path, [&](const EdgePlace& edge) { return kept[edge.first][edge.second]; });
+      std::vector<EdgeIndex> path = random_path(inputs, random);
+      std::erase_if(path, [&](const EdgeIndex& edge) { return kept[edge.first][edge.second]; });
       if (!path.empty() && std::ssize(path) <= count) {
-        for (const EdgePlace& edge : path) {
+        for (const EdgeIndex& edge : path) {
           kept[edge.first][edge.second] = true;
         }
         count -= std::ssize(path);
@@ -303,9 +303,9 @@ class CircuitSearch {
   // Draws a path backwards: from the logits to a sender, from one of its inputs to a sender ... to
   // the embedding.
   template <class Random>
-  std::vector<EdgePlace> random_path(const std::vector<std::vector<std::size_t>>& inputs,
+  std::vector<EdgeIndex> random_path(const std::vector<std::vector<std::size_t>>& inputs,
                                      const Random& random) const {
-    std::vector<EdgePlace> path;
+    std::vector<EdgeIndex> path;
     std::size_t receiver = graph_.receivers().size() - 1;
     while (true) {
       const auto sender = static_cast<std::size_t>(
@@ -351,7 +351,7 @@ class CircuitSearch {
         order_.push_back({receiver, sender});
       }
     }
-    std::stable_sort(order_.begin(), order_.end(), [&](const EdgePlace& a, const EdgePlace& b) {
+    std::stable_sort(order_.begin(), order_.end(), [&](const EdgeIndex& a, const EdgeIndex& b) {
       return std::abs(scores_[a.first][a.second]) > std::abs(scores_[b.first][b.second]);
     });
   }
@@ -361,8 +361,8 @@ class CircuitSearch {
   KeptEdges connected(Index edges) const {
     KeptEdges kept = no_edges();
     for (Index i = 0; i < edges; ++i) {
-      const EdgePlace& place = order_[static_cast<std::size_t>(i)];
-      kept[place.first][place.second] = true;
+      const EdgeIndex& edge = order_[static_cast<std::size_t>(i)];
+      kept[edge.first][edge.second] = true;
     }
     std::vector<bool> is_fed(graph_.senders().size(), false);  // has a kept path from the embedding
     is_fed[0] = true;
@@ -411,8 +411,8 @@ class CircuitSearch {
                   "expected 0 to ", kMost, ", got ", options_.random_sets);
   }
   double wanted_faithfulness() const {
-    constexpr double kUsual = 0.8;
-    return options_.faithfulness.value_or(kUsual);
+    constexpr double kDefault = 0.8;
+    return options_.faithfulness.value_or(kDefault);
   }
 
   double faithfulness_of(Index edges) const { return faithfulness_of(connected(edges)); }
@@ -449,7 +449,7 @@ class CircuitSearch {
   const CircuitOptions& options_;
   std::vector<CircuitPair> pairs_;
   std::vector<std::vector<double>> scores_;  // [receivers] of [senders]
-  std::vector<EdgePlace> order_;             // the strongest first
+  std::vector<EdgeIndex> order_;             // the strongest first
 };
 
 }  // namespace

@@ -44,8 +44,8 @@ CircuitGraph::CircuitGraph(const Gpt& model) : model_(model) {
     add_readers(plan, layer);
     const CircuitNode mlp{CircuitPart::mlp, layer};
     const Index before = std::ssize(senders_);
-    for (Index place = 0; place < plan.attention.heads; ++place) {
-      senders_.push_back(head_node(heads, layer, place, place));
+    for (Index index = 0; index < plan.attention.heads; ++index) {
+      senders_.push_back(head_node(heads, layer, index, index));
     }
     if (plan.mlp_width) {
       const Index visible = plan.parallel ? before : std::ssize(senders_);
@@ -64,15 +64,15 @@ void CircuitGraph::add_readers(const BlockPlan& plan, Index layer) {
   for (const Point port : {Point::q, Point::k, Point::v}) {
     const Index count = port == Point::q ? attention.heads : attention.key_heads;
     ports_[{port, layer}] = {std::ssize(receivers_), count, std::ssize(senders_)};
-    for (Index place = 0; place < count; ++place) {
-      Index first = place;
-      Index last = place;
+    for (Index index = 0; index < count; ++index) {
+      Index first = index;
+      Index last = index;
       if (port != Point::q) {
         first = 0;
-        while (attention.key_head(first) < place) {
+        while (attention.key_head(first) < index) {
           ++first;
         }
-        for (last = first; last + 1 < attention.heads && attention.key_head(last + 1) == place;) {
+        for (last = first; last + 1 < attention.heads && attention.key_head(last + 1) == index;) {
           ++last;
         }
       }

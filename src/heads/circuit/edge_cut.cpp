@@ -35,10 +35,10 @@ bool EdgeCut::wants(Point point, Index layer) const {
   }
 }
 
-Tensor EdgeCut::visit(const Place& place, const Tensor& value) {
-  switch (place.point) {
+Tensor EdgeCut::visit(const HookSite& site, const Tensor& value) {
+  switch (site.point) {
     case Point::resid_pre:
-      if (place.layer == 0) {
+      if (site.layer == 0) {
         change_.write(0, value);
       }
       [[fallthrough]];
@@ -46,25 +46,25 @@ Tensor EdgeCut::visit(const Place& place, const Tensor& value) {
       stream_ = value;
       return value;
     case Point::result:
-      change_.write(graph_.head_sender(place.layer), head_rows(model_, place.layer, value));
+      change_.write(graph_.head_sender(site.layer), head_rows(model_, site.layer, value));
       return value;
     case Point::ln1_scale:
-      change_.pass_norm(Branch::attention, place.layer, value);
+      change_.pass_norm(Branch::attention, site.layer, value);
       return value;
     case Point::ln2_scale:
-      change_.pass_norm(Branch::mlp, place.layer, value);
+      change_.pass_norm(Branch::mlp, site.layer, value);
       return value;
     case Point::mlp_out: {
       const Tensor written =
-          cuts_any(Point::mlp_out, place.layer) ? read(Point::mlp_out, place.layer, value) : value;
-      change_.write(graph_.mlp_sender(place.layer), written);
+          cuts_any(Point::mlp_out, site.layer) ? read(Point::mlp_out, site.layer, value) : value;
+      change_.write(graph_.mlp_sender(site.layer), written);
       return written;
     }
     case Point::resid_post:
       stream_ = value;
-      return reshape(streams_of(Point::logits, place.layer), value.shape());
+      return reshape(streams_of(Point::logits, site.layer), value.shape());
     default:
-      return read(place.point, place.layer, value);
+      return read(site.point, site.layer, value);
   }
 }
 

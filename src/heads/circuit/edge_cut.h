@@ -13,7 +13,7 @@ class EdgeCut final : public ForwardHook {
           const SenderRows& other);
 
   bool wants(Point point, Index layer) const override;
-  Tensor visit(const Place& place, const Tensor& value) override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
 
  private:
   Tensor read(Point port, Index layer, const Tensor& value) const;

@@ -16,8 +16,8 @@ namespace {
 class PutValues final : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return values.contains({point, layer}); }
-  Tensor visit(const Place& place, const Tensor& /*value*/) override {
-    return values.at({place.point, place.layer});
+  Tensor visit(const HookSite& site, const Tensor& /*value*/) override {
+    return values.at({site.point, site.layer});
   }
 
   PointValues values;
@@ -52,7 +52,7 @@ PathStep step_of(const CircuitNode& node, const Gpt& model) {
 
 void check_node(const CircuitNode& node, const Gpt& model) {
   if (node.part == CircuitPart::head) {
-    place_of({node.layer, node.head}, model.heads());
+    head_index({node.layer, node.head}, model.heads());
   } else if (node.part == CircuitPart::mlp) {
     const Index layers = model.config().mlp ? model.config().n_layer : 0;
     require_value(node.layer >= 0 && node.layer < layers, "path", "the model has ", layers,
@@ -75,8 +75,8 @@ void check_path(const PatchPath& path, const Gpt& model) {
   }
 }
 
-// Place where a receiver's change acts: its query, key or value, or the output of its MLP.
-Spot spot_of(const PathReceiver& receiver) {
+// Point where a receiver's change acts: its query, key or value, or the output of its MLP.
+PointInLayer spot_of(const PathReceiver& receiver) {
   return {receiver.into.value_or(Point::mlp_out), receiver.node.layer};
 }
 
@@ -87,11 +87,11 @@ bool reaches_logits(const PatchPath& path) {
 }
 
 // Index of a receiving head on the axis of its values.
-Index axis_place(const Gpt& model, const PathReceiver& receiver) {
-  const Index place = place_of({receiver.node.layer, receiver.node.head}, model.heads());
+Index axis_index(const Gpt& model, const PathReceiver& receiver) {
+  const Index index = head_index({receiver.node.layer, receiver.node.head}, model.heads());
   return receiver.into == Point::q
-             ? place
-             : block_plan(model.config(), receiver.node.layer).attention.key_head(place);
+             ? index
+             : block_plan(model.config(), receiver.node.layer).attention.key_head(index);
 }
 
 // One pair of texts and the receivers of a path, for any number of senders.
@@ -122,7 +122,7 @@ class PathRun {
     return point == Point::z || point == Point::mlp_out ||
            (point == Point::resid_pre && layer == 0);
   }
-  bool is_received(const Spot& spot) const {
+  bool is_received(const PointInLayer& spot) const {
     return std::ranges::any_of(
         path_.to, [&](const PathReceiver& receiver) { return spot_of(receiver) == spot; });
   }
@@ -139,13 +139,13 @@ class PathRun {
     contrast_.difference(model_, task_.corrupt, &both);
     PutValues changed;
     for (const PathReceiver& receiver : path_.to) {
-      const Spot spot = spot_of(receiver);
-      const auto [place, is_new] = changed.values.try_emplace(spot, corrupt_values_.at(spot));
-      place->second = is_new ? place->second.clone() : place->second;
+      const PointInLayer spot = spot_of(receiver);
+      const auto [entry, is_new] = changed.values.try_emplace(spot, corrupt_values_.at(spot));
+      entry->second = is_new ? entry->second.clone() : entry->second;
       if (receiver.node.part == CircuitPart::head) {
-        copy_head(received.values.at(spot), axis_place(model_, receiver), place->second);
+        copy_head(received.values.at(spot), axis_index(model_, receiver), entry->second);
       } else {
-        place->second = received.values.at(spot);
+        entry->second = received.values.at(spot);
       }
     }
     return contrast_.difference(model_, task_.corrupt, &changed);
@@ -159,14 +159,15 @@ class PathRun {
       }
     }
     if (from.part == CircuitPart::head) {
-      const Spot sender{Point::z, from.layer};
+      const PointInLayer sender{Point::z, from.layer};
       Tensor changed = held.at(sender).clone();
-      copy_head(clean_values_.at(sender), place_of({from.layer, from.head}, model_.heads()),
+      copy_head(clean_values_.at(sender), head_index({from.layer, from.head}, model_.heads()),
                 changed);
       held[sender] = changed;
     } else {
-      const Spot sender = from.part == CircuitPart::mlp ? Spot{Point::mlp_out, from.layer}
-                                                        : Spot{Point::resid_pre, 0};
+      const PointInLayer sender = from.part == CircuitPart::mlp
+                                      ? PointInLayer{Point::mlp_out, from.layer}
+                                      : PointInLayer{Point::resid_pre, 0};
       held[sender] = clean_values_.at(sender);
     }
   }

@@ -68,11 +68,11 @@ std::vector<std::int32_t> followed(std::vector<std::int32_t> text,
   return text;
 }
 
-// Returns row `place` of every sequence, [B, C].
-Tensor rows_at(const Tensor& hidden, const Batch& batch, Index place) {
+// Returns row `row` of every sequence, [B, C].
+Tensor rows_at(const Tensor& hidden, const Batch& batch, Index row) {
   std::vector<std::int32_t> rows;
   for (Index b = 0; b < batch.sequence_count(); ++b) {
-    rows.push_back(static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + place));
+    rows.push_back(static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + row));
   }
   return embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
 }
@@ -91,13 +91,13 @@ void AnswerContrast::require_different(double clean, double corrupt) const {
 AnswerContrast::AnswerContrast(const LanguageModel& model, const PatchingTask& task)
     : metric_(task.metric ? &task.metric : nullptr),
       answers_{&task.answer, &task.wrong},
-      several_(!metric_ && (task.answer.size() > 1 || task.wrong.size() > 1)),
+      multi_token_(!metric_ && (task.answer.size() > 1 || task.wrong.size() > 1)),
       length_(std::ssize(task.clean)),
       answered_at_(task.answered_at()),
       starts_{0} {
   check_task(task, model);
-  for (std::size_t i = 0; i < (several_ ? 2 : 1); ++i) {
-    starts_.push_back(starts_.back() + length_ + (several_ ? std::ssize(*answers_[i]) - 1 : 0));
+  for (std::size_t i = 0; i < (multi_token_ ? 2 : 1); ++i) {
+    starts_.push_back(starts_.back() + length_ + (multi_token_ ? std::ssize(*answers_[i]) - 1 : 0));
   }
 }
 
@@ -105,13 +105,13 @@ Batch AnswerContrast::batch(const std::vector<std::int32_t>& text, Index copies)
   std::vector<std::vector<std::int32_t>> sequences;
   for (Index copy = 0; copy < copies; ++copy) {
     for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
-      sequences.push_back(several_ ? followed(text, *answers_[i]) : text);
+      sequences.push_back(multi_token_ ? followed(text, *answers_[i]) : text);
     }
   }
   Batch batch = make_batch(sequences);
   batch.targets = Tensor();
   batch.target_count = 0;
-  if (several_) {
+  if (multi_token_) {
     std::vector<std::int32_t> targets(static_cast<std::size_t>(batch.token_count()), kIgnoreTarget);
     for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
       const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
@@ -132,7 +132,7 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
     const std::optional<Index> row = metric_->row(length_);
     return metric_->of_read(model.head_logits(row ? slice(hidden, 0, *row, *row + 1) : hidden));
   }
-  if (!several_) {
+  if (!multi_token_) {
     return reshape(logit_difference(model, hidden, read), {});
   }
   Tensor losses[2];  // losses of the answer and of the wrong answer, summed over tokens
@@ -155,7 +155,7 @@ std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hi
   if (metric_ != nullptr) {
     return metrics_of_copies(model, hidden, batch);
   }
-  if (!several_) {
+  if (!multi_token_) {
     return logit_difference(model, hidden, batch).to_vector();
   }
   std::vector<Tensor> rows;
@@ -207,7 +207,7 @@ double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const
     const std::optional<Index> row = metric_->row(length_);
     return metric_->of_read(row ? replay.logits_of(ends, *row) : replay.logits_of(ends)).item();
   }
-  if (several_) {
+  if (multi_token_) {
     const std::vector<double> losses = replay.losses_of(ends);
     return losses[1] - losses[0];
   }

@@ -47,7 +47,7 @@ class AnswerContrast {
 
   const LogitMetric* metric_;                    // null: the difference of the answers
   const std::vector<std::int32_t>* answers_[2];  // the answer and the wrong answer
-  bool several_;                                 // whether an answer has several tokens
+  bool multi_token_;                             // whether an answer has several tokens
   Index length_;                                 // T, tokens of the text
   Index answered_at_;                            // position that predicts single-token answers
   std::vector<Index> starts_;

@@ -73,9 +73,9 @@ bool is_read(Point point, AttributionBy by) {
 }
 
 // The rows of a value at one position; for v of all tokens up to it.
-Tensor rows_at(Index position, const Place& place, const Tensor& value) {
-  const bool is_map = items_of(place.point) == PointItems::maps;
-  const Index first = place.point == Point::v ? 0 : position;
+Tensor rows_at(Index position, const HookSite& site, const Tensor& value) {
+  const bool is_map = items_of(site.point) == PointItems::maps;
+  const Index first = site.point == Point::v ? 0 : position;
   return slice(value, is_map ? 1 : 0, first, position + 1);
 }
 
@@ -118,16 +118,17 @@ double head_bias(const Gpt& model, const AttributionTask& task) {
 }
 
 // Decomposition of one logit of one text.
-class Anatomy {
+class ResidualDecomposition {
  public:
-  Anatomy(const Gpt& model, const AttributionTask& task, AttributionBy by, Index position)
+  ResidualDecomposition(const Gpt& model, const AttributionTask& task, AttributionBy by,
+                        Index position)
       : model_(model),
         by_(by),
         position_(position),
         layers_(model.config().n_layer),
         watch_([by](Point point, Index) { return is_read(point, by); },
-               [position](const Place& place, const Tensor& value) {
-                 return rows_at(position, place, value);
+               [position](const HookSite& site, const Tensor& value) {
+                 return rows_at(position, site, value);
                }) {
     const Tensor hidden = model.hidden(make_batch({task.text}), {.hook = &watch_});
     logits_ = model.head_product(row_of(hidden, position)).to_vector();
@@ -242,10 +243,10 @@ class Anatomy {
     const auto width = static_cast<std::size_t>(plan.head_width);
     const auto row = static_cast<std::size_t>(plan.key_width());
     const std::size_t keys = patterns.size() / static_cast<std::size_t>(plan.heads);
-    Index place = 0;
+    Index index = 0;
     for (const HeadId& id : HeadSet::of_layers(model_.heads(), {layer})) {
-      const auto head = static_cast<std::size_t>(place);
-      const auto group = static_cast<std::size_t>(plan.key_head(place)) * width;
+      const auto head = static_cast<std::size_t>(index);
+      const auto group = static_cast<std::size_t>(plan.key_head(index)) * width;
       const std::span<const double> of_head = std::span(weights).subspan(head * width, width);
       Vector sources;
       for (std::size_t s = 0; s <= static_cast<std::size_t>(position_); ++s) {
@@ -254,7 +255,7 @@ class Anatomy {
       }
       add_head_sources(id, std::move(sources),
                        product(std::span(z).subspan(head * width, width), of_head));
-      ++place;
+      ++index;
     }
   }
 
@@ -389,25 +390,25 @@ void check_lengths(const std::vector<AttributionTask>& tasks) {
 }
 
 // Index in `groups` of each token's group, [S]; groups.size() for kOtherTokens.
-std::vector<std::size_t> group_places(const std::vector<TokenGroup>& groups, Index visible) {
+std::vector<std::size_t> token_groups(const std::vector<TokenGroup>& groups, Index visible) {
   check_groups(groups, visible);
-  std::vector<std::size_t> places(static_cast<std::size_t>(visible), groups.size());
-  for (std::size_t place = 0; place < groups.size(); ++place) {
-    for (const Index position : groups[place].positions) {
-      std::size_t& of_token = places[static_cast<std::size_t>(position)];
-      require_value(of_token == groups.size() || of_token == place, "group",
+  std::vector<std::size_t> group_of_token(static_cast<std::size_t>(visible), groups.size());
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (const Index position : groups[group].positions) {
+      std::size_t& of_token = group_of_token[static_cast<std::size_t>(position)];
+      require_value(of_token == groups.size() || of_token == group, "group",
                     "expected each token in one group, got token ", position, " in '",
                     groups[std::min(of_token, groups.size() - 1)].name, "' and '",
-                    groups[place].name, "'");
-      of_token = place;
+                    groups[group].name, "'");
+      of_token = group;
     }
   }
-  return places;
+  return group_of_token;
 }
 
-// Sums the sources of each head by group; `places` has the group index of every token.
+// Sums the sources of each head by group; `group_of_token` has the group index of every token.
 std::vector<LogitPart> grouped_sources(const std::vector<LogitPart>& parts,
-                                       const std::vector<std::size_t>& places,
+                                       const std::vector<std::size_t>& group_of_token,
                                        const std::vector<std::string>& names) {
   std::vector<LogitPart> grouped;
   std::size_t begin = 0;  // first group of the current head
@@ -418,15 +419,15 @@ std::vector<LogitPart> grouped_sources(const std::vector<LogitPart>& parts,
     }
     if (part.source == 0) {
       begin = grouped.size();
-      for (std::size_t place = 0; place < names.size(); ++place) {
+      for (std::size_t index = 0; index < names.size(); ++index) {
         LogitPart group = part;
-        group.name = head_name(*part.head) + " @" + names[place];
-        group.source = static_cast<Index>(place);
+        group.name = head_name(*part.head) + " @" + names[index];
+        group.source = static_cast<Index>(index);
         group.logit = 0;
         grouped.push_back(std::move(group));
       }
     }
-    grouped[begin + places[static_cast<std::size_t>(*part.source)]].logit += part.logit;
+    grouped[begin + group_of_token[static_cast<std::size_t>(*part.source)]].logit += part.logit;
   }
   return grouped;
 }
@@ -439,13 +440,13 @@ AttributionResult attribute_prompt(const Gpt& model, const std::vector<Attributi
     options.progress((static_cast<double>(i) + share) / static_cast<double>(tasks.size()));
   };
   const AttributionTask& task = tasks[i];
-  std::vector<std::size_t> places;  // group index of each token
+  std::vector<std::size_t> group_of_token;  // group index of each token
   if (!names.empty()) {
-    places = group_places(in_order(task.groups, tasks[0].groups, i + 1), visible_of(task));
+    group_of_token = token_groups(in_order(task.groups, tasks[0].groups, i + 1), visible_of(task));
   }
   AttributionResult result = attribute_logit(model, task, options.by, progress);
   if (!names.empty()) {
-    result.parts = grouped_sources(result.parts, places, names);
+    result.parts = grouped_sources(result.parts, group_of_token, names);
   }
   return result;
 }
@@ -472,11 +473,11 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
                                   const std::function<void(double share)>& progress) {
   const Index position = check(task, model, by);
   const NoGrad no_grad;
-  Anatomy anatomy(model, task, by, position);
-  const Vector& logits = anatomy.logits();
+  ResidualDecomposition decomposition(model, task, by, position);
+  const Vector& logits = decomposition.logits();
   const bool is_stream = by == AttributionBy::stream;
   AttributionResult result;
-  result.parts = is_stream ? anatomy.stream() : anatomy.parts(progress);
+  result.parts = is_stream ? decomposition.stream() : decomposition.parts(progress);
   for (const LogitPart& part : result.parts) {
     result.logit = is_stream ? part.logit : result.logit + part.logit;
   }

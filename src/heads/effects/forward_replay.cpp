@@ -51,8 +51,8 @@ Tensor ForwardReplay::logits_of(const Tensor& ends) const {
   return gpt_ == nullptr ? ends : gpt_->head_logits(ends);
 }
 
-Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {
-  return logits_of(slice(ends, 0, place, place + 1));
+Tensor ForwardReplay::logits_of(const Tensor& ends, Index row) const {
+  return logits_of(slice(ends, 0, row, row + 1));
 }
 
 std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {

@@ -35,8 +35,8 @@ class ForwardReplay {
   std::vector<double> sums_of(const std::vector<double>& rows) const;
   // Logits [N, V] of ends [N, C].
   Tensor logits_of(const Tensor& ends) const;
-  // Logits [1, V] after token `place` of the batch.
-  Tensor logits_of(const Tensor& ends, Index place) const;
+  // Logits [1, V] after token `row` of the batch.
+  Tensor logits_of(const Tensor& ends, Index row) const;
 
  private:
   const LanguageModel& model_;

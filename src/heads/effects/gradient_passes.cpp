@@ -13,17 +13,17 @@ class DropLayer final : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return layer == layer_ && (point == Point::attn_out || point == Point::mlp_out);
   }
-  Tensor visit(const Place&, const Tensor& value) override { return value.detach(); }
+  Tensor visit(const HookSite&, const Tensor& value) override { return value.detach(); }
 
  private:
   Index layer_;
 };
 
-SpotValues backward_to_leaves(const Tensor& measured, const SpotValues& leaves) {
+ValuesByPoint backward_to_leaves(const Tensor& measured, const ValuesByPoint& leaves) {
   require_value(measured.requires_grad(), "metric",
                 "expected a value with a gradient with respect to the logits");
   backward(measured);
-  SpotValues gradients;
+  ValuesByPoint gradients;
   for (const auto& [spot, values] : leaves) {
     for (const Tensor& leaf : values) {
       gradients[spot].push_back(leaf.grad());
@@ -40,7 +40,7 @@ GradientPasses gradient_passes(const Gpt& model, const AnswerContrast& contrast,
   const FrozenWeights frozen(model);
   GradientPasses result;
   const auto run = [&](std::optional<Index> dropped) {
-    KeepSpots keep(wants, true);
+    KeepPoints keep(wants, true);
     DropLayer drop(dropped.value_or(kNoLayer));
     HookPair hooks(&keep, dropped ? &drop : nullptr);
     const Tensor measured = contrast.after(model, text, hooks.get());

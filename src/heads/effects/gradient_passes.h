@@ -12,11 +12,11 @@ namespace headlight {
 // Gradient of a contrast from one backward pass.
 struct GradientPass {
   std::optional<Index> dropped;  // layer through which no gradient flows
-  SpotValues gradients;          // undefined where the contrast does not depend on a value
+  ValuesByPoint gradients;       // undefined where the contrast does not depend on a value
 };
 
 struct GradientPasses {
-  SpotValues values;  // at the wanted points
+  ValuesByPoint values;  // at the wanted points
   std::vector<GradientPass> passes;
 };
 

@@ -39,13 +39,13 @@ class GateHook final : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return point == Point::z && layer < std::ssize(gates_);
   }
-  Tensor visit(const Place& place, const Tensor& z) override {
-    const Tensor& of_layer = gates_[static_cast<std::size_t>(place.layer)];
+  Tensor visit(const HookSite& site, const Tensor& z) override {
+    const Tensor& of_layer = gates_[static_cast<std::size_t>(site.layer)];
     const Tensor gates = embedding(of_layer, sequences_);  // [N, H]
     return mul(z, reshape(gates, {z.size(0), z.size(1), 1}));
   }
 
-  bool was_asked() const {
+  bool was_called() const {
     return std::all_of(gates_.begin(), gates_.end(),
                        [](const Tensor& gates) { return gates.grad().defined(); });
   }
@@ -69,10 +69,10 @@ void add_gradients(const GateHook& hook, const HeadLayout& layout, const Batch& 
   for (Index layer = 0; layer < layout.layers(); ++layer) {
     const std::vector<double> gradients = hook.gradient(layer).to_vector();  // [B, H]
     const std::vector<Index>& numbers = layout.numbers[static_cast<std::size_t>(layer)];
-    for (std::size_t place = 0; place < numbers.size(); ++place) {
-      Sums& head = sums[{layer, numbers[place]}];
+    for (std::size_t index = 0; index < numbers.size(); ++index) {
+      Sums& head = sums[{layer, numbers[index]}];
       for (std::size_t b = 0; b < targets.size(); ++b) {
-        const double value = gradients[b * numbers.size() + place];
+        const double value = gradients[b * numbers.size() + index];
         head.absolute.push_back({std::abs(value), targets[b]});
         head.falling.push_back({-value, targets[b]});
       }
@@ -131,7 +131,7 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
     for (auto [name, parameter] : model.parameters()) {
       parameter.zero_grad();  // the backward pass fills them too
     }
-    require(hook.was_asked(), "a model of type '", model.model_type(),
+    require(hook.was_called(), "a model of type '", model.model_type(),
             "' does not pass to ForwardHook the outputs of the heads of every layer");
     add_gradients(hook, layout, batch, sums);
     result.loss += loss.item();

@@ -25,7 +25,7 @@ std::vector<std::int32_t> draw(std::vector<std::int32_t> available, std::size_t 
 Index lead_of(Index length) { return length / 6; }
 
 // Draws a position from `low` to `high`, both included.
-Index draw_place(Index low, Index high, const RandomStream& random) {
+Index draw_position(Index low, Index high, const RandomStream& random) {
   return low + static_cast<Index>(random.below(0, static_cast<std::uint64_t>(high - low + 1)));
 }
 
@@ -33,13 +33,13 @@ InductionPair pair_of(const std::vector<std::int32_t>& tokens, const RandomStrea
                       std::optional<std::int32_t> first) {
   const Index lead = lead_of(std::ssize(tokens));
   const Index last_x = std::ssize(tokens) - 2;
-  const Index a = draw_place(lead, last_x - lead - 2, random.fork(0));
-  const Index x = draw_place(a + lead + 2, last_x, random.fork(1));
-  const auto at = [&](Index place) { return tokens[static_cast<std::size_t>(place)]; };
+  const Index a = draw_position(lead, last_x - lead - 2, random.fork(0));
+  const Index x = draw_position(a + lead + 2, last_x, random.fork(1));
+  const auto at = [&](Index position) { return tokens[static_cast<std::size_t>(position)]; };
   InductionPair pair{
       .task = {.clean = tokens, .corrupt = {}, .answer = {at(a + 1)}, .wrong = {at(x + 1)}},
-      .answer_place = a + 1,
-      .wrong_place = x + 1};
+      .answer_position = a + 1,
+      .wrong_position = x + 1};
   std::vector<std::int32_t>& clean = pair.task.clean;
   clean.insert(clean.end(), tokens.begin() + a - lead, tokens.begin() + a + 1);
   pair.task.corrupt = clean;
@@ -48,8 +48,8 @@ InductionPair pair_of(const std::vector<std::int32_t>& tokens, const RandomStrea
   if (first) {
     clean.insert(clean.begin(), *first);
     pair.task.corrupt.insert(pair.task.corrupt.begin(), *first);
-    ++pair.answer_place;
-    ++pair.wrong_place;
+    ++pair.answer_position;
+    ++pair.wrong_position;
   }
   return pair;
 }

@@ -19,8 +19,8 @@ namespace {
 
 // A row of the results and the point that it reads; no point: the model's output.
 struct Source {
-  LensPlace place;
-  std::optional<Place> point;
+  LensLabel label;
+  std::optional<HookSite> point;
 };
 
 bool is_part(Point point) { return point == Point::attn_out || point == Point::mlp_out; }
@@ -71,14 +71,14 @@ std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
   const auto [first, end] = bounds_of("layers", view.layers, config.n_layer);
   std::vector<Source> sources;
   if (first == 0 && view.point != Point::resid_pre) {
-    sources.push_back({{-1, "embed"}, Place{.point = Point::resid_pre, .layer = 0}});
+    sources.push_back({{-1, "embed"}, HookSite{.point = Point::resid_pre, .layer = 0}});
   }
   const bool ends_with_output = view.point == Point::resid_post && end == config.n_layer;
   for (Index layer = first; layer < end; ++layer) {
     const bool is_output = ends_with_output && layer + 1 == end;
-    const Place place{.point = view.point, .layer = layer};
+    const HookSite site{.point = view.point, .layer = layer};
     sources.push_back(
-        {{layer, std::to_string(layer)}, is_output ? std::nullopt : std::optional(place)});
+        {{layer, std::to_string(layer)}, is_output ? std::nullopt : std::optional(site)});
   }
   if (!ends_with_output) {
     sources.push_back({{config.n_layer, "final"}, std::nullopt});
@@ -194,7 +194,7 @@ class LensPass {
       choose_targets(own, some);
       auto done = static_cast<double>((row - begin) * std::ssize(sources_));
       for (std::size_t s = 0; s < sources_.size(); ++s) {
-        const std::optional<Place>& point = sources_[s].point;
+        const std::optional<HookSite>& point = sources_[s].point;
         const Tensor logits = point ? logits_of(normalized(*point, row, last)) : own_logits;
         std::vector<LensReading> readings = readings_of(logits, own, some, top_k);
         for (std::size_t i = 0; i < readings.size(); ++i) {
@@ -213,7 +213,7 @@ class LensPass {
   }
 
   // Applies the last norm to a source, [n, C].
-  Tensor normalized(const Place& point, Index begin, Index end) const {
+  Tensor normalized(const HookSite& point, Index begin, Index end) const {
     const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0, begin, end);
     if (tuned_ != nullptr) {
       const Index layer = point.layer + (point.point == Point::resid_post ? 1 : 0);
@@ -263,19 +263,19 @@ LensResult empty_result(const LensTask& task, const std::vector<Source>& sources
   LensResult result;
   bool has_open = false;  // whether a target is not in the text
   for (Index position = begin; position < end; ++position) {
-    const auto place = static_cast<std::size_t>(position);
+    const auto index = static_cast<std::size_t>(position);
     result.positions.push_back(position);
-    result.tokens.push_back(task.text[place]);
-    const bool is_open = task.mask ? task.text[place] == *task.mask : position + 1 == length;
+    result.tokens.push_back(task.text[index]);
+    const bool is_open = task.mask ? task.text[index] == *task.mask : position + 1 == length;
     has_open = has_open || is_open;
     result.targets.push_back(is_open ? task.target.value_or(kIgnoreTarget)
-                                     : task.text[place + (task.mask ? 0 : 1)]);
+                                     : task.text[index + (task.mask ? 0 : 1)]);
   }
   require_value(!task.target || has_open, "target",
                 task.mask ? "replaces the masked token, but the text has none at these positions"
                           : "sets the target of the last token, but the positions leave it out");
   for (const Source& source : sources) {
-    result.rows.push_back({source.place, {}});
+    result.rows.push_back({source.label, {}});
   }
   return result;
 }
@@ -289,7 +289,7 @@ Index sequences_at_once(const Gpt& model, std::size_t sources, Index batch_size)
 }
 
 void add(const LensReading& reading, LensMeans& sums) {
-  require_number(reading.entropy, sums.place.name);
+  require_number(reading.entropy, sums.label.name);
   sums.loss -= reading.log_probability;
   sums.accuracy += reading.rank == 1 ? 1 : 0;
   sums.entropy += reading.entropy;
@@ -323,7 +323,7 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
   pass.read(
       result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
       [&](std::size_t source, Index, LensReading&& reading) {
-        require_number(reading.entropy, sources[source].place.name);
+        require_number(reading.entropy, sources[source].label.name);
         result.rows[source].readings.push_back(std::move(reading));
       },
       task.progress);
@@ -344,7 +344,7 @@ LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
           .at_most(options.max_batches);
   LensMeansResult result;
   for (const Source& source : sources) {
-    result.rows.push_back({.place = source.place});
+    result.rows.push_back({.label = source.label});
   }
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);

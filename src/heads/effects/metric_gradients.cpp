@@ -9,18 +9,18 @@
 namespace headlight {
 namespace {
 
-bool is_asked(const PointRange& range, Point point, Index layer) {
+bool is_requested(const PointRange& range, Point point, Index layer) {
   return range.point == point && (!is_in_layer(point) || range.layers.contains(layer));
 }
 
 // Returns values and gradients in the order of the hook's map; checks that no point is missing.
-std::vector<PointGradient> gradients_of(const KeepSpots& hook,
+std::vector<PointGradient> gradients_of(const KeepPoints& hook,
                                         const std::vector<PointRange>& points) {
   for (const PointRange& range : points) {
     require_value(std::ranges::any_of(hook.values,
                                       [&](const auto& entry) {
-                                        return is_asked(range, entry.first.first,
-                                                        entry.first.second);
+                                        return is_requested(range, entry.first.first,
+                                                            entry.first.second);
                                       }),
                   "names", "this model does not compute ", name_of(range.point), " in layers ",
                   range_text(range.layers));
@@ -47,10 +47,10 @@ MetricGradients metric_gradients(const Gpt& model, const Batch& batch, const Log
     require_value(!range.items, "names", "expected whole points, such as z.3, got ",
                   name_of(range.point), " with parts");
   }
-  KeepSpots hook(
+  KeepPoints hook(
       [&](Point point, Index layer) {
         return std::ranges::any_of(
-            points, [&](const PointRange& range) { return is_asked(range, point, layer); });
+            points, [&](const PointRange& range) { return is_requested(range, point, layer); });
       },
       true, true);
   const FrozenWeights frozen(model);

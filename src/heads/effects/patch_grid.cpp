@@ -30,17 +30,17 @@ struct Elements {
 // Replaces elements [b] of a layer's values in copy b by values of the other text.
 class ReplaceElements final : public ForwardHook {
  public:
-  ReplaceElements(Place where, const std::vector<Tensor>& other,
+  ReplaceElements(HookSite where, const std::vector<Tensor>& other,
                   const std::vector<std::vector<Elements>>& elements)
       : where_(where), other_(other), elements_(elements) {}
 
   bool wants(Point point, Index layer) const override {
     return point == where_.point && layer == where_.layer;
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
+  Tensor visit(const HookSite& site, const Tensor& value) override {
     Tensor changed = to_contiguous(value).clone();
     if (items_of(where_.point) == PointItems::maps) {  // value of one sequence
-      const auto number = static_cast<std::size_t>(place.sequence);
+      const auto number = static_cast<std::size_t>(site.sequence);
       replace(elements_[number / other_.size()], number % other_.size(), 0, changed);
       return changed;
     }
@@ -61,7 +61,7 @@ class ReplaceElements final : public ForwardHook {
     }
   }
 
-  Place where_;
+  HookSite where_;
   const std::vector<Tensor>& other_;
   const std::vector<std::vector<Elements>>& elements_;
 };
@@ -78,7 +78,7 @@ class PatchRun {
         contrast_(model, task),
         replay_(read_base()),
         difference_(difference_of(replay_)) {
-    KeepSpots other = keep_point();
+    KeepPoints other = keep_point();
     const std::vector<std::int32_t>& text = options.noising ? task.corrupt : task.clean;
     other_difference_ = difference_of(ForwardReplay(model, contrast_.batch(text), &other));
     others_ = std::move(other.values);
@@ -93,14 +93,14 @@ class PatchRun {
 
   std::vector<PatchCell> cells() const {
     std::vector<PatchCell> cells;
-    const std::vector<PatchCell> places = this->places();
+    const std::vector<PatchCell> targets = this->targets();
     for (const auto& [spot, values] : others_) {
       const Index layer = spot.second;
       if (!options_.layers.contains(layer)) {
         continue;
       }
       for (const std::optional<Index>& item : items(layer)) {
-        for (PatchCell cell : places) {
+        for (PatchCell cell : targets) {
           cell.layer = layer;
           cell.item = item;
           cells.push_back(cell);
@@ -203,7 +203,7 @@ class PatchRun {
   // Returns the changes of the cells times the gradients, for each pass.
   std::vector<Effects> linear_effects(std::span<const PatchCell> cells,
                                       const GradientPasses& passes) const {
-    const Spot spot{options_.point, cells.front().layer};
+    const PointInLayer spot{options_.point, cells.front().layer};
     std::vector<Effects> result;
     for (const GradientPass& pass : passes.passes) {
       std::vector<std::vector<double>> elements;
@@ -229,8 +229,8 @@ class PatchRun {
   std::vector<Effects> pattern_effects(std::span<const PatchCell> cells,
                                        const GradientPasses& passes) const {
     const Index layer = cells.front().layer;
-    const Spot spot{Point::pattern, layer};
-    KeepSpots keep([&](Point point, Index at) { return Spot{point, at} == spot; });
+    const PointInLayer spot{Point::pattern, layer};
+    KeepPoints keep([&](Point point, Index at) { return PointInLayer{point, at} == spot; });
     run_copies(cells, [&](const Tensor& stream, const Batch& batch, ForwardHook& hook) {
       HookPair hooks(&hook, &keep);
       model_.run_layers(layer, layer + 1, stream, batch, {.hook = hooks.get()});
@@ -250,15 +250,15 @@ class PatchRun {
     return result;
   }
 
-  KeepSpots keep_point() const {
-    return KeepSpots([point = options_.point](Point at, Index) { return at == point; });
+  KeepPoints keep_point() const {
+    return KeepPoints([point = options_.point](Point at, Index) { return at == point; });
   }
   const std::vector<Tensor>& other_values(Index layer) const {
     return others_.at({options_.point, layer});
   }
   // Uses a hook, as for cells: attention that exposes its maps rounds differently.
   ForwardReplay read_base() const {
-    KeepSpots own = keep_point();
+    KeepPoints own = keep_point();
     return ForwardReplay(model_, contrast_.batch(base_), &own);
   }
   // Bit-identical to the computation in patch_together().
@@ -267,22 +267,22 @@ class PatchRun {
     return contrast_.of_copies(model_, replay.ends(), replay.batch()).front();
   }
   // Positions or groups that have separate cells within an item.
-  std::vector<PatchCell> places() const {
-    std::vector<PatchCell> places;
+  std::vector<PatchCell> targets() const {
+    std::vector<PatchCell> targets;
     if (options_.by_group) {
       for (const TokenGroup& group : task_.groups) {
-        places.push_back({.group = group.name});
+        targets.push_back({.group = group.name});
       }
     } else if (options_.by_position) {
       for (Index position = 0; position < std::ssize(base_); ++position) {
         if (options_.positions.contains(position)) {
-          places.push_back({.position = position});
+          targets.push_back({.position = position});
         }
       }
     } else {
-      places.push_back({});
+      targets.push_back({});
     }
-    return places;
+    return targets;
   }
 
   std::vector<std::optional<Index>> items(Index layer) const {
@@ -296,25 +296,26 @@ class PatchRun {
 
   // Rows of a cell in a value with `rows` rows. Without maps they cover all sequences of a copy.
   std::vector<Index> rows_of(const PatchCell& cell, Index rows) const {
-    std::vector<Index> places;
+    std::vector<Index> positions;
     if (cell.group) {
-      places = std::find_if(task_.groups.begin(), task_.groups.end(), [&](const TokenGroup& group) {
-                 return group.name == *cell.group;
-               })->positions;
+      positions =
+          std::find_if(task_.groups.begin(), task_.groups.end(), [&](const TokenGroup& group) {
+            return group.name == *cell.group;
+          })->positions;
     } else if (cell.position) {
-      places = {*cell.position};
+      positions = {*cell.position};
     } else {
-      places.resize(static_cast<std::size_t>(rows));
-      std::iota(places.begin(), places.end(), Index{0});
-      return places;
+      positions.resize(static_cast<std::size_t>(rows));
+      std::iota(positions.begin(), positions.end(), Index{0});
+      return positions;
     }
     if (items_of(options_.point) == PointItems::maps) {
-      return places;
+      return positions;
     }
     std::vector<Index> all;
     for (std::size_t i = 0; i + 1 < contrast_.starts().size(); ++i) {
-      for (const Index place : places) {
-        all.push_back(contrast_.starts()[i] + place);
+      for (const Index position : positions) {
+        all.push_back(contrast_.starts()[i] + position);
       }
     }
     return all;
@@ -386,7 +387,7 @@ class PatchRun {
   ForwardReplay replay_;  // of the base
   double difference_ = 0;
   double other_difference_ = 0;
-  SpotValues others_;
+  ValuesByPoint others_;
 };
 
 // Throws Error for options that have no effect with the others.
@@ -423,11 +424,11 @@ void set_parts(PatchGridOptions& options, std::string_view by) {
 }
 
 std::string parts_name(const PatchGridOptions& options) {
-  const std::string places = options.by_position ? "position" : options.by_group ? "group" : "";
+  const std::string axis = options.by_position ? "position" : options.by_group ? "group" : "";
   if (!options.by_item) {
-    return places.empty() ? "layer" : places;
+    return axis.empty() ? "layer" : axis;
   }
-  return places.empty() ? "head" : "head," + places;
+  return axis.empty() ? "head" : "head," + axis;
 }
 
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options) {
@@ -462,9 +463,9 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
 Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options) {
   require_layer_point(options.point);
   const Index layers = model.config().n_layer;
-  Index places = options.by_position ? 0 : 1;
+  Index targets = options.by_position ? 0 : 1;
   for (Index position = 0; options.by_position && position < length; ++position) {
-    places += options.positions.contains(position) ? 1 : 0;
+    targets += options.positions.contains(position) ? 1 : 0;
   }
   const PointValues values = values_of(model, make_batch({{0}}), [&](Point point, Index /*layer*/) {
     return point == options.point;
@@ -473,7 +474,7 @@ Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& 
   for (const auto& [spot, value] : values) {
     if (options.layers.contains(spot.second)) {
       const Index items = options.by_item ? ValueLayout(spot.first, value.shape()).items : 1;
-      of_layers += items * places * length * (layers - spot.second);
+      of_layers += items * targets * length * (layers - spot.second);
     }
   }
   return 2 * length + (of_layers + layers - 1) / layers + 1;

@@ -46,10 +46,10 @@ void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& t
     const auto count = std::ranges::count(*text, mask);
     require_value(count == 1, about, "expected one ", name, ", which the answers replace, got ",
                   count);
-    const Index place = std::ranges::find(*text, mask) - text->begin();
-    require_value(!task.mask || *task.mask == place, about, "expected ", name, " at position ",
-                  task.mask.value_or(0), " as in the clean text, got ", place);
-    task.mask = place;
+    const Index position = std::ranges::find(*text, mask) - text->begin();
+    require_value(!task.mask || *task.mask == position, about, "expected ", name, " at position ",
+                  task.mask.value_or(0), " as in the clean text, got ", position);
+    task.mask = position;
   }
 }
 

@@ -18,12 +18,12 @@ class ReplaceHeads final : public ForwardHook {
   bool wants(Point point, Index layer) const override {
     return point == Point::z && !heads_.of_layer(layer).empty();
   }
-  Tensor visit(const Place& place, const Tensor& z) override {
+  Tensor visit(const HookSite& site, const Tensor& z) override {
     Tensor changed = z.detach().clone();
     const Index width = z.size(2);
     const Shape shape{z.size(0), width};
-    for (const HeadId& id : heads_.of_layer(place.layer)) {
-      const Index begin = place_of(id, layout_) * width;
+    for (const HeadId& id : heads_.of_layer(site.layer)) {
+      const Index begin = head_index(id, layout_) * width;
       Tensor head = changed.strided_view(shape, {z.size(1) * width, 1}, begin);
       if (substitutes_.empty()) {
         head.fill(0);

@@ -17,17 +17,17 @@ const Json* present(const Json& object, std::string_view key) {
   return value != nullptr && !value->is_null() ? value : nullptr;
 }
 
-std::string text_in(const Json& object, std::string_view key, const std::string& otherwise) {
+std::string text_in(const Json& object, std::string_view key, const std::string& fallback) {
   const Json* value = present(object, key);
   require_value(value == nullptr || value->is_string(), std::string(key), "expected a text");
-  return value == nullptr ? otherwise : value->text();
+  return value == nullptr ? fallback : value->text();
 }
 
-bool flag_in(const Json& object, std::string_view key, bool otherwise) {
+bool flag_in(const Json& object, std::string_view key, bool fallback) {
   const Json* value = present(object, key);
   require_value(value == nullptr || value->is_boolean(), std::string(key),
                 "expected true or false");
-  return value == nullptr ? otherwise : value->boolean();
+  return value == nullptr ? fallback : value->boolean();
 }
 
 // Returns a key about the point, null if there is none. It is in `metadata` (`meta` in the first

@@ -209,11 +209,11 @@ bool FeatureHook::wants(Point point, Index layer) const {
   return point == point_.point && (!is_in_layer(point) || point_.layers.contains(layer));
 }
 
-Tensor FeatureHook::visit(const Place& place, const Tensor& value) {
+Tensor FeatureHook::visit(const HookSite& site, const Tensor& value) {
   if (edits_.empty()) {
     return value;
   }
-  require_no_gradient(place, value);
+  require_no_gradient(site, value);
   const Tensor rows = reshape(value.detach(), {value.size(0), -1});
   return reshape(sae_.edited(rows, edits_), value.shape());
 }

@@ -78,9 +78,9 @@ TopExample example_of(const Window& window, const std::vector<double>& values,
   if (options.tokenizer != nullptr) {
     const std::vector<TokenCell> cells =
         token_cells(*options.tokenizer, window.ids, TextUnit::character);
-    const std::vector<Index> places = cells_of_tokens(cells);
-    begin = cells[static_cast<std::size_t>(places[static_cast<std::size_t>(begin)])].begin;
-    end = cells[static_cast<std::size_t>(places[static_cast<std::size_t>(end - 1)])].end;
+    const std::vector<Index> cell_indices = cells_of_tokens(cells);
+    begin = cells[static_cast<std::size_t>(cell_indices[static_cast<std::size_t>(begin)])].begin;
+    end = cells[static_cast<std::size_t>(cell_indices[static_cast<std::size_t>(end - 1)])].end;
   }
   return {.sequence = window.sequence,
           .position = window.offset + position,

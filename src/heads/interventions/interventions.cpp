@@ -24,21 +24,21 @@ PointValues values_of(const Gpt& model, const Change& change,
 }
 
 // Indices of a target's heads, neurons or elements in a value. Throws Error if one is missing.
-std::vector<Index> places_of(const PointRange& target, Index layer, const ValueLayout& value,
-                             const HeadLayout& heads, std::string_view about = kAbout) {
+std::vector<Index> indices_of(const PointRange& target, Index layer, const ValueLayout& value,
+                              const HeadLayout& heads, std::string_view about = kAbout) {
   const std::vector<Index> numbers = item_numbers(target.point, layer, value.items, heads);
   const NumberRange wanted = target.items.value_or(NumberRange{});
-  std::vector<Index> places;
-  for (std::size_t place = 0; place < numbers.size(); ++place) {
-    if (wanted.contains(numbers[place])) {
-      places.push_back(static_cast<Index>(place));
+  std::vector<Index> indices;
+  for (std::size_t index = 0; index < numbers.size(); ++index) {
+    if (wanted.contains(numbers[index])) {
+      indices.push_back(static_cast<Index>(index));
     }
   }
   const bool has_last =
       !wanted.last || std::find(numbers.begin(), numbers.end(), *wanted.last) != numbers.end();
-  require_value(!places.empty() && has_last, about, point_name(target.point, layer), ": expected ",
+  require_value(!indices.empty() && has_last, about, point_name(target.point, layer), ": expected ",
                 numbers_text(numbers), ", got ", wanted.last.value_or(wanted.first));
-  return places;
+  return indices;
 }
 
 // Returns the name of a target's last layer as users type it: heads as LAYER.HEAD.
@@ -70,7 +70,7 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
     for (const auto& [spot, value] : found) {
       if (covers(target, spot.first, spot.second)) {
         is_there = true;
-        places_of(target, spot.second, {spot.first, value.shape()}, model.heads(), about);
+        indices_of(target, spot.second, {spot.first, value.shape()}, model.heads(), about);
       }
     }
     require_value(is_there, about, "this model does not compute ", name);
@@ -87,17 +87,17 @@ Tensor row_of(const Tensor& value, Index row) {
 
 // Expands a vector to a whole row [F]. The vector covers the whole row, the chosen items together,
 // or one item, which is then repeated for each chosen item.
-Tensor widened(const Tensor& vector, const Change& change, const Spot& spot, const Tensor& value,
-               const HeadLayout& heads) {
+Tensor widened(const Tensor& vector, const Change& change, const PointInLayer& spot,
+               const Tensor& value, const HeadLayout& heads) {
   const ValueLayout layout(spot.first, value.shape());
   const Index length = row_length(value);
-  std::vector<Index> places;
+  std::vector<Index> indices;
   for (const PointRange& target : change.targets) {
     if (covers(target, spot.first, spot.second)) {
-      places = places_of(target, spot.second, layout, heads);
+      indices = indices_of(target, spot.second, layout, heads);
     }
   }
-  const Index chosen = std::ssize(places) * layout.width;
+  const Index chosen = std::ssize(indices) * layout.width;
   const bool is_for_each = vector.numel() == layout.width && layout.width > 1;
   require_value(vector.numel() == length || vector.numel() == chosen || is_for_each, kAbout,
                 change.source.file.string(), ":", change.source.array, ": expected ", chosen,
@@ -107,10 +107,10 @@ Tensor widened(const Tensor& vector, const Change& change, const Spot& spot, con
     return Tensor::from(numbers, {length});
   }
   std::vector<double> whole(static_cast<std::size_t>(length));
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  for (std::size_t i = 0; i < indices.size(); ++i) {
     for (Index d = 0; d < layout.width; ++d) {
       const Index from = is_for_each ? d : static_cast<Index>(i) * layout.width + d;
-      whole[static_cast<std::size_t>(places[i] * layout.width + d)] =
+      whole[static_cast<std::size_t>(indices[i] * layout.width + d)] =
           numbers[static_cast<std::size_t>(from)];
     }
   }
@@ -213,7 +213,7 @@ class SourceReader {
   // Means over all tokens, computed block by block.
   PointValues means(const Change& change) const {
     const std::vector<std::int32_t> tokens = source_tokens(change.source);
-    std::map<Spot, std::vector<double>> sums;
+    std::map<PointInLayer, std::vector<double>> sums;
     const auto block = static_cast<std::size_t>(model_.block_size());
     for (std::size_t begin = 0; begin < tokens.size(); begin += block) {
       const auto end =
@@ -292,7 +292,7 @@ Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& s
     std::replace(name.begin(), name.end(), '_', ' ');
     bool is_there = false;
     for (const auto& [id, score] : scores) {
-      if (score.settled && score.name == name) {
+      if (score.significant && score.name == name) {
         is_there = true;
         change.targets.push_back(
             {.point = Point::z, .layers = {id.layer, id.layer}, .items = {{id.head, id.head}}});
@@ -312,9 +312,9 @@ struct Interventions::Resolved {
 
   // Adds the change of one target to the map; `positions` are the rows' positions.
   template <class T>
-  void add_to(ElementMap<T>& map, const Place& place, const ValueLayout& value,
+  void add_to(ElementMap<T>& map, const HookSite& site, const ValueLayout& value,
               const std::vector<Index>& items, std::span<const std::int32_t> positions) const {
-    const bool is_map = items_of(place.point) == PointItems::maps;
+    const bool is_map = items_of(site.point) == PointItems::maps;
     for (Index row = 0; row < value.rows; ++row) {
       const Index position = positions[static_cast<std::size_t>(row)];
       if (!change.positions.contains(position)) {
@@ -323,7 +323,7 @@ struct Interventions::Resolved {
       // In maps, only keys visible to the query change: hidden scores stay -infinity.
       const Index length = is_map ? std::min(value.width, position + 1) : value.width;
       for (const Index item : items) {
-        const T* from = source<T>({place.point, place.layer}, position, item, value);
+        const T* from = source<T>({site.point, site.layer}, position, item, value);
         if (values.empty() || from != nullptr) {
           map.change(change, row * value.row_stride + item * value.item_stride, length, from);
         }
@@ -334,7 +334,8 @@ struct Interventions::Resolved {
  private:
   // Source values of an item at a position; null if there are none.
   template <class T>
-  const T* source(const Spot& spot, Index position, Index item, const ValueLayout& value) const {
+  const T* source(const PointInLayer& spot, Index position, Index item,
+                  const ValueLayout& value) const {
     if (values.empty()) {
       return nullptr;
     }
@@ -380,17 +381,17 @@ bool Interventions::wants(Point point, Index layer) const {
   });
 }
 
-Tensor Interventions::visit(const Place& place, const Tensor& value) {
-  const ValueLayout layout(place.point, value.shape());
-  const bool is_map = items_of(place.point) == PointItems::maps;
-  const Index first = is_map ? offsets_[static_cast<std::size_t>(place.sequence)] : 0;
+Tensor Interventions::visit(const HookSite& site, const Tensor& value) {
+  const ValueLayout layout(site.point, value.shape());
+  const bool is_map = items_of(site.point) == PointItems::maps;
+  const Index first = is_map ? offsets_[static_cast<std::size_t>(site.sequence)] : 0;
   return dispatch_floating(value.dtype(), "Interventions", [&](auto zero) {
     ElementMap<decltype(zero)> map(value);
     for (const Resolved& resolved : changes_) {
       for (const PointRange& target : resolved.change.targets) {
-        if (covers(target, place.point, place.layer)) {
+        if (covers(target, site.point, site.layer)) {
           resolved.add_to(
-              map, place, layout, places_of(target, place.layer, layout, layout_),
+              map, site, layout, indices_of(target, site.layer, layout, layout_),
               std::span<const std::int32_t>(positions_).subspan(static_cast<std::size_t>(first)));
         }
       }

@@ -33,10 +33,10 @@ DetectorNumbers detector_numbers(const HeadMap& map, const HeadScoreOptions& opt
       total -= excluded(query, query) ? map.weight(query, query) : 0;
       add(query, query - 1, overlaps[0]);
     }
-    for (Index place = earlier[static_cast<std::size_t>(query)]; place >= 0;
-         place = earlier[static_cast<std::size_t>(place)]) {
-      add(query, place, overlaps[1]);
-      add(query, place + 1, overlaps[2]);
+    for (Index position = earlier[static_cast<std::size_t>(query)]; position >= 0;
+         position = earlier[static_cast<std::size_t>(position)]) {
+      add(query, position, overlaps[1]);
+      add(query, position + 1, overlaps[2]);
     }
   }
   DetectorNumbers numbers;

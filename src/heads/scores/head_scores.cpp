@@ -106,11 +106,11 @@ class ScoreSums {
       if (heads_[head].layer != layer) {
         return;
       }
-      const Index place = place_of(heads_[head], layout_);
+      const Index index = head_index(heads_[head], layout_);
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const Index length = weights[i].size(1);
         Tensor own =
-            weights[i].strided_view({1, length, length}, {0, length, 1}, place * length * length);
+            weights[i].strided_view({1, length, length}, {0, length, 1}, index * length * length);
         own = batch[i].merged.empty() ? own : merged_weights(own, batch[i].merged);
         if (batch[i].facts.length() == 0) {
           continue;
@@ -307,7 +307,7 @@ class HeadScoring {
           sums.add(layer, weights, batch);
         });
       }
-      tell_progress();
+      report_progress();
     }
     sums.add_across_processes(processes_);
     keep_means(sums, result);
@@ -355,7 +355,7 @@ class HeadScoring {
     return facts;
   }
 
-  void tell_progress() const {
+  void report_progress() const {
     const Index all =
         tokens_ + options_.repeats.sequences * repeat_tokens(options_.repeats, model_.block_size());
     options_.progress(static_cast<double>(done_) / static_cast<double>(all));
@@ -416,7 +416,7 @@ class HeadScoring {
       }
     }
     const std::vector<Interval> means =
-        bootstrap_means(measures, options_.bootstrap, [this] { tell_progress(); });
+        bootstrap_means(measures, options_.bootstrap, [this] { report_progress(); });
     for (std::size_t i = 0; i < means.size(); ++i) {
       require(std::isfinite(means[i].mean),
               "[score_heads] the model gives attention weights that are not numbers");
@@ -468,7 +468,7 @@ class HeadScoring {
   }
 
   void measure_weights(const Gpt& model, HeadScores& result) const {
-    result.weights = weight_scores(model, [this] { tell_progress(); });
+    result.weights = weight_scores(model, [this] { report_progress(); });
     const WeightScores& weights = *result.weights;
     const std::size_t count = weights.heads.size();
     for (ScoredHead& head : result.heads) {

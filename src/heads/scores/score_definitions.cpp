@@ -50,10 +50,10 @@ DocumentSum after_earlier_equals(const HeadMap& map, Index first, Index shift) {
   const std::vector<Index>& earlier = map.facts().earlier_equal;
   DocumentSum result;
   for (Index query = first; query < map.length(); ++query) {
-    Index place = earlier[static_cast<std::size_t>(query)];
-    result.weight += place >= 0 ? 1 : 0;
-    for (; place >= 0; place = earlier[static_cast<std::size_t>(place)]) {
-      result.sum += map.weight(query, place + shift);
+    Index position = earlier[static_cast<std::size_t>(query)];
+    result.weight += position >= 0 ? 1 : 0;
+    for (; position >= 0; position = earlier[static_cast<std::size_t>(position)]) {
+      result.sum += map.weight(query, position + shift);
     }
   }
   return result;
@@ -100,18 +100,18 @@ Measure ahead_to(std::string relation) {
 template <bool TokenCell::*kClass>
 DocumentSum on_class(const HeadMap& map) {
   const std::vector<TokenCell>& cells = map.facts().cells;
-  std::vector<Index> places;
-  for (std::size_t place = 0; place < cells.size(); ++place) {
-    if (cells[place].*kClass) {
-      places.push_back(static_cast<Index>(place));
+  std::vector<Index> keys;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    if (cells[cell].*kClass) {
+      keys.push_back(static_cast<Index>(cell));
     }
   }
   DocumentSum result;
-  for (Index query = 1; query < map.length() && !places.empty(); ++query) {
-    for (const Index key : places) {
+  for (Index query = 1; query < map.length() && !keys.empty(); ++query) {
+    for (const Index key : keys) {
       result.sum += key < map.keys(query) ? map.weight(query, key) : 0;
     }
-    result.weight += places.front() < map.keys(query) ? 1 : 0;
+    result.weight += keys.front() < map.keys(query) ? 1 : 0;
   }
   return result;
 }
@@ -145,8 +145,8 @@ DocumentSum phrase(const HeadMap& map) {
   for (const TokenPair& pair : pairs_of(map.facts().pairs, "phrase")) {
     const Index length =
         std::min(pair.earlier_end - pair.earlier_begin, pair.later_end - pair.later_begin);
-    for (Index place = 0; place + 1 < length; ++place) {
-      result.sum += map.weight(pair.later_begin + place, pair.earlier_begin + place + 1);
+    for (Index offset = 0; offset + 1 < length; ++offset) {
+      result.sum += map.weight(pair.later_begin + offset, pair.earlier_begin + offset + 1);
       result.weight += 1;
     }
   }
@@ -179,10 +179,10 @@ bool is_relation(std::string_view name) {
 }
 
 ScoreDefinition make_score(std::string_view group, std::string name, std::string title,
-                           std::string korean_title, bool usual, std::string meaning,
+                           std::string korean_title, bool is_default, std::string meaning,
                            Measure measure, ScoreSource source = ScoreSource::text, double low = 0,
                            double high = 1) {
-  return {{std::move(name), std::move(title), group, std::move(meaning), low, high, usual,
+  return {{std::move(name), std::move(title), group, std::move(meaning), low, high, is_default,
            std::move(korean_title)},
           source,
           std::move(measure)};

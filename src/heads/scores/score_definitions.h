@@ -24,7 +24,7 @@ struct ScoreDefinition {
   bool needs_causal = true;  // not measured on maps without a causal mask
 };
 
-// All scores but those of own relations. Add new scores here only.
+// All scores except of own relations. Add new scores here only.
 const std::vector<ScoreDefinition>& score_definitions();
 // The definitions of score_list_with().
 std::vector<ScoreDefinition> definitions_with(const std::vector<SequencePairs>& annotations);

@@ -29,7 +29,7 @@ Tensor embedded(const Gpt& model, const CircuitTokens& tokens, const char* about
 }
 
 HeadMatrices matrices_of_head(const Gpt& model, const HeadId& head) {
-  return head_matrices(model, head.layer, place_of(head, model.heads()), model.dtype());
+  return head_matrices(model, head.layer, head_index(head, model.heads()), model.dtype());
 }
 
 // left right^T for left [n, D], right [m, D].

@@ -71,10 +71,10 @@ std::vector<double> copying_scores(const Gpt& model, const std::function<void()>
     const Tensor values = by_head(matmul(precise(part_rows(model, layer, 2)), to_logits),
                                   plan.head_width);                     // [G, D, C]
     const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
-    for (Index place = 0; place < plan.heads; ++place) {
-      const Index begin = place * plan.head_width;
+    for (Index index = 0; index < plan.heads; ++index) {
+      const Index begin = index * plan.head_width;
       scores.push_back(
-          copying_score(matmul(select(values, 0, plan.key_head(place)),
+          copying_score(matmul(select(values, 0, plan.key_head(index)),
                                precise(slice(output, 1, begin, begin + plan.head_width)))));
       pause();
     }
@@ -93,7 +93,7 @@ double product_norm(const Gram& a, const Gram& b) {
   return std::sqrt(std::max(dot(a.data(), b), 0.0));
 }
 
-// What compositions need of a layer, but its matrices.
+// A layer's values for compositions, except its matrices.
 struct LayerGrams {
   Index first = 0;              // number of the layer's first head in the model
   AttentionPlan plan = {};      // H heads
@@ -103,7 +103,7 @@ struct LayerGrams {
   std::vector<double> written;  // [H]: |W_V W_O|
 };
 
-// The matrix, a part of the weights, that reads what an earlier head wrote.
+// The matrix, a part of the weights, that reads an earlier head's output.
 Index reading_part(Composition kind) {
   return kind == Composition::q ? 0 : kind == Composition::k ? 1 : 2;
 }
@@ -118,10 +118,10 @@ LayerGrams layer_grams(const Gpt& model, Index layer, Composition kind) {
         grams_of(by_head(precise(part_rows(model, layer, part)), grams.plan.head_width));
   }
   const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
-  for (Index place = 0; place < grams.plan.heads; ++place) {
-    const Index shared = grams.plan.key_head(place);
-    const Index begin = place * grams.plan.head_width;
-    const Gram query = select(parts[0], 0, place).to_vector();
+  for (Index index = 0; index < grams.plan.heads; ++index) {
+    const Index shared = grams.plan.key_head(index);
+    const Index begin = index * grams.plan.head_width;
+    const Gram query = select(parts[0], 0, index).to_vector();
     const Gram key = select(parts[1], 0, shared).to_vector();
     const Gram written =
         grams_of(precise(transpose(slice(output, 1, begin, begin + grams.plan.head_width))))
@@ -134,13 +134,13 @@ LayerGrams layer_grams(const Gpt& model, Index layer, Composition kind) {
   return grams;
 }
 
-// Scores of all heads of a later layer with the head `place` of an earlier one. `written`
-// [R D', D]: what the R matrices of the later layer read of the head's output matrix. With W_V of
+// Scores of all heads of a later layer with the head `index` of an earlier one. `written`
+// [R D', D]: products of the later layer's R matrices with the head's output matrix. With W_V of
 // the head and the left matrix L of the later one, |L^T written W_V^T|^2 is the trace of
 // L L^T (written W_V^T W_V written^T), whose second factor later heads with the same matrix share.
-void compose(const LayerGrams& earlier, Index place, const LayerGrams& later, Composition kind,
+void compose(const LayerGrams& earlier, Index index, const LayerGrams& later, Composition kind,
              const Tensor& written, double* scores) {
-  const auto head = static_cast<std::size_t>(place);
+  const auto head = static_cast<std::size_t>(index);
   const Index width = later.plan.head_width;
   const Tensor weighted = matmul(written, earlier.value[head]);
   const Tensor shared = matmul(by_head(weighted, width), transpose(by_head(written, width)));
@@ -171,11 +171,11 @@ std::vector<double> compositions_of(const Gpt& model, Composition kind,
     for (Index next = layer + 1; next < model.config().n_layer; ++next) {
       const Tensor written =
           matmul(part_rows(model, next, reading_part(kind)), output);  // [R D', H D]
-      for (Index place = 0; place < earlier.plan.heads; ++place) {
-        const Index begin = place * earlier.plan.head_width;
-        compose(earlier, place, layers[static_cast<std::size_t>(next)], kind,
+      for (Index index = 0; index < earlier.plan.heads; ++index) {
+        const Index begin = index * earlier.plan.head_width;
+        compose(earlier, index, layers[static_cast<std::size_t>(next)], kind,
                 precise(slice(written, 1, begin, begin + earlier.plan.head_width)),
-                scores.data() + (earlier.first + place) * heads);
+                scores.data() + (earlier.first + index) * heads);
       }
       pause();
     }
@@ -185,20 +185,20 @@ std::vector<double> compositions_of(const Gpt& model, Composition kind,
 
 }  // namespace
 
-HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dtype,
+HeadMatrices head_matrices(const Gpt& model, Index layer, Index index, DType dtype,
                            const Tensor& output) {
   const AttentionPlan plan = block_plan(model.config(), layer).attention;
   const Index width = plan.head_width;
   const auto rows = [&](Index part) {
-    const Index begin = plan.part_begin(part) + (part == 0 ? place : plan.key_head(place)) * width;
+    const Index begin = plan.part_begin(part) + (part == 0 ? index : plan.key_head(index)) * width;
     return convert(model.weight_rows(Part::query_key_value, layer, begin, begin + width), dtype);
   };
   return {rows(0), rows(1), rows(2),
-          convert(slice(output, 1, place * width, (place + 1) * width), dtype)};
+          convert(slice(output, 1, index * width, (index + 1) * width), dtype)};
 }
 
-HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dtype) {
-  return head_matrices(model, layer, place, dtype, model.weight(Part::attention_output, layer));
+HeadMatrices head_matrices(const Gpt& model, Index layer, Index index, DType dtype) {
+  return head_matrices(model, layer, index, dtype, model.weight(Part::attention_output, layer));
 }
 
 std::vector<double> composition_scores(const Gpt& model, Composition kind,

@@ -18,7 +18,7 @@ constexpr std::uint8_t kInt32 = 4;  // Megatron's type numbers
 constexpr std::uint8_t kUint16 = 8;
 constexpr Index kHeaderBytes = 34;
 constexpr Index kLengthBytes = 4;
-constexpr Index kPlaceBytes = 8;
+constexpr Index kOffsetBytes = 8;
 constexpr Index kAtOnce = Index{1} << 14;
 
 template <class Number>
@@ -55,7 +55,7 @@ DocumentIndex::DocumentIndex(const std::filesystem::path& path) : file_(path) {
   dtype_ = type == kInt32 ? TokenDtype::uint32 : TokenDtype::uint16;
   count_ = number_at<Index>(header, 18);
   const auto ends = number_at<Index>(header, 26);
-  const Index most = (file_.size() - kHeaderBytes) / (kLengthBytes + 2 * kPlaceBytes);
+  const Index most = (file_.size() - kHeaderBytes) / (kLengthBytes + 2 * kOffsetBytes);
   require(count_ >= 1 && count_ <= most, name, ": is damaged: it lists ", count_,
           " documents, but has ", file_.size(), " bytes");
   require(ends == count_ + 1, name, ": expected documents of one sequence each, got ", count_,
@@ -65,17 +65,17 @@ DocumentIndex::DocumentIndex(const std::filesystem::path& path) : file_(path) {
 
 void DocumentIndex::add_up() {
   std::vector<Index> lengths_here(static_cast<std::size_t>(std::min(kAtOnce, count_)));
-  std::vector<Index> places(lengths_here.size());
+  std::vector<Index> offsets(lengths_here.size());
   for (Index first = 0; first < count_; first += kAtOnce) {
     const auto size = static_cast<std::size_t>(std::min(kAtOnce, count_ - first));
     lengths(first, std::span(lengths_here).first(size));
-    file_.read(place_of(first), std::as_writable_bytes(std::span(places).first(size)));
+    file_.read(entry_offset(first), std::as_writable_bytes(std::span(offsets).first(size)));
     for (std::size_t i = 0; i < size; ++i) {
       const Index document = first + static_cast<Index>(i);
       require(lengths_here[i] >= 1, shown(path()), ": document ", document, " has ",
               lengths_here[i], " tokens, expected at least 1");
-      require(places[i] == token_count_ * id_bytes(dtype_), shown(path()), ": document ", document,
-              " begins at byte ", places[i], ", expected ", token_count_ * id_bytes(dtype_),
+      require(offsets[i] == token_count_ * id_bytes(dtype_), shown(path()), ": document ", document,
+              " begins at byte ", offsets[i], ", expected ", token_count_ * id_bytes(dtype_),
               ", where the previous document ends");
       token_count_ += lengths_here[i];
     }
@@ -94,14 +94,14 @@ void DocumentIndex::lengths(Index first, std::span<Index> lengths) const {
 }
 
 Index DocumentIndex::begin(Index document) const {
-  Index place = 0;
-  file_.read(place_of(document), std::as_writable_bytes(std::span(&place, 1)));
+  Index offset = 0;
+  file_.read(entry_offset(document), std::as_writable_bytes(std::span(&offset, 1)));
   file_.require_unchanged();
-  return place / id_bytes(dtype_);
+  return offset / id_bytes(dtype_);
 }
 
-Index DocumentIndex::place_of(Index document) const {
-  return kHeaderBytes + count_ * kLengthBytes + document * kPlaceBytes;
+Index DocumentIndex::entry_offset(Index document) const {
+  return kHeaderBytes + count_ * kLengthBytes + document * kOffsetBytes;
 }
 
 std::filesystem::path document_index_path(const std::filesystem::path& token_file) {
@@ -118,10 +118,10 @@ std::string document_index_bytes(std::span<const std::int32_t> lengths, TokenDty
   for (const std::int32_t length : lengths) {
     append(bytes, length);
   }
-  Index place = 0;
+  Index offset = 0;
   for (const std::int32_t length : lengths) {
-    append(bytes, place);
-    place += length * id_bytes(dtype);
+    append(bytes, offset);
+    offset += length * id_bytes(dtype);
   }
   for (Index document = 0; document <= count; ++document) {
     append(bytes, document);

@@ -35,7 +35,7 @@ class DocumentIndex {
 
  private:
   void add_up();
-  Index place_of(Index document) const;  // file offset of its entry
+  Index entry_offset(Index document) const;  // file offset of its entry
 
   InputFile file_;
   TokenDtype dtype_ = TokenDtype::uint16;

@@ -20,7 +20,7 @@ struct ShardSource {
 };
 
 // A position in the sources: shards hold the first `ids` ids of part `part` (see TextPart).
-struct SourcePlace {
+struct SourcePosition {
   Index source = 0;
   Index part = 0;
   Index ids = 0;
@@ -31,8 +31,8 @@ struct SourcePlace {
 struct ShardManifest {
   Json settings = {};  // object of all settings that affect the written bytes
   std::vector<ShardSource> sources = {};
-  std::vector<Shard> shards = {};        // complete shards
-  std::optional<SourcePlace> next = {};  // start of the next shard; nothing: done
+  std::vector<Shard> shards = {};           // complete shards
+  std::optional<SourcePosition> next = {};  // start of the next shard; nothing: done
 };
 
 // Writes shards.json. Throws Error as write_file() does.

@@ -85,7 +85,7 @@ struct AttentionGradients {
 template <class T>
 void attention_backward(const AttentionOperands<T>& in, const AttentionGradients<T>& gradients);
 
-// The same attention passes with operands rounded to bfloat16, multiplied by the given tiles.
+// These attention passes with operands rounded to bfloat16, multiplied by the given tiles.
 struct Bfloat16Tiles;
 void attention_forward(const AttentionOperands<float>& in, const AttentionOutputs<float>& out,
                        const Bfloat16Tiles& tiles);

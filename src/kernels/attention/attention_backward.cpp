@@ -92,8 +92,8 @@ class BackwardHead {
     const Index width = head_.in.head_width;
     clear_new_keys(first, rows);
     for (Index row = 0; row < rows; ++row) {
-      const Index place = head_.output_offset() + (first + row) * head_.output_stride();
-      delta_[row] = loops<T>().dot(g_.output + place, g_.output_grad + place, width);
+      const Index offset = head_.output_offset() + (first + row) * head_.output_stride();
+      delta_[row] = loops<T>().dot(g_.output + offset, g_.output_grad + offset, width);
     }
     query_ =
         tiles_.pack_panels({query(first), head_.in.query_stride, 1}, rows, width, query_panels_);
@@ -103,11 +103,11 @@ class BackwardHead {
 
   void process(const AttentionTile& tile) {
     const AttentionOperands<T>& in = head_.in;
-    const Index key_place = head_.key_offset() + tile.key * in.key_stride;
+    const Index key_offset = head_.key_offset() + tile.key * in.key_stride;
     const MatrixView<T> weights_grad{weights_grad_, kKeyTile, 1};
     recompute_weights(tile);
     products_.add_to_keys(tile, dropped_weights(tile), output_grad_,
-                          {.c = g_.value_grad + key_place, .c_stride = in.key_stride, .beta = 1});
+                          {.c = g_.value_grad + key_offset, .c_stride = in.key_stride, .beta = 1});
     products_.query_key(tile, {output_grad(tile.query), head_.output_stride(), 1}, value_across_,
                         {.c = weights_grad_, .c_stride = kKeyTile});
     differentiate_scores(tile);
@@ -117,7 +117,7 @@ class BackwardHead {
          .c_stride = in.query_stride,
          .beta = tile.is_first ? T{0} : T{1}});
     products_.add_to_keys(tile, weights_grad, query_,
-                          {.c = g_.key_grad + key_place, .c_stride = in.key_stride, .beta = 1});
+                          {.c = g_.key_grad + key_offset, .c_stride = in.key_stride, .beta = 1});
   }
 
   // Calls body(row, visible, padded) for every row. `visible` is the number of keys that the row

@@ -148,9 +148,9 @@ class ForwardHead {
     for (Index row = 0; row < rows; ++row) {
       loops<T>().scale(T{1} / sum_[row], output(query + row), head_.in.head_width);
       if (out_.log_sum_exp != nullptr) {
-        const Index place =
+        const Index offset =
             (head_.sequence.query_begin + query + row) * head_.in.heads + head_.head;
-        out_.log_sum_exp[place] = maximum_[row] + std::log(sum_[row]);
+        out_.log_sum_exp[offset] = maximum_[row] + std::log(sum_[row]);
       }
     }
   }

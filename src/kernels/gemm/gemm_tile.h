@@ -4,8 +4,8 @@
 
 // The innermost parts of a matrix product on one thread: packing, and the register tile that
 // multiplies a strip of rows by a panel of columns. Compiled once per instruction set, as the loops
-// of loops.h. The blocking follows Goto and van de Geijn, "Anatomy of High-Performance Matrix
-// Multiplication", ACM TOMS 34(3), 2008.
+// of loops.h. The blocking follows Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 namespace headlight::kernels {
 
 // A matrix [rows, columns] with arbitrary strides.

@@ -112,14 +112,14 @@ class Part {
     const bool is_first = first == 0;
     for (Index column = 0; column < strip.columns; column += tiles_.columns) {
       coming.fetch();
-      const Index place = strip.column + column;
+      const Index offset = strip.column + column;
       tiles_.multiply(a, panels_ + column * k, k,
                       {strip.rows, std::min(tiles_.columns, strip.columns - column)},
-                      {.c = g_.c + strip.row * g_.c_stride + place,
+                      {.c = g_.c + strip.row * g_.c_stride + offset,
                        .c_stride = g_.c_stride,
                        .alpha = g_.alpha,
                        .beta = is_first ? g_.beta : T{1},
-                       .bias = is_first && g_.bias != nullptr ? g_.bias + place : nullptr});
+                       .bias = is_first && g_.bias != nullptr ? g_.bias + offset : nullptr});
     }
     if (first + k == g_.k && g_.after) {
       g_.after(strip);

@@ -61,14 +61,14 @@ namespace {
 
 // Writes the cosines and sines of pairs [first, first + count).
 template <class T>
-void write_turns(const RowRotation& rotation, Index first, Index count, T* cosines, T* sines) {
+void write_rotary(const RowRotation& rotation, Index first, Index count, T* cosines, T* sines) {
   const auto position = static_cast<float>(rotation.position);
   for (Index i = 0; i < count; ++i) {
     const float angle =
         position * rotation.inverse_frequencies[static_cast<std::size_t>(first + i)];
-    const CosineAndSine turn = cosine_and_sine(static_cast<double>(angle));
-    cosines[i] = static_cast<T>(turn.cosine * rotation.factor);
-    sines[i] = static_cast<T>((rotation.backward ? -turn.sine : turn.sine) * rotation.factor);
+    const CosineAndSine values = cosine_and_sine(static_cast<double>(angle));
+    cosines[i] = static_cast<T>(values.cosine * rotation.factor);
+    sines[i] = static_cast<T>((rotation.backward ? -values.sine : values.sine) * rotation.factor);
   }
 }
 
@@ -101,7 +101,7 @@ void rotate_row(const T* x, T* y, Index heads, Index width, const RowRotation& r
   T sines[kPairs];
   for (Index first = 0; first < pairs; first += kPairs) {
     const Index count = std::min(kPairs, pairs - first);
-    write_turns(rotation, first, count, cosines, sines);
+    write_rotary(rotation, first, count, cosines, sines);
     for (Index head = 0; head < heads; ++head) {
       rotate_pairs_of_head(x + head * width, y + head * width, rotation.style,
                            {first, count, pairs}, {cosines, sines});
@@ -114,14 +114,15 @@ void rotate_row(const T* x, T* y, Index heads, Index width, const RowRotation& r
   }
 }
 
-void compute_turns(const RowRotation& rotation, const PositionTurns& turns) {
-  write_turns(rotation, 0, turns.pairs, turns.cosines, turns.sines);
+void compute_rotary(const RowRotation& rotation, const RotaryCosSin& cos_sin) {
+  write_rotary(rotation, 0, cos_sin.pairs, cos_sin.cosines, cos_sin.sines);
 }
 
-void turn_row(float* x, Index heads, Index width, RotaryStyle style, const PositionTurns& turns) {
+void rotate_heads(float* x, Index heads, Index width, RotaryStyle style,
+                  const RotaryCosSin& cos_sin) {
   for (Index head = 0; head < heads; ++head) {
-    rotate_pairs_of_head(x + head * width, x + head * width, style, {0, turns.pairs, turns.pairs},
-                         {turns.cosines, turns.sines});
+    rotate_pairs_of_head(x + head * width, x + head * width, style,
+                         {0, cos_sin.pairs, cos_sin.pairs}, {cos_sin.cosines, cos_sin.sines});
   }
 }
 

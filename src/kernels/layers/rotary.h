@@ -23,16 +23,17 @@ template <class T>
 void rotate_row(const T* x, T* y, Index heads, Index width, const RowRotation& rotation);
 
 // Cosines and sines of a position, for many rows.
-struct PositionTurns {
+struct RotaryCosSin {
   float* cosines;  // [pairs]
   float* sines;    // [pairs]
   Index pairs;     // r / 2
 };
 
-// Computes the turns of a position; their `pairs` are those of the frequencies.
-void compute_turns(const RowRotation& rotation, const PositionTurns& turns);
+// Computes the cosines and sines of a position: as many pairs as `rotation` has frequencies.
+void compute_rotary(const RowRotation& rotation, const RotaryCosSin& cos_sin);
 // Rotates x [heads, width] in place, with the bits of rotate_row().
-void turn_row(float* x, Index heads, Index width, RotaryStyle style, const PositionTurns& turns);
+void rotate_heads(float* x, Index heads, Index width, RotaryStyle style,
+                  const RotaryCosSin& cos_sin);
 
 // Accurate to one unit in the last place of double for |angle| < 2^31. Uses only additions and
 // multiplications, so every CPU variant gives the same bits. Exposed for tests.

@@ -67,7 +67,7 @@ void for_planes(const IntegerLayout& layout, const Use& use) {
   }
 }
 
-// Places of one lane's values in a span of a panel.
+// Offsets of one lane's values in a span of a panel.
 struct LaneOfSpan {
   LaneOfSpan(const IntegerLayout& its_layout, Index span, Index its_lane)
       : layout(its_layout), begin(span * its_layout.span_bytes), lane(its_lane) {}
@@ -77,12 +77,12 @@ struct LaneOfSpan {
   Index block(Index number) const {
     return begin + layout.header_bytes + number * layout.block_bytes;
   }
-  // Returns the place of the factor of a group of the span.
+  // Returns the offset of the factor of a group of the span.
   Index factor(Index group) const {
     return block(group / layout.groups) + group % layout.groups * kPanelRows + lane;
   }
   Index least_factor(Index group) const { return factor(group) + layout.groups * kPanelRows; }
-  // Returns the place of the first word in a plane of a block.
+  // Returns the offset of the first word in a plane of a block.
   Index words(Index number, Index plane) const {
     return block(number) + layout.factor_bytes + plane + 4 * lane;
   }
@@ -93,12 +93,12 @@ struct LaneOfSpan {
 };
 
 template <class T>
-T* place_of(void* panel, Index byte) {
+T* element_at(void* panel, Index byte) {
   return reinterpret_cast<T*>(static_cast<char*>(panel) + byte);
 }
 
 template <class T>
-const T* place_of(const void* panel, Index byte) {
+const T* element_at(const void* panel, Index byte) {
   return reinterpret_cast<const T*>(static_cast<const char*>(panel) + byte);
 }
 
@@ -119,49 +119,50 @@ IntegerLayout int8_layout() { return sized({.offset = 128}); }
 
 void pack_block(const IntegerLayout& layout, const IntegerBlock& block, Index span, Index lane,
                 void* panel) {
-  const LaneOfSpan places(layout, span, lane);
+  const LaneOfSpan offsets(layout, span, lane);
   if (layout.steps == StepKind::float32) {
-    *place_of<std::uint32_t>(panel, places.step()) = block.step;
+    *element_at<std::uint32_t>(panel, offsets.step()) = block.step;
   } else {
-    *place_of<std::uint16_t>(panel, places.step()) = static_cast<std::uint16_t>(block.step);
+    *element_at<std::uint16_t>(panel, offsets.step()) = static_cast<std::uint16_t>(block.step);
   }
   if (layout.has_least) {
-    *place_of<std::uint16_t>(panel, places.least()) = block.least;
+    *element_at<std::uint16_t>(panel, offsets.least()) = block.least;
   }
   const Index blocks = Index{1} << layout.span_shift;
   for (Index group = 0; layout.factor_bytes > 0 && group < blocks * layout.groups; ++group) {
-    *place_of<std::int8_t>(panel, places.factor(group)) = block.steps[group];
+    *element_at<std::int8_t>(panel, offsets.factor(group)) = block.steps[group];
     if (layout.has_least) {
-      *place_of<std::int8_t>(panel, places.least_factor(group)) = block.leasts[group];
+      *element_at<std::int8_t>(panel, offsets.least_factor(group)) = block.leasts[group];
     }
   }
   for_planes(layout, [&](auto bits, auto shift, Index plane) {
     for (Index number = 0; number < blocks; ++number) {
       pack_plane<bits, shift>(block.numbers + number * kScaleBlock,
-                              place_of<std::uint32_t>(panel, places.words(number, plane)));
+                              element_at<std::uint32_t>(panel, offsets.words(number, plane)));
     }
   });
 }
 
 void unpack_block(const IntegerLayout& layout, const void* panel, Index span, Index lane,
                   IntegerBlock& block) {
-  const LaneOfSpan places(layout, span, lane);
+  const LaneOfSpan offsets(layout, span, lane);
   block = {};
-  block.step = layout.steps == StepKind::float32 ? *place_of<std::uint32_t>(panel, places.step())
-                                                 : *place_of<std::uint16_t>(panel, places.step());
+  block.step = layout.steps == StepKind::float32
+                   ? *element_at<std::uint32_t>(panel, offsets.step())
+                   : *element_at<std::uint16_t>(panel, offsets.step());
   if (layout.has_least) {
-    block.least = *place_of<std::uint16_t>(panel, places.least());
+    block.least = *element_at<std::uint16_t>(panel, offsets.least());
   }
   const Index blocks = Index{1} << layout.span_shift;
   for (Index group = 0; layout.factor_bytes > 0 && group < blocks * layout.groups; ++group) {
-    block.steps[group] = *place_of<std::int8_t>(panel, places.factor(group));
+    block.steps[group] = *element_at<std::int8_t>(panel, offsets.factor(group));
     if (layout.has_least) {
-      block.leasts[group] = *place_of<std::int8_t>(panel, places.least_factor(group));
+      block.leasts[group] = *element_at<std::int8_t>(panel, offsets.least_factor(group));
     }
   }
   for_planes(layout, [&](auto bits, auto shift, Index plane) {
     for (Index number = 0; number < blocks; ++number) {
-      unpack_plane<bits, shift>(place_of<std::uint32_t>(panel, places.words(number, plane)),
+      unpack_plane<bits, shift>(element_at<std::uint32_t>(panel, offsets.words(number, plane)),
                                 block.numbers + number * kScaleBlock);
     }
   });

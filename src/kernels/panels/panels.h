@@ -78,7 +78,7 @@ struct DecodeLoops {
   // Returns the sum of the weights.
   double (*softmax_weights)(const double* scores, double largest, double temperature,
                             double* weights, Index n);
-  // Returns the first place of the largest score; -1 if one is NaN or infinity, or all are minus
+  // Returns the first index of the largest score; -1 if one is NaN or infinity, or all are minus
   // infinity.
   Index (*likeliest)(const float* scores, Index n);
   // Rounds to binary16, as float_to_half(), and back.

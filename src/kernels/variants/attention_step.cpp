@@ -117,7 +117,7 @@ struct KeysAhead {
         lines(block.next_count * block.step.width * static_cast<Index>(sizeof(Element)) / 64),
         lines_of_step((lines + steps - 1) / steps) {}
 
-  [[gnu::always_inline]] void ask() {
+  [[gnu::always_inline]] void prefetch() {
     const Index count = lines < lines_of_step ? lines : lines_of_step;
     for (Index line = 0; line < count; ++line) {
       __builtin_prefetch(next + 64 * line);
@@ -309,7 +309,7 @@ inline void add_columns_of_values(const Block<Element>& block, Index first, Inde
   Index t = 0;
   for (; t + kSums <= block.count; t += kSums) {
     if (leads) {
-      ahead.ask();
+      ahead.prefetch();
     }
 #pragma GCC unroll 2
     for (int c = 0; c < kSums; ++c) {
@@ -318,7 +318,7 @@ inline void add_columns_of_values(const Block<Element>& block, Index first, Inde
   }
   if (t < block.count) {
     if (leads) {
-      ahead.ask();
+      ahead.prefetch();
     }
     add(t, 0);
   }

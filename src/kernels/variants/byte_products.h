@@ -54,7 +54,7 @@ inline void add_up(__m256i bytes, ByteBlock& to) {
   to.sum = static_cast<float>(first + second) * to.scale;
 }
 
-// Rounds 32 elements; returns what rounding removed. Elements below 2^-100 become 0.
+// Rounds 32 elements; returns the rounding errors. Elements below 2^-100 become 0.
 inline Elements round_block(const Elements& x, ByteBlock& to) {
   const std::uint32_t largest =
       largest_magnitude(reinterpret_cast<__m512i>(x.left), reinterpret_cast<__m512i>(x.right));
@@ -88,11 +88,11 @@ void round_strip(const MatrixView<float>& x, Index rows, Index columns, const St
   auto* rest = static_cast<ByteBlock*>(to.rest);
   for (Index k = 0; k < columns; k += kScaleBlock) {
     for (Index row = 0; row < kStripRows; ++row) {
-      const Index place = k / kScaleBlock * kStripRows + row;
+      const Index index = k / kScaleBlock * kStripRows + row;
       const Index count = row < rows ? columns - k : 0;
-      const Elements removed = round_block(elements_at(x.at(row, k), count), blocks[place]);
+      const Elements removed = round_block(elements_at(x.at(row, k), count), blocks[index]);
       if (rest != nullptr) {
-        round_block(removed, rest[place]);
+        round_block(removed, rest[index]);
       }
     }
   }
@@ -109,7 +109,7 @@ struct SignedBlock {
 
 // Unpacks block number `number` of a panel.
 template <class Format>
-void unpack_signed(const Stretch& weights, Index number, int place,
+void unpack_signed(const Stretch& weights, Index number, int index,
                    SignedBlock<Format::kGroups>& to) {
   constexpr int kGroups = Format::kGroups;
   const IntegerLayout& layout = weights.layout;
@@ -123,14 +123,14 @@ void unpack_signed(const Stretch& weights, Index number, int place,
     const auto odd = reinterpret_cast<__m512i>(numbers_of_pair<Format>(planes, 2 * word + 1, 0));
     const __m512i numbers =
         _mm512_sub_epi8(_mm512_or_si512(even, _mm512_slli_epi16(odd, 8)), offset);
-    to.numbers[word][place] = numbers;
+    to.numbers[word][index] = numbers;
     __m512i& sum = sums[word * kGroups / kWordsOfBlock];
     sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(-128), numbers);
   }
   for (int g = 0; g < kGroups; ++g) {
-    to.starts[g][place] = _mm512_sub_epi32(_mm512_setzero_si512(), sums[g]);
-    to.steps[g][place] = reinterpret_cast<__m512>(steps.step[g].part[0]);
-    to.leasts[g][place] = reinterpret_cast<__m512>(steps.least[g].part[0]);
+    to.starts[g][index] = _mm512_sub_epi32(_mm512_setzero_si512(), sums[g]);
+    to.steps[g][index] = reinterpret_cast<__m512>(steps.step[g].part[0]);
+    to.leasts[g][index] = reinterpret_cast<__m512>(steps.least[g].part[0]);
   }
 }
 
@@ -177,7 +177,7 @@ inline void add_signed_block(const SignedBlock<kGroups>& block, const ByteBlock*
   }
 }
 
-struct StripPlace {
+struct StripTarget {
   float* to;
   Index stride;
   Index rows;    // that y has
@@ -189,7 +189,7 @@ struct StripPlace {
 // stay in registers.
 template <int kGroups, bool kHasLeast>
 void multiply_strip(const SignedBlock<kGroups>* weights, Index blocks, const ByteBlock* x,
-                    const StripPlace& y) {
+                    const StripTarget& y) {
   StripTotals totals = {};
   for (Index number = 0; number < blocks; ++number) {
     add_signed_block<kGroups, kHasLeast>(weights[number], x + number * kStripRows, totals);
@@ -210,11 +210,11 @@ void multiply_strip(const SignedBlock<kGroups>* weights, Index blocks, const Byt
 // Unpacks two panels, or the first twice if there is only one.
 template <class Format>
 void unpack_pair(const Stretch& pair, Index count, SignedBlock<Format::kGroups>* to) {
-  for (int place = 0; place < kStripPanels; ++place) {
+  for (int index = 0; index < kStripPanels; ++index) {
     Stretch panel = pair;
-    panel.first += place < count ? place * pair.panel_bytes : 0;
+    panel.first += index < count ? index * pair.panel_bytes : 0;
     for (Index number = 0; number < pair.blocks; ++number) {
-      unpack_signed<Format>(panel, number, place, to[number]);
+      unpack_signed<Format>(panel, number, index, to[number]);
     }
   }
 }
@@ -232,7 +232,7 @@ void multiply_signed(const IntegerLayout& layout, const StripProduct& product) {
   for (Index i = 0; i < panels.count; i += kStripPanels) {
     unpack_pair<Format>(pair, panels.count - i, weights);
     for (Index strip = 0; strip < strips; ++strip) {
-      pair.ask_next(strip, strips, kStripPanels);
+      pair.prefetch_next(strip, strips, kStripPanels);
       const Index row = strip * kStripRows;
       const auto* x = reinterpret_cast<const ByteBlock*>(product.strips) + row * pair.blocks;
       multiply_strip<Format::kGroups, kHasLeast>(

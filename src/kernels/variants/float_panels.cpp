@@ -76,8 +76,8 @@ class PanelsTogether {
     const Index rest = count_ % kTileVectors;  // for_tiles() takes a tile for each of its bits
     const Index tiles = count_ / kTileVectors + __builtin_popcountll(static_cast<unsigned>(rest));
     const char* from = panels_ + kPanels * (product_.panel_bytes + offset);
-    const Index asks = 3 * tiles * kStretch;
-    return {from, (kPanels * kStretchBytes<Format> + asks - 1) / asks};
+    const Index prefetches = 3 * tiles * kStretch;
+    return {from, (kPanels * kStretchBytes<Format> + prefetches - 1) / prefetches};
   }
 
   template <int kBatch>
@@ -216,21 +216,21 @@ Index likeliest(const float* scores, Index n) {
   constexpr Index kChunk = 1024;  // scores of which only one chunk is read again
   constexpr float kInfinity = __builtin_inff();
   float best = -kInfinity;
-  Index place = 0;
+  Index index = 0;
   for (Index i = 0; i < n; i += kChunk) {
     const float largest = largest_score(scores + i, n - i < kChunk ? n - i : kChunk);
     if (largest > best) {
       best = largest;
-      place = i;
+      index = i;
     }
   }
   if (best == kInfinity || best == -kInfinity) {
     return -1;
   }
-  while (scores[place] != best) {
-    ++place;
+  while (scores[index] != best) {
+    ++index;
   }
-  return place;
+  return index;
 }
 
 // Converts a vector at a time; the last one may be shorter.

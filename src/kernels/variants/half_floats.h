@@ -24,8 +24,8 @@ inline Vector floats_of_halves(HalfWords halves) {
 #elif defined(__aarch64__)
   return reinterpret_cast<Vector>(vcvt_f32_f16(reinterpret_cast<float16x4_t>(halves)));
 #else
-  // Fraction and exponent, moved to their places in a float, are the value times 2^-112, also for
-  // subnormal values.
+  // Fraction and exponent, moved to their positions in a float, are the value times 2^-112, also
+  // for subnormal values.
   const Words words = __builtin_convertvector(halves, Words);
   const Words magnitude = (words & 0x7FFF) << 13;
   const Words special = reinterpret_cast<Words>(magnitude >= 0x0F800000) & 0x7F800000;

@@ -3,7 +3,7 @@
 #include "kernels/variants/half_floats.h"
 #include "kernels/variants/integer_products.h"
 
-// Included only by integer_panels.cpp and byte_products.h of this folder: the places of blocks in
+// Included only by integer_panels.cpp and byte_products.h of this folder: the offsets of blocks in
 // panels of integers, and their steps and least values.
 namespace headlight::kernels {
 namespace {
@@ -45,7 +45,7 @@ struct Steps {
     }
   }
 
-  // total += the products of a group. `sums` are those of numbers - offset with x / scale, x_sum is
+  // total += the products of a group. `sums` multiply numbers - offset with x / scale, x_sum is
   // the sum of x.
   void add_to(Lanes& total, const Integers (&sums)[kParts], int group, float scale, float x_sum,
               bool has_least) const {
@@ -71,8 +71,8 @@ struct Stretch {
     return header(number) + layout.header_bytes + in_span * layout.block_bytes;
   }
   // Prefetches the block kAhead blocks behind one, in each of `panels` adjacent panels. Is always
-  // inlined: GCC regards the function as pure and omits calls of it.
-  [[gnu::always_inline]] void ask_behind(Index number, Index panels) const {
+  // inlined: GCC regards the function as pure and omits calls.
+  [[gnu::always_inline]] void prefetch_following(Index number, Index panels) const {
     const bool is_in_panel = number + kAhead < blocks;
     const Index next = is_in_panel ? number + kAhead : number + kAhead - blocks;
     const Index begin = is_in_panel ? 0 : panels * panel_bytes;
@@ -86,7 +86,7 @@ struct Stretch {
   }
 
   // Prefetches part `part` of `parts` of this stretch in the `panels` panels that follow as many.
-  [[gnu::always_inline]] void ask_next(Index part, Index parts, Index panels) const {
+  [[gnu::always_inline]] void prefetch_next(Index part, Index parts, Index panels) const {
     const Index bytes = (((blocks - 1) >> layout.span_shift) + 1) * layout.span_bytes;
     const Index begin = bytes * part / parts;
     const Index end = bytes * (part + 1) / parts;

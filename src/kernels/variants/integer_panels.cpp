@@ -108,7 +108,7 @@ inline void multiply_tile(const Stretch& weights, const Rounded<Format, kTogethe
     }
   }
   for (Index number = 0; number < weights.blocks; ++number) {
-    weights.ask_next(first / kTile * weights.blocks + number, parts, kPanels);
+    weights.prefetch_next(first / kTile * weights.blocks + number, parts, kPanels);
     add_tile_block<kHasLeast>(weights, number, x, first, results);
   }
 #pragma GCC unroll 4
@@ -205,7 +205,7 @@ template <int kPanels, class Format>
 [[gnu::noinline]] void add_panels(const Stretch& weights, const Rounded<Format, kTogether>& x,
                                   Index count, Lanes (*totals)[kPanels]) {
   for (Index number = 0; number < weights.blocks; ++number) {
-    weights.ask_behind(number, kPanels);
+    weights.prefetch_following(number, kPanels);
     const Block<Format, kPanels> block(weights, number);
     for_tiles<kTile>(0, count, [&](auto size, Index first) {
       add_block<decltype(size)::value>(weights.layout, block, x, number, first, totals);
@@ -226,7 +226,7 @@ void add_panels(const Stretch& weights, const Rounded<Format, 1>& x, Index,
   for (Index number = 0; number < weights.blocks; ++number) {
     const char* block = weights.block(number);
     const char* planes = block + layout.factor_bytes;
-    weights.ask_behind(number, 1);
+    weights.prefetch_following(number, 1);
     const std::int16_t* quanta = x.quanta(0, number);
     const Steps<Format::kGroups> steps(layout, weights.header(number), block);
 #pragma GCC unroll 2

@@ -31,31 +31,31 @@ inline Integers word_at(const void* from) {
 }
 
 // Looks up numbers below 16 in kUnevenNumbers. A byte whose highest bit is set becomes 0.
-inline UnsignedBytes looked_up(UnsignedBytes places) {
+inline UnsignedBytes looked_up(UnsignedBytes indices) {
 #if defined(__AVX512BW__)
   // GCC 12 warns about intrinsics without a mask: they leave a register undefined.
   constexpr __mmask16 kAll = 0xFFFF;
   const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kUnevenNumbers));
   return reinterpret_cast<UnsignedBytes>(_mm512_shuffle_epi8(
-      _mm512_maskz_broadcast_i32x4(kAll, table), reinterpret_cast<__m512i>(places)));
+      _mm512_maskz_broadcast_i32x4(kAll, table), reinterpret_cast<__m512i>(indices)));
 #elif defined(__AVX2__)
   const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kUnevenNumbers));
   return reinterpret_cast<UnsignedBytes>(
-      _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), reinterpret_cast<__m256i>(places)));
+      _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), reinterpret_cast<__m256i>(indices)));
 #elif defined(__SSSE3__)
   const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kUnevenNumbers));
   return reinterpret_cast<UnsignedBytes>(
-      _mm_shuffle_epi8(table, reinterpret_cast<__m128i>(places)));
+      _mm_shuffle_epi8(table, reinterpret_cast<__m128i>(indices)));
 #elif defined(__aarch64__)
   return reinterpret_cast<UnsignedBytes>(
-      vqtbl1q_u8(vld1q_u8(kUnevenNumbers), reinterpret_cast<uint8x16_t>(places)));
+      vqtbl1q_u8(vld1q_u8(kUnevenNumbers), reinterpret_cast<uint8x16_t>(indices)));
 #elif defined(__wasm_simd128__)
   return reinterpret_cast<UnsignedBytes>(
-      wasm_i8x16_swizzle(wasm_v128_load(kUnevenNumbers), reinterpret_cast<v128_t>(places)));
+      wasm_i8x16_swizzle(wasm_v128_load(kUnevenNumbers), reinterpret_cast<v128_t>(indices)));
 #else
   UnsignedBytes numbers;
   for (int i = 0; i < kVectorBytes; ++i) {
-    numbers[i] = places[i] < 16 ? kUnevenNumbers[places[i]] : 0;
+    numbers[i] = indices[i] < 16 ? kUnevenNumbers[indices[i]] : 0;
   }
   return numbers;
 #endif
@@ -67,11 +67,11 @@ inline UnsignedHalves bits_of_pair(const char* plane, int pair, int part) {
   constexpr int kPairsOfWord = 16 / kBits;
   const Vector words = load_vector(plane + pair / kPairsOfWord * kPlaneBytes + part * kVectorBytes);
   const UnsignedHalves halves = reinterpret_cast<UnsignedHalves>(words);
-  const int place = pair % kPairsOfWord;
+  const int position = pair % kPairsOfWord;
   const UnsignedHalves shifted =
-      place == 0 ? halves : halves >> static_cast<std::uint16_t>(kBits * place);
-  return place == kPairsOfWord - 1 ? shifted
-                                   : shifted & static_cast<std::uint16_t>((1 << kBits) - 1);
+      position == 0 ? halves : halves >> static_cast<std::uint16_t>(kBits * position);
+  return position == kPairsOfWord - 1 ? shifted
+                                      : shifted & static_cast<std::uint16_t>((1 << kBits) - 1);
 }
 
 // Layouts of numbers; see IntegerLayout.

@@ -88,9 +88,9 @@ struct Float32 {
 // The lower half is the first column.
 struct PairOfBFloat16 {
   static constexpr int kColumns = 2;
-  static Vector column(Vector vector, int place) {
+  static Vector column(Vector vector, int index) {
     const Words words = reinterpret_cast<Words>(vector);
-    return reinterpret_cast<Vector>(place == 0 ? words << 16 : words & 0xFFFF0000U);
+    return reinterpret_cast<Vector>(index == 0 ? words << 16 : words & 0xFFFF0000U);
   }
 };
 
@@ -99,7 +99,7 @@ struct Ahead {
   const char* next = nullptr;
   Index third = 0;  // bytes, at most a cache line
 
-  void ask() {
+  void prefetch() {
     __builtin_prefetch(next);
     __builtin_prefetch(next + third);
     __builtin_prefetch(next + 2 * third);
@@ -194,7 +194,7 @@ inline void add_chain(const Lanes* const (&floats)[kPanels], Index columns, int 
                       const float* x, Index x_stride, Lanes (&sums)[kBatch][kPanels],
                       Ahead& ahead) {
   for (Index k = chain; k < columns; k += kChains) {
-    ahead.ask();
+    ahead.prefetch();
 #pragma GCC unroll 8
     for (int b = 0; b < kBatch; ++b) {
 #pragma GCC unroll 3

@@ -178,33 +178,33 @@ class Rounded {
         if (rest > 0 && rest < kScaleBlock) {
           __builtin_memcpy(padded, from, static_cast<std::size_t>(rest) * sizeof(float));
         }
-        round(layout, rest < kScaleBlock ? padded : from, place_of(b, k / kScaleBlock));
+        round(layout, rest < kScaleBlock ? padded : from, index_of(b, k / kScaleBlock));
       }
     }
   }
 
   // [vectors from b on, 32] of a block, as factors_at() reads them
-  const std::int16_t* quanta(Index b, Index block) const { return quanta_[place_of(b, block)]; }
+  const std::int16_t* quanta(Index b, Index block) const { return quanta_[index_of(b, block)]; }
   // [vectors from b on]
-  const float* scales(Index b, Index block) const { return scales_ + place_of(b, block); }
+  const float* scales(Index b, Index block) const { return scales_ + index_of(b, block); }
   // Returns the first summand of the products of a group, one of 1 or 2 in a block: it turns
   // numbers into numbers - offset.
   std::int32_t start(Index b, Index block, int group) const {
-    return starts_[place_of(b, block)][group];
+    return starts_[index_of(b, block)][group];
   }
   // Returns the sum of the rounded elements of a group.
-  float sum(Index b, Index block, int group) const { return sums_[place_of(b, block)][group]; }
+  float sum(Index b, Index block, int group) const { return sums_[index_of(b, block)][group]; }
 
  private:
   // Blocks are stored in reading order.
-  static Index place_of(Index b, Index block) { return block * kVectors + b; }
+  static Index index_of(Index b, Index block) { return block * kVectors + b; }
 
   // Rounds 32 elements.
-  void round(const IntegerLayout& layout, const float* x, Index place) {
-    const BlockSums<Format> sums = round_block<Format>(x, quanta_[place], scales_[place]);
+  void round(const IntegerLayout& layout, const float* x, Index index) {
+    const BlockSums<Format> sums = round_block<Format>(x, quanta_[index], scales_[index]);
     for (Index group = 0; group < Format::kGroups; ++group) {
-      starts_[place][group] = sums.missing[group] - layout.offset * sums.elements[group];
-      sums_[place][group] = static_cast<float>(sums.elements[group]) * scales_[place];
+      starts_[index][group] = sums.missing[group] - layout.offset * sums.elements[group];
+      sums_[index][group] = static_cast<float>(sums.elements[group]) * scales_[index];
     }
   }
 

@@ -40,9 +40,9 @@ nb::tuple grad(Model& model, const Inputs& inputs, const nb::object& metric,
   NamedTensors values;
   NamedTensors gradients;
   for (const PointGradient& point : result.points) {
-    const bool is_map = items_of(point.place.point) == PointItems::maps;
-    const std::string name = point_name(point.place.point, point.place.layer) +
-                             (is_map ? concat_text("/", point.place.sequence) : "");
+    const bool is_map = items_of(point.site.point) == PointItems::maps;
+    const std::string name = point_name(point.site.point, point.site.layer) +
+                             (is_map ? concat_text("/", point.site.sequence) : "");
     values.emplace_back(name, point.value);
     gradients.emplace_back(name, point.gradient);
   }

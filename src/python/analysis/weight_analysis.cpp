@@ -26,13 +26,13 @@ Tensor by_layer_and_head(const HeadSet& heads, Index layers, const std::vector<d
   for (const HeadId& head : heads) {
     width = std::max(width, head.head + 1);
   }
-  const auto place = [&](std::size_t i) { return heads[i].layer * width + heads[i].head; };
+  const auto index_of = [&](std::size_t i) { return heads[i].layer * width + heads[i].head; };
   Tensor result = Tensor::full({layers, width, layers, width},
                                std::numeric_limits<double>::quiet_NaN(), DType::float64);
   auto* values = result.data<double>();
   for (std::size_t i = 0; i < heads.size(); ++i) {
     for (std::size_t j = 0; j < heads.size(); ++j) {
-      values[place(i) * layers * width + place(j)] = scores[i * heads.size() + j];
+      values[index_of(i) * layers * width + index_of(j)] = scores[i * heads.size() + j];
     }
   }
   return result;

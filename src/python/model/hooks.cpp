@@ -20,7 +20,7 @@ namespace {
 
 using namespace nb::literals;
 
-// Place of the values that a Python hook gets.
+// Point of the values that a Python hook gets.
 struct HookPoint {
   std::string name;               // "blocks.3.attn.hook_z"
   std::string point;              // "z"
@@ -30,7 +30,7 @@ struct HookPoint {
   std::vector<Index> heads;       // numbers along the axis of heads; empty without one
 
   // Returns the index of a head in the axis of heads.
-  Index place(Index head) const {
+  Index index(Index head) const {
     const auto found = std::ranges::find(heads, head);
     require_value(found != heads.end(), "head", name, " has ",
                   heads.empty() ? "no heads" : "the heads " + numbers_text(heads), ", got ", head);
@@ -64,12 +64,12 @@ class PythonHook final : public ForwardHook {
 
   bool in_family_units() const override { return true; }
 
-  Tensor visit(const Place& place, const Tensor& value) override {
+  Tensor visit(const HookSite& site, const Tensor& value) override {
     const nb::gil_scoped_acquire lock;
     Tensor result = value;
     for (const auto& [range, function] : functions_) {
-      if (matches(range, place.point, place.layer)) {
-        result = called(function, place, result);
+      if (matches(range, site.point, site.layer)) {
+        result = called(function, site, result);
       }
     }
     return result;
@@ -82,43 +82,43 @@ class PythonHook final : public ForwardHook {
 
   // Returns `value` itself, with its gradient history, if the function leaves all numbers as they
   // are.
-  Tensor called(const nb::object& function, const Place& place, const Tensor& value) const {
-    const bool is_map = items_of(place.point) == PointItems::maps;
+  Tensor called(const nb::object& function, const HookSite& site, const Tensor& value) const {
+    const bool is_map = items_of(site.point) == PointItems::maps;
     Tensor shown = is_map ? value : padded_rows(value, offsets_);
     // The function may change its array in place; the pass and caches may share the values.
     shown = shown.owns_storage_alone() ? shown : shown.clone();
     const nb::object returned =
-        function(array_of(shown, Access::writable).object, point_of(place, value));
-    const Tensor padded = returned.is_none() ? shown : returned_value(returned, shown, place);
+        function(array_of(shown, Access::writable).object, point_of(site, value));
+    const Tensor padded = returned.is_none() ? shown : returned_value(returned, shown, site);
     const Tensor result = is_map ? padded : unpadded_rows(padded, offsets_);
     if (same_bits(result, value)) {
       return value;
     }
-    require_no_gradient(place, value);
+    require_no_gradient(site, value);
     return returned.is_none() ? result.clone() : result;  // the function may keep its array
   }
 
   static Tensor returned_value(const nb::object& returned, const Tensor& shown,
-                               const Place& place) {
-    const std::string name = point_name(place.point, place.layer);
+                               const HookSite& site) {
+    const std::string name = point_name(site.point, site.layer);
     Tensor tensor = tensor_of(returned, name, shown.dtype());
     require_value(tensor.shape() == shown.shape(), name, "the hook returned shape ", tensor.shape(),
                   ", expected ", shown.shape());
     return tensor;
   }
 
-  HookPoint point_of(const Place& place, const Tensor& value) const {
-    const PointItems items = items_of(place.point);
+  HookPoint point_of(const HookSite& site, const Tensor& value) const {
+    const PointItems items = items_of(site.point);
     const bool is_map = items == PointItems::maps;
     return {
-        .name = point_name(place.point, place.layer),
-        .point = std::string(name_of(place.point)),
-        .layer = place.layer,
-        .sequence = is_map ? std::optional(place.sequence) : std::nullopt,
+        .name = point_name(site.point, site.layer),
+        .point = std::string(name_of(site.point)),
+        .layer = site.layer,
+        .sequence = is_map ? std::optional(site.sequence) : std::nullopt,
         .lengths = lengths_of(offsets_),
         .heads = items == PointItems::features
                      ? std::vector<Index>()
-                     : item_numbers(place.point, place.layer, value.size(is_map ? 0 : 1), heads_)};
+                     : item_numbers(site.point, site.layer, value.size(is_map ? 0 : 1), heads_)};
   }
 
   std::vector<std::pair<PointRange, nb::object>> functions_;
@@ -174,7 +174,7 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
       .def_ro("heads", &HookPoint::heads,
               "Numbers of the heads along their axis: 0, 1, 2 ... unless some were pruned; empty "
               "for points without heads.")
-      .def("place", &HookPoint::place, "head"_a,
+      .def("place", &HookPoint::index, "head"_a,
            "Returns the index of a head in its axis: value[:, :, point.place(3)]. Throws "
            "ValueError for a head that was pruned.");
   nb::class_<HookScope>(module, "HookScope", "Changes the model inside a with statement.")

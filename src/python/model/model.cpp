@@ -23,10 +23,10 @@ class HookChain final : public ForwardHook {
     return std::any_of(hooks_.begin(), hooks_.end(),
                        [&](const auto& hook) { return hook->wants(point, layer); });
   }
-  Tensor visit(const Place& place, const Tensor& value) override {
+  Tensor visit(const HookSite& site, const Tensor& value) override {
     Tensor result = value;
     for (const auto& hook : hooks_) {
-      result = visited(hook.get(), place, result);
+      result = visited(hook.get(), site, result);
     }
     return result;
   }
@@ -56,7 +56,7 @@ Model& Model::not_used_here() {
 
 std::shared_ptr<Decoder> Model::decoder(WeightFormat format,
                                         const std::optional<CacheType>& chosen_type) {
-  const CacheType cache_type = chosen_type.value_or(usual_cache_type(gpt(), format));
+  const CacheType cache_type = chosen_type.value_or(default_cache_type(gpt(), format));
   std::uint64_t version = 0;
   for (const ModelWeight& weight : gpt().weights()) {
     version += weight.tensor.version();

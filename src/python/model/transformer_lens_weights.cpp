@@ -106,8 +106,8 @@ FoundWeight find_weight_of(const Gpt& model, std::string_view name) {
       return {};
     }
   }
-  const auto* place = std::ranges::find(kLensWeights, name, &LensWeight::name);
-  found.weight = place == kLensWeights.end() ? nullptr : &*place;
+  const auto* entry = std::ranges::find(kLensWeights, name, &LensWeight::name);
+  found.weight = entry == kLensWeights.end() ? nullptr : &*entry;
   return found;
 }
 

@@ -123,25 +123,26 @@ void set_data(TrainConfig& config, const nb::object& data, std::vector<std::stri
 
 TrainingTask task_of(const std::optional<PathInput>& file, const nb::object& data, bool resume,
                      const nb::dict& settings) {
-  TrainConfig asked;
+  TrainConfig requested;
   std::vector<std::string> given;
   if (file) {
-    const AppliedConfig applied = apply_config_file(asked, file->path);
+    const AppliedConfig applied = apply_config_file(requested, file->path);
     given = applied.keys;
     warn(applied.warnings);
   }
-  const std::vector<std::string> keys = set_settings(asked, settings);
+  const std::vector<std::string> keys = set_settings(requested, settings);
   given.insert(given.end(), keys.begin(), keys.end());
   const bool sets_steps = std::ranges::find(keys, "max_iters") != keys.end();
-  asked.epochs = sets_steps ? 0 : asked.epochs;
-  set_data(asked, data, given);
+  requested.epochs = sets_steps ? 0 : requested.epochs;
+  set_data(requested, data, given);
   if (!resume) {
-    adopt_architecture(asked, given);
-    starts_from_model(asked) ? fit_to_fine_tuning(asked, given) : fit_sizes_to_text(asked, given);
-    return {asked, false};
+    adopt_architecture(requested, given);
+    starts_from_model(requested) ? fit_to_fine_tuning(requested, given)
+                                 : fit_sizes_to_text(requested, given);
+    return {requested, false};
   }
-  TrainConfig config = read_run_config(asked.out_dir);
-  copy_keys(asked, given, config);
+  TrainConfig config = read_run_config(requested.out_dir);
+  copy_keys(requested, given, config);
   config.epochs = sets_steps ? 0 : config.epochs;
   return {config, true};
 }

@@ -24,7 +24,7 @@ constexpr auto kRoles =
                                                                   {"bard", "assistant"},
                                                                   {"observation", "tool"}});
 
-std::string usual_role(const std::string& role, const std::string& where) {
+std::string default_role(const std::string& role, const std::string& where) {
   require(role != "function_call", where,
           ": the role function_call is not supported; write the call as \"tool_calls\" of the "
           "assistant");
@@ -72,7 +72,7 @@ class MessageReader {
     require(role.value.is_string(), where_, ": ", quoted_text(role.key), " must be a string, got ",
             role.value.type_name());
     ChatMessage result{
-        .role = usual_role(role.value.text(), where_), .content = content(), .more = more.dump()};
+        .role = default_role(role.value.text(), where_), .content = content(), .more = more.dump()};
     result.is_learned = is_learned(result.role);
     return result;
   }
@@ -117,8 +117,8 @@ class MessageReader {
           member.value.is_null()) {
         continue;
       }
-      const bool is_yes = is_hidden ? says_no(member.value) : says_yes(member.value);
-      require(is_yes || says_no(member.value) || says_yes(member.value), where_, ": ",
+      const bool is_yes = is_hidden ? is_negative(member.value) : is_affirmative(member.value);
+      require(is_yes || is_negative(member.value) || is_affirmative(member.value), where_, ": ",
               quoted_text(member.key), ": expected 0 or 1, or true or false, got ",
               member.value.dump().substr(0, 40));
       require(!is_yes || role == "assistant", where_, ": ", quoted_text(member.key), ": ",
@@ -166,7 +166,7 @@ class RecordReader {
   RecordReader(const Json& record, const std::string& list_key, const std::string& where)
       : keys_(record, list_key, where), where_(where), has_key_(!list_key.empty()) {}
 
-  ConversationKind kind(bool has_text) const {
+  ConversationKind kind(bool is_visible) const {
     const auto has = [&](RecordPart one, RecordPart other) {
       return !has_key_ && keys_.has(one) && keys_.has(other);
     };
@@ -175,9 +175,9 @@ class RecordReader {
     }
     const bool is_one =
         has_messages() ||
-        (!has_text && (has(RecordPart::prompt, RecordPart::completion) ||
-                       has(RecordPart::request, RecordPart::answer) ||
-                       (has(RecordPart::input, RecordPart::answer) && says(RecordPart::input))));
+        (!is_visible && (has(RecordPart::prompt, RecordPart::completion) ||
+                         has(RecordPart::request, RecordPart::answer) ||
+                         (has(RecordPart::input, RecordPart::answer) && says(RecordPart::input))));
     return is_one ? ConversationKind::conversations : ConversationKind::none;
   }
 
@@ -207,7 +207,7 @@ class RecordReader {
     } else if (const Json* given = keys_.take(RecordPart::prompt); given != nullptr) {
       record.is_text = !given->is_array();
       record.is_text ? void(record.prompt = text_of(RecordPart::prompt))
-                     : void(record.messages = read_messages(*given, place_of(RecordPart::prompt)));
+                     : void(record.messages = read_messages(*given, where_of(RecordPart::prompt)));
     } else {
       require(keys_.has(RecordPart::request) || keys_.has(RecordPart::input), where_,
               ": expected a text, or an object with \"prompt\", \"text\", \"messages\" or "
@@ -226,10 +226,10 @@ class RecordReader {
 
   bool says(RecordPart part) const {
     const Json* value = keys_.peek(part);
-    return value != nullptr && !says_nothing(*value);
+    return value != nullptr && !is_blank_value(*value);
   }
 
-  std::string place_of(RecordPart part) const {
+  std::string where_of(RecordPart part) const {
     return where_ + ": " + quoted_text(keys_.name_of(part));
   }
 
@@ -248,7 +248,7 @@ class RecordReader {
     return says(part) ? text_of(part) : "";
   }
 
-  // Reads what a user asks, with the conversation before it.
+  // Reads a user's request, with the conversation before it.
   void read_request(ChatRecord& record) {
     if (says(RecordPart::history)) {
       read_history(*keys_.take(RecordPart::history), record);
@@ -260,12 +260,12 @@ class RecordReader {
   }
 
   void read_history(const Json& turns, ChatRecord& record) {
-    const std::string place = place_of(RecordPart::history);
-    require(turns.is_array(), place, " must be a list of pairs of request and answer, got ",
+    const std::string where = where_of(RecordPart::history);
+    require(turns.is_array(), where, " must be a list of pairs of request and answer, got ",
             turns.type_name());
     for (const Json& turn : turns) {
       require(turn.is_array() && turn.size() == 2 && turn[0].is_string() && turn[1].is_string(),
-              place, ": expected pairs of request and answer, got ", turn.dump().substr(0, 40));
+              where, ": expected pairs of request and answer, got ", turn.dump().substr(0, 40));
       record.messages.push_back({"user", turn[0].text()});
       record.messages.push_back({"assistant", turn[1].text()});
     }
@@ -306,10 +306,10 @@ class RecordReader {
   static bool is_list(const Json& answer) { return answer.is_array() || answer.is_object(); }
 
   std::vector<ChatMessage> answer_messages(RecordPart part) {
-    const std::string place = place_of(part);
+    const std::string where = where_of(part);
     const Json& value = *keys_.take(part);
-    return value.is_array() ? read_messages(value, place)
-                            : std::vector{MessageReader(value, place).read()};
+    return value.is_array() ? read_messages(value, where)
+                            : std::vector{MessageReader(value, where).read()};
   }
 
   // Reads the question of two answers in text. Without a prompt, both begin with it.
@@ -341,7 +341,7 @@ class RecordReader {
   void read_prompt_of_messages(ChatRecord& record) {
     const Json* given = keys_.take(RecordPart::prompt);
     if (given != nullptr && given->is_array()) {
-      record.messages = read_messages(*given, place_of(RecordPart::prompt));
+      record.messages = read_messages(*given, where_of(RecordPart::prompt));
       return;
     }
     const auto asks = [](const ChatRecord::Answer& answer) {
@@ -361,7 +361,7 @@ class RecordReader {
     }
     for (const RecordPart part : {RecordPart::chosen, RecordPart::rejected}) {
       const auto& list = record.answers[part == RecordPart::chosen ? 0 : 1].messages;
-      require(std::ranges::find(list, text, &ChatMessage::content) != list.end(), place_of(part),
+      require(std::ranges::find(list, text, &ChatMessage::content) != list.end(), where_of(part),
               " must contain the text of \"prompt\" as a message");
     }
     split_prompt(record);
@@ -373,23 +373,23 @@ class RecordReader {
     record.tools = read_tools();
     if (says(RecordPart::only_last)) {
       const Json& last = *keys_.take(RecordPart::only_last);
-      require(says_yes(last) || says_no(last), place_of(RecordPart::only_last),
+      require(is_affirmative(last) || is_negative(last), where_of(RecordPart::only_last),
               ": expected true or false, got ", last.dump().substr(0, 40));
-      record.only_last = says_yes(last);
+      record.only_last = is_affirmative(last);
     }
     keys_.finish(ignored);
   }
 
   void add_system(ChatRecord& record) {
-    const std::string place = place_of(RecordPart::system);
+    const std::string where = where_of(RecordPart::system);
     const std::string text = optional_text(RecordPart::system);
     if (text.empty()) {
       return;
     }
-    require(!record.is_text, place,
+    require(!record.is_text, where,
             " needs a chat template, but the prompt is a text; write it as a list of messages");
     const bool has_system = has_role(record.messages, "system");
-    require(!has_system || record.messages.front().content == text, place,
+    require(!has_system || record.messages.front().content == text, where,
             ": the messages have another system message");
     if (!has_system) {
       record.messages.insert(record.messages.begin(), {"system", text});
@@ -401,10 +401,10 @@ class RecordReader {
     if (!says(RecordPart::tools)) {
       return {};
     }
-    const std::string place = place_of(RecordPart::tools);
+    const std::string where = where_of(RecordPart::tools);
     const Json& given = *keys_.take(RecordPart::tools);
-    const Json list = given.is_string() ? parse_json(given.text(), place) : given;
-    require(list.is_array(), place, " must be a list of functions, got ", list.type_name());
+    const Json list = given.is_string() ? parse_json(given.text(), where) : given;
+    require(list.is_array(), where, " must be a list of functions, got ", list.type_name());
     return list.empty() ? "" : list.dump();
   }
 

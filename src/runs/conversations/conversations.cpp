@@ -210,7 +210,7 @@ class ConversationReader {
     require(options_.learn != Learn::all || all_learned(messages),
             "a message says that it is not learned (weight or train), which --learn all cannot "
             "obey; choose assistant");
-    const std::string roles = unusual_roles(messages);
+    const std::string roles = nonstandard_roles(messages);
     roles_ = roles.empty() ? roles_ : roles;
     try {
       const Ids tokens = encode();

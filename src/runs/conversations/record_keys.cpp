@@ -168,16 +168,16 @@ bool may_be_packed(RecordPart part) {
 
 }  // namespace
 
-bool says_nothing(const Json& value) {
+bool is_blank_value(const Json& value) {
   return value.empty() || (value.is_string() && value.text().empty());
 }
 
-bool says_no(const Json& value) {
+bool is_negative(const Json& value) {
   return value == Json(false) || equals_number(value, 0) ||
          is_one_of(value, {"false", "False", "0", "0.0"});
 }
 
-bool says_yes(const Json& value) {
+bool is_affirmative(const Json& value) {
   return value == Json(true) || equals_number(value, 1) ||
          is_one_of(value, {"true", "True", "1", "1.0"});
 }
@@ -214,7 +214,7 @@ RecordKeys::Found RecordKeys::find(RecordPart part) const {
   }
   for (const RecordKey& key : kRecordKeys) {
     const Json* value = key.part == part ? record_.find(key.name) : nullptr;
-    if (value != nullptr && (found.value == nullptr || says_nothing(*found.value))) {
+    if (value != nullptr && (found.value == nullptr || is_blank_value(*found.value))) {
       found = {key.name, value};
     }
   }
@@ -233,13 +233,13 @@ void RecordKeys::finish(std::set<std::string>& ignored) const {
   for (const JsonMember& member : record_.members()) {
     const RecordKey* key = key_named(kRecordKeys, member.key);
     const Json& value = member.value;
-    if (used_.contains(member.key) || says_nothing(value)) {
+    if (used_.contains(member.key) || is_blank_value(value)) {
       continue;
     }
     const RecordPart part = key == nullptr ? RecordPart::input : key->part;
     const bool is_refused = part == RecordPart::refused ||
-                            (part == RecordPart::label && says_no(value)) ||
-                            (part == RecordPart::learned && !says_yes(value));
+                            (part == RecordPart::label && is_negative(value)) ||
+                            (part == RecordPart::learned && !is_affirmative(value));
     require(!is_refused, where_, ": ", quoted_text(member.key), ": ", value.dump().substr(0, 40),
             " ", key == nullptr ? "" : key->why);
     if (part != RecordPart::label && part != RecordPart::learned) {
@@ -263,7 +263,7 @@ MemberPart member_part(std::string_view key) {
 
 void refuse_member(const JsonMember& member, const std::string& where) {
   const MessageKey* found = key_named(kMessageKeys, member.key);
-  require(says_nothing(member.value), where, ": ", quoted_text(member.key), " ",
+  require(is_blank_value(member.value), where, ": ", quoted_text(member.key), " ",
           found == nullptr ? "" : found->why);
 }
 

@@ -29,11 +29,11 @@ enum class RecordPart {
 };
 
 // Returns true for null, "", [] and {}.
-bool says_nothing(const Json& value);
+bool is_blank_value(const Json& value);
 // Returns true for false and 0, also as texts in a table.
-bool says_no(const Json& value);
+bool is_negative(const Json& value);
 // Returns true for true and 1, also as texts in a table.
-bool says_yes(const Json& value);
+bool is_affirmative(const Json& value);
 
 // A record with lists in JSON texts, as tables hold them, and with OpenAI's "input" of a pair in
 // the record itself. Throws Error for a list in the notation of Python.
@@ -71,7 +71,7 @@ class RecordKeys {
   std::set<std::string_view> used_ = {};
 };
 
-// Throws Error if the keys are those of a known format whose records cannot be learned.
+// Throws Error if the keys belong to a known format whose records cannot be learned.
 void refuse_other_formats(const Json& record, const std::string& where);
 
 // How the members of a message are used. All others are for the chat template.

@@ -18,7 +18,8 @@ class RecordWarnings {
   // Returns the keys that are ignored, to which readers of records add.
   std::set<std::string>& ignored() { return ignored_; }
   void look(const std::string& text);
-  // Appends the lines, each with the name of the file. `unread`: what the chat template leaves out.
+  // Appends the lines, each with the name of the file. `unread`: parts that the chat template
+  // omits.
   void add_to(std::vector<std::string>& warnings, const std::string& name,
               const std::set<std::string>& unread) const;
 

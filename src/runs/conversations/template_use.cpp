@@ -17,7 +17,7 @@ using Messages = std::vector<ChatMessage>;
 constexpr auto kUsualRoles =
     std::to_array<std::string_view>({"system", "developer", "user", "assistant", "tool"});
 
-bool is_usual(const std::string& role) {
+bool is_default(const std::string& role) {
   return std::ranges::find(kUsualRoles, role) != kUsualRoles.end();
 }
 
@@ -33,8 +33,8 @@ ChatMessage without_member(ChatMessage message, const std::string& key) {
   return message;
 }
 
-// True if the template writes the same text for both. One that refuses the others reads what they
-// lack.
+// True if the template writes the same text for both. One that refuses the others reads the text
+// that they lack.
 bool is_same_text(const ChatFormat& format, const Messages& messages, const std::string& tools,
                   const Messages& others, const std::string& other_tools) {
   const std::string text = format.whole_text(messages, tools);
@@ -47,10 +47,10 @@ bool is_same_text(const ChatFormat& format, const Messages& messages, const std:
 
 }  // namespace
 
-std::string unusual_roles(const Messages& messages) {
+std::string nonstandard_roles(const Messages& messages) {
   std::set<std::string> roles;
   for (const ChatMessage& message : messages) {
-    if (!is_usual(message.role)) {
+    if (!is_default(message.role)) {
       roles.insert(quoted_text(message.role));
     }
   }
@@ -64,22 +64,22 @@ void TemplateUse::look(const Messages& messages, const std::string& tools) {
   }
   for (const ChatMessage& message : messages) {
     if (!message.content.empty() && seen_.insert("role " + message.role).second) {
-      look_for_role(message.role, messages, tools);
+      test_role(message.role, messages, tools);
     }
     if (message.more == "{}") {
       continue;
     }
     const Json more = parse_json(message.more, "messages");
     for (const JsonMember& member : more.members()) {
-      if (!says_nothing(member.value) && seen_.insert("member " + member.key).second) {
-        look_for_member(member.key, messages, tools);
+      if (!is_blank_value(member.value) && seen_.insert("member " + member.key).second) {
+        test_member(member.key, messages, tools);
       }
     }
   }
 }
 
-void TemplateUse::look_for_member(const std::string& key, const Messages& messages,
-                                  const std::string& tools) {
+void TemplateUse::test_member(const std::string& key, const Messages& messages,
+                              const std::string& tools) {
   Messages others;
   for (const ChatMessage& message : messages) {
     others.push_back(without_member(message, key));
@@ -92,14 +92,14 @@ void TemplateUse::look_for_member(const std::string& key, const Messages& messag
   }
 }
 
-void TemplateUse::look_for_role(const std::string& role, const Messages& messages,
-                                const std::string& tools) {
+void TemplateUse::test_role(const std::string& role, const Messages& messages,
+                            const std::string& tools) {
   Messages others = messages;
   for (ChatMessage& message : others) {
     message.content += message.role == role ? "#" : "";
   }
   if (is_same_text(format_, messages, tools, others, tools)) {
-    require(is_usual(role) && role != "assistant",
+    require(is_default(role) && role != "assistant",
             "the chat template leaves out messages of the role ", quoted_text(role));
     unread_.insert("messages of the role " + role);
   }

@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-// Finds what conversations say and their chat template leaves out: members of messages, messages
+// Finds parts of conversations that their chat template omits: members of messages, messages
 // of a role, and tools. Renders a conversation again for each of these when it first occurs.
 class TemplateUse {
  public:
@@ -18,14 +18,14 @@ class TemplateUse {
   // Looks at a conversation. Throws Error about calls of tools, which are answers, about roles of
   // no usual name that are left out, and as ChatFormat::whole_text() does.
   void look(const std::vector<ChatMessage>& messages, const std::string& tools);
-  // Returns names of what is left out: "tools", "messages: name", "messages of the role system".
+  // Returns names of the omitted parts: "tools", "messages: name", "messages of the role system".
   const std::set<std::string>& unread() const { return unread_; }
 
  private:
-  void look_for_member(const std::string& key, const std::vector<ChatMessage>& messages,
-                       const std::string& tools);
-  void look_for_role(const std::string& role, const std::vector<ChatMessage>& messages,
-                     const std::string& tools);
+  void test_member(const std::string& key, const std::vector<ChatMessage>& messages,
+                   const std::string& tools);
+  void test_role(const std::string& role, const std::vector<ChatMessage>& messages,
+                 const std::string& tools);
 
   const ChatFormat& format_;
   std::set<std::string> seen_;
@@ -33,6 +33,6 @@ class TemplateUse {
 };
 
 // Returns roles of the messages that have no usual name, in quotes; "" if there are none.
-std::string unusual_roles(const std::vector<ChatMessage>& messages);
+std::string nonstandard_roles(const std::vector<ChatMessage>& messages);
 
 }  // namespace headlight

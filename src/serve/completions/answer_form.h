@@ -37,7 +37,7 @@ struct AnswerUsage {
   Index new_tokens = 0;
 };
 
-// What the forms of all APIs need to know.
+// Inputs of the forms of all APIs.
 struct AnswerSource {
   const CompletionRequest& request;
   Json body = {};  // members of the request that the answer repeats
@@ -58,7 +58,7 @@ class AnswerForm {
   AnswerForm(const AnswerForm&) = delete;
   AnswerForm& operator=(const AnswerForm&) = delete;
 
-  // `entries`: those of the prompt, with echo.
+  // `entries`: the prompt's, with echo.
   virtual void open(const AnswerChoice& choice, const TokenEntries& entries) = 0;
   virtual void add_text(const AnswerChoice& choice, std::string_view piece,
                         const TokenEntries& entries) = 0;

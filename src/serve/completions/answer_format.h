@@ -8,7 +8,7 @@
 
 namespace headlight::serve {
 
-// What the text of an answer must be.
+// Required format of an answer's text.
 struct AnswerFormat {
   Json schema = {};       // of a JSON value; null: none
   std::string gbnf = {};  // grammar; "": none
@@ -16,7 +16,7 @@ struct AnswerFormat {
   bool is_any() const { return schema.is_null() && gbnf.empty(); }
 };
 
-// Reads what the text must be, in the words of OpenAI, llama.cpp or vLLM. Throws Error about a
+// Reads the required format, in the words of OpenAI, llama.cpp or vLLM. Throws Error about a
 // member with another form.
 AnswerFormat read_format(Fields& fields);
 

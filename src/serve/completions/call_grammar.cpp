@@ -93,23 +93,23 @@ class CallRules {
   }
 
  private:
-  // Adds the schema of a function's parameters to the document and returns its place. Only objects
-  // satisfy the document's schema.
+  // Adds the schema of a function's parameters to the document and returns its pointer. Only
+  // objects satisfy the document's schema.
   std::string add_parameters(const Json& schema) {
     const std::string number = std::to_string(functions_.size());
-    const std::string place = kSchemas + number;
+    const std::string pointer = kSchemas + number;
     const Json addressed = addressed_schema(schema, "function-" + number);
     if (schema.value("type", Json()) == Json("object")) {
       functions_.add(number, addressed);
-      return place;
+      return pointer;
     }
     functions_.add(number, {{"allOf", Json::array({{{"type", "object"}}, addressed})}});
-    return place + "/allOf/1";
+    return pointer + "/allOf/1";
   }
 
   // Returns the name of a new rule for the JSON values of a schema of the document.
-  std::string rule_of(const std::string& place) {
-    rules_.emplace_back(concat_text("json", rules_.size()), "#" + place);
+  std::string rule_of(const std::string& pointer) {
+    rules_.emplace_back(concat_text("json", rules_.size()), "#" + pointer);
     return rules_.back().first;
   }
 

@@ -84,13 +84,13 @@ headlight::Request CompletionAnswer::request_for(std::size_t prompt) {
 // On first use a stream sends its opening: the role in a chat, the prompt with echo.
 CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index sample) {
   const Index number = static_cast<Index>(prompt) * request_.samples + sample;
-  const auto place = choices_.find(number);
-  if (place != choices_.end()) {
-    return place->second;
+  const auto found = choices_.find(number);
+  if (found != choices_.end()) {
+    return found->second;
   }
   const Index before = request_.echo ? character_count(request_.prompt_texts[prompt]) : 0;
-  const bool goes_on = has_text(tokenizer_, request_.prompts[prompt]);
-  TokenLog log(tokenizer_, goes_on, before, request_.options.shown_tokens);
+  const bool continues = is_visible(tokenizer_, request_.prompts[prompt]);
+  TokenLog log(tokenizer_, continues, before, request_.options.shown_tokens);
   Choice& choice =
       choices_.emplace(number, Choice{{.number = number, .prompt = prompt}, std::move(log)})
           .first->second;

@@ -6,14 +6,14 @@
 namespace headlight::serve {
 namespace {
 
-// What OpenAI's completions and chat completions have in common: events with one choice each.
+// Common base of OpenAI's completions and chat completions: events with one choice each.
 class OpenAiForm : public AnswerForm {
  public:
   using AnswerForm::AnswerForm;
 
   void end(const AnswerUsage& usage) override {
     if (request().include_usage) {
-      answer().tell(whole(usage));
+      answer().send_event(whole(usage));
     }
     answer().end();
   }
@@ -50,13 +50,13 @@ class OpenAiForm : public AnswerForm {
         has_ended ? Json(choice.reason == FinishReason::length ? "length" : ended) : Json();
     return json;
   }
-  void tell(Json choice) {
+  void send_event(Json choice) {
     Json event = frame();
     event["choices"] = Json::array({std::move(choice)});
     if (request().include_usage) {
       event["usage"] = nullptr;
     }
-    answer().tell(event.dump());
+    answer().send_event(event.dump());
   }
 
  private:
@@ -94,12 +94,12 @@ class CompletionForm final : public OpenAiForm {
   }
   void add_text(const AnswerChoice& choice, std::string_view piece,
                 const TokenEntries& entries) override {
-    tell(choice_json(choice, "text", piece, entries, false));
+    send_event(choice_json(choice, "text", piece, entries, false));
   }
   void add_call(const AnswerChoice&, const TokenEntries&) override {}
   void add_arguments(const AnswerChoice&, std::string_view, const TokenEntries&) override {}
   void close(const AnswerChoice& choice, const TokenEntries& entries) override {
-    tell(choice_json(choice, "text", "", entries, true));
+    send_event(choice_json(choice, "text", "", entries, true));
   }
 
  private:
@@ -142,7 +142,7 @@ class ChatForm final : public OpenAiForm {
     send(choice, {{"tool_calls", Json::array({more})}}, entries);
   }
   void close(const AnswerChoice& choice, const TokenEntries& entries) override {
-    tell(choice_json(choice, "delta", Json::object(), entries, true));
+    send_event(choice_json(choice, "delta", Json::object(), entries, true));
   }
 
  private:
@@ -163,7 +163,7 @@ class ChatForm final : public OpenAiForm {
     return chat_logprobs(entries, source().tokenizer);
   }
   void send(const AnswerChoice& choice, Json delta, const TokenEntries& entries) {
-    tell(choice_json(choice, "delta", std::move(delta), entries, false));
+    send_event(choice_json(choice, "delta", std::move(delta), entries, false));
   }
 };
 

@@ -124,8 +124,8 @@ void check_prompt(const std::vector<std::int32_t>& prompt, const std::string& na
 
 // Reads a maximum number of tokens. A client gives -1 for all that the context has room for; the
 // result is kMany then.
-Index read_length(Fields& fields, const std::string& name, Index otherwise, Index least) {
-  const Index length = fields.integer(name, otherwise, -1, kMany);
+Index read_length(Fields& fields, const std::string& name, Index fallback, Index least) {
+  const Index length = fields.integer(name, fallback, -1, kMany);
   require_value(length == -1 || length >= least, name, "expected a whole number from ", least,
                 ", or -1 (until the context is full), got ", length);
   return length == -1 ? kMany : length;

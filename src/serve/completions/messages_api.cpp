@@ -76,7 +76,7 @@ void add_choice(const Json& choice, Json& chat) {
   }
 }
 
-// Adds what the text must be, and whether the model is to think.
+// Adds the text's format, and whether the model is to think.
 void add_output(const Json& body, Json& chat) {
   const Json format = body.value("output_config", Json()).value("format", Json());
   if (!format.is_null()) {
@@ -104,20 +104,21 @@ class MessageForm final : public AnswerForm {
   using AnswerForm::AnswerForm;
 
   void open(const AnswerChoice&, const TokenEntries&) override {
-    tell("message_start", {{"message", message(Json::array(), Json(), Json(),
-                                               {.prompt_tokens = request().prompt_tokens()})}});
+    send_event("message_start",
+               {{"message", message(Json::array(), Json(), Json(),
+                                    {.prompt_tokens = request().prompt_tokens()})}});
   }
   void add_text(const AnswerChoice&, std::string_view piece, const TokenEntries&) override {
     if (block_ != "text") {
       open_block("text", {{"type", "text"}, {"text", ""}});
     }
-    tell_delta({{"type", "text_delta"}, {"text", piece}});
+    emit_delta({{"type", "text_delta"}, {"text", piece}});
   }
   void add_call(const AnswerChoice& choice, const TokenEntries&) override {
     open_block("tool_use", call(choice.calls.back(), Json::object()));
   }
   void add_arguments(const AnswerChoice&, std::string_view piece, const TokenEntries&) override {
-    tell_delta({{"type", "input_json_delta"}, {"partial_json", piece}});
+    emit_delta({{"type", "input_json_delta"}, {"partial_json", piece}});
   }
   void close(const AnswerChoice& choice, const TokenEntries&) override {
     close_block();
@@ -125,9 +126,9 @@ class MessageForm final : public AnswerForm {
     stop_ = stop_of(choice);
   }
   void end(const AnswerUsage& usage) override {
-    tell("message_delta", {{"delta", {{"stop_reason", reason_}, {"stop_sequence", stop_}}},
-                           {"usage", usage_json(usage)}});
-    tell("message_stop", Json::object());
+    send_event("message_delta", {{"delta", {{"stop_reason", reason_}, {"stop_sequence", stop_}}},
+                                 {"usage", usage_json(usage)}});
+    send_event("message_stop", Json::object());
     answer().end(false);
   }
 
@@ -185,22 +186,22 @@ class MessageForm final : public AnswerForm {
     }
     return json;
   }
-  void tell(const std::string& type, const Json& members) {
+  void send_event(const std::string& type, const Json& members) {
     Json event{{"type", type}};
     event.update(members);
-    answer().tell(event.dump(), type);
+    answer().send_event(event.dump(), type);
   }
   void open_block(std::string type, Json block) {
     close_block();
     block_ = std::move(type);
-    tell("content_block_start", {{"index", index_}, {"content_block", std::move(block)}});
+    send_event("content_block_start", {{"index", index_}, {"content_block", std::move(block)}});
   }
-  void tell_delta(Json delta) {
-    tell("content_block_delta", {{"index", index_}, {"delta", std::move(delta)}});
+  void emit_delta(Json delta) {
+    send_event("content_block_delta", {{"index", index_}, {"delta", std::move(delta)}});
   }
   void close_block() {
     if (!std::exchange(block_, {}).empty()) {
-      tell("content_block_stop", {{"index", index_++}});
+      send_event("content_block_stop", {{"index", index_++}});
     }
   }
 
@@ -226,9 +227,9 @@ Json chat_of_message(Fields& fields) {
                                     "thinking", "output_config", "container", "mcp_servers",
                                     "context_management", "cache_control", "inference_geo"});
   const Json messages = message_list(fields);
-  const bool goes_on = messages[messages.size() - 1]["role"] == Json("assistant");
+  const bool continues = messages[messages.size() - 1]["role"] == Json("assistant");
   chat.add("messages", messages);
-  if (goes_on) {
+  if (continues) {
     chat.add("continue_final_message", true);
   }
   if (const Json* tools = fields.find("tools", &Json::is_array, "a list")) {

@@ -12,26 +12,28 @@ class ResponseForm final : public AnswerForm {
   using AnswerForm::AnswerForm;
 
   void open(const AnswerChoice&, const TokenEntries&) override {
-    tell("response.created", {{"response", response("in_progress", Json::array(), {})}});
-    tell("response.in_progress", {{"response", response("in_progress", Json::array(), {})}});
+    send_event("response.created", {{"response", response("in_progress", Json::array(), {})}});
+    send_event("response.in_progress", {{"response", response("in_progress", Json::array(), {})}});
   }
   void add_text(const AnswerChoice& choice, std::string_view piece,
                 const TokenEntries& entries) override {
     if (item_type_ != "message") {
       close_item(choice);
       open_item("message", message("", {}, "in_progress"));
-      tell("response.content_part.added", {{"content_index", 0}, {"part", part("", {})}}, true);
+      send_event("response.content_part.added", {{"content_index", 0}, {"part", part("", {})}},
+                 true);
     }
     text_ += piece;
-    tell("response.output_text.delta",
-         {{"content_index", 0}, {"delta", piece}, {"logprobs", kept_logprobs(entries)}}, true);
+    send_event("response.output_text.delta",
+               {{"content_index", 0}, {"delta", piece}, {"logprobs", kept_logprobs(entries)}},
+               true);
   }
   void add_call(const AnswerChoice& choice, const TokenEntries&) override {
     close_item(choice);
     open_item("function_call", call(choice.calls.back(), "", "in_progress"));
   }
   void add_arguments(const AnswerChoice&, std::string_view piece, const TokenEntries&) override {
-    tell("response.function_call_arguments.delta", {{"delta", piece}}, true);
+    send_event("response.function_call_arguments.delta", {{"delta", piece}}, true);
   }
   void close(const AnswerChoice& choice, const TokenEntries& entries) override {
     if (items_.empty() && item_type_.empty()) {  // an empty answer is a message, too
@@ -44,7 +46,7 @@ class ResponseForm final : public AnswerForm {
   }
   void end(const AnswerUsage& usage) override {
     const std::string status = is_cut_ ? "incomplete" : "completed";
-    tell("response." + status, {{"response", response(status, items_, usage_json(usage))}});
+    send_event("response." + status, {{"response", response(status, items_, usage_json(usage))}});
     answer().end(false);
   }
 
@@ -145,7 +147,7 @@ class ResponseForm final : public AnswerForm {
 
   void open_item(std::string type, const Json& item) {
     item_type_ = std::move(type);
-    tell("response.output_item.added", {{"output_index", item_}, {"item", item}});
+    send_event("response.output_item.added", {{"output_index", item_}, {"item", item}});
   }
   // Ends the item that is being written, if there is one.
   void close_item(const AnswerChoice& choice) {
@@ -154,18 +156,18 @@ class ResponseForm final : public AnswerForm {
     }
     Json item;
     if (item_type_ == "message") {
-      tell("response.output_text.done",
-           {{"content_index", 0}, {"text", text_}, {"logprobs", logprobs_}}, true);
-      tell("response.content_part.done", {{"content_index", 0}, {"part", part(text_, logprobs_)}},
-           true);
+      send_event("response.output_text.done",
+                 {{"content_index", 0}, {"text", text_}, {"logprobs", logprobs_}}, true);
+      send_event("response.content_part.done",
+                 {{"content_index", 0}, {"part", part(text_, logprobs_)}}, true);
       item = message(text_, logprobs_, "completed");
     } else {
       const AnswerCall& last = choice.calls.back();
-      tell("response.function_call_arguments.done",
-           {{"name", last.name}, {"arguments", last.arguments}}, true);
+      send_event("response.function_call_arguments.done",
+                 {{"name", last.name}, {"arguments", last.arguments}}, true);
       item = call(last, last.arguments, "completed");
     }
-    tell("response.output_item.done", {{"output_index", item_}, {"item", item}});
+    send_event("response.output_item.done", {{"output_index", item_}, {"item", item}});
     items_.push_back(std::move(item));
     ++item_;
     text_.clear();
@@ -173,14 +175,14 @@ class ResponseForm final : public AnswerForm {
     item_type_.clear();
   }
   // Sends an event. `of_item`: it belongs to the item that is being written.
-  void tell(const std::string& type, const Json& members, bool of_item = false) {
+  void send_event(const std::string& type, const Json& members, bool of_item = false) {
     Json event{{"type", type}, {"sequence_number", number_++}};
     if (of_item) {
       event.add("item_id", item_id());
       event.add("output_index", item_);
     }
     event.update(members);
-    answer().tell(event.dump(), type);
+    answer().send_event(event.dump(), type);
   }
 
   Index number_ = 0;               // of the next event

@@ -52,7 +52,7 @@ Json response_tool(const Json& tool) {
                    tool.value("parameters", Json()));
 }
 
-// Adds what the text of the answer must be.
+// Adds the format of the answer's text.
 void add_format(const Json& text, Json& chat) {
   const Json format = text.value("format", Json());
   if (format.value("type", Json()) == Json("json_schema")) {

@@ -21,9 +21,9 @@ class TokenLog {
 
   // `goes_on`: continues another text. `shown`: special tokens in the text; see StreamingDecoder.
   // `character`: its first offset.
-  TokenLog(const Tokenizer& tokenizer, bool goes_on, Index character,
+  TokenLog(const Tokenizer& tokenizer, bool continues, Index character,
            std::vector<std::int32_t> shown = {})
-      : decoder_(tokenizer, goes_on, std::move(shown)), character_(character) {}
+      : decoder_(tokenizer, continues, std::move(shown)), character_(character) {}
 
   void push(TokenChoice choice, bool is_first = false);
   // Removes and returns the entries that begin before byte `end`.

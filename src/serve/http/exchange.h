@@ -53,9 +53,9 @@ class HttpExchange {
   virtual void end() = 0;
 
   // True once the client does not wait for the answer any more.
-  virtual bool gone() const = 0;
+  virtual bool disconnected() const = 0;
   // Adds a function to call when the client goes; at once if it has gone.
-  virtual void on_gone(std::function<void()> call) = 0;
+  virtual void on_disconnect(std::function<void()> call) = 0;
 
  protected:
   HttpExchange() = default;

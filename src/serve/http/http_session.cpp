@@ -106,8 +106,8 @@ void hand(const std::shared_ptr<HttpSession>& session, std::uint64_t number,
 class SessionExchange final : public HttpExchange {
  public:
   SessionExchange(std::shared_ptr<HttpSession> session, std::uint64_t number,
-                  std::shared_ptr<std::atomic<bool>> gone)
-      : session_(std::move(session)), number_(number), gone_(std::move(gone)) {}
+                  std::shared_ptr<std::atomic<bool>> disconnected)
+      : session_(std::move(session)), number_(number), disconnected_(std::move(disconnected)) {}
   ~SessionExchange() override { hand(session_, number_, &HttpSession::abandon); }
 
   void send(HttpResponse response) override {
@@ -124,15 +124,15 @@ class SessionExchange final : public HttpExchange {
   }
   void end() override { hand(session_, number_, &HttpSession::end); }
   // Also true for a client that reads too slowly.
-  bool gone() const override { return gone_->load(); }
-  void on_gone(std::function<void()> call) override {
-    hand(session_, number_, &HttpSession::on_gone, std::move(call));
+  bool disconnected() const override { return disconnected_->load(); }
+  void on_disconnect(std::function<void()> call) override {
+    hand(session_, number_, &HttpSession::on_disconnect, std::move(call));
   }
 
  private:
   std::shared_ptr<HttpSession> session_;
   std::uint64_t number_;  // of the request on its connection
-  std::shared_ptr<std::atomic<bool>> gone_;
+  std::shared_ptr<std::atomic<bool>> disconnected_;
 };
 
 }  // namespace
@@ -251,8 +251,9 @@ void HttpSession::take_body(const ErrorCode& error) {
   keep_alive_ = parser_->get().keep_alive() && !server_.closing;
   HttpRequest request = request_;  // without trailers
   request.body = std::move(parser_->get().body());
-  gone_ = std::make_shared<std::atomic<bool>>(false);
-  const auto exchange = std::make_shared<SessionExchange>(shared_from_this(), number_, gone_);
+  disconnected_ = std::make_shared<std::atomic<bool>>(false);
+  const auto exchange =
+      std::make_shared<SessionExchange>(shared_from_this(), number_, disconnected_);
   watch();
   server_.options.handler(std::move(request), exchange);
 }
@@ -426,8 +427,8 @@ void HttpSession::abandon() {
   }
 }
 
-void HttpSession::on_gone(std::function<void()> call) {
-  if (gone_ && gone_->load()) {
+void HttpSession::on_disconnect(std::function<void()> call) {
+  if (disconnected_ && disconnected_->load()) {
     call();
   } else if (phase_ != Phase::reading && !complete_) {
     calls_when_gone_.push_back(std::move(call));
@@ -485,7 +486,7 @@ void HttpSession::finish() {
   log_request("");
   give_back_body_bytes();
   calls_when_gone_.clear();
-  gone_.reset();
+  disconnected_.reset();
   delay_.cancel();
   if (keep_alive_ && !server_.closing) {
     read_head();
@@ -540,8 +541,8 @@ void HttpSession::give_up() {
   held_.reset();
   delay_.cancel();
   give_back_body_bytes();
-  if (gone_) {
-    gone_->store(true);
+  if (disconnected_) {
+    disconnected_->store(true);
   }
   ErrorCode ignored;
   stream_.socket().close(ignored);

@@ -68,7 +68,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void end();
   // Called when an exchange is destroyed: completes a missing or unfinished answer.
   void abandon();
-  void on_gone(std::function<void()> call);
+  void on_disconnect(std::function<void()> call);
   boost::asio::io_context& context() { return server_.context; }
 
  private:
@@ -107,7 +107,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   std::unique_ptr<Parser> parser_;
   Phase phase_ = Phase::reading;
   std::uint64_t number_ = 0;  // number of the current request
-  std::shared_ptr<std::atomic<bool>> gone_;
+  std::shared_ptr<std::atomic<bool>> disconnected_;
   std::vector<std::function<void()>> calls_when_gone_;
   HttpRequest request_;  // head of the current request
   Stopwatch watch_;      // since the head was read

@@ -45,10 +45,10 @@ const Json& Fields::get(const std::string& name) {
   return *value;
 }
 
-Index Fields::integer(const std::string& name, Index otherwise, Index least, Index most) {
+Index Fields::integer(const std::string& name, Index fallback, Index least, Index most) {
   const Json* value = find(name);
   if (value == nullptr) {
-    return otherwise;
+    return fallback;
   }
   const bool fits = value->is_integer() && value->integer() >= least && value->integer() <= most;
   require_value(fits, name, "expected a whole number from ", least, " to ", most, ", got ",
@@ -56,10 +56,10 @@ Index Fields::integer(const std::string& name, Index otherwise, Index least, Ind
   return value->integer();
 }
 
-double Fields::number(const std::string& name, double otherwise, double least, double most) {
+double Fields::number(const std::string& name, double fallback, double least, double most) {
   const Json* value = find(name);
   if (value == nullptr) {
-    return otherwise;
+    return fallback;
   }
   const bool fits = value->is_number() && value->number() >= least && value->number() <= most;
   require_value(fits, name, "expected a number from ", least, " to ", most, ", got ",
@@ -67,14 +67,14 @@ double Fields::number(const std::string& name, double otherwise, double least, d
   return value->number();
 }
 
-bool Fields::boolean(const std::string& name, bool otherwise) {
+bool Fields::boolean(const std::string& name, bool fallback) {
   const Json* value = find(name, &Json::is_boolean, "true or false");
-  return value == nullptr ? otherwise : value->boolean();
+  return value == nullptr ? fallback : value->boolean();
 }
 
-std::string Fields::text(const std::string& name, const std::string& otherwise) {
+std::string Fields::text(const std::string& name, const std::string& fallback) {
   const Json* value = find(name, &Json::is_string, "a text");
-  return value == nullptr ? otherwise : value->text();
+  return value == nullptr ? fallback : value->text();
 }
 
 std::vector<std::string> Fields::texts(const std::string& name, std::size_t most) {

@@ -34,10 +34,10 @@ class Fields {
   const Json* find(const std::string& name, bool (Json::*is_right)() const, const char* expected);
   // Throws Error for a missing member.
   const Json& get(const std::string& name);
-  Index integer(const std::string& name, Index otherwise, Index least, Index most);
-  double number(const std::string& name, double otherwise, double least, double most);
-  bool boolean(const std::string& name, bool otherwise);
-  std::string text(const std::string& name, const std::string& otherwise);
+  Index integer(const std::string& name, Index fallback, Index least, Index most);
+  double number(const std::string& name, double fallback, double least, double most);
+  bool boolean(const std::string& name, bool fallback);
+  std::string text(const std::string& name, const std::string& fallback);
   // Returns the texts of a text or of a list of at most `most` texts.
   std::vector<std::string> texts(const std::string& name, std::size_t most);
   // Accepts members of other servers' APIs that have no effect here.

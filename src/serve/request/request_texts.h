@@ -42,7 +42,7 @@ class RequestTexts {
     std::string_view text;
     std::string about = {};  // "": a name
   };
-  // Returns the ids of parts as those of one text.
+  // Returns the ids of parts as of one text.
   std::vector<std::int32_t> encode(const std::vector<Part>& parts) {
     std::string whole;
     std::vector<ByteRange> plain;

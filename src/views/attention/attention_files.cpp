@@ -52,8 +52,8 @@ ResultArrays attention_arrays(const RecordedAttention& recorded, const Tokenizer
     const std::string number = is_batch ? concat_text(".", d) : "";
     result.texts.emplace_back("token_labels" + number, document.labels());
     if (recorded.unit != TextUnit::token) {
-      const std::vector<Index> places = cells_of_tokens(document.cells);
-      const std::vector<std::int32_t> cells(places.begin(), places.end());
+      const std::vector<Index> cell_indices = cells_of_tokens(document.cells);
+      const std::vector<std::int32_t> cells(cell_indices.begin(), cell_indices.end());
       arrays.emplace_back("cells" + number, Tensor::from(cells, {std::ssize(cells)}));
     }
   }

@@ -25,7 +25,7 @@ ResultArrays attention_arrays(const RecordedAttention& recorded, const Tokenizer
 struct AttentionFilesOptions {
   std::set<std::string> formats = {};
   AttentionPageOptions page = {};  // its style also applies to figures
-  // Figures draw the first document's weights minus those of document page.beside.
+  // Figures draw the first document's weights minus the weights of document page.beside.
   bool differences = false;
   std::function<void(double share)> progress = [](double) {};  // of the drawn layers, 0 to 1
 };

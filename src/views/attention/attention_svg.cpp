@@ -97,7 +97,7 @@ void measure_labels(const AttentionMaps& maps, PanelLayout& layout) {
   layout.bottom = below + kLabelGap + kAxisTitle;
 }
 
-std::string turned(double degrees, double x, double y) {
+std::string rotation(double degrees, double x, double y) {
   return " transform=\"rotate(" + svg_number(degrees) + " " + svg_number(x) + " " + svg_number(y) +
          ")\"";
 }
@@ -111,7 +111,8 @@ std::string key_label(const PanelLayout& layout, double centre, const std::strin
   const bool is_slanted = layout.key_labels == KeyLabels::slanted;
   const double y = below + (is_slanted ? third : 0);
   return svg_text(centre + third, y,
-                  "text-anchor=\"end\"" + turned(is_slanted ? -45 : -90, centre + third, y), label);
+                  "text-anchor=\"end\"" + rotation(is_slanted ? -45 : -90, centre + third, y),
+                  label);
 }
 
 std::string token_labels(const PanelLayout& layout) {
@@ -173,7 +174,7 @@ std::string panel_axes(const PanelLayout& layout) {
   std::string out = labelled ? token_labels(layout) : position_ticks(layout);
   out += "<path fill=\"none\" stroke=\"#c9cad3\" d=\"M0 0V" + side + "H" + side + "\"/>\n";
   const double x = -layout.left + 10.0;
-  out += svg_text(x, layout.side / 2.0, centred + turned(-90.0, x, layout.side / 2.0),
+  out += svg_text(x, layout.side / 2.0, centred + rotation(-90.0, x, layout.side / 2.0),
                   map_word(labelled ? "query" : "query_position", layout.style.language));
   out += svg_text(layout.side / 2.0, layout.side + layout.bottom - 4.0, centred,
                   map_word(labelled ? "key" : "key_position", layout.style.language));
@@ -342,7 +343,7 @@ struct Figure {
   double height = 0.0;
 };
 
-// Returns the number of columns, near the square root, that leaves the fewest empty places.
+// Returns the number of columns, near the square root, that leaves the fewest empty cells.
 Index column_count(Index heads) {
   const auto root = static_cast<Index>(std::ceil(std::sqrt(static_cast<double>(heads))));
   Index best = root;
@@ -410,8 +411,8 @@ std::string header(const AttentionMaps& maps, const LayerAttention& layer, const
          svg_text(kMargin, kMargin + 37.0, "font-size=\"12\" fill=\"#6b6f80\"", small);
 }
 
-// Returns the place of a weight on the colour bar, 0 to 1.
-double legend_place(double weight, const PanelLayout& panel) {
+// Returns the position of a weight on the colour bar, 0 to 1.
+double legend_position(double weight, const PanelLayout& panel) {
   const double strength = weight_strength(weight, panel);
   return panel.style.differences ? (1 + (weight < 0 ? -strength : strength)) / 2 : strength;
 }
@@ -442,11 +443,11 @@ std::string legend(const Figure& figure) {
                     svg_number(figure.width - kMargin - kLegendWidth) + " " + svg_number(kMargin) +
                     ")\">\n";
   out += svg_text(0.0, 9.0, small + "start\"", legend_word(panel));
-  for (Index place = 0; place < levels; ++place) {
-    const Index below = panel.style.differences ? kColourLevels - 1 - place : 0;  // levels below 0
-    const Index level = below > 0 ? below + kColourLevels - 1 : place - (levels - kColourLevels);
+  for (Index index = 0; index < levels; ++index) {
+    const Index below = panel.style.differences ? kColourLevels - 1 - index : 0;  // levels below 0
+    const Index level = below > 0 ? below + kColourLevels - 1 : index - (levels - kColourLevels);
     out += "<rect shape-rendering=\"crispEdges\" x=\"" +
-           svg_number(static_cast<double>(place) * step) + "\" y=\"16\" width=\"" +
+           svg_number(static_cast<double>(index) * step) + "\" y=\"16\" width=\"" +
            svg_number(step) + "\" height=\"10\" fill=\"#" +
            hex_digits(level_colour(level, panel.style)) + "\"/>\n";
   }
@@ -455,16 +456,16 @@ std::string legend(const Figure& figure) {
     const char* anchor = weight == ticks.front()  ? "start\""
                          : weight == ticks.back() ? "end\""
                                                   : "middle\"";
-    out += svg_text(legend_place(weight, panel) * kLegendWidth, 38.0, small + anchor,
+    out += svg_text(legend_position(weight, panel) * kLegendWidth, 38.0, small + anchor,
                     svg_number(weight));
   }
   return out + "</g>\n";
 }
 
-std::string panel(const Figure& figure, Index place, const std::string& name,
+std::string panel(const Figure& figure, Index index, const std::string& name,
                   const std::string& title, const std::string& content) {
-  const auto column = static_cast<double>(place % figure.columns);
-  const Index row_number = place / figure.columns;
+  const auto column = static_cast<double>(index % figure.columns);
+  const Index row_number = index / figure.columns;
   const auto row = static_cast<double>(row_number);
   const double x = kMargin + figure.panel.left + column * (figure.slot_width + kGap);
   const double y = kMargin + kHeader + kPanelTitle + row * (figure.slot_height + kGap);

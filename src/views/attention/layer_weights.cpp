@@ -80,7 +80,7 @@ std::string score_label(const HeadScore& score, Language language) {
       name = rule.korean_label;
     }
   }
-  return printable_text(name) + (score.settled ? "" : " ?");
+  return printable_text(name) + (score.significant ? "" : " ?");
 }
 
 std::vector<std::string> cell_labels(const AttentionMaps& maps) {

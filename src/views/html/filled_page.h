@@ -10,7 +10,7 @@
 
 namespace headlight {
 
-// Replaces each {{name}} in a text by what `append` appends for it. Throws Error "FILE: ..." for a
+// Replaces each {{name}} in a text by the output of `append` for it. Throws Error "FILE: ..." for a
 // {{ without its }}.
 std::string filled_text(std::string_view text, const std::string& file,
                         const std::function<void(std::string_view name, std::string& out)>& append);

@@ -41,8 +41,8 @@ class Bundle {
   };
 
   const Module& add(const std::string& name) {
-    const auto [place, is_new] = modules_.try_emplace(name);
-    Module& module = place->second;
+    const auto [entry, is_new] = modules_.try_emplace(name);
+    Module& module = entry->second;
     require(is_new || module.is_complete, name, ": imports itself through other modules");
     if (is_new) {
       add_lines(name, module);

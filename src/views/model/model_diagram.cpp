@@ -419,7 +419,7 @@ class ModelPicture {
   std::string frame_;
 };
 
-// Columns of the table of matrices, with the right ends of those of numbers.
+// Columns of the table of matrices, with the right ends of columns of numbers.
 constexpr double kNames = 250.0;
 constexpr double kShapes = 380.0;
 constexpr double kCounts = 430.0;

@@ -337,11 +337,11 @@ DiagramParts diagram_parts(const GptConfig& config, Language language) {
 std::vector<MatrixRow> matrix_rows(const GptConfig& config) {
   std::vector<MatrixRow> rows;
   std::vector<std::vector<Index>> layers;  // of each row
-  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  std::map<std::pair<std::string, std::string>, std::size_t> row_indices;
   for (const Weight& weight : weights_of(config)) {
     const std::string name = without_layer(weight);
     const std::string shape = shape_text(weight.shape);
-    const auto [found, is_new] = places.try_emplace({name, shape}, rows.size());
+    const auto [found, is_new] = row_indices.try_emplace({name, shape}, rows.size());
     if (is_new) {
       Index each = 1;
       for (const Index size : weight.shape) {

@@ -29,7 +29,7 @@ struct Frame {
   double left;
   double right;
 
-  // Returns the place of a value in the figure.
+  // Returns the position of a value in the figure.
   double across(double value) const;
   double down(double value) const;
 };

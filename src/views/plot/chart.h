@@ -18,7 +18,7 @@ struct ChartOptions {
 };
 
 // Returns a curve of block characters for terminals, with its range on the left. Averages values to
-// fit the width and skips those that are not finite; returns "" if none remains.
+// fit the width and skips values that are not finite; returns "" if none remains.
 std::string line_chart(const std::vector<double>& values, const ChartOptions& options = {});
 
 // One curve of a chart.

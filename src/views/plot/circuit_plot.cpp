@@ -26,7 +26,7 @@ constexpr const char* kHinders = "#d9660a";
 // Positions of the nodes: layers from top to bottom, heads from left to right by number, then MLPs.
 // Nodes without a kept edge and layers without nodes are omitted.
 struct Layout {
-  std::map<std::string, std::pair<double, double>> places;  // node name -> centre of its box
+  std::map<std::string, std::pair<double, double>> centres;  // node name -> centre of its box
   double width = 0;
   double height = 0;
 };
@@ -66,7 +66,7 @@ struct Line {
   std::string port;  // input of the reading head: "q"; empty: a whole node
 };
 
-void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layout& layout) {
+void position_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layout& layout) {
   std::map<Index, double> columns;  // head number -> x; -1: MLPs
   for (const auto& [row, nodes] : rows) {
     for (const auto& [name, number] : nodes) {
@@ -75,8 +75,8 @@ void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layo
   }
   columns.erase(-1);
   double x = kMargin + kBoxWidth / 2;
-  for (auto& [number, place] : columns) {
-    place = x;
+  for (auto& [number, position] : columns) {
+    position = x;
     x += kColumn;
   }
   columns[-1] = x;  // MLPs
@@ -85,14 +85,14 @@ void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layo
   for (const auto& [row, nodes] : rows) {
     const bool is_end = row < 0 || row == std::numeric_limits<Index>::max();
     for (const auto& [name, number] : nodes) {
-      layout.places[name] = {is_end ? layout.width / 2 : columns.at(number), y};
+      layout.centres[name] = {is_end ? layout.width / 2 : columns.at(number), y};
     }
     y += kRow;
   }
   layout.height = y - kRow / 2 + kMargin;
 }
 
-// Returns a line for each kept edge, and places the nodes. An edge into several heads that share
+// Returns a line for each kept edge, and positions the nodes. An edge into several heads that share
 // keys and values has a line to each of them.
 std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout) {
   std::map<std::string, CircuitNode> writers;
@@ -103,7 +103,7 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
   }
   std::vector<Line> lines;
   std::map<Index, std::map<std::string, Index>> rows;  // row -> name -> head number; others: -1
-  const auto place = [&](const CircuitNode& node, const std::string& name) {
+  const auto add_node = [&](const CircuitNode& node, const std::string& name) {
     const bool is_head = node.part == CircuitPart::head;
     rows[row_of(node)][name] = is_head ? std::stoll(name.substr(name.find('.') + 1)) : -1;
   };
@@ -111,31 +111,31 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
     if (!edge.is_kept) {
       continue;
     }
-    place(edge.from, node_name(edge.from));
+    add_node(edge.from, node_name(edge.from));
     for (const std::string& to : names_of(edge.to, writers)) {
-      place(edge.to, to);
+      add_node(edge.to, to);
       lines.push_back({.from = node_name(edge.from),
                        .to = to,
                        .score = edge.score,
                        .port = edge.into ? std::string(name_of(*edge.into)) : ""});
     }
   }
-  place_nodes(rows, layout);
+  position_nodes(rows, layout);
   return lines;
 }
 
 // Returns where a line enters its box, from the centre: query, key and value from left to right.
-double port_place(std::string_view port) {
+double port_offset(std::string_view port) {
   constexpr double kPort = 17;
   return port == "q" ? -kPort : port == "v" ? kPort : 0;
 }
 
 // Returns the name of an input of a head beside the end of its line.
 std::string port_svg(const Line& line, const Layout& layout) {
-  const auto [x, y] = layout.places.at(line.to);
+  const auto [x, y] = layout.centres.at(line.to);
   return line.port.empty()
              ? ""
-             : svg_text(x + port_place(line.port) + 3, y - kBoxHeight / 2 - 2,
+             : svg_text(x + port_offset(line.port) + 3, y - kBoxHeight / 2 - 2,
                         "font-size=\"8\" fill=\"#5b5b6b\" stroke=\"#fff\" stroke-width=\"2\" "
                         "paint-order=\"stroke\"",
                         line.port);
@@ -144,9 +144,9 @@ std::string port_svg(const Line& line, const Layout& layout) {
 // Returns the path from the bottom of one box to the top of another, or from side to side within a
 // layer. Lines over several layers bend to the right, to pass beside the boxes between.
 std::string path_of(const Line& line, const Layout& layout) {
-  const auto [from_x, from_y] = layout.places.at(line.from);
-  const auto [box_x, to_y] = layout.places.at(line.to);
-  const double to_x = box_x + port_place(line.port);
+  const auto [from_x, from_y] = layout.centres.at(line.from);
+  const auto [box_x, to_y] = layout.centres.at(line.to);
+  const double to_x = box_x + port_offset(line.port);
   const auto at = [](double x, double y) { return svg_number(x) + " " + svg_number(y); };
   if (from_y == to_y) {
     const double start = from_x + kBoxWidth / 2;
@@ -206,8 +206,8 @@ std::string circuit_svg(const CircuitResult& circuit, const std::string& title,
   for (const Line& line : lines) {
     svg += port_svg(line, layout);
   }
-  for (const auto& [name, place] : layout.places) {
-    svg += node_svg(name, place.first, place.second);
+  for (const auto& [name, centre] : layout.centres) {
+    svg += node_svg(name, centre.first, centre.second);
   }
   return svg + "</svg>\n";
 }

@@ -121,9 +121,9 @@ double linear_value(std::uint8_t byte) {
 }
 
 Colour interpolated(const std::vector<std::uint32_t>& colours, double t) {
-  const double place = t * static_cast<double>(colours.size() - 1);
-  const auto first = std::min(static_cast<std::size_t>(place), colours.size() - 2);
-  const double share = place - static_cast<double>(first);
+  const double position = t * static_cast<double>(colours.size() - 1);
+  const auto first = std::min(static_cast<std::size_t>(position), colours.size() - 2);
+  const double share = position - static_cast<double>(first);
   const auto part = [&](int shift) {
     const double before = colours[first] >> shift & 0xFF;
     const double after = colours[first + 1] >> shift & 0xFF;

@@ -86,12 +86,12 @@ struct Box {
 
 // Returns how many of the sampled points of the curves (17 a segment) are inside a box.
 Index covered(const LinePlot& plot, const Frame& frame, const Box& box) {
-  constexpr Index kPlaces = 16;
+  constexpr Index kSamples = 16;
   Index count = 0;
   for (const PlotSeries& series : plot.series) {
     for (std::size_t i = 1; i < series.x.size(); ++i) {
-      for (Index place = 0; place <= kPlaces; ++place) {
-        const double share = static_cast<double>(place) / kPlaces;
+      for (Index index = 0; index <= kSamples; ++index) {
+        const double share = static_cast<double>(index) / kSamples;
         const double x = series.x[i - 1] + share * (series.x[i] - series.x[i - 1]);
         const double y = series.y[i - 1] + share * (series.y[i] - series.y[i - 1]);
         count += box.holds(frame.across(x), frame.down(y)) ? 1 : 0;
@@ -169,8 +169,8 @@ std::string panel(const LinePlot& plot, const Frame& frame) {
       out += curve(series, frame, kFaintCurve, plot.points);
       continue;
     }
-    const std::size_t place = series.colour >= 0 ? static_cast<std::size_t>(series.colour) : next++;
-    const char* colour = kColours[place % kColours.size()];
+    const std::size_t index = series.colour >= 0 ? static_cast<std::size_t>(series.colour) : next++;
+    const char* colour = kColours[index % kColours.size()];
     curves += curve(series, frame, colour, plot.points);
     if (!series.name.empty()) {
       named.push_back({series.name, colour});

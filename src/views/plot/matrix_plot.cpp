@@ -98,17 +98,17 @@ std::string value_text(double value, double limit) {
 }
 
 // Returns the text of a cell.
-std::string cell_text(const MatrixPlot& plot, std::size_t place, double width, double limit) {
+std::string cell_text(const MatrixPlot& plot, std::size_t index, double width, double limit) {
   const std::string doubt = plot.doubtful ? "?" : "";
   return plot.texts.empty()
-             ? value_text(plot.values[place], limit) + doubt
-             : shorten_text(printable_text(plot.texts[place]), width / kLabelSize) + doubt;
+             ? value_text(plot.values[index], limit) + doubt
+             : shorten_text(printable_text(plot.texts[index]), width / kLabelSize) + doubt;
 }
 
 std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, std::size_t column,
                  double limit) {
-  const std::size_t place = row * plot.columns.size() + column;
-  const double value = plot.values[place];
+  const std::size_t index = row * plot.columns.size() + column;
+  const double value = plot.values[index];
   if (!std::isfinite(value)) {
     return "";
   }
@@ -118,14 +118,14 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
   if (plot.lows.empty()) {
     std::snprintf(shown.data(), shown.size(), "%.6g", value);
   } else {
-    std::snprintf(shown.data(), shown.size(), "%.6g (%.6g to %.6g)", value, plot.lows[place],
-                  plot.highs[place]);
+    std::snprintf(shown.data(), shown.size(), "%.6g (%.6g to %.6g)", value, plot.lows[index],
+                  plot.highs[index]);
   }
   std::string out =
       "<g><title>" + escape_markup(printable_text(plot.rows[row])) +
       (plot.columns[column].empty() ? "" : ", ") +
       escape_markup(printable_text(plot.columns[column])) + ": " + shown.data() +
-      (plot.texts.empty() ? "" : ", " + escape_markup(printable_text(plot.texts[place]))) +
+      (plot.texts.empty() ? "" : ", " + escape_markup(printable_text(plot.texts[index]))) +
       "</title><rect x=\"" + svg_number(cells.x(column)) + "\" y=\"" + svg_number(cells.y(row)) +
       "\" width=\"" + svg_number(cells.width) + "\" height=\"" + svg_number(cells.height) +
       "\" fill=\"#" + hex_digits(colour) + "\" stroke=\"#e3e5ec\"" +
@@ -134,7 +134,7 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
     out += svg_text(cells.x(column) + cells.width / 2, cells.y(row) + cells.height / 2 + 4,
                     std::string("font-size=\"11\" text-anchor=\"middle\" fill=\"#") +
                         (needs_white_text(colour) ? "fff" : "1d2030") + "\"",
-                    cell_text(plot, place, cells.width - 6, limit));
+                    cell_text(plot, index, cells.width - 6, limit));
   }
   return out + "</g>\n";
 }
@@ -148,10 +148,10 @@ std::string labels(const MatrixPlot& plot, const Cells& cells) {
   out += svg_text(kPlotMargin, cells.top - 12, small + "start\"", plot.row_title + " ↓");
   for (std::size_t column = 0; column < plot.columns.size(); ++column) {
     const double centre = cells.x(column) + cells.width / 2;
-    const std::string place = svg_number(centre + 4) + " " + svg_number(cells.top - 8);
+    const std::string position = svg_number(centre + 4) + " " + svg_number(cells.top - 8);
     out += cells.upright
                ? svg_text(centre + 4, cells.top - 8,
-                          small + "start\" transform=\"rotate(-90 " + place + ")\"",
+                          small + "start\" transform=\"rotate(-90 " + position + ")\"",
                           plot.columns[column])
                : svg_text(centre, cells.top - 8, small + "middle\"", plot.columns[column]);
   }

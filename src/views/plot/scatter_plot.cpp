@@ -107,7 +107,7 @@ bool is_free(const LabelBox& box, const std::vector<LabelBox>& taken,
          });
 }
 
-// Returns the labels of the points farthest from the middle that have a free place.
+// Returns the labels of the points farthest from the middle that have a free position.
 std::string point_labels(const std::vector<ScatterPoint>& points, const Frame& frame) {
   Bounds across;
   Bounds up;

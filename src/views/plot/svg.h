@@ -23,7 +23,7 @@ inline double bold_width(std::string_view text) { return kBoldWidth * text_width
 // Cuts `text` with an ellipsis so that text_width() does not exceed `width`.
 std::string shorten_text(std::string_view text, double width);
 
-// The same for bold text.
+// A variant for bold text.
 inline std::string shorten_bold(std::string_view text, double width) {
   return shorten_text(text, width / kBoldWidth);
 }

@@ -7,7 +7,7 @@
 #include "headlight/base/error.h"
 #include "views/png/png.h"
 
-// librsvg and cairo are loaded at run time. What is called of them is declared here, as in their
+// librsvg and cairo are loaded at run time. Their functions in use are declared here, as in their
 // manuals: their headers would bring a hundred packages.
 namespace headlight {
 namespace {

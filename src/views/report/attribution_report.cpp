@@ -178,8 +178,8 @@ Grid grid_of(const AttributionReport& report) {
   for (const auto& [part, logit] : report.study.parts) {
     if (is_cell(part, by)) {
       const Index cell = part.layer * items + number_in_layer(part);
-      const Index place = part.source ? cell * grid.shape[2] + *part.source : cell;
-      grid.values[static_cast<std::size_t>(place)] = logit.mean;
+      const Index index = part.source ? cell * grid.shape[2] + *part.source : cell;
+      grid.values[static_cast<std::size_t>(index)] = logit.mean;
     }
   }
   return grid;

@@ -17,14 +17,14 @@ ResultGrid edge_grid(const CircuitResult& result) {
   for (const CircuitEdge& edge : result.edges) {
     if (edge.is_kept) {
       const std::string port = edge.into ? "." + std::string(name_of(*edge.into)) : "";
-      const std::size_t row = place_in_axis(node_name(edge.to) + port, plot.rows);
-      shares[{row, place_in_axis(node_name(edge.from), plot.columns)}] = edge.score;
+      const std::size_t row = index_in_axis(node_name(edge.to) + port, plot.rows);
+      shares[{row, index_in_axis(node_name(edge.from), plot.columns)}] = edge.score;
     }
   }
   plot.values.assign(plot.rows.size() * plot.columns.size(),
                      std::numeric_limits<double>::quiet_NaN());
-  for (const auto& [place, share] : shares) {
-    plot.values[place.first * plot.columns.size() + place.second] = share;
+  for (const auto& [cell, share] : shares) {
+    plot.values[cell.first * plot.columns.size() + cell.second] = share;
   }
   return {"share", std::move(plot)};
 }

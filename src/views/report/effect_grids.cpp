@@ -40,11 +40,11 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
   plot.doubtful = !plot.note.empty();
   plot.values.assign(heads.size() * heads.size(), std::numeric_limits<double>::quiet_NaN());
   plot.lows = plot.highs = plot.values;
-  const auto place = [&](const HeadId& head) {
+  const auto index_of = [&](const HeadId& head) {
     return static_cast<std::size_t>(std::ranges::lower_bound(heads, head) - heads.begin());
   };
   for (const PairEffect& pair : result.pairs) {
-    const auto [low, high] = std::minmax({place(pair.first), place(pair.second)});
+    const auto [low, high] = std::minmax({index_of(pair.first), index_of(pair.second)});
     const std::size_t cell = low * heads.size() + high;
     plot.values[cell] = (pair.*measure).mean;
     plot.lows[cell] = (pair.*measure).low;

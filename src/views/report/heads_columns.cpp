@@ -29,14 +29,14 @@ HeadColumn number_column(const char* name, const char* title, const char* korean
           .number = std::move(number)};
 }
 
-HeadColumn score_column(const ScoreInfo& info, std::size_t place) {
+HeadColumn score_column(const ScoreInfo& info, std::size_t index) {
   return {.name = info.name,
           .title = info.title,
           .korean_title = info.korean_title,
           .decimals = info.high > info.low || info.name == "entropy" ? 2 : 1,
           .is_share = info.low == 0 && info.high == 1,
-          .number = [place](const ScoredHead& head) {
-            const ScoreValue& score = head.scores[place];
+          .number = [index](const ScoredHead& head) {
+            const ScoreValue& score = head.scores[index];
             return score.measured() ? score.value.mean : kNothing;
           }};
 }
@@ -59,7 +59,7 @@ void add_detector_columns(std::vector<HeadColumn>& columns) {
 
 std::string verdict_text(const ScoredHead& head, Language language) {
   return std::string(verdict_label(head.verdict.name, language)) +
-         (head.verdict.settled ? "" : " ?");
+         (head.verdict.significant ? "" : " ?");
 }
 
 std::string measure_title(const ScoredHead& head, Language language) {
@@ -94,9 +94,9 @@ std::vector<HeadColumn> first_columns() {
       number_column("verdict_high", "to", "상한", 2,
                     [](const Head& head) { return head.verdict.range.high; }),
       number_column("verdict_places", "places", "자리", 0,
-                    [](const Head& head) { return head.verdict.places; }),
+                    [](const Head& head) { return head.verdict.queries; }),
       number_column("settled", "settled", "확실", 0,
-                    [](const Head& head) { return head.verdict.settled; })};
+                    [](const Head& head) { return head.verdict.significant; })};
 }
 
 struct Comparison {
@@ -146,7 +146,7 @@ std::string plain(std::string text) {
   return text;
 }
 
-bool meets(const ScoredHead& head, const Condition& condition) {
+bool satisfies(const ScoredHead& head, const Condition& condition) {
   if (condition.column.is_text()) {
     const bool same = plain(condition.column.text(head)) == plain(condition.text);
     return same == (condition.comparison.name == "=");
@@ -167,15 +167,15 @@ std::string HeadColumn::cell(const ScoredHead& head, Language language) const {
 
 HeadColumns head_columns(const std::vector<ScoreInfo>& list) {
   HeadColumns columns = first_columns();
-  for (std::size_t place = 0; place < list.size(); ++place) {
-    columns.push_back(score_column(list[place], place));
-    if (list[place].name == "offset_share") {
+  for (std::size_t index = 0; index < list.size(); ++index) {
+    columns.push_back(score_column(list[index], index));
+    if (list[index].name == "offset_share") {
       columns.push_back(
           number_column("best_offset", "back", "몇 칸", 0, [](const ScoredHead& head) {
             return head.score("offset_share").measured() ? static_cast<double>(head.best_offset)
                                                          : kNothing;
           }));
-    } else if (list[place].name == "k_composition") {
+    } else if (list[index].name == "k_composition") {
       columns.push_back({.name = "k_source", .title = "with", .korean_title = "상대"});
       columns.back().text = [](const ScoredHead& head) {
         return head.k_source ? head_name(*head.k_source) : std::string("-");
@@ -208,19 +208,19 @@ HeadColumns parse_columns(const HeadColumns& columns, const std::string& names) 
   return chosen;
 }
 
-HeadColumns usual_columns(const HeadScores& scores) {
+HeadColumns default_columns(const HeadScores& scores) {
   const HeadColumns all = head_columns(scores.list);
   HeadColumns columns = parse_columns(all, "head,verdict,verdict_measure,verdict_score");
   if (std::any_of(scores.heads.begin(), scores.heads.end(),
-                  [](const ScoredHead& head) { return !head.verdict.settled; })) {
+                  [](const ScoredHead& head) { return !head.verdict.significant; })) {
     columns.push_back(head_column(all, "verdict_places"));
   }
-  for (std::size_t place = 0; place < scores.list.size(); ++place) {
+  for (std::size_t index = 0; index < scores.list.size(); ++index) {
     const bool measured =
         std::any_of(scores.heads.begin(), scores.heads.end(),
-                    [&](const ScoredHead& head) { return head.scores[place].measured(); });
-    if (measured && scores.list[place].usual) {
-      columns.push_back(head_column(all, scores.list[place].name));
+                    [&](const ScoredHead& head) { return head.scores[index].measured(); });
+    if (measured && scores.list[index].is_default) {
+      columns.push_back(head_column(all, scores.list[index].name));
     }
   }
   return columns;
@@ -230,14 +230,15 @@ void filter_heads(const HeadColumns& columns, const std::string& conditions,
                   std::vector<ScoredHead>& heads) {
   for (const std::string& part : split_at_commas(conditions)) {
     const Condition condition = parse_condition(columns, part);
-    std::erase_if(heads, [&](const ScoredHead& head) { return !meets(head, condition); });
+    std::erase_if(heads, [&](const ScoredHead& head) { return !satisfies(head, condition); });
   }
 }
 
 void sort_heads(const HeadColumns& columns, const std::string& column_name, bool ascending,
                 std::vector<ScoredHead>& heads) {
   const HeadColumn& column = head_column(columns, column_name, "sort");
-  const bool by_place = column.name == "head" || column.name == "layer" || column.name == "index";
+  const bool by_location =
+      column.name == "head" || column.name == "layer" || column.name == "index";
   const auto before = [&](const ScoredHead& a, const ScoredHead& b) {
     if (column.name == "head") {
       return a.head < b.head;
@@ -250,7 +251,7 @@ void sort_heads(const HeadColumns& columns, const std::string& column_name, bool
     if (std::isnan(x) || std::isnan(y)) {
       return !std::isnan(x) && std::isnan(y);
     }
-    return ascending || by_place ? x < y : x > y;
+    return ascending || by_location ? x < y : x > y;
   };
   std::stable_sort(heads.begin(), heads.end(), before);
 }

@@ -42,7 +42,7 @@ const HeadColumn& head_column(const HeadColumns& columns, std::string_view name,
 // Returns the columns called "a,b,c". Throws Error "columns: ..." for an unknown or no name.
 HeadColumns parse_columns(const HeadColumns& columns, const std::string& names);
 // Returns the default columns: head, verdict, and the usual scores that were measured.
-HeadColumns usual_columns(const HeadScores& scores);
+HeadColumns default_columns(const HeadScores& scores);
 
 // Keeps the heads that meet every condition of "induction>0.5,layer>=2,verdict=induction". Throws
 // Error "filter: ..." for an invalid condition.

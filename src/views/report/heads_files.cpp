@@ -26,13 +26,13 @@ Json json_of(const ScoredHead& head, const std::vector<ScoreInfo>& list, Languag
   json["verdict_score"] = head.verdict.score;
   json["verdict_measure"] = head.verdict.measure;
   json["verdict_interval"] = {{"low", head.verdict.range.low}, {"high", head.verdict.range.high}};
-  json["verdict_places"] = head.verdict.places;
-  json["settled"] = head.verdict.settled;
+  json["verdict_places"] = head.verdict.queries;
+  json["settled"] = head.verdict.significant;
   json["sentence"] = head_sentence(head, language);
   Json intervals = Json::object();
-  for (std::size_t place = 0; place < list.size(); ++place) {
-    const ScoreValue& score = head.scores[place];
-    const std::string& name = list[place].name;
+  for (std::size_t index = 0; index < list.size(); ++index) {
+    const ScoreValue& score = head.scores[index];
+    const std::string& name = list[index].name;
     json[name] = score.measured() ? Json(score.value.mean) : Json(nullptr);
     if (score.has_interval) {
       intervals[name] = {{"low", score.value.low}, {"high", score.value.high}};
@@ -63,9 +63,9 @@ Json layers_json(const HeadScores& scores) {
 // the same for all heads: offset_share's depends on best_offset.
 Json even_json(const HeadScores& scores) {
   Json json = Json::object();
-  for (std::size_t place = 0; place < scores.list.size(); ++place) {
-    const std::string& name = scores.list[place].name;
-    const double even = scores.heads.front().scores[place].even;
+  for (std::size_t index = 0; index < scores.list.size(); ++index) {
+    const std::string& name = scores.list[index].name;
+    const double even = scores.heads.front().scores[index].even;
     if (std::isfinite(even) && name != "offset_share") {
       json[name] = even;
     }
@@ -137,14 +137,14 @@ NamedTensors arrays_of(const HeadsReport& report) {
           column.name, Tensor::from(transformed(scores.heads, column.number), {std::ssize(heads)}));
     }
   }
-  for (std::size_t place = 0; place < scores.list.size(); ++place) {
+  for (std::size_t index = 0; index < scores.list.size(); ++index) {
     std::vector<double> intervals;
     for (const ScoredHead& head : scores.heads) {
-      const ScoreValue& score = head.scores[place];
+      const ScoreValue& score = head.scores[index];
       intervals.push_back(score.measured() ? score.value.low : kNotMeasured);
       intervals.push_back(score.measured() ? score.value.high : kNotMeasured);
     }
-    arrays.emplace_back(scores.list[place].name + ".interval",
+    arrays.emplace_back(scores.list[index].name + ".interval",
                         Tensor::from(intervals, {std::ssize(heads), 2}));
   }
   if (scores.causal) {

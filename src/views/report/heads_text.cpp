@@ -102,7 +102,7 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
     std::string sentence = head_sentence(head, report.language);
     const ScoreValue& score = head.score(head.verdict.measure);
     const bool shows_score = head.verdict.name != "mixed" || !head.verdict.leans.empty();
-    if (shows_score && score.has_interval && head.verdict.settled) {
+    if (shows_score && score.has_interval && head.verdict.significant) {
       sentence += painted(" (" + fixed_number(score.value.low, 2) +
                               in_language(report.language, " to ", "~") +
                               fixed_number(score.value.high, 2) + ")",
@@ -139,7 +139,7 @@ std::string layers_text(const HeadScores& scores, Language language) {
 }
 
 double mean_distance_within(const HeadDistances& distances, const HeadSet& cluster) {
-  const auto place = [&](const HeadId& head) {
+  const auto index_of = [&](const HeadId& head) {
     return static_cast<std::size_t>(std::ranges::find(distances.heads, head) -
                                     distances.heads.begin());
   };
@@ -147,7 +147,7 @@ double mean_distance_within(const HeadDistances& distances, const HeadSet& clust
   double pairs = 0;
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     for (std::size_t j = i + 1; j < cluster.size(); ++j) {
-      sum += distances.between(place(cluster[i]), place(cluster[j]));
+      sum += distances.between(index_of(cluster[i]), index_of(cluster[j]));
       pairs += 1;
     }
   }

@@ -20,7 +20,7 @@ std::string loss_heading(double loss, Index tokens, Index documents,
 Json interval_json(const Interval& interval);
 // Adds the members NAME_low and NAME_high.
 void add_ends(const std::string& name, const Interval& interval, Json& json);
-// Returns the curve of the means at the places `x`, below it the curves of both ends.
+// Returns the curve of the means at the positions `x`, below it the curves of both ends.
 std::vector<PlotSeries> interval_curves(const std::vector<double>& x,
                                         const std::vector<Interval>& values,
                                         const std::string& name, bool points);

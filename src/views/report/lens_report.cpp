@@ -22,19 +22,19 @@ constexpr Index kGapWidth = 2;
 // A result with one position for each character, the last of its tokens.
 struct WholeLens {
   LensResult result;
-  std::vector<std::string> labels;  // of the characters
-  std::vector<std::size_t> places;  // indices of these positions in the whole result
+  std::vector<std::string> labels;   // of the characters
+  std::vector<std::size_t> indices;  // indices of these positions in the whole result
 };
 
 WholeLens whole_lens(const LensResult& result, const Tokenizer& tokenizer) {
   WholeLens whole;
   for (const LensRow& row : result.rows) {
-    whole.result.rows.push_back({row.place, {}});
+    whole.result.rows.push_back({row.label, {}});
   }
   for (const TokenCell& cell : character_cells(result.tokens, tokenizer)) {
     const auto last = static_cast<std::size_t>(cell.end - 1);
     whole.labels.push_back(shown_cell(cell, result.tokens, tokenizer));
-    whole.places.push_back(last);
+    whole.indices.push_back(last);
     whole.result.positions.push_back(result.positions[last]);
     whole.result.tokens.push_back(result.tokens[last]);
     whole.result.targets.push_back(result.targets[last]);
@@ -51,8 +51,8 @@ struct Labels {
   const Tokenizer& tokenizer;
 
   // Returns the label of a token after the position at an index of the whole result.
-  std::string of(std::size_t place, std::int32_t token) const {
-    const auto found = texts.find({place, token});
+  std::string of(std::size_t index, std::int32_t token) const {
+    const auto found = texts.find({index, token});
     return found == texts.end() ? shown_token(token, tokenizer) : found->second;
   }
 };
@@ -68,12 +68,12 @@ std::string percent(double log_probability, int decimals) {
 // Returns the cells of one position: its token, the likeliest next token by row, and the target.
 std::vector<std::string> overview_column(const WholeLens& whole, std::size_t i,
                                          const Labels& labels) {
-  const std::size_t place = whole.places[i];
+  const std::size_t index = whole.indices[i];
   std::vector<std::string> column{cell_of(whole.labels[i])};
   for (const LensRow& row : whole.result.rows) {
-    column.push_back(cell_of(labels.of(place, row.readings[i].likeliest.front().token)));
+    column.push_back(cell_of(labels.of(index, row.readings[i].likeliest.front().token)));
   }
-  column.push_back(cell_of(labels.of(place, whole.result.targets[i])));
+  column.push_back(cell_of(labels.of(index, whole.result.targets[i])));
   return column;
 }
 
@@ -91,13 +91,13 @@ std::string table_of(const std::vector<std::vector<std::string>>& columns) {
 std::string overview(const WholeLens& whole, const Labels& labels, Index columns) {
   std::vector<std::string> margin{"layer"};
   for (const LensRow& row : whole.result.rows) {
-    margin.push_back(row.place.name);
+    margin.push_back(row.label.name);
   }
   margin.emplace_back("target");
   std::string text;
   std::vector<std::vector<std::string>> block{margin};
   Index width = widest(margin);
-  for (std::size_t i = 0; i < whole.places.size(); ++i) {
+  for (std::size_t i = 0; i < whole.indices.size(); ++i) {
     std::vector<std::string> column = overview_column(whole, i, labels);
     const Index added = kGapWidth + widest(column);
     if (block.size() > 1 && width + added > columns) {
@@ -113,11 +113,11 @@ std::string overview(const WholeLens& whole, const Labels& labels, Index columns
 
 // Returns "Paris 81.2%  the 2.1%": as many tokens after a position as fit `room` columns, at least
 // one.
-std::string choices_text(const std::vector<TokenLogProbability>& choices, std::size_t place,
+std::string choices_text(const std::vector<TokenLogProbability>& choices, std::size_t index,
                          const Labels& labels, Index room) {
   std::string text;
   for (const TokenLogProbability& choice : choices) {
-    const std::string next = (text.empty() ? "" : "  ") + cell_of(labels.of(place, choice.token)) +
+    const std::string next = (text.empty() ? "" : "  ") + cell_of(labels.of(index, choice.token)) +
                              " " + percent(choice.log_probability, 1);
     if (!text.empty() && terminal_width(text) + terminal_width(next) > room) {
       break;
@@ -140,7 +140,7 @@ std::string details(const LensResult& result, std::size_t position, const Labels
                {"likeliest", true}});
   for (const LensRow& row : result.rows) {
     const LensReading& reading = row.readings[position];
-    table.add({row.place.name, percent(reading.log_probability, 2),
+    table.add({row.label.name, percent(reading.log_probability, 2),
                fixed_number(reading.log_probability, 3), grouped(reading.rank),
                fixed_number(reading.entropy, 3), fixed_number(reading.divergence, 3),
                choices_text(reading.likeliest, position, labels, columns - kNumbers)});
@@ -197,8 +197,8 @@ PlotSeries series_of(const LensMeansResult& result, const char* name, double Len
   PlotSeries series;
   series.name = name;
   for (const LensMeans& row : result.rows) {
-    if (row.place.layer >= 0) {
-      series.x.push_back(static_cast<double>(row.place.layer));
+    if (row.label.layer >= 0) {
+      series.x.push_back(static_cast<double>(row.label.layer));
       series.y.push_back(row.*value);
     }
   }
@@ -207,7 +207,7 @@ PlotSeries series_of(const LensMeansResult& result, const char* name, double Len
 
 // Returns "layer", or "layer (30: the output)" if the output is a row of its own.
 std::string layer_axis(const LensMeansResult& result) {
-  const LensPlace& last = result.rows.back().place;
+  const LensLabel& last = result.rows.back().label;
   return last.name == std::to_string(last.layer)
              ? "layer"
              : "layer (" + std::to_string(last.layer) + ": the output)";
@@ -220,14 +220,14 @@ MatrixPlot probability_plot(const WholeLens& whole, const Labels& labels, const 
                            ": likeliest next token; blue: probability of the actual one",
                   .row_title = "layer",
                   .column_title = "token, the last followed by '" +
-                                  labels.of(whole.places.back(), result.targets.back()) + "'",
+                                  labels.of(whole.indices.back(), result.targets.back()) + "'",
                   .columns = whole.labels,
                   .limit = 1};
   for (const LensRow& row : result.rows) {
-    plot.rows.push_back(row.place.name);
+    plot.rows.push_back(row.label.name);
     for (std::size_t i = 0; i < row.readings.size(); ++i) {
       plot.values.push_back(std::exp(row.readings[i].log_probability));
-      plot.texts.push_back(labels.of(whole.places[i], row.readings[i].likeliest.front().token));
+      plot.texts.push_back(labels.of(whole.indices[i], row.readings[i].likeliest.front().token));
     }
   }
   return plot;
@@ -264,8 +264,8 @@ Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& 
   }
   for (const LensRow& row : result.rows) {
     const auto json_of = [&](const auto& reading) { return reading_json(reading, tokenizer); };
-    json["rows"].push_back({{"row", row.place.name},
-                            {"layer", row.place.layer},
+    json["rows"].push_back({{"row", row.label.name},
+                            {"layer", row.label.layer},
                             {"readings", transformed(row.readings, json_of)}});
   }
   return json;
@@ -300,8 +300,8 @@ std::vector<ResultGrid> lens_grids(const LensResult& result, const PredictedText
 ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer) {
   const Shape shape{std::ssize(result.rows), std::ssize(result.positions)};
   const auto probability = [](const auto& known) { return std::exp(known.log_probability); };
-  const auto layer = [](const LensRow& row) { return row.place.layer; };
-  const auto name = [](const LensRow& row) { return row.place.name; };
+  const auto layer = [](const LensRow& row) { return row.label.layer; };
+  const auto name = [](const LensRow& row) { return row.label.name; };
   const auto floats = [&](const auto& value) {
     return Tensor::from(values_of<float>(result, value), shape);
   };
@@ -325,7 +325,7 @@ ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer) {
 std::string lens_means_text(const LensMeansResult& result) {
   Table table({{"layer", true}, {"loss"}, {"accuracy"}, {"entropy"}, {"KL"}});
   for (const LensMeans& row : result.rows) {
-    table.add({row.place.name, fixed_number(row.loss, 4), fixed_number(100 * row.accuracy, 2) + "%",
+    table.add({row.label.name, fixed_number(row.loss, 4), fixed_number(100 * row.accuracy, 2) + "%",
                fixed_number(row.entropy, 4), fixed_number(row.divergence, 4)});
   }
   return "means over " + counted(result.tokens, "token") + "; loss, entropy and KL in nats\n\n" +
@@ -335,8 +335,8 @@ std::string lens_means_text(const LensMeansResult& result) {
 Json lens_means_json(const LensMeansResult& result, const LensView& view) {
   Json json{{"point", name_of(view.point)}, {"tokens", result.tokens}, {"rows", Json::array()}};
   for (const LensMeans& row : result.rows) {
-    json["rows"].push_back({{"row", row.place.name},
-                            {"layer", row.place.layer},
+    json["rows"].push_back({{"row", row.label.name},
+                            {"layer", row.label.layer},
                             {"loss", row.loss},
                             {"accuracy", row.accuracy},
                             {"entropy", row.entropy},
@@ -347,7 +347,7 @@ Json lens_means_json(const LensMeansResult& result, const LensView& view) {
 
 std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result) {
   std::vector<ResultGrid> grids;
-  const auto name_of_row = [](const LensMeans& row) { return row.place.name; };
+  const auto name_of_row = [](const LensMeans& row) { return row.label.name; };
   const auto add = [&](const char* name, const char* title, double LensMeans::*value) {
     grids.push_back({name,
                      {.title = title,

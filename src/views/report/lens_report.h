@@ -32,7 +32,7 @@ std::vector<ResultGrid> lens_grids(const LensResult& result, const PredictedText
                                    const LensView& view, const Tokenizer& tokenizer);
 
 // Returns float32 probability, log_probability, entropy, kl [R, P] and top_probabilities [R, P, k];
-// int32 rank [R, P], top_ids [R, P, k], layers [R] (see LensPlace), positions, tokens and targets
+// int32 rank [R, P], top_ids [R, P, k], layers [R] (see LensLabel), positions, tokens and targets
 // [P]; and the texts rows [R] and token_labels [P].
 ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer);
 

@@ -24,9 +24,9 @@ std::string signed_number(double value, int decimals) {
 std::string grouped(Index value) {
   std::string digits = std::to_string(value);
   const std::size_t first = value < 0 ? 1 : 0;
-  for (std::size_t place = digits.size(); place > first + 3;) {
-    place -= 3;
-    digits.insert(place, ",");
+  for (std::size_t position = digits.size(); position > first + 3;) {
+    position -= 3;
+    digits.insert(position, ",");
   }
   return digits;
 }

@@ -13,39 +13,43 @@ namespace {
 struct PatchLayout {
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
-  std::vector<std::size_t> places = {};  // index of each cell in the grid
+  std::vector<std::size_t> indices = {};  // index of each cell in the grid
 };
 
-bool has_places(const PatchGridOptions& options) { return options.by_position || options.by_group; }
+bool has_positions(const PatchGridOptions& options) {
+  return options.by_position || options.by_group;
+}
 
 PatchLayout patch_layout(const PatchGridReport& report) {
-  const bool by_place = has_places(report.options);
+  const bool by_position = has_positions(report.options);
   PatchLayout layout;
-  if (!by_place) {  // some layers may lack some heads
+  if (!by_position) {  // some layers may lack some heads
     Index last = 0;
     for (const MeanPatchCell& mean : report.study.cells) {
       last = std::max(last, mean.cell.item.value_or(0));
     }
     layout.columns = report.options.by_item ? numbers_to(last + 1) : std::vector<std::string>{""};
   }
-  std::vector<std::pair<std::size_t, std::size_t>> places;
+  std::vector<std::pair<std::size_t, std::size_t>> cells;
   for (const auto& [cell, recovered, attribution] : report.study.cells) {
     const std::string item = cell.item ? std::to_string(*cell.item) : "";
-    const std::string row = std::to_string(cell.layer) + (by_place && cell.item ? "." + item : "");
-    places.emplace_back(place_in_axis(row, layout.rows),
-                        place_in_axis(by_place ? report.place_label(cell) : item, layout.columns));
+    const std::string row =
+        std::to_string(cell.layer) + (by_position && cell.item ? "." + item : "");
+    cells.emplace_back(
+        index_in_axis(row, layout.rows),
+        index_in_axis(by_position ? report.position_label(cell) : item, layout.columns));
   }
-  for (const auto& [row, column] : places) {
-    layout.places.push_back(row * layout.columns.size() + column);
+  for (const auto& [row, column] : cells) {
+    layout.indices.push_back(row * layout.columns.size() + column);
   }
   return layout;
 }
 
-void set_patch_cell(const Interval& value, std::size_t place, MatrixPlot& plot) {
-  plot.values[place] = value.mean;
+void set_patch_cell(const Interval& value, std::size_t index, MatrixPlot& plot) {
+  plot.values[index] = value.mean;
   if (!plot.lows.empty()) {
-    plot.lows[place] = value.low;
-    plot.highs[place] = value.high;
+    plot.lows[index] = value.low;
+    plot.highs[index] = value.high;
   }
 }
 
@@ -53,7 +57,7 @@ ResultGrid patch_measure_grid(const PatchGridReport& report, const PatchLayout& 
                               const PatchMeasure& measure, bool doubtful) {
   const PatchGridOptions& options = report.options;
   MatrixPlot plot{.title = std::string(measure.title) + std::string(name_of(options.point)),
-                  .row_title = has_places(options) && options.by_item ? "head" : "layer",
+                  .row_title = has_positions(options) && options.by_item ? "head" : "layer",
                   .column_title = options.by_position ? "position"
                                   : options.by_group  ? "group"
                                   : options.by_item   ? "head"
@@ -68,8 +72,8 @@ ResultGrid patch_measure_grid(const PatchGridReport& report, const PatchLayout& 
   if (!report.is_one()) {
     plot.lows = plot.highs = plot.values;
   }
-  for (std::size_t i = 0; i < layout.places.size(); ++i) {
-    set_patch_cell(report.study.cells[i].*measure.value, layout.places[i], plot);
+  for (std::size_t i = 0; i < layout.indices.size(); ++i) {
+    set_patch_cell(report.study.cells[i].*measure.value, layout.indices[i], plot);
   }
   return {measure.name, std::move(plot)};
 }
@@ -87,7 +91,7 @@ std::string PatchGridReport::token(Index position) const {
   return shown_cell(*cell, text, tokenizer);
 }
 
-std::string PatchGridReport::place_label(const PatchCell& cell) const {
+std::string PatchGridReport::position_label(const PatchCell& cell) const {
   if (cell.group || !cell.position) {
     return cell.group.value_or("");
   }
@@ -98,8 +102,8 @@ std::string PatchGridReport::place_label(const PatchCell& cell) const {
 std::string PatchGridReport::cell_name(const PatchCell& cell) const {
   std::string name = concat_text(name_of(options.point), ".", cell.layer);
   name += cell.item ? "." + std::to_string(*cell.item) : "";
-  const std::string place = place_label(cell);
-  return name + (place.empty() ? "" : " @" + place);
+  const std::string position = position_label(cell);
+  return name + (position.empty() ? "" : " @" + position);
 }
 
 std::vector<PatchMeasure> patch_measures(const PatchGridOptions& options) {

@@ -23,7 +23,7 @@ struct PatchGridReport {
   std::string token(Index position) const;
   // Returns the label of the token position or group of tokens that a cell patches; "": all
   // positions.
-  std::string place_label(const PatchCell& cell) const;
+  std::string position_label(const PatchCell& cell) const;
   // Returns "z.3.1 @5 the".
   std::string cell_name(const PatchCell& cell) const;
 };
@@ -38,9 +38,9 @@ struct PatchMeasure {
 // Returns "recovered", "attribution" or both.
 std::vector<PatchMeasure> patch_measures(const PatchGridOptions& options);
 
-// Returns a grid for each measure. Without places the axes are layers by heads; with places they
-// are layers, or heads if they are separate, by places. Several pairs give intervals. `doubtful`:
-// the model does not do the task clearly.
+// Returns a grid for each measure. Without positions the axes are layers by heads; with positions
+// they are layers, or heads if they are separate, by positions. Several pairs give intervals.
+// `doubtful`: the model does not do the task clearly.
 std::vector<ResultGrid> patch_study_grids(const PatchGridReport& report, bool doubtful);
 
 // Returns attribution against patching, a point for each cell. Needs both methods.

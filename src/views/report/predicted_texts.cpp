@@ -76,11 +76,11 @@ std::vector<PredictedTexts::key_type> shown_predictions(const LensResult& result
                                                         const std::vector<TokenCell>& cells) {
   std::vector<PredictedTexts::key_type> shown;
   for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell) {
-    const auto place = static_cast<std::size_t>(cell->end - 1);
+    const auto index = static_cast<std::size_t>(cell->end - 1);
     for (auto row = result.rows.rbegin(); row != result.rows.rend(); ++row) {
-      const std::vector<TokenLogProbability>& likeliest = row->readings[place].likeliest;
+      const std::vector<TokenLogProbability>& likeliest = row->readings[index].likeliest;
       for (std::size_t i = 0; i < (cell == cells.rbegin() ? likeliest.size() : 1); ++i) {
-        shown.emplace_back(place, likeliest[i].token);
+        shown.emplace_back(index, likeliest[i].token);
       }
     }
   }
@@ -100,12 +100,12 @@ PredictedTexts predicted_texts(const LensResult& result, std::span<const std::in
   const NoGrad no_grad;
   std::set<PredictedTexts::key_type> tried;
   for (const PredictedTexts::key_type& one : shown_predictions(result, cells)) {
-    const auto [place, id] = one;
+    const auto [index, id] = one;
     if (tried.size() == kMostCompleted || texts.contains(one) || !is_cut(bytes_of(id, tokenizer)) ||
         !tried.insert(one).second) {
       continue;
     }
-    std::vector<std::int32_t> ids(text.begin(), text.begin() + result.positions[place] + 1);
+    std::vector<std::int32_t> ids(text.begin(), text.begin() + result.positions[index] + 1);
     ids.push_back(id);
     if (std::string whole = completed(std::move(ids), model, tokenizer); !whole.empty()) {
       texts[one] = std::move(whole);

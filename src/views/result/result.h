@@ -22,7 +22,7 @@ struct ResultGrid {
 std::vector<std::string> numbers_to(Index count);
 
 // Returns the index of a label in an axis; appends the label if it is new.
-std::size_t place_in_axis(const std::string& label, std::vector<std::string>& axis);
+std::size_t index_in_axis(const std::string& label, std::vector<std::string>& axis);
 
 // Measured value of a head. NaN in `low` and `high`: no interval.
 struct HeadValue {

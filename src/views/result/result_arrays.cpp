@@ -28,13 +28,13 @@ std::vector<std::string> numbers_to(Index count) {
   return labels;
 }
 
-std::size_t place_in_axis(const std::string& label, std::vector<std::string>& axis) {
+std::size_t index_in_axis(const std::string& label, std::vector<std::string>& axis) {
   const auto found = std::find(axis.begin(), axis.end(), label);
-  const auto place = static_cast<std::size_t>(found - axis.begin());
+  const auto index = static_cast<std::size_t>(found - axis.begin());
   if (found == axis.end()) {
     axis.push_back(label);
   }
-  return place;
+  return index;
 }
 
 MatrixPlot head_plot(const std::vector<HeadValue>& heads) {
@@ -57,11 +57,11 @@ MatrixPlot head_plot(const std::vector<HeadValue>& heads) {
     plot.lows = plot.highs = empty;
   }
   for (const auto& [head, value] : heads) {
-    const auto place = static_cast<std::size_t>(head.layer * columns + head.head);
-    plot.values[place] = value.mean;
+    const auto index = static_cast<std::size_t>(head.layer * columns + head.head);
+    plot.values[index] = value.mean;
     if (has_intervals) {
-      plot.lows[place] = value.low;
-      plot.highs[place] = value.high;
+      plot.lows[index] = value.low;
+      plot.highs[index] = value.high;
     }
   }
   return plot;

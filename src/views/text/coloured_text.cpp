@@ -47,15 +47,15 @@ std::string shown_text(const std::string& token) {
   return out;
 }
 
-std::string token_span(const ColouredText& text, std::size_t place, double limit) {
-  const double value = text.values[place];
+std::string token_span(const ColouredText& text, std::size_t index, double limit) {
+  const double value = text.values[index];
   const Colour colour = diverging_colour(std::isfinite(value) ? value / limit : 0);
-  const bool is_marked = text.marked == static_cast<Index>(place);
+  const bool is_marked = text.marked == static_cast<Index>(index);
   return std::string("<span") + (is_marked ? " class=\"m\"" : "") + " title=\"" +
-         escape_markup(display_label(text.tokens[place])) + ": " +
+         escape_markup(display_label(text.tokens[index])) + ": " +
          (std::isfinite(value) ? coloured_number(value) : "—") + "\" style=\"background:#" +
          hex_digits(colour) + (needs_white_text(colour) ? ";color:#fff" : "") + "\">" +
-         shown_text(text.tokens[place]) + "</span>";
+         shown_text(text.tokens[index]) + "</span>";
 }
 
 // Returns the colour bar from the least to the largest colour that the texts use.

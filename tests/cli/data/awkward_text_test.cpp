@@ -1,21 +1,10 @@
 #include <sys/stat.h>
 
-#include <fstream>
-
 #include "files/input_file.h"
-#include "headlight/base/error.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/text/bpe_trainer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "support/catch.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace awkward_text_test {
-
 // Awkward text files. tests/fuzz/README.md has the table of all kinds.
-namespace {
-
-namespace fs = std::filesystem;
 
 constexpr long kStreamed = 300 * 1024;  // KB
 
@@ -29,7 +18,7 @@ class Texts {
     headlight::save_tokenizer(folder_.at("bpe"), headlight::BpeTokenizer(trainer.finish()));
   }
 
-  const ScratchFolder& folder() const { return folder_; }
+  const TemporaryFolder& folder() const { return folder_; }
   // File of zero bytes that occupies no disk space.
   std::string sparse(const std::string& name, std::uintmax_t bytes) const {
     folder_.write(name, "");
@@ -37,12 +26,12 @@ class Texts {
     return folder_.at(name);
   }
   ProgramResult encode(const std::string& tokenizer, const std::string& file) const {
-    return run_headlight({"tokenizer", "encode", folder_.at(tokenizer), "--file", file, "--out",
-                          folder_.at("ids.bin")});
+    return run_headlight(words("tokenizer encode", folder_.at(tokenizer), "--file", file, "--out",
+                               folder_.at("ids.bin")));
   }
   ProgramResult learn(const std::string& file) const {
-    return run_headlight({"tokenizer", "train", "--data", file, "--vocab_size", "270", "--out",
-                          folder_.at("learned")});
+    return run_headlight(
+        words("tokenizer train --data", file, "--vocab_size 270 --out", folder_.at("learned")));
   }
   ProgramResult train(const std::string& file, const std::string& log_level = "error") const {
     return run_headlight_within(1024 * 1024, {"train",
@@ -69,7 +58,7 @@ class Texts {
   }
 
  private:
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 void check_refused(const ProgramResult& result, const std::string& message) {
@@ -77,15 +66,13 @@ void check_refused(const ProgramResult& result, const std::string& message) {
   CHECK(result.exit_code == 2);
   const std::vector<std::string> lines = result.messages();
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0].find(message) != std::string::npos);
+  CHECK(contains(lines[0], message));
 }
 
 void check_streamed(const ProgramResult& result) {
   CAPTURE(result.peak_kilobytes);
   CHECK((has_sanitizer() || result.peak_kilobytes < kStreamed));
 }
-
-}  // namespace
 
 TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory", "[cli]") {
   const Texts texts;
@@ -141,31 +128,13 @@ TEST_CASE("a tokenizer learns from and encodes a line of many megabytes with bla
   }
   const std::string ids = file_contents(texts.folder().at("ids.bin"));
   const auto bpe = headlight::open_tokenizer(texts.folder().at("bpe"));
-  const std::vector<std::int32_t> whole = bpe->encode(line.substr(0, 2000));
+  const Ids whole = bpe->encode(line.substr(0, 2000));
   REQUIRE(ids.size() > 4000);
   for (std::size_t i = 0; i + 10 < whole.size(); ++i) {
     REQUIRE(static_cast<unsigned char>(ids[2 * i]) +
                 256 * static_cast<unsigned char>(ids[2 * i + 1]) ==
             whole[i]);
   }
-}
-
-TEST_CASE("a pipe, a folder and an empty file are refused without waiting", "[cli]") {
-  const Texts texts;
-  const std::string pipe = texts.folder().at("pipe");
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  const std::string folder = texts.folder().path().string();
-  check_refused(texts.encode("bpe", pipe), pipe + ": is not a regular file");
-  check_refused(texts.learn(pipe), pipe + ": is not a regular file");
-  check_refused(texts.train(pipe), pipe + ": is not a regular file");
-  for (const ProgramResult& result :
-       {texts.encode("bpe", folder), texts.learn(folder), texts.train(folder)}) {
-    check_refused(result, folder + ": no text files in this folder");
-  }
-  const std::string empty = texts.folder().write("empty.txt", "");
-  check_refused(texts.train(empty), empty + ": is empty");
-  CHECK(texts.encode("bpe", empty).exit_code == 0);
-  CHECK(file_contents(texts.folder().at("ids.bin")).empty());
 }
 
 TEST_CASE("encode keeps byte order mark and line ends and zero bytes and training normalises them",
@@ -187,11 +156,11 @@ TEST_CASE("encode keeps byte order mark and line ends and zero bytes and trainin
   CAPTURE(trained.err);
   CHECK(trained.exit_code == 0);
   // Without the byte order mark and two carriage returns, nine bytes remain.
-  CHECK(trained.err.find("data: 9 training tokens") != std::string::npos);
+  CHECK(contains(trained.err, "data: 9 training tokens"));
 }
 
 TEST_CASE("a file that shrinks while it is read is an error that says where it ends") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.write("text.txt", std::string(5000, 'x'));
   const headlight::InputFile file(path);
   CHECK(file.size() == 5000);
@@ -199,5 +168,4 @@ TEST_CASE("a file that shrinks while it is read is an error that says where it e
   std::vector<std::byte> bytes(5000);
   CHECK_THROWS_WITH(file.read(0, bytes), path + ": is cut off: it ends at byte 1000");
 }
-
 }  // namespace awkward_text_test

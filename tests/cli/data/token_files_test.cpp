@@ -1,29 +1,7 @@
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/io/nanogpt_vocabulary.h"
-#include "headlight/io/token_file.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace token_files_test {
-
 // Token files in the formats of nanoGPT and llm.c, with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-using Ids = std::vector<std::int32_t>;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string small_text() {
   std::string text;
@@ -35,7 +13,7 @@ std::string small_text() {
 
 // Data folder as nanoGPT's prepare.py writes it: train.bin, val.bin and meta.pkl. Ids are in the
 // order of the characters.
-std::string nanogpt_folder(const ScratchFolder& folder) {
+std::string nanogpt_folder(const TemporaryFolder& folder) {
   const CharTokenizer tokenizer({U'\n', U' ', U'0', U'1', U'2', U'3', U'4', U'5', U'6', U'7',
                                  U'8',  U'9', U'a', U'b', U'c', U'd', U'e', U'f', U'g', U'h'},
                                 SpecialTokens::last);
@@ -51,41 +29,17 @@ std::string nanogpt_folder(const ScratchFolder& folder) {
 }
 
 Arguments train(const std::string& data, const std::string& out, const Arguments& more = {}) {
-  Arguments arguments{"train", "--data",      data, "--out_dir",    out, "--n_layer",
-                      "1",     "--n_head",    "1",  "--n_embd",     "8", "--block_size",
-                      "16",    "--max_iters", "3",  "--eval_iters", "2", "--log_level",
-                      "info"};
+  Arguments arguments = words("train --data", data, "--out_dir", out,
+                              "--n_layer 1 --n_head 1 --n_embd 8 --block_size 16 --max_iters 3 "
+                              "--eval_iters 2 --log_level info");
   return changed(std::move(arguments), more);
 }
 
-std::string messages_of(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  return result.err;
-}
-
-// Ids that are not 0.
-Ids some_ids() {
-  Ids ids;
-  for (std::int32_t i = 0; i < 400; ++i) {
-    ids.push_back(1 + i * i % 97);
-  }
-  return ids;
-}
-
-std::string header(std::int32_t magic, std::int32_t version, std::int32_t count) {
-  const Ids numbers{magic, version, count};
-  return token_file_bytes(numbers, TokenDtype::uint32) + std::string(1024 - 12, '\0');
-}
-
-}  // namespace
-
 TEST_CASE("a nanoGPT data folder trains without a tokenizer option and the model generates text",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = nanogpt_folder(folder);
-  const std::string messages = messages_of(train(data, folder.at("run")));
+  const std::string messages = log_of(train(data, folder.at("run")));
   CHECK(contains(messages, "using the characters of meta.pkl next to " + data));
   CHECK(contains(messages, "vocabulary 22"));
   CHECK(contains(messages, "; the token ids stay in their file"));
@@ -108,7 +62,7 @@ TEST_CASE("a nanoGPT data folder trains without a tokenizer option and the model
 }
 
 TEST_CASE("train and eval refuse a vocabulary that differs from that of the ids", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = nanogpt_folder(folder);
   const std::string text = folder.write("text.txt", small_text());
   output_of(train(text, folder.at("run")));
@@ -120,52 +74,9 @@ TEST_CASE("train and eval refuse a vocabulary that differs from that of the ids"
   check_refused(train(data, folder.at("other")), {"meta.pkl: not a Python pickle of protocol"});
 }
 
-TEST_CASE("ids of 16 and 32 bits, with and without llm.c's header, train to the same bits",
-          "[cli]") {
-  const ScratchFolder folder;
-  const Ids ids = some_ids();
-  const auto trained = [&](const std::string& name, const std::string& bytes,
-                           const Arguments& more) {
-    Arguments arguments =
-        train(folder.write(name + ".bin", bytes), folder.at(name), {"--tokenizer", "byte"});
-    arguments = changed(std::move(arguments), more);
-    const std::string messages = messages_of(arguments);
-    CHECK(contains(messages, "data: 360 training tokens"));
-    CHECK(contains(messages, "read as 32-bit ids") == (name == "found"));
-    return weights_of(folder.at(name));
-  };
-  const std::string narrow = token_file_bytes(ids, TokenDtype::uint16);
-  const std::string wide = token_file_bytes(ids, TokenDtype::uint32);
-  const std::string expected = trained("usual", narrow, {});
-  CHECK(trained("said", narrow, {"--token_dtype", "uint16"}) == expected);
-  CHECK(trained("found", wide, {}) == expected);
-  CHECK(trained("wide", wide, {"--token_dtype", "uint32"}) == expected);
-  CHECK(trained("gpt2", header(20240520, 1, 400) + narrow, {}) == expected);
-  CHECK(trained("llama3", header(20240801, 7, 400) + wide, {}) == expected);
-  check_refused(train(folder.at("wide.bin"), folder.at("none"),
-                      {"--tokenizer", "byte", "--token_dtype", "int64"}),
-                {"token_dtype: expected auto, uint16 or uint32, got 'int64'"});
-}
-
-TEST_CASE("ids in a file train to the same bits as those of a text in memory", "[cli]") {
-  const ScratchFolder folder;
-  const std::string text = folder.write("text.txt", small_text());
-  const std::string ids = folder.at("text.bin");
-  const Arguments byte{"--tokenizer", "byte", "--repeat_share", "0.3"};
-  const std::string messages = messages_of(train(text, folder.at("text"), byte));
-  CHECK(contains(messages, ", token ids "));
-  output_of({"tokenizer", "encode", folder.at("text"), "--file", text, "--out", ids});
-  messages_of(train(ids, folder.at("ids"), byte));
-  CHECK(weights_of(folder.at("ids")) == weights_of(folder.at("text")));
-  CHECK(metrics_of(folder.at("ids")) == metrics_of(folder.at("text")));
-  check_refused({"eval", folder.at("ids"), "--data",
-                 folder.write("few.bin", std::string("a\0b", 3)), "--token_dtype", "uint32"},
-                {"few.bin"});
-}
-
 TEST_CASE("ids above 65535 are written and read with 32 bits unless 16 bits are asked for",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::string text;
   for (std::uint32_t code_point = 0x10000; code_point < 0x20000; ++code_point) {
     for (const std::uint32_t byte :
@@ -177,8 +88,8 @@ TEST_CASE("ids above 65535 are written and read with 32 bits unless 16 bits are 
   const std::string tokenizer = folder.at("characters");
   save_tokenizer(tokenizer, build_char_tokenizer(text));
   const std::string out = folder.at("ids.bin");
-  const Arguments encode{"tokenizer",        "encode", tokenizer, "--text",
-                         text.substr(0, 12), "--out",  out};
+  const Arguments encode =
+      words("tokenizer encode", tokenizer, "--text", text.substr(0, 12), "--out", out);
   Arguments narrow = encode;
   narrow.insert(narrow.end(), {"--token_dtype", "uint16"});
   CHECK(refusal(narrow) == "error: --token_dtype: uint16 holds 65536 ids, the tokenizer has 65538");
@@ -193,7 +104,7 @@ TEST_CASE("a token file of 64 MiB trains in little memory", "[cli]") {
   if (has_sanitizer()) {
     return;  // a sanitizer's memory would count too
   }
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   std::string ids = "abcdefgh";
   while (ids.size() < (std::size_t{32} << 20)) {
     ids += ids;
@@ -218,7 +129,7 @@ TEST_CASE("a token file of 64 MiB trains in little memory", "[cli]") {
 }
 
 TEST_CASE("a model whose tokenizer file lacks the characters is refused", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abc");
   const std::string model = folder.at("model");
   fs::create_directory(model);
@@ -228,5 +139,4 @@ TEST_CASE("a model whose tokenizer file lacks the characters is refused", "[cli]
   folder.write("model/tokenizer.json", file.dump());
   check_refused({"generate", model, "--prompt", "a"}, {"tokenizer.json: model.vocab: is empty"});
 }
-
 }  // namespace token_files_test

@@ -1,19 +1,7 @@
-#include <nlohmann/json.hpp>
+#include "support/test.h"
 
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-
-namespace tokenizer_test {
-
+namespace data_tokenizer_test {
 // `headlight tokenizer` and `train --tokenizer` with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -27,10 +15,10 @@ std::string small_corpus() {
 }
 
 // Trains a tokenizer of 300 tokens. Returns its folder.
-std::string small_tokenizer(const ScratchFolder& folder) {
+std::string small_tokenizer(const TemporaryFolder& folder) {
   const std::string data = folder.write("corpus.txt", small_corpus());
-  output_of({"tokenizer", "train", "--data", data, "--vocab_size", "300", "--out", folder.at("bpe"),
-             "--log_level", "error"});
+  output_of(words("tokenizer train --data", data, "--vocab_size 300 --out", folder.at("bpe"),
+                  "--log_level error"));
   return folder.at("bpe");
 }
 
@@ -45,10 +33,8 @@ std::vector<int> uint16_ids(const std::string& path) {
   return ids;
 }
 
-}  // namespace
-
 TEST_CASE("tokenizer train writes a tokenizer and reports its merges", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   // tests/text/bpe_trainer_test.cpp derives the ids and merges of this text.
   const std::string data = folder.write("a.txt", "hug pug pun");
   const std::string more = folder.write("b.txt", " bun hugs");
@@ -72,11 +58,12 @@ TEST_CASE("tokenizer train writes a tokenizer and reports its merges", "[cli]") 
 }
 
 TEST_CASE("tokenizer train takes special tokens, a least frequency and whole files", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("a.txt", "a\n\n\n\na\n\n\n\na hug pug pun bun hugs");
-  const Arguments command{"tokenizer",         "train", "--data",           data,
-                          "--vocab_size",      "259",   "--special_tokens", "<|pad|>,<|endoftext|>",
-                          "--min_frequency=2", "--out", folder.at("bpe")};
+  const Arguments command =
+      words("tokenizer train --data", data,
+            "--vocab_size 259 --special_tokens <|pad|>,<|endoftext|> --min_frequency=2 --out",
+            folder.at("bpe"));
   CHECK(output_of(command).rfind(
             "wrote " + folder.at("bpe") + "/tokenizer.json: 259 tokens (1 merges), from 32 B in ",
             0) == 0);
@@ -89,7 +76,7 @@ TEST_CASE("tokenizer train takes special tokens, a least frequency and whole fil
 }
 
 TEST_CASE("encode and decode give back any bytes", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   std::string bytes = "Mina <|endoftext|> 미나는\r\n";
   for (int i = 0; i < 256; ++i) {
@@ -111,7 +98,7 @@ TEST_CASE("encode and decode give back any bytes", "[cli]") {
 }
 
 TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines file", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   const Json text = Json::parse(output_of({"tokenizer", "encode", bpe, "--text", "#$", "--json"}));
   CHECK(text == Json{{"ids", {3, 4}}});
@@ -126,7 +113,7 @@ TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines f
 }
 
 TEST_CASE("names of special tokens are read as those tokens unless this is switched off", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   const std::string name = "!<|endoftext|>!";
   CHECK(output_of({"tokenizer", "encode", bpe, "--text", name}) == "1 0 1\n");
@@ -136,7 +123,7 @@ TEST_CASE("names of special tokens are read as those tokens unless this is switc
 }
 
 TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   // Longer than one part of 4 MiB, with a special token and white space of all kinds.
   std::string text;
@@ -165,7 +152,7 @@ TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "
 }
 
 TEST_CASE("info describes every kind of tokenizer", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   const Json report = Json::parse(output_of({"tokenizer", "info", bpe, "--json"}));
   CHECK(report["kind"] == "bpe");
@@ -178,14 +165,14 @@ TEST_CASE("info describes every kind of tokenizer", "[cli]") {
         static_cast<int>(report["longest_token"].get<std::string>().size()));
   save_tokenizer(folder.at("char"), build_char_tokenizer("abc"));
   const std::string text = output_of({"tokenizer", "info", folder.at("char")});
-  CHECK(text.find("char (one token for each character)") != std::string::npos);
-  CHECK(text.find("<|unk|> = 1") != std::string::npos);
+  CHECK(contains(text, "char (one token for each character)"));
+  CHECK(contains(text, "<|unk|> = 1"));
   CHECK(Json::parse(output_of({"tokenizer", "info", folder.at("char") + "/tokenizer.json",
                                "--json"}))["vocab_size"] == 5);
 }
 
 TEST_CASE("show prints each token above its id, wide characters in two columns", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   save_tokenizer(folder.at("char"), build_char_tokenizer("ab 한\n\x1B"));
   // Ids: line end 2, escape 3, blank 4, a 5, b 6, U+D55C 7.
   CHECK(output_of({"tokenizer", "show", folder.at("char"), "a 한b\n<|endoftext|>\x1B"}) ==
@@ -206,65 +193,18 @@ TEST_CASE("show prints each token above its id, wide characters in two columns",
         Json{{"tokens", {{{"id", 97}, {"label", "a"}, {"bytes", 1}}}}});
 }
 
-TEST_CASE("tokenizer names the file or option that it refuses", "[cli]") {
-  const ScratchFolder folder;
-  const std::string data = folder.write("data.txt", "a text");
-  const auto train = [&](const std::string& option, const std::string& value) {
-    Arguments arguments{"tokenizer", "train",          "--data", data,
-                        "--out",     folder.at("bpe"), option,   value};
-    if (option != "--vocab_size") {
-      arguments.insert(arguments.end(), {"--vocab_size", "300"});
-    }
-    return refusal(arguments);
-  };
-  CHECK(train("--vocab_size", "256") ==
-        "error: --vocab_size: expected at least 257 (256 bytes and 1 special tokens), got 256");
-  CHECK(train("--special_tokens", "<|pad|>") ==
-        "error: --special_tokens: expected <|endoftext|> among them");
-  CHECK(train("--sequences", "page") == "error: --sequences: expected line or text, got 'page'");
-  CHECK(train("--data", folder.write("bad.txt", "ab\xFF")) ==
-        "error: " + folder.at("bad.txt") + ": invalid UTF-8 at byte 2");
-  CHECK(train("--data", folder.at("none")) ==
-        "error: " + folder.at("none") + ": No such file or directory");
-  CHECK(!std::filesystem::exists(folder.at("bpe")));
-  CHECK(refusal({"tokenizer"}) ==
-        "error: tokenizer: expected a subcommand; see headlight tokenizer --help");
-  CHECK(refusal({"tokenizer", "encod"}) ==
-        "error: tokenizer: unknown subcommand 'encod'; did you mean 'encode'? (see headlight "
-        "tokenizer --help)");
-  CHECK(refusal({"tokenizer", "info", folder.path().string()}) ==
-        "error: " + folder.path().string() +
-            ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, "
-            "tokenizer.model or meta.pkl");
-  const std::string bpe = small_tokenizer(folder);
-  CHECK(refusal({"tokenizer", "encode", bpe}) == "error: expected either --text or files");
-  CHECK(refusal({"tokenizer", "encode", bpe, folder.write("x.jsonl", "3\n")}) ==
-        "error: " + folder.at("x.jsonl") +
-            ": line 1: expected a JSON object or string, got number");
-  CHECK(refusal({"tokenizer", "decode", bpe, "--ids", "1,300"}) ==
-        "error: --ids: expected ids from 0 to 299, got 300");
-  CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("odd.bin", "abc")}) ==
-        "error: " + folder.at("odd.bin") + ": 3 bytes are not a whole number of 16-bit token ids");
-  CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("ids", "1 x")}) ==
-        "error: " + folder.at("ids") + ": expected ids between blanks or commas at byte 2");
-  save_tokenizer(folder.at("char"), build_char_tokenizer("ab"));
-  CHECK(refusal({"tokenizer", "encode", folder.at("char"), "--file", folder.at("bad.txt")}) ==
-        "error: " + folder.at("bad.txt") + ": invalid UTF-8 at byte 2");
-}
-
 TEST_CASE("training learns a tokenizer of its own and keeps it when it is resumed", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");
-  Arguments command{"train",  "--data",       data,  "--out_dir",    run,          "--tokenizer",
-                    "bpe",    "--vocab_size", "320", "--documents",  "blank_line", "--batching",
-                    "padded", "--n_layer",    "1",   "--n_head",     "2",          "--n_embd",
-                    "16",     "--block_size", "32",  "--batch_size", "4",          "--eval_iters",
-                    "1",      "--max_iters",  "2"};
+  Arguments command =
+      words("train --data", data, "--out_dir", run,
+            "--tokenizer bpe --vocab_size 320 --documents blank_line --batching padded --n_layer 1 "
+            "--n_head 2 --n_embd 16 --block_size 32 --batch_size 4 --eval_iters 1 --max_iters 2");
   const ProgramResult result = run_headlight(command);
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
-  CHECK(result.err.find("learned 320 tokens from the text") != std::string::npos);
+  CHECK(contains(result.err, "learned 320 tokens from the text"));
   const std::string learned = file_contents(run + "/latest/tokenizer.json");
   CHECK(Json::parse(output_of({"tokenizer", "info", run, "--json"}))["kind"] == "bpe");
 
@@ -272,7 +212,7 @@ TEST_CASE("training learns a tokenizer of its own and keeps it when it is resume
   command.emplace_back("--resume");
   const ProgramResult resumed = run_headlight(command);
   REQUIRE(resumed.exit_code == 0);
-  CHECK(resumed.err.find("learned") == std::string::npos);
+  CHECK_FALSE(contains(resumed.err, "learned"));
   CHECK(file_contents(run + "/latest/tokenizer.json") == learned);
   CHECK(output_of({"generate", run, "--prompt", "Mina", "--n", "3"}).rfind("Mina", 0) == 0);
 
@@ -286,12 +226,12 @@ TEST_CASE("training learns a tokenizer of its own and keeps it when it is resume
 }
 
 TEST_CASE("training reports what is wrong with the tokenizer given to it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", "hug pug pun bun hugs " + small_corpus());
   const auto train = [&](const std::string& tokenizer, const std::string& size) {
-    return refusal({"train", "--data", data, "--out_dir", folder.at("run"), "--n_layer", "1",
-                    "--n_head", "1", "--n_embd", "8", "--tokenizer", tokenizer, "--vocab_size",
-                    size, "--log_level", "error"});
+    return refusal(words("train --data", data, "--out_dir", folder.at("run"),
+                         "--n_layer 1 --n_head 1 --n_embd 8 --tokenizer", tokenizer, "--vocab_size",
+                         size, "--log_level error"));
   };
   CHECK(train("bytes", "0") ==
         "error: tokenizer: expected char, byte, bpe, ids or the path of a tokenizer, got 'bytes'");
@@ -300,5 +240,4 @@ TEST_CASE("training reports what is wrong with the tokenizer given to it", "[cli
   CHECK(train(folder.at("none.json"), "0") ==
         "error: " + folder.at("none.json") + ": no such file or directory");
 }
-
-}  // namespace tokenizer_test
+}  // namespace data_tokenizer_test

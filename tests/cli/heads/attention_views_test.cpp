@@ -1,33 +1,17 @@
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/scores/token_circuits.h"
-#include "headlight/io/npz.h"
-#include "support/program.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
 #include "views/report/token_circuit_plot.h"
 
-namespace attention_views_test {
-
+namespace heads_attention_views_test {
 // Views that `attention` writes, with the real program and models made in memory.
-using namespace headlight;
-using namespace headlight::test;
-using attention_samples::contains;
-using attention_samples::embedded_data;
-using attention_samples::embedded_page;
-
-namespace {
 
 using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 // Model directory, and runs of `attention` on it.
 struct Material {
   Material() : model(folder.at("model")), out(folder.at("maps")) {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
   }
 
@@ -45,12 +29,10 @@ struct Material {
     return messages.empty() ? "" : messages.front();
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string out;
 };
-
-}  // namespace
 
 TEST_CASE("attention puts a second text or model beside the first", "[cli]") {
   const Material given;
@@ -67,9 +49,8 @@ TEST_CASE("attention puts a second text or model beside the first", "[cli]") {
 
 TEST_CASE("attention takes the page's files from a folder when one is given", "[cli]") {
   const Material given;
-  const std::filesystem::path files = given.folder.at("files");
-  std::filesystem::copy(std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "src/views/page", files,
-                        std::filesystem::copy_options::recursive);
+  const fs::path files = given.folder.at("files");
+  fs::copy(fs::path(HEADLIGHT_SOURCE_DIR) / "src/views/page", files, fs::copy_options::recursive);
   const Arguments arguments = {"--format", "html", "--page_files", files.string()};
   REQUIRE(given.run(arguments).exit_code == 0);
   const std::string page = given.page();
@@ -84,9 +65,9 @@ TEST_CASE("attention takes the page's files from a folder when one is given", "[
 
   std::ofstream(files / "main.js", std::ios::app) << "import {none} from './dom.js';\n";
   CHECK(contains(given.refusal(arguments), "main.js: imports none, which dom.js does not export"));
-  std::filesystem::remove(files / "style.css");
+  fs::remove(files / "style.css");
   CHECK(contains(given.refusal(arguments), (files / "style.css").string()));
-  std::filesystem::remove(files / "index.html");
+  fs::remove(files / "index.html");
   CHECK(contains(given.refusal(arguments),
                  "--page_files: expected a folder with an index.html, got '" + files.string()));
 }
@@ -145,14 +126,14 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
 TEST_CASE("attention deletes layer figures that an earlier run left in its folder", "[cli]") {
   const Material given;
   REQUIRE(given.run({"--format", "svg"}).exit_code == 0);
-  CHECK(std::filesystem::exists(given.out + "/layer_1.svg"));
+  CHECK(fs::exists(given.out + "/layer_1.svg"));
   given.folder.write("maps/layer_one.svg", "mine");
   given.folder.write("maps/layer_7.svg.txt", "mine");
   REQUIRE(given.run({"--format", "npz"}).exit_code == 0);  // without figures, none are replaced
-  CHECK(std::filesystem::exists(given.out + "/layer_1.svg"));
+  CHECK(fs::exists(given.out + "/layer_1.svg"));
   REQUIRE(given.run({"--format", "svg", "--layers", "0"}).exit_code == 0);
-  CHECK(std::filesystem::exists(given.out + "/layer_0.svg"));
-  CHECK_FALSE(std::filesystem::exists(given.out + "/layer_1.svg"));
+  CHECK(fs::exists(given.out + "/layer_0.svg"));
+  CHECK_FALSE(fs::exists(given.out + "/layer_1.svg"));
   CHECK(file_contents(given.out + "/layer_one.svg") == "mine");
   CHECK(file_contents(given.out + "/layer_7.svg.txt") == "mine");
 }
@@ -160,10 +141,9 @@ TEST_CASE("attention deletes layer figures that an earlier run left in its folde
 TEST_CASE("attention merges tokens to words in every view", "[cli]") {
   const Material given;
   const std::string sentence = "나 너 ab";
-  const ProgramResult result = run_headlight(
+  const std::string printed = output_of(
       {"attention", given.model, "--out", given.out, "--text", sentence, "--by", "word", "--format",
        "npz,json,svg,html,bertviz,text", "--lang", "ko", "--title", "제목", "--colours", "magma"});
-  REQUIRE(result.exit_code == 0);
   NamedTexts texts;
   const NamedTensors arrays = read_npz(given.out + "/attention.npz", &texts);
   CHECK(arrays[0].second.shape() == Shape({1, 2, 3, 3}));
@@ -180,12 +160,7 @@ TEST_CASE("attention merges tokens to words in every view", "[cli]") {
   const std::string figure = file_contents(given.out + "/layer_0.svg");
   CHECK(contains(figure, "단어 3개"));
   CHECK(contains(figure, "'Noto Sans CJK KR'"));
-  CHECK(contains(result.out, "제목 헤드 0.0"));
-  CHECK(given.refusal({"--by", "word", "--neurons"}) ==
-        "error: --by word: cannot be combined with --neurons and --view neuron, which show queries "
-        "and keys of single tokens");
-  CHECK(contains(given.refusal({"--number_format", "2"}), "--number_format: expected .0f to .4f"));
-  CHECK(contains(given.refusal({"--colours", "jet"}), "--colours: expected headlight, viridis"));
+  CHECK(contains(printed, "제목 헤드 0.0"));
 }
 
 TEST_CASE("attention chooses colours for a dark or light terminal background", "[cli]") {
@@ -216,24 +191,6 @@ TEST_CASE("attention draws circuits of the tokens of a text", "[cli]") {
         "error: --qk: needs --format svg");
 }
 
-TEST_CASE("attention refuses options of outputs that it does not write", "[cli]") {
-  const Material given;
-  CHECK(given.refusal({"--ground", "light"}) ==
-        "error: --ground: needs --view terminal or --format text");
-  CHECK(given.refusal({"--view", "grid", "--format", "svg"}) ==
-        "error: --view grid: needs --format html");
-  CHECK(given.refusal({"--page_files", ".", "--format", "npz"}) ==
-        "error: --page_files: needs --format html");
-  CHECK(given.refusal({"--colours", "magma", "--format", "npz,json"}) ==
-        "error: --colours: needs --format svg, png, html or text");
-  CHECK(given.refusal({"--compare", given.model, "--format", "svg"}) ==
-        "error: --compare: needs --format html or text, or --difference");
-  CHECK(given.refusal({"--neurons", "--format", "svg"}) ==
-        "error: --neurons: needs --format html or npz");
-  CHECK(given.refusal({"--scores", "a.json,b.json"}) ==
-        "error: --scores: a second file needs --compare");
-}
-
 TEST_CASE("attention writes BertViz JSON and PNG on request or names the missing library",
           "[cli]") {
   const Material given;
@@ -259,19 +216,9 @@ TEST_CASE("attention draws differences of weights and weights by values", "[cli]
   const Material given;
   REQUIRE(given.run({"--compare_text", "abxa", "--difference", "--format", "svg"}).exit_code == 0);
   const std::string difference = file_contents(given.out + "/layer_1.svg");
-  CHECK(difference.find("Difference of weights") != std::string::npos);
-  CHECK(difference.find(">c/x</text>") != std::string::npos);
-  CHECK(given.refusal({"--difference"}) ==
-        "error: --difference: needs --compare or --compare_text");
-  CHECK(given.refusal({"--compare_text", "abxa", "--difference", "--format", "html"}) ==
-        "error: --difference: needs --format svg or png, whose figures show it");
-  CHECK(given.refusal({"--compare_text", "abx", "--difference"})
-            .find("compare: expected a text of as many tokens, 4, got 3") != std::string::npos);
+  CHECK(contains(difference, "Difference of weights"));
+  CHECK(contains(difference, ">c/x</text>"));
   REQUIRE(given.run({"--value_weighted", "--format", "svg,html"}).exit_code == 0);
-  CHECK(file_contents(given.out + "/layer_0.svg").find("model · value-weighted") !=
-        std::string::npos);
-  CHECK(given.refusal({"--value_weighted", "--neurons"}) ==
-        "error: --value_weighted: cannot be combined with --neurons and --view neuron");
+  CHECK(contains(file_contents(given.out + "/layer_0.svg"), "model · value-weighted"));
 }
-
-}  // namespace attention_views_test
+}  // namespace heads_attention_views_test

@@ -1,29 +1,14 @@
-#include <map>
-#include <nlohmann/json.hpp>
-#include <tuple>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/effects/attribution.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace attribute_test {
-
 // `headlight attribute` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
 struct Given {
   Given() {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
     base = {"attribute", model, "--text", "one line", "--token", "f", "--against", "#120"};
   }
@@ -36,7 +21,7 @@ struct Given {
             second + "\", \"corrupt\": \"one in\", \"answer\": \"e\", \"wrong\": \"f\"}\n");
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   Arguments base;
 };
@@ -56,12 +41,6 @@ std::map<std::string, Tensor> arrays_of(const std::string& path) {
   }
   return arrays;
 }
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("attribute splits a logit into parts as fine as requested", "[cli]") {
   const Given given;
@@ -200,21 +179,17 @@ TEST_CASE("attribute averages the parts over many prompts and gives intervals", 
   CHECK(output_of(many).rfind("caution: ", 0) == 0);
   check_refused(changed(many, {"--by", "source"}),
                 {"--pairs: ", "6 tokens in prompt 1 and 9 in prompt 2"});
-  const Arguments alike{"attribute",           given.model, "--pairs",
-                        given.pairs("two in"), "--by",      "source"};
+  const Arguments alike =
+      words("attribute", given.model, "--pairs", given.pairs("two in"), "--by source");
   CHECK(report_of(alike)["sources"].size() == 6);
 }
 
 TEST_CASE("attribute compares sources of texts of different lengths by groups", "[cli]") {
   const Given given;
   const std::string npz = given.folder.at("groups.npz");
-  const Arguments many{"attribute", given.model,
-                       "--pairs",   given.pairs("two in it"),
-                       "--by",      "source",
-                       "--group",   "first=0-1",
-                       "--group",   "end=last",
-                       "--npz",     npz,
-                       "--html",    given.folder.at("groups.html")};
+  const Arguments many = words("attribute", given.model, "--pairs", given.pairs("two in it"),
+                               "--by source --group first=0-1 --group end=last --npz", npz,
+                               "--html", given.folder.at("groups.html"));
   const Json report = report_of(many);
   REQUIRE(report["sources"].size() == 3);
   CHECK(report["sources"][1]["group"] == "end");
@@ -226,10 +201,8 @@ TEST_CASE("attribute compares sources of texts of different lengths by groups", 
   CHECK(contains(text, "all heads from group"));
   CHECK(contains(text, "(others)"));
   check_refused(changed(many, {"--by", "head"}), {"--group: needs --by source"});
-  check_refused(changed(given.base, {"--by", "source", "--group", "a=0"}),
-                {"--group: needs --pairs"});
-  check_refused({"attribute", given.model, "--pairs", given.pairs("two in it"), "--by", "source",
-                 "--group", "a=0", "--group", "b=0"},
+  check_refused(words("attribute", given.model, "--pairs", given.pairs("two in it"),
+                      "--by source --group a=0 --group b=0"),
                 {"token 0 in 'a' and 'b'"});
 }
 
@@ -245,27 +218,6 @@ TEST_CASE("attribute explains the model as changed by an intervention", "[cli]")
     CHECK((part["head"] != "0.1" || part["source"].is_null() || part["logit"] == 0));
   }
   CHECK(is_named);
-}
-
-TEST_CASE("attribute refuses options that exclude each other in one line", "[cli]") {
-  const Given given;
-  check_refused(changed(given.base, {"--by", "token"}),
-                {"--by: expected layer, head, source, neuron or stream, got 'token'"});
-  check_refused(changed(given.base, {"--pairs", "x.jsonl"}),
-                {"--text: cannot be combined with --pairs"});
-  check_refused({"attribute", given.model, "--pairs", given.folder.at("none.jsonl")},
-                {"none.jsonl"});
-  const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");
-  const std::string plain = given.folder.write("plain.txt", "a text\n");
-  check_refused({"attribute", given.model, "--pairs", plain},
-                {"plain.txt: line 1: invalid JSON", "expected JSON Lines such as {\"clean\": "});
-  check_refused({"attribute", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
-  check_refused(changed(given.base, {"--limit", "-1"}), {"--limit"});
-  for (const char* option : {"--svg", "--png", "--npz"}) {  // a typing error must not destroy text
-    check_refused(changed(given.base, {option, bad}), {option, "bad.jsonl"});
-  }
-  const std::string longer = given.pairs(std::string(400, 'a'));
-  check_refused({"attribute", given.model, "--pairs", longer}, {"prompt 2", "context length of"});
 }
 
 }  // namespace attribute_test

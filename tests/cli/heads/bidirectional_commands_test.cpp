@@ -1,30 +1,18 @@
-#include <nlohmann/json.hpp>
-
-#include "headlight/io/npz.h"
 #include "support/bert_directory.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace bidirectional_commands_test {
-
 // Commands on a BERT directory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
 struct Given {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string bert = write_bert(folder.at("bert")).string();
   std::string body = write_bert(folder.at("body"), false).string();
   std::string text = folder.write("text.txt", "the cat sat on the mat.\nthe dogs sat.\n");
   std::string out = folder.at("out");
 };
-
-}  // namespace
 
 TEST_CASE("commands that need a causal model refuse a bidirectional one in one line", "[cli]") {
   const Given given;
@@ -46,7 +34,7 @@ TEST_CASE("commands that need a causal model refuse a bidirectional one in one l
     CHECK(result.exit_code == 2);
     REQUIRE(!result.messages().empty());
     CHECK(result.messages().back().find("needs a causal model; ") != std::string::npos);
-    CHECK(!std::filesystem::exists(given.out));
+    CHECK(!fs::exists(given.out));
   }
 }
 
@@ -56,7 +44,7 @@ TEST_CASE("commands for heads read a bidirectional model with its first and last
       {"attention", given.bert, "--text", "the cat", "--format", "npz,html", "--out", given.out});
   const NamedTensors arrays = read_npz(given.out + "/attention.npz");
   CHECK(arrays.front().second.shape() == Shape{1, 2, 4, 4});
-  CHECK(file_contents(given.out + "/attention.html").find("\"causal\":false") != std::string::npos);
+  CHECK(contains(file_contents(given.out + "/attention.html"), "\"causal\":false"));
   const Json heads = report_of({"heads", given.bert, "--data", given.text, "--documents", "line"});
   CHECK(heads["sequences"] == 2);
   CHECK(heads["tokens"] == 9 + 7);
@@ -104,5 +92,4 @@ TEST_CASE("wrong uses of a bidirectional model are refused in one line", "[cli]"
     CHECK(result.messages().back().find(expected) != std::string::npos);
   }
 }
-
 }  // namespace bidirectional_commands_test

@@ -1,28 +1,14 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
+#include "support/test.h"
 
 namespace cache_test {
-
 // `cache` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
 // Model directory of three layers with two heads, and a text.
 struct Material {
   Material() {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *lively_model(257, 16, 3), ByteTokenizer());
   }
 
@@ -31,7 +17,7 @@ struct Material {
     return refusal(changed({"cache", model, "--out", out}, options)).substr(7);
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   std::string text = folder.write("text.txt", "one line of text\nanother line\n\nthe third one\n");
   std::string out = folder.at("acts.npz");
@@ -47,16 +33,14 @@ Tensor array_of(const NamedTensors& tensors, const std::string& name) {
   return {};
 }
 
-}  // namespace
-
 TEST_CASE("cache writes the points and layers that it is asked for", "[cli]") {
   const Material given;
-  const Json report = report_of({"cache", given.model, "--text", "abcdef", "--names",
-                                 "resid_post,z.0.1", "--layers", "1-", "--out", given.out});
+  const Json report = report_of(words(
+      "cache", given.model, "--text abcdef --names resid_post,z.0.1 --layers 1- --out", given.out));
   CHECK(report["rows"] == 6);
   CHECK(report["files"] == Json{given.out});
   CHECK(report["index"].is_null());
-  CHECK(report["bytes"] == std::filesystem::file_size(given.out));
+  CHECK(report["bytes"] == fs::file_size(given.out));
   const NamedTensors tensors = read_npz(given.out);
   REQUIRE(report["arrays"].size() == tensors.size());
   CHECK(report["lost"].empty());
@@ -66,30 +50,28 @@ TEST_CASE("cache writes the points and layers that it is asked for", "[cli]") {
   CHECK(array_of(tensors, "blocks.2.hook_resid_post").shape() == Shape{6, 16});
   CHECK(tensors.size() == 4 + 5);
   CHECK(array_of(tensors, "tokens").to_vector()[5] == 'f');
-  const std::string text = output_of({"cache", given.model, "--text", "abc", "--positions", "last",
-                                      "--type", "float16", "--out", given.out});
-  CHECK(text.find("blocks.2.hook_resid_post  float16  [1, 16]") != std::string::npos);
+  const std::string text = output_of(
+      words("cache", given.model, "--text abc --positions last --type float16 --out", given.out));
+  CHECK(contains(text, "blocks.2.hook_resid_post  float16  [1, 16]"));
   CHECK(text.find("wrote " + given.out) != std::string::npos);
 }
 
 TEST_CASE("cache names a point that the model does not compute only once", "[cli]") {
   const Material given;
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = 16;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 16;
-  config.parallel_residual = true;
+  GptConfig config{.vocab_size = 257,
+                   .block_size = 16,
+                   .n_layer = 2,
+                   .n_head = 2,
+                   .n_embd = 16,
+                   .parallel_residual = true};
   const std::string parallel = given.folder.at("parallel");
-  std::filesystem::create_directory(parallel);
+  fs::create_directory(parallel);
   write_model_files(parallel, Gpt(config), ByteTokenizer());
-  const Arguments base{"cache",   parallel,      "--text", "abc",
-                       "--names", "resid_mid,z", "--out",  given.out};
+  const Arguments base =
+      words("cache", parallel, "--text abc --names resid_mid,z --out", given.out);
   const ProgramResult result = run_headlight(base);
   CHECK(result.exit_code == 0);
-  CHECK(result.err.find("resid_mid: this model does not compute it (2 arrays not written)") !=
-        std::string::npos);
+  CHECK(contains(result.err, "resid_mid: this model does not compute it (2 arrays not written)"));
   CHECK(result.err.find("resid_mid") == result.err.rfind("resid_mid"));
   const Json report = report_of(base);
   CHECK(report["absent"] == Json{"resid_mid"});
@@ -101,17 +83,16 @@ TEST_CASE("cache names a point that the model does not compute only once", "[cli
 TEST_CASE("cache writes a corpus to several files that together equal one file", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("acts.safetensors");
-  const Arguments base{"cache",       given.model, "--data",       given.text,
-                       "--documents", "line",      "--names",      "mlp_out",
-                       "--layers",    "0",         "--type",       "bfloat16",
-                       "--out",       out,         "--batch_size", "2"};
+  const Arguments base = words("cache", given.model, "--data", given.text,
+                               "--documents line --names mlp_out --layers 0 --type bfloat16 --out",
+                               out, "--batch_size 2");
   const Json whole = report_of(base);
   const Tensor rows = array_of(read_safetensors(out), "blocks.0.hook_mlp_out");
   CHECK(rows.dtype() == DType::bfloat16);
   const Json report = report_of(changed(base, {"--shard_rows", "20"}));
   CHECK(report["arrays"] == whole["arrays"]);
   REQUIRE(report["files"].size() == 3);
-  CHECK(!std::filesystem::exists(out));
+  CHECK(!fs::exists(out));
   std::vector<double> joined;
   for (const Json& file : report["files"]) {
     const std::vector<double> values =
@@ -127,56 +108,20 @@ TEST_CASE("cache writes a corpus to several files that together equal one file",
   CHECK(index["shards"].size() == 3);
 }
 
-TEST_CASE("cache refuses invalid options and texts in one line", "[cli]") {
-  const Material given;
-  const Arguments text{"--text", "abcdef"};
-  const auto refused = [&](const Arguments& options) {
-    return given.refused(changed(text, options));
-  };
-  CHECK(given.refused({}) == "expected either --text or --data");
-  CHECK(refused({"--data", given.text}) == "expected either --text or --data");
-  CHECK(given.refused({"--text", ""}) == "--text: expected a text, got an empty one");
-  CHECK(given.refused({"--text", "a text of more than 16 tokens"}) ==
-        "the text has 29 tokens, more than the 16 tokens of the context length");
-  CHECK(refused({"--names", "resid_pots"}) ==
-        "--names: expected a point such as resid_post.5, z.5.1 or mlp_post.3.17, got "
-        "'resid_pots'; did you mean resid_post?");
-  CHECK(refused({"--names", ""}) == "--names: expected points such as resid_post,z, got none");
-  CHECK(refused({"--names", "resid_post.3"}) == "resid_post: the model has layers 0 to 2, got 3");
-  CHECK(refused({"--layers", "1-12"}) == "--layers: the model has layers 0 to 2, got 1-12");
-  CHECK(refused({"--names", "embed,z.1", "--layers", "1"}) ==
-        "--layers: applies to names without a layer number, but --names has none");
-  CHECK(refused({"--names", "z.1.2"}) == "blocks.1.attn.hook_z: expected heads 0 to 1, got 2");
-  CHECK(refused({"--positions", "first"}) ==
-        "--positions: expected a number or a range such as 3, 4-8 or 4-, got 'first'");
-  CHECK(refused({"--positions", "6-"}) ==
-        "--positions: expected positions inside the texts, got 6-, after the end of the longest "
-        "text");
-  CHECK(refused({"--type", "bfloat16"}) ==
-        "--type: NumPy has no bfloat16; choose float16, or --out with a name that ends in "
-        ".safetensors");
-  CHECK(refused({"--out", "acts.bin"}) ==
-        "--out: expected a name that ends in .npz or .safetensors, got 'acts.bin'");
-  check_refused({"cache", given.model, "--text", "a", "--out", given.folder.at("no/acts.npz")},
-                {"cannot create", "no/acts.npz"});
-  check_refused({"cache", given.model, "--text", "a", "--shard_rows", "0"}, {"--shard_rows", "0"});
-  CHECK(!std::filesystem::exists(given.out));
-}
-
 TEST_CASE("cache colours texts by neurons and finds their most active texts", "[cli]") {
   const Material given;
   const std::string page = given.folder.at("page.html");
-  const Json report = report_of({"cache", given.model, "--text", "abc", "--names",
-                                 "neuron.1.3,resid_post.0.2", "--html", page});
+  const Json report = report_of(
+      words("cache", given.model, "--text abc --names neuron.1.3,resid_post.0.2 --html", page));
   CHECK(report["files"] == Json({page}));
   const std::string html = file_contents(page);
   CHECK(html.find("neuron.1.3") < html.find("resid_post.0.2"));
 
-  const Arguments data{"cache",       given.model, "--data",  given.text,
-                       "--documents", "line",      "--names", "neuron.1.3"};
+  const Arguments data =
+      words("cache", given.model, "--data", given.text, "--documents line --names neuron.1.3");
   const Json found = report_of(changed(data, {"--html", page, "--top", "2"}));
   REQUIRE(found["examples"].size() == 2);
-  CHECK_FALSE(std::filesystem::exists(given.out));
+  CHECK_FALSE(fs::exists(given.out));
   report_of(changed(data, {"--out", given.out}));
   const NamedTensors arrays = read_npz(given.out);
   const std::vector<double> values = array_of(arrays, "blocks.1.mlp.hook_post").to_vector();
@@ -189,7 +134,7 @@ TEST_CASE("cache colours texts by neurons and finds their most active texts", "[
   CHECK(best["text"].get<double>() == at_row("documents"));
   CHECK(best["position"].get<double>() == at_row("document_positions"));
   CHECK(best["value"] >= found["examples"][1]["value"]);
-  CHECK(file_contents(page).find("Most active texts of neuron.1.3") != std::string::npos);
+  CHECK(contains(file_contents(page), "Most active texts of neuron.1.3"));
 
   CHECK(refusal(changed(data, {"--html", page, "--names", "resid_post.1"}))
             .find("names: expected neurons or elements with --html") != std::string::npos);
@@ -197,5 +142,4 @@ TEST_CASE("cache colours texts by neurons and finds their most active texts", "[
         "error: --out: cannot be combined with --html");
   CHECK(refusal(changed(data, {"--top", "3"})) == "error: --top: needs --html and --data");
 }
-
 }  // namespace cache_test

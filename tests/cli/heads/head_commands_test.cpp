@@ -1,20 +1,7 @@
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace head_commands_test {
-
 // `ablate`, `importance` and `prune` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -24,11 +11,11 @@ const std::string kText =
 // Model directory and a text beside it.
 struct Material {
   Material() : model(folder.at("model")), text(folder.write("text.txt", kText)) {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string text;
 };
@@ -36,8 +23,6 @@ struct Material {
 double loss_of(const std::string& model, const std::string& text) {
   return report_of({"eval", model, "--data", text, "--documents", "line"})["loss"];
 }
-
-}  // namespace
 
 TEST_CASE("ablate reports the rise of the loss for all heads or some heads or pairs", "[cli]") {
   const Material given;
@@ -59,8 +44,8 @@ TEST_CASE("ablate reports the rise of the loss for all heads or some heads or pa
   pairs.insert(pairs.end(), {"--pairs", "2"});
   CHECK(report_of(pairs)["pairs"].size() == 1);
   const std::string text = output_of(pairs);
-  CHECK(text.find("beyond both alone") != std::string::npos);
-  CHECK(text.find("0.1") != std::string::npos);
+  CHECK(contains(text, "beyond both alone"));
+  CHECK(contains(text, "0.1"));
 }
 
 TEST_CASE("importance measures heads three ways and compares the rankings", "[cli]") {
@@ -78,7 +63,7 @@ TEST_CASE("importance measures heads three ways and compares the rankings", "[cl
   const std::string npz = given.folder.at("importance.npz");
   const std::string html = given.folder.at("importance.html");
   output_of(changed(base, {"--npz", npz, "--html", html}));
-  CHECK(file_contents(html).find("Sensitivity of the loss to each head") != std::string::npos);
+  CHECK(contains(file_contents(html), "Sensitivity of the loss to each head"));
   const NamedTensors arrays = read_npz(npz);
   for (const auto& [name, tensor] : arrays) {
     CHECK(tensor.shape() == Shape{2, 2});
@@ -92,15 +77,15 @@ TEST_CASE("importance measures heads three ways and compares the rankings", "[cl
   Arguments quick = base;
   quick.emplace_back("--no_ablation");
   CHECK_FALSE(report_of(quick)["heads"][0].contains("ablation"));
-  CHECK(output_of(quick).find("rank correlation") != std::string::npos);
+  CHECK(contains(output_of(quick), "rank correlation"));
 }
 
 TEST_CASE("prune writes a smaller model that computes as the whole one without its heads",
           "[cli]") {
   const Material given;
   const std::string out = given.folder.at("small");
-  const Json report = report_of({"prune", given.model, "--heads", "0.1", "--out", out, "--data",
-                                 given.text, "--documents", "line"});
+  const Json report = report_of(words("prune", given.model, "--heads 0.1 --out", out, "--data",
+                                      given.text, "--documents line"));
   CHECK(report["heads"] == Json::array({"0.1"}));
   CHECK(report["kept_heads"] == Json::array({"0.0", "1.0", "1.1"}));
   CHECK(report["parameters"].get<Index>() < report["parameters_before"].get<Index>());
@@ -139,39 +124,38 @@ TEST_CASE("prune finds the heads to remove and draws the curve and fine-tunes th
   const Material given;
   const std::string out = given.folder.at("small");
   const Json report =
-      report_of({"prune", given.model, "--keep", "1%", "--data", given.text, "--documents", "line",
-                 "--out", out, "--finetune_iters", "20", "--learning_rate", "1e-3"});
+      report_of(words("prune", given.model, "--keep 1% --data", given.text,
+                      "--documents line --out", out, "--finetune_iters 20 --learning_rate 1e-3"));
   CHECK(report["heads"].size() + 1 == report["curve"].size());
   CHECK(report["curve"].back()["kept"] == report["kept"]);
   CHECK(report["curve"].back()["loss"].get<double>() ==
         Approx(report["loss_after"].get<double>()).margin(1e-5));
   CHECK(report["loss_finetuned"].get<double>() < report["loss_after"].get<double>());
   CHECK(loss_of(out, given.text) == Approx(report["loss_finetuned"].get<double>()));
-  CHECK(file_contents(out + "/curve.svg").find("</svg>") != std::string::npos);
+  CHECK(contains(file_contents(out + "/curve.svg"), "</svg>"));
   CHECK(file_contents(out + "/curve.csv").rfind("kept,loss,removed\n", 0) == 0);
 }
 
 TEST_CASE("prune warns when every layer must keep a head and more heads stay than asked", "[cli]") {
   const Material given;
-  const ProgramResult result = run_headlight({"prune", given.model, "--keep", "0", "--data",
-                                              given.text, "--out", given.folder.at("small")});
+  const ProgramResult result = run_headlight(words("prune", given.model, "--keep 0 --data",
+                                                   given.text, "--out", given.folder.at("small")));
   REQUIRE(result.exit_code == 0);
-  CHECK(result.err.find("--keep 0: every layer keeps one head, so 2 stay") != std::string::npos);
+  CHECK(contains(result.err, "--keep 0: every layer keeps one head, so 2 stay"));
 }
 
 TEST_CASE("patch compares two texts head by head and draws the result", "[cli]") {
   const Material given;
   const std::string svg = given.folder.at("patch.svg");
-  const Json report = report_of({"patch", given.model, "--clean", "abcde", "--corrupt", "axcde",
-                                 "--answer", "f", "--wrong", "#121", "--svg", svg});
+  const Json report = report_of(words(
+      "patch", given.model, "--clean abcde --corrupt axcde --answer f --wrong #121 --svg", svg));
   CHECK(report["answer"]["id"] == 'f');
   CHECK(report["wrong"]["token"] == "y");
   CHECK(report["clean_difference"] != report["corrupt_difference"]);
   CHECK(report["heads"][0]["head"] == "0.0");
   CHECK(report["heads"][0]["recovered"].is_number());
-  CHECK(file_contents(svg).find("Recovered by each head") != std::string::npos);
-  CHECK(output_of({"patch", given.model, "--clean", "abcde", "--corrupt", "axcde", "--answer", "f",
-                   "--wrong", "y"})
+  CHECK(contains(file_contents(svg), "Recovered by each head"));
+  CHECK(output_of(words("patch", given.model, "--clean abcde --corrupt axcde --answer f --wrong y"))
             .find("recovered") != std::string::npos);
 }
 
@@ -186,42 +170,7 @@ TEST_CASE("attribute splits a logit into the contributions of heads and layers",
   CHECK(report["logit"].get<double>() == Approx(sum));
   CHECK(report["position"] == 4);
   CHECK(report["parts"][1]["head"] == "0.0");
-  CHECK(output_of({"attribute", given.model, "--text", "abcde"}).find("head 0.0") !=
-        std::string::npos);
-}
-
-TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
-  const Material given;
-  const std::string out = given.folder.at("out");
-  check_refused({"ablate", given.model}, {"--data"});
-  check_refused({"ablate", given.model, "--data", given.text, "--mode", "none"},
-                {"--mode", "zero, mean or resample", "none"});
-  check_refused({"ablate", given.model, "--data", given.text, "--heads", "1"}, {"--heads", "'1'"});
-  check_refused({"ablate", given.model, "--data", given.text, "--heads", "9.9"}, {"heads", "9.9"});
-  check_refused({"ablate", given.model, "--data", given.text, "--all", "--heads", "0.1"},
-                {"--all", "--heads"});
-  check_refused({"importance", given.model, "--data", given.folder.at("none")}, {"none"});
-  check_refused({"prune", given.model, "--out", out}, {"--heads", "--keep"});
-  check_refused({"prune", given.model, "--heads", "0.0"}, {"--out"});
-  check_refused({"prune", given.model, "--keep", "50%", "--out", out}, {"--data"});
-  check_refused({"prune", given.model, "--keep", "many", "--data", given.text, "--out", out},
-                {"--keep", "many"});
-  check_refused({"prune", given.model, "--keep", "500", "--data", given.text, "--out", out},
-                {"--keep", "500"});
-  check_refused({"prune", given.model, "--heads", "0.0", "--out", given.model}, {"exists"});
-  CHECK_FALSE(std::filesystem::exists(out));
-  check_refused(
-      {"patch", given.model, "--clean", "abc", "--corrupt", "ab", "--answer", "a", "--wrong", "b"},
-      {"--corrupt", "3", "2"});
-  check_refused({"patch", given.model, "--clean", "abc"}, {"--corrupt"});
-  check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "ab",
-                 "--wrong", "a"},
-                {"--wrong", "must not begin with the other"});
-  check_refused({"attribute", given.model}, {"--text"});
-  check_refused({"attribute", given.model, "--text", "abc", "--position", "3"},
-                {"--position", "0 to 2", "3"});
-  check_refused({"attribute", given.model, "--text", "abc", "--token", "#999"},
-                {"--token", "#256", "#999"});
+  CHECK(contains(output_of({"attribute", given.model, "--text", "abcde"}), "head 0.0"));
 }
 
 TEST_CASE("ablate and importance warn when intervals rest on too few sequences", "[cli]") {
@@ -236,11 +185,11 @@ TEST_CASE("ablate and importance warn when intervals rest on too few sequences",
     const Arguments few{command, given.model, "--data", given.text, "--documents", "line"};
     const std::string text = output_of(few);
     CHECK(text.rfind("caution: intervals over 4 sequences are too narrow", 0) == 0);
-    CHECK(text.find(") ?\n") != std::string::npos);
+    CHECK(contains(text, ") ?\n"));
     CHECK(report_of(few)["caution"].is_string());
-    const Arguments settled{command, given.model, "--data", enough, "--documents", "line"};
-    CHECK(report_of(settled)["caution"].is_null());
-    CHECK(output_of(settled).find('?') == std::string::npos);
+    const Arguments significant{command, given.model, "--data", enough, "--documents", "line"};
+    CHECK(report_of(significant)["caution"].is_null());
+    CHECK(output_of(significant).find('?') == std::string::npos);
   }
 }
 
@@ -250,8 +199,8 @@ TEST_CASE("patch and attribute warn first when the model does not solve the task
   // The two tasks have swapped answers, so the model solves at most one of them.
   int done = 0;
   for (const auto& [answer, wrong] : {std::pair{"f", "y"}, std::pair{"y", "f"}}) {
-    const Arguments task{"patch",    given.model, "--clean", "abcde", "--corrupt", "axcde",
-                         "--answer", answer,      "--wrong", wrong,   "--svg",     svg};
+    const Arguments task = words("patch", given.model, "--clean abcde --corrupt axcde --answer",
+                                 answer, "--wrong", wrong, "--svg", svg);
     const Json report = report_of(task);
     const std::string text = output_of(task);
     const bool clear = report["task"] == "clear";
@@ -271,7 +220,7 @@ TEST_CASE("patch and attribute warn first when the model does not solve the task
   const std::string text =
       output_of({"attribute", given.model, "--text", "abcde", "--token", other});
   CHECK(text.rfind("caution: the model's next token here is", 0) == 0);
-  CHECK(text.find(" ?\n") != std::string::npos);
+  CHECK(contains(text, " ?\n"));
 }
 
 TEST_CASE("an intervention changes what eval, generate, heads and attention compute", "[cli]") {
@@ -279,13 +228,13 @@ TEST_CASE("an intervention changes what eval, generate, heads and attention comp
   const std::string change = "off 0.1";
   const Json ablated = report_of(
       {"ablate", given.model, "--data", given.text, "--documents", "line", "--heads", "0.1"});
-  const double loss = report_of({"eval", given.model, "--data", given.text, "--documents", "line",
-                                 "--intervene", change})["loss"];
+  const double loss = report_of(words("eval", given.model, "--data", given.text,
+                                      "--documents line --intervene", change))["loss"];
   CHECK(loss - loss_of(given.model, given.text) ==
         Approx(ablated["heads"][0]["rise"]["mean"].get<double>()));
 
-  const Arguments generate{"generate", given.model,     "--prompt", "one",   "--max_new_tokens",
-                           "8",        "--temperature", "0",        "--json"};
+  const Arguments generate =
+      words("generate", given.model, "--prompt one --max_new_tokens 8 --temperature 0 --json");
   const auto text_of = [&](Arguments arguments) {
     return Json::parse(output_of(arguments))["text"].get<std::string>();
   };
@@ -319,8 +268,8 @@ TEST_CASE("patch replaces activations at any point for many pairs and along a pa
       "{\"clean\": \"a line\", \"corrupt\": \"b line\", \"answer\": \"x\", \"wrong\": \"#89\"}\n\n"
       "{\"clean\": \"two in\", \"corrupt\": \"one in\", \"answer\": \"e\", \"wrong\": \"f\"}\n");
   const std::string svg = given.folder.at("grid.svg");
-  const Json many = report_of({"patch", given.model, "--pairs", pairs, "--point", "resid_pre",
-                               "--method", "both", "--svg", svg});
+  const Json many = report_of(
+      words("patch", given.model, "--pairs", pairs, "--point resid_pre --method both --svg", svg));
   CHECK(many["pairs"] == 2);
   CHECK(many["by"] == "position");
   REQUIRE(many["cells"].size() == 2 * 6);
@@ -328,7 +277,7 @@ TEST_CASE("patch replaces activations at any point for many pairs and along a pa
   CHECK(many["cells"][7]["position"] == 1);
   CHECK(many["cells"][0]["recovered"].get<double>() >= many["cells"][0]["recovered_low"]);
   CHECK(std::abs(many["correlation"].get<double>()) <= 1);
-  CHECK(file_contents(svg).find("Recovered by resid_pre") != std::string::npos);
+  CHECK(contains(file_contents(svg), "Recovered by resid_pre"));
 
   const Arguments one{"patch",  given.model, "--clean", "a line",  "--corrupt",
                       "b line", "--answer",  "x",       "--wrong", "y"};
@@ -340,18 +289,6 @@ TEST_CASE("patch replaces activations at any point for many pairs and along a pa
   CHECK(output_of(changed(one, {"--point", "z", "--limit", "1"}))
             .find("(the strongest 1 of 4; --limit 0 shows all)") != std::string::npos);
   CHECK(report_of(changed(one, {"--path", "0.1:1.0.k"}))["into"] == "k");
-
-  check_refused(changed(one, {"--by", "token"}), {"--by: expected layer, head, position"});
-  check_refused(changed(one, {"--method", "x"}), {"--method: expected patch, attribution or both"});
-  check_refused(changed(one, {"--path", "0.1:1.0"}), {"--path: "});
-  check_refused(changed(one, {"--path", "0.1:1.0.k", "--noising"}),
-                {"--path: cannot be combined with"});
-  check_refused(changed(one, {"--point", "resid_pots"}), {"--point: ", "did you mean resid_post?"});
-  check_refused(changed(one, {"--layers", "7"}), {"--layers: expected layers 0 to 1"});
-  check_refused({"patch", given.model, "--clean", "a"},
-                {"--corrupt: expected a text (or use --pairs)"});
-  const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");
-  check_refused({"patch", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
 }
 
 TEST_CASE("circuit reports the edges of a task and their faithfulness and draws them", "[cli]") {
@@ -366,16 +303,11 @@ TEST_CASE("circuit reports the edges of a task and their faithfulness and draws 
   CHECK(found["kept"] == found["circuit"].size());
   CHECK(found["curve"].back()["faithfulness"].get<double>() == Approx(1).epsilon(1e-3));
   CHECK(found["curve"].back()["edges"] == found["edges"]);
-  CHECK(file_contents(svg).find(">logits</text>") != std::string::npos);
-  CHECK(file_contents(curve).find("faithfulness") != std::string::npos);
+  CHECK(contains(file_contents(svg), ">logits</text>"));
+  CHECK(contains(file_contents(curve), "faithfulness"));
   const Json few = report_of(changed(base, {"--edges", "3", "--steps", "1"}));
   CHECK(few["kept"] <= 3);
-  CHECK(output_of(base).find("circuit: ") != std::string::npos);
-  check_refused(changed(base, {"--faithfulness", "0"}),
-                {"--faithfulness: expected a number above"});
-  check_refused(changed(base, {"--steps", "0"}), {"--steps"});
-  check_refused(changed(base, {"--pairs", "x.jsonl"}),
-                {"--clean: cannot be combined with --pairs"});
+  CHECK(contains(output_of(base), "circuit: "));
 }
 
 TEST_CASE("ablate takes any parts alone or together or every part of a kind", "[cli]") {
@@ -383,8 +315,8 @@ TEST_CASE("ablate takes any parts alone or together or every part of a kind", "[
   const Arguments base{"ablate", given.model, "--data", given.text, "--documents", "line"};
   const double loss = loss_of(given.model, given.text);
   const auto loss_without = [&](const std::string& targets) -> double {
-    return report_of({"eval", given.model, "--data", given.text, "--documents", "line",
-                      "--intervene", "off " + targets})["loss"];
+    return report_of(words("eval", given.model, "--data", given.text,
+                           "--documents line --intervene", "off " + targets))["loss"];
   };
   const Json sets = report_of(changed(base, {"--off", "0.1, mlp.1", "--off", "layer.0"}));
   CHECK(sets["loss"]["mean"].get<double>() == Approx(loss));
@@ -403,8 +335,8 @@ TEST_CASE("ablate takes any parts alone or together or every part of a kind", "[
   CHECK(means["mode"] == "mean");
   CHECK(means["parts"][1]["rise"] != layers["parts"][1]["rise"]);
   const std::string table = output_of(changed(base, {"--each", "neuron.1", "--limit", "3"}));
-  CHECK(table.find("(the largest 3 of ") != std::string::npos);
-  CHECK(table.find("neuron.1.") != std::string::npos);
+  CHECK(contains(table, "(the largest 3 of "));
+  CHECK(contains(table, "neuron.1."));
   CHECK_FALSE(report_of(base).contains("parts"));
 }
 
@@ -416,40 +348,13 @@ TEST_CASE("ablate reads a text from the command line and draws the results", "[c
   const Json heads = report_of(base);
   CHECK(heads["tokens"] == 15);
   CHECK(heads == report_of({"ablate", given.model, "--data", file}));
-  CHECK(file_contents(svg).find("Rise of the loss without each head") != std::string::npos);
+  CHECK(contains(file_contents(svg), "Rise of the loss without each head"));
   report_of(changed(base, {"--each", "mlp"}));
-  CHECK(file_contents(svg).find("Without each mlp") != std::string::npos);
+  CHECK(contains(file_contents(svg), "Without each mlp"));
   report_of(changed(base, {"--each", "neuron.0"}));
-  CHECK(file_contents(svg).find("neurons, the largest rise first") != std::string::npos);
+  CHECK(contains(file_contents(svg), "neurons, the largest rise first"));
   report_of(changed(base, {"--off", "mlp.0, mlp.1", "--off", "0.0-1"}));
-  CHECK(file_contents(svg).find("mlp.0, mlp.1") != std::string::npos);
-}
-
-TEST_CASE("ablate refuses invalid parts in one line", "[cli]") {
-  const Material given;
-  const Arguments base{"ablate", given.model, "--data", given.text};
-  const auto refused = [&](const Arguments& more) { return refusal(changed(base, more)); };
-  CHECK(refused({"--off", "mlp.9"}) == "error: --off: the model has layers 0 to 1, got mlp_out.9");
-  CHECK(refused({"--off", "induction"}).starts_with("error: --off: expected a point such as"));
-  CHECK(refused({"--off", "0.1 0.2"}).starts_with("error: --off: '0.1 0.2': expected nothing"));
-  CHECK(refused({"--each", "head"}) ==
-        "error: --each: expected mlp, attn, layer or neuron.L, got 'head'");
-  CHECK(
-      refused({"--each", "mlp", "--mode", "resample"}).starts_with("error: --mode: expected zero"));
-  CHECK(refused({"--each", "mlp", "--off", "0.1"}) == "error: expected either --off or --each");
-  CHECK(refused({"--each", "mlp", "--pairs", "2"}) ==
-        "error: --pairs: cannot be combined with --off and --each");
-  CHECK(refused({"--each", "mlp", "--limit", "2"}) == "error: --limit: needs --each neuron.L");
-  CHECK(refused({"--scores", "heads.json"}) == "error: --scores: needs --off or --scatter");
-  CHECK(refused({"--scatter", "x.svg"}) == "error: --scatter: needs --scores");
-  CHECK(refused({"--metric", "logit_difference"})
-            .starts_with("error: --metric: logit_difference needs answers"));
-  CHECK(refused({"--text", "abc"}) == "error: expected either --text or --data");
-  CHECK(refusal({"ablate", given.model, "--text", "a"}) ==
-        "error: --text: expected at least two tokens, got 1");
-  CHECK(refusal({"ablate", given.model, "--text", "abc", "--documents", "line"}) ==
-        "error: --documents: cannot be combined with --text");
-  CHECK(refused({"--svg", given.text}).find("is not a .svg file") != std::string::npos);
+  CHECK(contains(file_contents(svg), "mlp.0, mlp.1"));
 }
 
 TEST_CASE("ablate measures other metrics and draws a score against the rises", "[cli]") {
@@ -458,15 +363,14 @@ TEST_CASE("ablate measures other metrics and draws a score against the rises", "
   output_of({"heads", given.model, "--data", given.text, "--out", out});
   const std::string svg = given.folder.at("scatter.svg");
   const Json report =
-      report_of({"ablate", given.model, "--data", given.text, "--metric", "kl", "--scatter", svg,
-                 "--scores", out + "/heads.json", "--score", "previous_token"});
+      report_of(words("ablate", given.model, "--data", given.text, "--metric kl --scatter", svg,
+                      "--scores", out + "/heads.json", "--score previous_token"));
   CHECK(report["metric"] == "kl");
   CHECK(report["loss"]["mean"].get<double>() < 1e-6);
   CHECK(report["heads"][0]["rise"]["mean"].get<double>() > 0);
-  CHECK(file_contents(svg).find("rise of the KL divergence without the head") != std::string::npos);
-  check_refused({"ablate", given.model, "--data", given.text, "--scatter", svg, "--scores",
-                 out + "/heads.json", "--score", "nothing"},
+  CHECK(contains(file_contents(svg), "rise of the KL divergence without the head"));
+  check_refused(words("ablate", given.model, "--data", given.text, "--scatter", svg, "--scores",
+                      out + "/heads.json", "--score nothing"),
                 {"score: expected a score of"});
 }
-
 }  // namespace head_commands_test

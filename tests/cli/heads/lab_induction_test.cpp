@@ -1,24 +1,9 @@
 #include "cli/lab_support.h"
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/char_tokenizer.h"
-#include "nn/nn_support.h"
+#include "support/test.h"
 
 namespace lab_induction_test {
-
 // `headlight lab induction` on a model with planted induction heads and on one without any.
-using namespace headlight;
-using namespace headlight::test;
-using lab_support::Arguments;
-using lab_support::check_lab_refuses;
-using lab_support::claim_text;
-using lab_support::claims_of;
-using lab_support::contains;
-using lab_support::lab_json;
-using lab_support::lab_text;
 using Json = nlohmann::json;
-
-namespace {
 
 constexpr Index kTokens = 28;  // letters and two special tokens
 constexpr Index kPlaces = 32;
@@ -92,7 +77,7 @@ void write_planted_model(const std::string& folder) {
   set_parameter(gpt, "lm_head.weight", head.values);
   wire(gpt, 0, {kPlace, 1, kPlace, kBefore, kPlaces});
   wire(gpt, 1, {kHere, 0, kBefore, kNext, kTokens});
-  std::filesystem::create_directories(folder);
+  fs::create_directories(folder);
   write_model_files(folder, gpt, build_char_tokenizer("abcdefghijklmnopqrstuvwxyz"));
 }
 
@@ -103,10 +88,8 @@ Arguments model(const std::string& path, const Arguments& more = {}) {
   return arguments;
 }
 
-}  // namespace
-
 TEST_CASE("lab induction finds the planted heads and their path", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   write_planted_model(folder.at("planted"));
   const Json results = lab_json(model(folder.at("planted"), {"--out", folder.at("out")}));
   CHECK(claims_of(results) == Json({{"learns_from_the_repetition", true},
@@ -139,7 +122,7 @@ TEST_CASE("lab induction finds the planted heads and their path", "[cli]") {
 }
 
 TEST_CASE("lab induction prints the same results in both languages", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   write_planted_model(folder.at("planted"));
   const std::string english = lab_text(model(folder.at("planted")));
   CHECK(contains(english, "5. Which head provides the keys of 1.0?"));
@@ -154,9 +137,9 @@ TEST_CASE("lab induction prints the same results in both languages", "[cli]") {
 }
 
 TEST_CASE("lab induction says so when a model has no induction head", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abcdefghijklmnopqrstuvwxyz");
-  std::filesystem::create_directories(folder.at("random"));
+  fs::create_directories(folder.at("random"));
   write_model_files(folder.at("random"), *lively_model(tokenizer.vocab_size(), 32), tokenizer);
   const Json results = lab_json(model(folder.at("random")));
   CHECK(claims_of(results) ==
@@ -181,11 +164,4 @@ TEST_CASE("lab induction trains one model for every seed", "[cli]") {
   CHECK(claims_of(results)["every_start_agrees"].is_null());
   CHECK(contains(claim_text(results, "has_induction_head"), "too few steps for a verdict"));
 }
-
-TEST_CASE("lab accepts --model only for induction", "[cli]") {
-  check_lab_refuses({"scaling", "--model", "runs/x"}, {"--model", "scaling"});
-  check_lab_refuses({"induction", "--model", "runs/x", "--iters", "9"}, {"--iters", "--model"});
-  check_lab_refuses({"induction", "--model", "runs/nowhere"}, {"runs/nowhere"});
-}
-
 }  // namespace lab_induction_test

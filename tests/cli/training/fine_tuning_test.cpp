@@ -1,57 +1,35 @@
-#include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
-
-#include "generate/test_models.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/ops/layout.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace fine_tuning_test {
-
 // Training from a model or from token files, with the real program.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Start model of three layers, untied, with biases and the default dropout of transformers.
-std::string start_model(const ScratchFolder& folder) {
+std::string start_model(const TemporaryFolder& folder) {
   const std::string path = folder.at("start");
-  std::filesystem::create_directory(path);
-  GptConfig config;
-  config.vocab_size = 257;
-  config.block_size = 24;
-  config.n_layer = 3;
-  config.n_head = 2;
-  config.n_embd = 8;
-  config.tie_weights = false;
-  config.residual_dropout = 0.1;
+  fs::create_directory(path);
+  GptConfig config{.vocab_size = 257,
+                   .block_size = 24,
+                   .n_layer = 3,
+                   .n_head = 2,
+                   .n_embd = 8,
+                   .residual_dropout = 0.1,
+                   .tie_weights = false};
   write_model_files(path, Gpt(config, 3), ByteTokenizer());
   return path;
 }
 
-std::string rotary_model(const ScratchFolder& folder) {
+std::string rotary_model(const TemporaryFolder& folder) {
   const std::string path = folder.at("start");
-  std::filesystem::create_directory(path);
+  fs::create_directory(path);
   GptConfig config{.vocab_size = 257, .block_size = 24, .n_layer = 1, .n_head = 2, .n_embd = 8};
   config.position = PositionKind::rope;
   write_model_files(path, Gpt(config, 3), ByteTokenizer());
   return path;
 }
 
-std::string text_file(const ScratchFolder& folder) {
+std::string text_file(const TemporaryFolder& folder) {
   std::string text;
   for (int i = 0; i < 40; ++i) {
     text += "abcdefgh " + std::to_string(i) + "\n";
@@ -78,20 +56,14 @@ std::vector<std::string> train(const std::string& data, const std::string& out,
   return changed(std::move(arguments), more);
 }
 
-void run(const std::vector<std::string>& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-}
+void run(const std::vector<std::string>& arguments) { output_of(arguments); }
 
 NamedTensors weights(const std::string& directory) {
   return read_safetensors(directory + "/model.safetensors");
 }
 
-}  // namespace
-
 TEST_CASE("a run that starts from a model begins with its weights and sizes", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string out = folder.at("run");
   run(train(text_file(folder), out, {"0", "--init_from", start}));
@@ -114,7 +86,7 @@ TEST_CASE("a run that starts from a model begins with its weights and sizes", "[
 }
 
 TEST_CASE("fine-tuning rises to the given learning rate and then decays", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("run");
   run({"train", "--init_from", start_model(folder), "--data", text_file(folder), "--out_dir", out,
        "--learning_rate", "3e-5", "--max_iters", "100", "--batch_size", "2"});
@@ -132,7 +104,7 @@ TEST_CASE("fine-tuning rises to the given learning rate and then decays", "[cli]
 }
 
 TEST_CASE("a run that started from a model resumes to the same bits", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string data = text_file(folder);
   const std::string whole = folder.at("whole");
@@ -147,7 +119,7 @@ TEST_CASE("a run that started from a model resumes to the same bits", "[cli]") {
 }
 
 TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string out = folder.at("run");
   run(train(text_file(folder), out, {"0", "--init_from", start, "--block_size", "10"}));
@@ -164,7 +136,7 @@ TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
 }
 
 TEST_CASE("a smaller block keeps the context length of a model with rotary positions", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = rotary_model(folder);
   const std::string out = folder.at("run");
   const std::string data = text_file(folder);
@@ -175,7 +147,7 @@ TEST_CASE("a smaller block keeps the context length of a model with rotary posit
 }
 
 TEST_CASE("rope_scaling extends the context of a starting model", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = rotary_model(folder);
   const std::string data = text_file(folder);
   const std::string scaling = GENERATE("linear", "llama3", "yarn");
@@ -206,7 +178,7 @@ TEST_CASE("rope_scaling extends the context of a starting model", "[cli]") {
 }
 
 TEST_CASE("an extension of the context that cannot be is refused", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = rotary_model(folder);
   const std::string data = text_file(folder);
   const std::string out = folder.at("run");
@@ -222,11 +194,11 @@ TEST_CASE("an extension of the context that cannot be is refused", "[cli]") {
   CHECK(contains(refused({"--rope_scaling", "yarn", "--rope_factor", "2", "--block_size", "49"}),
                  "block_size: expected at most 48"));
   CHECK(contains(refused({"--rope_factor", "2"}), "rope_factor: expected 1, as in the model"));
-  CHECK_FALSE(std::filesystem::exists(out));
+  CHECK_FALSE(fs::exists(out));
 }
 
 TEST_CASE("settings that contradict the starting model are refused by name", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string data = text_file(folder);
   const std::string out = folder.at("run");
@@ -239,7 +211,7 @@ TEST_CASE("settings that contradict the starting model are refused by name", "[c
   CHECK(contains(refused("--norm", "post"), "norm: expected pre, as in the model"));
   CHECK(
       contains(refused("--block_size", "25"), "block_size: expected at most 24, as in the model"));
-  CHECK_FALSE(std::filesystem::exists(out));
+  CHECK_FALSE(fs::exists(out));
   const std::string file = folder.write("a.toml", "hidden_size = 16\n");
   std::vector<std::string> arguments = train(data, out, {"0", "--init_from", start});
   arguments.insert(arguments.begin() + 1, file);
@@ -247,11 +219,11 @@ TEST_CASE("settings that contradict the starting model are refused by name", "[c
 }
 
 TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string text = file_contents(text_file(folder));
   const std::string train_text = folder.write("train.txt", text.substr(0, 300));
   const std::string validation_text = folder.write("val.txt", text.substr(300));
-  std::filesystem::create_directory(folder.at("tokens"));
+  fs::create_directory(folder.at("tokens"));
   const std::string train_ids = folder.write("tokens/train.bin", ids_of(text.substr(0, 300)));
   const std::string validation_ids = folder.write("tokens/val.bin", ids_of(text.substr(300)));
   const std::vector<std::string> small{"2", "--tokenizer", "byte", "--n_layer",    "1", "--n_head",
@@ -271,16 +243,15 @@ TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]
         Json::parse(file_contents(folder.at("a") + "/latest/state.json"))["best_validation_loss"]);
 
   const auto evaluated = [&](const std::string& data) {
-    const ProgramResult result = run_headlight({"eval", folder.at("a"), "--data", data, "--json"});
-    REQUIRE(result.exit_code == 0);
-    return result.out;
+    const std::string printed = output_of({"eval", folder.at("a"), "--data", data, "--json"});
+    return printed;
   };
   CHECK(evaluated(validation_ids) == evaluated(validation_text));
 }
 
 TEST_CASE("token files without a tokenizer or with ids outside its vocabulary are refused",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string out = folder.at("run");
   const std::string ids = folder.write("a.bin", ids_of("abcabc") + "\x01\x01");
   CHECK(contains(refusal(train(ids, out, {"1"})),
@@ -293,21 +264,19 @@ TEST_CASE("token files without a tokenizer or with ids outside its vocabulary ar
   const std::string odd = folder.write("odd.bin", "abc");
   CHECK(contains(refusal(train(odd, out, {"1", "--tokenizer", "byte"})),
                  "odd.bin: 3 bytes are not a whole number"));
-  std::filesystem::create_directory(folder.at("empty"));
+  fs::create_directory(folder.at("empty"));
   CHECK(contains(refusal(train(folder.at("empty"), out, {"1", "--tokenizer", "byte"})),
                  "nor token files (.bin)"));
-  CHECK_FALSE(std::filesystem::exists(out));
+  CHECK_FALSE(fs::exists(out));
 }
 
 TEST_CASE("eval writes the logits from which it computes the loss", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");
   const std::string file = folder.at("logits.npz");
-  const ProgramResult result =
-      run_headlight({"eval", start, "--data", data, "--logits", file, "--json"});
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
+  const std::string printed =
+      output_of({"eval", start, "--data", data, "--logits", file, "--json"});
   const NamedTensors arrays = read_npz(file);
   REQUIRE(arrays.size() == 4);
   const Tensor& targets = arrays[1].second;
@@ -325,11 +294,11 @@ TEST_CASE("eval writes the logits from which it computes the loss", "[cli]") {
     const Index target = targets.data<std::int32_t>()[row];
     loss += std::log(sum) - static_cast<double>(logits.data<float>()[row * 257 + target]);
   }
-  CHECK(Json::parse(result.out)["loss"].get<double>() == Approx(loss / 61).epsilon(1e-6));
+  CHECK(Json::parse(printed)["loss"].get<double>() == Approx(loss / 61).epsilon(1e-6));
 }
 
 TEST_CASE("the option --window sets how many tokens eval and heads read at once", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);  // context length 24
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");
   const std::string file = folder.at("logits.npz");
@@ -347,5 +316,4 @@ TEST_CASE("the option --window sets how many tokens eval and heads read at once"
                  "the text has 8 tokens, more than the 5 tokens of the context length"));
   CHECK(run_headlight({"heads", start, "--data", data, "--window", "8"}).exit_code == 0);
 }
-
 }  // namespace fine_tuning_test

@@ -1,25 +1,15 @@
-#include <filesystem>
-
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace preference_runs_test {
-
 // Runs on pairs of answers, with the real program.
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 
 // A model of bytes to start from.
-std::string start_model(const ScratchFolder& folder) {
+std::string start_model(const TemporaryFolder& folder) {
   const std::string run = folder.at("start");
-  output_of({"train", "--data", folder.write("text.txt", "Is it so? yes no yes no. "),
-             "--tokenizer", "byte", "--n_layer", "1", "--n_head", "2", "--n_embd", "16",
-             "--block_size", "24", "--max_iters", "2", "--batch_size", "2", "--out_dir", run});
+  output_of(words("train --data", folder.write("text.txt", "Is it so? yes no yes no. "),
+                  "--tokenizer byte --n_layer 1 --n_head 2 --n_embd 16 --block_size 24 --max_iters "
+                  "2 --batch_size 2 --out_dir",
+                  run));
   return run;
 }
 
@@ -28,7 +18,7 @@ std::string pair(int i, const std::string& chosen, const std::string& rejected) 
          R"(", "rejected": ")" + rejected + "\"}\n";
 }
 
-std::string pairs(const ScratchFolder& folder) {
+std::string pairs(const TemporaryFolder& folder) {
   std::string lines;
   for (int i = 0; i < 20; ++i) {
     lines += pair(i, i % 2 == 0 ? "yes" : "yes, yes", i % 3 == 0 ? "no" : "no, never");
@@ -36,34 +26,27 @@ std::string pairs(const ScratchFolder& folder) {
   return folder.write("pairs.jsonl", lines);
 }
 
-Arguments tuning(const ScratchFolder& folder, const std::string& run, const Arguments& more = {}) {
-  return changed({"train", "--init_from", folder.at("start"), "--data", pairs(folder), "--out_dir",
-                  folder.at(run), "--batch_size", "4", "--learning_rate", "0.01", "--warmup_iters",
-                  "1", "--eval_interval", "3", "--max_iters", "6", "--lr_decay_iters", "6"},
+Arguments tuning(const TemporaryFolder& folder, const std::string& run,
+                 const Arguments& more = {}) {
+  return changed(words("train --init_from", folder.at("start"), "--data", pairs(folder),
+                       "--out_dir", folder.at(run),
+                       "--batch_size 4 --learning_rate 0.01 --warmup_iters 1 --eval_interval 3 "
+                       "--max_iters 6 --lr_decay_iters 6"),
                  more);
 }
 
-std::string log_of(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  return result.err;
-}
-
-std::string reference_of(const ScratchFolder& folder, const std::string& run) {
+std::string reference_of(const TemporaryFolder& folder, const std::string& run) {
   return file_contents(folder.at(run) + "/reference.safetensors");
 }
 
-void check_same_runs(const ScratchFolder& folder, const std::string& a, const std::string& b) {
+void check_same_runs(const TemporaryFolder& folder, const std::string& a, const std::string& b) {
   CHECK(weights_of(folder.at(a)) == weights_of(folder.at(b)));
   CHECK(metrics_of(folder.at(a)) == metrics_of(folder.at(b)));
   CHECK(reference_of(folder, a) == reference_of(folder, b));
 }
 
-}  // namespace
-
 TEST_CASE("a run on pairs of answers learns the preferred ones", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   start_model(folder);
   const std::string log = log_of(
       tuning(folder, "run", {"--max_iters", "30", "--eval_interval", "10", "--metrics_csv"}));
@@ -80,12 +63,12 @@ TEST_CASE("a run on pairs of answers learns the preferred ones", "[cli]") {
 }
 
 TEST_CASE("preference tuning has its own default rates", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   CHECK_THAT(log_of(tuning(folder, "text", {"--data", folder.at("text.txt"), "--dpo_beta", "0.2"})),
              contains_text("dpo_beta has no effect: the data has no pairs of answers"));
-  const Arguments plain{"train",       "--init_from", start,       "--data",        pairs(folder),
-                        "--max_iters", "1",           "--out_dir", folder.at("run")};
+  const Arguments plain = words("train --init_from", start, "--data", pairs(folder),
+                                "--max_iters 1 --out_dir", folder.at("run"));
   CHECK_THAT(log_of(plain), contains_text("learning_rate 1e-6"));
   Arguments lora = changed(plain, {"--out_dir", folder.at("lora")});
   lora.insert(lora.end(), {"--lora_rank", "2"});
@@ -93,7 +76,7 @@ TEST_CASE("preference tuning has its own default rates", "[cli]") {
 }
 
 TEST_CASE("a resumed run on pairs has the same bits and its first reference", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   start_model(folder);
   const bool has_lora = GENERATE(false, true);
   const Arguments kind = has_lora ? Arguments{"--lora_rank", "2", "--lora_dropout", "0.1"}
@@ -119,7 +102,7 @@ TEST_CASE("a resumed run on pairs has the same bits and its first reference", "[
 }
 
 TEST_CASE("a run on pairs that was killed before its first checkpoint starts again", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   start_model(folder);
   log_of(tuning(folder, "whole"));
   log_of(tuning(folder, "killed", {"--max_iters", "2"}));
@@ -137,7 +120,7 @@ TEST_CASE("a run on pairs that was killed before its first checkpoint starts aga
 }
 
 TEST_CASE("a run cannot continue with other pairs or without its reference", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   start_model(folder);
   log_of(tuning(folder, "run", {"--max_iters", "3"}));
   const std::string before = weights_of(folder.at("run"));
@@ -155,7 +138,7 @@ TEST_CASE("a run cannot continue with other pairs or without its reference", "[c
 }
 
 TEST_CASE("settings that make no sense for pairs of answers are refused", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   start_model(folder);
   const auto refused = [&](const Arguments& more, const std::string& message) {
     check_refused(tuning(folder, "run", more), {message});
@@ -177,7 +160,7 @@ TEST_CASE("settings that make no sense for pairs of answers are refused", "[cli]
 }
 
 TEST_CASE("the preferred answer of the first pair is shown as training reads it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto tokens =
       report_of({"tokenizer", "show", start_model(folder), "--template", pairs(folder), "--json"})
           .at("tokens");
@@ -187,14 +170,14 @@ TEST_CASE("the preferred answer of the first pair is shown as training reads it"
 }
 
 TEST_CASE("heads are tracked on pairs of answers", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   start_model(folder);
   log_of(tuning(folder, "run", {"--track_heads", "3"}));
   CHECK(json_lines(folder.at("run") + "/heads.jsonl").size() == 3);
 }
 
 TEST_CASE("eval compares pairs of answers with the model before training", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   start_model(folder);
   const std::string data = pairs(folder);
   const bool has_lora = GENERATE(false, true);
@@ -220,7 +203,7 @@ TEST_CASE("eval compares pairs of answers with the model before training", "[cli
 }
 
 TEST_CASE("the reference of a run on pairs is the step that it started from", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string start = start_model(folder);
   log_of(tuning(folder, "run"));
   const Arguments eval{"eval", folder.at("run"), "--data", pairs(folder)};
@@ -237,5 +220,4 @@ TEST_CASE("the reference of a run on pairs is the step that it started from", "[
   fs::remove_all(step);
   CHECK_THAT(refusal(eval), contains_text("is not here"));
 }
-
 }  // namespace preference_runs_test

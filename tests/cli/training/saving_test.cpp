@@ -1,4 +1,3 @@
-// Runs that are locked, stopped, killed and resumed, with the real program.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -7,27 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <thread>
-
 #include "kernels/cpu_variant.h"
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
+
+// Runs that are locked, stopped, killed and resumed, with the real program.
 
 extern char** environ;
 
 namespace saving_test {
-
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 std::string corpus() {
@@ -82,19 +68,15 @@ int exit_code(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-const std::vector<std::string> kLong{"--max_iters", "100000", "--eval_interval", "100000"};
-
-}  // namespace
-
 TEST_CASE("save_interval saves between evaluations and keep limits the number of checkpoints",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   const ProgramResult result = run_headlight(training(folder.write("d.txt", corpus()), run));
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
   CHECK(result.err.find("saved " + run + "/step_00000002") != std::string::npos);
-  CHECK(result.err.find("memory: about ") != std::string::npos);
+  CHECK(contains(result.err, "memory: about "));
   CHECK(!fs::exists(run + "/step_00000004"));
   CHECK(fs::exists(run + "/step_00000008"));
   CHECK(fs::exists(run + "/step_00000010"));
@@ -102,7 +84,7 @@ TEST_CASE("save_interval saves between evaluations and keep limits the number of
 }
 
 TEST_CASE("a second trainer on a run directory is refused and the process in it named", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   fs::create_directory(run);
   const int lock = open((run + "/.lock").c_str(), O_RDWR | O_CREAT, 0600);
@@ -112,93 +94,14 @@ TEST_CASE("a second trainer on a run directory is refused and the process in it 
   const std::string data = folder.write("d.txt", corpus());
   const ProgramResult refused = run_headlight(training(data, run));
   CHECK(refused.exit_code == 4);
-  CHECK(refused.err.find("in use by process " + number) != std::string::npos);
+  CHECK(contains(refused.err, "in use by process " + number));
   close(lock);
   CHECK(run_headlight(training(data, run)).exit_code == 0);
 }
 
-TEST_CASE("a killed run resumes to the same bits and the same log", "[cli]") {
-  const ScratchFolder folder;
-  const std::string data = folder.write("d.txt", corpus());
-  const std::string run = folder.at("run");
-  const pid_t child = start(training(data, run, kLong));
-  wait_for_lines(run, 30);
-  kill(child, SIGKILL);
-  CHECK(exit_code(child) == 128 + SIGKILL);
-  fs::create_directory(run + "/step_00000099.tmp." + std::to_string(child));
-  const Json state = Json::parse(file_contents(fs::path(run) / "latest" / "state.json"));
-  const std::string end = std::to_string(state["iteration"].get<int>() + 5);
-  const std::vector<std::string> rest{"--max_iters", end, "--eval_interval", "100000"};
-  std::vector<std::string> resumed = rest;
-  resumed.push_back("--resume");
-  const ProgramResult result = run_headlight(training(data, run, resumed));
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  CHECK(result.err.find("which a killed process had left behind") != std::string::npos);
-  const std::string whole = folder.at("whole");
-  REQUIRE(run_headlight(training(data, whole, rest)).exit_code == 0);
-  CHECK(weights_of(run) == weights_of(whole));
-  CHECK(metrics_of(run) == metrics_of(whole));
-}
-
-TEST_CASE("a killed run with a moving average resumes to the same bits", "[cli]") {
-  const ScratchFolder folder;
-  const std::string data = folder.write("d.txt", corpus());
-  const std::string run = folder.at("run");
-  std::vector<std::string> average{"--ema_decay", "0.9"};
-  std::vector<std::string> longer = kLong;
-  longer.insert(longer.end(), average.begin(), average.end());
-  const pid_t child = start(training(data, run, longer));
-  wait_for_lines(run, 30);
-  kill(child, SIGKILL);
-  CHECK(exit_code(child) == 128 + SIGKILL);
-  const Json state = Json::parse(file_contents(fs::path(run) / "latest" / "state.json"));
-  const std::string end = std::to_string(state["iteration"].get<int>() + 5);
-  average.insert(average.end(), {"--max_iters", end, "--eval_interval", "3"});
-  std::vector<std::string> resumed = average;
-  resumed.push_back("--resume");
-  CHECK(run_headlight(training(data, run, resumed)).exit_code == 0);
-  const std::string whole = folder.at("whole");
-  CHECK(run_headlight(training(data, whole, average)).exit_code == 0);
-  CHECK(weights_of(run) == weights_of(whole));
-  const auto moments = [](const std::string& from) {
-    return file_contents(fs::path(from) / "latest" / "optimizer.safetensors");
-  };
-  CHECK(moments(run) == moments(whole));
-  const std::string plain = folder.at("plain");
-  average.erase(average.begin(), average.begin() + 2);
-  CHECK(run_headlight(training(data, plain, average)).exit_code == 0);
-  CHECK(weights_of(plain) != weights_of(whole));
-  CHECK(refusal(training(data, run, {"--resume", "--ema_decay", "0.5"})).find("ema_decay") !=
-        std::string::npos);
-}
-
-TEST_CASE("damaged checkpoints never cause complete ones to be deleted and best never names one",
-          "[cli]") {
-  const ScratchFolder folder;
-  const std::string data = folder.write("d.txt", corpus());
-  const std::string run = folder.at("run");
-  REQUIRE(run_headlight(training(data, run, {"--max_iters", "8", "--eval_interval", "100"}))
-              .exit_code == 0);
-  fs::remove(run + "/step_00000006/MANIFEST.json");
-  fs::remove(run + "/step_00000008/MANIFEST.json");
-  const std::vector<std::string> rest{"--resume", "--max_iters",     "9", "--eval_interval",
-                                      "100",      "--save_interval", "5"};
-  const ProgramResult result = run_headlight(training(data, run, rest));
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  CHECK(result.err.find("skipped step_00000008: ") != std::string::npos);
-  CHECK(result.err.find("skipped step_00000006: ") != std::string::npos);
-  CHECK(fs::exists(run + "/step_00000004"));
-  CHECK(fs::exists(run + "/step_00000005"));
-  CHECK(!fs::exists(run + "/step_00000006"));
-  CHECK(!fs::exists(run + "/step_00000008"));
-  CHECK(fs::read_symlink(run + "/best") == "step_00000009");
-}
-
 TEST_CASE("a run stopped by a signal saves and the resumed run does the missed evaluation",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   const pid_t child = start(training(data, run, {"--max_iters", "100000", "--eval_interval", "1"}));
@@ -222,7 +125,7 @@ TEST_CASE("a run stopped by a signal saves and the resumed run does the missed e
 }
 
 TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const auto ends_after_hangup = [&](const std::string& run, const std::string& steps) {
     const pid_t child = start(training(data, run, {"--max_iters", steps}));
@@ -237,46 +140,30 @@ TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it", "[
   signal(SIGHUP, SIG_DFL);
 }
 
-TEST_CASE("resuming with another model is refused by name", "[cli]") {
-  const ScratchFolder folder;
-  const std::string data = folder.write("d.txt", corpus());
-  const std::string run = folder.at("run");
-  REQUIRE(run_headlight(training(data, run)).exit_code == 0);
-  const ProgramResult refused = run_headlight(training(data, run, {"--resume", "--bias"}));
-  CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find("bias was false, is now true") != std::string::npos);
-  const ProgramResult warned = run_headlight(
-      training(data, run, {"--resume", "--max_iters", "14", "--cpu_variant", "baseline"}));
-  CHECK(warned.exit_code == 0);
-  // A CPU with one variant has no other to warn of.
-  const bool differs = headlight::kernels::supports(headlight::kernels::CpuVariant::v3);
-  CHECK((warned.err.find("CPU variant") != std::string::npos) == differs);
-}
-
 TEST_CASE("a run directory that cannot be created or written has the exit code of a failed save",
           "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string file = folder.write("file", "in the way");
   const ProgramResult made = run_headlight(training(data, file + "/run"));
   CHECK(made.exit_code == 3);
-  CHECK(made.err.find("cannot make the run directory") != std::string::npos);
+  CHECK(contains(made.err, "cannot make the run directory"));
   const std::string run = folder.at("run");
   fs::create_directory(run);
   folder.write("run/.lock", "");  // mark of an earlier run
   fs::create_directory(run + "/metrics.jsonl");
   const ProgramResult written = run_headlight(training(data, run));
   CHECK(written.exit_code == 3);
-  CHECK(written.err.find("metrics.jsonl") != std::string::npos);
+  CHECK(contains(written.err, "metrics.jsonl"));
   fs::remove(run + "/metrics.jsonl");
   fs::create_directory(run + "/heads.jsonl");
   const ProgramResult tracked = run_headlight(training(data, run, {"--track_heads", "2"}));
   CHECK(tracked.exit_code == 3);
-  CHECK(tracked.err.find("heads.jsonl: not a regular file") != std::string::npos);
+  CHECK(contains(tracked.err, "heads.jsonl: not a regular file"));
 }
 
 TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(training(data, run, {"--max_iters", "2"})).exit_code == 0);
@@ -295,10 +182,10 @@ TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cl
   for (const char* part : {"cannot save ", "step_00000004, which takes ", " bytes: cannot write ",
                            "File too large", "the last complete one is ", "step_00000002"}) {
     INFO(part);
-    CHECK(line.find(part) != std::string::npos);
+    CHECK(contains(line, part));
   }
   CHECK(went_on.exit_code == 3);
-  CHECK(went_on.err.find("step_00000008, which takes") != std::string::npos);
+  CHECK(contains(went_on.err, "step_00000008, which takes"));
   CHECK(weights_of(run) == before);
   CHECK(run_headlight(training(data, run, {"--resume"})).exit_code == 0);
   const std::string whole = folder.at("whole");
@@ -307,16 +194,9 @@ TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cl
 }
 
 TEST_CASE("a run that never began leaves no directory behind", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string run = folder.at("run");
   CHECK(run_headlight(training(folder.at("no such file"), run)).exit_code == 2);
   CHECK(!fs::exists(run));
 }
-
-TEST_CASE("exit codes are part of the help", "[cli]") {
-  CHECK(run_headlight({"--help"}).out.find("4 another process") != std::string::npos);
-  CHECK(run_headlight({"train", "--help"}).out.find("3 a checkpoint could not be") !=
-        std::string::npos);
-}
-
 }  // namespace saving_test

@@ -1,31 +1,20 @@
-#include <filesystem>
-#include <string>
-
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
 #include "support/story_facts.h"
-
-namespace story_facts_test {
+#include "support/test.h"
 
 // Reads the stories of data/stories: the text of a step must be true of the model that
 // configs/toy.toml trains.
-using namespace headlight;
-using namespace headlight::test;
 
 TEST_CASE("the stories about the toy model are true", "[cli][experiment]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string run = folder.at("run");
   output_of(
       {"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir", run});
   std::size_t steps = 0;
-  for (const auto& file : std::filesystem::directory_iterator(root + "/data/stories")) {
+  for (const auto& file : fs::directory_iterator(root + "/data/stories")) {
     const serve::Story story = serve::read_story(file.path(), toy_story_scope());
     check_story_facts(run, story.steps);
     steps += story.steps.size();
   }
   CHECK(steps >= 20);  // two languages
 }
-
-}  // namespace story_facts_test

@@ -1,21 +1,9 @@
-#include <algorithm>
 #include <cctype>
-#include <set>
-#include <string>
-#include <vector>
 
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace toy_preset_test {
-
-using namespace headlight;
-using namespace headlight::test;
 using Json = nlohmann::json;
-
-namespace {
 
 // Words of a text: runs of ASCII letters and of bytes from 0x80 on, which are Korean letters here.
 std::vector<std::string> words_of(const std::string& text) {
@@ -37,20 +25,18 @@ std::vector<std::string> words_of(const std::string& text) {
 
 // Forty stories with this beginning, so that one bad story does not decide.
 std::vector<Json> stories(const std::string& run, const std::string& prompt) {
-  return report_of({"generate", run, "--prompt", prompt, "--num_samples", "40", "--temperature",
-                    "0.5", "--seed", "7"})["samples"];
+  return report_of(words("generate", run, "--prompt", prompt,
+                         "--num_samples 40 --temperature 0.5 --seed 7"))["samples"];
 }
-
-}  // namespace
 
 TEST_CASE("the toy preset generates stories in words of its corpus in English and Korean",
           "[cli][experiment]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string run = folder.at("run");
   // Half of the preset's steps: enough to see that the model learns.
-  output_of({"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir",
-             run, "--max_iters", "350"});
+  output_of(words("train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt",
+                  "--out_dir", run, "--max_iters 350"));
 
   double bits_per_byte = 1;
   for (const Json& line : json_lines(run + "/metrics.jsonl")) {
@@ -73,5 +59,4 @@ TEST_CASE("the toy preset generates stories in words of its corpus in English an
     CHECK(static_cast<double>(known) >= 0.98 * static_cast<double>(words.size()));
   }
 }
-
 }  // namespace toy_preset_test

@@ -1,22 +1,9 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "support/catch.h"
-#include "support/commands.h"
-#include "support/program.h"
-#include "support/runs.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace track_heads_test {
-
 // `headlight train --track_heads` and `headlight heads --over_time` with the real program.
-using namespace headlight::test;
-
-namespace {
 
 using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 std::string corpus() {
   std::string text;
@@ -28,20 +15,14 @@ std::string corpus() {
 
 // Arguments for 12 steps of a tiny model without MLPs.
 Arguments training(const std::string& data, const std::string& out, const Arguments& more = {}) {
-  Arguments arguments{
-      "train", "--data",          data, "--out_dir",       out,   "--n_layer",
-      "2",     "--n_head",        "2",  "--n_embd",        "16",  "--mlp",
-      "false", "--block_size",    "24", "--batch_size",    "4",   "--repeat_share",
-      "0.5",   "--warmup_iters",  "2",  "--max_iters",     "12",  "--lr_decay_iters",
-      "12",    "--eval_interval", "4",  "--learning_rate", "0.01"};
+  Arguments arguments = words("train --data", data, "--out_dir", out,
+                              "--n_layer 2 --n_head 2 --n_embd 16 --mlp false --block_size 24 "
+                              "--batch_size 4 --repeat_share 0.5 --warmup_iters 2 --max_iters 12 "
+                              "--lr_decay_iters 12 --eval_interval 4 --learning_rate 0.01");
   return changed(std::move(arguments), more);
 }
 
-void succeed(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-}
+void succeed(const Arguments& arguments) { output_of(arguments); }
 
 std::vector<int> iterations_of(const std::vector<Json>& times) {
   std::vector<int> iterations;
@@ -82,7 +63,7 @@ struct RecordedRun {
                  "{\"iteration\":5,\"loss\":0.5}\n");
   }
 
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::string path = folder.path().string();
 };
 
@@ -90,15 +71,13 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace
-
 TEST_CASE("tracking heads writes their scores and changes no bit of the training", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", corpus());
   succeed(training(data, folder.at("plain")));
   succeed(training(data, folder.at("tracked"), {"--track_heads", "5"}));
   CHECK(weights_of(folder.at("plain")) == weights_of(folder.at("tracked")));
-  CHECK_FALSE(std::filesystem::exists(folder.at("plain/heads.jsonl")));
+  CHECK_FALSE(fs::exists(folder.at("plain/heads.jsonl")));
 
   const std::vector<Json> times = json_lines(folder.at("tracked") + "/heads.jsonl");
   CHECK(iterations_of(times) == std::vector<int>{0, 5, 10});
@@ -122,7 +101,7 @@ TEST_CASE("tracking heads writes their scores and changes no bit of the training
 }
 
 TEST_CASE("a resumed run appends to its scores of heads without repeating a time", "[cli]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", corpus());
   succeed(training(data, folder.at("whole"), {"--track_heads", "2"}));
   const std::string run = folder.at("resumed");
@@ -140,11 +119,9 @@ TEST_CASE("a resumed run appends to its scores of heads without repeating a time
 
 TEST_CASE("heads over time reports when each head emerged and at which loss", "[cli]") {
   const RecordedRun run;
-  const ProgramResult result =
-      run_headlight({"heads", run.path, "--over_time", "--columns", "induction", "--json"});
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  const Json report = Json::parse(result.out);
+  const std::string printed =
+      output_of({"heads", run.path, "--over_time", "--columns", "induction", "--json"});
+  const Json report = Json::parse(printed);
   CHECK(report["iterations"] == Json({0.0, 2.0, 4.0, 6.0}));
   // Mean losses of the steps before each time; the first is the loss of step 0.
   CHECK(report["loss"] == Json({4.0, 3.5, 2.5, 0.75}));
@@ -189,16 +166,14 @@ TEST_CASE("heads over time marks a head's emergence as uncertain when few places
 
 TEST_CASE("heads over time draws scores and losses for the terminal and as a figure", "[cli]") {
   const RecordedRun run;
-  const ProgramResult result =
-      run_headlight({"heads", run.path, "--over_time", "--out", run.folder.at("figures")});
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
+  const std::string printed =
+      output_of({"heads", run.path, "--over_time", "--out", run.folder.at("figures")});
   for (const char* part : {"2 heads, 4 measurements from step 0 to 6", "induction of head 0.1",
                            "training loss", "second copy minus first", "0.900 │", "-3.500 │",
                            "0.1: induction reaches 0.50 by step 4, at a training loss of 2.500",
                            "no head reaches previous_token 0.50"}) {
     INFO(part);
-    CHECK(holds(result.out, part));
+    CHECK(holds(printed, part));
   }
   const std::string korean = run_headlight({"heads", run.path, "--over_time", "--lang", "ko"}).out;
   for (const char* part : {"헤드 2개", "학습 손실", "업데이트 4번까지 0.50에 이릅니다",
@@ -218,7 +193,7 @@ TEST_CASE("heads over time draws scores and losses for the terminal and as a fig
 
 TEST_CASE("heads over time reports missing scores in one line", "[cli]") {
   const RecordedRun run;
-  const ScratchFolder empty;
+  const TemporaryFolder empty;
   const auto message = [](const Arguments& arguments) {
     const ProgramResult result = run_headlight(arguments);
     CHECK(result.exit_code == 2);
@@ -252,7 +227,7 @@ TEST_CASE("heads over time reports missing scores in one line", "[cli]") {
 
 TEST_CASE("an induction head emerges with the preset on repeated random tokens only",
           "[cli][experiment]") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   succeed({"train", root + "/configs/induction.toml", "--data", root + "/data/toy.txt", "--out_dir",
            folder.at("run"), "--repeat_share", "1", "--max_iters", "500", "--lr_decay_iters",
@@ -270,5 +245,4 @@ TEST_CASE("an induction head emerges with the preset on repeated random tokens o
   CHECK(induction(times.back()) > 0.8);
   CHECK(times.back()["in_context"] < -4.0);
 }
-
 }  // namespace track_heads_test

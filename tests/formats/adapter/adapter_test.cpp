@@ -1,24 +1,7 @@
 #include "formats/adapter/adapter.h"
-
-#include "headlight/files/file_writer.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/nn/linear.h"
-#include "headlight/tensor/random.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace adapter_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 GptConfig llama_config() {
   GptConfig config{
       .vocab_size = 257, .block_size = 16, .n_layer = 2, .n_head = 2, .n_embd = 8, .bias = false};
@@ -42,7 +25,7 @@ fs::path base_model(const TemporaryFolder& folder, const GptConfig& config) {
 // Gives a model an adapter whose updates are not zero.
 Adapter adapt(Gpt& model, const fs::path& base, const AdaptedParts& adapted = {}) {
   Adapter adapter = plan_adapter(base, model.config(), {.rank = 2, .alpha = 3}, adapted);
-  add_lora(model, adapter.places(), adapter.options, {5, 0});
+  add_lora(model, adapter.modules(), adapter.options, {5, 0});
   std::uint64_t stream = 0;
   for (auto& [name, parameter] : model.trainable_parameters()) {
     parameter.copy_from(random_uniform(parameter.shape(), {8, stream++}, -0.5, 0.5));
@@ -58,7 +41,7 @@ fs::path written(const TemporaryFolder& folder, const Adapter& adapter, const Gp
 }
 
 void replace(const fs::path& file, const std::string& from, const std::string& to) {
-  std::string text = read_bytes(file);
+  std::string text = file_contents(file);
   REQUIRE(text.find(from) != std::string::npos);
   write_bytes(file, text.replace(text.find(from), from.size(), to));
 }
@@ -93,8 +76,6 @@ GptConfig neox_config() {
   return config;
 }
 
-}  // namespace
-
 TEST_CASE("an adapter is opened as its model with the updates", "[adapter]") {
   const GptConfig config = GENERATE(llama_config(), gpt2_config(), neox_config());
   const TemporaryFolder folder;
@@ -109,7 +90,7 @@ TEST_CASE("an adapter is opened as its model with the updates", "[adapter]") {
   CHECK(loaded.tokenizer->vocab_size() == 257);
   SECTION("and read back into the updates") {
     const auto again = load_weights(base);
-    add_lora(*again, adapter.places(), adapter.options, {6, 0});
+    add_lora(*again, adapter.modules(), adapter.options, {6, 0});
     read_adapter(path, adapter, *again);
     CHECK(distance(*again, *model) == 0);
   }
@@ -122,7 +103,7 @@ TEST_CASE("targets choose matrices by the names of the family", "[adapter]") {
       plan_adapter(base, llama_config(), {}, {{LoraTarget::q, LoraTarget::down}});
   REQUIRE(adapter.rows.size() == 4);
   CHECK(adapter.rows[0].module == "model.layers.0.self_attn.q_proj");
-  CHECK(adapter.rows[0].place.rows == 8);
+  CHECK(adapter.rows[0].target.rows == 8);
   CHECK(adapter.rows[3].module == "model.layers.1.mlp.down_proj");
   CHECK(plan_adapter(base, llama_config(), {}, {}).rows.size() == 14);
 }
@@ -137,7 +118,7 @@ TEST_CASE("an adapter of some layers names its matrices as PEFT does", "[adapter
   const fs::path path = written(folder, adapter, *model);
   const std::string names =
       "\"model.layers.1.self_attn.v_proj\",\n    \"model.layers.1.self_attn.o_proj\"\n";
-  CHECK_THAT(read_bytes(path / "adapter_config.json"), contains_text(names));
+  CHECK_THAT(file_contents(path / "adapter_config.json"), contains_text(names));
   CHECK(distance(*load_weights(path), *model) < 1e-6);
   CHECK(plan_adapter(base, llama_config(), {}, {{}, "attn"}).rows.size() == 8);
   CHECK_THROWS_WITH(plan_adapter(base, llama_config(), {}, {{LoraTarget::q}, "mlp"}),
@@ -276,5 +257,4 @@ TEST_CASE("an adapter of an adapter is refused", "[adapter]") {
   replace(folder.path() / "second" / "adapter_config.json", base.string(), path.string());
   CHECK_THROWS_WITH(load_weights(folder.path() / "second"), contains_text("is an adapter itself"));
 }
-
 }  // namespace adapter_test

@@ -1,21 +1,8 @@
-#include <filesystem>
-
 #include "formats/adapter/adapter.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/formats/model_directory.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace gguf_adapter_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 const fs::path kData = fs::path(HEADLIGHT_SOURCE_DIR) / "tests/formats/adapter/data";
 
 double largest_difference(const Gpt& a, const Gpt& b) {
@@ -28,8 +15,6 @@ double largest_difference(const Gpt& a, const Gpt& b) {
   }
   return largest;
 }
-
-}  // namespace
 
 TEST_CASE("an adapter as a GGUF file computes as that of PEFT", "[adapter][gguf]") {
   const std::string name =
@@ -73,5 +58,4 @@ TEST_CASE("adapters that a GGUF file cannot hold are refused", "[adapter][gguf]"
   }
   CHECK_FALSE(fs::exists(file));
 }
-
 }  // namespace gguf_adapter_test

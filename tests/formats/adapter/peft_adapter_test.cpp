@@ -1,38 +1,23 @@
-// Adapters of PEFT in tests/formats/adapter/data; tools/parity/make_adapters.py writes them.
-#include <filesystem>
-
 #include "base/json.h"
 #include "formats/adapter/adapter.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/io/safetensors.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
+
+// Adapters of PEFT in tests/formats/adapter/data; tools/parity/make_adapters.py writes them.
 
 namespace peft_adapter_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
 const fs::path kData = fs::path(HEADLIGHT_SOURCE_DIR) / "tests/formats/adapter/data";
 
 // Returns the logits after the ids of logits.json.
 std::vector<double> last_logits(const Gpt& model, const Json& expected) {
-  std::vector<std::int32_t> ids;
+  Ids ids;
   for (const Json& id : expected["ids"]) {
     ids.push_back(static_cast<std::int32_t>(id.integer()));
   }
   return model.next_logits(make_batch({ids})).to_vector();
 }
 
-}  // namespace
-
 TEST_CASE("adapters of PEFT give PEFT's logits", "[adapter]") {
-  const Json expected = parse_json(read_bytes(kData / "logits.json"), "logits.json");
+  const Json expected = parse_json(file_contents(kData / "logits.json"), "logits.json");
   for (const auto& [name, values] : expected.members()) {
     if (name == "ids") {
       continue;
@@ -60,7 +45,7 @@ TEST_CASE("adapters of PEFT give PEFT's logits", "[adapter]") {
 }
 
 TEST_CASE("adapters of PEFT are trained further as they are, and written for PEFT", "[adapter]") {
-  const Json expected = parse_json(read_bytes(kData / "logits.json"), "logits.json");
+  const Json expected = parse_json(file_contents(kData / "logits.json"), "logits.json");
   const std::string name = GENERATE("llama-ranks", "llama-alphas", "llama-dora", "gpt2-dora",
                                     "llama-tokens", "tied-tokens", "llama-bf16", "llama-mica");
   INFO(name);
@@ -69,7 +54,7 @@ TEST_CASE("adapters of PEFT are trained further as they are, and written for PEF
   const auto model = load_weights(base);
   Adapter adapter =
       plan_adapter(base, model->config(), earlier.options, {.modules = earlier.modules});
-  add_lora(*model, adapter.places(), adapter.options, {1, 0});
+  add_lora(*model, adapter.modules(), adapter.options, {1, 0});
   if (!earlier.tokens.empty()) {
     model->train_rows(earlier.tokens);
     adapter.tokens = earlier.tokens;
@@ -106,7 +91,7 @@ TEST_CASE("names of other modules and tokens are refused", "[adapter]") {
            {"tied-tokens", "10,", "-1,", "trainable_token_indices: expected token ids, got -1"},
            {"llama-saved_modules", "../llama", "../gpt2", "the base model has no such"}}));
   fs::copy(kData / name, path);
-  std::string config = read_bytes(path / "adapter_config.json");
+  std::string config = file_contents(path / "adapter_config.json");
   REQUIRE(config.find(from) != std::string::npos);
   config.replace(config.find(from), from.size(), to);
   const std::size_t base = config.find("../");
@@ -114,5 +99,4 @@ TEST_CASE("names of other modules and tokens are refused", "[adapter]") {
   write_bytes(path / "adapter_config.json", config);
   CHECK_THROWS_WITH(load_weights(path), contains_text(message));
 }
-
 }  // namespace peft_adapter_test

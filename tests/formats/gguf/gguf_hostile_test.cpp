@@ -1,25 +1,12 @@
 #include <sys/stat.h>
 
-#include <filesystem>
-
 #include "headlight/formats/gguf/gguf.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/gguf_bytes.h"
 #include "support/hostile_gguf.h"
+#include "support/test.h"
 
 namespace gguf_hostile_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
-void read_all(const std::filesystem::path& path) {
+void read_all(const fs::path& path) {
   const GgufFile file(path);
   for (const GgufTensor& tensor : file.tensors()) {
     file.read(tensor);
@@ -35,14 +22,12 @@ std::string small_file(const TemporaryFolder& folder) {
              {{"w", Tensor::ones({2, 3}), GgufType::f32},
               {"half", Tensor::ones({5}), GgufType::f16},
               {"blocks", Tensor::ones({32}), GgufType::q8_0}});
-  return read_bytes(folder / "good");
+  return file_contents(folder / "good");
 }
-
-}  // namespace
 
 TEST_CASE("a malicious GGUF file is refused in one line before memory is taken for it") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "bad.gguf";
+  const fs::path path = folder / "bad.gguf";
   const std::vector<test::HostileFile> files = test::hostile_gguf();
   for (const test::HostileFile& file : files) {
     CAPTURE(file.name);
@@ -62,40 +47,40 @@ TEST_CASE("a malicious GGUF file is refused in one line before memory is taken f
 
 TEST_CASE("a GGUF file cut at any byte before its last tensor's end is refused") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "cut.gguf";
+  const fs::path path = folder / "cut.gguf";
   const std::string good = small_file(folder);
   const Index end = GgufFile(folder / "good").tensors().back().end;
   for (std::size_t length = 0; length < good.size(); ++length) {
     CAPTURE(length);
     write_bytes(path, good.substr(0, length));
     const std::string error = error_of([&] { read_all(path); });
-    CHECK((error == "no Error") == (static_cast<Index>(length) >= end));
-    CHECK((error == "no Error" || error.starts_with(path.string() + ": ")));
+    CHECK((error == "no error") == (static_cast<Index>(length) >= end));
+    CHECK((error == "no error" || error.starts_with(path.string() + ": ")));
   }
 }
 
 TEST_CASE("a flipped bit of a GGUF file gives tensors or an error and nothing else") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "flip.gguf";
+  const fs::path path = folder / "flip.gguf";
   const std::string good = small_file(folder);
   std::size_t refused = 0;
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     write_bytes(path, bad);
-    refused += error_of([&] { read_all(path); }) == "no Error" ? 0 : 1;
+    refused += error_of([&] { read_all(path); }) == "no error" ? 0 : 1;
   }
   CHECK(refused > good.size() * 8 / 4);
 }
 
 TEST_CASE("a sparse GGUF file gets no more memory than the limit for headers") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "sparse.gguf";
+  const fs::path path = folder / "sparse.gguf";
   const auto error = [&](std::uint32_t type, std::uint64_t count) {
     write_bytes(path,
                 test::gguf_start(0, 1) +
                     test::gguf_entry("k", 9, test::gguf_number(type) + test::gguf_number(count)));
-    std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
+    fs::resize_file(path, std::uintmax_t{1} << 40);
     return error_of([&] { GgufFile file(path); });
   };
   CHECK(contains(error(0, std::uint64_t{1} << 39), "the header is longer than 268435456 bytes"));
@@ -106,7 +91,7 @@ TEST_CASE("a GGUF file that shrinks while it is open is an error and not a signa
   const TemporaryFolder folder;
   small_file(folder);
   const GgufFile file(folder / "good");
-  std::filesystem::resize_file(folder / "good", 40);
+  fs::resize_file(folder / "good", 40);
   for (const GgufTensor& tensor : file.tensors()) {
     CHECK(contains(error_of([&] { file.read(tensor); }), "is cut off"));
   }
@@ -115,13 +100,10 @@ TEST_CASE("a GGUF file that shrinks while it is open is an error and not a signa
 TEST_CASE("folders, pipes, devices and missing files are no GGUF files") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  const auto error = [](const std::filesystem::path& path) {
-    return error_of([&] { GgufFile file(path); });
-  };
+  const auto error = [](const fs::path& path) { return error_of([&] { GgufFile file(path); }); };
   CHECK(contains(error(folder.path()), "not a regular file"));
   CHECK(contains(error(folder / "pipe"), "not a regular file"));
   CHECK(contains(error("/dev/zero"), "not a regular file"));
   CHECK(contains(error(folder / "none"), "cannot open"));
 }
-
 }  // namespace gguf_hostile_test

@@ -1,25 +1,10 @@
 #include "headlight/formats/gguf/gguf_model.h"
-
-#include <cmath>
-
 #include "formats/token_settings.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/nn/batch.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/drawn_config.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
-namespace gguf_model_test {
-
+namespace gguf_gguf_model_test {
 // Models in GGUF files: written, opened again, and damaged.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 constexpr Index kVocabulary = 259;  // two ids more than the byte tokenizer has
 
@@ -208,7 +193,7 @@ std::unique_ptr<Gpt> model_of(const GptConfig& config) {
 }
 
 std::vector<double> logits_of(const Gpt& model) {
-  const std::vector<std::int32_t> tokens{7, 1, 200, 258, 0, 0, 31, 90, 5};
+  const Ids tokens{7, 1, 200, 258, 0, 0, 31, 90, 5};
   return model.logits(make_batch({tokens})).detach().to_vector();
 }
 
@@ -218,7 +203,7 @@ std::string text_under(const GgufFile& file, const std::string& key) {
 
 // The contents of a file, to be changed and written again.
 struct Contents {
-  explicit Contents(const std::filesystem::path& path) {
+  explicit Contents(const fs::path& path) {
     const GgufFile file(path);
     metadata = file.metadata();
     for (const GgufTensor& tensor : file.tensors()) {
@@ -241,7 +226,7 @@ struct Contents {
 template <class Change>
 std::string error_after(const Change& change) {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "bad.gguf";
+  const fs::path path = folder / "bad.gguf";
   write_gguf_model(path, *model_of(rms_config()), ByteTokenizer());
   Contents contents(path);
   change(contents);
@@ -258,14 +243,12 @@ std::string error_with(const std::string& key, GgufValue value) {
   return error_after([&](Contents& contents) { contents.set(key, std::move(value)); });
 }
 
-}  // namespace
-
 TEST_CASE("a model of every architecture is written as GGUF and read back bit for bit") {
   const TemporaryFolder folder;
   for (const auto& [what, config] : all_configs()) {
     CAPTURE(what);
     const std::unique_ptr<Gpt> model = model_of(config);
-    const std::filesystem::path path = folder / "model.gguf";
+    const fs::path path = folder / "model.gguf";
     write_gguf_model(path, *model, ByteTokenizer(), {.name = "a name"});
     CHECK(text_under(GgufFile(path), "general.architecture") == what.substr(0, what.find(',')));
     CHECK(text_under(GgufFile(path), "general.name") == "a name");
@@ -314,7 +297,7 @@ TEST_CASE("the rows of Llama's queries and keys are interleaved in GGUF") {
 
 TEST_CASE("only matrices get smaller types and those without whole blocks get float16") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "a.gguf";
+  const fs::path path = folder / "a.gguf";
   GptConfig config = rms_config();
   config.n_inner = 40;
   const std::unique_ptr<Gpt> model = model_of(config);
@@ -341,7 +324,7 @@ TEST_CASE("only matrices get smaller types and those without whole blocks get fl
 
 TEST_CASE("the matrix of logits has at least the bits of Q6_K") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "a.gguf";
+  const fs::path path = folder / "a.gguf";
   const auto warnings_of = [&](const GptConfig& config, GgufType type) {
     return write_gguf_model(path, *model_of(config), ByteTokenizer(), {.type = type});
   };
@@ -366,7 +349,7 @@ TEST_CASE("the matrix of logits has at least the bits of Q6_K") {
 // The types of SmolLM2-135M's matrices after llama-quantize: Q4_K_S, Q5_K_S and Q6_K.
 TEST_CASE("matrices have the types that llama-quantize chooses") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "a.gguf";
+  const fs::path path = folder / "a.gguf";
   GptConfig config = rms_config();
   config.n_layer = 8;
   config.n_inner = 256;
@@ -392,7 +375,7 @@ TEST_CASE("matrices have the types that llama-quantize chooses") {
 
 TEST_CASE("a character tokenizer is kept in GGUF and gets merges for llama.cpp") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "a.gguf";
+  const fs::path path = folder / "a.gguf";
   const CharTokenizer tokenizer = build_char_tokenizer("aé고b");
   GptConfig config = gpt2_config();
   config.vocab_size = tokenizer.vocab_size() + 1;
@@ -409,8 +392,6 @@ TEST_CASE("a character tokenizer is kept in GGUF and gets merges for llama.cpp")
   CHECK(to_tokenizer_json(*loaded.tokenizer) == to_tokenizer_json(tokenizer));
 }
 
-namespace {
-
 // Writes three parts as llama-gguf-split does: metadata and two tensors, most others, the last two.
 void write_parts(const TemporaryFolder& folder) {
   write_gguf_model(folder / "whole.gguf", *model_of(rms_config()), ByteTokenizer());
@@ -425,8 +406,6 @@ void write_parts(const TemporaryFolder& folder) {
                {tensors + ends[part], tensors + ends[part + 1]});
   }
 }
-
-}  // namespace
 
 TEST_CASE("a model in several GGUF files is read from the first of them") {
   const TemporaryFolder folder;
@@ -443,20 +422,18 @@ TEST_CASE("parts of a GGUF model that are missing or mixed up are refused by nam
   const auto part = [&](int number) {
     return folder / ("m-0000" + std::to_string(number) + "-of-00003.gguf");
   };
-  const auto refusal = [&](const std::filesystem::path& path) {
-    return error_of([&] { GgufFile{path}; });
-  };
-  CHECK(refusal(part(1)) == "no Error");
+  const auto refusal = [&](const fs::path& path) { return error_of([&] { GgufFile{path}; }); };
+  CHECK(refusal(part(1)) == "no error");
   CHECK(refusal(part(2)) == part(2).string() +
                                 ": is file 2 of 3 of a split model; give the first, " +
                                 part(1).string());
-  std::filesystem::copy(part(1), folder / "m.gguf");
+  fs::copy(part(1), folder / "m.gguf");
   CHECK(refusal(folder / "m.gguf") ==
         (folder / "m.gguf").string() +
             ": is file 1 of 3 of a split model; expected a name that ends in -00001-of-00003.gguf");
-  std::filesystem::rename(part(3), folder / "kept");
+  fs::rename(part(3), folder / "kept");
   CHECK(refusal(part(1)) == part(3).string() + ": part 3 of 3 is missing");
-  std::filesystem::copy(part(2), part(3));
+  fs::copy(part(2), part(3));
   CHECK(refusal(part(1)) == part(3).string() + ": expected part 3 of 3, got part 2 of 3");
   Contents contents(folder / "whole.gguf");
   contents.set("split.no", std::uint16_t{2});
@@ -477,13 +454,13 @@ TEST_CASE("models that llama.cpp does not compute are refused by name") {
     return error_of([&] { require_gguf_model(config.canonical()); });
   };
   for (const auto& [what, config] : all_configs()) {
-    CHECK(refused(config) == "no Error");
+    CHECK(refused(config) == "no error");
   }
   GptConfig config = gpt2_config();
   config.windows = {3, 0};
   CHECK(contains(refused(config), "gguf: this attention cannot be expressed"));
   config.windows = {12, 0};  // as long as the context
-  CHECK(refused(config) == "no Error");
+  CHECK(refused(config) == "no error");
   config.activation = Activation::relu;
   CHECK(refused(config) ==
         "gguf: activation = relu cannot be expressed: gpt2 of llama.cpp has gelu_new");
@@ -523,7 +500,7 @@ TEST_CASE("invalid metadata of a GGUF model is refused with its key") {
         "9223372036854775808");
   CHECK(error_with("llama.attention.head_count_kv", number(3)) ==
         "llama.attention.head_count_kv: expected a divisor of 4 heads, got 3");
-  CHECK(error_with("llama.attention.head_count_kv", GgufArray(std::vector<std::int32_t>{2, 4})) ==
+  CHECK(error_with("llama.attention.head_count_kv", GgufArray(Ids{2, 4})) ==
         "llama.attention.head_count_kv: expected the same whole number for all layers");
   CHECK(error_with("llama.attention.value_length", number(4)) ==
         "llama.attention.value_length: expected 8, the width of keys, got 4");
@@ -564,14 +541,14 @@ TEST_CASE("invalid metadata of a GGUF model is refused with its key") {
 
 TEST_CASE("GGUF keys without effect and lists of one repeated number are accepted") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "a.gguf";
+  const fs::path path = folder / "a.gguf";
   const std::unique_ptr<Gpt> model = model_of(rms_config());
   write_gguf_model(path, *model, ByteTokenizer());
   Contents contents(path);
   contents.set("llama.expert_count", std::uint32_t{0});
   contents.set("llama.tensor_data_layout", std::string("Meta AI original pth"));
   contents.set("llama.attention.sliding_window", std::uint32_t{12});
-  contents.set("llama.attention.head_count_kv", GgufArray(std::vector<std::int32_t>{2, 2}));
+  contents.set("llama.attention.head_count_kv", GgufArray(Ids{2, 2}));
   contents.drop("llama.rope.freq_base");
   contents.drop("llama.attention.key_length");
   contents.tensors.push_back({"rope_freqs.weight", Tensor::ones({4})});
@@ -581,7 +558,7 @@ TEST_CASE("GGUF keys without effect and lists of one repeated number are accepte
 
 TEST_CASE("general keys of a GGUF file stay in GGUF and a folder that drops them names them") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "a.gguf";
+  const fs::path path = folder / "a.gguf";
   const GgufMetadata general{{"general.name", std::string("Tiny")},
                              {"general.license", std::string("mit")},
                              {"general.tags", GgufArray(std::vector<std::string>{"tiny"})}};
@@ -610,5 +587,4 @@ TEST_CASE("factors of rotary embeddings that are not Llama 3's are refused") {
   CHECK(
       contains(with_factors({1, 1, 1, std::nanf("")}), "rope_freqs.weight: expected the factors"));
 }
-
-}  // namespace gguf_model_test
+}  // namespace gguf_gguf_model_test

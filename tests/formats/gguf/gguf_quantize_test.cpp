@@ -1,17 +1,8 @@
-#include <cmath>
-
 #include "formats/gguf/gguf_blocks.h"
 #include "formats/gguf/gguf_header.h"
-#include "support/catch.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace gguf_quantize_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 std::vector<float> gaussians(Index count) {
   const Tensor values = random_normal({count}, {3, 1});
   return {values.data<float>(), values.data<float>() + count};
@@ -45,8 +36,6 @@ double error_of_type(GgufType type, const std::vector<float>& values) {
   }
   return root_mean_square(difference) / root_mean_square(values);
 }
-
-}  // namespace
 
 // A uniform grid over the range of 32 (or 16) Gaussian values with 2^bits numbers has an error of
 // about range / 2^bits / sqrt(12), with a range of 4.1 (3.5) deviations.
@@ -111,5 +100,4 @@ TEST_CASE(
     CHECK_THROWS_WITH(rounded(type, values), contains_text("too large"));
   }
 }
-
 }  // namespace gguf_quantize_test

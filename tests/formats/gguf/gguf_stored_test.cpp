@@ -1,29 +1,15 @@
-#include <cmath>
-#include <random>
-
 #include "formats/gguf/gguf_config.h"
 #include "formats/huggingface/model_weights.h"
 #include "formats/huggingface/weight_files.h"
-#include "headlight/autograd/autograd.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/generate/decoder.h"
-#include "headlight/nn/lora.h"
 #include "io/fingerprint.h"
-#include "io/temporary_folder.h"
 #include "nn/packed_weight.h"
-#include "support/catch.h"
 #include "support/gguf_bytes.h"
-#include "support/tensors.h"
+#include "support/test.h"
 #include "tensor/float16.h"
 
 namespace gguf_stored_test {
-
 // Models whose matrices stay as a GGUF file stores them.
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
 
 // A block of a type, and where its float16 numbers are.
 struct BlockShape {
@@ -112,9 +98,8 @@ class LlamaFile {
 };
 
 // Writes a model whose matrices have the given types in turn.
-std::filesystem::path write_llama(const TemporaryFolder& folder,
-                                  const std::vector<BlockShape>& types,
-                                  const HeadShape& heads = {}) {
+fs::path write_llama(const TemporaryFolder& folder, const std::vector<BlockShape>& types,
+                     const HeadShape& heads = {}) {
   const std::uint64_t key_rows = heads.key_heads * heads.width;
   LlamaFile file;
   std::size_t number = 0;
@@ -152,7 +137,7 @@ double difference(std::span<const float> a, std::span<const float> b) {
   return furthest / largest;
 }
 
-const std::vector<std::int32_t> kPrompt{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+const Ids kPrompt{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
 
 // Checks that two models continue the prompt with equal tokens and close logits.
 void check_same_texts(const Gpt& stored, const Gpt& expanded, double limit) {
@@ -173,8 +158,6 @@ void check_same_texts(const Gpt& stored, const Gpt& expanded, double limit) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("a model as it is stored gives the texts of the expanded model for every type") {
   std::vector<std::vector<BlockShape>> types{block_shapes()};  // all types in one file
   for (const BlockShape& shape : block_shapes()) {
@@ -183,7 +166,7 @@ TEST_CASE("a model as it is stored gives the texts of the expanded model for eve
   for (const std::vector<BlockShape>& of_file : types) {
     INFO(of_file.size() << " types, " << name_of(of_file[0].type));
     const TemporaryFolder folder;
-    const std::filesystem::path path = write_llama(folder, of_file);
+    const fs::path path = write_llama(folder, of_file);
     const std::unique_ptr<Gpt> expanded = load_weights(path);
     const std::unique_ptr<Gpt> stored = load_weights(path, {.matrices = MatrixForm::stored});
     CHECK(stored->stored_head() != nullptr);
@@ -196,25 +179,23 @@ TEST_CASE("a model as it is stored gives the texts of the expanded model for eve
 
 TEST_CASE("passes of a stored model compute with the expanded weights") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = write_llama(folder, block_shapes());
+  const fs::path path = write_llama(folder, block_shapes());
   const std::unique_ptr<Gpt> expanded = load_weights(path);
   const std::unique_ptr<Gpt> stored = load_weights(path, {.matrices = MatrixForm::stored});
   const Batch batch = make_batch({kPrompt});
   check_close(stored->logits(batch), expanded->logits(batch), 1e-3);
 }
 
-namespace {
-
 // Returns the loss of a model with an adapter on a batch, and the gradients of the adapter.
-NamedTensors loss_and_gradients(const std::filesystem::path& path, const LoadOptions& options) {
+NamedTensors loss_and_gradients(const fs::path& path, const LoadOptions& options) {
   const std::unique_ptr<Gpt> model = load_weights(path, options);
-  std::vector<LoraPlace> places;
+  std::vector<LoraModule> modules;
   for (const std::string layer : {"h.0.", "h.1."}) {
-    places.push_back({layer + "attn.c_attn", "v", 384, 128});
-    places.push_back({layer + "attn.c_proj", "o", 0, 256});
-    places.push_back({layer + "mlp.c_proj", "down", 0, 256});
+    modules.push_back({layer + "attn.c_attn", "v", 384, 128});
+    modules.push_back({layer + "attn.c_proj", "o", 0, 256});
+    modules.push_back({layer + "mlp.c_proj", "down", 0, 256});
   }
-  add_lora(*model, places, {.rank = 2}, {7, 0});
+  add_lora(*model, modules, {.rank = 2}, {7, 0});
   std::uint64_t stream = 0;
   NamedTensors trained = model->trainable_parameters();
   for (auto& [name, parameter] : trained) {
@@ -229,11 +210,9 @@ NamedTensors loss_and_gradients(const std::filesystem::path& path, const LoadOpt
   return result;
 }
 
-}  // namespace
-
 TEST_CASE("an adapter over stored blocks has the loss and gradients of expanded weights") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = write_llama(folder, block_shapes());
+  const fs::path path = write_llama(folder, block_shapes());
   const LoadOptions as_stored{.matrices = MatrixForm::stored, .layers_only = true};
   CHECK(load_weights(path, as_stored)->stored_head() == nullptr);
   CHECK_FALSE(have_elements(load_weights(path, as_stored)->parameters()));
@@ -255,7 +234,7 @@ TEST_CASE("an adapter over stored blocks has the loss and gradients of expanded 
 
 TEST_CASE("a model of stored blocks has the fingerprint of its expanded weights") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = write_llama(folder, block_shapes());
+  const fs::path path = write_llama(folder, block_shapes());
   const std::unique_ptr<Gpt> expanded = load_weights(path);
   CHECK(fingerprint(*expanded) == fingerprint(expanded->parameters()));
   CHECK(fingerprint(*load_weights(path, {.matrices = MatrixForm::stored})) ==
@@ -273,25 +252,25 @@ TEST_CASE("the memory of a stored model is counted as it is allocated") {
     }
     return bytes;
   };
-  const auto counted = [](const std::filesystem::path& path) {
+  const auto counted = [](const fs::path& path) {
     const GgufFile file(path);
     const auto [architecture, config] = read_gguf_model(file);
     return ModelWeights(gguf_weights(file), architecture->layout).stored_bytes(config, false);
   };
   const TemporaryFolder folder;
-  const std::filesystem::path path = write_llama(folder, block_shapes());
+  const fs::path path = write_llama(folder, block_shapes());
   CHECK(counted(path) == bytes_of(*load_weights(path, {.matrices = MatrixForm::stored})));
 
   // Eight rows of keys and eight of values share a panel, but not their type: they become float32.
   const TemporaryFolder narrow;
-  const std::filesystem::path mixed = write_llama(narrow, block_shapes(), {32, 1, 8});
+  const fs::path mixed = write_llama(narrow, block_shapes(), {32, 1, 8});
   const std::unique_ptr<Gpt> model = load_weights(mixed, {.matrices = MatrixForm::stored});
   CHECK(counted(mixed) == bytes_of(*model));
 }
 
 TEST_CASE("other forms of matrices round as round_weights does") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = write_llama(folder, {block_shapes()[0]});
+  const fs::path path = write_llama(folder, {block_shapes()[0]});
   for (const MatrixForm form : {MatrixForm::bfloat16, MatrixForm::int8}) {
     const std::unique_ptr<Gpt> rounded = load_weights(path);
     round_weights(*rounded, format_of(form));
@@ -308,11 +287,10 @@ TEST_CASE("a stored scale that is not finite is refused as in an expanded model"
     INFO(name_of(shape.type));
     shape.halves.back().second = INFINITY;
     const TemporaryFolder folder;
-    const std::filesystem::path path = write_llama(folder, {shape});
+    const fs::path path = write_llama(folder, {shape});
     const std::string error = error_of([&] { load_weights(path); });
     CHECK(error == error_of([&] { load_weights(path, {.matrices = MatrixForm::stored}); }));
     CHECK(contains(error, "contains values that are not finite"));
   }
 }
-
 }  // namespace gguf_stored_test

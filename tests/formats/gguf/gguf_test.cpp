@@ -1,28 +1,10 @@
-#include "headlight/formats/gguf/gguf.h"
-
 #include <bit>
-#include <cmath>
 
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "headlight/formats/gguf/gguf.h"
 #include "support/gguf_bytes.h"
+#include "support/test.h"
 
 namespace gguf_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::gguf_entry;
-using test::gguf_file;
-using test::gguf_number;
-using test::gguf_start;
-using test::gguf_tensor;
-using test::gguf_text;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-namespace {
-
 // A file made by gguf.quants of llama.cpp's Python package; see tools/parity/check_gguf.py.
 const GgufFile& frozen_blocks() {
   static const GgufFile file(HEADLIGHT_SOURCE_DIR "/tests/formats/gguf/blocks.gguf");
@@ -56,8 +38,6 @@ bool holds(const GgufFile& file, std::string_view key, const T& value) {
 std::string list_of(std::uint32_t type, std::uint64_t count, const std::string& elements) {
   return gguf_number(type) + gguf_number(count) + elements;
 }
-
-}  // namespace
 
 TEST_CASE("every type of GGUF's metadata is read") {
   const TemporaryFolder folder;
@@ -199,5 +179,4 @@ TEST_CASE("a scalar of a GGUF file has no rows") {
   CHECK(file.read(file.tensors()[0]).item() == 3);
   CHECK(contains(error_of([&] { file.read_rows(file.tensors()[0], 0, 1); }), "is a scalar"));
 }
-
 }  // namespace gguf_test

@@ -1,29 +1,11 @@
 #include "headlight/formats/gguf/gguf_tokenizer.h"
-
-#include <algorithm>
-#include <functional>
-#include <limits>
-#include <utility>
-
 #include "base/json.h"
 #include "formats/gguf/gguf_vocabulary.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
+#include "support/test.h"
 #include "text/byte_characters.h"
 #include "text/text_encoder.h"
 
 namespace gguf_tokenizer_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::TemporaryFolder;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
 using Texts = std::vector<std::string>;
 
 constexpr std::int32_t kControl = 3;
@@ -108,8 +90,6 @@ GgufMetadata sentencepiece() {
           {"tokenizer.ggml.scores", GgufArray(scores)},
           {"tokenizer.ggml.token_type", GgufArray(types)}};
 }
-
-}  // namespace
 
 TEST_CASE("byte-level tokenizers of GGUF files split texts by the key `pre`") {
   const std::string text = "ab  12";
@@ -283,8 +263,6 @@ TEST_CASE("a GGUF file's tokenizer is written as a tokenizer.json with the same 
   }
 }
 
-namespace {
-
 // Returns the keys without the tokenizer.json that is written beside them.
 GgufMetadata written_keys(const Tokenizer& tokenizer) {
   GgufMetadata keys = gguf_vocabulary(tokenizer, tokenizer.vocab_size()).keys;
@@ -309,8 +287,6 @@ std::unique_ptr<Tokenizer> changed(const GgufMetadata& metadata,
   change(root);
   return parse_tokenizer_json(root.dump(-1, Json::BadUtf8::refused), "t.json");
 }
-
-}  // namespace
 
 TEST_CASE("SentencePiece's tokens are written with scores, types and bytes") {
   for (const bool prefix : {true, false}) {
@@ -364,8 +340,6 @@ TEST_CASE("a Metaspace tokenizer is written with a warning where llama.cpp adds 
   CHECK(tokenizer_of(written_keys(*never))->encode("ab ab") == never->encode("ab ab"));
 }
 
-namespace {
-
 // Returns the warnings for a tokenizer.json of GPT-2's or Qwen 2's kind with some keys changed.
 Texts warnings_of(const char* pre, const std::function<void(Json&)>& change) {
   const auto tokenizer = changed(byte_level(pre), change);
@@ -398,8 +372,6 @@ GgufMetadata phi3(const std::string& name) {
   metadata.emplace_back("general.name", name);
   return metadata;
 }
-
-}  // namespace
 
 TEST_CASE("steps that llama.cpp does not have are named when a tokenizer is written") {
   CHECK(warnings_of("gpt-2", [](Json&) {}).empty());
@@ -481,7 +453,7 @@ TEST_CASE("merges that scores cannot express are refused for GGUF") {
     return error_of([&] { gguf_vocabulary(*changed(sentencepiece(), change), 267); });
   };
   const std::string cannot = "gguf: this tokenizer cannot be expressed: ";
-  CHECK(refused([](Json&) {}) == "no Error");
+  CHECK(refused([](Json&) {}) == "no error");
   CHECK(refused([](Json& root) {
           root["model"]["merges"] = Json::array({"a b", "▁ a", "▁a b", "▁ ▁"});
         }) == cannot + "llama.cpp merges 2 pairs of tokens into \"▁ab\", this tokenizer 1");
@@ -572,5 +544,4 @@ TEST_CASE("wrong counts and types of a GGUF file's tokenizer are refused in one 
   CHECK(refusal(nameless) ==
         "tokenizer.ggml.bos_token_id: is missing, but texts must begin with this token");
 }
-
 }  // namespace gguf_tokenizer_test

@@ -1,27 +1,8 @@
-#include <cstring>
-#include <limits>
-
 #include "headlight/formats/gguf/gguf.h"
-#include "io/temporary_folder.h"
-#include "support/catch.h"
 #include "support/gguf_bytes.h"
+#include "support/test.h"
 
 namespace gguf_writer_test {
-
-using namespace headlight;
-using test::contains;
-using test::error_of;
-using test::gguf_entry;
-using test::gguf_file;
-using test::gguf_number;
-using test::gguf_start;
-using test::gguf_tensor;
-using test::gguf_text;
-using test::read_bytes;
-using test::TemporaryFolder;
-
-namespace {
-
 GgufMetadata every_type() {
   return {{"u8", std::uint8_t{255}},
           {"i8", std::int8_t{-128}},
@@ -42,12 +23,10 @@ GgufMetadata every_type() {
           {"list.i64", GgufArray(std::vector<std::int64_t>{-5})}};
 }
 
-std::string stored_bytes(const std::filesystem::path& path, const GgufTensor& tensor) {
-  return read_bytes(path).substr(static_cast<std::size_t>(tensor.begin),
-                                 static_cast<std::size_t>(tensor.end - tensor.begin));
+std::string stored_bytes(const fs::path& path, const GgufTensor& tensor) {
+  return file_contents(path).substr(static_cast<std::size_t>(tensor.begin),
+                                    static_cast<std::size_t>(tensor.end - tensor.begin));
 }
-
-}  // namespace
 
 TEST_CASE("a tiny GGUF file has the expected bytes") {
   const TemporaryFolder folder;
@@ -62,7 +41,7 @@ TEST_CASE("a tiny GGUF file has the expected bytes") {
     expected += gguf_number(static_cast<std::uint16_t>(half));
   }
   expected += std::string(20, '\0') + gguf_number(0.5F) + std::string(28, '\0');
-  const bool same = read_bytes(folder / "a.gguf") == expected;
+  const bool same = file_contents(folder / "a.gguf") == expected;
   CHECK(same);
   CHECK(folder.names() == std::vector<std::string>{"a.gguf"});
 }
@@ -77,7 +56,7 @@ TEST_CASE("metadata of a GGUF file comes back as it was") {
 
 TEST_CASE("numbers are stored in a GGUF file as gguf.quants does, bit for bit") {
   const TemporaryFolder folder;
-  const std::filesystem::path fixture = HEADLIGHT_SOURCE_DIR "/tests/formats/gguf/blocks.gguf";
+  const fs::path fixture = HEADLIGHT_SOURCE_DIR "/tests/formats/gguf/blocks.gguf";
   const GgufFile frozen(fixture);
   const Tensor numbers = frozen.read(*frozen.find_tensor("numbers"));
   for (const GgufType type : {GgufType::f16, GgufType::bf16, GgufType::q8_0}) {
@@ -107,13 +86,13 @@ TEST_CASE(
 
 TEST_CASE("tensors that a GGUF file cannot hold are refused and the old file stays") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder / "a.gguf";
+  const fs::path path = folder / "a.gguf";
   write_gguf(path, {}, {});
-  const std::string before = read_bytes(path);
+  const std::string before = file_contents(path);
   const auto error = [&](const GgufMetadata& metadata, const std::vector<GgufSource>& tensors) {
     std::string text = error_of([&] { write_gguf(path, metadata, tensors); });
     CHECK(text.starts_with(path.string() + ": "));
-    CHECK(read_bytes(path) == before);
+    CHECK(file_contents(path) == before);
     return text;
   };
   const auto tensor_error = [&](const Tensor& tensor, GgufType type = GgufType::f32) {
@@ -155,5 +134,4 @@ TEST_CASE("infinities are written to GGUF as float16") {
   CHECK(file.read(file.tensors()[0]).to_vector() ==
         std::vector<double>{kInfinity, -kInfinity, 65504});
 }
-
 }  // namespace gguf_writer_test

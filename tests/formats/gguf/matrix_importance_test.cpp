@@ -1,23 +1,9 @@
 #include "headlight/formats/gguf/matrix_importance.h"
-
-#include <cmath>
-
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "io/temporary_folder.h"
-#include "nn/nn_support.h"
-#include "support/catch.h"
 #include "support/drawn_config.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace matrix_importance_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
 Gpt small_llama() {
   GptConfig config{.vocab_size = 259, .block_size = 16, .n_layer = 2, .n_head = 4, .n_embd = 64};
   config.bias = false;
@@ -53,8 +39,6 @@ double weighted_error(const Gpt& model, const Gpt& rounded, const MatrixImportan
   return sum;
 }
 
-}  // namespace
-
 TEST_CASE("the importance of a column is the mean square of its input") {
   const Gpt model = small_llama();
   spread_weights(model);
@@ -64,7 +48,7 @@ TEST_CASE("the importance of a column is the mean square of its input") {
   // The inputs of the logits: the outputs of the last norm, in blocks of 16 tokens.
   std::vector<double> squares(64);
   for (const Index first : {0, 16}) {
-    std::vector<std::int32_t> ids = draw_ids(33, 256);
+    Ids ids = draw_ids(33, 256);
     ids = {ids.begin() + first, ids.begin() + first + 16};
     const std::vector<double> hidden = model.hidden(make_batch({ids})).detach().to_vector();
     for (std::size_t i = 0; i < hidden.size(); ++i) {
@@ -96,7 +80,7 @@ TEST_CASE("calibrated files have a smaller error of the outputs") {
 TEST_CASE("max_tokens counts the tokens of short documents, not full blocks") {
   const Gpt model = small_llama();
   spread_weights(model);
-  std::vector<std::vector<std::int32_t>> lines;
+  std::vector<Ids> lines;
   for (std::int32_t i = 0; i < 60; ++i) {
     lines.push_back({i, i + 60, i + 120});
   }
@@ -115,5 +99,4 @@ TEST_CASE("a model whose activations are not finite has no importance") {
   CHECK_THROWS_WITH(measure_importance(model, stream_dataset({0, 1, 2})),
                     contains_text("are not finite"));
 }
-
 }  // namespace matrix_importance_test

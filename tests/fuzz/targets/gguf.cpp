@@ -90,7 +90,7 @@ void use_model(const GgufFile& file) {
   accepted([&] {
     auto [architecture, config] = read_gguf_model(file);
     ModelWeights weights(gguf_weights(file), architecture->layout);
-    weights.settle(config);
+    weights.infer_missing_fields(config);
     weights.check(config);
     const std::unique_ptr<Gpt> model = Gpt::blank(config);
     weights.read_into(*model);

@@ -37,7 +37,7 @@ void use_checkpoint(const std::string& bytes) {
     const auto file = std::make_shared<const LlmcFile>(memory.path());
     GptConfig config = file->config();
     ModelWeights weights(llmc_weights(file), kNanoGptLayout);
-    weights.settle(config);
+    weights.infer_missing_fields(config);
     weights.check(config);
     const std::unique_ptr<Gpt> model = Gpt::blank(config);
     weights.read_into(*model);

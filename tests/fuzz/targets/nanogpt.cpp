@@ -21,7 +21,7 @@ void use_model(const std::shared_ptr<const NanoGptFile>& file) {
   accepted([&] {
     GptConfig config = file->config();
     ModelWeights weights(nanogpt_weights(file), kNanoGptLayout);
-    weights.settle(config);
+    weights.infer_missing_fields(config);
     weights.check(config);
     const std::unique_ptr<Gpt> model = Gpt::blank(config);
     weights.read_into(*model);

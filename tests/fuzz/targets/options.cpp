@@ -45,8 +45,8 @@ void options(std::string_view input) {
   }
   static const cli::Options example = example_options();
   cli::Options options = example;
-  bool goes_on = false;
-  if (accepted([&] { goes_on = options.parse(arguments); }) && goes_on) {
+  bool continues = false;
+  if (accepted([&] { continues = options.parse(arguments); }) && continues) {
     use(options);
   }
 }

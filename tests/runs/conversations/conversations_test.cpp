@@ -1,26 +1,11 @@
 #include "runs/conversations/conversations.h"
-
-#include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "io/temporary_folder.h"
 #include "runs/conversations/template_use.h"
-#include "support/catch.h"
+#include "support/published_templates.h"
+#include "support/test.h"
 
 namespace conversations_test {
-
-using namespace headlight;
-using namespace headlight::test;
-
-namespace {
-
-using Ids = std::vector<std::int32_t>;
-
 // All bytes, the tokens of ChatML, and "zy" and "yq", of which the latter is joined first.
 std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template) {
   BpeVocabulary vocabulary;
@@ -90,19 +75,17 @@ constexpr const char* kTwoTurns =
     R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "bc"},)"
     R"( {"role": "user", "content": "d"}, {"role": "assistant", "content": "e"}]})";
 
-// Returns the conversation of kTwoTurns with a template that is the text `source`.
-std::string two_turns_in(const std::string& source, const ConversationOptions& options = {}) {
+// Returns the tokens of a record with a template that is the text `source`.
+std::string text_in(const std::string& record, const std::string& source,
+                    const ConversationOptions& options = {}) {
   const TemporaryFolder folder;
   write_bytes(folder.path() / "own.jinja", source);
-  return read(kTwoTurns, options, "data.jsonl", (folder.path() / "own.jinja").string()).texts.at(0);
+  return read(record, options, "data.jsonl", (folder.path() / "own.jinja").string()).texts.at(0);
 }
 
-// Returns the text of a template of tests/formats/chat_templates.
-std::string model_template(const std::string& name) {
-  return HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates/" + name + ".jinja";
+std::string two_turns_in(const std::string& source, const ConversationOptions& options = {}) {
+  return text_in(kTwoTurns, source, options);
 }
-
-}  // namespace
 
 TEST_CASE("answers are learned with the end of their turns", "[conversations]") {
   const Reading reading = read(kTwoTurns);
@@ -566,14 +549,14 @@ TEST_CASE("every named template marks exactly the answers", "[conversations]") {
 }
 
 TEST_CASE("answers are learned if the template writes a last answer otherwise", "[conversations]") {
-  CHECK(read(kTwoTurns, {}, "data.jsonl", model_template("qwen3")).texts.at(0) ==
+  CHECK(two_turns_in(published_template("qwen3")) ==
         "{<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n}bc<|im_end|>\n"
         "{<|im_start|>user\nd<|im_end|>\n<|im_start|>assistant\n}"
         "<think>\n\n</think>\n\ne<|im_end|>\n");
   const std::string equal =
       R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "a"},)"
       R"( {"role": "user", "content": "a"}, {"role": "assistant", "content": "a"}]})";
-  CHECK_THAT(read(equal, {}, "data.jsonl", model_template("qwen3")).texts.at(0),
+  CHECK_THAT(text_in(equal, published_template("qwen3")),
              contains_text("<|im_start|>assistant\n}a<|im_end|>\n{<|im_start|>user\na<|im_end|>"));
 }
 
@@ -582,7 +565,7 @@ TEST_CASE("thoughts that the template drops are not learned", "[conversations]")
                              R"( {"role": "assistant", "content": "<think>\nx\n</think>\n\nb"},)"
                              R"( {"role": "user", "content": "c"},)"
                              R"( {"role": "assistant", "content": "<think>\ny\n</think>\n\nd"}]})";
-  CHECK(read(record, {}, "data.jsonl", model_template("qwen3")).texts.at(0) ==
+  CHECK(text_in(record, published_template("qwen3")) ==
         "{<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n}b<|im_end|>\n"
         "{<|im_start|>user\nc<|im_end|>\n<|im_start|>assistant\n}"
         "<think>\ny\n</think>\n\nd<|im_end|>\n");
@@ -633,5 +616,4 @@ TEST_CASE("calls of tools are learned", "[conversations]") {
   CHECK_THROWS_WITH(read(R"({"tools": {"a": 1}, "messages": []})"),
                     contains_text("\"tools\" must be a list of functions, got object"));
 }
-
 }  // namespace conversations_test

@@ -58,7 +58,7 @@ class ChatFormat {
   std::string prompt_text(const std::vector<ChatMessage>& messages,
                           ChatPrompt end = ChatPrompt::new_answer, const std::string& tools = {},
                           std::string_view begun = {}, const std::string& variables = {}) const;
-  // Returns the tokens of a whole conversation for training; those that are not to be learned are
+  // Returns the tokens of a whole conversation for training; tokens that are not to be learned are
   // context (see learned_tokens.h). An answer of the assistant is learned from the end of its
   // prompt to the end of its turn, as in TRL: with the token after the answer, and with tokens that
   // cross its borders. `tools`: see encode(). Throws Error about "messages" as encode() does, and

@@ -38,7 +38,7 @@ struct ShardResult {
 // document that is longer than a shard is cut: it fills shards of its own, and the rest shares one.
 //
 // After a stop or kill, a call with the same texts continues. It reads the current file again up to
-// that place. The final bytes depend neither on that nor on the number of threads. The folder is
+// that position. The final bytes depend neither on that nor on the number of threads. The folder is
 // locked during the call.
 //
 // Throws Error naming the file or setting if a text cannot be read or changes meanwhile, if the

@@ -20,7 +20,7 @@ class ActivationRecorder final : public ForwardHook {
   void begin(const Batch& rows) override;
   bool wants(Point point, Index layer) const override;
   bool in_family_units() const override { return true; }
-  Tensor visit(const Place& place, const Tensor& value) override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
 
   // Number of positions that were computed: the last generated token is not read.
   Index length() const { return std::ssize(tokens_); }

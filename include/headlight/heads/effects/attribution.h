@@ -142,7 +142,7 @@ struct AttributionStudy {
 // are tokens or, if the first task has groups, these groups and kOtherTokens. Groups make texts of
 // different lengths comparable. Throws Error as attribute_logit(), with the prompt's number from 1.
 // Throws about "pairs" for no prompts, for different numbers of visible tokens without groups, and
-// for groups other than those of the first task. Throws about "group" as patch_grid(), and for a
+// for groups that the first task lacks. Throws about "group" as patch_grid(), and for a
 // token in two groups.
 AttributionStudy attribute_prompts(const Gpt& model, const std::vector<AttributionTask>& tasks,
                                    const AttributionStudyOptions& options = {});

@@ -13,8 +13,8 @@ namespace headlight {
 // lengthen the repetition.
 struct InductionPair {
   PatchingTask task;
-  Index answer_place = 0;  // position of B in both texts
-  Index wrong_place = 0;   // position of Y in both texts, after B
+  Index answer_position = 0;  // position of B in both texts
+  Index wrong_position = 0;   // position of Y in both texts, after B
 };
 
 // Returns repeats.sequences pairs. Each has `length` different random tokens and the repeated end;

@@ -43,12 +43,12 @@ struct LensView {
 };
 
 // Source of one row of the results.
-struct LensPlace {
+struct LensLabel {
   Index layer = 0;   // -1: input of the first layer; n_layer: output of the model
   std::string name;  // "embed", "0", "final"
 };
 
-// Next-token prediction at one place and position.
+// Next-token prediction at one row and position.
 struct LensReading {
   double log_probability = 0;  // of the target, nats
   Index rank = 0;              // of the target; 1: the most likely token
@@ -70,7 +70,7 @@ struct LensTask {
 };
 
 struct LensRow {
-  LensPlace place;
+  LensLabel label;
   std::vector<LensReading> readings;  // [P]
 };
 
@@ -99,9 +99,9 @@ struct LensMeansOptions {
   std::function<void(double share)> progress = [](double) {};
 };
 
-// Means over the targets of a text, for one place.
+// Means over the targets of a text, for one row.
 struct LensMeans {
-  LensPlace place;
+  LensLabel label;
   double loss = 0;        // -log-probability of the target, nats
   double accuracy = 0;    // share of targets predicted as the most likely token
   double entropy = 0;     // nats

@@ -10,7 +10,7 @@ namespace headlight {
 
 // Value at a point, and the gradient of a metric with respect to it.
 struct PointGradient {
-  Place place;      // maps have one entry for each sequence
+  HookSite site;    // maps have one entry for each sequence
   Tensor value;     // in the shape of Point
   Tensor gradient;  // the same shape; zeros if the metric does not depend on the value
 };

@@ -38,7 +38,7 @@ struct PatchingTask {
 };
 
 // Sets the position of the masked token, which both texts of a bidirectional model must have at the
-// same place; nothing for causal models. Throws Error about "clean" or "corrupt".
+// same position; nothing for causal models. Throws Error about "clean" or "corrupt".
 void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& tokenizer);
 
 // Completes a task that has only texts and maybe answers: calls set_mask(), sets a missing answer

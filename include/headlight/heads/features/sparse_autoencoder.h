@@ -114,7 +114,7 @@ class FeatureHook final : public ForwardHook {
 
   bool wants(Point point, Index layer) const override;
   bool in_family_units() const override { return true; }
-  Tensor visit(const Place& place, const Tensor& value) override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
 
  private:
   const SparseAutoencoder& sae_;

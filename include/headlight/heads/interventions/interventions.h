@@ -112,7 +112,7 @@ class Interventions final : public ForwardHook {
   void begin(const Batch& rows) override;
   bool wants(Point point, Index layer) const override;
   bool in_family_units() const override { return true; }
-  Tensor visit(const Place& place, const Tensor& value) override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
 
  private:
   struct Resolved;

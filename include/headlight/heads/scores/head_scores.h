@@ -26,7 +26,7 @@ struct ScoreInfo {
   std::string meaning;     // one line
   double low = 0;          // range; equal to `high`: no upper end
   double high = 1;
-  bool usual = false;  // shown in tables by default
+  bool is_default = false;  // shown in tables by default
   std::string korean_title = {};
 };
 
@@ -104,7 +104,7 @@ struct HeadScoreOptions {
   TextUnit unit = TextUnit::token;
   // Measures attention without the first token (or cell): leaves out its query and its weights, and
   // divides the other weights of each query by their sum. first_token is not measured then. Many
-  // heads rest on the first token, which hides what else they do.
+  // heads rest on the first token, which hides their other functions.
   bool exclude_first_token = false;
   bool exclude_bos = false;            // DetectorScores: ignore the first key
   bool exclude_current_token = false;  // DetectorScores: ignore the query itself

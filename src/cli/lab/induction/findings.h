@@ -12,15 +12,15 @@
 
 namespace headlight::cli::lab {
 
-// Places of an InductionPair: A and B, X and Y, and the A at the end.
-inline constexpr std::size_t kPairPlaces = 5;
+// Positions of an InductionPair: A and B, X and Y, and the A at the end.
+inline constexpr std::size_t kPairPositions = 5;
 
 struct HeadFinding {
   ScoredHead scored;
   // Shares of the logit difference between clean and corrupt texts: mean and interval over pairs.
   Interval suffices;  // recovered by patching the head's clean values into the corrupt texts
   Interval needed;    // lost by patching the head's corrupt values into the clean texts
-  std::array<double, kPairPlaces> by_place{};  // mean of `suffices` at each place alone
+  std::array<double, kPairPositions> by_position{};  // mean of `suffices` at each position alone
 
   bool is(std::string_view verdict) const { return scored.verdict.name == verdict; }
 };
@@ -32,7 +32,7 @@ struct PathFinding {
 };
 
 struct LensFinding {
-  std::string place;
+  std::string label;
   double probability = 0;  // mean probability of the answer over pairs
   double rank = 0;         // median rank over pairs
 };

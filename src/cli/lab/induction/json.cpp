@@ -32,7 +32,7 @@ Json circuit_json(const CircuitResult& circuit) {
 }
 
 Json lens_json(const LensFinding& lens) {
-  return {{"place", lens.place}, {"probability", lens.probability}, {"rank", lens.rank}};
+  return {{"place", lens.label}, {"probability", lens.probability}, {"rank", lens.rank}};
 }
 
 Json path_json(const PathFinding& path) {
@@ -53,12 +53,12 @@ Json json_of(const LossWithout& without) {
 Json json_of(const HeadFinding& head) {
   return {{"head", head_name(head.scored.head)},
           {"verdict", head.scored.verdict.name},
-          {"settled", head.scored.verdict.settled},
+          {"settled", head.scored.verdict.significant},
           {"induction", interval_json(head.scored.score("induction").value)},
           {"previous_token", interval_json(head.scored.score("previous_token").value)},
           {"brings_back", interval_json(head.suffices)},
           {"takes_away", interval_json(head.needed)},
-          {"by_place", head.by_place}};
+          {"by_place", head.by_position}};
 }
 
 Json json_of(const Findings& findings) {

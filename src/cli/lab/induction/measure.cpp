@@ -77,21 +77,22 @@ void patch_wholes(const Gpt& model, Findings& findings) {
   }
 }
 
-std::array<Index, kPairPlaces> places_of(const InductionPair& pair) {
-  return {pair.answer_place - 1, pair.answer_place, pair.wrong_place - 1, pair.wrong_place,
-          std::ssize(pair.task.clean) - 1};
+std::array<Index, kPairPositions> positions_of(const InductionPair& pair) {
+  return {pair.answer_position - 1, pair.answer_position, pair.wrong_position - 1,
+          pair.wrong_position, std::ssize(pair.task.clean) - 1};
 }
 
-// Patches every head at one place at a time.
-void patch_places(const Gpt& model, Findings& findings) {
+// Patches every head at one position at a time.
+void patch_positions(const Gpt& model, Findings& findings) {
   const auto share = 1 / static_cast<double>(findings.pairs.size());
   for (const InductionPair& pair : findings.pairs) {
-    const auto places = places_of(pair);
-    for (std::size_t place = 0; place < places.size(); ++place) {
-      const PatchGrid grid = patch_grid(
-          model, pair.task, {.by_position = true, .positions = {places[place], places[place]}});
+    const auto positions = positions_of(pair);
+    for (std::size_t index = 0; index < positions.size(); ++index) {
+      const PatchGrid grid =
+          patch_grid(model, pair.task,
+                     {.by_position = true, .positions = {positions[index], positions[index]}});
       for (std::size_t i = 0; i < findings.heads.size(); ++i) {
-        findings.heads[i].by_place[place] += share * grid.cells[i].recovered;
+        findings.heads[i].by_position[index] += share * grid.cells[i].recovered;
       }
     }
   }
@@ -109,7 +110,7 @@ void read_layers(const Gpt& model, Findings& findings) {
     ranks.resize(lens.rows.size());
     for (std::size_t row = 0; row < lens.rows.size(); ++row) {
       const LensReading& reading = lens.rows[row].readings.front();
-      findings.lens[row].place = lens.rows[row].place.name;
+      findings.lens[row].label = lens.rows[row].label.name;
       findings.lens[row].probability +=
           std::exp(reading.log_probability) / static_cast<double>(findings.pairs.size());
       ranks[row].push_back(static_cast<double>(reading.rank));
@@ -244,7 +245,7 @@ Findings measure(const Subject& subject, bool full, std::uint64_t seed) {
   patch_wholes(model, findings);
   if (findings.does_task()) {
     read_layers(model, findings);
-    patch_places(model, findings);
+    patch_positions(model, findings);
     follow_paths(model, findings);
     findings.circuit = find_circuit(model, transformed(findings.pairs, &InductionPair::task));
     findings.kept_share = static_cast<double>(findings.circuit.kept) /

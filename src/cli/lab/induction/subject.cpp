@@ -62,8 +62,8 @@ TokenDataset made_up_text(const Tokenizer& tokenizer, std::uint64_t seed) {
     if (sums.empty()) {
       sums = letter_weights(random.fork(0), before, last);
     }
-    const auto place = std::ranges::upper_bound(sums, draws.uniform(i) * sums.back());
-    before = std::exchange(last, std::min<Index>(place - sums.begin(), kLetters - 1));
+    const auto found = std::ranges::upper_bound(sums, draws.uniform(i) * sums.back());
+    before = std::exchange(last, std::min<Index>(found - sums.begin(), kLetters - 1));
     ids.push_back(first + static_cast<std::int32_t>(last));
   }
   return stream_dataset(std::move(ids));
@@ -141,8 +141,8 @@ HeadMap map_of(const Subject& subject, const HeadId& head) {
   Recorder recorder({head.layer});
   model.hidden(make_batch({tokens}), {.recorder = &recorder});
   const Tensor maps = recorder.sequences(head.layer).front();
-  const Index place = place_of(head, model.heads());
-  return {shown_tokens(tokens, *subject.tokenizer), select(maps, 0, place)};
+  const Index index = head_index(head, model.heads());
+  return {shown_tokens(tokens, *subject.tokenizer), select(maps, 0, index)};
 }
 
 }  // namespace headlight::cli::lab

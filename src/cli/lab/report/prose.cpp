@@ -49,9 +49,9 @@ const Json* part_of(const Json& value, const std::string& name) {
   if (!value.is_array()) {
     return value.find(name);
   }
-  const bool is_place = name.find_first_not_of("0123456789") == name.npos;
-  const std::size_t place = is_place ? std::stoul(name) : value.size();
-  return place < value.size() ? &value[place] : nullptr;
+  const bool is_index = name.find_first_not_of("0123456789") == name.npos;
+  const std::size_t index = is_index ? std::stoul(name) : value.size();
+  return index < value.size() ? &value[index] : nullptr;
 }
 
 }  // namespace
@@ -161,9 +161,9 @@ std::string Prose::value_of(std::string_view placeholder, const Json& values) co
   require(value != nullptr, file_, ": no value has the name {{", placeholder, "}}");
   std::string_view format = placeholder.substr(mark);
   if (format.starts_with("?")) {
-    const std::size_t otherwise = format.find(':');
-    return std::string(value->boolean() ? format.substr(1, otherwise - 1)
-                                        : format.substr(otherwise + 1));
+    const std::size_t fallback = format.find(':');
+    return std::string(value->boolean() ? format.substr(1, fallback - 1)
+                                        : format.substr(fallback + 1));
   }
   return number_text(*value, format.empty() ? format : format.substr(1));
 }

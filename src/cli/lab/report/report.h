@@ -49,7 +49,7 @@ class Report {
              std::string_view words = "") {
     claim(id, TrainingLength(), holds, shown, words);
   }
-  // The same about trained models. If they had too few steps, the claim has no verdict: `holds` is
+  // A claim about trained models. If they had too few steps, the claim has no verdict: `holds` is
   // null in json(), and the text names the entry "topic".
   void claim(std::string_view id, const TrainingLength& training, bool holds,
              const Json& shown = Json::object(), std::string_view words = "");

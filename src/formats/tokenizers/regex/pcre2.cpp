@@ -73,13 +73,13 @@ void require_short_counts(std::string_view expression, std::string_view where) {
 struct Steps {
   std::size_t most = 0;
   std::size_t taken = 0;
-  std::size_t place = 0;  // in the text
+  std::size_t offset = 0;  // in the text
 
   static int count(pcre2_callout_block* block, void* data) {
     auto& steps = *static_cast<Steps*>(data);
-    const std::size_t place = block->current_position;
-    steps.taken += 1 + (place > steps.place ? place - steps.place : steps.place - place);
-    steps.place = place;
+    const std::size_t offset = block->current_position;
+    steps.taken += 1 + (offset > steps.offset ? offset - steps.offset : steps.offset - offset);
+    steps.offset = offset;
     return steps.taken > steps.most ? PCRE2_ERROR_CALLOUT : 0;
   }
 };
@@ -156,7 +156,7 @@ class Matching {
   // Searches for the first match from `start` on.
   int find(std::size_t start) {
     const auto match = [&](std::uint32_t options) {
-      steps_.place = start;
+      steps_.offset = start;
       return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), start,
                          options, data_.get(), context_.get());
     };
@@ -182,15 +182,16 @@ Regex::Regex(std::string_view expression, std::string_view where) {
   pcre2_set_newline(options.get(), PCRE2_NEWLINE_LF);
   const std::string translated = with_white_space(expression);
   int error = 0;
-  PCRE2_SIZE place = 0;
+  PCRE2_SIZE offset = 0;
   auto compiled = std::make_shared<Compiled>();
   // In Oniguruma, ^ and $ match at line ends.
   compiled->code.reset(pcre2_compile(
       reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
-      &error, &place, options.get()));
+      &error, &offset, options.get()));
   if (compiled->code == nullptr) {
-    fail(where, ": pattern ", quoted_text(expression), ": ", message_of(error), " at byte ", place);
+    fail(where, ": pattern ", quoted_text(expression), ": ", message_of(error), " at byte ",
+         offset);
   }
   pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE);  // on failure, PCRE2 interprets
   compiled->where = where;

@@ -212,7 +212,7 @@ function buildForm() {
     nodes.problem, nodes.note);
   byId('runs').after(byId('samples'));  // beside the curves, so that both are seen
   byId('charts').classList.add('own-runs');
-  byId('no-runs').textContent = '';  // it names an option of the server
+  delete byId('no-runs').dataset.say;  // its words name an option of the server
   showState();
 }
 

@@ -1,0 +1,106 @@
+#include "support/test.h"
+
+// Runs every command of messages.txt.
+
+namespace messages_test {
+using Names = std::map<std::string, std::string>;
+
+std::string replaced_all(std::string text, const Names& names) {
+  for (const auto& [name, value] : names) {
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size()) {
+      text.replace(at, name.size(), value);
+    }
+  }
+  return text;
+}
+
+// Returns the bytes of a text with the escapes \n, \\ and \xff.
+std::string unescaped(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+    if (next == 'x') {
+      bytes += static_cast<char>(std::stoi(text.substr(i + 2, 2), nullptr, 16));
+      i += 3;
+    } else if (next == 'n' || next == '\\') {
+      bytes += next == 'n' ? '\n' : '\\';
+      i += 1;
+    } else {
+      bytes += text[i];
+    }
+  }
+  return bytes;
+}
+
+// Returns the words of a command line, in which '...' keeps blanks.
+Arguments words_of(const std::string& line, const Names& names) {
+  Arguments words;
+  bool inside = false;
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == ' ' && !quoted) {
+      inside = false;
+      continue;
+    }
+    if (!inside) {
+      words.emplace_back();
+    }
+    inside = true;
+    if (c == '\'') {
+      quoted = !quoted;
+    } else {
+      words.back() += c;
+    }
+  }
+  for (std::string& word : words) {
+    word = unescaped(replaced_all(word, names));
+  }
+  return words;
+}
+
+// Checks the only message of a refused command. A final "..." stands for any text.
+void check_message(const Arguments& arguments, const std::string& expected) {
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  REQUIRE(result.messages().size() == 1);
+  const std::string message = result.messages()[0];
+  const bool open_end = expected.ends_with("...");
+  CHECK((open_end ? message.substr(0, expected.size() - 3) + "..." : message) == expected);
+}
+
+TEST_CASE("every refused command prints its message and writes nothing", "[cli]") {
+  const TemporaryFolder folder;
+  const Names names{
+      {"{dir}", folder.path().string()},
+      {"{model}", folder.at("model")},
+      {"{text}", folder.write("text.txt", "A text of some words, and of some more words.")},
+      {"{long}", std::string(40, 'a')}};
+  fs::create_directory(names.at("{model}"));
+  write_model_files(names.at("{model}"), *lively_model(257, 32), ByteTokenizer());
+  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/cli/messages.txt");
+  std::set<std::string> given{"model", "text.txt"};
+  Arguments base;
+  int cases = 0;
+  for (std::string line, expected; std::getline(file, line);) {
+    INFO(line);
+    const std::string rest = line.size() > 2 ? line.substr(2) : "";
+    if (line.starts_with("= ")) {
+      base = words_of(rest, names);
+    } else if (line.starts_with("@ ")) {
+      const std::string name = rest.substr(0, rest.find(' '));
+      folder.write(name, unescaped(rest.substr(std::min(name.size() + 1, rest.size()))));
+      given.insert(name);
+    } else if (line.starts_with("$ ") || line.starts_with("+ ")) {
+      const Arguments more = words_of(rest, names);
+      REQUIRE(std::getline(file, expected));
+      check_message(line[0] == '+' ? changed(base, more) : more,
+                    replaced_all("error: " + expected.substr(2), names));
+      ++cases;
+    }
+  }
+  CHECK(cases > 300);
+  const std::vector<std::string> left = folder.names();
+  CHECK(std::set<std::string>(left.begin(), left.end()) == given);
+}
+}  // namespace messages_test

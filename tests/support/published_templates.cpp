@@ -1,0 +1,52 @@
+#include "support/published_templates.h"
+
+#include <sstream>
+
+#include "headlight/base/error.h"
+#include "support/program.h"
+
+namespace headlight::test {
+
+namespace {
+
+const std::filesystem::path kChatFolder = HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates";
+
+}  // namespace
+
+std::vector<Json> chat_lines(const std::string& file) {
+  std::istringstream lines(file_contents(kChatFolder / file));
+  std::vector<Json> values;
+  for (std::string line; std::getline(lines, line);) {
+    values.push_back(parse_json(line, file));
+  }
+  return values;
+}
+
+std::vector<PublishedTemplate> published_templates() {
+  std::vector<PublishedTemplate> templates;
+  for (const auto& entry : std::filesystem::directory_iterator(kChatFolder)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.ends_with(".jsonl") || file == "conversations.jsonl" || file == "tokens.jsonl") {
+      continue;
+    }
+    for (const Json& line : chat_lines(file)) {
+      if (const Json* source = line.find("source")) {
+        templates.push_back({line["template"].text(), source->text(), {}});
+      } else {
+        templates.back().prompts.push_back(line);
+      }
+    }
+  }
+  return templates;
+}
+
+std::string published_template(const std::string& name) {
+  for (const PublishedTemplate& one : published_templates()) {
+    if (one.name == name) {
+      return one.source;
+    }
+  }
+  fail("tests/formats/chat_templates has no template ", name);
+}
+
+}  // namespace headlight::test

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Runs checkers and prints their results; tools/parity.sh and tools/peers.sh source it. Needs $again, the command that
+# repeats the run, $seed, $program and $python. check() keeps tables and messages, show_results() prints them.
+scratch=$(mktemp -d)
+lane=  # process group of checks beside the others
+trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+echo "seed $seed (repeat with: $again)" >&2
+
+# NAME COMMAND: keeps the table and the messages of a command, and the command if it found a difference or failed.
+check() {
+  local start=$SECONDS verdict=agrees
+  "${@:2}" >"$scratch/$1.table" 2>"$scratch/$1.messages" || {
+    verdict="DIFFERS or failed"
+    echo "${*:2}" >"$scratch/$1.differs"
+  }
+  echo "$1: $verdict, $((SECONDS - start)) s" >&2
+}
+# NAME CHECKER OPTIONS: runs tools/parity/check_CHECKER.py on the cases of the seed.
+checker() {
+  check "$1" "$python" "tools/parity/check_$2.py" "$program" "${@:3}" --seed "$seed"
+}
+# Logs are cut at their beginning: what failed comes last, with the command that repeats it.
+show_results() {
+  local messages differs
+  for messages in "$scratch"/*.messages; do
+    [ -e "${messages%.messages}.differs" ] || cut -c -300 "$messages"
+  done >&2
+  cat "$scratch"/*.table | python3 tools/parity/table.py
+  if compgen -G "$scratch/*.differs" >/dev/null; then
+    for differs in "$scratch"/*.differs; do
+      echo "== $(cat "$differs")"
+      tail -n 20 "${differs%.differs}.messages" | cut -c -2000
+    done
+    echo "seed $seed: DIFFERS or failed: $(basename -as .differs "$scratch"/*.differs | paste -sd ' ')"
+    echo "repeat with: $again"
+    return 1
+  fi
+  echo "seed $seed: all agree"
+}
