@@ -30,7 +30,7 @@ if [ -z "$since" ]; then
   since=$(git merge-base HEAD origin/main 2>/dev/null) || true
   [ -n "$since" ] && [ "$since" != "$(git rev-parse HEAD)" ] || since=HEAD~1
 fi
-changed=$(git diff --name-only --diff-filter=d "$since" -- 'src/*.cpp' 'tests/*.cpp' ':!src/cluster/mpi') ||
+changed=$(git diff --name-only --diff-filter=d "$since" -- 'src/*.cpp' 'tests/*.cpp' ':!src/distributed/mpi') ||
   echo "style.sh: no commit to compare with: clang-tidy is skipped" >&2
 if [ -n "$changed" ]; then
   CXX=clang++ cmake -S . -B build/style -G Ninja -DHEADLIGHT_PRECOMPILED=OFF >/dev/null

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode_class_table.cpp: which code points are letters, numbers, white space and parts of words.
+"""Writes src/tokenizers/unicode/unicode_class_table.cpp: which code points are letters, numbers, white space and parts of words.
 
 Byte-level BPE splits text by Unicode's general categories L and N and by White_Space; added tokens
 that must be single words heed what a word is. The ids of a
@@ -21,7 +21,7 @@ import textwrap
 import unicodedata2
 
 UNICODE = "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/text/unicode_class_table.cpp"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/tokenizers/unicode/unicode_class_table.cpp"
 OTHER, LETTER, NUMBER, SPACE = range(4)
 WORD = 4
 LAST = 0x10FFFF
@@ -29,7 +29,7 @@ COLUMNS = 100
 ALPHABETIC_SYMBOLS = [(0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189)]
 
 HEAD = """\
-#include "text/unicode_class.h"
+#include "tokenizers/unicode/unicode_class.h"
 
 namespace headlight {{
 namespace {{

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/formats/tokenizers/regex/newer_characters_table.cpp: older characters in the place of younger ones.
+"""Writes src/tokenizers/regex/newer_characters_table.cpp: older characters in the place of younger ones.
 
 PCRE2 classes characters by the Unicode version that it was built with, at least 14; patterns of
 tokenizers mean version 16 (see unicode_classes.py). Each character that has another category in 16
@@ -19,12 +19,12 @@ import unicodedata
 import unicodedata2
 
 OLD, NEW = "14.0.0", "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/formats/tokenizers/regex/newer_characters_table.cpp"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/tokenizers/regex/newer_characters_table.cpp"
 LAST = 0x10FFFF
 PER_LINE = 3
 
 HEAD = f"""\
-#include "formats/tokenizers/regex/newer_characters.h"
+#include "tokenizers/regex/newer_characters.h"
 
 namespace headlight {{
 namespace {{

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/formats/tokenizers/nfc_table.cpp: what Unicode's normalisation form C needs.
+"""Writes src/tokenizers/unicode/nfc_table.cpp: what Unicode's normalisation form C needs.
 
 Ids depend on it, so the table belongs to the Unicode version that the normalizer NFC of Hugging Face
 `tokenizers` has, 9.0, and not to that of a library on some system. Normalisation is stable: later
@@ -19,7 +19,7 @@ import textwrap
 import unicodedata2
 
 UNICODE = "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/formats/tokenizers/nfc_table.cpp"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/tokenizers/unicode/nfc_table.cpp"
 # Characters with a combining class or a decomposition that are newer than Unicode 9.0.
 LATER = [
     (0x7FD, 0x7FD), (0x897, 0x89F), (0x8CA, 0x8D3), (0x9FE, 0x9FE), (0xC3C, 0xC3C),
@@ -38,7 +38,7 @@ LATER = [
 ]  # fmt: skip
 
 HEAD = """\
-#include "formats/tokenizers/nfc.h"
+#include "tokenizers/unicode/nfc.h"
 
 // Unicode 9.0, written by tools/unicode_nfc.py.
 namespace headlight {

@@ -7,8 +7,8 @@
 #include "autograd/leaf_function.h"
 #include "headlight/autograd/autograd.h"
 #include "kernels/loops.h"
-#include "kernels/parallel.h"
 #include "kernels/phase_times.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight {
 

@@ -1,6 +1,6 @@
 #include "headlight/base/choices.h"
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "headlight/base/error.h"
 
 namespace headlight {

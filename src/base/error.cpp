@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "base/hex_text.h"
+#include "base/strings/hex_text.h"
 #include "headlight/base/utf8.h"
 
 namespace headlight {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 

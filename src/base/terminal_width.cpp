@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/display_text.h"
+#include "base/strings/display_text.h"
 
 namespace headlight {
 namespace {

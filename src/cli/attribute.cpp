@@ -1,15 +1,15 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/prompt_tokens.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/patching/task_options.h"
-#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
-#include "cli/terminal/text_data.h"
-#include "views/report/attribution_report.h"
-#include "views/report/json_output.h"
+#include "show/report/attribution_report.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
 namespace {

@@ -3,20 +3,20 @@
 #include <limits>
 #include <utility>
 
-#include "base/printable.h"
-#include "base/split.h"
+#include "base/strings/printable.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
 #include "cli/coloured_texts.h"
 #include "cli/commands.h"
-#include "cli/terminal/interventions.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/prompt_tokens.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/prompt_tokens.h"
-#include "cli/terminal/text_data.h"
-#include "headlight/heads/activations/activation_files.h"
-#include "views/report/json_output.h"
-#include "views/report/table.h"
+#include "headlight/interpret/activations/activation_files.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

@@ -8,17 +8,17 @@
 #include "cli/chat/chat_commands.h"
 #include "cli/chat/line_input.h"
 #include "cli/commands.h"
-#include "cli/terminal/chat_template_option.h"
-#include "cli/terminal/decoding_options.h"
-#include "cli/terminal/interventions.h"
+#include "cli/option_groups/chat_template_option.h"
+#include "cli/option_groups/decoding_options.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/sampling_options.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/sampling_options.h"
 #include "cli/terminal/terminal.h"
-#include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
 #include "headlight/generate/weights.h"
-#include "views/report/json_output.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
 namespace {

@@ -3,16 +3,16 @@
 #include <iostream>
 #include <utility>
 
-#include "base/split.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/heads/features/top_examples.h"
-#include "headlight/views/text/coloured_text.h"
-#include "views/report/json_output.h"
-#include "views/report/numbers.h"
-#include "views/report/table.h"
+#include "headlight/interpret/features/top_examples.h"
+#include "headlight/show/text/coloured_text.h"
+#include "headlight/storage/file_writer.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

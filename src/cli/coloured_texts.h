@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "cli/terminal/options.h"
-#include "headlight/data/dataset.h"
+#include "headlight/datasets/dataset.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/heads/activations/activation_cache.h"
+#include "headlight/interpret/activations/activation_cache.h"
 
 // Pages of texts whose tokens are coloured by neurons, for `headlight cache`.
 namespace headlight::cli {

@@ -17,7 +17,7 @@ RunCommand run_train, run_tokenizer, run_export, run_info, run_compare;
 RunCommand run_generate, run_chat, run_serve, run_page, run_eval;
 RunCommand run_attention, run_heads, run_lens, run_cache;
 RunCommand run_ablate, run_patch, run_circuit, run_attribute, run_importance, run_prune;
-RunCommand run_lab, run_gradcheck, run_bench;
+RunCommand run_bench;
 
 // Subcommands of run_tokenizer.
 RunCommand run_tokenizer_train, run_tokenizer_encode, run_tokenizer_decode;

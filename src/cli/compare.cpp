@@ -3,19 +3,19 @@
 #include <iostream>
 #include <limits>
 
-#include "base/display_text.h"
+#include "base/strings/display_text.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/runs/run_history.h"
-#include "headlight/views/plot/line_plot.h"
-#include "views/plot/chart.h"
-#include "views/report/json_output.h"
-#include "views/report/numbers.h"
-#include "views/report/table.h"
+#include "headlight/show/plot/line_plot.h"
+#include "headlight/storage/file_writer.h"
+#include "show/plot/chart.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

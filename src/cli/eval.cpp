@@ -5,29 +5,29 @@
 #include <iostream>
 #include <optional>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "cli/commands.h"
-#include "cli/terminal/chat_template_option.h"
-#include "cli/terminal/interventions.h"
+#include "cli/option_groups/chat_template_option.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
-#include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "formats/adapter/adapter.h"
-#include "headlight/data/dataset_parts.h"
+#include "headlight/datasets/dataset_parts.h"
+#include "headlight/formats/arrays/npz.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/generate/weights.h"
-#include "headlight/io/npz.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/seen_text.h"
 #include "headlight/train/evaluation.h"
 #include "headlight/train/preference_tuning.h"
 #include "runs/conversations/conversations.h"
 #include "runs/preference_reference.h"
-#include "views/report/json_output.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include "cli/terminal/progress.h"
 #include "formats/token_settings.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/heads/prune.h"
+#include "headlight/interpret/prune.h"
 
 namespace headlight::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/data/dataset.h"
+#include "headlight/datasets/dataset.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/model_directory.h"
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <thread>
 
-#include "headlight/files/unfinished.h"
+#include "headlight/storage/unfinished.h"
 
 namespace headlight::cli {
 namespace {

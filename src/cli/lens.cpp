@@ -1,17 +1,17 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/terminal/interventions.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/prompt_tokens.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
-#include "cli/terminal/text_data.h"
-#include "headlight/heads/effects/lens.h"
-#include "headlight/io/text_dataset.h"
-#include "views/report/json_output.h"
-#include "views/report/lens_report.h"
+#include "headlight/datasets/text_dataset.h"
+#include "headlight/interpret/lens/lens.h"
+#include "show/report/lens_report.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
 namespace {

@@ -6,24 +6,24 @@
 #include <optional>
 #include <span>
 
-#include "base/printable.h"
-#include "base/split.h"
+#include "base/strings/printable.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/gguf_file.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/text_data.h"
-#include "files/input_file.h"
 #include "formats/adapter/adapter.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_vocabulary.h"
 #include "headlight/base/choices.h"
 #include "headlight/base/utf8.h"
-#include "headlight/files/unfinished.h"
-#include "serve/file_page.h"
-#include "views/report/json_output.h"
+#include "headlight/storage/unfinished.h"
+#include "serve/file_page/file_page.h"
+#include "show/report/parts/json_output.h"
+#include "storage/input_file.h"
 
 namespace headlight::cli {
 namespace {

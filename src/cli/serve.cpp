@@ -2,15 +2,15 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/terminal/chat_template_option.h"
-#include "cli/terminal/decoding_options.h"
+#include "cli/option_groups/chat_template_option.h"
+#include "cli/option_groups/decoding_options.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/text_data.h"
-#include "headlight/io/text_source.h"
+#include "headlight/datasets/text_source.h"
 #include "headlight/serve/server.h"
-#include "views/report/json_output.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
 namespace {

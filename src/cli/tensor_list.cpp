@@ -7,10 +7,10 @@
 
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
+#include "headlight/formats/arrays/npz.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
-#include "views/report/numbers.h"
+#include "show/report/parts/numbers.h"
 
 namespace headlight::cli {
 namespace {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <iostream>
 
-#include "base/display_text.h"
+#include "base/strings/display_text.h"
 #include "headlight/base/error.h"
-#include "views/report/json_output.h"
-#include "views/report/numbers.h"
-#include "views/report/table.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

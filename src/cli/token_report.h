@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "headlight/generate/generator.h"
-#include "headlight/text/streaming_decoder.h"
+#include "headlight/tokenizers/streaming_decoder.h"
 #include "headlight/train/evaluation.h"
 
 // Tokens with their log-probabilities, as text and as JSON.

@@ -3,24 +3,24 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
-#include "cli/terminal/config_options.h"
+#include "cli/option_groups/config_options.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
+#include "headlight/datasets/text_files.h"
+#include "headlight/datasets/token_file.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/text_files.h"
-#include "headlight/io/token_file.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/run.h"
 #include "headlight/runs/small_text.h"
 #include "headlight/runs/starting_model.h"
-#include "heads/head_tracker.h"
-#include "runs/sample_writer.h"
-#include "views/report/json_output.h"
+#include "interpret/scores/head_tracker.h"
+#include "runs/logs/sample_writer.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
 namespace {
@@ -71,7 +71,7 @@ constexpr const char* kTrainDetails =
     "mpirun -n 4 headlight train ... computes every step in 4 processes, on one machine or "
     "several. Process 0 writes files and messages. --shards S gives the same bits with any "
     "number of processes up to S. SIGUSR1 stops like SIGTERM (mpirun forwards it). See "
-    "src/cluster/README.md.\n\n"
+    "docs/distributed/README.md.\n\n"
     "--track_heads N appends a line to heads.jsonl every N steps; see headlight heads "
     "--over_time. Its keys: iteration (steps made), loss (of the last step), first_copy_loss, "
     "second_copy_loss, in_context (losses on repeated random tokens; second minus first), "

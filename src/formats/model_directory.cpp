@@ -7,8 +7,7 @@
 #include <map>
 
 #include "base/json.h"
-#include "base/printable.h"
-#include "files/input_file.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
 #include "formats/families/families.h"
 #include "formats/gguf/gguf_header.h"
@@ -18,14 +17,15 @@
 #include "formats/nanogpt/nanogpt_file.h"
 #include "formats/stored_model.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/base/memory.h"
-#include "headlight/files/manifest.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizer_directory.h"
-#include "headlight/io/safetensors.h"
+#include "headlight/kernels/machine/memory.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
-#include "nn/packed_weight.h"
+#include "headlight/storage/manifest.h"
+#include "nn/packed/packed_weight.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 namespace {

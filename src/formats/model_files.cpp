@@ -3,15 +3,15 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/families/families.h"
 #include "formats/huggingface/model_weights.h"
-#include "headlight/files/file_writer.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/io/safetensors.h"
-#include "headlight/text/bpe_pattern.h"
+#include "headlight/storage/file_writer.h"
+#include "headlight/tokenizers/bpe_pattern.h"
 
 namespace headlight {
 namespace {

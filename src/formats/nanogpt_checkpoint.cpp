@@ -1,10 +1,10 @@
 #include "headlight/formats/nanogpt_checkpoint.h"
 
-#include "base/printable.h"
-#include "files/zip_archive.h"
+#include "base/strings/printable.h"
+#include "datasets/pickle_writer.h"
 #include "formats/families/families.h"
-#include "io/pickle_writer.h"
-#include "io/tensor_file.h"
+#include "storage/compressed/zip_archive.h"
+#include "tensor/tensor_file.h"
 
 namespace headlight {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/read_number.h"
-#include "base/zero_padded.h"
+#include "base/strings/read_number.h"
+#include "base/strings/zero_padded.h"
 
 namespace headlight {
 namespace {

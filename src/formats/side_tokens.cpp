@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/read_number.h"
+#include "base/strings/read_number.h"
 #include "formats/tokenizer_class.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "formats/word_list.h"

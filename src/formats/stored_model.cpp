@@ -2,12 +2,12 @@
 
 #include <memory>
 
-#include "base/printable.h"
-#include "files/input_file.h"
+#include "base/strings/printable.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/llmc/llmc_file.h"
 #include "formats/nanogpt/nanogpt_file.h"
 #include "headlight/formats/model_directory.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/printable.h"
-#include "base/read_number.h"
-#include "files/input_file.h"
+#include "base/strings/printable.h"
+#include "base/strings/read_number.h"
 #include "formats/side_tokens.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/gguf/gguf.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

@@ -1,10 +1,7 @@
 #include "headlight/formats/tokenizer_directory.h"
 
 #include "base/json.h"
-#include "base/printable.h"
-#include "files/input_file.h"
-#include "files/lfs_pointer.h"
-#include "files/posix_file.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
 #include "formats/gguf/gguf_vocabulary.h"
 #include "formats/llmc/llmc_file.h"
@@ -14,12 +11,15 @@
 #include "formats/token_settings.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/files/staged_files.h"
+#include "headlight/datasets/nanogpt_vocabulary.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/io/nanogpt_vocabulary.h"
+#include "headlight/storage/file_writer.h"
+#include "headlight/storage/staged_files.h"
+#include "storage/input_file.h"
+#include "storage/lfs_pointer.h"
+#include "storage/posix_file.h"
 
 namespace headlight {
 namespace {

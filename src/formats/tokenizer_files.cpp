@@ -1,8 +1,8 @@
 #include "base/json.h"
 #include "formats/token_settings.h"
 #include "formats/tokenizers/tokenizer_json.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/formats/tokenizer_directory.h"
+#include "headlight/storage/file_writer.h"
 
 namespace headlight {
 

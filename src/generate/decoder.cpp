@@ -8,7 +8,7 @@
 #include "headlight/autograd/autograd.h"
 #include "kernels/gemm/products.h"
 #include "kernels/loops.h"
-#include "nn/packed_weight.h"
+#include "nn/packed/packed_weight.h"
 
 namespace headlight {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/loops.h"
-#include "nn/packed_weight.h"
+#include "nn/packed/packed_weight.h"
 
 namespace headlight {
 namespace {

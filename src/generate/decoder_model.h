@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "headlight/nn/gpt.h"
-#include "ops/packed_matrix.h"
+#include "nn/packed/packed_matrix.h"
 
 namespace headlight {
 

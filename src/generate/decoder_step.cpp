@@ -8,7 +8,7 @@
 #include "kernels/layers/activations.h"
 #include "kernels/layers/rotary.h"
 #include "kernels/loops.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "nn/block_order.h"
 
 namespace headlight {

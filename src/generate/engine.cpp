@@ -8,7 +8,7 @@
 #include "generate/prompt_queue.h"
 #include "generate/running_text.h"
 #include "headlight/base/error.h"
-#include "headlight/kernels/parallel.h"
+#include "headlight/kernels/threads/parallel.h"
 
 namespace headlight {
 

@@ -14,7 +14,7 @@
 #include "generate/grammar/grammar_state.h"
 #include "generate/stop_filter.h"
 #include "headlight/generate/engine.h"
-#include "headlight/text/streaming_decoder.h"
+#include "headlight/tokenizers/streaming_decoder.h"
 
 namespace headlight {
 

@@ -1,9 +1,9 @@
 #include "headlight/generate/weights.h"
 
-#include "headlight/base/memory.h"
+#include "headlight/kernels/machine/memory.h"
 #include "headlight/nn/architecture.h"
 #include "kernels/panels/panels.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/loops.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight::kernels {
 namespace {

@@ -7,7 +7,7 @@
 #include "headlight/base/error.h"
 #include "kernels/gemm/openblas.h"
 #include "kernels/hessenberg_qr.h"
-#include "kernels/openmp.h"
+#include "kernels/threads/openmp.h"
 
 // Debian's OpenBLAS package contains LAPACK but no header for it.
 extern "C" void dgeev_(const char* left, const char* right, const int* n, double* a,

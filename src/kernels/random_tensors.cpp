@@ -1,7 +1,7 @@
 // Fills the tensors of headlight/tensor/random.h on all threads; every number depends on its index
 // alone.
 #include "headlight/tensor/random.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headlight/base/error.h"
-#include "headlight/kernels/parallel.h"
+#include "headlight/kernels/threads/parallel.h"
 #include "kernels/attention/attention_step.h"
 #include "kernels/panels/panels.h"
 #include "tensor/float16.h"

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <vector>
 
-#include "base/read_number.h"
+#include "base/strings/read_number.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 

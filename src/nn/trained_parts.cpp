@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/read_number.h"
-#include "base/split.h"
+#include "base/strings/read_number.h"
+#include "base/strings/split.h"
 #include "headlight/base/error.h"
 
 namespace headlight {

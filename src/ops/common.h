@@ -8,7 +8,7 @@
 #include "headlight/tensor/strided.h"
 #include "headlight/tensor/tensor.h"
 #include "kernels/loops.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 // Helpers of several ops.
 namespace headlight {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight {
 

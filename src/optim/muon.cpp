@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "optim/parameter_parts.h"
 
 namespace headlight {

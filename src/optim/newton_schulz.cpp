@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "ops/matrix.h"
 #include "optim/sum_of_squares.h"
 

@@ -1,6 +1,6 @@
 #include "headlight/optim/sgd.h"
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "optim/parameter_parts.h"
 
 namespace headlight {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "headlight/base/error.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "headlight/base/error.h"
-#include "headlight/files/directory_lock.h"
 #include "headlight/runs/checkpoint.h"
+#include "headlight/storage/directory_lock.h"
 #include "headlight/train/trainer.h"
 
 namespace headlight::python {

@@ -1,4 +1,4 @@
-#include "headlight/kernels/machine.h"
+#include "headlight/kernels/machine/machine.h"
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/model/model.h"

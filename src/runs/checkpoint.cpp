@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/printable.h"
-#include "files/input_file.h"
-#include "files/posix_file.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
-#include "headlight/files/atomic_directory.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/files/manifest.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/safetensors.h"
+#include "headlight/storage/atomic_directory.h"
+#include "headlight/storage/file_writer.h"
+#include "headlight/storage/manifest.h"
 #include "runs/state_json.h"
+#include "storage/input_file.h"
+#include "storage/posix_file.h"
 
 namespace headlight {
 namespace {

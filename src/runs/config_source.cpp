@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/printable.h"
-#include "base/read_number.h"
+#include "base/strings/printable.h"
+#include "base/strings/read_number.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
+#include "headlight/datasets/text_files.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/text_files.h"
 
 namespace headlight {
 namespace {

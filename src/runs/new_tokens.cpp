@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "base/transformed.h"
 #include "formats/token_rows.h"
-#include "headlight/data/learned_tokens.h"
-#include "text/special_names.h"
+#include "headlight/datasets/learned_tokens.h"
+#include "tokenizers/special_names.h"
 
 namespace headlight {
 namespace {

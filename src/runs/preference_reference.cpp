@@ -1,10 +1,10 @@
 #include "runs/preference_reference.h"
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/safetensors.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/starting_model.h"
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "headlight/cluster/processes.h"
+#include "headlight/distributed/processes.h"
 #include "runs/run_start.h"
 
 namespace headlight {

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <tuple>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "headlight/base/build.h"
 #include "headlight/base/error.h"
-#include "headlight/io/text_files.h"
-#include "headlight/kernels/machine.h"
+#include "headlight/datasets/text_files.h"
+#include "headlight/kernels/machine/machine.h"
 #include "headlight/runs/config_source.h"
 
 namespace headlight {

@@ -6,12 +6,12 @@
 #include <tuple>
 #include <utility>
 
-#include "base/printable.h"
 #include "base/stopwatch.h"
+#include "base/strings/printable.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/runs/config_source.h"
-#include "runs/metrics_log.h"
+#include "runs/logs/metrics_log.h"
 #include "runs/preference_reference.h"
 #include "runs/resume_plan.h"
 #include "runs/run_directory.h"

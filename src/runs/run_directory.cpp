@@ -6,13 +6,13 @@
 #include <string_view>
 #include <utility>
 
-#include "base/printable.h"
-#include "files/posix_file.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
-#include "headlight/files/atomic_directory.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/formats/run_layout.h"
-#include "kernels/parallel.h"
+#include "headlight/storage/atomic_directory.h"
+#include "headlight/storage/file_writer.h"
+#include "kernels/threads/parallel.h"
+#include "storage/posix_file.h"
 #include "train/optimizer_state.h"
 
 namespace headlight {

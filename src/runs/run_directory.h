@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "headlight/files/directory_lock.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/runs/checkpoint.h"
+#include "headlight/storage/directory_lock.h"
 
 namespace headlight {
 

@@ -6,14 +6,14 @@
 #include <limits>
 #include <set>
 
-#include "base/printable.h"
-#include "base/read_number.h"
-#include "files/file_lines.h"
+#include "base/strings/printable.h"
+#include "base/strings/read_number.h"
+#include "datasets/fingerprint.h"
 #include "headlight/base/error.h"
-#include "headlight/files/directory_lock.h"
 #include "headlight/formats/run_layout.h"
-#include "io/fingerprint.h"
-#include "runs/metrics_log.h"
+#include "headlight/storage/directory_lock.h"
+#include "runs/logs/metrics_log.h"
+#include "storage/file_lines.h"
 
 namespace headlight {
 namespace {

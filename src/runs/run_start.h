@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "formats/adapter/adapter.h"
-#include "headlight/cluster/processes.h"
+#include "headlight/distributed/processes.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/train/memory_plan.h"
 #include "headlight/train/preference_tuning.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/printable.h"
-#include "files/input_file.h"
+#include "base/strings/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/runs/config_source.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 namespace {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string_view>
 
-#include "headlight/io/text_files.h"
+#include "headlight/datasets/text_files.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/starting_model.h"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/split.h"
+#include "base/strings/split.h"
 #include "formats/adapter/adapter.h"
+#include "headlight/datasets/text_files.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizer_directory.h"
-#include "headlight/io/text_files.h"
 #include "headlight/runs/config_source.h"
 #include "runs/conversations/conversations.h"
 

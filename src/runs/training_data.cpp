@@ -4,15 +4,15 @@
 
 #include "base/all_errors.h"
 #include "formats/tokenizers/word_level.h"
-#include "headlight/data/dataset_parts.h"
+#include "headlight/datasets/dataset_parts.h"
+#include "headlight/datasets/nanogpt_vocabulary.h"
+#include "headlight/datasets/text_dataset.h"
+#include "headlight/datasets/token_file.h"
 #include "headlight/formats/tokenizer_directory.h"
-#include "headlight/io/nanogpt_vocabulary.h"
-#include "headlight/io/text_dataset.h"
-#include "headlight/io/token_file.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/small_text.h"
-#include "headlight/text/bpe_trainer.h"
-#include "headlight/text/byte_tokenizer.h"
+#include "headlight/tokenizers/bpe_trainer.h"
+#include "headlight/tokenizers/byte_tokenizer.h"
 #include "runs/conversations/conversations.h"
 
 namespace headlight {

@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "headlight/data/dataset.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/datasets/dataset.h"
+#include "headlight/tokenizers/tokenizer.h"
 #include "headlight/train/train_config.h"
 
 namespace headlight {

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "base/json.h"
-#include "base/lower_case.h"
-#include "base/split.h"
-#include "headlight/base/memory.h"
+#include "base/strings/lower_case.h"
+#include "base/strings/split.h"
+#include "headlight/kernels/machine/memory.h"
 #include "serve/api_error.h"
 #include "serve/json_answer.h"
 #include "serve/page_files.h"

@@ -3,7 +3,7 @@
 #include <exception>
 #include <new>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "headlight/generate/sampler.h"
 
 namespace headlight::serve {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "headlight/base/memory.h"
+#include "headlight/kernels/machine/memory.h"
 #include "headlight/tensor/storage.h"
 #include "serve/api_error.h"
 

@@ -7,23 +7,23 @@
 #include <optional>
 #include <span>
 
-#include "base/base64.h"
+#include "base/strings/base64.h"
 #include "base/transformed.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
-#include "headlight/heads/effects/lens.h"
-#include "headlight/heads/effects/patch_grid.h"
-#include "headlight/heads/head_verdict.h"
-#include "headlight/heads/record_attention.h"
-#include "heads/scores/repeated_tokens.h"
+#include "headlight/interpret/effects/patch_grid.h"
+#include "headlight/interpret/lens/lens.h"
+#include "headlight/interpret/record_attention.h"
+#include "headlight/interpret/scores/head_verdict.h"
+#include "interpret/scores/repeated_tokens.h"
 #include "serve/api_error.h"
 #include "serve/request/model_changes.h"
 #include "serve/text_scores.h"
-#include "views/attention/attention_page_data.h"
-#include "views/report/attribution_report.h"
-#include "views/report/heads_files.h"
-#include "views/report/json_output.h"
-#include "views/report/lens_report.h"
+#include "show/attention/attention_page_data.h"
+#include "show/report/attribution_report.h"
+#include "show/report/heads_files.h"
+#include "show/report/lens_report.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::serve {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "headlight/base/error.h"
-#include "headlight/base/memory.h"
+#include "headlight/kernels/machine/memory.h"
 
 namespace headlight::serve {
 namespace {

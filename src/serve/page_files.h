@@ -1,6 +1,6 @@
 #pragma once
 
-#include "views/html/page_files.h"
+#include "show/html/page_files.h"
 
 namespace headlight {
 

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <random>
 
-#include "base/hex_text.h"
 #include "base/stopwatch.h"
+#include "base/strings/hex_text.h"
 #include "headlight/base/nearest_name.h"
-#include "headlight/heads/head_set.h"
+#include "headlight/interpret/head_set.h"
 #include "serve/api_error.h"
 #include "serve/completions/completion_answer.h"
 #include "serve/inspections.h"
 #include "serve/json_answer.h"
-#include "views/report/json_output.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::serve {
 namespace {

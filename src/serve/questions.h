@@ -13,7 +13,7 @@
 #include "serve/http/exchange.h"
 #include "serve/request/fields.h"
 #include "serve/work.h"
-#include "text/special_names.h"
+#include "tokenizers/special_names.h"
 
 namespace headlight::serve {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "base/hex_text.h"
+#include "base/strings/hex_text.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/formats/run_layout.h"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "headlight/base/memory.h"
+#include "headlight/kernels/machine/memory.h"
 #include "serve/api.h"
 #include "serve/http/access.h"
 

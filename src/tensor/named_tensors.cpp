@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "headlight/base/error.h"
 
 namespace headlight {

@@ -6,12 +6,12 @@
 
 #include "base/share.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/base/memory.h"
-#include "headlight/data/sequential_batches.h"
+#include "headlight/datasets/batches/sequential_batches.h"
+#include "headlight/kernels/machine/memory.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/layout.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight {
 namespace {

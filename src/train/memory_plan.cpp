@@ -3,7 +3,7 @@
 #include <bit>
 #include <string>
 
-#include "headlight/base/memory.h"
+#include "headlight/kernels/machine/memory.h"
 #include "headlight/nn/architecture.h"
 
 namespace headlight {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/data/sequential_batches.h"
+#include "headlight/datasets/batches/sequential_batches.h"
 #include "headlight/ops/cross_entropy.h"
 
 namespace headlight {

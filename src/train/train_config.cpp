@@ -13,10 +13,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/read_number.h"
-#include "base/split.h"
-#include "headlight/data/documents.h"
-#include "headlight/data/token_dtype.h"
+#include "base/strings/read_number.h"
+#include "base/strings/split.h"
+#include "headlight/datasets/documents.h"
+#include "headlight/datasets/token_dtype.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/optim/muon.h"
 

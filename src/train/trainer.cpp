@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
-#include "cluster/sharded_gradients.h"
+#include "distributed/sharded_gradients.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/optim/clip.h"
 #include "kernels/phase_times.h"

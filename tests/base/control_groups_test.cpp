@@ -1,4 +1,4 @@
-#include "base/control_groups.h"
+#include "kernels/machine/control_groups.h"
 #include "support/test.h"
 
 namespace control_groups_test {

@@ -1,4 +1,4 @@
-#include "base/base64.h"
+#include "base/strings/base64.h"
 #include "support/story_facts.h"
 #include "support/test.h"
 

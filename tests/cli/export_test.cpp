@@ -1,6 +1,6 @@
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/heads/prune.h"
+#include "headlight/interpret/prune.h"
 #include "support/test.h"
 
 namespace export_test {

@@ -2,11 +2,11 @@
 // and ablates heads. Example of docs/library.md.
 #include <headlight/formats/model_directory.h>
 #include <headlight/generate/generator.h>
-#include <headlight/heads/effects/ablation.h>
+#include <headlight/interpret/effects/ablation.h>
 #include <headlight/nn/causal_self_attention.h>
 #include <headlight/nn/language_model.h>
 #include <headlight/runs/checkpoint.h>
-#include <headlight/text/char_tokenizer.h>
+#include <headlight/tokenizers/char_tokenizer.h>
 #include <headlight/train/trainer.h>
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Defines an op outside the library, with its gradient. Example of docs/library.md.
 #include <headlight/autograd/autograd.h>
 #include <headlight/autograd/gradient_check.h>
-#include <headlight/kernels/parallel.h>
+#include <headlight/kernels/threads/parallel.h>
 #include <headlight/ops/elementwise.h>
 #include <headlight/tensor/random.h>
 

@@ -1,12 +1,12 @@
 // Steers a model from outside the library: adds the difference of its activations on two texts to
 // the residual stream while it generates.
+#include <headlight/formats/arrays/npz.h>
 #include <headlight/generate/generator.h>
-#include <headlight/heads/activations/activation_cache.h>
-#include <headlight/heads/interventions/interventions.h>
-#include <headlight/io/npz.h>
+#include <headlight/interpret/activations/activation_cache.h>
+#include <headlight/interpret/interventions/interventions.h>
 #include <headlight/ops/elementwise.h>
 #include <headlight/ops/layout.h>
-#include <headlight/text/char_tokenizer.h>
+#include <headlight/tokenizers/char_tokenizer.h>
 
 #include <iostream>
 

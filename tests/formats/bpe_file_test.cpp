@@ -4,7 +4,7 @@ namespace bpe_file_test {
 using nlohmann::json;
 
 std::string data_file(const std::string& name) {
-  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/text/data/" + name, std::ios::binary);
+  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/tokenizers/data/" + name, std::ios::binary);
   REQUIRE(file.is_open());
   std::ostringstream text;
   text << file.rdbuf();

@@ -1,7 +1,7 @@
 #include "formats/nanogpt/nanogpt_file.h"
-#include "files/zip_archive.h"
+#include "datasets/pickle_writer.h"
 #include "headlight/formats/nanogpt_checkpoint.h"
-#include "io/pickle_writer.h"
+#include "storage/compressed/zip_archive.h"
 #include "support/test.h"
 
 namespace nanogpt_file_test {

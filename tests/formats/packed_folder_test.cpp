@@ -1,5 +1,5 @@
-#include "io/fingerprint.h"
-#include "nn/packed_weight.h"
+#include "datasets/fingerprint.h"
+#include "nn/packed/packed_weight.h"
 #include "support/test.h"
 
 namespace packed_folder_test {

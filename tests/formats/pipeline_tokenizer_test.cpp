@@ -1,12 +1,12 @@
 #include "support/test.h"
-#include "text/text_encoder.h"
+#include "tokenizers/text_encoder.h"
 
 namespace pipeline_tokenizer_test {
 using nlohmann::json;
 
 // Written by Hugging Face `tokenizers`: see tools/parity/make_tokenizer_data.py.
 json all_kinds() {
-  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/text/data/pipeline_tokenizers.json");
+  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/tokenizers/data/pipeline_tokenizers.json");
   REQUIRE(file.is_open());
   return json::parse(file);
 }

@@ -1,7 +1,7 @@
 #include "base/json.h"
 #include "formats/sentencepiece/sentencepiece_tokenizer.h"
 #include "support/test.h"
-#include "text/text_encoder.h"
+#include "tokenizers/text_encoder.h"
 
 namespace sentencepiece_test {
 const fs::path kModels = HEADLIGHT_SOURCE_DIR "/tests/formats/sentencepiece";

@@ -1,5 +1,5 @@
 #include "headlight/formats/shards/shards.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "support/compressed.h"
 #include "support/test.h"
 

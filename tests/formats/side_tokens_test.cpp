@@ -1,5 +1,5 @@
 #include "support/test.h"
-#include "text/text_encoder.h"
+#include "tokenizers/text_encoder.h"
 
 namespace side_tokens_test {
 using nlohmann::json;

@@ -2,7 +2,7 @@
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
 #include "support/test.h"
-#include "text/byte_characters.h"
+#include "tokenizers/byte_characters.h"
 
 namespace tokenizer_directory_test {
 // Ids 0 ... 255 are the bytes, then <|endoftext|> and "ab".

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight::test {
 

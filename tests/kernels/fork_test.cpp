@@ -1,7 +1,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "support/test.h"
 
 namespace fork_test {

@@ -1,5 +1,5 @@
 #include "kernels/gemm_products.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "support/cpu_variants.h"
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 #include "kernels/column_sums.h"
 #include "kernels/gemm/openblas.h"
 #include "kernels/gemm_products.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "support/test.h"
 
 namespace gemm_test {

@@ -1,6 +1,6 @@
-#include "kernels/parallel.h"
-#include "kernels/openmp.h"
-#include "kernels/simulated_cores.h"
+#include "kernels/threads/parallel.h"
+#include "kernels/machine/simulated_cores.h"
+#include "kernels/threads/openmp.h"
 #include "support/test.h"
 
 namespace parallel_test {

@@ -1,5 +1,5 @@
-#include "kernels/processors.h"
-#include "kernels/openmp.h"
+#include "kernels/machine/processors.h"
+#include "kernels/threads/openmp.h"
 #include "support/test.h"
 
 namespace processors_test {

@@ -1,4 +1,4 @@
-#include "kernels/streams.h"
+#include "kernels/machine/streams.h"
 #include "support/test.h"
 
 namespace streams_test {

@@ -1,4 +1,4 @@
-#include "ops/packed_matrix.h"
+#include "nn/packed/packed_matrix.h"
 #include "support/test.h"
 
 TEST_CASE("packed_linear equals linear with the unpacked weights") {

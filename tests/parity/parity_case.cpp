@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/io/safetensors.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/ops/layout.h"
 
 namespace headlight::parity {

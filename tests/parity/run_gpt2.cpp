@@ -1,5 +1,5 @@
 #include "headlight/autograd/autograd.h"
-#include "headlight/data/training_batch.h"
+#include "headlight/datasets/batches/training_batch.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/layout.h"

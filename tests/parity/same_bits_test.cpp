@@ -1,5 +1,5 @@
-#include "headlight/heads/record_attention.h"
-#include "io/fingerprint.h"
+#include "datasets/fingerprint.h"
+#include "headlight/interpret/record_attention.h"
 #include "support/test.h"
 
 // Training, generation and recording give the same bits for any number of threads.

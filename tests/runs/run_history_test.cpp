@@ -1,5 +1,5 @@
 #include "headlight/runs/run_history.h"
-#include "runs/metrics_log.h"
+#include "runs/logs/metrics_log.h"
 #include "support/test.h"
 
 namespace run_history_test {

@@ -1,4 +1,4 @@
-#include "runs/tensorboard_events.h"
+#include "runs/logs/tensorboard_events.h"
 #include "support/test.h"
 
 namespace tensorboard_events_test {

@@ -1,4 +1,4 @@
-#include "headlight/heads/interventions/interventions.h"
+#include "headlight/interpret/interventions/interventions.h"
 #include "serve/running_server.h"
 #include "support/test.h"
 

@@ -1,4 +1,4 @@
-#include "headlight/heads/effects/lens.h"
+#include "headlight/interpret/lens/lens.h"
 #include "serve/running_server.h"
 #include "support/test.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "headlight/serve/server.h"
-#include "headlight/text/byte_tokenizer.h"
+#include "headlight/tokenizers/byte_tokenizer.h"
 #include "support/http_client.h"
 #include "support/models.h"
 

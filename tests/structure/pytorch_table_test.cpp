@@ -1,8 +1,8 @@
 #include <cctype>
 
-#include "headlight/views/attention/attention_html.h"
-#include "headlight/views/plot/line_plot.h"
-#include "headlight/views/plot/matrix_plot.h"
+#include "headlight/show/attention/attention_html.h"
+#include "headlight/show/plot/line_plot.h"
+#include "headlight/show/plot/matrix_plot.h"
 #include "support/test.h"
 
 // Compiles and runs the right column of the table PyTorch | Headlight in docs/library.md.

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "headlight/nn/gpt.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight::test {
 

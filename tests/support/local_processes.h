@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "headlight/cluster/processes.h"
+#include "headlight/distributed/processes.h"
 
 namespace headlight::test {
 

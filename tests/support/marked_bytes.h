@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "headlight/text/byte_tokenizer.h"
-#include "text/special_names.h"
+#include "headlight/tokenizers/byte_tokenizer.h"
+#include "tokenizers/special_names.h"
 
 namespace headlight::test {
 

@@ -11,7 +11,7 @@
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/multi_head_attention.h"
 #include "headlight/ops/layout.h"
-#include "headlight/text/byte_tokenizer.h"
+#include "headlight/tokenizers/byte_tokenizer.h"
 #include "support/tensors.h"
 
 // Small models, their weights and their gradients.

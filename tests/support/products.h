@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "headlight/kernels/machine.h"
+#include "headlight/kernels/machine/machine.h"
 #include "kernels/gemm/products.h"
 #include "support/catch.h"
 

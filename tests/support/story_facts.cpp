@@ -4,8 +4,8 @@
 #include <regex>
 
 #include "headlight/formats/model_directory.h"
-#include "headlight/heads/record_attention.h"
-#include "serve/story_address.h"
+#include "headlight/interpret/record_attention.h"
+#include "serve/file_page/story_address.h"
 #include "support/catch.h"
 #include "support/commands.h"
 

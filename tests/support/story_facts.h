@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/story.h"
+#include "serve/file_page/story.h"
 
 // Checks of what stories say about a model (data/stories).
 namespace headlight::test {

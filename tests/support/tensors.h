@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/kernels/machine.h"
+#include "headlight/kernels/machine/machine.h"
 #include "headlight/tensor/random.h"
 #include "headlight/tensor/tensor.h"
 #include "support/catch.h"

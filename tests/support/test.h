@@ -29,6 +29,8 @@
 #include <thread>
 #include <vector>
 
+#include "headlight/formats/arrays/npz.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"

@@ -10,7 +10,7 @@ for program in chromium chromedriver curl jq; do
   command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
 done
 here=$(cd "$(dirname "$0")" && pwd)
-page=$(cd "$here/../../src/views/page" && pwd)
+page=$(cd "$here/../../src/show/page" && pwd)
 serve_page=$(cd "$here/../../src/serve/page" && pwd)
 sample_pages=$1
 work=$(mktemp -d)

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <iostream>
 
-#include "headlight/views/attention/attention_html.h"
-#include "headlight/views/plot/circuit_plot.h"
-#include "views/result/result.h"
+#include "headlight/show/attention/attention_html.h"
+#include "headlight/show/plot/circuit_plot.h"
+#include "show/result/result.h"
 
 using namespace headlight;
 

@@ -30,9 +30,9 @@ if(SKBUILD)
   headlight_install_data(headlight/share python)  # where the program of the Python package finds them
 endif()
 # Pages keep their folders, so that their relative links hold.
-file(GLOB_RECURSE pages RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md docs/*.html docs/*.ipynb docs/*.svg
+file(GLOB_RECURSE pages RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md docs/*.html docs/*.ipynb docs/*.svg docs/*.png
      docs/examples/*.cpp docs/examples/*.txt
-     src/*.md src/*.png src/*.svg tests/*.md tests/consumer/*.cpp tools/*.md tools/*.svg)
+     src/*.md src/*.svg tests/*.md tests/consumer/*.cpp tools/*.md tools/*.svg)
 foreach(page ${pages} README.md CHANGELOG.md CONTRIBUTING.md LICENSE data/README.md)
   cmake_path(GET page PARENT_PATH folder)
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT runtime)

@@ -2,7 +2,7 @@
 # package that needs no compiler. tools/package.sh makes it.
 
 # Libraries loaded on demand, which dpkg-shlibdeps and ldd cannot see: src/kernels/gemm/openblas.cpp,
-# src/views/png and src/cli/chat/line_editor.
+# src/show/png and src/cli/chat/line_editor.
 if(OpenBLAS_OpenMP_LIBRARY MATCHES "openblas-openmp")
   set(optional_packages optional:libopenblas0-openmp)
 endif()

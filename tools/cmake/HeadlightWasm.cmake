@@ -1,19 +1,19 @@
 # The WebAssembly build (preset wasm, with Emscripten): the program inside the pages that
 # `headlight page` writes. It needs neither threads nor BLAS, sockets or archives; the files of
-# src/wasm stand in for them.
+# src/page stand in for them.
 
 set(CMAKE_DISABLE_FIND_PACKAGE_MPI TRUE)
 set(CMAKE_DISABLE_FIND_PACKAGE_PkgConfig TRUE)
 set(HEADLIGHT_PRECOMPILED OFF)
 # wasm-ld drops what is not reachable, so only the sources that do not compile are left out.
 set(not_in_wasm
-    kernels/openmp kernels/processors kernels/thread_pool kernels/gemm/openblas  # threads, OpenBLAS
-    files/decompression files/zip_.* io/npz heads/effects/tuned_lens  # archives
+    kernels/threads/openmp kernels/machine/processors kernels/threads/thread_pool kernels/gemm/openblas  # threads, OpenBLAS
+    storage/compressed/decompression storage/compressed/zip_.* formats/arrays/npz interpret/lens/tuned_lens  # archives
     formats/nanogpt.* formats/model_directory formats/stored_model formats/tokenizer_directory
     generate/grammar.* generate/json_schema.* formats/chat_template/tool_parameter serve/completions/call_grammar
-    formats/adapter/.* io/nanogpt_vocabulary runs/conversations/.*  # for other runs than a page's
+    formats/adapter/.* datasets/nanogpt_vocabulary runs/conversations/.*  # for other runs than a page's
     runs/preference_reference runs/seen_text formats/chat_template/known_templates formats/chat_template/chat_model
-    views/png/.* serve/http/.* serve/api serve/file_page serve/page_engine serve/story.* serve/server serve/run_feed serve/metrics)  # HTTP
+    show/png/.* serve/http/.* serve/api serve/file_page/.* serve/server serve/run_feed serve/metrics)  # HTTP
 list(JOIN not_in_wasm "|" not_in_wasm)
 add_compile_options(-msimd128 -fwasm-exceptions -Wno-c++11-narrowing
                     "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_algorithms.h"
@@ -50,13 +50,13 @@ function(headlight_add_page_engine)
   foreach(library headlight_formats headlight_formats_codecs headlight_insight headlight_serve)
     target_compile_options(${library} PRIVATE -Oz)
   endforeach()
-  set(folders base files autograd ops nn optim text data cluster io train generate)
+  set(folders base storage autograd ops nn optim distributed tokenizers datasets train generate)
   list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.cpp")
   file(GLOB_RECURSE small_sources CONFIGURE_DEPENDS ${folders})
   set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Oz)
   file(GLOB kernel_sources CONFIGURE_DEPENDS src/kernels/variants/*.cpp src/kernels/panels/*.cpp)
   set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-finline-functions")
-  file(GLOB sources CONFIGURE_DEPENDS src/wasm/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS src/page/*.cpp)
   add_executable(headlight_page_engine ${sources})
   headlight_defaults(headlight_page_engine)
   set_target_properties(headlight_page_engine PROPERTIES OUTPUT_NAME headlight)
@@ -79,8 +79,8 @@ function(headlight_add_page_engine)
     WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
     VERBATIM)
   # `headlight bench --signature` under Node: node build/wasm/headlight_signature.js
-  file(GLOB stand_ins CONFIGURE_DEPENDS src/wasm/no_*.cpp)
-  add_executable(headlight_signature EXCLUDE_FROM_ALL src/wasm/signature/main.cpp ${stand_ins}
+  file(GLOB stand_ins CONFIGURE_DEPENDS src/page/*_stub.cpp)
+  add_executable(headlight_signature EXCLUDE_FROM_ALL src/page/signature/main.cpp ${stand_ins}
                                      src/cli/bench/signature.cpp src/cli/bench/random_data.cpp)
   headlight_defaults(headlight_signature)
   target_include_directories(headlight_signature PRIVATE src)

@@ -161,10 +161,10 @@ def compare(program: str, kind: str, draw: random.Random) -> tuple[int, int]:
 
 
 def write() -> None:
-    """Writes conversations with the tokenizers of tests/text/data/pipeline_tokenizers.json."""
+    """Writes conversations with the tokenizers of tests/tokenizers/data/pipeline_tokenizers.json."""
     draw = random.Random(1)
     entries = []
-    for entry in json.loads((ROOT / "tests/text/data/pipeline_tokenizers.json").read_text()):
+    for entry in json.loads((ROOT / "tests/tokenizers/data/pipeline_tokenizers.json").read_text()):
         for template in TEMPLATES.values():
             tokens = drawn_tokens(draw)
             made = with_tokens(entry["tokenizer"], tokens)

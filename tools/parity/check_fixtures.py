@@ -21,7 +21,7 @@ from table import row
 ROOT = Path(__file__).resolve().parents[2]
 # What is made, the package that makes it, its script with options, its folder or file.
 FIXTURES = [
-    ("autoencoders of SAELens", "sae_lens", ["tests/heads/make_saes.py"], "tests/heads/saes"),
+    ("autoencoders of SAELens", "sae_lens", ["tests/interpret/make_saes.py"], "tests/interpret/saes"),
     ("models of SentencePiece", "sentencepiece", ["tests/formats/sentencepiece/make_models.py"],
      "tests/formats/sentencepiece"),
     ("adapters of PEFT", "peft", ["tools/parity/make_adapters.py"], "tests/formats/adapter/data"),

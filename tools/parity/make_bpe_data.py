@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/text/data/bpe_tokenizer.json and bpe_expected.json with Hugging Face `tokenizers`.
+"""Writes tests/tokenizers/data/bpe_tokenizer.json and bpe_expected.json with Hugging Face `tokenizers`.
 
 The first is a small byte-level BPE in the words of that library, the second what it encodes some
 texts to: with its special tokens read out of the text ("special") and as plain text ("plain").
@@ -14,7 +14,7 @@ import pathlib
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TARGET = ROOT / "tests/text/data"
+TARGET = ROOT / "tests/tokenizers/data"
 SPECIAL = ["<|endoftext|>", "<|end|>", "<|end|>of"]
 LINES = [
     "안녕하세요, 나는 오늘 학교에 갔습니다. 나는 나의 친구를 만났다.",

@@ -1,4 +1,4 @@
-"""Writes tests/heads/detector_fixture.json: the scores of TransformerLens's head_detector for a
+"""Writes tests/interpret/detector_fixture.json: the scores of TransformerLens's head_detector for a
 small GPT-2, whose weights follow a formula, so that the test can make the same ones.
 
 Needs torch, transformers and transformer_lens (with einops and jaxtyping). Of the last only
@@ -86,8 +86,8 @@ class LensModel:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Writes tests/heads/detector_fixture.json")
-    parser.add_argument("--out", type=Path, default=Path("tests/heads/detector_fixture.json"))
+    parser = argparse.ArgumentParser(description="Writes tests/interpret/detector_fixture.json")
+    parser.add_argument("--out", type=Path, default=Path("tests/interpret/detector_fixture.json"))
     arguments = parser.parse_args()
     detector = load_detector()
     model = LensModel(make_model())

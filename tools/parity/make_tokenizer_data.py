@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/text/data/pipeline_tokenizers.json: small tokenizers of several kinds, and the ids
+"""Writes tests/tokenizers/data/pipeline_tokenizers.json: small tokenizers of several kinds, and the ids
 that Hugging Face `tokenizers` gives some texts.
 
   pip install tokenizers
@@ -45,7 +45,7 @@ def main():
         entry = {"kind": kind, "tokenizer": json.loads(tokenizer.to_str()), "cases": cases}
         entry["prompt"] = tokenizer.encode("The end").ids
         entries.append(json.dumps(entry, ensure_ascii=False))
-    target = ROOT / "tests/text/data/pipeline_tokenizers.json"
+    target = ROOT / "tests/tokenizers/data/pipeline_tokenizers.json"
     target.write_text("[\n" + ",\n".join(entries) + "\n]\n")
 
 

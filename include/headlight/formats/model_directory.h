@@ -7,9 +7,9 @@
 #include <string>
 
 #include "headlight/generate/weights.h"
-#include "headlight/io/stored_floats.h"
 #include "headlight/nn/gpt.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tensor/stored_floats.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

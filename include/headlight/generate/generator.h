@@ -15,7 +15,7 @@
 #include "headlight/generate/speculation.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

@@ -9,7 +9,7 @@
 
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

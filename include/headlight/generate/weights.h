@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headlight/nn/packed_weights.h"
+#include "headlight/nn/packed/packed_weights.h"
 
 namespace headlight {
 

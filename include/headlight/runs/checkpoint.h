@@ -7,10 +7,10 @@
 #include "headlight/base/error.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/optim/optimizer.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 #include "headlight/train/training_state.h"
 
-// Checkpoints of a run directory. io/run_layout.h defines their names.
+// Checkpoints of a run directory. datasets/run_layout.h defines their names.
 namespace headlight {
 
 // Thrown when a checkpoint or log cannot be saved: the disk is full or broken, or the directory is

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/files/config_file.h"
-#include "headlight/io/text_source.h"
+#include "headlight/datasets/text_source.h"
+#include "headlight/storage/config_file.h"
 #include "headlight/train/train_config.h"
 
 // Reads configuration values from text and files, and writes them as TOML.

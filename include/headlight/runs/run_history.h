@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headlight/base/choices.h"
-#include "headlight/files/config_file.h"
+#include "headlight/storage/config_file.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/io/text_files.h"
+#include "headlight/datasets/text_files.h"
 
 namespace headlight {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/io/text_files.h"
+#include "headlight/datasets/text_files.h"
 #include "headlight/train/train_config.h"
 
 namespace headlight {

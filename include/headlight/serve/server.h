@@ -58,8 +58,8 @@ struct ServeOptions {
 };
 
 // Serves models over HTTP: OpenAI's completions and chat completions, and the API of its own page.
-// See src/serve/README.md. One thread handles connections, two read bodies and encode texts (one of
-// them large bodies), one computes.
+// See docs/serve/README.md. One thread handles connections, two read bodies and encode texts (one
+// of them large bodies), one computes.
 class Server {
  public:
   // Listens at once; clients wait until run(). Throws Error when an option is out of range, two

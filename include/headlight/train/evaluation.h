@@ -3,11 +3,11 @@
 #include <functional>
 #include <limits>
 
-#include "headlight/cluster/processes.h"
-#include "headlight/data/dataset.h"
+#include "headlight/datasets/dataset.h"
+#include "headlight/distributed/processes.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/tensor/named_tensors.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

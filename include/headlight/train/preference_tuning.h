@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "headlight/data/dataset.h"
+#include "headlight/datasets/dataset.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/ops/preference.h"
 #include "headlight/train/evaluation.h"

@@ -8,11 +8,11 @@
 #include <variant>
 #include <vector>
 
-#include "headlight/data/batcher.h"
-#include "headlight/data/learned_tokens.h"
+#include "headlight/datasets/batches/batcher.h"
+#include "headlight/datasets/learned_tokens.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/nn/lora.h"
-#include "headlight/nn/packed_weights.h"
+#include "headlight/nn/packed/packed_weights.h"
 #include "headlight/optim/schedule.h"
 
 namespace headlight {

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "headlight/cluster/processes.h"
-#include "headlight/data/batcher.h"
+#include "headlight/datasets/batches/batcher.h"
+#include "headlight/distributed/processes.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/optim/optimizer.h"
 #include "headlight/optim/weight_average.h"
@@ -54,7 +54,7 @@ class DivergedError : public Error {
   using Error::Error;
 };
 
-class ShardedGradients;  // src/cluster/sharded_gradients.h
+class ShardedGradients;  // src/distributed/sharded_gradients.h
 
 // Returns the sum of a batch's loss, divided by `normalizer`; a scalar with its gradient.
 using LossFunction =

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/data/batcher.h"
+#include "headlight/datasets/batches/batcher.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight {

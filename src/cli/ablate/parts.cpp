@@ -5,13 +5,13 @@
 #include <numeric>
 
 #include "base/transformed.h"
-#include "cli/terminal/interventions.h"
+#include "cli/option_groups/interventions.h"
 #include "cli/terminal/progress.h"
-#include "headlight/heads/interventions/interventions.h"
-#include "headlight/views/plot/line_plot.h"
-#include "views/report/interval_text.h"
-#include "views/report/numbers.h"
-#include "views/report/table.h"
+#include "headlight/interpret/interventions/interventions.h"
+#include "headlight/show/plot/line_plot.h"
+#include "show/report/parts/interval_text.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "cli/terminal/options.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/heads/effects/part_ablation.h"
-#include "views/result/result.h"
+#include "headlight/interpret/effects/part_ablation.h"
+#include "show/result/result.h"
 
 // `headlight ablate` on parts other than heads one by one: --off and --each.
 namespace headlight::cli {

@@ -6,13 +6,13 @@
 #include "base/transformed.h"
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
-#include "cli/terminal/config_options.h"
-#include "cli/terminal/decoding_options.h"
+#include "cli/option_groups/config_options.h"
+#include "cli/option_groups/decoding_options.h"
 #include "cli/terminal/log.h"
-#include "headlight/base/memory.h"
 #include "headlight/generate/weights.h"
-#include "headlight/kernels/machine.h"
-#include "views/report/json_output.h"
+#include "headlight/kernels/machine/machine.h"
+#include "headlight/kernels/machine/memory.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
 namespace {

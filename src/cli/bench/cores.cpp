@@ -4,7 +4,7 @@
 
 #include "cli/bench/tools.h"
 #include "headlight/nn/architecture.h"
-#include "kernels/simulated_cores.h"
+#include "kernels/machine/simulated_cores.h"
 #include "tensor/tensor_bytes.h"
 
 namespace headlight::cli {

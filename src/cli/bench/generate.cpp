@@ -1,15 +1,15 @@
 #include "base/share.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
-#include "cli/terminal/decoding_options.h"
+#include "cli/option_groups/decoding_options.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/text_data.h"
-#include "headlight/base/memory.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
-#include "nn/packed_weight.h"
+#include "headlight/kernels/machine/memory.h"
+#include "nn/packed/packed_weight.h"
 
 namespace headlight::cli {
 namespace {

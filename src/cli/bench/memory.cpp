@@ -1,6 +1,6 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
-#include "kernels/streams.h"
+#include "kernels/machine/streams.h"
 
 namespace headlight::cli {
 namespace {

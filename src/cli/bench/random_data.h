@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "headlight/data/dataset.h"
+#include "headlight/datasets/dataset.h"
 #include "headlight/tensor/random.h"
 
 namespace headlight::cli {

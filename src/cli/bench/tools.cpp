@@ -5,15 +5,15 @@
 #include <cstdlib>
 
 #include "base/json.h"
-#include "headlight/base/memory.h"
-#include "headlight/kernels/machine.h"
+#include "headlight/kernels/machine/machine.h"
+#include "headlight/kernels/machine/memory.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/tensor/random.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/openblas.h"
-#include "kernels/streams.h"
+#include "kernels/machine/streams.h"
 #include "ops/matrix.h"
-#include "views/report/numbers.h"
+#include "show/report/parts/numbers.h"
 
 namespace headlight::cli {
 namespace {

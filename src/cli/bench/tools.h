@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/stopwatch.h"
 #include "cli/bench/random_data.h"
-#include "headlight/data/dataset.h"
+#include "headlight/datasets/dataset.h"
 #include "headlight/kernels/precision.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/tensor/random.h"

@@ -10,10 +10,10 @@
 #include "cli/bench/tools.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/progress.h"
-#include "headlight/base/memory.h"
+#include "headlight/kernels/machine/memory.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/train/trainer.h"
-#include "views/report/numbers.h"
+#include "show/report/parts/numbers.h"
 
 namespace headlight::cli {
 namespace {

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/printable.h"
-#include "base/split.h"
+#include "base/strings/printable.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
+#include "cli/option_groups/sampling_options.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/sampling_options.h"
-#include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
-#include "headlight/files/file_writer.h"
+#include "headlight/storage/file_writer.h"
+#include "storage/input_file.h"
 
 namespace headlight::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "headlight/formats/chat_template/chat_session.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/heads/interventions/interventions.h"
+#include "headlight/interpret/interventions/interventions.h"
 
 namespace headlight::cli {
 

@@ -3,24 +3,24 @@
 #include <iostream>
 #include <iterator>
 
-#include "base/split.h"
+#include "base/strings/split.h"
 #include "cli/commands.h"
 #include "cli/heads/token_circuits.h"
-#include "cli/terminal/interventions.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/prompt_tokens.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
-#include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/files/staged_files.h"
-#include "headlight/heads/head_score_file.h"
-#include "views/attention/attention_files.h"
-#include "views/report/json_output.h"
+#include "headlight/interpret/scores/head_score_file.h"
+#include "headlight/storage/file_writer.h"
+#include "headlight/storage/staged_files.h"
+#include "show/attention/attention_files.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
 namespace {

@@ -4,20 +4,20 @@
 #include <cmath>
 #include <iostream>
 
-#include "base/split.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/result_files.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/heads/head_verdict.h"
-#include "headlight/views/plot/line_plot.h"
-#include "heads/head_history.h"
-#include "views/plot/chart.h"
-#include "views/report/json_output.h"
-#include "views/report/numbers.h"
-#include "views/report/table.h"
+#include "headlight/interpret/scores/head_verdict.h"
+#include "headlight/show/plot/line_plot.h"
+#include "headlight/storage/file_writer.h"
+#include "interpret/scores/head_history.h"
+#include "show/plot/chart.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

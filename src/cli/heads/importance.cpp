@@ -4,16 +4,16 @@
 
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
-#include "cli/terminal/text_data.h"
-#include "headlight/heads/effects/ablation.h"
-#include "headlight/heads/effects/importance.h"
-#include "views/report/effect_grids.h"
-#include "views/report/interval_text.h"
-#include "views/report/json_output.h"
-#include "views/report/table.h"
+#include "headlight/interpret/effects/ablation.h"
+#include "headlight/interpret/effects/importance.h"
+#include "show/report/effect_grids.h"
+#include "show/report/parts/interval_text.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

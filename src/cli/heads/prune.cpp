@@ -3,18 +3,18 @@
 
 #include "base/share.h"
 #include "cli/commands.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
-#include "headlight/heads/prune.h"
-#include "headlight/heads/prune_plan.h"
+#include "headlight/interpret/prune.h"
+#include "headlight/interpret/prune_plan.h"
 #include "headlight/train/evaluation.h"
 #include "headlight/train/trainer.h"
-#include "views/report/json_output.h"
-#include "views/report/prune_report.h"
-#include "views/report/table.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/table.h"
+#include "show/report/prune_report.h"
 
 namespace headlight::cli {
 namespace {

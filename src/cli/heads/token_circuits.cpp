@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/transformed.h"
-#include "headlight/heads/scores/token_circuits.h"
-#include "views/report/json_output.h"
-#include "views/report/token_circuit_plot.h"
+#include "headlight/interpret/scores/token_circuits.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/token_circuit_plot.h"
 
 namespace headlight::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "cli/terminal/options.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/heads/head_set.h"
+#include "headlight/interpret/head_set.h"
 
 // Circuits of the tokens of a text, for `headlight attention`.
 namespace headlight::cli {

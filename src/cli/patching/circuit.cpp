@@ -3,19 +3,19 @@
 
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/patching/task_options.h"
-#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
-#include "cli/terminal/text_data.h"
-#include "headlight/heads/circuit/circuit.h"
-#include "headlight/views/plot/circuit_plot.h"
-#include "headlight/views/plot/line_plot.h"
-#include "views/report/circuit_report.h"
-#include "views/report/interval_text.h"
-#include "views/report/json_output.h"
-#include "views/report/table.h"
+#include "headlight/interpret/circuit/circuit.h"
+#include "headlight/show/plot/circuit_plot.h"
+#include "headlight/show/plot/line_plot.h"
+#include "show/report/circuit_report.h"
+#include "show/report/parts/interval_text.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

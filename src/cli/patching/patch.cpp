@@ -4,18 +4,18 @@
 
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/patching/patch_grid.h"
 #include "cli/patching/task_options.h"
-#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
-#include "cli/terminal/text_data.h"
-#include "headlight/heads/effects/patch_grid.h"
-#include "views/report/effect_grids.h"
-#include "views/report/json_output.h"
-#include "views/report/table.h"
-#include "views/report/terminal_text.h"
+#include "headlight/interpret/effects/patch_grid.h"
+#include "show/report/effect_grids.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/table.h"
+#include "show/report/parts/terminal_text.h"
 
 namespace headlight::cli {
 namespace {

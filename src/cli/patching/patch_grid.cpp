@@ -8,12 +8,12 @@
 #include "base/transformed.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
-#include "headlight/heads/circuit/path_patching.h"
-#include "headlight/heads/effects/patch_grid.h"
-#include "headlight/heads/head_set.h"
-#include "views/report/json_output.h"
-#include "views/report/patch_grid_report.h"
-#include "views/report/table.h"
+#include "headlight/interpret/circuit/path_patching.h"
+#include "headlight/interpret/effects/patch_grid.h"
+#include "headlight/interpret/head_set.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/table.h"
+#include "show/report/patch_grid_report.h"
 
 namespace headlight::cli {
 namespace {

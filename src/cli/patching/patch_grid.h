@@ -6,7 +6,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/heads/effects/patching.h"
+#include "headlight/interpret/effects/patching.h"
 
 // Modes of `headlight patch` other than one head at a time.
 namespace headlight::cli {

@@ -5,15 +5,15 @@
 #include <sstream>
 #include <utility>
 
-#include "base/display_text.h"
-#include "base/printable.h"
-#include "cli/terminal/prompt_tokens.h"
-#include "cli/terminal/text_data.h"
-#include "headlight/io/text_dataset.h"
-#include "headlight/io/text_source.h"
-#include "io/records.h"
-#include "views/report/json_output.h"
-#include "views/report/table.h"
+#include "base/strings/display_text.h"
+#include "base/strings/printable.h"
+#include "cli/option_groups/prompt_tokens.h"
+#include "cli/option_groups/text_data.h"
+#include "datasets/records.h"
+#include "headlight/datasets/text_dataset.h"
+#include "headlight/datasets/text_source.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cli/terminal/options.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/heads/effects/patching.h"
+#include "headlight/interpret/effects/patching.h"
 
 // Pairs of texts for `headlight patch` and `circuit`.
 namespace headlight::cli {

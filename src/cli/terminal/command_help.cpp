@@ -4,7 +4,7 @@
 #include <cxxopts.hpp>
 #include <sstream>
 
-#include "views/report/terminal_text.h"
+#include "show/report/parts/terminal_text.h"
 
 namespace headlight::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/split.h"
+#include "base/strings/split.h"
 #include "cli/terminal/command_help.h"
 
 // Each script compares the words between the program's name and the cursor with a pattern for each

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cli/terminal/options.h"
-#include "headlight/heads/head_verdict.h"
+#include "headlight/interpret/scores/head_verdict.h"
 
 namespace headlight::cli {
 

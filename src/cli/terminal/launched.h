@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headlight/cluster/processes.h"
+#include "headlight/distributed/processes.h"
 
 namespace headlight::cli {
 

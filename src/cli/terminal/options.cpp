@@ -8,17 +8,17 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/printable.h"
-#include "base/read_number.h"
-#include "base/split.h"
+#include "base/strings/printable.h"
+#include "base/strings/read_number.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
 #include "cli/terminal/log.h"
 #include "formats/adapter/adapter.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
-#include "headlight/cluster/processes.h"
+#include "headlight/distributed/processes.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/kernels/machine.h"
+#include "headlight/kernels/machine/machine.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/gemm/products.h"
 

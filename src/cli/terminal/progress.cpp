@@ -7,15 +7,15 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/printable.h"
-#include "base/read_number.h"
+#include "base/strings/printable.h"
+#include "base/strings/read_number.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/terminal.h"
-#include "headlight/kernels/machine.h"
+#include "headlight/kernels/machine/machine.h"
 #include "headlight/runs/config_source.h"
-#include "views/report/numbers.h"
-#include "views/report/table.h"
-#include "views/report/terminal_text.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
+#include "show/report/parts/terminal_text.h"
 
 namespace headlight::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/stopwatch.h"
 #include "headlight/runs/run.h"
-#include "views/plot/chart.h"
+#include "show/plot/chart.h"
 
 namespace headlight::cli {
 

@@ -4,10 +4,10 @@
 
 #include "cli/terminal/log.h"
 #include "cli/terminal/progress.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/files/staged_files.h"
-#include "headlight/io/npz.h"
-#include "views/png/png.h"
+#include "headlight/formats/arrays/npz.h"
+#include "headlight/storage/file_writer.h"
+#include "headlight/storage/staged_files.h"
+#include "show/png/png.h"
 
 namespace headlight::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/terminal/options.h"
-#include "views/result/result.h"
+#include "show/result/result.h"
 
 namespace headlight::cli {
 

@@ -9,7 +9,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "base/display_text.h"
+#include "base/strings/display_text.h"
 
 namespace headlight::cli {
 namespace {

@@ -4,15 +4,15 @@
 
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/option_groups/prompt_tokens.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/terminal.h"
-#include "cli/terminal/text_data.h"
-#include "files/input_file.h"
 #include "headlight/base/utf8.h"
-#include "text/bytes_of_ids.h"
-#include "views/report/json_output.h"
+#include "show/report/parts/json_output.h"
+#include "storage/input_file.h"
+#include "tokenizers/bytes_of_ids.h"
 
 namespace headlight::cli {
 namespace {

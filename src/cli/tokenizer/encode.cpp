@@ -5,18 +5,18 @@
 #include <optional>
 #include <utility>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "cli/commands.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
-#include "headlight/files/file_writer.h"
+#include "headlight/datasets/text_source.h"
 #include "headlight/formats/shards/shards.h"
-#include "headlight/io/text_source.h"
-#include "text/text_encoder.h"
-#include "views/report/json_output.h"
-#include "views/report/numbers.h"
+#include "headlight/storage/file_writer.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/numbers.h"
+#include "tokenizers/text_encoder.h"
 
 namespace headlight::cli {
 namespace {

@@ -2,16 +2,16 @@
 
 #include <iostream>
 
-#include "base/display_text.h"
+#include "base/strings/display_text.h"
 #include "cli/commands.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/text_data.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "text/unicode_class.h"
-#include "views/report/json_output.h"
-#include "views/report/numbers.h"
-#include "views/report/terminal_text.h"
+#include "headlight/tokenizers/bpe_tokenizer.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/terminal_text.h"
+#include "tokenizers/pipeline/pipeline_tokenizer.h"
+#include "tokenizers/unicode/unicode_class.h"
 
 namespace headlight::cli {
 namespace {

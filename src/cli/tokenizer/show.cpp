@@ -3,17 +3,17 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
-#include "cli/terminal/text_data.h"
 #include "runs/conversations/conversations.h"
-#include "text/text_encoder.h"
-#include "views/report/json_output.h"
-#include "views/report/terminal_text.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/terminal_text.h"
+#include "tokenizers/text_encoder.h"
 
 namespace headlight::cli {
 namespace {

@@ -1,19 +1,19 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/split.h"
 #include "base/stopwatch.h"
+#include "base/strings/split.h"
 #include "cli/commands.h"
+#include "cli/option_groups/text_data.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/text_data.h"
+#include "headlight/datasets/text_source.h"
 #include "headlight/formats/tokenizer_directory.h"
-#include "headlight/io/text_source.h"
-#include "headlight/text/bpe_trainer.h"
-#include "views/report/json_output.h"
-#include "views/report/numbers.h"
-#include "views/report/table.h"
+#include "headlight/tokenizers/bpe_trainer.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/adapter_config.h"
 #include "formats/adapter/stored_adapter.h"
 #include "formats/huggingface/model_weights.h"
-#include "headlight/files/file_writer.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/safetensors.h"
 #include "headlight/nn/linear.h"
 #include "headlight/nn/trained_parts.h"
 #include "headlight/ops/layout.h"
+#include "headlight/storage/file_writer.h"
 
 namespace headlight {
 namespace {

@@ -1,18 +1,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/printable.h"
-#include "files/input_file.h"
+#include "base/strings/printable.h"
+#include "datasets/fingerprint.h"
 #include "formats/adapter/adapter.h"
 #include "formats/adapter/stored_adapter.h"
 #include "formats/families/families.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/huggingface/config_reader.h"
 #include "formats/stored_model.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/safetensors.h"
-#include "io/fingerprint.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 namespace {

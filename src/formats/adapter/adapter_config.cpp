@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/huggingface/config_reader.h"
 #include "formats/token_settings.h"
-#include "formats/tokenizers/regex/regex.h"
 #include "formats/word_list.h"
 #include "headlight/nn/lora.h"
+#include "tokenizers/regex/regex.h"
 
 namespace headlight {
 namespace {

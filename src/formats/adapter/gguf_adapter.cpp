@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
 #include "formats/adapter/stored_adapter.h"
 #include "formats/gguf/gguf_config.h"

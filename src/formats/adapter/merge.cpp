@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/stored_adapter.h"
 #include "formats/huggingface/model_weights.h"
 #include "formats/token_rows.h"

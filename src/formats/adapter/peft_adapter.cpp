@@ -1,13 +1,13 @@
 #include <array>
 
-#include "base/printable.h"
-#include "files/input_file.h"
+#include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
 #include "formats/adapter/adapter_config.h"
 #include "formats/adapter/stored_adapter.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/safetensors.h"
 #include "headlight/ops/layout.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 namespace {

@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/split.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
 #include "formats/chat_template/tail_match.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "text/added_tokens.h"
-#include "text/special_names.h"
+#include "tokenizers/added_tokens.h"
+#include "tokenizers/special_names.h"
 
 namespace headlight {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <filesystem>
 
-#include "base/printable.h"
-#include "base/split.h"
+#include "base/strings/printable.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
-#include "files/input_file.h"
 #include "formats/chat_template/known_files.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/tensor/shape.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 namespace {

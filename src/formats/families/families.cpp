@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/token_settings.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"

@@ -7,9 +7,9 @@
 
 #include "formats/huggingface/config_reader.h"
 #include "formats/huggingface/weight_layout.h"
-#include "headlight/io/stored_floats.h"
 #include "headlight/nn/architecture.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tensor/stored_floats.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 // Model families of Hugging Face's transformers that a Gpt can compute. Each family is one file:
 // its names, its configuration, and the layout of its matrices.

@@ -1,11 +1,11 @@
 #include "headlight/formats/gguf/gguf.h"
 
-#include "base/printable.h"
-#include "base/zero_padded.h"
+#include "base/strings/printable.h"
+#include "base/strings/zero_padded.h"
 #include "formats/gguf/gguf_blocks.h"
 #include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
-#include "headlight/kernels/parallel.h"
+#include "headlight/kernels/threads/parallel.h"
 
 namespace headlight {
 namespace {

@@ -4,11 +4,11 @@
 #include <bit>
 #include <optional>
 
-#include "base/printable.h"
-#include "files/lfs_pointer.h"
+#include "base/strings/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "io/tensor_file.h"
+#include "storage/lfs_pointer.h"
+#include "tensor/tensor_file.h"
 
 namespace headlight {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "files/input_file.h"
 #include "headlight/formats/gguf/gguf.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 

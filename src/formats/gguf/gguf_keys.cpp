@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
 #include "headlight/nn/gpt_config.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "formats/huggingface/asked_keys.h"
+#include "formats/huggingface/read_keys.h"
 #include "headlight/formats/gguf/gguf.h"
 
 namespace headlight {

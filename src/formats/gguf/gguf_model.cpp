@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/gguf/gguf_blocks.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_header.h"

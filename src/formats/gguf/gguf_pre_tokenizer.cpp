@@ -4,7 +4,7 @@
 
 #include "formats/word_list.h"
 #include "headlight/base/choices.h"
-#include "headlight/text/bpe_pattern.h"
+#include "headlight/tokenizers/bpe_pattern.h"
 
 namespace headlight {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/gguf/gguf_pre_tokenizer.h"
 #include "formats/gguf/gguf_vocabulary.h"
 #include "formats/tokenizers/piece_table.h"

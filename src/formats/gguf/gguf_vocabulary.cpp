@@ -7,18 +7,18 @@
 #include <set>
 
 #include "base/keyed_hash.h"
-#include "base/lower_case.h"
-#include "base/printable.h"
+#include "base/strings/lower_case.h"
+#include "base/strings/printable.h"
 #include "formats/tokenizers/piece_table.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/formats/gguf/gguf_tokenizer.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/bpe_pattern.h"
-#include "text/byte_characters.h"
+#include "headlight/tokenizers/bpe_pattern.h"
+#include "tokenizers/byte_characters.h"
+#include "tokenizers/pipeline/pipeline_tokenizer.h"
 
 namespace headlight {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

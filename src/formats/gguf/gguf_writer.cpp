@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <set>
 
-#include "base/printable.h"
 #include "base/share.h"
+#include "base/strings/printable.h"
 #include "formats/gguf/gguf_blocks.h"
 #include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/kernels/parallel.h"
-#include "io/tensor_file.h"
+#include "headlight/kernels/threads/parallel.h"
+#include "headlight/storage/file_writer.h"
+#include "tensor/tensor_file.h"
 
 namespace headlight {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/share.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/data/sequential_batches.h"
-#include "headlight/kernels/parallel.h"
+#include "headlight/datasets/batches/sequential_batches.h"
+#include "headlight/kernels/threads/parallel.h"
 #include "headlight/nn/linear.h"
 #include "headlight/tensor/tensor.h"
 

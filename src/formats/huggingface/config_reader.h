@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "formats/huggingface/asked_keys.h"
+#include "formats/huggingface/read_keys.h"
 #include "headlight/nn/gpt_config.h"
 
 namespace headlight {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "base/printable.h"
 #include "base/share.h"
+#include "base/strings/printable.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/ops/layout.h"
-#include "nn/packed_weight.h"
+#include "nn/packed/packed_weight.h"
 
 namespace headlight {
 namespace {

@@ -9,7 +9,7 @@
 #include "formats/huggingface/weight_layout.h"
 #include "headlight/generate/weights.h"
 #include "headlight/nn/gpt.h"
-#include "ops/packed_matrix.h"
+#include "nn/packed/packed_matrix.h"
 
 namespace headlight {
 

@@ -3,11 +3,11 @@
 #include <memory>
 #include <set>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
+#include "formats/arrays/safetensors_file.h"
 #include "formats/gguf/gguf_blocks.h"
 #include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
-#include "io/safetensors_file.h"
 
 namespace headlight {
 namespace {

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/read_number.h"
+#include "base/strings/read_number.h"
 #include "formats/jinja/print.h"
 #include "formats/jinja/runtime.h"
 #include "headlight/base/utf8.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/read_number.h"
+#include "base/strings/read_number.h"
 #include "formats/jinja/print.h"
 #include "formats/jinja/runtime.h"
 #include "formats/jinja/text_case.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "base/read_number.h"
+#include "base/strings/read_number.h"
 #include "formats/jinja/syntax.h"
 #include "headlight/base/utf8.h"
 

@@ -1,6 +1,6 @@
 #include "formats/jinja/text_case.h"
 
-#include "formats/tokenizers/bert_characters.h"
+#include "tokenizers/unicode/bert_characters.h"
 
 namespace headlight::jinja {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "formats/jinja/runtime.h"
 #include "formats/jinja/words.h"
-#include "text/unicode_class.h"
+#include "tokenizers/unicode/unicode_class.h"
 
 // Functions on texts that methods, filters and tests share. Letter cases are as in Python.
 namespace headlight::jinja {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/read_number.h"
+#include "base/strings/read_number.h"
 #include "headlight/base/utf8.h"
 
 namespace headlight::jinja {

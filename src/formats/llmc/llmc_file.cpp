@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/huggingface/config_reader.h"
 #include "formats/llmc/llmc_header.h"
 #include "headlight/base/error.h"
-#include "io/tensor_file.h"
+#include "tensor/tensor_file.h"
 
 namespace headlight {
 namespace {

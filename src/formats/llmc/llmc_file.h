@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "files/input_file.h"
 #include "formats/huggingface/weight_files.h"
 #include "headlight/nn/gpt_config.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "files/input_file.h"
+#include "storage/input_file.h"
 
 namespace headlight {
 

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "formats/llmc/llmc_header.h"
 #include "headlight/base/error.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "text/bpe_model.h"
+#include "headlight/tokenizers/bpe_tokenizer.h"
+#include "tokenizers/bpe_model.h"
 
 namespace headlight {
 namespace {

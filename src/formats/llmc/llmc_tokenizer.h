@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "formats/huggingface/config_reader.h"
 #include "headlight/base/error.h"
-#include "io/tensor_file.h"
+#include "tensor/tensor_file.h"
 
 namespace headlight {
 namespace {

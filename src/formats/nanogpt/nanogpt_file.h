@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/pickle_reader.h"
 #include "formats/huggingface/weight_files.h"
 #include "formats/huggingface/weight_layout.h"
 #include "formats/nanogpt/torch_tensors.h"
 #include "headlight/nn/gpt_config.h"
-#include "io/pickle_reader.h"
 
 namespace headlight {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/printable.h"
-#include "files/input_file.h"
-#include "files/zip_member.h"
+#include "base/strings/printable.h"
 #include "headlight/base/error.h"
-#include "io/tensor_file.h"
+#include "storage/compressed/zip_member.h"
+#include "storage/input_file.h"
+#include "tensor/tensor_file.h"
 
 namespace headlight {
 namespace {

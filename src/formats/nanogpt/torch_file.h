@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "files/zip_archive.h"
 #include "headlight/base/index.h"
+#include "storage/compressed/zip_archive.h"
 
 namespace headlight {
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <optional>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "headlight/base/error.h"
-#include "io/tensor_file.h"
 #include "tensor/float16.h"
+#include "tensor/tensor_file.h"
 
 namespace headlight {
 namespace {

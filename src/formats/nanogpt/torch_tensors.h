@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/pickle_reader.h"
 #include "formats/nanogpt/torch_file.h"
 #include "headlight/tensor/named_tensors.h"
-#include "io/pickle_reader.h"
 
 // Tensors in files of torch.save.
 namespace headlight {

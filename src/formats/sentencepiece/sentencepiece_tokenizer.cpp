@@ -3,11 +3,11 @@
 #include <map>
 #include <utility>
 
-#include "files/lfs_pointer.h"
 #include "formats/sentencepiece/sentencepiece_file.h"
 #include "formats/tokenizers/pipeline_steps.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
+#include "storage/lfs_pointer.h"
 
 namespace headlight {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

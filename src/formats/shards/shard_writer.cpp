@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "base/zero_padded.h"
-#include "files/posix_file.h"
-#include "io/shards/document_index.h"
+#include "base/strings/zero_padded.h"
+#include "datasets/shards/document_index.h"
+#include "storage/posix_file.h"
 
 namespace headlight {
 namespace {

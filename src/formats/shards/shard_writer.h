@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "headlight/files/file_writer.h"
-#include "headlight/files/unfinished.h"
-#include "io/shards/shard_manifest.h"
+#include "datasets/shards/shard_manifest.h"
+#include "headlight/storage/file_writer.h"
+#include "headlight/storage/unfinished.h"
 
 namespace headlight {
 

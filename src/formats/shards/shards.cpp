@@ -6,19 +6,19 @@
 #include <limits>
 #include <utility>
 
-#include "base/printable.h"
-#include "files/input_file.h"
+#include "base/strings/printable.h"
+#include "datasets/fingerprint.h"
+#include "datasets/input_format_check.h"
+#include "datasets/shards/shard_manifest.h"
 #include "formats/shards/shard_writer.h"
 #include "headlight/base/error.h"
-#include "headlight/files/atomic_directory.h"
-#include "headlight/files/directory_lock.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/formats/tokenizer_directory.h"
-#include "io/fingerprint.h"
-#include "io/input_format_check.h"
-#include "io/shards/shard_manifest.h"
-#include "kernels/parallel.h"
-#include "text/text_encoder.h"
+#include "headlight/storage/atomic_directory.h"
+#include "headlight/storage/directory_lock.h"
+#include "headlight/storage/file_writer.h"
+#include "kernels/threads/parallel.h"
+#include "storage/input_file.h"
+#include "tokenizers/text_encoder.h"
 
 namespace headlight {
 namespace {

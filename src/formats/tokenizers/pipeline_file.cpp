@@ -6,14 +6,14 @@
 
 #include "base/keyed_hash.h"
 #include "formats/tokenizers/pipeline_steps.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
-#include "formats/tokenizers/unigram.h"
 #include "formats/tokenizers/word_level.h"
-#include "formats/tokenizers/word_piece.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "text/byte_characters.h"
+#include "tokenizers/byte_characters.h"
+#include "tokenizers/pipeline/pipeline_tokenizer.h"
+#include "tokenizers/pipeline/unigram.h"
+#include "tokenizers/pipeline/word_piece.h"
 
 namespace headlight {
 namespace {

@@ -4,12 +4,12 @@
 #include <span>
 #include <utility>
 
-#include "base/base64.h"
+#include "base/strings/base64.h"
 #include "formats/tokenizers/piece_table.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/choices.h"
 #include "headlight/base/error.h"
-#include "text/byte_characters.h"
+#include "tokenizers/byte_characters.h"
 
 namespace headlight {
 namespace {

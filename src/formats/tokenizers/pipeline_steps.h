@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "formats/tokenizers/normalizer.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
-#include "formats/tokenizers/pre_tokenizer.h"
+#include "tokenizers/pipeline/normalizer.h"
+#include "tokenizers/pipeline/pipeline_tokenizer.h"
+#include "tokenizers/pipeline/pre_tokenizer.h"
 
 namespace headlight {
 

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "base/keyed_hash.h"
-#include "files/lfs_pointer.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/text/bpe_tokenizer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "text/byte_characters.h"
+#include "headlight/tokenizers/bpe_tokenizer.h"
+#include "headlight/tokenizers/byte_tokenizer.h"
+#include "headlight/tokenizers/char_tokenizer.h"
+#include "storage/lfs_pointer.h"
+#include "tokenizers/byte_characters.h"
+#include "tokenizers/pipeline/pipeline_tokenizer.h"
 
 namespace headlight {
 namespace {

@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "base/json.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
+#include "tokenizers/pipeline/normalizer.h"
 
 // Parts of a tokenizer.json that several readers and writers share.
 namespace headlight {
-
-// The character for a blank in SentencePiece's tokens.
-inline constexpr std::string_view kMark = "\u2581";
 
 // A key of tokenizer_config.json. A parsed tokenizer.json has it, too, if names of special tokens
 // are always plain text.

@@ -1,7 +1,7 @@
 #include "formats/tokenizers/word_level.h"
 
 #include "base/json.h"
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
 

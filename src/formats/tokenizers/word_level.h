@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "formats/tokenizers/piece_model.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
+#include "tokenizers/pipeline/piece_model.h"
 
 namespace headlight {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "generate/grammar/character_class.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"

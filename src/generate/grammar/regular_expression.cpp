@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "generate/grammar/character_network.h"
 #include "generate/grammar/gbnf.h"
 #include "headlight/base/error.h"

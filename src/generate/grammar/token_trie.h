@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

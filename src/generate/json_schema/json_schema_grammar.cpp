@@ -5,7 +5,7 @@
 #include <set>
 
 #include "generate/grammar/gbnf.h"
-#include "generate/json_schema/number_language.h"
+#include "generate/json_schema/languages/number_language.h"
 #include "generate/json_schema/schema_keywords.h"
 #include "generate/json_schema/typed_rules.h"
 #include "headlight/generate/grammar.h"

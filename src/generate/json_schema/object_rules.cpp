@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "generate/grammar/gbnf.h"
 #include "generate/json_schema/schema_children.h"
 #include "generate/json_schema/schema_keywords.h"

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "base/hex_text.h"
-#include "base/printable.h"
-#include "base/read_number.h"
+#include "base/strings/hex_text.h"
+#include "base/strings/printable.h"
+#include "base/strings/read_number.h"
+#include "generate/json_schema/languages/schema_texts.h"
 #include "generate/json_schema/schema_address.h"
 #include "generate/json_schema/schema_keywords.h"
-#include "generate/json_schema/schema_texts.h"
 
 namespace headlight {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 
 namespace headlight {
 namespace {

@@ -2,7 +2,7 @@
 #include <array>
 #include <optional>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "generate/json_schema/schema_cases.h"
 #include "generate/json_schema/schema_keywords.h"
 

@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "generate/json_schema/languages/schema_texts.h"
 #include "generate/json_schema/schema_cases.h"
 #include "generate/json_schema/schema_rules.h"
-#include "generate/json_schema/schema_texts.h"
 
 namespace headlight {
 

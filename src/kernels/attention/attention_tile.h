@@ -5,7 +5,7 @@
 #include "headlight/tensor/storage.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm_tile.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 // Common parts of attention's forward and backward. A head is computed in tiles of queries and
 // keys. Inside a tile, products run strip by strip and skip keys that no query of the strip sees.

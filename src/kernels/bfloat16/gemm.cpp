@@ -5,7 +5,7 @@
 #include "kernels/bfloat16/tiles.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_parts.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight::kernels {
 namespace {

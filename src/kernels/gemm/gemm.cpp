@@ -8,9 +8,9 @@
 
 #include "kernels/gemm/gemm_parts.h"
 #include "kernels/gemm/openblas.h"
-#include "kernels/openmp.h"
-#include "kernels/parallel.h"
 #include "kernels/phase_times.h"
+#include "kernels/threads/openmp.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight::kernels {
 namespace {

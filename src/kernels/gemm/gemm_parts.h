@@ -5,7 +5,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tile.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 // Views and partitions of a product for the implementations with packed tiles.
 namespace headlight::kernels {

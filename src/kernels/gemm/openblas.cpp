@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "headlight/base/error.h"
-#include "kernels/openmp.h"
+#include "kernels/threads/openmp.h"
 
 namespace headlight::kernels {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "base/shared_library.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/machine/shared_library.h"
 
 // OpenBLAS, loaded at first use. Linked directly, it would start threads and reserve 128 MiB of
 // addresses per thread even in commands that multiply nothing. It also retries forever if that

@@ -2,7 +2,7 @@
 
 #include "headlight/base/choices.h"
 
-// Choice of the implementation of matrix products; see headlight/kernels/machine.h.
+// Choice of the implementation of matrix products; see headlight/kernels/machine/machine.h.
 namespace headlight::kernels {
 
 // The user's choice.

@@ -5,7 +5,7 @@
 #include "headlight/kernels/precision.h"
 #include "kernels/bfloat16/tiles.h"
 #include "kernels/panels/integer_panels.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace headlight::kernels {
 namespace {

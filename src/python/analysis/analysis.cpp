@@ -5,19 +5,19 @@
 
 #include <algorithm>
 
-#include "headlight/heads/circuit/circuit.h"
-#include "headlight/heads/effects/lens.h"
-#include "headlight/io/text_dataset.h"
+#include "headlight/datasets/text_dataset.h"
+#include "headlight/interpret/circuit/circuit.h"
+#include "headlight/interpret/lens/lens.h"
 #include "python/analysis/result.h"
 #include "python/analysis/task.h"
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/progress.h"
-#include "views/report/attribution_report.h"
-#include "views/report/circuit_report.h"
-#include "views/report/effect_grids.h"
-#include "views/report/lens_report.h"
+#include "show/report/attribution_report.h"
+#include "show/report/circuit_report.h"
+#include "show/report/effect_grids.h"
+#include "show/report/lens_report.h"
 
 namespace headlight::python {
 namespace {

@@ -6,16 +6,16 @@
 
 #include <algorithm>
 
-#include "headlight/views/plot/matrix_plot.h"
-#include "headlight/views/plot/scatter_plot.h"
-#include "headlight/views/text/coloured_text.h"
+#include "headlight/show/plot/matrix_plot.h"
+#include "headlight/show/plot/scatter_plot.h"
+#include "headlight/show/text/coloured_text.h"
 #include "python/analysis/figure.h"
 #include "python/autograd/operand.h"
 #include "python/model/cell_tuples.h"
 #include "python/model/inputs.h"
-#include "views/report/effect_grids.h"
-#include "views/report/token_circuit_plot.h"
-#include "views/result/result.h"
+#include "show/report/effect_grids.h"
+#include "show/report/token_circuit_plot.h"
+#include "show/result/result.h"
 
 namespace headlight::python {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "headlight/heads/features/sparse_autoencoder.h"
+#include "headlight/interpret/features/sparse_autoencoder.h"
 #include "headlight/ops/layout.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"

@@ -2,9 +2,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "headlight/heads/effects/metric_gradients.h"
+#include "headlight/interpret/effects/metric_gradients.h"
 #include "headlight/ops/cross_entropy.h"
-#include "heads/layer_maps.h"
+#include "interpret/layer_maps.h"
 #include "python/analysis/metric.h"
 #include "python/bindings.h"
 #include "python/model/cache.h"

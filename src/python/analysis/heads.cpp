@@ -4,13 +4,13 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "headlight/heads/prune.h"
-#include "headlight/heads/prune_plan.h"
-#include "headlight/heads/scores/head_scores.h"
+#include "headlight/interpret/prune.h"
+#include "headlight/interpret/prune_plan.h"
+#include "headlight/interpret/scores/head_scores.h"
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
 #include "python/progress.h"
-#include "views/report/heads_columns.h"
+#include "show/report/heads_columns.h"
 
 namespace headlight::python {
 namespace {

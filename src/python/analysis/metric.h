@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/heads/effects/logit_metric.h"
+#include "headlight/interpret/effects/logit_metric.h"
 #include "python/autograd/arrays.h"
 
 // Metrics of logits as arguments.

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/circuit/path_patching.h"
-#include "headlight/heads/effects/patch_grid.h"
+#include "headlight/interpret/circuit/path_patching.h"
+#include "headlight/interpret/effects/patch_grid.h"
 #include "python/analysis/metric.h"
 #include "python/analysis/result.h"
 #include "python/analysis/task.h"
@@ -14,8 +14,8 @@
 #include "python/bindings.h"
 #include "python/model/inputs.h"
 #include "python/progress.h"
-#include "views/report/effect_grids.h"
-#include "views/report/patch_grid_report.h"
+#include "show/report/effect_grids.h"
+#include "show/report/patch_grid_report.h"
 
 namespace headlight::python {
 namespace {

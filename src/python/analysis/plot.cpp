@@ -4,16 +4,16 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "base/lower_case.h"
-#include "base/printable.h"
+#include "base/strings/lower_case.h"
+#include "base/strings/printable.h"
 #include "base/transformed.h"
-#include "headlight/files/file_writer.h"
-#include "headlight/heads/record_attention.h"
+#include "headlight/interpret/record_attention.h"
 #include "headlight/runs/run_history.h"
-#include "headlight/views/attention/attention_html.h"
-#include "headlight/views/attention/attention_svg.h"
-#include "headlight/views/model/model_diagram.h"
-#include "headlight/views/plot/line_plot.h"
+#include "headlight/show/attention/attention_html.h"
+#include "headlight/show/attention/attention_svg.h"
+#include "headlight/show/model/model_diagram.h"
+#include "headlight/show/plot/line_plot.h"
+#include "headlight/storage/file_writer.h"
 #include "python/analysis/figure.h"
 #include "python/analysis/task.h"
 #include "python/analysis/text_data.h"
@@ -22,7 +22,7 @@
 #include "python/model/cell_tuples.h"
 #include "python/model/model.h"
 #include "python/training/run.h"
-#include "views/plot/svg.h"
+#include "show/plot/svg.h"
 
 namespace headlight::python {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "python/autograd/arrays.h"
-#include "views/result/result.h"
+#include "show/result/result.h"
 
 namespace headlight::python {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "headlight/heads/effects/patching.h"
+#include "headlight/interpret/effects/patching.h"
 #include "python/model/model.h"
 
 // Texts and answers of tasks as arguments.

@@ -2,11 +2,11 @@
 
 #include <optional>
 
-#include "headlight/data/dataset_parts.h"
-#include "headlight/io/text_dataset.h"
-#include "headlight/io/token_file.h"
+#include "headlight/datasets/dataset_parts.h"
+#include "headlight/datasets/text_dataset.h"
+#include "headlight/datasets/token_file.h"
 #include "python/errors.h"
-#include "text/special_names.h"
+#include "tokenizers/special_names.h"
 
 namespace headlight::python {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headlight/data/dataset.h"
+#include "headlight/datasets/dataset.h"
 #include "python/model/inputs.h"
 #include "python/model/model.h"
 

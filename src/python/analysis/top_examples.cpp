@@ -5,7 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "headlight/heads/features/top_examples.h"
+#include "headlight/interpret/features/top_examples.h"
 #include "python/analysis/text_data.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "headlight/heads/fold.h"
-#include "headlight/heads/scores/token_circuits.h"
-#include "headlight/heads/scores/weight_scores.h"
+#include "headlight/interpret/fold.h"
+#include "headlight/interpret/scores/token_circuits.h"
+#include "headlight/interpret/scores/weight_scores.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/model/inputs.h"

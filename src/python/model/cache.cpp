@@ -8,8 +8,8 @@
 #include <map>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/activations/activation_cache.h"
-#include "heads/point_values.h"
+#include "headlight/interpret/activations/activation_cache.h"
+#include "interpret/point_values.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/model/cache.h"

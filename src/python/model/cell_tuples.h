@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "headlight/heads/token_cells.h"
+#include "headlight/interpret/token_cells.h"
 
 // Cells of tokens as plain values of Python, which can be copied and pickled.
 namespace headlight::python {

@@ -12,7 +12,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/train/train_config.h"
-#include "heads/layer_maps.h"
+#include "interpret/layer_maps.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/errors.h"

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/interventions/interventions.h"
-#include "heads/point_values.h"
+#include "headlight/interpret/interventions/interventions.h"
+#include "interpret/point_values.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/errors.h"

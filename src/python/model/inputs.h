@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "headlight/base/error.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 // Arguments of Python functions.
 namespace headlight::python {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "heads/point_values.h"
+#include "interpret/point_values.h"
 #include "python/errors.h"
 
 namespace headlight::python {

@@ -2,7 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "headlight/heads/activations/activation_recorder.h"
+#include "headlight/interpret/activations/activation_recorder.h"
 #include "python/bindings.h"
 #include "python/model/cache.h"
 #include "python/model/inputs.h"

@@ -14,8 +14,8 @@
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/model/inputs.h"
-#include "text/bytes_of_ids.h"
-#include "text/text_encoder.h"
+#include "tokenizers/bytes_of_ids.h"
+#include "tokenizers/text_encoder.h"
 
 namespace headlight::python {
 namespace {

@@ -2,8 +2,8 @@
 #include <array>
 #include <optional>
 
-#include "base/read_number.h"
-#include "base/split.h"
+#include "base/strings/read_number.h"
+#include "base/strings/split.h"
 #include "python/model/weights.h"
 
 namespace headlight::python {

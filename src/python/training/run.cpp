@@ -11,7 +11,7 @@
 #include "python/bindings.h"
 #include "python/model/inputs.h"
 #include "python/model/model.h"
-#include "views/plot/svg.h"
+#include "show/plot/svg.h"
 
 namespace headlight::python {
 namespace {

@@ -10,12 +10,12 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/run.h"
 #include "headlight/runs/small_text.h"
 #include "headlight/runs/starting_model.h"
-#include "heads/head_tracker.h"
+#include "headlight/storage/file_writer.h"
+#include "interpret/scores/head_tracker.h"
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
 #include "python/errors.h"
@@ -23,7 +23,7 @@
 #include "python/progress.h"
 #include "python/training/run.h"
 #include "python/training/settings.h"
-#include "runs/sample_writer.h"
+#include "runs/logs/sample_writer.h"
 
 namespace headlight::python {
 namespace {

@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "datasets/records.h"
 #include "headlight/base/error.h"
-#include "headlight/io/token_file.h"
-#include "io/records.h"
+#include "headlight/datasets/token_file.h"
 #include "runs/conversations/record_keys.h"
 #include "runs/conversations/record_warnings.h"
 #include "runs/conversations/template_use.h"
-#include "text/special_names.h"
+#include "tokenizers/special_names.h"
 
 namespace headlight {
 namespace {

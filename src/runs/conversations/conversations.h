@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "headlight/data/dataset.h"
-#include "headlight/data/learned_tokens.h"
+#include "headlight/datasets/dataset.h"
+#include "headlight/datasets/learned_tokens.h"
+#include "headlight/datasets/text_files.h"
 #include "headlight/formats/chat_template/chat_format.h"
-#include "headlight/io/text_files.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 #include "runs/conversations/chat_record.h"
 
 namespace headlight {

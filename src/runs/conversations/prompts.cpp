@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "datasets/records.h"
 #include "headlight/base/error.h"
-#include "io/records.h"
 #include "runs/conversations/chat_record.h"
 #include "runs/conversations/record_warnings.h"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "headlight/datasets/text_files.h"
 #include "headlight/formats/chat_template/chat_format.h"
-#include "headlight/io/text_files.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

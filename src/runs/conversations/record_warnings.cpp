@@ -1,10 +1,10 @@
 #include "runs/conversations/record_warnings.h"
 
 #include "base/json.h"
-#include "base/split.h"
+#include "base/strings/split.h"
 #include "base/transformed.h"
+#include "datasets/input_format_check.h"
 #include "headlight/base/error.h"
-#include "io/input_format_check.h"
 
 namespace headlight {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "text/special_names.h"
+#include "tokenizers/special_names.h"
 
 namespace headlight {
 

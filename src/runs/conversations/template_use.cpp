@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "base/split.h"
+#include "base/strings/split.h"
 #include "headlight/base/error.h"
 #include "runs/conversations/record_keys.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/printable.h"
+#include "base/strings/printable.h"
 #include "generate/grammar/gbnf.h"
 #include "generate/grammar/regular_expression.h"
 #include "generate/json_schema/json_schema_grammar.h"

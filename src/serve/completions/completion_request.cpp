@@ -5,8 +5,8 @@
 #include <limits>
 #include <memory>
 
-#include "base/printable.h"
-#include "base/read_number.h"
+#include "base/strings/printable.h"
+#include "base/strings/read_number.h"
 #include "generate/grammar/program.h"
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/hex_text.h"
+#include "base/strings/hex_text.h"
 #include "headlight/base/utf8.h"
-#include "views/report/json_output.h"
+#include "show/report/parts/json_output.h"
 
 namespace headlight::serve {
 namespace {

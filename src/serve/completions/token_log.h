@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "headlight/generate/generator.h"
-#include "headlight/text/streaming_decoder.h"
+#include "headlight/tokenizers/streaming_decoder.h"
 
 namespace headlight::serve {
 

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "base/hex_text.h"
-#include "base/lower_case.h"
-#include "base/split.h"
+#include "base/strings/hex_text.h"
+#include "base/strings/lower_case.h"
+#include "base/strings/split.h"
 #include "headlight/base/error.h"
 #include "serve/api_error.h"
 

@@ -8,7 +8,7 @@
 #include <boost/beast/http/read.hpp>
 #include <cstdio>
 
-#include "base/lower_case.h"
+#include "base/strings/lower_case.h"
 
 namespace headlight::serve {
 namespace {

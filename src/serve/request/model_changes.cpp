@@ -1,7 +1,7 @@
 #include "serve/request/model_changes.h"
 
 #include "headlight/base/error.h"
-#include "headlight/heads/head_set.h"
+#include "headlight/interpret/head_set.h"
 
 namespace headlight::serve {
 namespace {

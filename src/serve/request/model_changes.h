@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/formats/model_directory.h"
-#include "headlight/heads/interventions/interventions.h"
+#include "headlight/interpret/interventions/interventions.h"
 #include "serve/request/request_texts.h"
 
 namespace headlight::serve {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "serve/request/fields.h"
-#include "text/special_names.h"
-#include "text/text_encoder.h"
+#include "tokenizers/special_names.h"
+#include "tokenizers/text_encoder.h"
 
 namespace headlight::serve {
 

@@ -1,6 +1,6 @@
 #include <sys/stat.h>
 
-#include "files/input_file.h"
+#include "storage/input_file.h"
 #include "support/test.h"
 
 namespace awkward_text_test {

@@ -35,7 +35,7 @@ std::vector<int> uint16_ids(const std::string& path) {
 
 TEST_CASE("tokenizer train writes a tokenizer and reports its merges", "[cli]") {
   const TemporaryFolder folder;
-  // tests/text/bpe_trainer_test.cpp derives the ids and merges of this text.
+  // tests/tokenizers/bpe_trainer_test.cpp derives the ids and merges of this text.
   const std::string data = folder.write("a.txt", "hug pug pun");
   const std::string more = folder.write("b.txt", " bun hugs");
   const std::string out = folder.at("new/bpe");

@@ -1,7 +1,7 @@
-#include "headlight/heads/scores/token_circuits.h"
+#include "headlight/interpret/scores/token_circuits.h"
+#include "show/attention_samples.h"
+#include "show/report/token_circuit_plot.h"
 #include "support/test.h"
-#include "views/attention_samples.h"
-#include "views/report/token_circuit_plot.h"
 
 namespace heads_attention_views_test {
 // Views that `attention` writes, with the real program and models made in memory.
@@ -50,7 +50,7 @@ TEST_CASE("attention puts a second text or model beside the first", "[cli]") {
 TEST_CASE("attention takes the page's files from a folder when one is given", "[cli]") {
   const Material given;
   const fs::path files = given.folder.at("files");
-  fs::copy(fs::path(HEADLIGHT_SOURCE_DIR) / "src/views/page", files, fs::copy_options::recursive);
+  fs::copy(fs::path(HEADLIGHT_SOURCE_DIR) / "src/show/page", files, fs::copy_options::recursive);
   const Arguments arguments = {"--format", "html", "--page_files", files.string()};
   REQUIRE(given.run(arguments).exit_code == 0);
   const std::string page = given.page();

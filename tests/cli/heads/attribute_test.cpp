@@ -1,4 +1,4 @@
-#include "headlight/heads/effects/attribution.h"
+#include "headlight/interpret/effects/attribution.h"
 #include "support/test.h"
 
 namespace attribute_test {

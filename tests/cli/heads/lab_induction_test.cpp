@@ -1,4 +1,4 @@
-#include "cli/lab_support.h"
+#include "course/lab_support.h"
 #include "support/test.h"
 
 namespace lab_induction_test {

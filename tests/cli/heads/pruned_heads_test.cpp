@@ -1,6 +1,6 @@
-#include "headlight/heads/prune.h"
+#include "headlight/interpret/prune.h"
+#include "show/attention_samples.h"
 #include "support/test.h"
-#include "views/attention_samples.h"
 
 namespace pruned_heads_test {
 // Head numbers of a pruned model in all commands that report heads, with the real program and a

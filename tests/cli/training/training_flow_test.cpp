@@ -1,5 +1,5 @@
+#include "show/report/parts/terminal_text.h"
 #include "support/test.h"
-#include "views/report/terminal_text.h"
 
 namespace training_flow_test {
 // First use of the program, from a text to a trained model, with the real program.

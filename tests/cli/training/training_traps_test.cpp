@@ -73,7 +73,7 @@ TEST_CASE("token ids without a text get a vocabulary of numbers", "[cli]") {
 
 TEST_CASE("ids above nanoGPT's table are no special tokens", "[cli]") {
   const TemporaryFolder folder;  // with nanoGPT's table of one character
-  fs::copy(HEADLIGHT_SOURCE_DIR "/tests/io/nanogpt/meta_one.pkl", folder.at("meta.pkl"));
+  fs::copy(HEADLIGHT_SOURCE_DIR "/tests/datasets/nanogpt/meta_one.pkl", folder.at("meta.pkl"));
   const std::string good = id_file(folder, "good.bin", std::vector<int>(64, 0));
   std::vector<int> ids(64, 0);
   ids[40] = 1;

@@ -2,8 +2,8 @@
 #include "base/json.h"
 #include "formats/gguf/gguf_vocabulary.h"
 #include "support/test.h"
-#include "text/byte_characters.h"
-#include "text/text_encoder.h"
+#include "tokenizers/byte_characters.h"
+#include "tokenizers/text_encoder.h"
 
 namespace gguf_tokenizer_test {
 using Texts = std::vector<std::string>;

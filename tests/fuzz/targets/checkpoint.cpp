@@ -1,7 +1,7 @@
+#include "formats/arrays/safetensors_file.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
-#include "headlight/files/manifest.h"
-#include "io/safetensors_file.h"
+#include "headlight/storage/manifest.h"
 #include "runs/state_json.h"
 
 namespace headlight::fuzz {

@@ -2,9 +2,9 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"
-#include "headlight/files/config_file.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/runs/config_source.h"
+#include "headlight/storage/config_file.h"
 
 namespace headlight::fuzz {
 namespace {

@@ -2,12 +2,12 @@
 
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
-#include "headlight/data/batcher.h"
-#include "headlight/data/documents.h"
-#include "headlight/data/sequential_batches.h"
-#include "headlight/io/text_source.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
+#include "headlight/datasets/batches/batcher.h"
+#include "headlight/datasets/batches/sequential_batches.h"
+#include "headlight/datasets/documents.h"
+#include "headlight/datasets/text_source.h"
+#include "headlight/tokenizers/byte_tokenizer.h"
+#include "headlight/tokenizers/char_tokenizer.h"
 
 namespace headlight::fuzz {
 namespace {

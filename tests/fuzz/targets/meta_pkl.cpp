@@ -1,6 +1,6 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
-#include "headlight/io/nanogpt_vocabulary.h"
+#include "headlight/datasets/nanogpt_vocabulary.h"
 
 namespace headlight::fuzz {
 

@@ -1,4 +1,4 @@
-#include "headlight/io/npz.h"
+#include "headlight/formats/arrays/npz.h"
 
 #include "fuzz/harness.h"
 #include "fuzz/stored_archive.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/terminal/config_options.h"
+#include "cli/option_groups/config_options.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 

@@ -3,10 +3,10 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"
-#include "headlight/text/bpe_trainer.h"
-#include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "headlight/text/streaming_decoder.h"
+#include "headlight/tokenizers/bpe_trainer.h"
+#include "headlight/tokenizers/byte_tokenizer.h"
+#include "headlight/tokenizers/char_tokenizer.h"
+#include "headlight/tokenizers/streaming_decoder.h"
 
 namespace headlight::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "headlight/io/safetensors.h"
+#include "headlight/formats/arrays/safetensors.h"
 
 #include <cstdint>
 #include <map>

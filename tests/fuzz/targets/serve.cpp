@@ -1,6 +1,6 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
-#include "headlight/text/byte_tokenizer.h"
+#include "headlight/tokenizers/byte_tokenizer.h"
 #include "serve/completions/completion_request.h"
 #include "serve/http/access.h"
 #include "serve/request/fields.h"

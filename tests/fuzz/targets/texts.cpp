@@ -4,7 +4,7 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"
-#include "headlight/io/text_source.h"
+#include "headlight/datasets/text_source.h"
 
 namespace headlight::fuzz {
 namespace {

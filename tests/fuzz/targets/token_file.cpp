@@ -1,10 +1,10 @@
-#include "headlight/io/token_file.h"
+#include "headlight/datasets/token_file.h"
 
 #include <algorithm>
 
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
-#include "headlight/data/dataset.h"
+#include "headlight/datasets/dataset.h"
 
 namespace headlight::fuzz {
 namespace {

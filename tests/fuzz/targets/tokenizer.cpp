@@ -1,13 +1,13 @@
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 #include <memory>
 
-#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/text/bpe_tokenizer.h"
+#include "headlight/tokenizers/bpe_tokenizer.h"
+#include "tokenizers/pipeline/pipeline_tokenizer.h"
 
 namespace headlight::fuzz {
 namespace {

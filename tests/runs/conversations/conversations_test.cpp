@@ -269,7 +269,7 @@ TEST_CASE("a completion of messages is learned from the first token that the pro
 }
 
 TEST_CASE("a message that ends with unknown characters is not called left out", "[conversations]") {
-  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/text/data/pipeline_tokenizers.json");
+  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/tokenizers/data/pipeline_tokenizers.json");
   const auto kinds = nlohmann::json::parse(file);
   const auto kind = std::ranges::find_if(
       kinds, [](const auto& one) { return one["kind"] == "Metaspace never, unknown"; });

@@ -1,4 +1,4 @@
-import {formatAddress, parseAddress} from '../../../src/views/page/address.js';
+import {formatAddress, parseAddress} from '../../../src/show/page/address.js';
 import {equal, test} from './harness.js';
 
 const opening = {tab: 'grid', beside: 1};

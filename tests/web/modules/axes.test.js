@@ -1,6 +1,6 @@
-import {drawAxes, drawMarks} from '../../../src/views/page/axes.js';
-import {sizeCanvas} from '../../../src/views/page/heat_map_layout.js';
-import {documents, view} from '../../../src/views/page/state.js';
+import {drawAxes, drawMarks} from '../../../src/show/page/axes.js';
+import {sizeCanvas} from '../../../src/show/page/heat_map_layout.js';
+import {documents, view} from '../../../src/show/page/state.js';
 import {equal, test} from './harness.js';
 import {openSample} from './sample.js';
 

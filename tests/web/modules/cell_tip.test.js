@@ -1,7 +1,7 @@
-import {showCellTip} from '../../../src/views/page/cell_tip.js';
-import {documents} from '../../../src/views/page/state.js';
-import {hideTip} from '../../../src/views/page/tip.js';
-import {setHideFirst} from '../../../src/views/page/weights.js';
+import {showCellTip} from '../../../src/show/page/cell_tip.js';
+import {documents} from '../../../src/show/page/state.js';
+import {hideTip} from '../../../src/show/page/tip.js';
+import {setHideFirst} from '../../../src/show/page/weights.js';
 import {equal, test} from './harness.js';
 import {openSample} from './sample.js';
 

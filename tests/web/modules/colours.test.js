@@ -1,6 +1,6 @@
 import {distinctColour, inkOn, level, palette, readPalette,
-        strength} from '../../../src/views/page/colours.js';
-import {view} from '../../../src/views/page/state.js';
+        strength} from '../../../src/show/page/colours.js';
+import {view} from '../../../src/show/page/state.js';
 import {equal, near, test} from './harness.js';
 import {openSample} from './sample.js';
 

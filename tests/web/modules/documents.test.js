@@ -1,4 +1,4 @@
-import {decode, decodeVectors, readDocument} from '../../../src/views/page/documents.js';
+import {decode, decodeVectors, readDocument} from '../../../src/show/page/documents.js';
 import {equal, near, test} from './harness.js';
 import {code16, code8, vectorCode} from './sample.js';
 

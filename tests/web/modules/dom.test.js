@@ -1,4 +1,4 @@
-import {byId, cssValue, element, option, picker, tableOf} from '../../../src/views/page/dom.js';
+import {byId, cssValue, element, option, picker, tableOf} from '../../../src/show/page/dom.js';
 import {equal, test} from './harness.js';
 
 test('an element has its properties and children, texts as texts', () => {

@@ -1,6 +1,6 @@
-import {level, palette} from '../../../src/views/page/colours.js';
-import {drawPlot, drawThumbnail, largestWeight} from '../../../src/views/page/heat_map.js';
-import {documents, view} from '../../../src/views/page/state.js';
+import {level, palette} from '../../../src/show/page/colours.js';
+import {drawPlot, drawThumbnail, largestWeight} from '../../../src/show/page/heat_map.js';
+import {documents, view} from '../../../src/show/page/state.js';
 import {equal, near, test} from './harness.js';
 import {openSample} from './sample.js';
 

@@ -1,5 +1,5 @@
 import {cellAt, fitText, labelRoom, measurePlot, pixelTokens, sizeCanvas,
-        tickPositions} from '../../../src/views/page/heat_map_layout.js';
+        tickPositions} from '../../../src/show/page/heat_map_layout.js';
 import {equal, near, test} from './harness.js';
 import {openSample} from './sample.js';
 

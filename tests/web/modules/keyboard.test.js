@@ -1,5 +1,5 @@
-import {neighbour, onKey} from '../../../src/views/page/keyboard.js';
-import {current, view} from '../../../src/views/page/state.js';
+import {neighbour, onKey} from '../../../src/show/page/keyboard.js';
+import {current, view} from '../../../src/show/page/state.js';
 import {equal, test} from './harness.js';
 import {openBlank, sampleData} from './sample.js';
 

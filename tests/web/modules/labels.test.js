@@ -1,5 +1,5 @@
-import {classTag, documentName, headTitle, tokenName} from '../../../src/views/page/labels.js';
-import {documents} from '../../../src/views/page/state.js';
+import {classTag, documentName, headTitle, tokenName} from '../../../src/show/page/labels.js';
+import {documents} from '../../../src/show/page/state.js';
 import {equal, test} from './harness.js';
 import {openSample, sampleData} from './sample.js';
 

@@ -1,6 +1,6 @@
-import {palette} from '../../../src/views/page/colours.js';
-import {drawLegend, setRoot} from '../../../src/views/page/legend.js';
-import {view} from '../../../src/views/page/state.js';
+import {palette} from '../../../src/show/page/colours.js';
+import {drawLegend, setRoot} from '../../../src/show/page/legend.js';
+import {view} from '../../../src/show/page/state.js';
 import {equal, near, test} from './harness.js';
 import {openSample} from './sample.js';
 

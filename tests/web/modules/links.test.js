@@ -1,6 +1,6 @@
-import {filledTable, linksTable, listLinks} from '../../../src/views/page/links.js';
-import {documents, view} from '../../../src/views/page/state.js';
-import {setHideFirst} from '../../../src/views/page/weights.js';
+import {filledTable, linksTable, listLinks} from '../../../src/show/page/links.js';
+import {documents, view} from '../../../src/show/page/state.js';
+import {setHideFirst} from '../../../src/show/page/weights.js';
 import {equal, test} from './harness.js';
 import {openSample, sampleData} from './sample.js';
 

@@ -1,5 +1,5 @@
-import {openPage, renewPage} from '../../../src/views/page/open.js';
-import {documents, view} from '../../../src/views/page/state.js';
+import {openPage, renewPage} from '../../../src/show/page/open.js';
+import {documents, view} from '../../../src/show/page/state.js';
 import {equal, test} from './harness.js';
 import {sampleData} from './sample.js';
 

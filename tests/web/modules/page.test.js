@@ -1,7 +1,7 @@
 import {announce, chooseToken, closeHead, goToHead, hoverToken, openHead, openTab, panes,
-        readAddress, render, setDirection, setViews} from '../../../src/views/page/page.js';
-import {documents, shownDocuments, view} from '../../../src/views/page/state.js';
-import {setHideFirst} from '../../../src/views/page/weights.js';
+        readAddress, render, setDirection, setViews} from '../../../src/show/page/page.js';
+import {documents, shownDocuments, view} from '../../../src/show/page/state.js';
+import {setHideFirst} from '../../../src/show/page/weights.js';
 import {equal, test} from './harness.js';
 import {openSample, sampleData} from './sample.js';
 

@@ -1,8 +1,8 @@
 // Sample page for tests: two documents of two layers with three heads.
-import {setPalettes} from '../../../src/views/page/colours.js';
-import {openTab, setViews} from '../../../src/views/page/page.js';
-import {openDocuments, shownDocuments, view} from '../../../src/views/page/state.js';
-import {setHideFirst} from '../../../src/views/page/weights.js';
+import {setPalettes} from '../../../src/show/page/colours.js';
+import {openTab, setViews} from '../../../src/show/page/page.js';
+import {openDocuments, shownDocuments, view} from '../../../src/show/page/state.js';
+import {setHideFirst} from '../../../src/show/page/weights.js';
 
 const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
 

@@ -1,5 +1,5 @@
 import {classNames, current, documents, focusToken, kTabs, layerHeads, longest, opening,
-        shownDocuments, view} from '../../../src/views/page/state.js';
+        shownDocuments, view} from '../../../src/show/page/state.js';
 import {equal, test} from './harness.js';
 import {openSample, sampleData} from './sample.js';
 

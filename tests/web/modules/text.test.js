@@ -1,5 +1,5 @@
-import {documents, view} from '../../../src/views/page/state.js';
-import {colourText, textBox, textNodes, tokenSpan} from '../../../src/views/page/text.js';
+import {documents, view} from '../../../src/show/page/state.js';
+import {colourText, textBox, textNodes, tokenSpan} from '../../../src/show/page/text.js';
 import {equal, test} from './harness.js';
 import {openBlank, openSample} from './sample.js';
 

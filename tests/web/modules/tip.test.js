@@ -1,4 +1,4 @@
-import {hideTip, showTip} from '../../../src/views/page/tip.js';
+import {hideTip, showTip} from '../../../src/show/page/tip.js';
 import {equal, test} from './harness.js';
 
 const tip = () => document.getElementById('tip');

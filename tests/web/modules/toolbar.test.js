@@ -1,6 +1,6 @@
-import {documents, view} from '../../../src/views/page/state.js';
+import {documents, view} from '../../../src/show/page/state.js';
 import {directionSwitch, headNavigator, headTools, isFine,
-        layerPicker} from '../../../src/views/page/toolbar.js';
+        layerPicker} from '../../../src/show/page/toolbar.js';
 import {equal, test} from './harness.js';
 import {openBlank, openSample, sampleData} from './sample.js';
 

@@ -1,6 +1,6 @@
-import {documents, view} from '../../../src/views/page/state.js';
+import {documents, view} from '../../../src/show/page/state.js';
 import {isBlank, linkWeight, numberText, recordedWeights, setHideFirst, shownWeights, strongest,
-        summary, withoutFirst} from '../../../src/views/page/weights.js';
+        summary, withoutFirst} from '../../../src/show/page/weights.js';
 import {equal, near, test} from './harness.js';
 import {openSample} from './sample.js';
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/data/learned_tokens.h"
+#include "headlight/datasets/learned_tokens.h"
 #include "headlight/formats/chat_template/chat_template.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/text/chat_templates.h"
+#include "headlight/tokenizers/chat_templates.h"
 
 namespace headlight {
 

@@ -8,7 +8,7 @@
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/matrix_importance.h"
 #include "headlight/nn/gpt.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

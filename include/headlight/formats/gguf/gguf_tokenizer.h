@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "headlight/io/text_source.h"
-#include "headlight/io/token_file.h"
-#include "headlight/text/tokenizer.h"
+#include "headlight/datasets/text_source.h"
+#include "headlight/datasets/token_file.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

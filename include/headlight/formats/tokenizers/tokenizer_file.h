@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "headlight/text/tokenizer.h"
+#include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
 

@@ -4,8 +4,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "base/shared_library.h"
 #include "cli/chat/line_editor/line_editor.h"
+#include "kernels/machine/shared_library.h"
 
 namespace headlight::cli {
 namespace {

@@ -1,5 +1,5 @@
-import {element} from '../../../../src/views/page/dom.js';
-import {enlivenGraph, readTitle} from '../../../../src/views/page/results/graph.js';
+import {element} from '../../../../src/show/page/dom.js';
+import {enlivenGraph, readTitle} from '../../../../src/show/page/results/graph.js';
 import {equal, test} from '../harness.js';
 
 function sample() {

@@ -1,4 +1,4 @@
-import {buildGrid, largestOf, valueText} from '../../../../src/views/page/results/grid.js';
+import {buildGrid, largestOf, valueText} from '../../../../src/show/page/results/grid.js';
 import {equal, test} from '../harness.js';
 
 const sample = () => ({

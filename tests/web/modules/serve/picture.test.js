@@ -1,4 +1,4 @@
-import {element} from '../../../../src/views/page/dom.js';
+import {element} from '../../../../src/show/page/dom.js';
 import {svg} from '../../../../src/serve/page/chart.js';
 import {colourOf, drawingOf, linesOf} from '../../../../src/serve/page/drawing.js';
 import {pngOf, svgOf} from '../../../../src/serve/page/picture.js';

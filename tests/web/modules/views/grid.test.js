@@ -1,6 +1,6 @@
-import {render, setViews} from '../../../../src/views/page/page.js';
-import {view} from '../../../../src/views/page/state.js';
-import {buildGridView} from '../../../../src/views/page/views/grid.js';
+import {render, setViews} from '../../../../src/show/page/page.js';
+import {view} from '../../../../src/show/page/state.js';
+import {buildGridView} from '../../../../src/show/page/views/grid.js';
 import {equal, test} from '../harness.js';
 import {openSample, sampleData} from '../sample.js';
 

@@ -1,6 +1,6 @@
-import {render, setViews} from '../../../../src/views/page/page.js';
-import {documents, view} from '../../../../src/views/page/state.js';
-import {buildHeadView, linksInSight} from '../../../../src/views/page/views/head.js';
+import {render, setViews} from '../../../../src/show/page/page.js';
+import {documents, view} from '../../../../src/show/page/state.js';
+import {buildHeadView, linksInSight} from '../../../../src/show/page/views/head.js';
 import {equal, near, test} from '../harness.js';
 import {openSample, sampleData} from '../sample.js';
 

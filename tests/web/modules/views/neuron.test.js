@@ -1,7 +1,7 @@
-import {render, setViews} from '../../../../src/views/page/page.js';
-import {documents, view} from '../../../../src/views/page/state.js';
+import {render, setViews} from '../../../../src/show/page/page.js';
+import {documents, view} from '../../../../src/show/page/state.js';
 import {buildNeuronView, neuronSteps,
-        numberPixels} from '../../../../src/views/page/views/neuron.js';
+        numberPixels} from '../../../../src/show/page/views/neuron.js';
 import {equal, near, test} from '../harness.js';
 import {openSample, sampleData} from '../sample.js';
 

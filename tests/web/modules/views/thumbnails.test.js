@@ -1,7 +1,7 @@
-import {setViews} from '../../../../src/views/page/page.js';
-import {documents, view} from '../../../../src/views/page/state.js';
+import {setViews} from '../../../../src/show/page/page.js';
+import {documents, view} from '../../../../src/show/page/state.js';
 import {closeThumbnails, focusThumbnail, markCurrent,
-        thumbnailGrid} from '../../../../src/views/page/views/thumbnails.js';
+        thumbnailGrid} from '../../../../src/show/page/views/thumbnails.js';
 import {equal, test} from '../harness.js';
 import {openSample} from '../sample.js';
 

@@ -1,4 +1,4 @@
-import {english} from '../../../../src/views/page/words/english.js';
+import {english} from '../../../../src/show/page/words/english.js';
 import {equal, test} from '../harness.js';
 
 test('one has no plural form', () => {

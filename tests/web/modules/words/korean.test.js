@@ -1,5 +1,5 @@
-import {english} from '../../../../src/views/page/words/english.js';
-import {korean, particle} from '../../../../src/views/page/words/korean.js';
+import {english} from '../../../../src/show/page/words/english.js';
+import {korean, particle} from '../../../../src/show/page/words/korean.js';
 import {equal, test} from '../harness.js';
 
 test('Korean has the texts of English with the same values', () => {

@@ -1,5 +1,5 @@
-import {english} from '../../../../src/views/page/words/english.js';
-import {fillTexts, say, setWords} from '../../../../src/views/page/words/words.js';
+import {english} from '../../../../src/show/page/words/english.js';
+import {fillTexts, say, setWords} from '../../../../src/show/page/words/words.js';
 import {equal, test} from '../harness.js';
 
 test('texts are shown unchanged and functions are called with their values', () => {

@@ -1,4 +1,4 @@
-import {element} from '../../../../../src/views/page/dom.js';
+import {element} from '../../../../../src/show/page/dom.js';
 import {openStory, stateQuery, stepOf} from '../../../../../src/serve/page/file/story.js';
 import {session} from '../../../../../src/serve/page/session.js';
 import {equal, test} from '../../harness.js';

@@ -1,0 +1,48 @@
+#include "cli/option_groups/interventions.h"
+
+#include "cli/option_groups/prompt_tokens.h"
+#include "cli/terminal/log.h"
+#include "headlight/interpret/interventions/interventions.h"
+#include "headlight/interpret/scores/head_score_file.h"
+
+namespace headlight::cli {
+
+void add_intervene_options(Options& options) {
+  options.value("intervene",
+                "Change activations, e.g. \"off 5.1, mlp.3\" (see headlight generate --help all)");
+  if (!options.has("scores")) {
+    options.value("scores",
+                  "File heads.json from headlight heads, for classes of heads in --intervene");
+  }
+  options.paths({"scores"});
+}
+
+std::map<HeadId, HeadScore> scores_option(const Options& options, const LanguageModel& model) {
+  if (!options.given("scores")) {
+    return {};
+  }
+  const std::string scores = options.text("scores");
+  HeadScoreFile file = read_head_scores(scores.substr(0, scores.find(',')), model);
+  if (!file.doubt.empty()) {
+    log_warning(file.doubt);
+  }
+  return std::move(file.scores);
+}
+
+void intervene(const Options& options, const LoadedModel& loaded) {
+  if (!options.given("intervene")) {
+    refuse_options(options, {"scores"}, "needs --intervene");
+    return;
+  }
+  const Interventions::Options resources{.tokenizer = loaded.tokenizer.get(),
+                                         .scores = scores_option(options, *loaded.model)};
+  const std::vector<Change> changes = read_changes(options.text("intervene"));
+  std::vector<std::string> texts;
+  for (const Change& change : changes) {
+    texts.insert(texts.end(), {change.source.text, change.source.less});
+  }
+  warn_about_special_names(texts, *loaded.tokenizer, "--intervene");
+  loaded.model->attach(std::make_shared<Interventions>(*loaded.model, changes, resources));
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <map>
+
+#include "cli/terminal/options.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/interpret/attention_maps.h"
+
+namespace headlight::cli {
+
+// Adds --intervene, and --scores unless the command has it.
+void add_intervene_options(Options& options);
+
+// Head scores in the file of --scores; empty without the option.
+std::map<HeadId, HeadScore> scores_option(const Options& options, const LanguageModel& model);
+
+// Attaches the changes of --intervene to the model. Throws Error for invalid changes.
+void intervene(const Options& options, const LoadedModel& loaded);
+
+}  // namespace headlight::cli

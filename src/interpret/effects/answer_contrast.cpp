@@ -1,0 +1,244 @@
+#include "interpret/effects/answer_contrast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/base/error.h"
+#include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/embedding.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "interpret/effects/token_losses.h"
+#include "interpret/layer_maps.h"
+
+namespace headlight {
+namespace {
+
+void check_answer(const std::vector<std::int32_t>& answer, const LanguageModel& model,
+                  const char* name, std::size_t length) {
+  require_value(!answer.empty(), name, "expected at least one token");
+  for (const std::int32_t id : answer) {
+    require_value(id >= 0 && id < model.vocab_size(), name, "expected a token from 0 to ",
+                  model.vocab_size() - 1, ", got ", id);
+  }
+  const std::size_t read = length + answer.size() - 1;
+  require_value(answer.size() == 1 || static_cast<Index>(read) <= model.block_size(), name,
+                "the context length of ", model.block_size(), " tokens is too short for a text of ",
+                length, " and an answer of ", answer.size(), " tokens");
+}
+
+void check_task(const PatchingTask& task, const LanguageModel& model) {
+  require_value(!task.clean.empty(), "clean", "expected at least one token");
+  require_value(task.clean.size() == task.corrupt.size(), "corrupt",
+                "expected as many tokens as the clean text has, ", task.clean.size(), ", got ",
+                task.corrupt.size());
+  if (task.metric) {
+    const auto read = static_cast<Index>(task.clean.size());
+    require_value(read <= model.block_size(), "clean", "expected at most ", model.block_size(),
+                  " tokens, the context length, got ", read);
+    return;
+  }
+  require_value(task.mask || is_causal(model), "mask",
+                "expected the position of the masked token, which a bidirectional model predicts");
+  check_answer(task.answer, model, "answer", task.clean.size());
+  check_answer(task.wrong, model, "wrong", task.clean.size());
+  const auto length = static_cast<Index>(task.clean.size());
+  require_value(!task.mask || (*task.mask >= 0 && *task.mask < length), "mask", "expected 0 to ",
+                length - 1, ", got ", task.mask.value_or(0));
+  require_value(!task.mask || (task.answer.size() == 1 && task.wrong.size() == 1), "answer",
+                "expected single tokens for a masked token, got ", task.answer.size(), " and ",
+                task.wrong.size());
+  const auto [answer, wrong] =
+      std::mismatch(task.answer.begin(), task.answer.end(), task.wrong.begin(), task.wrong.end());
+  require_value(task.answer != task.wrong, "wrong", "expected a token other than the answer, got ",
+                task.wrong.front(), task.wrong.size() > 1 ? " and so on" : "", " for both");
+  require_value(answer != task.answer.end() && wrong != task.wrong.end(), "wrong",
+                "one answer must not begin with the other: the first ",
+                answer - task.answer.begin(), " of ", task.answer.size(), " and ",
+                task.wrong.size(), " tokens are the same");
+}
+
+// The text plus the answer without its last token: the input that predicts the whole answer.
+std::vector<std::int32_t> followed(std::vector<std::int32_t> text,
+                                   const std::vector<std::int32_t>& answer) {
+  text.insert(text.end(), answer.begin(), answer.end() - 1);
+  return text;
+}
+
+// Returns row `row` of every sequence, [B, C].
+Tensor rows_at(const Tensor& hidden, const Batch& batch, Index row) {
+  std::vector<std::int32_t> rows;
+  for (Index b = 0; b < batch.sequence_count(); ++b) {
+    rows.push_back(static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + row));
+  }
+  return embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
+}
+
+}  // namespace
+
+void AnswerContrast::require_different(double clean, double corrupt) const {
+  require(std::isfinite(clean - corrupt),
+          metric_ ? "the metric is" : "the logits of answer and wrong are", " not finite: clean ",
+          clean, ", corrupt ", corrupt);
+  require_value(clean != corrupt, "corrupt", "expected a text that changes the ",
+                metric_ ? "metric" : "logit difference of answer and wrong", ", got ", clean,
+                " after both texts");
+}
+
+AnswerContrast::AnswerContrast(const LanguageModel& model, const PatchingTask& task)
+    : metric_(task.metric ? &task.metric : nullptr),
+      answers_{&task.answer, &task.wrong},
+      multi_token_(!metric_ && (task.answer.size() > 1 || task.wrong.size() > 1)),
+      length_(std::ssize(task.clean)),
+      answered_at_(task.answered_at()),
+      starts_{0} {
+  check_task(task, model);
+  for (std::size_t i = 0; i < (multi_token_ ? 2 : 1); ++i) {
+    starts_.push_back(starts_.back() + length_ + (multi_token_ ? std::ssize(*answers_[i]) - 1 : 0));
+  }
+}
+
+Batch AnswerContrast::batch(const std::vector<std::int32_t>& text, Index copies) const {
+  std::vector<std::vector<std::int32_t>> sequences;
+  for (Index copy = 0; copy < copies; ++copy) {
+    for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
+      sequences.push_back(multi_token_ ? followed(text, *answers_[i]) : text);
+    }
+  }
+  Batch batch = make_batch(sequences);
+  batch.targets = Tensor();
+  batch.target_count = 0;
+  if (multi_token_) {
+    std::vector<std::int32_t> targets(static_cast<std::size_t>(batch.token_count()), kIgnoreTarget);
+    for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
+      const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
+      const Index first = batch.offsets[static_cast<std::size_t>(sequence)] + length_ - 1;
+      std::copy(answer.begin(), answer.end(), targets.begin() + first);
+      batch.target_count += std::ssize(answer);
+    }
+    batch.targets = Tensor::from(targets, {std::ssize(targets)});
+  }
+  return batch;
+}
+
+Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& text,
+                             ForwardHook* hook) const {
+  const Batch read = batch(text);
+  const Tensor hidden = model.hidden(read, {.hook = hook});
+  if (metric_ != nullptr) {
+    const std::optional<Index> row = metric_->row(length_);
+    return metric_->of_read(model.head_logits(row ? slice(hidden, 0, *row, *row + 1) : hidden));
+  }
+  if (!multi_token_) {
+    return reshape(logit_difference(model, hidden, read), {});
+  }
+  Tensor losses[2];  // losses of the answer and of the wrong answer, summed over tokens
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Tensor targets = Tensor::from(*answers_[i], {std::ssize(*answers_[i])});
+    const Tensor rows = answer_rows(hidden, read, static_cast<Index>(i));
+    CrossEntropyOptions sum{.ignore_index = kIgnoreTarget, .normalizer = 1};
+    if (model.head_bias().defined() || model.stored_head() != nullptr) {
+      losses[i] = cross_entropy(model.head_logits(rows), targets, sum);
+    } else {
+      sum.cap = model.config().logit_cap;
+      losses[i] = linear_cross_entropy(rows, model.head_weight(), targets, sum);
+    }
+  }
+  return losses[1] - losses[0];
+}
+
+std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hidden,
+                                              const Batch& batch) const {
+  if (metric_ != nullptr) {
+    return metrics_of_copies(model, hidden, batch);
+  }
+  if (!multi_token_) {
+    return logit_difference(model, hidden, batch).to_vector();
+  }
+  std::vector<Tensor> rows;
+  std::vector<std::int32_t> targets;
+  for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
+    rows.push_back(answer_rows(hidden, batch, sequence));
+    const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
+    targets.insert(targets.end(), answer.begin(), answer.end());
+  }
+  const std::vector<double> losses =
+      token_losses(model, concat(rows, 0), Tensor::from(targets, {std::ssize(targets)}));
+  std::vector<double> differences(static_cast<std::size_t>(batch.sequence_count() / 2));
+  auto next = losses.begin();
+  for (double& difference : differences) {
+    const auto wrong = next + std::ssize(*answers_[0]);
+    const auto end = wrong + std::ssize(*answers_[1]);
+    difference = std::accumulate(wrong, end, 0.0) - std::accumulate(next, wrong, 0.0);
+    next = end;
+  }
+  return differences;
+}
+
+std::vector<double> AnswerContrast::metrics_of_copies(const Gpt& model, const Tensor& hidden,
+                                                      const Batch& batch) const {
+  constexpr Index kRows = 256;  // all logits may exceed memory
+  const std::optional<Index> row = metric_->row(length_);
+  const Index rows = row ? 1 : length_;
+  const Tensor read = row ? rows_at(hidden, batch, *row) : hidden;  // [copies rows, C]
+  const Index at_once = std::max<Index>(1, kRows / rows);
+  std::vector<double> values;
+  for (Index first = 0; first < batch.sequence_count(); first += at_once) {
+    const Index last = std::min(first + at_once, batch.sequence_count());
+    const Tensor logits = model.head_logits(slice(read, 0, first * rows, last * rows));
+    for (Index begin = 0; begin < logits.size(0); begin += rows) {
+      values.push_back(metric_->of_read(slice(logits, 0, begin, begin + rows)).item());
+    }
+  }
+  return values;
+}
+
+double AnswerContrast::difference(const Gpt& model, const std::vector<std::int32_t>& text,
+                                  ForwardHook* hook) const {
+  const NoGrad no_grad;
+  return after(model, text, hook).item();
+}
+
+double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const {
+  if (metric_ != nullptr) {
+    const std::optional<Index> row = metric_->row(length_);
+    return metric_->of_read(row ? replay.logits_of(ends, *row) : replay.logits_of(ends)).item();
+  }
+  if (multi_token_) {
+    const std::vector<double> losses = replay.losses_of(ends);
+    return losses[1] - losses[0];
+  }
+  const std::vector<double> logits = replay.logits_of(ends, answered_at_).to_vector();
+  return logits[static_cast<std::size_t>(answers_[0]->front())] -
+         logits[static_cast<std::size_t>(answers_[1]->front())];
+}
+
+Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
+                                        const Batch& batch) const {
+  const auto row = [&](std::int32_t id) { return model.head_rows(Tensor::from({id}, {1})); };
+  const double cap = model.config().logit_cap;
+  const auto bias = [&](std::int32_t id) { return slice(model.head_bias(), 0, id, id + 1); };
+  const Tensor read = rows_at(hidden, batch, answered_at_);
+  const bool has_bias = model.head_bias().defined();
+  const std::int32_t right = answers_[0]->front();
+  const std::int32_t wrong = answers_[1]->front();
+  if (cap > 0) {
+    const auto logit = [&](std::int32_t id) {
+      return soft_cap(linear(read, row(id), has_bias ? bias(id) : Tensor()), cap);
+    };
+    return reshape(logit(right) - logit(wrong), {batch.sequence_count()});
+  }
+  return reshape(
+      linear(read, row(right) - row(wrong), has_bias ? bias(right) - bias(wrong) : Tensor()),
+      {batch.sequence_count()});
+}
+
+Tensor AnswerContrast::answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const {
+  const Index first = batch.offsets[static_cast<std::size_t>(sequence)] + length_ - 1;
+  return slice(hidden, 0, first, first + std::ssize(*answers_[sequence % 2]));
+}
+
+}  // namespace headlight

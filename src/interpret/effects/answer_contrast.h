@@ -1,0 +1,56 @@
+#pragma once
+
+#include <vector>
+
+#include "headlight/interpret/effects/patching.h"
+#include "headlight/nn/gpt.h"
+#include "interpret/effects/forward_replay.h"
+
+namespace headlight {
+
+// The measure of patching: log p(answer | text) - log p(wrong | text). Each token of an answer is
+// read after the text and the answer tokens before it. For single-token answers it is the
+// difference of their logits after the text. A metric of the task replaces it.
+class AnswerContrast {
+ public:
+  // Throws Error as patch_heads() for invalid tasks. The model and the task must outlive it.
+  AnswerContrast(const LanguageModel& model, const PatchingTask& task);
+
+  // Throws Error about "corrupt" unless the values after the two texts differ and are finite.
+  void require_different(double clean, double corrupt) const;
+
+  // Batch with `copies` copies of a text. A copy is the text alone for single-token answers.
+  // Otherwise it is two sequences: the text plus all but the last token of the answer, and the same
+  // for the wrong answer. Then the targets are the answer tokens; for single tokens targets are
+  // undefined, so a pass computes no losses.
+  Batch batch(const std::vector<std::int32_t>& text, Index copies = 1) const;
+  // First row of each sequence in a copy, followed by the number of rows of a copy.
+  const std::vector<Index>& starts() const { return starts_; }
+  Index rows() const { return starts_.back(); }
+
+  // Difference after a text for a Gpt: a scalar, with gradients if they are recorded.
+  Tensor after(const Gpt& model, const std::vector<std::int32_t>& text, ForwardHook* hook) const;
+  // Difference after a text, without gradients.
+  double difference(const Gpt& model, const std::vector<std::int32_t>& text,
+                    ForwardHook* hook = nullptr) const;
+  // Differences [copies] from the hidden states [copies R, C] of a Gpt for batch(text, copies).
+  std::vector<double> of_copies(const Gpt& model, const Tensor& hidden, const Batch& batch) const;
+  // Difference from a replay of batch(text) by any model, and its ends under a hook.
+  double of(const ForwardReplay& replay, const Tensor& ends) const;
+
+ private:
+  std::vector<double> metrics_of_copies(const Gpt& model, const Tensor& hidden,
+                                        const Batch& batch) const;
+  Tensor logit_difference(const Gpt& model, const Tensor& hidden, const Batch& batch) const;
+  // Rows [A, C] of a sequence in the batch that predict its answer's tokens.
+  Tensor answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const;
+
+  const LogitMetric* metric_;                    // null: the difference of the answers
+  const std::vector<std::int32_t>* answers_[2];  // the answer and the wrong answer
+  bool multi_token_;                             // whether an answer has several tokens
+  Index length_;                                 // T, tokens of the text
+  Index answered_at_;                            // position that predicts single-token answers
+  std::vector<Index> starts_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,100 @@
+#include "interpret/effects/forward_replay.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "interpret/effects/token_losses.h"
+#include "interpret/point_values.h"
+
+namespace headlight {
+
+ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* also)
+    : model_(model), gpt_(dynamic_cast<const Gpt*>(&model)), batch_(std::move(batch)) {
+  const NoGrad no_grad;
+  KeepValues outputs([](Point point, Index) { return point == Point::z; });
+  HookPair hook(&outputs, also);
+  const ForwardContext context{.hook = hook.get()};
+  if (gpt_ == nullptr) {
+    ends_ = model.logits(batch_, context);
+  } else {
+    residuals_.push_back(gpt_->residual(batch_, 0));
+    for (Index layer = 0; layer < gpt_->config().n_layer; ++layer) {
+      residuals_.push_back(gpt_->run_layers(layer, layer + 1, residuals_.back(), batch_, context));
+    }
+    ends_ = gpt_->hidden_from(gpt_->config().n_layer, residuals_.back(), batch_);
+  }
+  for (Index layer = 0; layer < model.heads().layers(); ++layer) {
+    const auto found = outputs.values.find({Point::z, layer});
+    require(found != outputs.values.end(), "a model of type '", model.model_type(),
+            "' does not pass to ForwardHook the outputs of the heads of layer ", layer);
+    const Tensor& z = found->second;
+    outputs_.push_back(reshape(z, {z.size(0), z.size(1) * z.size(2)}));
+  }
+}
+
+Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
+  const NoGrad no_grad;
+  const ForwardContext context{.hook = &hook};
+  if (gpt_ == nullptr) {
+    return model_.logits(batch_, context);
+  }
+  return layer < 0 ? gpt_->hidden(batch_, context)
+                   : gpt_->hidden_from(layer, residual(layer), batch_, context);
+}
+
+Tensor ForwardReplay::logits_of(const Tensor& ends) const {
+  const NoGrad no_grad;
+  return gpt_ == nullptr ? ends : gpt_->head_logits(ends);
+}
+
+Tensor ForwardReplay::logits_of(const Tensor& ends, Index row) const {
+  return logits_of(slice(ends, 0, row, row + 1));
+}
+
+std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {
+  return sums_of(token_losses_of(ends));
+}
+
+std::vector<double> ForwardReplay::token_losses_of(const Tensor& ends) const {
+  return gpt_ == nullptr ? losses_of_rows(ends, batch_.targets)
+                         : token_losses(*gpt_, ends, batch_.targets);
+}
+
+std::vector<double> ForwardReplay::divergences_of(const Tensor& ends) const {
+  constexpr Index kRows = 256;  // all logits may exceed memory
+  std::vector<double> divergences;
+  for (Index first = 0; first < ends.size(0); first += kRows) {
+    const Index last = std::min(first + kRows, ends.size(0));
+    const std::vector<double> rows = divergences_of_rows(logits_of(slice(ends_, 0, first, last)),
+                                                         logits_of(slice(ends, 0, first, last)),
+                                                         slice(batch_.targets, 0, first, last));
+    divergences.insert(divergences.end(), rows.begin(), rows.end());
+  }
+  return divergences;
+}
+
+std::vector<double> ForwardReplay::sums_of(const std::vector<double>& rows) const {
+  std::vector<double> sums;
+  for (std::size_t b = 0; b + 1 < batch_.offsets.size(); ++b) {
+    sums.push_back(std::accumulate(rows.begin() + batch_.offsets[b],
+                                   rows.begin() + batch_.offsets[b + 1], 0.0));
+  }
+  return sums;
+}
+
+std::vector<double> target_counts(const Batch& batch) {
+  const std::int32_t* targets = batch.targets.data<std::int32_t>();
+  std::vector<double> counts;
+  for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
+    const auto ignored =
+        std::count(targets + batch.offsets[b], targets + batch.offsets[b + 1], kIgnoreTarget);
+    counts.push_back(static_cast<double>(batch.offsets[b + 1] - batch.offsets[b] - ignored));
+  }
+  return counts;
+}
+
+}  // namespace headlight

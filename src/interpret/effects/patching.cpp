@@ -1,0 +1,170 @@
+#include "headlight/interpret/effects/patching.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/share.h"
+#include "headlight/autograd/autograd.h"
+#include "headlight/datasets/text_dataset.h"
+#include "headlight/ops/layout.h"
+#include "interpret/effects/answer_contrast.h"
+#include "interpret/effects/forward_replay.h"
+#include "interpret/effects/replace_heads.h"
+#include "interpret/layer_maps.h"
+
+namespace headlight {
+namespace {
+
+// Returns the metric of the answer's only token.
+LogitMetric answer_metric(MetricKind kind, std::int32_t answer, Index row) {
+  switch (kind) {
+    case MetricKind::probability:
+      return probability_metric(answer, row);
+    case MetricKind::log_probability:
+      return log_probability_metric(answer, row);
+    default:
+      return loss_metric(answer, row);
+  }
+}
+
+// Throws Error about "mask" for a bidirectional model without a masked token to predict.
+void require_mask(const LanguageModel& model, const std::optional<Index>& mask) {
+  require_value(mask || is_causal(model), "mask",
+                "expected the position of the masked token, which a bidirectional model predicts");
+}
+
+}  // namespace
+
+void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& tokenizer) {
+  if (is_causal(model)) {
+    return;
+  }
+  const std::int32_t mask = masking_of(tokenizer).token;
+  const std::string_view name = tokenizer.special_name(mask);
+  task.mask.reset();
+  for (const auto& [about, text] : {std::pair{"clean", &task.clean}, {"corrupt", &task.corrupt}}) {
+    const auto count = std::ranges::count(*text, mask);
+    require_value(count == 1, about, "expected one ", name, ", which the answers replace, got ",
+                  count);
+    const Index position = std::ranges::find(*text, mask) - text->begin();
+    require_value(!task.mask || *task.mask == position, about, "expected ", name, " at position ",
+                  task.mask.value_or(0), " as in the clean text, got ", position);
+    task.mask = position;
+  }
+}
+
+void complete_task(PatchingTask& task, MetricKind kind, const LanguageModel& model,
+                   const Tokenizer& tokenizer) {
+  set_mask(task, model, tokenizer);
+  const auto complete = [&](std::vector<std::int32_t>& answer, const auto& text) {
+    if (answer.empty()) {
+      answer = {likeliest_next(model, text, task.mask)};
+    }
+  };
+  complete(task.answer, task.clean);
+  complete(task.wrong, task.corrupt);
+  require_value(task.answer != task.wrong || kind != MetricKind::logit_difference, "wrong",
+                "expected a token other than the answer, got '", tokenizer.decode(task.wrong),
+                "' for both; name them with answer and wrong");
+  set_metric(task, kind, model);
+}
+
+void check_answers(MetricKind kind, bool has_answer, bool has_wrong) {
+  require_value(!has_wrong || kind == MetricKind::logit_difference, "wrong",
+                "needs metric logit_difference, got ", name_of(kind));
+  require_value(!has_answer || kind != MetricKind::kl, "answer",
+                "has no part in metric kl, which needs no answers");
+}
+
+void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model) {
+  require_mask(model, task.mask);
+  const Index row = task.mask.value_or(-1);
+  if (kind == MetricKind::logit_difference) {
+    task.metric = {};
+  } else if (kind == MetricKind::kl) {
+    require_value(!task.clean.empty(), "clean", "expected at least one token");
+    const NoGrad no_grad;
+    task.metric = divergence_metric(model.logits(make_batch({task.clean})), row);
+  } else {
+    require_value(task.answer.size() == 1, "answer", "expected one token for the metric ",
+                  name_of(kind), ", got ", task.answer.size());
+    task.metric = answer_metric(kind, task.answer.front(), row);
+  }
+}
+
+PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task,
+                           const std::function<void(double share)>& progress) {
+  const AnswerContrast contrast(model, task);
+  const ForwardReplay clean(model, contrast.batch(task.clean));
+  const ForwardReplay corrupt(model, contrast.batch(task.corrupt));
+  const auto next_of = [&](const ForwardReplay& replay) {
+    return likeliest_token(replay.logits_of(replay.ends(), task.answered_at()).to_vector());
+  };
+  PatchingResult result{.clean_difference = contrast.of(clean, clean.ends()),
+                        .corrupt_difference = contrast.of(corrupt, corrupt.ends()),
+                        .heads = {},
+                        .clean_next = next_of(clean),
+                        .corrupt_next = next_of(corrupt)};
+  const double whole = result.clean_difference - result.corrupt_difference;
+  contrast.require_different(result.clean_difference, result.corrupt_difference);
+  const HeadSet heads = HeadSet::all(heads_of(model));
+  for (const HeadId& id : heads) {
+    ReplaceHeads hook(model, {id}, clean.outputs());
+    const double patched = contrast.of(corrupt, corrupt.ends(id.layer, hook));
+    result.heads.push_back({id, patched, (patched - result.corrupt_difference) / whole});
+    progress(share_of(std::ssize(result.heads), std::ssize(heads)));
+  }
+  return result;
+}
+
+NextToken likeliest_token(const std::vector<double>& logits) {
+  const auto best = std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const double logit : logits) {
+    sum += std::exp(logit - *best);
+  }
+  return {static_cast<std::int32_t>(best - logits.begin()), 1 / sum};
+}
+
+TaskStrength PatchingResult::strength() const {
+  if (!(clean_difference > 0 && corrupt_difference < 0)) {
+    return TaskStrength::none;
+  }
+  return std::min(clean_difference, -corrupt_difference) >= kTwiceAsLikely ? TaskStrength::clear
+                                                                           : TaskStrength::weak;
+}
+
+std::string patching_caution(const PatchingResult& result, const std::string& answer_label,
+                             const std::string& wrong_label) {
+  switch (result.strength()) {
+    case TaskStrength::clear:
+      return "";
+    case TaskStrength::weak:
+      return "caution: the model hardly does this task: after one of the texts the right token is "
+             "less than twice as likely as the other, so the shares (marked ?) may be chance";
+    case TaskStrength::none:
+      break;
+  }
+  const bool after_clean = result.clean_difference > 0;
+  const bool after_corrupt = result.corrupt_difference > 0;
+  const std::string preferred =
+      after_clean == after_corrupt
+          ? "it prefers '" + (after_clean ? answer_label : wrong_label) + "' after both texts"
+          : "it prefers '" + wrong_label + "' after the clean text and '" + answer_label +
+                "' after the corrupt one";
+  return "caution: the model does not do this task: " + preferred +
+         ", so the shares (marked ?) have no meaning";
+}
+
+std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text,
+                            std::optional<Index> mask) {
+  require_value(!text.empty(), "text", "expected at least one token");
+  require_mask(model, mask);
+  const NoGrad no_grad;
+  const Batch batch = make_batch({text});
+  const Tensor logits =
+      mask ? slice(model.logits(batch), 0, *mask, *mask + 1) : model.next_logits(batch);
+  return likeliest_token(logits.to_vector()).id;
+}
+
+}  // namespace headlight

@@ -1,0 +1,76 @@
+#include "interpret/layer_maps.h"
+
+#include <algorithm>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/nn/recorder.h"
+
+namespace headlight {
+
+bool is_causal(const LanguageModel& model) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  return gpt == nullptr || gpt->config().causal;
+}
+
+void require_causal(const LanguageModel& model) {
+  require(is_causal(model), "this needs a causal model; this one is bidirectional, as BERT is");
+}
+
+void require_head(const LanguageModel& model) {
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
+    gpt->config().require_head();
+  }
+}
+
+std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model) {
+  std::vector<Tensor>& weights = recorder.sequences(layer);
+  require(!weights.empty(), "a model of type '", model.model_type(),
+          "' does not pass to Recorder the attention weights of layer ", layer);
+  return weights;
+}
+
+void visit_layer_maps(
+    const LanguageModel& model, const std::vector<std::vector<std::int32_t>>& sequences,
+    const std::function<void(Index layer, const std::vector<Tensor>& weights)>& visit) {
+  const NoGrad no_grad;
+  const Batch batch = make_batch(sequences);
+  const HeadLayout heads = model.heads();
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  Recorder recorder;
+  Tensor x;
+  if (gpt == nullptr) {
+    model.logits(batch, {.recorder = &recorder});
+  } else {
+    x = gpt->residual(batch, 0);
+  }
+  for (Index layer = 0; layer < heads.layers(); ++layer) {
+    if (gpt != nullptr) {
+      recorder = Recorder({layer});
+      x = gpt->run_layers(layer, layer + 1, x, batch, {.recorder = &recorder});
+    }
+    if (heads.count(layer) > 0) {
+      std::vector<Tensor>& weights = recorded_weights(recorder, layer, model);
+      for (Tensor& tensor : weights) {
+        tensor = convert(tensor, DType::float32);
+      }
+      visit(layer, weights);
+      weights.clear();
+    }
+  }
+}
+
+std::vector<SequencePiece> cut_sequences(const std::vector<std::vector<std::int32_t>>& sequences,
+                                         Index block_size, Index max_tokens) {
+  std::vector<SequencePiece> pieces;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const auto whole = static_cast<Index>(sequences[i].size());
+    const Index end = max_tokens > 0 ? std::min(whole, max_tokens) : whole;
+    for (Index begin = 0; begin < end; begin += block_size) {
+      pieces.push_back({i, begin, std::min(block_size, end - begin)});
+    }
+  }
+  return pieces;
+}
+
+}  // namespace headlight

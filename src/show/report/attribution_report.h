@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/json.h"
+#include "headlight/interpret/effects/attribution.h"
+#include "headlight/tokenizers/tokenizer.h"
+#include "show/result/result.h"
+
+// Output of `headlight attribute`: tables, JSON, figures and arrays.
+namespace headlight {
+
+struct AttributionReport {
+  AttributionBy by = AttributionBy::head;
+  std::vector<AttributionTask> tasks;
+  AttributionStudy study;  // results of `tasks`
+  const Tokenizer& tokenizer;
+
+  bool is_one() const { return tasks.size() == 1; }
+  std::string caution() const;  // "" for none
+  // Returns "5 ' Mary'" for a single prompt, "5" for several prompts, or the name of the group.
+  std::string source_label(Index source) const;
+};
+
+// Returns tables of the `limit` strongest parts, strongest first; 0: all.
+std::string attribution_text(const AttributionReport& report, Index limit);
+
+// Returns the JSON object that attribute --help describes. Calls `pause` every 4096 parts.
+Json attribution_json(
+    const AttributionReport& report, const std::function<void()>& pause = [] {});
+
+// Returns a heat map of the parts: layers by attention and MLP, by head or by their `limit`
+// strongest neurons (0: 16), or the `limit` strongest heads (0: all) by source. For the stream,
+// returns a curve over the layers.
+std::string attribution_svg(const AttributionReport& report, Index limit);
+
+// Returns a page with the heat map; the stream is a list.
+ResultPage attribution_page(const AttributionReport& report, Index limit);
+
+// Returns the arrays of all N parts in the order of the model. Float64: logit, low, high [N],
+// prompts [P, N], totals [P]. Int32: kind (LogitPartKind, from 0), layer, head, source, neuron [N]
+// (-1: none). Means as a grid, NaN for parts that the model lacks: layers [L, 2] (attention, MLP),
+// heads [L, H], sources [L, H, S] and source_sums [S], or neurons [L, I]. A single prompt adds its
+// tokens [T]. Texts: names of the parts under "part" and of the groups under "group".
+ResultArrays attribution_arrays(const AttributionReport& report);
+
+}  // namespace headlight

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "headlight/interpret/circuit/circuit.h"
+#include "show/result/result.h"
+
+// Output of `headlight circuit`.
+namespace headlight {
+
+// "12 of 340 edges, faithfulness 0.83"
+std::string circuit_summary(const CircuitResult& result);
+
+// Returns float64 score [E] and curve_faithfulness [P], int32 kept [E] and curve_edges [P]. Texts:
+// from, to and into of each edge.
+ResultArrays circuit_arrays(const CircuitResult& result);
+
+// Returns a page with the graph, the kept edges and the curve of faithfulness; without them if no
+// edge is kept.
+ResultPage circuit_page(const CircuitResult& result, const std::string& note);
+
+}  // namespace headlight

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "headlight/interpret/effects/ablation.h"
+#include "headlight/interpret/effects/importance.h"
+#include "headlight/interpret/effects/patching.h"
+#include "headlight/show/plot/scatter_plot.h"
+#include "show/result/result.h"
+
+// Effects of heads as grids of layers by heads.
+namespace headlight {
+
+// Returns "rise" with intervals and, if pairs were ablated, "pair_rise" and "pair_beyond" of first
+// by second head, above the diagonal only.
+std::vector<ResultGrid> ablation_grids(const AblationResult& result,
+                                       MetricKind metric = MetricKind::loss);
+
+// Returns "sensitivity", "taylor" and, if there are effects of ablation, "ablation".
+std::vector<ResultGrid> importance_grids(const ImportanceResult& importance,
+                                         const std::vector<HeadEffect>& effects);
+
+// Returns "recovered" and "difference", marked as doubtful unless the task is clear. `is_judged`:
+// the metric is the difference of the answers, from which the strength of the task follows.
+std::vector<ResultGrid> patching_grids(const PatchingResult& result, bool is_judged = true);
+
+// Returns a plot without points, for a score of the heads against the rise of a metric without
+// them.
+ScatterPlot score_scatter(const std::string& score, MetricKind metric);
+
+// Returns a score of the heads against the rise of the loss, or another metric, without them; heads
+// that lack one of them are left out.
+ScatterPlot score_scatter(const std::map<HeadId, double>& scores, const std::string& score,
+                          const std::vector<HeadEffect>& effects,
+                          MetricKind metric = MetricKind::loss);
+
+}  // namespace headlight

@@ -1,0 +1,259 @@
+#include "show/report/heads_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <span>
+
+#include "base/strings/read_number.h"
+#include "base/strings/split.h"
+#include "base/transformed.h"
+#include "headlight/base/nearest_name.h"
+#include "show/report/parts/table.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
+// Returns a column of whole numbers or, with decimals, of shares.
+HeadColumn number_column(const char* name, const char* title, const char* korean_title,
+                         int decimals, std::function<double(const ScoredHead&)> number) {
+  return {.name = name,
+          .title = title,
+          .korean_title = korean_title,
+          .decimals = decimals,
+          .is_share = decimals > 0,
+          .number = std::move(number)};
+}
+
+HeadColumn score_column(const ScoreInfo& info, std::size_t index) {
+  return {.name = info.name,
+          .title = info.title,
+          .korean_title = info.korean_title,
+          .decimals = info.high > info.low || info.name == "entropy" ? 2 : 1,
+          .is_share = info.low == 0 && info.high == 1,
+          .number = [index](const ScoredHead& head) {
+            const ScoreValue& score = head.scores[index];
+            return score.measured() ? score.value.mean : kNothing;
+          }};
+}
+
+// Columns of TransformerLens's scores.
+void add_detector_columns(std::vector<HeadColumn>& columns) {
+  const auto add = [&](const std::string& name, DetectorScores ScoredHead::*kind,
+                       double DetectorScores::*score) {
+    columns.push_back({.name = name, .title = name, .korean_title = name, .decimals = 3});
+    columns.back().number = [=](const ScoredHead& head) { return head.*kind.*score; };
+  };
+  const auto add_both = [&](const std::string& name, double DetectorScores::*score) {
+    add("mul." + name, &ScoredHead::mul, score);
+    add("abs." + name, &ScoredHead::abs, score);
+  };
+  add_both("previous_token_head", &DetectorScores::previous_token_head);
+  add_both("duplicate_token_head", &DetectorScores::duplicate_token_head);
+  add_both("induction_head", &DetectorScores::induction_head);
+}
+
+std::string verdict_text(const ScoredHead& head, Language language) {
+  return std::string(verdict_label(head.verdict.name, language)) +
+         (head.verdict.significant ? "" : " ?");
+}
+
+std::string measure_title(const ScoredHead& head, Language language) {
+  const ScoreInfo& info = score_list()[score_index(head.verdict.measure)];
+  return language == Language::korean ? info.korean_title : info.title;
+}
+
+// Columns of the head and its verdict: class, deciding score, value, interval, places and settled.
+std::vector<HeadColumn> first_columns() {
+  using Head = ScoredHead;
+  return {
+      {.name = "head",
+       .title = "head",
+       .korean_title = "헤드",
+       .text = [](const Head& head) { return head_name(head.head); }},
+      number_column("layer", "layer", "층", 0, [](const Head& head) { return head.head.layer; }),
+      number_column("index", "index", "번호", 0, [](const Head& head) { return head.head.head; }),
+      {.name = "verdict",
+       .title = "does",
+       .korean_title = "하는 일",
+       .text = [](const Head& head) { return std::string(head.verdict.name); },
+       .label = verdict_text},
+      {.name = "verdict_measure",
+       .title = "by",
+       .korean_title = "근거",
+       .text = [](const Head& head) { return std::string(head.verdict.measure); },
+       .label = measure_title},
+      number_column("verdict_score", "score", "점수", 2,
+                    [](const Head& head) { return head.verdict.score; }),
+      number_column("verdict_low", "from", "하한", 2,
+                    [](const Head& head) { return head.verdict.range.low; }),
+      number_column("verdict_high", "to", "상한", 2,
+                    [](const Head& head) { return head.verdict.range.high; }),
+      number_column("verdict_places", "places", "자리", 0,
+                    [](const Head& head) { return head.verdict.queries; }),
+      number_column("settled", "settled", "확실", 0,
+                    [](const Head& head) { return head.verdict.significant; })};
+}
+
+struct Comparison {
+  std::string_view name;
+  bool (*holds)(double value, double bound);
+};
+constexpr std::array<Comparison, 6> kComparisons{
+    {{"=", [](double value, double bound) { return value == bound; }},
+     {"!=", [](double value, double bound) { return value != bound; }},
+     {">", [](double value, double bound) { return value > bound; }},
+     {">=", [](double value, double bound) { return value >= bound; }},
+     {"<", [](double value, double bound) { return value < bound; }},
+     {"<=", [](double value, double bound) { return value <= bound; }}}};
+constexpr std::size_t kTextComparisons = 2;  // the first two also compare texts
+
+struct Condition {
+  const HeadColumn& column;
+  const Comparison& comparison;
+  std::string text;   // value to compare with, for text columns
+  double number = 0;  // for others
+};
+
+Condition parse_condition(const HeadColumns& columns, const std::string& part) {
+  const std::size_t begin = part.find_first_of("<>=!");
+  const std::size_t end =
+      begin == std::string::npos ? begin : part.find_first_not_of("<>=!", begin);
+  require_value(begin != std::string::npos && begin > 0 && end != std::string::npos, "filter",
+                "expected a condition like induction>0.5, got '", part, "'");
+  const HeadColumn& column = head_column(columns, part.substr(0, begin), "filter");
+  const std::string comparison = part.substr(begin, end - begin);
+  const std::string text = part.substr(end);
+  const auto known =
+      std::span(kComparisons).first(column.is_text() ? kTextComparisons : kComparisons.size());
+  const auto found =
+      std::ranges::find(known, comparison == "==" ? "=" : comparison, &Comparison::name);
+  require_value(found != known.end(), "filter", column.name, " cannot be compared by '", comparison,
+                "'");
+  const double number = read_number<double>(text).value_or(std::nan(""));
+  require_value(column.is_text() || std::isfinite(number), "filter", "expected a number after ",
+                column.name, found->name, ", got '", text, "'");
+  return {column, *found, text, number};
+}
+
+// Removes blanks and '_': filters may write the labels with either or neither.
+std::string plain(std::string text) {
+  std::erase_if(text, [](char letter) { return letter == ' ' || letter == '_'; });
+  return text;
+}
+
+bool satisfies(const ScoredHead& head, const Condition& condition) {
+  if (condition.column.is_text()) {
+    const bool same = plain(condition.column.text(head)) == plain(condition.text);
+    return same == (condition.comparison.name == "=");
+  }
+  const double value = condition.column.number(head);
+  return !std::isnan(value) && condition.comparison.holds(value, condition.number);
+}
+
+}  // namespace
+
+std::string HeadColumn::cell(const ScoredHead& head, Language language) const {
+  if (is_text()) {
+    return label ? label(head, language) : text(head);
+  }
+  const double value = number(head);
+  return std::isnan(value) ? "-" : fixed_number(value, decimals);
+}
+
+HeadColumns head_columns(const std::vector<ScoreInfo>& list) {
+  HeadColumns columns = first_columns();
+  for (std::size_t index = 0; index < list.size(); ++index) {
+    columns.push_back(score_column(list[index], index));
+    if (list[index].name == "offset_share") {
+      columns.push_back(
+          number_column("best_offset", "back", "몇 칸", 0, [](const ScoredHead& head) {
+            return head.score("offset_share").measured() ? static_cast<double>(head.best_offset)
+                                                         : kNothing;
+          }));
+    } else if (list[index].name == "k_composition") {
+      columns.push_back({.name = "k_source", .title = "with", .korean_title = "상대"});
+      columns.back().text = [](const ScoredHead& head) {
+        return head.k_source ? head_name(*head.k_source) : std::string("-");
+      };
+    }
+  }
+  add_detector_columns(columns);
+  std::set<std::string> names;
+  for (const HeadColumn& column : columns) {
+    require_value(names.insert(column.name).second, "annotations", "the relation '", column.name,
+                  "' has the name of a column: rename it");
+  }
+  return columns;
+}
+
+const HeadColumn& head_column(const HeadColumns& columns, std::string_view name,
+                              std::string_view option) {
+  const auto found = std::ranges::find(columns, name, &HeadColumn::name);
+  if (found == columns.end()) {
+    fail_value(option, "no column is called '", name, "'",
+               did_you_mean(name, transformed(columns, &HeadColumn::name)));
+  }
+  return *found;
+}
+
+HeadColumns parse_columns(const HeadColumns& columns, const std::string& names) {
+  const HeadColumns chosen = transformed(
+      split_at_commas(names), [&](const std::string& name) { return head_column(columns, name); });
+  require_value(!chosen.empty(), "columns", "expected names of columns, got none");
+  return chosen;
+}
+
+HeadColumns default_columns(const HeadScores& scores) {
+  const HeadColumns all = head_columns(scores.list);
+  HeadColumns columns = parse_columns(all, "head,verdict,verdict_measure,verdict_score");
+  if (std::any_of(scores.heads.begin(), scores.heads.end(),
+                  [](const ScoredHead& head) { return !head.verdict.significant; })) {
+    columns.push_back(head_column(all, "verdict_places"));
+  }
+  for (std::size_t index = 0; index < scores.list.size(); ++index) {
+    const bool measured =
+        std::any_of(scores.heads.begin(), scores.heads.end(),
+                    [&](const ScoredHead& head) { return head.scores[index].measured(); });
+    if (measured && scores.list[index].is_default) {
+      columns.push_back(head_column(all, scores.list[index].name));
+    }
+  }
+  return columns;
+}
+
+void filter_heads(const HeadColumns& columns, const std::string& conditions,
+                  std::vector<ScoredHead>& heads) {
+  for (const std::string& part : split_at_commas(conditions)) {
+    const Condition condition = parse_condition(columns, part);
+    std::erase_if(heads, [&](const ScoredHead& head) { return !satisfies(head, condition); });
+  }
+}
+
+void sort_heads(const HeadColumns& columns, const std::string& column_name, bool ascending,
+                std::vector<ScoredHead>& heads) {
+  const HeadColumn& column = head_column(columns, column_name, "sort");
+  const bool by_location =
+      column.name == "head" || column.name == "layer" || column.name == "index";
+  const auto before = [&](const ScoredHead& a, const ScoredHead& b) {
+    if (column.name == "head") {
+      return a.head < b.head;
+    }
+    if (column.is_text()) {
+      return column.text(a) < column.text(b);
+    }
+    const double x = column.number(a);
+    const double y = column.number(b);
+    if (std::isnan(x) || std::isnan(y)) {
+      return !std::isnan(x) && std::isnan(y);
+    }
+    return ascending || by_location ? x < y : x > y;
+  };
+  std::stable_sort(heads.begin(), heads.end(), before);
+}
+
+}  // namespace headlight

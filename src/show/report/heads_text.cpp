@@ -1,0 +1,220 @@
+#include "show/report/heads_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <span>
+
+#include "base/strings/split.h"
+#include "base/transformed.h"
+#include "show/report/parts/in_language.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
+#include "show/report/parts/terminal_text.h"
+
+namespace headlight {
+namespace {
+
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kDim = "\033[2m";
+constexpr const char* kStrong = "\033[1;36m";  // shares of 0.5 and more
+constexpr const char* kWarning = "\033[33m";
+constexpr const char* kPlain = "";
+constexpr const char* kReset = "\033[0m";
+
+std::string painted(const std::string& text, const char* style, bool colour) {
+  return colour && style[0] != '\0' ? style + text + kReset : text;
+}
+
+// Returns the terminal style of a verdict, which makes heads of one class easy to find.
+const char* verdict_style(std::string_view verdict) {
+  struct Style {
+    std::string_view verdict;
+    const char* style;
+  };
+  constexpr std::array<Style, 9> kStyles{{{"induction", "\033[1;35m"},
+                                          {"duplicate_token", "\033[35m"},
+                                          {"delimiter", "\033[1;33m"},
+                                          {"agreement", "\033[33m"},
+                                          {"name_mover", "\033[1;32m"},
+                                          {"previous_token", "\033[1;36m"},
+                                          {"same_token", "\033[36m"},
+                                          {"fixed_offset", "\033[36m"},
+                                          {"first_token", "\033[34m"}}};
+  const auto* style = std::ranges::find(kStyles, verdict, &Style::verdict);
+  return style == kStyles.end() ? kDim : style->style;
+}
+
+const char* cell_style(const HeadColumn& column, const ScoredHead& head) {
+  if (column.name == "verdict") {
+    return verdict_style(head.verdict.name);
+  }
+  if (!column.is_share) {
+    return kPlain;
+  }
+  const double value = column.number(head);
+  return value >= 0.5 ? kStrong : (value >= 0.1 ? kPlain : kDim);
+}
+
+std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
+                       Language language) {
+  Table table(transformed(options.columns, [&](const HeadColumn& column) {
+    return Table::Column{column.heading(language), column.is_text()};
+  }));
+  for (const ScoredHead& head : heads) {
+    table.add(transformed(options.columns,
+                          [&](const HeadColumn& column) { return column.cell(head, language); }));
+  }
+  const std::size_t left_out = options.width > 0 ? table.fit(options.width) : 0;
+  std::string text = table.text([&](std::size_t row, std::size_t column, const std::string& cell) {
+    const char* style = row == 0 ? kBold : cell_style(options.columns[column], heads[row - 1]);
+    return painted(cell, style, options.colour);
+  });
+  if (options.legend) {
+    text +=
+        painted(
+            in_language(
+                language,
+                "by: the score behind the verdict; weight in shares, entropy in nats, distance in "
+                "tokens",
+                "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
+            kDim, options.colour) +
+        "\n";
+  }
+  if (left_out > 0) {
+    const std::string note =
+        language == Language::korean
+            ? concat_text("(창이 더 넓으면 열 ", left_out,
+                          "개가 더 보입니다. --columns로 골라도 됩니다)")
+            : concat_text("(", left_out,
+                          " more columns in a wider window, or choose some with --columns)");
+    text += painted(note, kDim, options.colour) + "\n";
+  }
+  return text;
+}
+
+std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,
+                           bool colour) {
+  std::string text;
+  for (const ScoredHead& head : heads) {
+    const std::string name = head_name(head.head);
+    std::string sentence = head_sentence(head, report.language);
+    const ScoreValue& score = head.score(head.verdict.measure);
+    const bool shows_score = head.verdict.name != "mixed" || !head.verdict.leans.empty();
+    if (shows_score && score.has_interval && head.verdict.significant) {
+      sentence += painted(" (" + fixed_number(score.value.low, 2) +
+                              in_language(report.language, " to ", "~") +
+                              fixed_number(score.value.high, 2) + ")",
+                          kDim, colour);
+    }
+    sentence += even_weights_text(head, report.language);
+    text += painted(name, verdict_style(head.verdict.name), colour) +
+            sentence.substr(std::min(name.size(), sentence.size())) + "\n";
+  }
+  return text;
+}
+
+// Returns a value as a bar, padded with blanks; the largest value of `all` has 16 characters.
+std::string bar_text(double value, const std::map<Index, double>& all) {
+  constexpr int kWidth = 16;
+  const double most =
+      std::ranges::max_element(all, {}, &std::pair<const Index, double>::second)->second;
+  const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
+  return pad_right(block_bar(static_cast<int>(std::lround(share * kWidth * 8))), kWidth);
+}
+
+std::string layers_text(const HeadScores& scores, Language language) {
+  const std::map<Index, double> entropies = layer_means(scores, "entropy");
+  const std::map<Index, double> distances = layer_means(scores, "mean_distance");
+  Table table({{in_language(language, "layer", "층"), true},
+               {in_language(language, "entropy (nats)", "엔트로피 (nat)"), true},
+               {in_language(language, "distance (tokens)", "거리 (토큰)"), true}});
+  for (const auto& [layer, entropy] : entropies) {
+    const double distance = distances.at(layer);
+    table.add({std::to_string(layer), bar_text(entropy, entropies) + " " + fixed_number(entropy, 2),
+               bar_text(distance, distances) + " " + fixed_number(distance, 1)});
+  }
+  return table.text();
+}
+
+double mean_distance_within(const HeadDistances& distances, const HeadSet& cluster) {
+  const auto index_of = [&](const HeadId& head) {
+    return static_cast<std::size_t>(std::ranges::find(distances.heads, head) -
+                                    distances.heads.begin());
+  };
+  double sum = 0;
+  double pairs = 0;
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    for (std::size_t j = i + 1; j < cluster.size(); ++j) {
+      sum += distances.between(index_of(cluster[i]), index_of(cluster[j]));
+      pairs += 1;
+    }
+  }
+  return sum / pairs;
+}
+
+// Returns "0.1 0.2": up to 12 names, then the number of other heads.
+std::string names_of(const HeadSet& heads, Language language) {
+  const std::size_t named = std::min<std::size_t>(heads.size(), 12);
+  const std::string names = joined(head_names(std::span<const HeadId>(heads).first(named)), " ");
+  return named == heads.size()
+             ? names
+             : concat_text(names, in_language(language, " and ", " 외 "), heads.size() - named,
+                           in_language(language, " others", "개"));
+}
+
+// Returns the line with the numbers of tokens and sequences that the scores are based on.
+std::string measured_on(const HeadsReport& report) {
+  const std::string tokens = grouped(report.scores.tokens);
+  if (report.language == Language::korean) {
+    return (report.random_tokens ? "글이 없어 되풀이되는 무작위 토큰으로 쟀습니다: " : "") +
+           tokens + "개 토큰, 시퀀스 " + grouped(report.scores.sequences) + "개\n";
+  }
+  return (report.random_tokens ? "no text given, measured on repeated random tokens: " : "") +
+         tokens + " tokens in " + counted(report.scores.sequences, "sequence") + "\n";
+}
+
+}  // namespace
+
+std::vector<std::string> cluster_warnings(const HeadsReport& report) {
+  std::vector<std::string> warnings;
+  if (!report.distances) {
+    return warnings;
+  }
+  for (const HeadSet& cluster : report.distances->clusters) {
+    const std::string names = names_of(cluster, report.language);
+    const std::string distance = fixed_number(mean_distance_within(*report.distances, cluster), 2);
+    warnings.push_back(report.language == Language::korean
+                           ? "겹치는 패턴: " + names + " 헤드는 같은 곳을 봅니다 (평균 거리 " +
+                                 distance + ", 최대 1)"
+                           : "duplicated patterns: " + names +
+                                 " attend to the same positions (mean distance " + distance +
+                                 " of 1)");
+  }
+  return warnings;
+}
+
+std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,
+                       const HeadsTextOptions& options) {
+  const Language language = report.language;
+  std::string text = measured_on(report);
+  const std::string caution = verdict_caution(heads, language);
+  text += caution.empty() ? "" : painted(caution, kWarning, options.colour) + "\n";
+  text += "\n";
+  if (heads.empty()) {
+    return text +
+           in_language(language, "no head meets the filter\n", "조건에 맞는 헤드가 없습니다\n");
+  }
+  text += table_text(heads, options, language) + "\n" +
+          sentences_text(report, heads, options.colour) + "\n" +
+          layers_text(report.scores, language);
+  const std::vector<std::string> warnings = cluster_warnings(report);
+  text += warnings.empty() ? "" : "\n";
+  for (const std::string& warning : warnings) {
+    text += painted(warning, kWarning, options.colour) + "\n";
+  }
+  return text;
+}
+
+}  // namespace headlight

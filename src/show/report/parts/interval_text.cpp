@@ -1,0 +1,56 @@
+#include "show/report/parts/interval_text.h"
+
+#include "base/transformed.h"
+#include "headlight/base/error.h"
+#include "show/report/parts/numbers.h"
+#include "show/report/parts/table.h"
+
+namespace headlight {
+
+std::string change_text(const Interval& change, Index documents) {
+  constexpr int kDecimals = 4;
+  std::string text = signed_number(change.mean, kDecimals);
+  if (change.low != change.high) {  // equal for a single document
+    text += " (" + signed_number(change.low, kDecimals) + " to " +
+            signed_number(change.high, kDecimals) + ")";
+  }
+  return text + (documents < kEnoughDocuments ? " ?" : "");
+}
+
+std::string loss_heading(double loss, Index tokens, Index documents, MetricKind metric) {
+  const std::string caution = few_documents_caution(documents);
+  return concat_text(caution, caution.empty() ? "" : "\n", metric_noun(metric), " ",
+                     fixed_number(loss, 4), metric_unit(metric), " a token over ", tokens,
+                     " tokens of ", counted(documents, "sequence"), "\n\n");
+}
+
+Json interval_json(const Interval& interval) {
+  return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
+}
+
+void add_ends(const std::string& name, const Interval& interval, Json& json) {
+  json[name + "_low"] = interval.low;
+  json[name + "_high"] = interval.high;
+}
+
+std::vector<PlotSeries> interval_curves(const std::vector<double>& x,
+                                        const std::vector<Interval>& values,
+                                        const std::string& name, bool points) {
+  PlotSeries low{.name = "95 % of the resampled means",
+                 .x = x,
+                 .y = transformed(values, &Interval::low),
+                 .thin = true,
+                 .colour = 5};
+  PlotSeries high = low;
+  high.name = "";
+  high.y = transformed(values, &Interval::high);
+  return {low,
+          high,
+          {.name = name,
+           .x = x,
+           .y = transformed(values, &Interval::mean),
+           .points = points,
+           .colour = 0}};
+}
+
+}  // namespace headlight

@@ -1,0 +1,384 @@
+#include "headlight/interpret/circuit/circuit.h"
+#include "headlight/interpret/circuit/path_patching.h"
+#include "headlight/interpret/effects/patch_grid.h"
+#include "headlight/interpret/head_set.h"
+#include "interpret/circuit/edge_cut.h"
+#include "interpret/head_experiments_support.h"
+#include "support/test.h"
+
+namespace circuit_test {
+const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
+
+double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
+  const NoGrad no_grad;
+  const std::vector<double> logits =
+      gpt.next_logits(make_batch({text}), {.hook = hook}).to_vector();
+  return logits[3] - logits[8];
+}
+
+// Keeps all edges, or none.
+std::vector<std::vector<bool>> kept_edges(const CircuitGraph& graph, bool is_kept) {
+  std::vector<std::vector<bool>> kept;
+  for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
+    kept.emplace_back(static_cast<std::size_t>(receiver.senders), is_kept);
+  }
+  return kept;
+}
+
+std::vector<GptConfig> kinds() {
+  std::vector<GptConfig> configs(13, three_layers());
+  configs[1].position = PositionKind::rope;  // like Qwen 3
+  configs[1].norm_type = NormKind::rms;
+  configs[1].gated_mlp = true;
+  configs[1].qk_norm = true;
+  configs[1].n_head = 4;
+  configs[1].n_kv_head = 2;
+  configs[1].head_width = 4;
+  configs[2].parallel_residual = true;
+  configs[3].mlp = false;
+  configs[4] = configs[1];  // like Gemma 3
+  configs[4].output_norms = true;
+  configs[4].norm_gain_plus_one = true;
+  configs[5].output_norms = true;
+  configs[6].parallel_residual = true;  // like Phi
+  configs[6].shared_norm = true;
+  configs[7] = configs[1];
+  configs[7].parallel_residual = true;
+  configs[7].shared_norm = true;
+  configs[7].output_norms = true;
+  configs[8].norm = NormPosition::post;  // like GPT-1
+  configs[9] = configs[1];
+  configs[9].norm = NormPosition::post;
+  configs[10].norm = NormPosition::post;
+  configs[10].mlp = false;
+  configs[11] = configs[1];  // like OLMo 2, with Gemma 2's caps
+  configs[11].norm = NormPosition::output;
+  configs[11].qk_norm_whole = true;
+  configs[11].attention_cap = 0.9;
+  configs[11].logit_cap = 1.2;
+  configs[12] = configs[1];  // like nanochat, with OLMo 1's limit
+  configs[12].norm_weights = false;
+  configs[12].qk_norm_last = true;
+  configs[12].qkv_clip = 0.7;
+  return configs;
+}
+
+TEST_CASE(
+    "a circuit of all edges gives the clean logits and one of no edges those of the corrupt text",
+    "[heads]") {
+  for (const GptConfig& config : kinds()) {
+    const auto gpt = random_gpt(config);
+    const CircuitGraph graph(*gpt);
+    const SenderRows other = sender_rows(*gpt, graph, make_batch({kTask.corrupt}));
+    const auto all = kept_edges(graph, true);
+    const auto none = kept_edges(graph, false);
+    EdgeCut whole(*gpt, graph, all, other);
+    EdgeCut nothing(*gpt, graph, none, other);
+    CHECK(difference_with(*gpt, kTask.clean, &whole) ==
+          Approx(difference_with(*gpt, kTask.clean, nullptr)));
+    CHECK(difference_with(*gpt, kTask.clean, &nothing) ==
+          Approx(difference_with(*gpt, kTask.corrupt, nullptr)));
+  }
+}
+
+TEST_CASE("a circuit of answers of several tokens is measured at every answer token", "[heads]") {
+  const PatchingTask task{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
+  const auto gpt = random_gpt(kinds()[1]);
+  const CircuitGraph graph(*gpt);
+  const CircuitResult result = find_circuit(*gpt, {task}, {.edges = 40});
+  auto kept = kept_edges(graph, false);
+  for (const CircuitEdge& edge : result.edges) {
+    for (std::size_t r = 0; r < kept.size(); ++r) {
+      const CircuitGraph::Receiver& receiver = graph.receivers()[r];
+      for (std::size_t sender = 0; sender < kept[r].size(); ++sender) {
+        if (edge.is_kept && edge.to == receiver.node && edge.into == receiver.into &&
+            edge.from == graph.senders()[sender]) {
+          kept[r][sender] = true;
+        }
+      }
+    }
+  }
+  const auto with_cut = [&](const Ids& answer) {
+    const NoGrad no_grad;
+    Ids corrupt = task.corrupt;
+    corrupt.insert(corrupt.end(), answer.begin(), answer.end() - 1);
+    const SenderRows other = sender_rows(*gpt, graph, make_batch({corrupt}));
+    EdgeCut cut(*gpt, graph, kept, other);
+    return log_probability(*gpt, task.clean, answer, &cut);
+  };
+  const auto difference = [&](const Ids& text) {
+    return log_probability(*gpt, text, task.answer) - log_probability(*gpt, text, task.wrong);
+  };
+  const double corrupt = difference(task.corrupt);
+  CHECK(result.clean_difference == Approx(difference(task.clean)));
+  CHECK(result.corrupt_difference == Approx(corrupt));
+  CHECK(result.faithfulness == Approx((with_cut(task.answer) - with_cut(task.wrong) - corrupt) /
+                                      (difference(task.clean) - corrupt)));
+  CHECK(result.curve.back().faithfulness == Approx(1));
+}
+
+TEST_CASE("between nearly equal texts the score of an edge equals the effect of cutting it",
+          "[heads]") {
+  for (const GptConfig& config : kinds()) {
+    const auto gpt = random_gpt(config);
+    // Embeddings of tokens 7 and 9 nearly equal the embeddings of 2 and 4.
+    Tensor embedding = parameter_of(*gpt, "wte.weight").detach();
+    const Index width = embedding.size(1);
+    for (const auto& [near, from] : {std::pair<Index, Index>{7, 2}, {9, 4}}) {
+      for (Index c = 0; c < width; ++c) {
+        const double value = embedding.data<double>()[from * width + c];
+        embedding.data<double>()[near * width + c] =
+            value + 1e-5 * std::sin(static_cast<double>(near + 3 * c));
+      }
+    }
+    const CircuitGraph graph(*gpt);
+    const SenderRows other = sender_rows(*gpt, graph, make_batch({kTask.corrupt}));
+    const double clean = difference_with(*gpt, kTask.clean, nullptr);
+    const double corrupt = difference_with(*gpt, kTask.corrupt, nullptr);
+    const CircuitResult result = find_circuit(*gpt, {kTask}, {.steps = 1});
+    const double largest = std::abs(result.edges.front().score);
+    std::size_t edges = 0;
+    for (std::size_t r = 0; r < graph.receivers().size(); ++r) {
+      const CircuitGraph::Receiver& receiver = graph.receivers()[r];
+      for (Index sender = 0; sender < receiver.senders; ++sender) {
+        auto kept = kept_edges(graph, true);
+        kept[r][static_cast<std::size_t>(sender)] = false;
+        EdgeCut cut(*gpt, graph, kept, other);
+        const double cost = (clean - difference_with(*gpt, kTask.clean, &cut)) / (clean - corrupt);
+        const auto found =
+            std::find_if(result.edges.begin(), result.edges.end(), [&](const CircuitEdge& edge) {
+              return edge.to == receiver.node && edge.into == receiver.into &&
+                     edge.from == graph.senders()[static_cast<std::size_t>(sender)];
+            });
+        REQUIRE(found != result.edges.end());
+        INFO(edge_name(*found));
+        CHECK(found->score == Approx(cost).margin(2e-3 * largest));
+        ++edges;
+      }
+    }
+    CHECK(edges == result.edges.size());
+  }
+}
+
+TEST_CASE("a planted circuit is found without other edges", "[heads]") {
+  GptConfig config = three_layers();
+  config.mlp = false;
+  const auto gpt = random_gpt(config);
+  for (const HeadId& id : HeadSet::all(gpt->heads())) {
+    if (id != HeadId{0, 1} && id != HeadId{2, 0}) {
+      silence(*gpt, id.layer, id.head);
+    }
+  }
+  const CircuitResult result = find_circuit(*gpt, {kTask}, {.faithfulness = 0.999});
+  CHECK(result.faithfulness >= 0.999);
+  CHECK(result.curve.back().faithfulness == Approx(1));
+  const std::set<std::string> planted{"embed>0.1.q", "embed>0.1.k",  "embed>0.1.v", "0.1>2.0.q",
+                                      "0.1>2.0.k",   "0.1>2.0.v",    "embed>2.0.q", "embed>2.0.k",
+                                      "embed>2.0.v", "embed>logits", "0.1>logits",  "2.0>logits"};
+  Index kept = 0;
+  for (const CircuitEdge& edge : result.edges) {
+    INFO(edge_name(edge));
+    if (planted.count(edge_name(edge)) == 0) {
+      CHECK(edge.score == 0);
+      CHECK(!edge.is_kept);
+    }
+    kept += edge.is_kept ? 1 : 0;
+  }
+  CHECK(kept == result.kept);
+  CHECK(result.kept >= 3);
+}
+
+TEST_CASE("a circuit keeps no dead-end edges and stays within its budget of edges", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const CircuitResult result =
+      find_circuit(*gpt, {kTask, {{2, 2, 3}, {2, 7, 3}, {5}, {9}}}, {.edges = 30});
+  CHECK(result.kept <= 30);
+  CHECK(result.edges.size() == 9 * (1 + 5 + 9) + (4 + 8 + 12) + 13);
+  std::set<std::string> writers;
+  std::set<std::string> readers;
+  for (const CircuitEdge& edge : result.edges) {
+    if (edge.is_kept) {
+      writers.insert(node_name(edge.from));
+      readers.insert(node_name(edge.to));
+    }
+  }
+  for (const std::string& writer : writers) {
+    CHECK((writer == "embed" || readers.count(writer) == 1));
+  }
+  for (const std::string& reader : readers) {
+    CHECK((reader == "logits" || writers.count(reader) == 1));
+  }
+}
+
+TEST_CASE("circuits refuse invalid pairs and options", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  check_error([&] { find_circuit(*gpt, {}); }, {"pairs: "});
+  check_error([&] { find_circuit(*gpt, {kTask, {{}, {}, {3}, {8}}}); }, {"pair 2: clean"});
+  check_error([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }, {"steps: "});
+}
+
+TEST_CASE("patching an edge between heads equals patching their path", "[heads]") {
+  for (const GptConfig& config : kinds()) {
+    if (config.norm == NormPosition::post || config.has_output_norms()) {
+      continue;  // a path also changes the scales of norms after the sender; an edge does not
+    }
+    const auto gpt = random_gpt(config);
+    const bool shares = config.n_kv_head == 2;
+    const CircuitNode from{CircuitPart::head, 0, 1, 1};
+    for (const Point into : {Point::q, Point::k, Point::v}) {
+      const bool is_shared = shares && into != Point::q;
+      const CircuitNode to{CircuitPart::head, 2, 0, is_shared ? 1 : 0};
+      const PathEffect path = patch_path(*gpt, kTask, head_path({0, 1}, {2, 0}, into));
+      CHECK(recovered_by_edge(*gpt, kTask, {from, to, into}) == Approx(path.recovered));
+    }
+  }
+}
+
+TEST_CASE("patching an edge of any nodes equals patching their path", "[heads]") {
+  for (const GptConfig& config : kinds()) {
+    if (config.norm == NormPosition::post || config.has_output_norms()) {
+      continue;
+    }
+    const auto gpt = random_gpt(config);
+    const CircuitNode embed{CircuitPart::embed};
+    const CircuitNode logits{CircuitPart::logits, config.n_layer - 1};
+    const CircuitNode head{CircuitPart::head, 1, 1, 1};
+    std::vector<std::pair<CircuitNode, PathReceiver>> paths{
+        {embed, {logits}}, {head, {logits}}, {embed, {{CircuitPart::head, 2, 0, 0}, Point::q}}};
+    if (config.mlp) {
+      const CircuitNode first{CircuitPart::mlp, 0};
+      const CircuitNode last{CircuitPart::mlp, 2};
+      paths.insert(paths.end(), {{first, {last}},
+                                 {head, {last}},
+                                 {first, {logits}},
+                                 {first, {{CircuitPart::head, 2, 0, 0}, Point::q}}});
+    }
+    for (const auto& [from, to] : paths) {
+      INFO(node_name(from) << ">" << receiver_name(to));
+      const double share = patch_path(*gpt, kTask, {.from = from, .to = {to}}).recovered;
+      CHECK(recovered_by_edge(*gpt, kTask, {from, to.node, to.into}) == Approx(share).margin(1e-9));
+    }
+  }
+}
+
+TEST_CASE("paths through recomputed MLPs add to the direct path", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  PatchPath path{.from = parse_node("path", "0.1"), .to = {parse_receiver("path", "logits")}};
+  const double direct = patch_path(*gpt, kTask, path).recovered;
+  path.recompute_mlps = true;
+  const double through = patch_path(*gpt, kTask, path).recovered;
+  CHECK(std::abs(direct - through) > 1e-3);
+  // Computes this effect by hooks that hold the outputs of all heads.
+  const auto at = [&](const Ids& text, Point wanted) {
+    return values_of(*gpt, make_batch({text}), [=](Point point, Index) { return point == wanted; });
+  };
+  const PointValues heads = at(kTask.corrupt, Point::attn_out);
+  const PointInLayer results{Point::result, 0};
+  const Tensor change = at(kTask.clean, Point::result).at(results) -
+                        at(kTask.corrupt, Point::result).at(results);  // [T, H, C]
+  Tensor stream =
+      at(kTask.corrupt, Point::resid_pre).at({Point::resid_pre, 0}) + select(change, 1, 1);
+  for (Index layer = 0; layer < 3; ++layer) {
+    const Tensor middle = stream + heads.at({Point::attn_out, layer});
+    const Block& block = gpt->block(layer);
+    stream = middle + block.mlp().forward(block.norm(Branch::mlp).forward(middle));
+  }
+  const Tensor logits = gpt->head_logits(gpt->finished(stream));
+  const std::vector<double> values = logits.to_vector();
+  const AnswerContrast contrast(*gpt, kTask);
+  const double corrupt = contrast.difference(*gpt, kTask.corrupt);
+  const auto last = values.end() - gpt->vocab_size();
+  const double difference = last[kTask.answer.front()] - last[kTask.wrong.front()];
+  CHECK(through ==
+        Approx((difference - corrupt) / (contrast.difference(*gpt, kTask.clean) - corrupt)));
+}
+
+TEST_CASE("a path into several receivers changes them together and over several pairs", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  PatchPath path = head_path({0, 1}, {1, 0}, Point::q);
+  path.to.push_back(parse_receiver("path", "1.2.k"));
+  const double both = patch_path(*gpt, kTask, path).recovered;
+  const double first = patch_path(*gpt, kTask, {.from = path.from, .to = {path.to[0]}}).recovered;
+  CHECK(both != Approx(first));
+  PatchingTask other = kTask;
+  std::swap(other.clean, other.corrupt);
+  const CircuitNode embed = parse_node("path", "embed");
+  const auto studies = patch_paths(*gpt, {kTask, other}, {embed, path.from}, path);
+  REQUIRE(studies.size() == 2);
+  CHECK(studies[0].pairs[0].recovered ==
+        Approx(patch_path(*gpt, kTask, {.from = embed, .to = path.to}).recovered));
+  const PathStudy& study = studies[1];
+  REQUIRE(study.pairs.size() == 2);
+  CHECK(study.pairs[0].recovered == Approx(both));
+  CHECK(study.recovered.mean == Approx((study.pairs[0].recovered + study.pairs[1].recovered) / 2));
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    return error_of([&] {
+      patch_path(*gpt, kTask,
+                 {.from = parse_node("path", from), .to = {parse_receiver("path", to)}});
+    });
+  };
+  CHECK(mentions(refused("mlp.1", "1.0.q"), {"path", "after mlp.1"}));
+  CHECK(mentions(refused("logits", "1.0.q"), {"path", "logits"}));
+  CHECK(mentions(refused("0.1", "1.0"), {"path", "q, k or v"}));
+  CHECK(mentions(refused("0.1", "mlp.7"), {"path", "3 layers", "mlp.7"}));
+  CHECK(mentions(refused("resid_pre.0", "mlp.1"), {"path", "embed", "resid_pre.0"}));
+}
+
+TEST_CASE("cut edges carry mean values or those of the next pair", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const std::vector<PatchingTask> tasks{kTask, {{1, 6, 3, 4, 5}, {1, 8, 2, 9, 5}, {3}, {8}}};
+  const CircuitGraph graph(*gpt);
+  KeptEdges none;
+  for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
+    none.emplace_back(static_cast<std::size_t>(receiver.senders), false);
+  }
+  std::vector<SenderRows> rows;
+  for (const PatchingTask& task : tasks) {
+    rows.push_back(sender_rows(*gpt, graph, make_batch({task.corrupt})));
+  }
+  const SenderRows mean{(rows[0].rows + rows[1].rows) / 2.0, {}};
+  for (const CircuitAblation ablation : {CircuitAblation::mean, CircuitAblation::resample}) {
+    const CircuitOptions options{.edges = 12, .ablation = ablation, .random_sets = 3};
+    const CircuitResult result = find_circuit(*gpt, tasks, options);
+    KeptEdges kept = none;
+    for (const CircuitEdge& edge : result.edges) {
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        const CircuitGraph::Receiver& to = graph.receivers()[i];
+        const auto sender = std::find(graph.senders().begin(), graph.senders().end(), edge.from);
+        if (to.node == edge.to && to.into == edge.into) {
+          kept[i][static_cast<std::size_t>(sender - graph.senders().begin())] = edge.is_kept;
+        }
+      }
+    }
+    double reached = 0;
+    double whole = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const SenderRows& other = ablation == CircuitAblation::mean ? mean : rows[1 - i];
+      const AnswerContrast contrast(*gpt, tasks[i]);
+      EdgeCut empty_hook(*gpt, graph, none, other);
+      EdgeCut hook(*gpt, graph, kept, other);
+      const double empty = contrast.difference(*gpt, tasks[i].clean, &empty_hook);
+      reached += contrast.difference(*gpt, tasks[i].clean, &hook) - empty;
+      whole += contrast.difference(*gpt, tasks[i].clean) - empty;
+    }
+    CHECK(result.faithfulness == Approx(reached / whole).margin(1e-9));
+    CHECK(result.curve.back().faithfulness == Approx(1));
+    REQUIRE(result.random.has_value());
+    CHECK(result.random->low <= result.random->mean);
+    CHECK(result.random->mean <= result.random->high);
+    CHECK(find_circuit(*gpt, tasks, options).random->mean == result.random->mean);
+  }
+  const CircuitResult plain = find_circuit(*gpt, tasks, {.edges = 12, .random_sets = 20});
+  CHECK(plain.random->mean < plain.faithfulness);
+}
+
+TEST_CASE("mean and resample refuse pairs that they cannot combine", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const auto refused = [&](const std::vector<PatchingTask>& tasks, CircuitAblation ablation) {
+    return error_of([&] { find_circuit(*gpt, tasks, {.edges = 5, .ablation = ablation}); });
+  };
+  const PatchingTask longer{{1, 2, 3, 4, 5, 6}, {1, 7, 3, 9, 5, 6}, {3}, {8}};
+  CHECK(mentions(refused({kTask, longer}, CircuitAblation::mean), {"pairs", "mean", "tokens"}));
+  CHECK(mentions(refused({kTask}, CircuitAblation::resample), {"pairs", "two pairs"}));
+}
+}  // namespace circuit_test

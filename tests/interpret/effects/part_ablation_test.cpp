@@ -1,0 +1,215 @@
+#include "headlight/interpret/effects/part_ablation.h"
+#include "headlight/interpret/interventions/interventions.h"
+#include "interpret/head_experiments_support.h"
+#include "support/test.h"
+
+namespace part_ablation_test {
+// Hook that applies a function to the values at one point.
+class Does final : public ForwardHook {
+ public:
+  using What = std::function<Tensor(const Tensor&)>;
+
+  Does(Point point, Index layer, What what)
+      : point_(point), layer_(layer), what_(std::move(what)) {}
+  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
+  Tensor visit(const HookSite&, const Tensor& value) override { return what_(value); }
+
+ private:
+  Point point_;
+  Index layer_;
+  What what_;
+};
+
+// Mean loss over all targets, without the tested code.
+double mean_loss(const Gpt& gpt, const TokenDataset& data, ForwardHook* hook = nullptr) {
+  const SequentialBatches batches(data, {.batch_size = 2, .block_size = gpt.config().block_size});
+  double sum = 0;
+  double targets = 0;
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    sum += gpt.loss(batch, {.hook = hook}, 1).item();
+    targets += static_cast<double>(batch.target_count);
+  }
+  return sum / targets;
+}
+
+double loss_with(const Gpt& gpt, const TokenDataset& data, const std::string& changes) {
+  Interventions hook(gpt, parse_changes(changes), {});
+  return mean_loss(gpt, data, &hook);
+}
+
+PartSet part(const std::string& text) {
+  const Change change = parse_targets("off", text);
+  return {text, change.targets, change.positions};
+}
+
+double rise_without(const Gpt& gpt, const TokenDataset& data, const std::string& text,
+                    AblationMode mode = AblationMode::zero) {
+  return ablate_parts(gpt, data, {part(text)}, {.mode = mode}).parts[0].rise.mean;
+}
+
+TEST_CASE("switching a part off equals replacing it by zeros", "[heads]") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const double loss = mean_loss(*gpt, data);
+  const auto rise_with = [&](Point point, Index layer, const Does::What& what) {
+    Does hook(point, layer, what);
+    return mean_loss(*gpt, data, &hook) - loss;
+  };
+  const auto zeros = [](const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype()); };
+  CHECK(rise_without(*gpt, data, "mlp.1") ==
+        Approx(rise_with(Point::mlp_out, 1, zeros)).margin(1e-12));
+  CHECK(rise_without(*gpt, data, "attn.2") ==
+        Approx(rise_with(Point::attn_out, 2, zeros)).margin(1e-12));
+  Tensor neurons = Tensor::ones({48}, DType::float64);
+  neurons.strided_view({3}, {1}, 4).fill(0);
+  CHECK(rise_without(*gpt, data, "neuron.0.4-6") ==
+        Approx(rise_with(Point::mlp_post, 0, [&](auto& x) {
+          return mul(x, neurons);
+        })).margin(1e-12));
+  // Points before the first layer and after the last.
+  CHECK(rise_without(*gpt, data, "embed") ==
+        Approx(rise_with(Point::embed, 0, zeros)).margin(1e-12));
+  CHECK(rise_without(*gpt, data, "ln_final") ==
+        Approx(rise_with(Point::ln_final, 0, zeros)).margin(1e-12));
+}
+
+TEST_CASE("the parts of a set are ablated together and independently of other sets", "[heads]") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const std::vector<std::string> texts{"2.1, mlp.0", "2.1", "mlp.0", "layer.1", "0.0-1 @2-"};
+  std::vector<PartSet> parts;
+  for (const std::string& text : texts) {
+    parts.push_back(part(text));
+  }
+  const PartAblationResult result = ablate_parts(*gpt, data, parts, {.batch_size = 3});
+  REQUIRE(result.parts.size() == texts.size());
+  CHECK(result.loss.mean == Approx(mean_loss(*gpt, data)).epsilon(1e-12));
+  CHECK(result.tokens == 32 + 7);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    INFO(texts[i]);
+    CHECK(result.parts[i].name == texts[i]);
+    const Interval& rise = result.parts[i].rise;
+    CHECK(result.loss.mean + rise.mean ==
+          Approx(loss_with(*gpt, data, "off " + texts[i])).epsilon(1e-12));
+    CHECK(rise.low < rise.mean);
+    CHECK(rise.mean < rise.high);
+  }
+  const auto mean = [&](std::size_t i) { return result.parts[i].rise.mean; };
+  CHECK(std::abs(mean(0) - mean(1) - mean(2)) > 1e-4);
+}
+
+TEST_CASE("ablating a head as a part gives the same effect and interval as ablating it as a head",
+          "[heads]") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  for (const AblationMode mode : {AblationMode::zero, AblationMode::mean}) {
+    const AblationResult heads = ablate_heads(*gpt, data, {.mode = mode, .heads = {{1, 2}}});
+    const PartAblationResult parts = ablate_parts(*gpt, data, {part("1.2")}, {.mode = mode});
+    CHECK(heads.sequences == parts.sequences);
+    CHECK(heads.loss.low == parts.loss.low);
+    CHECK(heads.heads[0].rise.mean == Approx(parts.parts[0].rise.mean).margin(1e-12));
+    CHECK(heads.heads[0].rise.low == Approx(parts.parts[0].rise.low).margin(1e-12));
+    CHECK(heads.heads[0].rise.high == Approx(parts.parts[0].rise.high).margin(1e-12));
+  }
+  // Documents are compared with themselves: a change without effect has an interval of width 0.
+  const auto silent = random_gpt(three_layers());
+  silence(*silent, 1, 2);
+  const Interval none = ablate_parts(*silent, data, {part("1.2")}).parts[0].rise;
+  CHECK(none.mean == Approx(0).margin(1e-12));
+  CHECK(none.high - none.low == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("mode mean replaces a part by its mean over all tokens of the data", "[heads]") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const double loss = mean_loss(*gpt, data);
+  Tensor sum = Tensor::zeros({12}, DType::float64);
+  double rows = 0;
+  Does keep(Point::mlp_out, 1, [&](const Tensor& x) {
+    const std::vector<double> values = x.to_vector();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum.data<double>()[i % 12] += values[i];
+    }
+    rows += static_cast<double>(x.size(0));
+    return x;
+  });
+  mean_loss(*gpt, data, &keep);
+  Does put(Point::mlp_out, 1, [&](const Tensor& x) { return expand(sum * (1 / rows), x.shape()); });
+  const double expected = mean_loss(*gpt, data, &put) - loss;
+  for (const Index batch_size : {1, 3, 100}) {
+    const PartAblationResult result =
+        ablate_parts(*gpt, data, {part("2.0, mlp.2"), part("mlp.1")},
+                     {.mode = AblationMode::mean, .batch_size = batch_size});
+    CHECK(result.parts[1].rise.mean == Approx(expected).margin(1e-12));
+  }
+  CHECK(std::abs(rise_without(*gpt, data, "mlp.1") - expected) > 1e-4);
+}
+
+TEST_CASE("interventions with given means need a mean of the right size for every changed point",
+          "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const std::vector<Change> change{
+      {.kind = ChangeKind::mean, .targets = parse_targets("off", "mlp.1").targets}};
+  PointMeans means;
+  const auto refusal = [&] {
+    return error_of([&] { Interventions(*gpt, change, {.means = &means}); });
+  };
+  CHECK(refusal() == "intervene: expected a mean of 12 numbers for blocks.1.hook_mlp_out");
+  means[{Point::mlp_out, 1}] = Tensor::zeros({11}, DType::float64);
+  CHECK(mentions(refusal(), {"12 numbers"}));
+}
+
+TEST_CASE("each part of a kind is named and counted", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const std::vector<PartSet> layers = each_part(*gpt, "layer");
+  REQUIRE(layers.size() == 3);
+  CHECK(layers[2].name == "layer.2");
+  CHECK(layers[2].targets == parse_targets("off", "layer.2").targets);
+  CHECK(each_part(*gpt, "mlp")[1].targets == parse_targets("off", "mlp.1").targets);
+  CHECK(each_part(*gpt, "attn")[1].targets == parse_targets("off", "attn.1").targets);
+  const std::vector<PartSet> neurons = each_part(*gpt, "neuron.2");
+  REQUIRE(neurons.size() == 48);
+  CHECK(neurons[47].targets == parse_targets("off", "neuron.2.47").targets);
+  const std::vector<PartSet> some = each_part(*gpt, "neuron.2.45-");
+  REQUIRE(some.size() == 3);
+  CHECK(some[0].name == "neuron.2.45");
+  std::vector<double> shares;
+  ablate_parts(*gpt, small_documents(), some,
+               {.batch_size = 4, .progress = [&](double share) { shares.push_back(share); }});
+  CHECK(shares.size() % 3 == 0);
+  CHECK(std::is_sorted(shares.begin(), shares.end()));
+  CHECK(shares.back() == 1);
+}
+
+TEST_CASE("invalid parts are refused", "[heads]") {
+  GptConfig config = three_layers();
+  config.mlp = false;
+  const auto bare = random_gpt(config);
+  const auto gpt = random_gpt(three_layers());
+  const auto each = [&](const Gpt& model, const char* kind) {
+    return error_of([&] { each_part(model, kind); });
+  };
+  CHECK(each(*gpt, "head") == "each: expected mlp, attn, layer or neuron.L, got 'head'");
+  CHECK(each(*gpt, "neuron.3") == "each: the model has layers 0 to 2, got mlp_post.3");
+  CHECK(each(*gpt, "neuron.0-1") == "each: expected the neurons of one layer, got neuron.0-1");
+  CHECK(each(*gpt, "neuron.1.48") == "each: blocks.1.mlp.hook_post: expected 0 to 47, got 48");
+  CHECK(each(*bare, "neuron.1") == "each: this model does not compute mlp_post");
+  const auto off = [&](const Gpt& model, const char* text, AblationMode mode) {
+    return error_of([&] { ablate_parts(model, small_documents(), {part(text)}, {.mode = mode}); });
+  };
+  CHECK(off(*gpt, "mlp.3", AblationMode::zero) ==
+        "off: the model has layers 0 to 2, got mlp_out.3");
+  CHECK(off(*bare, "layer.1", AblationMode::mean) == "off: this model does not compute mlp_out");
+  CHECK(off(*gpt, "pattern.1", AblationMode::mean) ==
+        "off: expected off, scale or freeze for pattern, got mean");
+  CHECK(off(*gpt, "0.1", AblationMode::resample) ==
+        "mode: expected zero or mean for parts other than heads one by one, got resample");
+  CHECK(error_of([&] { ablate_parts(*gpt, small_documents(), {}); }) ==
+        "off: expected parts to ablate, got none");
+  CHECK(error_of([] { parse_targets("off", "5.1 6.2"); }) ==
+        "off: '5.1 6.2': expected nothing after it, got '6.2'");
+  CHECK(error_of([] { parse_targets("off", " "); }) ==
+        "off: '': expected a target such as 5.1, mlp.3 or resid_post.6");
+}
+}  // namespace part_ablation_test

@@ -1,0 +1,207 @@
+#include "headlight/interpret/effects/patching.h"
+#include "headlight/interpret/effects/attribution.h"
+#include "headlight/interpret/effects/patch_grid.h"
+#include "interpret/effects/answer_contrast.h"
+#include "interpret/head_experiments_support.h"
+#include "support/test.h"
+
+namespace heads_patching_test {
+const Ids kClean{1, 2, 3, 4, 5};
+const Ids kCorrupt{1, 7, 3, 4, 5};
+
+double logit_difference(const Gpt& gpt, const Ids& text, std::size_t a, std::size_t b) {
+  const std::vector<double> logits = gpt.logits(make_batch({text})).to_vector();
+  const std::size_t last = (text.size() - 1) * 11;
+  return logits[last + a] - logits[last + b];
+}
+
+TEST_CASE("patching measures how much of the clean answer each head restores") {
+  const auto gpt = random_gpt(three_layers());
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
+  CHECK(result.clean_difference == Approx(logit_difference(*gpt, kClean, 3, 8)));
+  CHECK(result.corrupt_difference == Approx(logit_difference(*gpt, kCorrupt, 3, 8)));
+  REQUIRE(result.heads.size() == 9);
+  double moved = 0;
+  for (const HeadPatch& patch : result.heads) {
+    const double whole = result.clean_difference - result.corrupt_difference;
+    CHECK(patch.recovered ==
+          Approx((patch.difference - result.corrupt_difference) / whole).margin(1e-12));
+    moved += std::abs(patch.recovered);
+  }
+  CHECK(moved > 1e-3);
+}
+
+TEST_CASE("answers of one token are computed without the losses of the text") {
+  const auto gpt = random_gpt(three_layers());
+  const PatchingTask task{.clean = kClean, .corrupt = kCorrupt, .answer = {3}, .wrong = {8}};
+  const AnswerContrast contrast(*gpt, task);
+  const Batch batch = contrast.batch(kClean);
+  CHECK_FALSE(batch.targets.defined());
+  const ForwardReplay replay(*gpt, batch);
+  const ForwardReplay with_losses(*gpt, make_batch({kClean}));
+  CHECK(contrast.of(replay, replay.ends()) == contrast.of(with_losses, with_losses.ends()));
+  CHECK(patch_heads(*gpt, task).clean_difference == contrast.of(with_losses, with_losses.ends()));
+  const PatchingTask longer{.clean = kClean, .corrupt = kCorrupt, .answer = {3, 4}, .wrong = {8}};
+  CHECK(AnswerContrast(*gpt, longer).batch(kClean).target_count == 3);
+}
+
+TEST_CASE("answers of several tokens are scored token by token after the text") {
+  const auto gpt = random_gpt(three_layers());
+  const Ids answer{3, 6, 1};
+  const Ids wrong{8, 2};
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, answer, wrong});
+  const auto difference = [&](const Ids& text) {
+    return log_probability(*gpt, text, answer) - log_probability(*gpt, text, wrong);
+  };
+  CHECK(result.clean_difference == Approx(difference(kClean)).epsilon(1e-10));
+  CHECK(result.corrupt_difference == Approx(difference(kCorrupt)).epsilon(1e-10));
+  CHECK(result.clean_next.id == likeliest_next(*gpt, kClean));
+  const PatchGrid grid = patch_grid(*gpt, {kClean, kCorrupt, answer, wrong}, {});
+  REQUIRE(grid.cells.size() == result.heads.size());
+  for (std::size_t i = 0; i < grid.cells.size(); ++i) {
+    CHECK(grid.cells[i].recovered == Approx(result.heads[i].recovered).margin(1e-9));
+  }
+  // For two single tokens the normalisers cancel, so the difference is that of the logits.
+  CHECK(patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}}).clean_difference ==
+        Approx(log_probability(*gpt, kClean, {3}) - log_probability(*gpt, kClean, {8})));
+}
+
+TEST_CASE("a head that alone carries the difference recovers all of it and a zeroed head nothing") {
+  GptConfig config = three_layers();
+  config.n_layer = 1;
+  const auto gpt = random_gpt(config);
+  silence(*gpt, 0, 0);
+  silence(*gpt, 0, 2);
+  // The last tokens are equal, so only heads carry the difference to the last position.
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
+  CHECK(result.heads[0].recovered == 0);
+  CHECK(result.heads[1].recovered == Approx(1).epsilon(1e-9));
+  CHECK(result.heads[2].recovered == 0);
+}
+
+TEST_CASE("patching refuses texts and tokens that cannot be compared") {
+  const auto gpt = random_gpt(three_layers());
+  const auto refusal = [&](const PatchingTask& task) {
+    return error_of([&] { patch_heads(*gpt, task); });
+  };
+  CHECK(mentions(refusal({kClean, {1, 2}, {3}, {8}}), {"corrupt", "5", "2"}));
+  CHECK(mentions(refusal({{}, {}, {3}, {8}}), {"clean"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3}, {3}}), {"wrong", "3"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {11}, {3}}), {"answer", "0 to 10", "11"}));
+  CHECK(mentions(refusal({kClean, kClean, {3}, {8}}), {"corrupt"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3, 4}, {3}}), {"wrong", "begin", "2 and 1", "1"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3, 4}, {3, 4}}), {"wrong", "3 and so on", "both"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {}, {3}}), {"answer", "at least one token"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3}, {4, 11}}), {"wrong", "0 to 10", "11"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, Ids(5, 1), {3}}),
+                 {"answer", "context length of 8", "5"}));
+  CHECK(mentions(refusal({Ids(9, 1), Ids(9, 2), {3}, {8}}), {"context length of 8"}));
+}
+
+TEST_CASE("the likeliest next token is the one with the highest logit") {
+  const auto gpt = random_gpt(three_layers());
+  const auto best = static_cast<std::size_t>(likeliest_next(*gpt, kClean));
+  for (std::size_t other = 0; other < 11; ++other) {
+    CHECK(logit_difference(*gpt, kClean, best, other) >= 0);
+  }
+}
+
+TEST_CASE("the part of a last-layer head equals the drop of the logit without its output") {
+  // Attribution excludes the change of the norm's scale on purpose. So the comparison passes the
+  // head's own vector through the frozen norm.
+  const auto gpt = random_gpt(three_layers());
+  const AttributionResult before = attribute_logit(*gpt, {.text = kClean, .target = 4});
+  silence(*gpt, 2, 1);
+  const AttributionResult after = attribute_logit(*gpt, {.text = kClean, .target = 4});
+  CHECK(after.parts[12].name == "2.1");
+  CHECK(after.parts[12].logit == 0);
+  CHECK(std::abs(before.parts[12].logit) > 1e-3);
+}
+
+TEST_CASE("attribution refuses post-norm models and positions outside the text") {
+  GptConfig config = three_layers();
+  config.norm = NormPosition::post;
+  const auto post = random_gpt(config);
+  check_error([&] { attribute_logit(*post, {.text = kClean}); }, {"norm = post"});
+  const auto gpt = random_gpt(three_layers());
+  check_error([&] { attribute_logit(*gpt, {.text = kClean, .position = 5}); },
+              {"position", "0 to 4", "5"});
+  check_error([&] { attribute_logit(*gpt, {.text = kClean, .target = 11}); },
+              {"token", "0 to 10", "11"});
+  check_error([&] { attribute_logit(*gpt, {}); }, {"text"});
+}
+
+TEST_CASE("patching reports when the model does not solve the task") {
+  const auto with = [](double clean, double corrupt) {
+    return PatchingResult{.clean_difference = clean, .corrupt_difference = corrupt, .heads = {}};
+  };
+  CHECK(with(3, -2).strength() == TaskStrength::clear);
+  CHECK(with(3, -0.5).strength() == TaskStrength::weak);
+  CHECK(with(0.69, -5).strength() == TaskStrength::weak);
+  CHECK(with(0.5, 0.3).strength() == TaskStrength::none);
+  CHECK(with(-0.5, -0.7).strength() == TaskStrength::none);
+  CHECK(with(std::nan(""), -1).strength() == TaskStrength::none);
+  CHECK(patching_caution(with(3, -2), "a", "b").empty());
+  CHECK(mentions(patching_caution(with(3, -0.1), "a", "b"), {"caution", "hardly"}));
+  CHECK(mentions(patching_caution(with(0.5, 0.3), "a", "b"), {"prefers 'a' after both texts"}));
+  CHECK(mentions(patching_caution(with(-0.5, -0.7), "a", "b"), {"prefers 'b' after both texts"}));
+  CHECK(mentions(patching_caution(with(-1, 1), "a", "b"),
+                 {"'b' after the clean text and 'a' after the corrupt one"}));
+}
+
+TEST_CASE("patching names the likeliest token after each text") {
+  const auto gpt = random_gpt(three_layers());
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
+  CHECK(result.clean_next.id == likeliest_next(*gpt, kClean));
+  CHECK(result.corrupt_next.id == likeliest_next(*gpt, kCorrupt));
+  double sum = 0;
+  for (std::size_t id = 0; id < 11; ++id) {
+    sum += std::exp(
+        -logit_difference(*gpt, kClean, static_cast<std::size_t>(result.clean_next.id), id));
+  }
+  CHECK(result.clean_next.probability == Approx(1 / sum));
+}
+
+TEST_CASE("attribution warns when the model does not choose the analysed token") {
+  const auto gpt = random_gpt(three_layers());
+  const auto best = likeliest_next(*gpt, kClean);
+  const std::int32_t other = best == 4 ? 5 : 4;
+  const AttributionResult chosen = attribute_logit(*gpt, {.text = kClean, .target = best});
+  CHECK(chosen.target_is_likeliest);
+  CHECK(chosen.visible == 5);
+  CHECK(mentions(attribution_caution(chosen, "a", "a"), {"only 5 tokens"}));
+  const AttributionResult refused = attribute_logit(*gpt, {.text = kClean, .target = other});
+  CHECK(refused.likeliest == best);
+  CHECK(refused.probability < chosen.probability);
+  CHECK(mentions(attribution_caution(refused, "a", "b"), {"next token here is 'b', not 'a'"}));
+  const AttributionResult worse =
+      attribute_logit(*gpt, {.text = kClean, .target = other, .against = best});
+  CHECK(mentions(attribution_caution(worse, "a", "b"), {"prefers 'b' to 'a'"}));
+  AttributionResult clear{.logit = 3, .parts = {}, .has_against = true, .visible = 20};
+  CHECK(attribution_caution(clear, "a", "b").empty());
+  clear.logit = 0.5;
+  CHECK(mentions(attribution_caution(clear, "a", "b"), {"hardly prefers 'a' to 'b'"}));
+}
+
+TEST_CASE("metrics by name replace the difference of the answers", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const auto measured = [&](MetricKind kind) {
+    PatchingTask task{.clean = kClean, .corrupt = kCorrupt, .answer = {3}, .wrong = {8}};
+    set_metric(task, kind, *gpt);
+    return patch_heads(*gpt, task);
+  };
+  const PatchingResult loss = measured(MetricKind::loss);
+  const PatchingResult log_probability = measured(MetricKind::log_probability);
+  const PatchingResult probability = measured(MetricKind::probability);
+  const PatchingResult divergence = measured(MetricKind::kl);
+  CHECK(measured(MetricKind::logit_difference).clean_difference ==
+        Approx(logit_difference(*gpt, kClean, 3, 8)));
+  CHECK(log_probability.clean_difference == Approx(-loss.clean_difference));
+  CHECK(probability.corrupt_difference == Approx(std::exp(-loss.corrupt_difference)));
+  CHECK(divergence.clean_difference == Approx(0).margin(1e-9));
+  CHECK(divergence.corrupt_difference > 0);
+  PatchingTask several{.clean = kClean, .corrupt = kCorrupt, .answer = {3, 4}, .wrong = {8}};
+  check_error([&] { set_metric(several, MetricKind::loss, *gpt); },
+              {"answer: expected one token for the metric loss, got 2"});
+}
+}  // namespace heads_patching_test

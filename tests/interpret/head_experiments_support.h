@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cmath>
+
+#include "headlight/datasets/dataset.h"
+#include "headlight/nn/gpt.h"
+#include "interpret/circuit/edge_cut.h"
+#include "interpret/effects/answer_contrast.h"
+#include "support/models.h"
+#include "support/tensors.h"
+
+namespace headlight::test {
+
+inline GptConfig three_layers() {
+  return {.vocab_size = 11, .block_size = 8, .n_layer = 3, .n_head = 3, .n_embd = 12};
+}
+
+// A model with weights so large that every head matters.
+inline std::unique_ptr<Gpt> random_gpt(const GptConfig& config, DType dtype = DType::float64) {
+  auto gpt = std::make_unique<Gpt>(config, 1, dtype);
+  randomize(*gpt, 23);
+  return gpt;
+}
+
+// Seven documents of 2 to 9 tokens; some exceed the context length of 8.
+inline TokenDataset small_documents() {
+  std::vector<std::vector<std::int32_t>> documents;
+  for (std::int32_t d = 0; d < 7; ++d) {
+    documents.emplace_back();
+    for (std::int32_t i = 0; i < 1 + (d * 5) % 8; ++i) {
+      documents.back().push_back((d * 7 + i * i * 3 + 1) % 10);
+    }
+  }
+  return document_dataset(documents, 10);
+}
+
+// Sets a head's columns of c_proj to zero, which is equivalent to zero ablation.
+inline void silence(const Gpt& gpt, Index layer, Index head) {
+  const Index width = gpt.block(layer).attention().plan().head_width;
+  for (auto [name, parameter] : gpt.parameters()) {
+    if (name == concat_text("h.", layer, ".attn.c_proj.weight")) {
+      Tensor weight = parameter.detach();
+      weight.strided_view({weight.size(0), width}, {weight.size(1), 1}, head * width).fill(0);
+    }
+  }
+}
+
+// log p(answer | text), summed over tokens, from the logits of one pass.
+inline double log_probability(const Gpt& gpt, const Ids& text, const Ids& answer,
+                              ForwardHook* hook = nullptr) {
+  Ids read = text;
+  read.insert(read.end(), answer.begin(), answer.end() - 1);
+  const std::vector<double> logits = gpt.logits(make_batch({read}), {.hook = hook}).to_vector();
+  const auto vocabulary = static_cast<std::size_t>(gpt.vocab_size());
+  double sum = 0;
+  for (std::size_t i = 0; i < answer.size(); ++i) {
+    const auto row = logits.begin() + static_cast<Index>((text.size() - 1 + i) * vocabulary);
+    double whole = 0;
+    for (auto logit = row; logit != row + static_cast<Index>(vocabulary); ++logit) {
+      whole += std::exp(*logit);
+    }
+    sum += row[answer[i]] - std::log(whole);
+  }
+  return sum;
+}
+
+// Share of the difference between the texts that one edge recovers: the model reads the corrupt
+// text while the edge carries its clean value.
+inline double recovered_by_edge(const Gpt& gpt, const PatchingTask& task, const CircuitEdge& edge) {
+  const CircuitGraph graph(gpt);
+  KeptEdges kept;
+  for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
+    kept.emplace_back();
+    for (Index sender = 0; sender < receiver.senders; ++sender) {
+      const CircuitNode& from = graph.senders()[static_cast<std::size_t>(sender)];
+      kept.back().push_back(edge_name({from, receiver.node, receiver.into}) != edge_name(edge));
+    }
+  }
+  const AnswerContrast contrast(gpt, task);
+  const SenderRows clean = sender_rows(gpt, graph, contrast.batch(task.clean));
+  EdgeCut hook(gpt, graph, kept, clean);
+  const double corrupt = contrast.difference(gpt, task.corrupt);
+  return (contrast.difference(gpt, task.corrupt, &hook) - corrupt) /
+         (contrast.difference(gpt, task.clean) - corrupt);
+}
+
+}  // namespace headlight::test

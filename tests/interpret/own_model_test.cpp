@@ -1,0 +1,115 @@
+#include "support/own_model.h"
+#include "headlight/interpret/effects/ablation.h"
+#include "headlight/interpret/effects/importance.h"
+#include "headlight/interpret/effects/patching.h"
+#include "headlight/interpret/prune.h"
+#include "headlight/interpret/record_attention.h"
+#include "headlight/interpret/redundancy.h"
+#include "headlight/interpret/scores/head_scores.h"
+#include "support/test.h"
+
+namespace heads_own_model_test {
+const GptConfig kShape{
+    .vocab_size = 9, .block_size = 12, .n_layer = 2, .n_head = 3, .n_embd = 12, .mlp = false};
+const std::vector<Ids> kTexts{{1, 2, 3, 1, 2, 3, 4, 1, 2}, {5, 6, 7, 5, 6, 8}};
+
+// Results of the head tools for a model behind a plain interface, and for the model itself.
+struct Pair {
+  OwnModel own{kShape, 3};
+  const Gpt& gpt = own.inner;
+  TokenDataset data = document_dataset(kTexts, 0);
+};
+
+TEST_CASE("heads of a custom model get the same scores as those of a Gpt", "[heads]") {
+  const Pair pair;
+  HeadScoreOptions options{.weight_scores = false};
+  options.heads = {{0, 1}, {1, 2}};
+  const HeadScores own = score_heads(pair.own, kTexts, options);
+  const HeadScores gpt = score_heads(pair.gpt, kTexts, options);
+  REQUIRE(own.heads.size() == 2);
+  for (std::size_t head = 0; head < own.heads.size(); ++head) {
+    CHECK(own.heads[head].head == gpt.heads[head].head);
+    for (std::size_t score = 0; score < score_list().size(); ++score) {
+      CHECK(own.heads[head].scores[score].value.mean == gpt.heads[head].scores[score].value.mean);
+    }
+  }
+  CHECK(!score_heads(pair.own, kTexts).weights.has_value());
+  CHECK(head_distances(pair.own, kTexts).distance == head_distances(pair.gpt, kTexts).distance);
+}
+
+TEST_CASE("attention maps of a custom model equal those of a Gpt", "[heads]") {
+  const Pair pair;
+  const CharTokenizer tokenizer = build_char_tokenizer("abcdefg");
+  const RecordAttentionOptions options{.heads = {{1, 0}, {1, 2}}, .vectors = true};
+  const AttentionMaps own = record_attention(pair.own, tokenizer, "abcab", options);
+  const AttentionMaps gpt = record_attention(pair.gpt, tokenizer, "abcab", options);
+  REQUIRE(own.layers.size() == 1);
+  CHECK(own.layers[0].heads == std::vector<Index>{0, 2});
+  CHECK(own.layers[0].weights.to_vector() == gpt.layers[0].weights.to_vector());
+  CHECK(own.layers[0].queries.to_vector() == gpt.layers[0].queries.to_vector());
+}
+
+TEST_CASE("heads of a custom model have the same importance as those of a Gpt", "[heads]") {
+  const Pair pair;
+  for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
+    const AblationResult own = ablate_heads(pair.own, pair.data, {.mode = mode, .pair_heads = 2});
+    const AblationResult gpt = ablate_heads(pair.gpt, pair.data, {.mode = mode, .pair_heads = 2});
+    CHECK(std::abs(own.loss.mean - gpt.loss.mean) < 1e-5);
+    REQUIRE(own.heads.size() == 6);
+    for (std::size_t i = 0; i < own.heads.size(); ++i) {
+      CHECK(std::abs(own.heads[i].rise.mean - gpt.heads[i].rise.mean) < 1e-5);
+    }
+    CHECK(own.pairs.size() == 1);
+  }
+  const ImportanceResult own = head_importance(pair.own, pair.data);
+  const ImportanceResult gpt = head_importance(pair.gpt, pair.data);
+  for (std::size_t i = 0; i < own.heads.size(); ++i) {
+    CHECK(own.heads[i].sensitivity.mean > 0);
+    CHECK(std::abs(own.heads[i].sensitivity.mean - gpt.heads[i].sensitivity.mean) < 1e-5);
+  }
+  const PatchingTask task{.clean = {1, 2, 3}, .corrupt = {1, 4, 3}, .answer = {5}, .wrong = {6}};
+  const PatchingResult patched = patch_heads(pair.own, task);
+  CHECK(std::abs(patched.heads[4].recovered - patch_heads(pair.gpt, task).heads[4].recovered) <
+        1e-4);
+}
+
+TEST_CASE("a custom model without hooks at its heads is refused by its type", "[heads]") {
+  Pair pair;
+  pair.own.shows_heads = false;
+  const auto refusal = contains_text("a model of type 'custom' shows no attention heads");
+  CHECK_THROWS_WITH(score_heads(pair.own, kTexts), refusal);
+  CHECK_THROWS_WITH(head_distances(pair.own, kTexts), refusal);
+  CHECK_THROWS_WITH(ablate_heads(pair.own, pair.data), refusal);
+  CHECK_THROWS_WITH(head_importance(pair.own, pair.data), refusal);
+  CHECK_THROWS_WITH(
+      patch_heads(pair.own, {.clean = {1, 2}, .corrupt = {1, 4}, .answer = {5}, .wrong = {6}}),
+      refusal);
+  CHECK_THROWS_WITH(record_attention(pair.own, build_char_tokenizer("ab"), "ab"), refusal);
+}
+
+// Has heads, but records no weights and calls no hooks.
+class SilentModel final : public LanguageModel {
+ public:
+  Index vocab_size() const override { return 9; }
+  Index block_size() const override { return 12; }
+  HeadLayout heads() const override { return {.numbers = {{0}}, .head_width = 4}; }
+  Tensor logits(const Batch& batch, const ForwardContext&) const override {
+    return Tensor::zeros({batch.token_count(), 9}).set_requires_grad();
+  }
+};
+
+TEST_CASE("a model that ignores changes of its heads is refused and not measured as 0", "[heads]") {
+  const SilentModel model;
+  const TokenDataset data = document_dataset(kTexts, 0);
+  const auto no_weights = contains_text(
+      "a model of type 'custom' does not pass to Recorder the attention weights of layer 0");
+  const auto no_outputs =
+      contains_text("does not pass to ForwardHook the outputs of the heads of layer 0");
+  CHECK_THROWS_WITH(score_heads(model, kTexts), no_weights);
+  CHECK_THROWS_WITH(record_attention(model, build_char_tokenizer("ab"), "ab"), no_weights);
+  CHECK_THROWS_WITH(ablate_heads(model, data), no_outputs);
+  CHECK_THROWS_WITH(
+      head_importance(model, data),
+      contains_text("does not pass to ForwardHook the outputs of the heads of every layer"));
+}
+}  // namespace heads_own_model_test

@@ -1,0 +1,332 @@
+#include "headlight/interpret/circuit/circuit.h"
+#include "headlight/interpret/circuit/path_patching.h"
+#include "headlight/interpret/effects/patch_grid.h"
+#include "interpret/head_experiments_support.h"
+#include "support/test.h"
+
+namespace planted_circuit_test {
+// Two-layer circuits with weights set by hand, next to heads and neurons that write noise:
+// induction (Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021), an MLP as a
+// memory of facts (Geva et al., arXiv 2012.14913), and copy suppression (McDougall et al., arXiv
+// 2310.04625).
+
+constexpr Index kTokens = 8;
+constexpr Index kWidth = 32;
+// The residual stream has one number for each token or position in four blocks: current token,
+// previous token, position, next token.
+constexpr Index kHere = 0;
+constexpr Index kBefore = 8;
+constexpr Index kPlace = 16;
+constexpr Index kNext = 24;
+
+// Rows of zeros, or of negligible noise.
+class Matrix {
+ public:
+  Matrix(Index rows, Index columns, double noise = 0) : columns_(columns) {
+    for (Index i = 0; i < rows * columns; ++i) {
+      values_.push_back(noise * std::sin(1.7 * static_cast<double>(i) + 0.3));
+    }
+  }
+  // Sets the weight between a row and one number of the stream.
+  void set(Index row, Index column, double value) {
+    values_[static_cast<std::size_t>(row * columns_ + column)] = value;
+  }
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  Index columns_;
+  std::vector<double> values_;
+};
+
+// Stream blocks that head 0 of a layer compares, moves and writes.
+struct Wiring {
+  Index query = 0;
+  Index query_shift = 0;  // query n matches key n - shift
+  Index key = 0;
+  Index value = 0;
+  Index output = 0;
+  double sharpness = 1;
+  double gain = 1;
+};
+
+void wire(const Gpt& gpt, Index layer, const Wiring& wiring) {
+  constexpr Index kHead = 8;  // D; two heads: queries from row 0, keys from 16, values from 32
+  Matrix read(6 * kHead, kWidth, 0.01);
+  Matrix write(kWidth, 2 * kHead, 0.01);
+  for (Index d = 0; d < kHead; ++d) {
+    for (Index c = 0; c < kWidth; ++c) {
+      for (const Index row : {d, 2 * kHead + d, 4 * kHead + d}) {
+        read.set(row, c, 0);
+      }
+      write.set(c, d, 0);
+    }
+  }
+  for (Index d = 0; d < kHead; ++d) {
+    const Index from = d + wiring.query_shift;
+    if (from < kTokens) {
+      read.set(d, wiring.query + from, wiring.sharpness);
+    }
+    read.set(2 * kHead + d, wiring.key + d, 1);
+    read.set(4 * kHead + d, wiring.value + d, 1);
+    write.set(wiring.output + d, d, wiring.gain);
+  }
+  const std::string name = concat_text("h.", layer, ".attn.");
+  set_parameter(gpt, name + "c_attn.weight", read.values());
+  set_parameter(gpt, name + "c_proj.weight", write.values());
+}
+
+// A neuron that fires if all `keys` are in the stream, and then writes `values`.
+struct Fact {
+  std::vector<Index> keys;
+  std::vector<std::pair<Index, double>> values;
+};
+
+// Stores fact n in neuron n of a layer; the other neurons write noise.
+void memorize(const Gpt& gpt, Index layer, const std::vector<Fact>& facts) {
+  constexpr Index kNeurons = 4 * kWidth;
+  constexpr double kSharp = 4;
+  constexpr double kPresent = 3;  // approximate value of a present number after the norm
+  Matrix in(kNeurons, kWidth, 0.01);
+  Matrix out(kWidth, kNeurons, 0.01);
+  std::vector<double> bias(kNeurons, 0.0);
+  for (Index n = 0; n < std::ssize(facts); ++n) {
+    const Fact& fact = facts[static_cast<std::size_t>(n)];
+    for (Index c = 0; c < kWidth; ++c) {
+      in.set(n, c, 0);
+      out.set(c, n, 0);
+    }
+    for (const Index key : fact.keys) {
+      in.set(n, key, kSharp);
+    }
+    bias[static_cast<std::size_t>(n)] =
+        -kSharp * kPresent * (static_cast<double>(fact.keys.size()) - 0.5);
+    for (const auto& [place, value] : fact.values) {
+      out.set(place, n, value);
+    }
+  }
+  const std::string name = concat_text("h.", layer, ".mlp.");
+  set_parameter(gpt, name + "c_fc.weight", in.values());
+  set_parameter(gpt, name + "c_fc.bias", bias);
+  set_parameter(gpt, name + "c_proj.weight", out.values());
+}
+
+std::unique_ptr<Gpt> two_layers(bool mlp, std::uint64_t seed = 1) {
+  GptConfig config{.vocab_size = kTokens, .block_size = kTokens, .n_layer = 2, .n_head = 2};
+  config.n_embd = kWidth;
+  config.head_width = 8;
+  config.mlp = mlp;
+  config.tie_weights = false;
+  return std::make_unique<Gpt>(config, seed, DType::float64);
+}
+
+// Writes tokens and positions into their blocks; the head reads the block of next tokens.
+void embed(const Gpt& gpt) {
+  Matrix tokens(kTokens, kWidth);
+  Matrix places(kTokens, kWidth);
+  Matrix head(kTokens, kWidth, 0.001);
+  for (Index n = 0; n < kTokens; ++n) {
+    tokens.set(n, kHere + n, 1);
+    places.set(n, kPlace + n, 1);
+    head.set(n, kNext + n, 1);
+  }
+  set_parameter(gpt, "wte.weight", tokens.values());
+  set_parameter(gpt, "wpe.weight", places.values());
+  set_parameter(gpt, "lm_head.weight", head.values());
+}
+
+// A head without a planted pattern.
+void wire_noise(const Gpt& gpt, Index layer) { wire(gpt, layer, {.sharpness = 0, .gain = 0}); }
+
+const Wiring kLookBack{.query = kPlace,
+                       .query_shift = 1,
+                       .key = kPlace,
+                       .value = kHere,
+                       .output = kBefore,
+                       .sharpness = 2,
+                       .gain = 0.25};
+
+std::unique_ptr<Gpt> induction_model() {
+  auto gpt = two_layers(false);
+  embed(*gpt);
+  wire(*gpt, 0, kLookBack);
+  wire(
+      *gpt, 1,
+      {.query = kHere, .key = kBefore, .value = kHere, .output = kNext, .sharpness = 4, .gain = 1});
+  return gpt;
+}
+
+// "3 1" is followed by 2, and "4 1" by 5. Head 0.0 copies the previous token to the 1; neurons of
+// the second layer map it to the answer.
+std::unique_ptr<Gpt> memory_model() {
+  auto gpt = two_layers(true);
+  embed(*gpt);
+  wire(*gpt, 0, kLookBack);
+  memorize(*gpt, 0, {});
+  wire_noise(*gpt, 1);
+  memorize(*gpt, 1,
+           {{{kBefore + 3, kHere + 1}, {{kNext + 2, 0.3}}},
+            {{kBefore + 4, kHere + 1}, {{kNext + 5, 0.3}}}});
+  return gpt;
+}
+
+// Neurons of the first layer predict 2 after a 1 and 4 after a 6, and the other token with half the
+// strength. Head 1.0 looks for the predicted token in the earlier text and lowers its logit.
+std::unique_ptr<Gpt> suppression_model() {
+  auto gpt = two_layers(true);
+  embed(*gpt);
+  wire_noise(*gpt, 0);
+  memorize(*gpt, 0,
+           {{{kHere + 1}, {{kNext + 2, 0.4}, {kNext + 4, 0.2}}},
+            {{kHere + 6}, {{kNext + 4, 0.4}, {kNext + 2, 0.2}}}});
+  wire(*gpt, 1,
+       {.query = kNext,
+        .key = kHere,
+        .value = kHere,
+        .output = kNext,
+        .sharpness = 2,
+        .gain = -0.1});
+  memorize(*gpt, 1, {});
+  return gpt;
+}
+
+// Token 1 was followed by 2 (clean) or by 4 (corrupt).
+const PatchingTask kInduction{{5, 1, 2, 3, 4, 1}, {5, 3, 2, 1, 4, 1}, {2}, {4}};
+// The facts of memory_model() about "3 1" and "4 1".
+const PatchingTask kRecall{{5, 6, 7, 6, 3, 1}, {5, 6, 7, 6, 4, 1}, {2}, {5}};
+// The last token is 1 or 6; both predicted tokens, 2 and 4, occur earlier.
+const PatchingTask kSaidBefore{{5, 2, 7, 4, 3, 1}, {5, 2, 7, 4, 3, 6}, {2}, {4}};
+
+// Smallest planted score divided by the largest other score; above 1 if planted scores lead.
+double margin_of(const std::vector<std::pair<std::string, double>>& scores,
+                 const std::set<std::string>& planted) {
+  double weakest = std::numeric_limits<double>::infinity();
+  double strongest = 0;
+  for (const auto& [name, score] : scores) {
+    if (planted.count(name) > 0) {
+      weakest = std::min(weakest, std::abs(score));
+    } else {
+      strongest = std::max(strongest, std::abs(score));
+    }
+  }
+  return weakest / strongest;
+}
+
+double edges_margin(const Gpt& gpt, const PatchingTask& task,
+                    const std::set<std::string>& planted) {
+  std::vector<std::pair<std::string, double>> scores;
+  for (const CircuitEdge& edge : find_circuit(gpt, {task}, {.steps = 20, .edges = 1}).edges) {
+    scores.emplace_back(edge_name(edge), edge.score);
+  }
+  return margin_of(scores, planted);
+}
+
+// Margin over the cells of a point: "1.0" is item 0 of layer 1, "1" the whole layer.
+double cells_margin(const Gpt& gpt, const PatchingTask& task, Point point, bool by_item,
+                    const std::set<std::string>& planted) {
+  std::vector<std::pair<std::string, double>> scores;
+  for (const PatchCell& cell : patch_grid(gpt, task, {.point = point, .by_item = by_item}).cells) {
+    scores.emplace_back(
+        cell.item ? concat_text(cell.layer, ".", *cell.item) : std::to_string(cell.layer),
+        cell.recovered);
+  }
+  return margin_of(scores, planted);
+}
+
+// Margin of planted edges over others, each patched alone. Leaves out edges from the embedding.
+double paths_margin(const Gpt& gpt, const PatchingTask& task,
+                    const std::set<std::string>& planted) {
+  std::vector<std::pair<std::string, double>> scores;
+  for (const CircuitEdge& edge : find_circuit(gpt, {task}, {.steps = 1, .edges = 1}).edges) {
+    if (edge.from.part != CircuitPart::embed) {
+      scores.emplace_back(edge_name(edge), recovered_by_edge(gpt, task, edge));
+    }
+  }
+  return margin_of(scores, planted);
+}
+
+TEST_CASE("the planted circuit solves its task", "[heads]") {
+  const auto gpt = induction_model();
+  const PatchingResult result = patch_heads(*gpt, kInduction);
+  CHECK(result.strength() == TaskStrength::clear);
+  CHECK(result.clean_next.id == 2);
+  CHECK(result.corrupt_next.id == 4);
+}
+
+TEST_CASE("patching finds the planted heads, and no others", "[heads]") {
+  const auto gpt = induction_model();
+  const PatchGrid grid = patch_grid(*gpt, kInduction, {.attribution = true});
+  REQUIRE(grid.cells.size() == 4);
+  CHECK(grid.cells[0].recovered > 0.95);  // 0.0
+  CHECK(grid.cells[2].recovered > 0.95);  // 1.0
+  CHECK(std::abs(grid.cells[1].recovered) < 0.02);
+  CHECK(std::abs(grid.cells[3].recovered) < 0.02);
+  CHECK(patch_path(*gpt, kInduction, head_path({0, 0}, {1, 0}, Point::k)).recovered > 0.95);
+  CHECK(std::abs(patch_path(*gpt, kInduction, head_path({0, 0}, {1, 0}, Point::q)).recovered) <
+        0.02);
+  CHECK(std::abs(patch_path(*gpt, kInduction, head_path({0, 1}, {1, 0}, Point::k)).recovered) <
+        0.02);
+}
+
+TEST_CASE("the planted edges rank first in a circuit", "[heads]") {
+  const auto gpt = induction_model();
+  const CircuitResult result = find_circuit(*gpt, {kInduction}, {.steps = 20, .edges = 3});
+  std::set<std::string> first;
+  for (std::size_t i = 0; i < 3; ++i) {
+    first.insert(edge_name(result.edges[i]));
+    CHECK(result.edges[i].is_kept);
+  }
+  CHECK(first == std::set<std::string>{"embed>0.0.v", "0.0>1.0.k", "1.0>logits"});
+  CHECK(result.faithfulness > 0.95);
+}
+
+TEST_CASE("the neurons that store a planted fact and the head that feeds them rank first",
+          "[heads]") {
+  const auto gpt = memory_model();
+  const PatchingResult result = patch_heads(*gpt, kRecall);
+  CHECK(result.strength() == TaskStrength::clear);
+  CHECK(result.clean_next.id == 2);
+  CHECK(result.corrupt_next.id == 5);
+  CHECK(cells_margin(*gpt, kRecall, Point::z, true, {"0.0"}) > 10);
+  CHECK(cells_margin(*gpt, kRecall, Point::mlp_out, false, {"1"}) > 10);
+  CHECK(cells_margin(*gpt, kRecall, Point::mlp_post, true, {"1.0", "1.1"}) > 10);
+  CHECK(paths_margin(*gpt, kRecall, {"0.0>mlp.1", "mlp.1>logits"}) > 10);
+  CHECK(edges_margin(*gpt, kRecall, {"embed>0.0.v", "0.0>mlp.1", "mlp.1>logits"}) > 10);
+}
+
+TEST_CASE("a head that suppresses earlier tokens ranks first", "[heads]") {
+  const auto gpt = suppression_model();
+  const PatchingResult result = patch_heads(*gpt, kSaidBefore);
+  CHECK(result.strength() == TaskStrength::clear);
+  REQUIRE(result.heads.size() == 4);
+  CHECK(result.heads[2].recovered < -0.2);  // 1.0 works against the answer
+  CHECK(cells_margin(*gpt, kSaidBefore, Point::z, true, {"1.0"}) > 10);
+  const std::set<std::string> planted{"mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"};
+  CHECK(paths_margin(*gpt, kSaidBefore, planted) > 10);
+  std::set<std::string> edges = planted;
+  edges.insert("embed>mlp.0");
+  CHECK(edges_margin(*gpt, kSaidBefore, edges) > 10);
+  const CircuitResult circuit = find_circuit(*gpt, {kSaidBefore}, {.steps = 20, .edges = 4});
+  for (std::size_t i = 0; i < 4; ++i) {
+    const bool is_against = edge_name(circuit.edges[i]).find("1.0") != std::string::npos;
+    CHECK((circuit.edges[i].score < 0) == is_against);
+  }
+}
+
+// In the tests above, planted scores are 10 times the largest other score.
+TEST_CASE("in random models of these shapes other parts rank first", "[heads]") {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    INFO(seed);
+    const auto attention = two_layers(false);
+    const auto whole = two_layers(true);
+    randomize(*attention, seed);
+    randomize(*whole, seed);
+    CHECK(edges_margin(*attention, kInduction, {"embed>0.0.v", "0.0>1.0.k", "1.0>logits"}) < 0.5);
+    CHECK(edges_margin(*whole, kRecall, {"embed>0.0.v", "0.0>mlp.1", "mlp.1>logits"}) < 0.5);
+    CHECK(cells_margin(*whole, kRecall, Point::mlp_post, true, {"1.0", "1.1"}) < 0.5);
+    CHECK(paths_margin(*whole, kRecall, {"0.0>mlp.1", "mlp.1>logits"}) < 0.5);
+    CHECK(edges_margin(*whole, kSaidBefore,
+                       {"embed>mlp.0", "mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"}) < 0.5);
+    CHECK(paths_margin(*whole, kSaidBefore, {"mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"}) < 0.5);
+  }
+}
+}  // namespace planted_circuit_test

@@ -1,0 +1,591 @@
+#include "headlight/interpret/record_attention.h"
+#include "headlight/interpret/activations/activation_cache.h"
+#include "headlight/interpret/prune.h"
+#include "headlight/show/attention/attention_html.h"
+#include "headlight/show/attention/attention_svg.h"
+#include "support/test.h"
+
+namespace record_attention_test {
+constexpr Index kBlock = 24;
+
+// Two layers of three heads over bytes, with weights large enough for sharp attention.
+const Gpt& model() {
+  static const auto instance = [] {
+    GptConfig config{
+        .vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 3, .n_embd = 24};
+    auto gpt = std::make_unique<Gpt>(config);
+    std::uint64_t number = 0;
+    for (auto& [name, parameter] : gpt->parameters()) {
+      parameter.copy_from(random_normal(parameter.shape(), RandomStream{3, number++}, 0.2, 0.4));
+    }
+    return gpt;
+  }();
+  return *instance;
+}
+
+float weight(const Tensor& maps, std::initializer_list<Index> place) {
+  Index offset = 0;
+  Index axis = 0;
+  for (const Index index : place) {
+    offset += index * maps.strides()[axis++];
+  }
+  return maps.data<float>()[offset];
+}
+
+// Largest error of a row's sum, over the first `length` queries of one head. Future keys must be
+// exactly 0.
+double largest_error(const Tensor& maps, Index document, Index head, Index length) {
+  double largest = 0;
+  for (Index query = 0; query < length; ++query) {
+    double sum = 0;
+    for (Index key = 0; key < maps.size(-1); ++key) {
+      const float value = weight(maps, {document, head, query, key});
+      sum += value;
+      CHECK((key <= query || value == 0.0F));
+    }
+    largest = std::max(largest, std::abs(sum - 1));
+  }
+  return largest;
+}
+
+// Attention weights of the first layer from the definition, [H, T, T].
+Tensor first_layer_by_hand(const Gpt& gpt, const Ids& ids) {
+  std::map<std::string, Tensor> parts;
+  for (const auto& [name, parameter] : gpt.parameters()) {
+    parts[name] = parameter.detach();
+  }
+  const auto count = static_cast<Index>(ids.size());
+  const Index width = gpt.config().n_embd;
+  const Index heads = gpt.config().n_head;
+  Tensor x = Tensor::empty({count, width});
+  for (Index t = 0; t < count; ++t) {
+    for (Index c = 0; c < width; ++c) {
+      x.data<float>()[t * width + c] =
+          parts["wte.weight"].data<float>()[ids[static_cast<std::size_t>(t)] * width + c] +
+          parts["wpe.weight"].data<float>()[t * width + c];
+    }
+  }
+  const Tensor qkv = linear(layer_norm(x, parts["h.0.ln_1.weight"], parts["h.0.ln_1.bias"]),
+                            parts["h.0.attn.c_attn.weight"], parts["h.0.attn.c_attn.bias"]);
+  std::vector<Tensor> maps;
+  const Index head_width = width / heads;
+  for (Index head = 0; head < heads; ++head) {
+    const Index start = head * head_width;
+    const Tensor query = slice(qkv, 1, start, start + head_width);
+    const Tensor key = slice(qkv, 1, width + start, width + start + head_width);
+    const Tensor scores =
+        matmul(query, transpose(key)) * (1.0 / std::sqrt(static_cast<double>(head_width)));
+    maps.push_back(masked_softmax(scores, causal_mask(count)));
+  }
+  return stack(maps);
+}
+
+TEST_CASE("recorded weights are those of the textbook's attention") {
+  const std::string text = "headlight";
+  const RecordedAttention recorded = record_attention_batch(model(), ByteTokenizer(), {text});
+  const Tensor expected = first_layer_by_hand(model(), ByteTokenizer().encode(text));
+  const std::vector<double> got = recorded.layers[0].weights.to_vector();
+  const std::vector<double> wanted = expected.to_vector();
+  REQUIRE(got.size() == wanted.size());
+  double largest = 0;
+  double spread = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    largest = std::max(largest, std::abs(got[i] - wanted[i]));
+    spread = std::max(spread, wanted[i] == 1.0 ? 0.0 : wanted[i]);
+  }
+  CHECK(largest < 1e-5);
+  CHECK(spread > 0.5);  // even weights would hide a wrong order
+}
+
+TEST_CASE("chosen heads are recorded layer by layer") {
+  const ByteTokenizer tokenizer;
+  const auto all = record_attention_batch(model(), tokenizer, {"abcdef"});
+  const auto some =
+      record_attention_batch(model(), tokenizer, {"abcdef"}, {.heads = {{1, 2}, {1, 0}}});
+  REQUIRE(some.layers.size() == 1);
+  CHECK(some.layers[0].layer == 1);
+  CHECK(some.layers[0].heads == std::vector<Index>{0, 2});
+  REQUIRE(some.layers[0].weights.shape() == Shape({1, 2, 6, 6}));
+  CHECK(weight(some.layers[0].weights, {0, 1, 5, 3}) ==
+        weight(all.layers[1].weights, {0, 2, 5, 3}));
+  CHECK(weight(some.layers[0].weights, {0, 0, 5, 3}) ==
+        weight(all.layers[1].weights, {0, 0, 5, 3}));
+  const auto pairs =
+      record_attention_batch(model(), tokenizer, {"abcdef"}, {.heads = {{1, 1}, {0, 2}}});
+  REQUIRE(pairs.layers.size() == 2);
+  CHECK(pairs.layers[0].layer == 0);
+  CHECK(pairs.layers[0].heads == std::vector<Index>{2});
+  CHECK(pairs.layers[1].heads == std::vector<Index>{1});
+  CHECK(pairs.head_count() == 2);
+  CHECK(weight(pairs.layers[0].weights, {0, 0, 4, 1}) ==
+        weight(all.layers[0].weights, {0, 2, 4, 1}));
+}
+
+TEST_CASE("progress is told after each layer, and changes nothing") {
+  for (const bool vectors : {false, true}) {
+    std::vector<double> shares;
+    const RecordedAttention told = record_attention_batch(
+        model(), ByteTokenizer(), {"one two"},
+        {.vectors = vectors, .progress = [&](double share) { shares.push_back(share); }});
+    CHECK(shares == std::vector<double>{0.5, 1});
+    const RecordedAttention plain =
+        record_attention_batch(model(), ByteTokenizer(), {"one two"}, {.vectors = vectors});
+    CHECK(told.layers[1].weights.to_vector() == plain.layers[1].weights.to_vector());
+  }
+}
+
+TEST_CASE("documents of different lengths make a padded batch with zeros") {
+  const std::vector<std::string> texts{"abc", "defghij", "k"};
+  const auto batch = record_attention_batch(model(), ByteTokenizer(), texts);
+  CHECK(batch.longest() == 7);
+  CHECK(batch.token_count() == 11);
+  const Tensor& maps = batch.layers[1].weights;
+  REQUIRE(maps.shape() == Shape({3, 3, 7, 7}));
+  for (Index document = 0; document < 3; ++document) {
+    const auto length = static_cast<Index>(texts[static_cast<std::size_t>(document)].size());
+    const auto alone = record_attention_batch(model(), ByteTokenizer(),
+                                              {texts[static_cast<std::size_t>(document)]});
+    for (Index head = 0; head < 3; ++head) {
+      CHECK(largest_error(maps, document, head, length) < 1e-6);
+      for (Index query = 0; query < 7; ++query) {
+        for (Index key = 0; key < 7; ++key) {
+          const float got = weight(maps, {document, head, query, key});
+          if (query < length && key < length) {
+            CHECK(got ==
+                  Approx(weight(alone.layers[1].weights, {0, head, query, key})).margin(1e-6));
+          } else {
+            CHECK(got == 0.0F);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the maps of one document have no pads and are accepted by the views") {
+  const auto batch = record_attention_batch(model(), ByteTokenizer(), {"defghij", "a\xC3\xA9"});
+  const AttentionMaps maps = batch.maps(1, "toy");
+  CHECK(maps.title == "toy");
+  CHECK(maps.tokens == std::vector<std::string>{"a", "<0xC3>", "<0xA9>"});
+  REQUIRE(maps.layers.size() == 2);
+  REQUIRE(maps.layers[1].weights.shape() == Shape({3, 3, 3}));
+  CHECK(weight(maps.layers[1].weights, {2, 2, 1}) == weight(batch.layers[1].weights, {1, 2, 2, 1}));
+  CHECK(contains(attention_svg(maps, maps.layers[0]), "<svg"));
+  CHECK(contains(attention_html(maps), "<!doctype html>"));
+  CHECK(error_of([&] { batch.maps(2); }) ==
+        "[RecordedAttention::maps] expected a document from 0 to 1, got 2");
+  CHECK_THROWS_AS(batch.maps(-1), Error);
+}
+
+TEST_CASE("recorded queries and keys give the recorded weights and pads are zeros") {
+  const RecordedAttention recorded = record_attention_batch(
+      model(), ByteTokenizer(), {"abcdef", "xyz"},
+      {.heads = HeadSet::of_layers(model().heads(), {}, {0, 2}), .vectors = true});
+  const RecordedLayer& layer = recorded.layers[1];
+  REQUIRE(layer.queries.shape() == Shape{2, 6, 2, 8});
+  REQUIRE(layer.keys.shape() == layer.queries.shape());
+  for (const Index document : {0, 1}) {
+    for (Index query = 0; query < (document == 0 ? 6 : 3); ++query) {
+      std::vector<double> powers;
+      double sum = 0;
+      for (Index key = 0; key <= query; ++key) {
+        double score = 0;
+        for (Index d = 0; d < 8; ++d) {
+          score += static_cast<double>(weight(layer.queries, {document, query, 1, d})) *
+                   static_cast<double>(weight(layer.keys, {document, key, 1, d}));
+        }
+        powers.push_back(std::exp(score / std::sqrt(8.0)));
+        sum += powers.back();
+      }
+      for (Index key = 0; key <= query; ++key) {
+        REQUIRE(static_cast<double>(weight(layer.weights, {document, 1, query, key})) ==
+                Approx(powers[static_cast<std::size_t>(key)] / sum).margin(1e-5));
+      }
+    }
+  }
+  REQUIRE(weight(layer.keys, {1, 3, 0, 0}) == 0.0F);
+  const AttentionMaps maps = recorded.maps(1);
+  REQUIRE(maps.layers[1].queries.shape() == Shape{2, 3, 8});
+  REQUIRE(weight(maps.layers[1].keys, {1, 2, 5}) == weight(layer.keys, {1, 2, 1, 5}));
+}
+
+GptConfig small_config() {
+  return {.vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 6, .n_embd = 24};
+}
+
+// Models whose scores are not plain q . k / sqrt(D) of the projections.
+std::vector<std::pair<std::string, GptConfig>> scored_configs() {
+  std::vector<std::pair<std::string, GptConfig>> configs;
+  configs.emplace_back("three heads a key head, rotated", small_config());
+  configs.back().second.n_kv_head = 2;
+  configs.back().second.position = PositionKind::rope;
+  configs.emplace_back("rotated and normalised", configs.back().second);
+  configs.back().second.qk_norm = true;
+  configs.emplace_back("normalised alone", small_config());
+  configs.back().second.qk_norm = true;
+  configs.emplace_back("a window and a scale of its own", small_config());
+  configs.back().second.windows = {2, 0};
+  configs.back().second.attention_scale = 1;
+  return configs;
+}
+
+// Largest difference between a recorded weight and softmax(scale * q . k) over the visible keys.
+double largest_softmax_error(const RecordedLayer& layer, Index length) {
+  double error = 0;
+  for (Index h = 0; h < std::ssize(layer.heads); ++h) {
+    for (Index query = 0; query < length; ++query) {
+      const Index first = layer.window > 0 ? std::max<Index>(0, query + 1 - layer.window) : 0;
+      std::vector<double> powers;
+      for (Index key = first; key <= query; ++key) {
+        double score = 0;
+        for (Index d = 0; d < layer.queries.size(-1); ++d) {
+          score += static_cast<double>(weight(layer.queries, {0, query, h, d})) *
+                   static_cast<double>(weight(layer.keys, {0, key, h, d}));
+        }
+        powers.push_back(std::exp(layer.scale * score));
+      }
+      const double sum = std::accumulate(powers.begin(), powers.end(), 0.0);
+      for (Index key = first; key <= query; ++key) {
+        const double expected = powers[static_cast<std::size_t>(key - first)] / sum;
+        const auto recorded = static_cast<double>(weight(layer.weights, {0, h, query, key}));
+        error = std::max(error, std::abs(recorded - expected));
+      }
+    }
+  }
+  return error;
+}
+
+TEST_CASE("queries and keys of every kind of attention give its weights") {
+  for (const auto& [name, config] : scored_configs()) {
+    CAPTURE(name);
+    Gpt gpt(config);
+    std::uint64_t number = 0;
+    for (auto& [unused, parameter] : gpt.parameters()) {
+      parameter.copy_from(random_normal(parameter.shape(), RandomStream{5, number++}, 0.1, 0.3));
+    }
+    const RecordedAttention recorded =
+        record_attention_batch(gpt, ByteTokenizer(), {"abcdefg"}, {.vectors = true});
+    for (const RecordedLayer& layer : recorded.layers) {
+      CHECK(largest_softmax_error(layer, 7) < 1e-4);
+      CHECK(layer.rotated == (config.qk_norm || config.position == PositionKind::rope));
+    }
+  }
+}
+
+TEST_CASE("key heads keep their numbers when others are pruned") {
+  GptConfig config = small_config();
+  config.n_kv_head = 3;
+  const Gpt whole(config);
+  const auto pruned = prune_heads(whole, {{0, 2}, {0, 3}, {0, 4}, {1, 0}});
+  const HeadLayout layout = pruned->heads();
+  CHECK(layout.key_numbers[0] == std::vector<Index>{0, 2});
+  CHECK(layout.key_indices[0] == std::vector<Index>{0, 0, 1});
+  CHECK(layout.key_numbers[1] == std::vector<Index>{0, 1, 2});
+  const auto again = prune_heads(*pruned, {{0, 0}, {0, 1}});
+  CHECK(again->heads().key_numbers[0] == std::vector<Index>{2});
+  const auto keys = [](const Gpt& gpt, const char* name) {
+    const ActivationContexts contexts(ByteTokenizer(), {"abc"}, kBlock);
+    return cache_activations(gpt, contexts, {.points = {parse_point("names", name)}})
+        .front()
+        .second.to_vector();
+  };
+  CHECK(keys(*pruned, "k.0.2") == keys(whole, "k.0.2"));
+  CHECK(contains(error_of([&] { keys(*pruned, "k.0.1"); }), "0 and 2 (others were pruned), got 1"));
+}
+
+TEST_CASE("keys of pruned models without shared keys keep the heads' original numbers") {
+  const auto pruned = prune_heads(model(), {{0, 1}});
+  CHECK(pruned->heads().key_numbers_of(0) == std::vector<Index>{0, 2});
+}
+
+TEST_CASE("one text gives the maps of its tokens") {
+  ByteTokenizer tokenizer;
+  CHECK(record_attention(model(), tokenizer, "ab").tokens == std::vector<std::string>{"a", "b"});
+  tokenizer.set_prepends_begin_token(true);
+  const AttentionMaps maps = record_attention(model(), tokenizer, "ab", {.heads = {{1, 0}}});
+  CHECK(maps.tokens == std::vector<std::string>{"<|endoftext|>", "a", "b"});
+  REQUIRE(maps.layers.size() == 1);
+  CHECK(maps.layers[0].layer == 1);
+  CHECK(weight(maps.layers[0].weights, {0, 0, 0}) == 1.0F);
+}
+
+TEST_CASE("documents of ids are recorded as they are") {
+  ByteTokenizer tokenizer;
+  const RecordedAttention text = record_attention_batch(model(), tokenizer, {std::string("ab")});
+  tokenizer.set_prepends_begin_token(true);
+  const RecordedAttention ids = record_attention_of_ids(model(), tokenizer, {{'a', 'b'}});
+  CHECK(ids.documents[0].labels() == text.documents[0].labels());
+  CHECK(ids.documents[0].text == "ab");
+  CHECK(ids.layers[1].weights.to_vector() == text.layers[1].weights.to_vector());
+  CHECK(record_attention_of_ids(model(), tokenizer, {{256, 'a'}, {'b'}}, {.max_tokens = 1})
+            .token_count() == 2);
+  CHECK(contains(error_of([&] { record_attention_of_ids(model(), tokenizer, {{}}); }),
+                 "the text is empty"));
+}
+
+TEST_CASE("max_tokens cuts every document to its beginning") {
+  const auto recorded = record_attention_batch(
+      model(), ByteTokenizer(), {std::string(100, 'x') + "y", "ab"}, {.max_tokens = 4});
+  CHECK(recorded.documents[0].text == "xxxx");
+  CHECK(recorded.documents[0].ids.size() == 4);
+  CHECK(recorded.documents[1].text == "ab");
+  CHECK(recorded.layers[0].weights.shape() == Shape({2, 3, 4, 4}));
+}
+
+TEST_CASE("layers with different numbers of heads are recorded each with its own") {
+  GptConfig config = model().config();
+  config.heads_per_layer = {1, 3};
+  const Gpt pruned(config);
+  const auto recorded = record_attention_batch(pruned, ByteTokenizer(), {"abcd"});
+  CHECK(recorded.layers[0].weights.shape() == Shape({1, 1, 4, 4}));
+  CHECK(recorded.layers[1].weights.shape() == Shape({1, 3, 4, 4}));
+  CHECK(error_of([&] {
+          record_attention_batch(pruned, ByteTokenizer(), {"abcd"}, {.heads = {{0, 1}}});
+        }) == "heads: layer 0 has heads 0 to 0, got 0.1");
+}
+
+TEST_CASE("recording names the argument that it refuses") {
+  const ByteTokenizer tokenizer;
+  const auto error = [&](const std::vector<std::string>& texts,
+                         const RecordAttentionOptions& options = {}) {
+    return error_of([&] { record_attention_batch(model(), tokenizer, texts, options); });
+  };
+  CHECK(error({std::string(25, 'x')}) ==
+        "the text has 25 tokens, more than the 24 tokens of the context length: cut it with "
+        "max_tokens 24, or raise window up to block_size");
+  CHECK(error({"a", std::string(26, 'x')}) ==
+        "document 2 has 26 tokens, more than the 24 tokens of the context length: cut it with "
+        "max_tokens 24, or raise window up to block_size");
+  CHECK(error({std::string(24, 'x')}) == "no error");
+  CHECK(error({""}) == "the text is empty, expected at least one token");
+  CHECK(error({}) == "[record_attention] expected at least one document, got none");
+  CHECK(error({"a"}, {.heads = {{0, 3}}}) == "heads: layer 0 has heads 0 to 2, got 0.3");
+  CHECK(error({"a"}, {.max_tokens = -1}) == "max_tokens: expected a number from 0, got -1");
+  CHECK(contains(error({"a\xFF"}), "invalid UTF-8 at byte 1"));
+}
+
+TEST_CASE("maps that would take too much memory are refused before they are computed") {
+  const std::vector<std::string> texts(1000, std::string(24, 'x'));
+  // Bytes: 1000 documents x 2 layers x 3 heads x 24 x 24 weights x 4, twice: recorded and padded.
+  constexpr Index kBytes = Index{1000} * 2 * 3 * 24 * 24 * 4 * 2;
+  CHECK(error_of([&] {
+          record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes - 1});
+        }) ==
+        "[record_attention] the maps of 1000 documents of up to 24 tokens take 26 MiB, more than "
+        "26 MiB: choose fewer documents, layers or tokens");
+  CHECK_NOTHROW(record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes}));
+}
+
+TEST_CASE("weights that are not numbers are refused") {
+  Gpt damaged(model().config());
+  damaged.parameters()[0].second.fill(std::numeric_limits<double>::quiet_NaN());
+  CHECK(error_of([&] { record_attention_batch(damaged, ByteTokenizer(), {"ab"}); }) ==
+        "[record_attention] layer 0 gives weights that are not numbers: the model may be damaged");
+  struct Idle : ForwardHook {
+    bool wants(Point, Index) const override { return false; }
+    Tensor visit(const HookSite&, const Tensor& value) override { return value; }
+  };
+  damaged.attach(std::make_shared<Idle>());
+  CHECK(error_of([&] { record_attention_batch(damaged, ByteTokenizer(), {"ab"}); }) ==
+        "[record_attention] layer 0 gives weights that are not numbers: an intervention may make "
+        "values too large");
+}
+
+TEST_CASE("the maps of a pruned model keep the original numbers of its heads") {
+  const auto pruned = prune_heads(model(), {{0, 0}, {1, 1}});
+  const auto recorded = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"});
+  CHECK(recorded.layers[0].heads == std::vector<Index>{1, 2});
+  CHECK(recorded.layers[1].heads == std::vector<Index>{0, 2});
+  // Pruning does not change the input of the first layer, nor the weights of its remaining heads.
+  const auto whole =
+      record_attention_batch(model(), ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
+  const auto one = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
+  CHECK(one.layers[0].weights.to_vector() == whole.layers[0].weights.to_vector());
+  CHECK(error_of([&] {
+          record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.heads = {{0, 0}}});
+        }) == "heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
+}
+
+using Vector = std::vector<double>;
+
+// Nine query heads of four elements that share three key heads.
+struct GroupedSizes {
+  std::size_t heads = 9;
+  std::size_t key_heads = 3;
+  std::size_t head_width = 4;
+  std::size_t width = 36;
+};
+
+std::unique_ptr<Gpt> grouped_model() {
+  GptConfig config{.vocab_size = 257, .block_size = 8, .n_layer = 1, .n_head = 9, .n_embd = 36};
+  config.n_kv_head = 3;
+  config.bias = false;
+  config.norm_type = NormKind::rms;
+  config.position = PositionKind::rope;
+  config.gated_mlp = true;
+  config.activation = Activation::silu;
+  auto gpt = std::make_unique<Gpt>(config);
+  std::uint64_t number = 0;
+  for (auto& [name, parameter] : gpt->parameters()) {
+    parameter.copy_from(random_normal(parameter.shape(), RandomStream{5, number++}, 0.1, 0.4));
+  }
+  return gpt;
+}
+
+Vector values_of(const Gpt& gpt, Part part) {
+  for (const auto& [weight, tensor] : gpt.weights()) {
+    if (weight.part == part) {
+      return tensor.to_vector();
+    }
+  }
+  return {};
+}
+
+// Rows [first, first + count) of the first layer's projections for a token at a position, [count].
+Vector projected(const Gpt& gpt, std::int32_t token, std::size_t first, std::size_t count) {
+  const GroupedSizes sizes;
+  const Vector embedding = values_of(gpt, Part::token_embedding);
+  const Vector gain = values_of(gpt, Part::attention_norm);
+  const Vector matrix = values_of(gpt, Part::query_key_value);
+  const auto* x = embedding.data() + static_cast<std::size_t>(token) * sizes.width;
+  double square = 0;
+  for (std::size_t c = 0; c < sizes.width; ++c) {
+    square += x[c] * x[c] / static_cast<double>(sizes.width);
+  }
+  const double scale = 1 / std::sqrt(square + gpt.config().layer_norm_epsilon);
+  Vector result(count);
+  for (std::size_t row = 0; row < count; ++row) {
+    for (std::size_t c = 0; c < sizes.width; ++c) {
+      result[row] += matrix[(first + row) * sizes.width + c] * gain[c] * x[c] * scale;
+    }
+  }
+  return result;
+}
+
+// Rotates element i of each head with element i + 2, by the angle position / 10000^(i / 2).
+Vector turned(const Vector& x, std::size_t position) {
+  Vector result = x;
+  for (std::size_t start = 0; start < x.size(); start += 4) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double angle =
+          static_cast<double>(position) / std::pow(10000.0, static_cast<double>(i) / 2);
+      const double a = x[start + i];
+      const double b = x[start + i + 2];
+      result[start + i] = a * std::cos(angle) - b * std::sin(angle);
+      result[start + i + 2] = b * std::cos(angle) + a * std::sin(angle);
+    }
+  }
+  return result;
+}
+
+// Attention pattern of a head for the query at one position, [position + 1].
+Vector softmax_of(Vector scores) {
+  double sum = 0;
+  for (double& score : scores) {
+    score = std::exp(score);
+    sum += score;
+  }
+  for (double& score : scores) {
+    score /= sum;
+  }
+  return scores;
+}
+
+TEST_CASE("nine query heads on three key heads give the same vectors and weights as plain loops") {
+  const GroupedSizes sizes;
+  const std::unique_ptr<Gpt> gpt = grouped_model();
+  const Ids ids{84, 104, 101, 32, 101};
+  const RecordedAttention recorded =
+      record_attention_of_ids(*gpt, ByteTokenizer(), {ids}, {.vectors = true});
+  const RecordedLayer& layer = recorded.layers.at(0);
+  CHECK(layer.rotated);
+  CHECK(layer.scale == Approx(0.5));
+  const Vector queries = layer.queries.to_vector();  // [1, T, H, D]
+  const Vector keys = layer.keys.to_vector();
+  const Vector weights = layer.weights.to_vector();  // [1, H, T, T]
+  const std::size_t all = sizes.heads * sizes.head_width;
+  std::vector<Vector> expected_keys;
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    const Vector query = turned(projected(*gpt, ids[t], 0, all), t);
+    expected_keys.push_back(
+        turned(projected(*gpt, ids[t], all, sizes.key_heads * sizes.head_width), t));
+    for (std::size_t h = 0; h < sizes.heads; ++h) {
+      Vector scores(t + 1);
+      for (std::size_t d = 0; d < sizes.head_width; ++d) {
+        const std::size_t place = t * all + h * sizes.head_width + d;
+        const std::size_t shared = h / 3 * sizes.head_width + d;
+        CHECK(queries[place] == Approx(query[h * sizes.head_width + d]).margin(1e-4));
+        CHECK(keys[place] == Approx(expected_keys[t][shared]).margin(1e-4));
+        for (std::size_t s = 0; s <= t; ++s) {
+          scores[s] += query[h * sizes.head_width + d] * expected_keys[s][shared] / 2;
+        }
+      }
+      const Vector row = softmax_of(scores);
+      for (std::size_t s = 0; s < ids.size(); ++s) {
+        const double weight = weights[(h * ids.size() + t) * ids.size() + s];
+        CHECK(weight == Approx(s <= t ? row[s] : 0.0).margin(1e-5));
+      }
+    }
+  }
+}
+
+TEST_CASE("weights by values are weights times the relative norms of v W_O", "[heads]") {
+  const ByteTokenizer tokenizer;
+  const std::string text = "abcab cab";
+  const AttentionMaps plain = record_attention(model(), tokenizer, text);
+  const AttentionMaps weighted =
+      record_attention(model(), tokenizer, text, {.heads = {{1, 2}}, .value_weighted = true});
+  REQUIRE(weighted.layers.size() == 1);
+  // hook_result is z times W_O; a query that reads one token only carries that token's vector.
+  const Index length = std::ssize(plain.tokens);
+  const Tensor values = [&] {
+    const ActivationContexts contexts(tokenizer, {text}, kBlock);
+    const NamedTensors arrays =
+        cache_activations(model(), contexts, {.points = {{Point::v, {1, 1}}}});
+    return select(arrays.front().second, 1, 2);  // [T, D]
+  }();
+  Tensor output;  // columns 16 to 23 of c_proj
+  for (const auto& [name, parameter] : model().parameters()) {
+    if (name == "h.1.attn.c_proj.weight") {
+      output = slice(parameter.detach(), 1, 16, 24);
+    }
+  }
+  const std::vector<double> written = linear(values, output).to_vector();
+  std::vector<double> norms(static_cast<std::size_t>(length));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    norms[i / 24] += written[i] * written[i];
+  }
+  const double largest = *std::max_element(norms.begin(), norms.end());
+  for (Index query = 0; query < length; ++query) {
+    for (Index key = 0; key <= query; ++key) {
+      const double norm = std::sqrt(norms[static_cast<std::size_t>(key)] / largest);
+      CHECK(weight(weighted.layers[0].weights, {0, query, key}) ==
+            Approx(norm * weight(plain.layers[1].weights, {2, query, key})).margin(1e-5));
+    }
+  }
+  CHECK(contains(error_of([&] {
+                   record_attention(model(), tokenizer, text,
+                                    {.vectors = true, .value_weighted = true});
+                 }),
+                 "value_weighted: cannot be combined"));
+}
+
+TEST_CASE("the difference of attention is head by head", "[heads]") {
+  const ByteTokenizer tokenizer;
+  const AttentionMaps first = record_attention(model(), tokenizer, "abcd");
+  const AttentionMaps second = record_attention(model(), tokenizer, "abxd");
+  const AttentionMaps difference = attention_difference(first, second);
+  CHECK(difference.tokens == std::vector<std::string>{"a", "b", "c/x", "d"});
+  CHECK(weight(difference.layers[1].weights, {2, 3, 2}) ==
+        weight(first.layers[1].weights, {2, 3, 2}) - weight(second.layers[1].weights, {2, 3, 2}));
+  AttentionStyle style;
+  style.differences = true;
+  const std::string figure = attention_svg(difference, difference.layers[1], style);
+  CHECK(contains(figure, "Difference of weights"));
+  CHECK(contains(error_of([&] { attention_svg(difference, difference.layers[1]); }),
+                 "expected a number in [0, 1]"));
+  CHECK(contains(
+      error_of([&] { attention_difference(first, record_attention(model(), tokenizer, "abc")); }),
+      "compare: expected a text of as many tokens, 4, got 3"));
+}
+}  // namespace record_attention_test
