@@ -101,20 +101,21 @@ fs::path beside_program(const char* path) {
 // demo page.
 serve::PageEngine engine_of(const Options& options) {
   const fs::path wanted = options.text("engine");
-  std::vector<fs::path> places{wanted};
+  std::vector<fs::path> candidates{wanted};
   if (!options.given("engine")) {
-    places = {beside_program("../share/headlight/page"), beside_program("../wasm"),
-              beside_program("../share/headlight/page/demo.html"),
-              beside_program("../../docs/demo.html")};
+    candidates = {beside_program("../share/headlight/page"), beside_program("../wasm"),
+                  beside_program("../share/headlight/page/demo.html"),
+                  beside_program("../../docs/demo.html")};
   }
-  for (const fs::path& place : places) {
-    if (fs::is_regular_file(place) || serve::has_page_engine(place)) {
-      log_debug(concat_text("takes the WebAssembly program from ", shown(place)));
-      return in_place("--engine: ", [&] { return serve::read_page_engine(place); });
+  for (const fs::path& candidate : candidates) {
+    if (fs::is_regular_file(candidate) || serve::has_page_engine(candidate)) {
+      log_debug(concat_text("takes the WebAssembly program from ", shown(candidate)));
+      return in_place("--engine: ", [&] { return serve::read_page_engine(candidate); });
     }
   }
   fail("--engine: found no ", serve::kEngineScript, " and ", serve::kEngineProgram, " in ",
-       joined(transformed(places, [](const fs::path& place) { return shown(place); }), " or "),
+       joined(transformed(candidates, [](const fs::path& candidate) { return shown(candidate); }),
+              " or "),
        "; build them in the source folder with Emscripten, in ", kEngineMinutes,
        " minutes on 2 cores: cmake --preset wasm && cmake --build --preset wasm; or name ready "
        "ones: --engine FOLDER, such as share/headlight/page of an installed package or wheel, or "

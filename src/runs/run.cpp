@@ -465,16 +465,16 @@ void prepare(const TrainConfig& config, Prepared& prepared) {
     }
     TrainConfig stored = config;
     stored.eval_only = false;
-    const auto tell = [&options](void (TrainObserver::*call)(double)) {
+    const auto notify_all = [&options](void (TrainObserver::*call)(double)) {
       return [&options, call](double share) {
         for (TrainObserver* observer : options.observers) {
           (observer->*call)(share);
         }
       };
     };
-    prepared.start = prepare_run(
-        stored, resume, processes.count(),
-        {.loading = tell(&TrainObserver::on_loading), .reading = tell(&TrainObserver::on_reading)});
+    prepared.start = prepare_run(stored, resume, processes.count(),
+                                 {.loading = notify_all(&TrainObserver::on_loading),
+                                  .reading = notify_all(&TrainObserver::on_reading)});
   });
   require_same_start(processes, prepared.start);
 }

@@ -53,7 +53,7 @@ std::string holder_of(int descriptor) {
   return "another process";
 }
 
-// Writes the process id, which only messages use. So errors, like a full disk, are ignored.
+// Writes the process id for messages; errors, as of a full disk, are ignored.
 void write_holder(int descriptor) {
   const std::string text = std::to_string(::getpid()) + "\n";
   if (retried([&] { return ::ftruncate(descriptor, 0); }) == 0) {

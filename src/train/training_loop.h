@@ -4,7 +4,7 @@
 
 namespace headlight {
 
-// What a training does around the steps of its loop. With several processes, all call each function
+// The work of a run around the steps of its loop. With several processes, all call each function
 // after the same step.
 class LoopActions {
  public:
@@ -28,7 +28,8 @@ class TrainingLoop {
   TrainingLoop(const TrainConfig& config, Trainer& trainer, LoopActions& actions)
       : config_(config), trainer_(trainer), actions_(actions) {}
 
-  // Makes a step, and what is due after it. Returns false and does nothing when the loop is over.
+  // Makes a step, and the evaluation and the checkpoint that are due after it. Returns false and
+  // does nothing when the loop is over.
   bool step();
   // True after max_iters steps, a request to stop, and evaluations that end the training.
   bool is_over() const;

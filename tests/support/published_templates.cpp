@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "headlight/base/error.h"
-#include "support/program.h"
+#include "support/files.h"
 
 namespace headlight::test {
 

@@ -143,9 +143,10 @@ std::string_view kept_part(std::string_view answer) {
 
 // Returns the tokens of a chat. Tokens without a byte in the ranges `learned`, which are in order,
 // are context.
-std::vector<std::int32_t> learned_tokens(ChatTokens whole, const std::vector<ByteRange>& learned) {
+std::vector<std::int32_t> learned_tokens(const ChatTokens& whole,
+                                         const std::vector<ByteRange>& learned) {
   const std::vector<ByteRange>& ranges = whole.ranges;
-  std::vector<std::int32_t> tokens = std::move(whole.ids);
+  std::vector<std::int32_t> tokens = whole.ids;
   auto span = learned.begin();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::size_t begin = ranges[i].begin;
@@ -341,9 +342,8 @@ std::vector<std::int32_t> ChatFormat::encode_for_training(const std::vector<Chat
   if (learn == Learn::all) {
     return encoded(unmarked(chat.text), nullptr);
   }
-  ChatTokens whole = tokens_of(chat);
-  const std::vector<ByteRange> learned = learned_spans(chat, whole, learn);
-  return learned_tokens(std::move(whole), learned);
+  const ChatTokens whole = tokens_of(chat);
+  return learned_tokens(whole, learned_spans(chat, whole, learn));
 }
 
 std::string ChatFormat::whole_text(const std::vector<ChatMessage>& messages,
@@ -377,10 +377,10 @@ std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMe
   const Chat chat{messages, tools, rendered(messages, false, tools)};
   const std::string before = prompt_of(chat, prompt_messages);
   const ByteRange answer = answer_span(chat, prompt_messages, before);
-  ChatTokens whole = tokens_of(chat);
-  const std::string text = whole.chat.text;
-  const std::size_t begin = whole.chat.offset(answer.begin);
-  std::vector<std::int32_t> tokens = learned_tokens(std::move(whole), {{begin, text.size()}});
+  const ChatTokens whole = tokens_of(chat);
+  const std::string& text = whole.chat.text;
+  std::vector<std::int32_t> tokens =
+      learned_tokens(whole, {{whole.chat.offset(answer.begin), text.size()}});
   const UnmarkedText prompt = unmarked(before);
   if (text.starts_with(prompt.text)) {
     // Tokens that the prompt alone does not have belong to the completion, as in TRL.

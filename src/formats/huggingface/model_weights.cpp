@@ -70,10 +70,10 @@ Tensor shifted(const Tensor& x, float shift) {
   return result;
 }
 
-// Tells the share of a model's weights that are read.
+// Shows the share of a model's weights that are read.
 class ReadShare {
  public:
-  ReadShare(const Gpt& model, const std::function<void(double)>& tell) : tell_(tell) {
+  ReadShare(const Gpt& model, const std::function<void(double)>& show) : show_(show) {
     for (const Weight& weight : weights_of(model.config())) {
       all_ += numel(weight.shape);
     }
@@ -81,11 +81,11 @@ class ReadShare {
 
   void add(const Weight& weight) {
     read_ += numel(weight.shape);
-    tell_(share_of(read_, all_));
+    show_(share_of(read_, all_));
   }
 
  private:
-  const std::function<void(double)>& tell_;
+  const std::function<void(double)>& show_;
   Index read_ = 0;  // elements
   Index all_ = 0;
 };

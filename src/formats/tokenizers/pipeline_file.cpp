@@ -270,7 +270,9 @@ class PipelineReader {
     if (!has_bytes || !is_null(model_, "unk_id")) {
       unknown = id_of(json_member(model_, "unk_id", at("model")), "unk_id", "model");
     }
-    parts_.model.unknown = has_bytes ? parts_.model.unknown : unknown;
+    if (!has_bytes) {
+      parts_.model.unknown = unknown;
+    }
     std::vector<Unigram::Piece> pieces;
     for (std::size_t id = 0; id < vocab.size(); ++id) {
       const std::string& text = parts_.names[id];

@@ -187,8 +187,10 @@ void read_pre_tokenizer_step(const Json& step, const std::string& where,
   } else if (type == "Split") {
     result.steps.push_back(read_split(step, where));
   } else if (type == "Digits") {
-    result.steps.push_back({.kind = PreTokenizerStep::Kind::digits,
-                            .individual = flag(step, "individual_digits", false, where)});
+    const bool individual = flag(step, "individual_digits", false, where);
+    result.steps.push_back(
+        {.kind = PreTokenizerStep::Kind::digits,
+         .behavior = individual ? SplitBehavior::isolated : SplitBehavior::contiguous});
   } else if (type == "BertPreTokenizer" || type == "WhitespaceSplit") {
     result.steps.push_back(
         {.kind = PreTokenizerStep::Kind::bert, .individual = type == "BertPreTokenizer"});

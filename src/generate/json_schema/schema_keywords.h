@@ -22,8 +22,8 @@ void require_schema(bool condition, const std::string& where, const Parts&... pa
   }
 }
 
-// Returns a function's result. Its Errors get the location and `what` needs so much work, such as
-// "pattern".
+// Returns a function's result. Its Errors get the location and `what`, the keyword that needs so
+// much work: "pattern".
 template <class Compute>
 auto within_limits(const std::string& where, const std::string& what, const Compute& compute) {
   try {

@@ -141,8 +141,8 @@ void ZipArchive::add(const std::string& name, zip_source_t* source) {
 
 void ZipArchive::close(const std::function<void(double)>& progress) {
   constexpr double kSmallestStep = 0.001;  // of the share
-  const auto show = [](zip_t*, double share, void* told) {
-    (*static_cast<const std::function<void(double)>*>(told))(share);
+  const auto show = [](zip_t*, double share, void* function) {
+    (*static_cast<const std::function<void(double)>*>(function))(share);
   };
   check(::zip_register_progress_callback_with_state(
             archive_, kSmallestStep, show, nullptr,

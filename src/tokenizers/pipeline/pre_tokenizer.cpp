@@ -95,8 +95,8 @@ bool is_numeric(const Utf8Character& character) {
 }
 
 // Returns the characters for which a function is true.
-template <typename Function>
-std::vector<TextSpan> characters_of(std::string_view text, const Function& is_wanted) {
+std::vector<TextSpan> characters_of(std::string_view text,
+                                    bool (*is_wanted)(const Utf8Character& character)) {
   std::vector<TextSpan> spans;
   for (std::size_t begin = 0; begin < text.size();) {
     const Utf8Character character = first_character(text.substr(begin));
@@ -187,16 +187,11 @@ void add_pieces(const PreTokenizerStep& step, const TextPiece& piece, PieceStora
       add_spans(piece, spans_of(parts_of(text, matches, step.invert), step.behavior), pieces);
       break;
     }
-    case PreTokenizerStep::Kind::digits: {
-      const std::vector<Part> parts = parts_of(text, characters_of(text, is_numeric), false);
-      const SplitBehavior behavior =
-          step.individual ? SplitBehavior::isolated : SplitBehavior::contiguous;
-      add_spans(piece, spans_of(parts, behavior), pieces);
-      break;
-    }
+    case PreTokenizerStep::Kind::digits:
     case PreTokenizerStep::Kind::punctuation: {
-      const std::vector<Part> parts = parts_of(text, characters_of(text, is_punctuation), false);
-      add_spans(piece, spans_of(parts, step.behavior), pieces);
+      const bool cuts_digits = step.kind == PreTokenizerStep::Kind::digits;
+      const auto matches = characters_of(text, cuts_digits ? is_numeric : is_punctuation);
+      add_spans(piece, spans_of(parts_of(text, matches, false), step.behavior), pieces);
       break;
     }
     case PreTokenizerStep::Kind::prefix:

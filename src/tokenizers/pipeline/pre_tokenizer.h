@@ -50,7 +50,7 @@ inline constexpr auto kChoices<PrependScheme> =
 struct PreTokenizerStep {
   enum class Kind {
     split,        // cuts at a pattern
-    digits,       // separates numbers from other text
+    digits,       // cuts at numbers
     punctuation,  // cuts at punctuation marks
     prefix,       // adds a blank before text that begins with none
     metaspace,    // replaces blanks by a mark
@@ -60,7 +60,7 @@ struct PreTokenizerStep {
   SplitPattern pattern = {};
   SplitBehavior behavior = SplitBehavior::isolated;
   bool invert = false;      // the text between matches counts as the matches
-  bool individual = false;  // digits: each digit is a piece; bert: each punctuation mark
+  bool individual = false;  // bert: each punctuation mark is a piece
   std::string mark = {};    // metaspace
   PrependScheme scheme = PrependScheme::always;
   bool cuts = true;  // metaspace: cuts before each mark

@@ -69,18 +69,15 @@ void Unigram::encode(std::string_view piece, std::vector<std::int32_t>& ids) con
   for (std::size_t end = piece.size(); end > 0; end = static_cast<std::size_t>(best[end].begin)) {
     ends.push_back(end);
   }
+  const auto is_unknown_end = [&](std::size_t end) { return is_unknown(best[end]); };
   for (auto end = ends.rbegin(); end != ends.rend();) {
     const Step& first = best[*end];
-    auto next = std::next(end);
-    if (is_unknown(first)) {
-      next =
-          std::find_if_not(next, ends.rend(), [&](std::size_t at) { return is_unknown(best[at]); });
-    }
-    if (is_unknown(first) && (first.id < 0 || next - end > 1)) {
+    const auto next = std::max(std::find_if_not(end, ends.rend(), is_unknown_end), std::next(end));
+    if (first.id >= 0 && next - end == 1) {
+      ids.push_back(first.id);
+    } else {
       const auto begin = static_cast<std::size_t>(first.begin);
       add_unknown(piece.substr(begin, *std::prev(next) - begin), ids);
-    } else {
-      ids.push_back(first.id);
     }
     end = next;
   }
