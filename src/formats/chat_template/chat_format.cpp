@@ -120,6 +120,19 @@ std::size_t common_length(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
+// Returns the largest length up to `length` that ends in no name of a special token.
+std::size_t before_cut(const std::vector<TextSegment>& segments, std::size_t length) {
+  for (const TextSegment& segment : segments) {
+    if (segment.id >= 0) {
+      const auto begin = static_cast<std::size_t>(segment.name.data() - segments[0].text.data());
+      if (begin < length && length < begin + segment.name.size()) {
+        return begin;
+      }
+    }
+  }
+  return length;
+}
+
 std::string_view part_of(std::string_view text, std::size_t begin, std::size_t end) {
   return text.substr(begin, std::max(begin, end) - begin);
 }
@@ -503,7 +516,8 @@ std::size_t ChatFormat::ending_length(std::string_view text, std::string_view en
   const bool is_other = !found.empty() && !default_ending.empty() && found.front().id >= 0 &&
                         default_ending.front().id >= 0 &&
                         found.front().id != default_ending.front().id;
-  return is_other ? found.front().text.size() : common_length(ending, text);
+  return is_other ? found.front().text.size()
+                  : before_cut(default_ending, before_cut(found, common_length(ending, text)));
 }
 
 }  // namespace headlight

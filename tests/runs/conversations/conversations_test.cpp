@@ -579,6 +579,16 @@ TEST_CASE("a turn may end with another special token than the last", "[conversat
         "{u:a<|im_end|>a:}bc<|im_end|>{u:d<|im_end|>a:}e</s>");
 }
 
+TEST_CASE("the name that follows a turn is not learned if it begins as the end of the text",
+          "[conversations]") {
+  // As Phi-3's template, which ends the last turn with another token, too.
+  CHECK(two_turns_in(
+            "{% for m in messages %}{{ ('<|im_start|>' if m.role == 'user' else '') + m.content"
+            " + '<|im_end|>' }}{% endfor %}{% if not add_generation_prompt %}<|endoftext|>{% endif "
+            "%}") ==
+        "{<|im_start|>a<|im_end|>}bc<|im_end|>{<|im_start|>d<|im_end|>}e<|im_end|><|endoftext|>");
+}
+
 TEST_CASE("questions are not learned if the template writes the last one otherwise",
           "[conversations]") {
   CHECK(two_turns_in("{% for m in messages %}{% if m.role == 'user' %}"
