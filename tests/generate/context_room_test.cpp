@@ -15,7 +15,9 @@ Request request_of(const Wanted& wanted, std::uint64_t seed) {
   Ids prompt;
   for (Index i = 0; i < wanted.prompt; ++i) {
     // The first 70 tokens are those of half of the prompts.
-    prompt.push_back(static_cast<std::int32_t>(i < 70 ? 65 + seed % 2 : (seed * 7 + 3 * i) % 256));
+    const auto position = static_cast<std::uint64_t>(i);
+    prompt.push_back(
+        static_cast<std::int32_t>(i < 70 ? 65 + seed % 2 : (seed * 7 + 3 * position) % 256));
   }
   Request request{
       .prompt = std::move(prompt),
