@@ -1,5 +1,5 @@
 #include "parity/parity_support.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 #include "parity/table.h"
 #include "support/test.h"
 

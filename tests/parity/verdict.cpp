@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

@@ -1,6 +1,6 @@
 #include "formats/jinja/text_case.h"
 
-// Written by tools/unicode_case.py.
+// Written by tools/unicode/case.py.
 namespace headlight::jinja {
 namespace {
 

@@ -4,7 +4,7 @@ namespace headlight {
 namespace {
 
 // Categories that Unicode 16.0.0 has and 14.0.0 has not, written by
-// tools/unicode_newer_characters.py.
+// tools/unicode/newer_characters.py.
 // clang-format off
 constexpr NewerCharacterRun kRuns[] = {
 {0x897, 0x897, 0x898}, {0xCF3, 0xCF3, 0xD02}, {0xECE, 0xECE, 0xECD},

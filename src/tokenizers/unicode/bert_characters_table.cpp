@@ -1,6 +1,6 @@
 #include "tokenizers/unicode/bert_characters.h"
 
-// Written by tools/unicode_bert.py.
+// Written by tools/unicode/bert.py.
 namespace headlight {
 namespace {
 

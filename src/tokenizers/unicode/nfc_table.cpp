@@ -1,6 +1,6 @@
 #include "tokenizers/unicode/nfc.h"
 
-// Unicode 9.0, written by tools/unicode_nfc.py.
+// Unicode 9.0, written by tools/unicode/nfc.py.
 namespace headlight {
 namespace {
 

@@ -3,7 +3,7 @@
 namespace headlight {
 namespace {
 
-// Unicode 16.0.0, written by tools/unicode_classes.py. Each entry is a run of characters of one
+// Unicode 16.0.0, written by tools/unicode/classes.py. Each entry is a run of characters of one
 // kind, in the order of code points: 8 times its length, plus 4 for word characters, plus the class
 // (0 other, 1 letter, 2 number, 3 white space).
 // clang-format off

@@ -2,7 +2,7 @@
 """Writes src/formats/jinja/case_table.cpp: the letter cases of Python's texts, which chat templates
 use.
 
-Usage: tools/unicode_case.py > src/formats/jinja/case_table.cpp
+Usage: tools/unicode/case.py > src/formats/jinja/case_table.cpp
 """
 
 ALL = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
@@ -65,7 +65,7 @@ tables = {
     "kOnlyLower": runs(lambda c: c.islower() and c.upper() == c),
     "kOnlyUpper": runs(lambda c: c.isupper() and c.lower() == c),
 }
-print('#include "formats/jinja/text_case.h"\n\n// Written by tools/unicode_case.py.\n'
+print('#include "formats/jinja/text_case.h"\n\n// Written by tools/unicode/case.py.\n'
       "namespace headlight::jinja {\nnamespace {\n\n// clang-format off")
 print("\n".join(table(name, numbers) for name, numbers in tables.items()))
 print("// clang-format on\n\n}  // namespace\n\nconst CaseTable& case_table() {\n"

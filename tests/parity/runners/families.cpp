@@ -14,7 +14,7 @@
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 // Runners of models of Hugging Face's families, with their configurations and weight names.
 namespace headlight::parity {

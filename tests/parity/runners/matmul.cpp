@@ -1,7 +1,7 @@
 #include "headlight/ops/matmul.h"
 
 #include "headlight/ops/low_rank.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

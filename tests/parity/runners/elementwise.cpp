@@ -1,9 +1,9 @@
-#include "headlight/ops/activation.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/activation.h"
 
 #include "headlight/ops/compare.h"
 #include "headlight/ops/dropout.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

@@ -6,7 +6,7 @@
 #include "headlight/ops/normalization.h"
 #include "headlight/ops/preference.h"
 #include "headlight/ops/rope.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

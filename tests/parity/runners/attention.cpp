@@ -1,7 +1,7 @@
 #include "headlight/ops/attention.h"
 #include "headlight/ops/layout.h"
 
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

@@ -8,7 +8,7 @@
 #include "headlight/optim/muon_with_adamw.h"
 #include "headlight/optim/schedule.h"
 #include "headlight/optim/sgd.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

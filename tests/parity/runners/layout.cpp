@@ -1,7 +1,7 @@
 #include "headlight/ops/layout.h"
 
 #include "headlight/ops/indexing.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

@@ -1,7 +1,7 @@
 #include "headlight/ops/softmax.h"
 
 #include "headlight/ops/mask.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

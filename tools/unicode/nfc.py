@@ -6,7 +6,7 @@ Ids depend on it, so the table belongs to the Unicode version that the normalize
 versions only add characters, which are left out here.
 
   pip install unicodedata2==16.0.0
-  tools/unicode_nfc.py [--check]
+  tools/unicode/nfc.py [--check]
 
 --check writes nothing and fails when the file is not what the script would write.
 """
@@ -19,7 +19,7 @@ import textwrap
 import unicodedata2
 
 UNICODE = "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/tokenizers/unicode/nfc_table.cpp"
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "src/tokenizers/unicode/nfc_table.cpp"
 # Characters with a combining class or a decomposition that are newer than Unicode 9.0.
 LATER = [
     (0x7FD, 0x7FD), (0x897, 0x89F), (0x8CA, 0x8D3), (0x9FE, 0x9FE), (0xC3C, 0xC3C),
@@ -40,7 +40,7 @@ LATER = [
 HEAD = """\
 #include "tokenizers/unicode/nfc.h"
 
-// Unicode 9.0, written by tools/unicode_nfc.py.
+// Unicode 9.0, written by tools/unicode/nfc.py.
 namespace headlight {
 namespace {
 

@@ -2,11 +2,11 @@
 """Writes src/tokenizers/regex/newer_characters_table.cpp: older characters in the place of younger ones.
 
 PCRE2 classes characters by the Unicode version that it was built with, at least 14; patterns of
-tokenizers mean version 16 (see unicode_classes.py). Each character that has another category in 16
+tokenizers mean version 16 (see tools/unicode/classes.py). Each character that has another category in 16
 is given to PCRE2 as the nearest one that has this category in both, with as many bytes in UTF-8.
 
   python3.11 -m pip install unicodedata2==16.0.0   (Python 3.11 itself has Unicode 14)
-  python3.11 tools/unicode_newer_characters.py [--check]
+  python3.11 tools/unicode/newer_characters.py [--check]
 
 --check writes nothing and fails when the file is not what the script would write.
 """
@@ -19,7 +19,7 @@ import unicodedata
 import unicodedata2
 
 OLD, NEW = "14.0.0", "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/tokenizers/regex/newer_characters_table.cpp"
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "src/tokenizers/regex/newer_characters_table.cpp"
 LAST = 0x10FFFF
 PER_LINE = 3
 
@@ -29,7 +29,7 @@ HEAD = f"""\
 namespace headlight {{
 namespace {{
 
-// Categories that Unicode {NEW} has and {OLD} has not, written by tools/unicode_newer_characters.py.
+// Categories that Unicode {NEW} has and {OLD} has not, written by tools/unicode/newer_characters.py.
 // clang-format off
 constexpr NewerCharacterRun kRuns[] = {{
 """

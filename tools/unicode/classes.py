@@ -7,7 +7,7 @@ model depend on them, so the table belongs to one Unicode version, that of the r
 in Hugging Face `tokenizers`, and not to the version of whatever library a system has installed.
 
   pip install unicodedata2==16.0.0
-  tools/unicode_classes.py [--check]
+  tools/unicode/classes.py [--check]
 
 --check writes nothing and fails when the file is not what the script would write.
 """
@@ -21,7 +21,7 @@ import textwrap
 import unicodedata2
 
 UNICODE = "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/tokenizers/unicode/unicode_class_table.cpp"
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "src/tokenizers/unicode/unicode_class_table.cpp"
 OTHER, LETTER, NUMBER, SPACE = range(4)
 WORD = 4
 LAST = 0x10FFFF
@@ -34,7 +34,7 @@ HEAD = """\
 namespace headlight {{
 namespace {{
 
-// Unicode {version}, written by tools/unicode_classes.py. Each entry is a run of characters of one
+// Unicode {version}, written by tools/unicode/classes.py. Each entry is a run of characters of one
 // kind, in the order of code points: 8 times its length, plus 4 for word characters, plus the class
 // (0 other, 1 letter, 2 number, 3 white space).
 // clang-format off

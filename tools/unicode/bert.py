@@ -2,7 +2,7 @@
 """Writes src/tokenizers/unicode/bert_characters_table.cpp: the characters that BertNormalizer and
 BertPreTokenizer of Hugging Face `tokenizers` treat specially, found by asking the package.
 
-Usage: pip install tokenizers; tools/unicode_bert.py > src/tokenizers/unicode/bert_characters_table.cpp
+Usage: pip install tokenizers; tools/unicode/bert.py > src/tokenizers/unicode/bert_characters_table.cpp
 """
 
 from tokenizers.normalizers import BertNormalizer
@@ -69,7 +69,7 @@ tables = {
                          if normalized(f"a{chr(c)}b", handle_chinese_chars=True) == f"a {chr(c)} b"]),
     "kLower": lower_runs(),
 }
-print('#include "tokenizers/unicode/bert_characters.h"\n\n// Written by tools/unicode_bert.py.\n'
+print('#include "tokenizers/unicode/bert_characters.h"\n\n// Written by tools/unicode/bert.py.\n'
       "namespace headlight {\nnamespace {\n\n// clang-format off")
 print("\n".join(table(name, numbers) for name, numbers in tables.items()))
 print("// clang-format on\n\n}  // namespace\n\nconst BertCharacters& bert_characters() {\n"

@@ -2,7 +2,7 @@
 #include "headlight/nn/multi_head_attention.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/reduce.h"
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {

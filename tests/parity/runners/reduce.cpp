@@ -1,6 +1,6 @@
 #include "headlight/ops/reduce.h"
 
-#include "parity/runners.h"
+#include "parity/runners/runners.h"
 
 namespace headlight::parity {
 namespace {
