@@ -166,7 +166,7 @@ std::vector<std::string> warnings_for(const GptConfig& config) {
   return warnings;
 }
 
-struct Row {
+struct InfoRow {
   const char* part;
   Index count;
   std::string formula;
@@ -198,7 +198,7 @@ std::string mlp_formula(const GptConfig& config) {
   return std::string(config.gated_mlp ? "3" : "2") + " d x " + grouped(inner) + " + biases";
 }
 
-std::vector<Row> rows_of(const GptConfig& config, const ParameterCounts& counts) {
+std::vector<InfoRow> rows_of(const GptConfig& config, const ParameterCounts& counts) {
   const std::string layers = std::to_string(config.n_layer) + " x ";
   const bool has_shifts = config.norm_options(config.n_embd, DType::float32).bias;
   const bool is_learned = config.position == PositionKind::learned;
@@ -251,7 +251,7 @@ Json matrices_json(const GptConfig& config) {
 Json json_of(const Subject& subject, const ParameterCounts& counts) {
   const GptConfig& config = subject.model;
   Json parts;
-  for (const Row& row : rows_of(config, counts)) {
+  for (const InfoRow& row : rows_of(config, counts)) {
     parts[row.part] = row.count;
   }
   const double weights = weight_bytes(counts);
@@ -289,7 +289,7 @@ std::string text_of(const Subject& subject, const ParameterCounts& counts) {
       config.n_layer, " layers, ", heads_text(config), " heads of width ", head_width(config),
       key_heads > 0 ? concat_text(" (", key_heads, " of keys and values)") : "",
       ", d = ", config.n_embd, ", block ", config.block_size, ", V = ", config.vocab_size, "\n\n");
-  for (const Row& row : rows_of(config, counts)) {
+  for (const InfoRow& row : rows_of(config, counts)) {
     text += row_text(row.part, grouped(row.count), row.formula);
   }
   const double weights = weight_bytes(counts);

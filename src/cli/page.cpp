@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 constexpr int kEngineMinutes = 5;                   // to build it on 2 cores
 constexpr Index kLargestEmbedded = Index{1} << 30;  // bytes of a model as text in the page
 constexpr double kMebibyte = 1 << 20;
-constexpr double kMostMemory = 3600 * kMebibyte;  // leaves room for activations
-constexpr Index kLargestText = Index{8} << 20;    // bytes
+constexpr double kMostMemory = 3600 * kMebibyte;    // leaves room for activations
+constexpr Index kLargestPageText = Index{8} << 20;  // bytes
 
 constexpr const char* kPageDetails =
     "Writes one HTML file that holds a model, Headlight as WebAssembly, and the page of headlight "
@@ -154,7 +154,7 @@ serve::TrainingText toy_text(const Options& options) {
           : std::vector{beside_program("../share/headlight"), beside_program("../..")};
   for (const fs::path& folder : folders) {
     if (const fs::path path = (folder / "data/toy.txt").lexically_normal(); fs::exists(path)) {
-      return {.text = read_whole_file(path, kLargestText), .is_mixed = true};
+      return {.text = read_whole_file(path, kLargestPageText), .is_mixed = true};
     }
   }
   fail("--data: expected a text to learn from; the toy corpus is not installed");
@@ -168,7 +168,7 @@ std::optional<serve::TrainingText> training_text(const Options& options) {
     return has_tab ? std::optional(toy_text(options)) : std::nullopt;
   }
   const fs::path path = options.text("data");
-  std::string text = read_whole_file(path, kLargestText);
+  std::string text = read_whole_file(path, kLargestPageText);
   require(valid_utf8_prefix(text) == text.size(), "--data: ", shown(path), ": expected UTF-8 text");
   return serve::TrainingText{.text = std::move(text)};
 }

@@ -16,7 +16,7 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kReset = "\x1B[0m";
-constexpr const char* kFaint = "\x1B[2m";
+constexpr const char* kFaintToken = "\x1B[2m";
 
 // Colours of tokens by probability: black letters on red that deepens as the probability falls.
 // Readable on light and dark terminals. Likely tokens have no colour.
@@ -110,7 +110,7 @@ void TokenReport::print_text(const TokenEvaluation& token) {
     if (token.is_predicted()) {
       print_colour(name, token.log_probability);
     } else {
-      std::cout << kFaint << display_label(name) << kReset;
+      std::cout << kFaintToken << display_label(name) << kReset;
       at_start_ = false;
     }
     return;

@@ -17,7 +17,7 @@ constexpr Index kGuidelineWidth = 32;  // least d_k of the guideline
 constexpr Index kCopySteps = 600;
 constexpr Index kLookupSteps = 400;
 
-struct Point {
+struct SweepPoint {
   Index heads = 0;
   Index head_width = 0;
   Index parameters = 0;
@@ -60,8 +60,8 @@ struct Sweep {
 };
 
 // Trains from several initial weights. Computes the means.
-Point train_with(Index heads, const Sweep& sweep) {
-  Point point{.heads = heads, .head_width = sweep.width / heads};
+SweepPoint train_with(Index heads, const Sweep& sweep) {
+  SweepPoint point{.heads = heads, .head_width = sweep.width / heads};
   for (Index start = 0; start < sweep.starts; ++start) {
     const Outcome outcome = sweep.train(heads, static_cast<std::uint64_t>(start));
     point.parameters = outcome.model->parameter_count();
@@ -73,12 +73,12 @@ Point train_with(Index heads, const Sweep& sweep) {
   return point;
 }
 
-void show_sweep(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
+void show_sweep(const Sweep& sweep, const std::vector<SweepPoint>& points, Report& report) {
   Json rows = Json::array();
   std::vector<Bar> losses;
   PlotSeries loss{.name = report.entry("loss.svg", "mean")};
   PlotSeries distance;
-  for (const Point& point : points) {
+  for (const SweepPoint& point : points) {
     Json row = point.json();
     report.values()[sweep.name].push_back(row);
     row["lowest"] = std::ranges::min(point.losses);
@@ -95,7 +95,7 @@ void show_sweep(const Sweep& sweep, const std::vector<Point>& points, Report& re
   std::vector<PlotSeries> curves;
   for (std::size_t start = 0; start < points.front().losses.size(); ++start) {
     curves.push_back({.x = loss.x, .faint = true});
-    for (const Point& point : points) {
+    for (const SweepPoint& point : points) {
       curves.back().y.push_back(point.losses[start]);
     }
   }
@@ -143,15 +143,15 @@ bool is_worse(double a, double b) { return a > 1.5 * b && a > b + 0.02; }
 
 bool is_closer(double a, double b) { return a < b; }
 
-const Point& best_of(std::span<const Point> points) {
-  return *std::ranges::min_element(points, {}, &Point::loss);
+const SweepPoint& best_of(std::span<const SweepPoint> points) {
+  return *std::ranges::min_element(points, {}, &SweepPoint::loss);
 }
 
 // Compares each end of the sweep with the best of the others, never with itself.
-void claim_ends(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
+void claim_ends(const Sweep& sweep, const std::vector<SweepPoint>& points, Report& report) {
   const bool is_lookup = sweep.name == std::string_view("lookup");
-  const Point& fewest = points.front();
-  const Point& above = best_of(std::span(points).subspan(1));
+  const SweepPoint& fewest = points.front();
+  const SweepPoint& above = best_of(std::span(points).subspan(1));
   const Count few = count_starts(fewest.losses, above.losses, is_worse);
   report.claim(concat_text(sweep.name, "_too_few_heads"), sweep.training, few.is_most(),
                {{"fewest", fewest.json()},
@@ -159,8 +159,8 @@ void claim_ends(const Sweep& sweep, const std::vector<Point>& points, Report& re
                 {"clear", few.text()},
                 {"is_lookup", is_lookup}},
                "too_few_heads");
-  const Point& most = points.back();
-  const Point& below = best_of(std::span(points).first(points.size() - 1));
+  const SweepPoint& most = points.back();
+  const SweepPoint& below = best_of(std::span(points).first(points.size() - 1));
   const Count many = count_starts(most.losses, below.losses, is_worse);
   report.claim(concat_text(sweep.name, "_too_many_heads"), sweep.training, many.is_most(),
                {{"most", most.json()},
@@ -171,30 +171,30 @@ void claim_ends(const Sweep& sweep, const std::vector<Point>& points, Report& re
 }
 
 // Claim of the copy task about repetition.
-void claim_repetition(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
+void claim_repetition(const Sweep& sweep, const std::vector<SweepPoint>& points, Report& report) {
   const auto several =
-      std::ranges::find_if(points, [](const Point& one) { return one.heads >= 4; });
+      std::ranges::find_if(points, [](const SweepPoint& one) { return one.heads >= 4; });
   if (several == points.end() || several->heads == points.back().heads) {
     return;
   }
-  const Point& most = points.back();
+  const SweepPoint& most = points.back();
   const Count alike = count_starts(most.distances, several->distances, is_closer);
   report.claim("many_heads_repeat", sweep.training, alike.is_most(),
                {{"most", most.json()}, {"several", several->json()}, {"closer", alike.text()}});
 }
 
 // Claim of the look-up task about the guideline, if it has heads within it and outside.
-void claim_guideline(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
-  const auto follows = [](const Point& point) { return point.head_width >= kGuidelineWidth; };
+void claim_guideline(const Sweep& sweep, const std::vector<SweepPoint>& points, Report& report) {
+  const auto follows = [](const SweepPoint& point) { return point.head_width >= kGuidelineWidth; };
   const auto within = std::ranges::count_if(points, follows);
   if (within > 0 && within < std::ssize(points)) {
-    const Point& best = best_of(points);
+    const SweepPoint& best = best_of(points);
     report.claim("guideline_width_is_best", sweep.training, follows(best), {{"best", best.json()}});
   }
 }
 
-std::vector<Point> run_sweep(const Sweep& sweep, Report& report) {
-  std::vector<Point> points;
+std::vector<SweepPoint> run_sweep(const Sweep& sweep, Report& report) {
+  std::vector<SweepPoint> points;
   for (const Index heads : sweep.heads) {
     points.push_back(train_with(heads, sweep));
   }
@@ -271,10 +271,10 @@ void run_heads(const Settings& settings, Report& report) {
   report.section("introduction", {{"facts", kFacts}, {"reads", kReads}, {"questions", kQuestions}});
   const LookupTask lookup_task(settings.seed);
   const Sweep lookup = lookup_sweep(common, lookup_task, lookup_steps, settings);
-  const std::vector<Point> lookup_points = run_sweep(lookup, report);
+  const std::vector<SweepPoint> lookup_points = run_sweep(lookup, report);
   const CopyTask copy_task = make_copy_task(4096, settings.seed);
   const Sweep copy = copy_sweep(common, copy_task, copy_steps, settings);
-  const std::vector<Point> copy_points = run_sweep(copy, report);
+  const std::vector<SweepPoint> copy_points = run_sweep(copy, report);
   report.section("known_models");
   claim_ends(lookup, lookup_points, report);
   claim_ends(copy, copy_points, report);

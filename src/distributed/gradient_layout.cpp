@@ -9,7 +9,7 @@ namespace {
 // Large enough to outweigh a message's latency, small enough to start sending early.
 constexpr Index kBucketElements = Index{1} << 20;  // 4 MiB of float32
 // Cuts at multiples keep the vectors of kernels whole, so that optimizers compute the same bits.
-constexpr Index kAlignment = 64;
+constexpr Index kGradientAlignment = 64;
 
 void append(Segments& segments, const Segment& more) {
   if (more.size() == 0) {
@@ -31,12 +31,13 @@ std::vector<Segments> fill_buckets(const std::vector<DivisibleParameter>& parame
   for (std::size_t i = parameters.size(); i-- > 0;) {
     for (Index begin = 0; begin < parameters[i].elements;) {
       const Index left = parameters[i].elements - begin;
-      if (room < kAlignment) {
+      if (room < kGradientAlignment) {
         buckets.emplace_back();
         room = kBucketElements;
       }
-      const Index taken =
-          parameters[i].is_whole ? left : std::min(left, room / kAlignment * kAlignment);
+      const Index taken = parameters[i].is_whole
+                              ? left
+                              : std::min(left, room / kGradientAlignment * kGradientAlignment);
       append(buckets.back(), {i, begin, begin + taken});
       begin += taken;
       room -= taken;
@@ -56,7 +57,7 @@ Index middle_of(const Segments& run, const std::vector<DivisibleParameter>& para
         return middle - begin < end - middle ? begin : end;
       }
       const Index element = segment.begin + (middle - begin);  // element of the parameter
-      const Index aligned = element / kAlignment * kAlignment;
+      const Index aligned = element / kGradientAlignment * kGradientAlignment;
       return std::max(begin, begin + aligned - segment.begin);
     }
     begin = end;

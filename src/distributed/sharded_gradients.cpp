@@ -38,7 +38,7 @@ void add_elements(const Tensor& from, Tensor& to) {
   });
 }
 
-std::byte* bytes_of(Tensor& tensor) {
+std::byte* writable_bytes(Tensor& tensor) {
   return dispatch_floating(tensor.dtype(), "ShardedGradients", [&](auto zero) {
     return reinterpret_cast<std::byte*>(tensor.mutable_data<decltype(zero)>());
   });
@@ -53,7 +53,7 @@ void add_runs(const Segments& segments, const TensorOf& tensor_of, Runs& runs) {
   for (const Segment& segment : segments) {
     Tensor tensor = tensor_of(segment.parameter);
     const std::size_t element = element_size(tensor.dtype());
-    runs.emplace_back(bytes_of(tensor) + static_cast<std::size_t>(segment.begin) * element,
+    runs.emplace_back(writable_bytes(tensor) + static_cast<std::size_t>(segment.begin) * element,
                       static_cast<std::size_t>(segment.size()) * element);
   }
 }
@@ -62,7 +62,7 @@ void add_runs(const Segments& segments, const TensorOf& tensor_of, Runs& runs) {
 ReceivedRuns runs_in(Tensor& buffer, const Segments& segments) {
   const std::size_t element = element_size(buffer.dtype());
   ReceivedRuns runs;
-  std::byte* begin = bytes_of(buffer);
+  std::byte* begin = writable_bytes(buffer);
   for (const Segment& segment : segments) {
     runs.emplace_back(begin, static_cast<std::size_t>(segment.size()) * element);
     begin += runs.back().size();
@@ -94,7 +94,7 @@ double sum_of_squares(const Tensor& tensor, const Segment& segment) {
 }
 
 std::span<std::byte> all_bytes(Tensor& tensor) {
-  return {bytes_of(tensor),
+  return {writable_bytes(tensor),
           static_cast<std::size_t>(tensor.numel()) * element_size(tensor.dtype())};
 }
 

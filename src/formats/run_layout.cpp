@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "step_";
+constexpr std::string_view kStepPrefix = "step_";
 constexpr std::size_t kDigits = 8;  // at least
 
 // Returns the first of `path`, its best and its latest checkpoint that holds one of these files.
@@ -28,14 +28,14 @@ std::optional<fs::path> folder_with(const fs::path& path,
 }  // namespace
 
 std::string checkpoint_name(Index iteration) {
-  return std::string(kPrefix) + zero_padded(iteration, kDigits);
+  return std::string(kStepPrefix) + zero_padded(iteration, kDigits);
 }
 
 std::optional<Index> iteration_of_checkpoint(std::string_view name) {
-  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kDigits) {
+  if (!name.starts_with(kStepPrefix) || name.size() < kStepPrefix.size() + kDigits) {
     return std::nullopt;
   }
-  const Index iteration = read_number<Index>(name.substr(kPrefix.size())).value_or(-1);
+  const Index iteration = read_number<Index>(name.substr(kStepPrefix.size())).value_or(-1);
   return iteration >= 0 && name == checkpoint_name(iteration) ? std::optional(iteration)
                                                               : std::nullopt;
 }

@@ -21,8 +21,8 @@ namespace {
 constexpr Index kLargestSideId = Index{1} << 24;
 
 // Keys of special tokens that every tokenizer has, in the order in which they are added.
-constexpr std::array<std::string_view, 7> kRoles{"bos_token", "eos_token", "unk_token", "sep_token",
-                                                 "pad_token", "cls_token", "mask_token"};
+constexpr std::array<std::string_view, 7> kTokenRoles{
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 constexpr std::array<const char*, 4> kMatchFlags{"single_word", "lstrip", "rstrip", "normalized"};
 
 std::string text_under(const Json& file, std::string_view key) {
@@ -111,7 +111,7 @@ class SideTokens {
 
  private:
   // Order of the tokens that have names of their own, such as image_token; roles come first.
-  static constexpr std::size_t kObject = kRoles.size();
+  static constexpr std::size_t kObject = kTokenRoles.size();
   static constexpr std::size_t kText = kObject + 1;
   static constexpr std::size_t kExtra = kText + 1;
 
@@ -144,8 +144,9 @@ class SideTokens {
 
   // Returns the order of a role; a larger number for other keys.
   static std::size_t order_of(std::string_view key) {
-    const auto role = std::ranges::find(kRoles, key);
-    return role == kRoles.end() ? kExtra : static_cast<std::size_t>(role - kRoles.begin());
+    const auto role = std::ranges::find(kTokenRoles, key);
+    return role == kTokenRoles.end() ? kExtra
+                                     : static_cast<std::size_t>(role - kTokenRoles.begin());
   }
 
   const Json::Object& members(const Json& file, std::string_view name) const {

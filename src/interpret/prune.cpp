@@ -17,7 +17,7 @@ struct LayerLayout {
   std::vector<Index> heads;      // of queries
   std::vector<Index> key_heads;  // of keys and values
 };
-using Layout = std::vector<LayerLayout>;
+using LayerLayouts = std::vector<LayerLayout>;
 // Head numbers of the new model, by layer.
 using HeadNumbers = std::vector<std::vector<Index>>;
 
@@ -45,7 +45,7 @@ Tensor pick_from_projection(const Tensor& x, const LayerLayout& layout, const At
   return concat(parts, 0);
 }
 
-Tensor rearranged(const ModelWeight& from, const GptConfig& config, const Layout& layout) {
+Tensor rearranged(const ModelWeight& from, const GptConfig& config, const LayerLayouts& layout) {
   const Tensor x = from.tensor.detach();
   if (from.weight.heads == HeadAxis::none) {
     return x;
@@ -61,7 +61,7 @@ bool counts_from_zero(const std::vector<Index>& numbers) {
 }
 
 // Returns the configuration with the layout's numbers of heads.
-GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers numbers,
+GptConfig config_with(const GptConfig& given, const LayerLayouts& layout, HeadNumbers numbers,
                       Index width) {
   GptConfig config = given;
   config.n_head = 1;
@@ -83,7 +83,8 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers 
   return config;
 }
 
-std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, const GptConfig& config) {
+std::unique_ptr<Gpt> rebuilt(const Gpt& model, const LayerLayouts& layout,
+                             const GptConfig& config) {
   const NoGrad no_grad;
   std::unique_ptr<Gpt> result = Gpt::blank(config, model.dtype());
   NamedTensors to = result->parameters();
@@ -162,7 +163,7 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
   require(!model.config().qk_norm_whole || heads.empty(),
           "heads of a model with qk_norm_whole cannot be removed: its norms of queries and keys "
           "depend on all of them");
-  Layout layout;
+  LayerLayouts layout;
   HeadNumbers numbers;
   HeadNumbers key_numbers;
   std::vector<std::vector<Index>> key_groups;  // query heads that share each key head
@@ -206,7 +207,7 @@ std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {
   const HeadLayout kept = model.heads();
   const FullSize full = full_size(kept, heads, model.config().n_embd);
   const Index key_heads = full.heads / full.group_size;
-  Layout layout(kept.numbers.size());
+  LayerLayouts layout(kept.numbers.size());
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
     layout[layer].heads = indices_of(kept.numbers[layer], full.heads);
     layout[layer].key_heads = indices_of(kept.key_numbers_of(static_cast<Index>(layer)), key_heads);

@@ -27,7 +27,7 @@ void require_probability(const char* name, double value) {
 }
 
 // A cap far below 1 would make all logits or scores equal, and its quotients infinite.
-void require_cap(const char* name, double value) {
+void require_cap_option(const char* name, double value) {
   require_value(value == 0 || (value >= 1e-6 && value <= kLargestScale), name,
                 "expected 0 or a number from 1e-6 to ", kLargestScale, ", got ", value);
 }
@@ -325,8 +325,8 @@ void GptConfig::validate() const {
   require_range("embedding_scale", embedding_scale, 0.0, kLargestScale);
   require_range("logit_scale", logit_scale, 0.0, kLargestScale);
   require_range("residual_multiplier", residual_multiplier, 0.0, kLargestScale);
-  require_cap("logit_cap", logit_cap);
-  require_cap("attention_cap", attention_cap);
+  require_cap_option("logit_cap", logit_cap);
+  require_cap_option("attention_cap", attention_cap);
   require_range("qkv_clip", qkv_clip, 0.0, kLargestScale);
   check_rope(*this);
   check_rotated_layers(*this);

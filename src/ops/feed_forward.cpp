@@ -57,7 +57,7 @@ struct Layer {
 
 // A linear layer from the normalised rows to the inner width I, and its output. An MLP with a gate
 // has two branches.
-struct Branch {
+struct FeedForwardBranch {
   Layer layer;
   Tensor value = {};  // [N, I]
 };
@@ -94,7 +94,7 @@ class FeedForward {
         activation_(p.activation),
         precision_(p.precision) {
     if (p.gate_weight.defined()) {
-      factor_ = Branch{Layer("up_weight", p.up_weight, p.up_bias)};
+      factor_ = FeedForwardBranch{Layer("up_weight", p.up_weight, p.up_bias)};
     }
   }
 
@@ -227,8 +227,8 @@ class FeedForward {
   // Computes one branch: adds to its layer's gradients and writes the gradient of the rows, to
   // which the second branch adds.
   template <class T>
-  void backward_branch(const Branch& branch, const Tensor& grad, const Tensor& rows, Index first,
-                       const Matrix<T>& rows_grad, LayerGradients& result) const {
+  void backward_branch(const FeedForwardBranch& branch, const Tensor& grad, const Tensor& rows,
+                       Index first, const Matrix<T>& rows_grad, LayerGradients& result) const {
     add_weight_gradient(matrix_of<T>(grad), rows, first, result.weight);
     if (branch.layer.bias.defined()) {
       Tensor sums = Tensor::empty({inner()}, in_.x.dtype());
@@ -273,8 +273,8 @@ class FeedForward {
 
   NormInputs in_;
   RowStatistics statistics_;
-  Branch activated_;              // the gate's layer, or `up` if there is no gate
-  std::optional<Branch> factor_;  // `up`, if there is a gate
+  FeedForwardBranch activated_;              // the gate's layer, or `up` if there is no gate
+  std::optional<FeedForwardBranch> factor_;  // `up`, if there is a gate
   Layer down_;
   Activation activation_;
   Precision precision_;

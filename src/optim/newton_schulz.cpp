@@ -14,11 +14,11 @@ namespace headlight {
 namespace {
 
 // Minimum number of rows that a symmetric product computes at a time; fewer rows are slow.
-constexpr Index kPanelRows = 128;
-constexpr Index kMostPanels = 8;
+constexpr Index kTilePanelRows = 128;
+constexpr Index kMostTilePanels = 8;
 
 Index panel_rows(Index n) {
-  const Index panels = std::clamp<Index>(n / kPanelRows, 1, kMostPanels);
+  const Index panels = std::clamp<Index>(n / kTilePanelRows, 1, kMostTilePanels);
   return kernels::chunk_count(n, panels);
 }
 

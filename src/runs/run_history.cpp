@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 class HistoryReader {
  public:
@@ -101,7 +101,7 @@ double bits_per_byte_of_a_nat(const RunHistory& run) {
       return point->bits_per_byte / point->loss;
     }
   }
-  return kUnknown;
+  return kNoNumber;
 }
 
 bool has_bits_per_byte(const RunHistory& run) {
@@ -192,7 +192,7 @@ Index RunHistory::max_updates() const {
 }
 
 double RunHistory::tokens_per_second() const {
-  return update_seconds > 0 ? tokens / update_seconds : kUnknown;
+  return update_seconds > 0 ? tokens / update_seconds : kNoNumber;
 }
 
 const HistoryPoint* RunHistory::best_validation() const {
@@ -273,11 +273,11 @@ void CurveOptions::validate() const {
 double LossCurve::at(double where) const {
   const auto after = std::lower_bound(x.begin(), x.end(), where);
   if (after == x.end()) {
-    return kUnknown;
+    return kNoNumber;
   }
   const auto right = static_cast<std::size_t>(after - x.begin());
   if (*after == where || right == 0) {
-    return *after == where ? loss[right] : kUnknown;
+    return *after == where ? loss[right] : kNoNumber;
   }
   const double share = (where - x[right - 1]) / (x[right] - x[right - 1]);
   return loss[right - 1] + share * (loss[right] - loss[right - 1]);

@@ -88,7 +88,7 @@ class FreeRanges {
   std::size_t total_ = 0;
 };
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kStorageAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // Smallest request to the system. Untouched pages cost only address space.
 constexpr std::size_t kSmallestRegion = std::size_t{64} << 20;
@@ -100,8 +100,8 @@ std::size_t rounded_up(std::size_t value, std::size_t step) {
 // Never 0, so that empty tensors have an address too. Adds a gap between blocks for
 // AddressSanitizer.
 std::size_t block_size(std::size_t bytes) {
-  const std::size_t gap = __asan_poison_memory_region != nullptr ? kAlignment : 0;
-  return rounded_up(std::max<std::size_t>(bytes, 1), kAlignment) + gap;
+  const std::size_t gap = __asan_poison_memory_region != nullptr ? kStorageAlignment : 0;
+  return rounded_up(std::max<std::size_t>(bytes, 1), kStorageAlignment) + gap;
 }
 
 void forbid(const void* begin, std::size_t size) {

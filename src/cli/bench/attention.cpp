@@ -13,7 +13,7 @@ namespace {
 constexpr double kAttentionSeconds = 0.1;  // of each measurement
 
 // Times in milliseconds for sequences of one length.
-struct Row {
+struct AttentionRow {
   Index length = 0;
   double forward = 0;  // one layer's attention between its two projections
   double backward = 0;
@@ -38,7 +38,7 @@ std::vector<Index> lengths_of(const BenchTask& task) {
   return lengths;
 }
 
-void measure_op(const GptConfig& model, Precision precision, Row& row) {
+void measure_op(const GptConfig& model, Precision precision, AttentionRow& row) {
   const Index inner = model.n_head * (model.n_embd / model.n_head);
   const std::vector<Index> offsets{0, row.length};
   const Tensor qkv = random_normal({row.length, 3 * inner}, {1, 1});
@@ -63,7 +63,7 @@ void measure_op(const GptConfig& model, Precision precision, Row& row) {
                  });
 }
 
-void measure_model(const Gpt& model, Precision precision, Row& row) {
+void measure_model(const Gpt& model, Precision precision, AttentionRow& row) {
   const NoGrad no_grad;
   const Batch batch = make_batch({random_tokens(row.length, model.config().vocab_size, 1)});
   const auto [plain, recorded] = best_seconds_in_turn(
@@ -106,7 +106,7 @@ BenchReport bench_attention(const BenchTask& task) {
   Index done = 0;
   for (const Index length : lengths) {
     progress(share_of(done++, std::ssize(lengths)));
-    Row row{.length = length};
+    AttentionRow row{.length = length};
     measure_op(config, precision, row);
     measure_model(model, precision, row);
     report.json["rows"].push_back({{"length", row.length},

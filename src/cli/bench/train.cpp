@@ -109,7 +109,7 @@ MeasuredSteps run_steps(const BenchTask& task) {
   return measured;
 }
 
-struct Summary {
+struct TrainingSummary {
   Spread milliseconds;
   PhaseSeconds phases;  // medians
   double tokens_per_second = 0;
@@ -123,8 +123,8 @@ double median_of(const std::vector<StepMetrics>& steps, const Value& value) {
   return spread_of(transformed(steps, value)).median;
 }
 
-Summary summarize(const BenchTask& task, const MeasuredSteps& measured) {
-  Summary summary;
+TrainingSummary summarize(const BenchTask& task, const MeasuredSteps& measured) {
+  TrainingSummary summary;
   std::vector<double> rates;  // FLOP/s
   const auto count = static_cast<double>(measured.steps.size());
   for (std::size_t i = 0; i < measured.steps.size(); ++i) {
@@ -148,7 +148,7 @@ Summary summarize(const BenchTask& task, const MeasuredSteps& measured) {
   return summary;
 }
 
-Json to_json(const BenchTask& task, const MeasuredSteps& measured, const Summary& summary,
+Json to_json(const BenchTask& task, const MeasuredSteps& measured, const TrainingSummary& summary,
              const GemmRates& rates) {
   const PhaseSeconds& phases = summary.phases;
   Json json{{"tokens_per_second", summary.tokens_per_second},
@@ -190,8 +190,8 @@ std::string phase_text(const char* name, double seconds, const PhaseSeconds& all
                      100 * seconds / all.total());
 }
 
-std::string to_text(const BenchTask& task, const MeasuredSteps& measured, const Summary& summary,
-                    const GemmRates& rates) {
+std::string to_text(const BenchTask& task, const MeasuredSteps& measured,
+                    const TrainingSummary& summary, const GemmRates& rates) {
   const PhaseSeconds& phases = summary.phases;
   std::string text = model_text(task.model()) + "\n";
   text += fmt::format("{} batches of {} x {}, {:.1f} real tokens a step\n\n", task.config.batching,
@@ -224,7 +224,7 @@ BenchReport bench_train(const BenchTask& task) {
       kBytesPerParameter * static_cast<double>(count_parameters(task.model()).total()),
       "training this model");
   const MeasuredSteps measured = run_steps(task);
-  const Summary summary = summarize(task, measured);
+  const TrainingSummary summary = summarize(task, measured);
   const GemmRates rates = measure_gemm_rates();
   return {to_json(task, measured, summary, rates), to_text(task, measured, summary, rates)};
 }

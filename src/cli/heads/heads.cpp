@@ -291,7 +291,7 @@ void check_needs(const Options& options) {
 }
 
 // Throws Error for options that need --data.
-void check_text_options(const Options& options) {
+void check_heads_text_options(const Options& options) {
   if (!options.given("data")) {
     refuse_options(options, {"annotations", "documents"}, "needs --data");
   }
@@ -338,7 +338,7 @@ void heads_command(const Options& options) {
     return;
   }
   check_needs(options);
-  check_text_options(options);
+  check_heads_text_options(options);
   if (!options.given("annotations")) {  // else their relations are columns, too
     check_columns(options, {});
   }

@@ -82,14 +82,14 @@ std::string caution_of(const PatchStudy& study, const Strength& strength, const 
   return few_documents_caution(std::ssize(study.pairs));
 }
 
-struct Report : PatchGridReport {
+struct GridReport : PatchGridReport {
   const Options& command;
   Strength strength;
   std::string by;
   std::string caution;
 };
 
-Json cell_json(const MeanPatchCell& mean, const Report& report) {
+Json cell_json(const MeanPatchCell& mean, const GridReport& report) {
   const PatchCell& cell = mean.cell;
   Json entry{{"layer", cell.layer},
              {"item", cell.item ? Json(*cell.item) : Json()},
@@ -114,7 +114,7 @@ Json cell_json(const MeanPatchCell& mean, const Report& report) {
   return entry;
 }
 
-Json json_of(const Report& report) {
+Json json_of(const GridReport& report) {
   const PatchGridOptions& options = report.options;
   return {{"point", name_of(options.point)},
           {"by", report.by},
@@ -137,21 +137,21 @@ double shown_value(const PatchCell& cell, const PatchGridOptions& options) {
 }
 
 // Mean and interval, with a question mark if a caution says that they may be chance.
-std::string interval_text(const Interval& interval, const Report& report) {
+std::string interval_text(const Interval& interval, const GridReport& report) {
   const std::string range =
       " [" + signed_number(interval.low, 3) + ", " + signed_number(interval.high, 3) + "]";
   return signed_number(interval.mean, 3) + (report.is_one() ? "" : range) +
          (report.caution.empty() ? "" : " ?");
 }
 
-std::string differences_text(const Report& report) {
+std::string differences_text(const GridReport& report) {
   const PatchingResult& means = report.strength.means;
   return measured_differences(
       report.command, report.tasks,
       {means.clean_difference, means.corrupt_difference, report.strength.clear}, report.tokenizer);
 }
 
-std::vector<MeanPatchCell> sorted_cells(const Report& report) {
+std::vector<MeanPatchCell> sorted_cells(const GridReport& report) {
   std::vector<MeanPatchCell> cells = report.study.cells;
   std::ranges::stable_sort(cells, [&](const auto& a, const auto& b) {
     return std::abs(shown_value(a.cell, report.options)) >
@@ -160,7 +160,7 @@ std::vector<MeanPatchCell> sorted_cells(const Report& report) {
   return cells;
 }
 
-Table table_of(const Report& report, std::span<const MeanPatchCell> cells) {
+Table table_of(const GridReport& report, std::span<const MeanPatchCell> cells) {
   const PatchGridOptions& options = report.options;
   const std::vector<PatchMeasure> measures = patch_measures(options);
   std::vector<Table::Column> columns{
@@ -180,7 +180,7 @@ Table table_of(const Report& report, std::span<const MeanPatchCell> cells) {
 }
 
 // Correlation between attribution and patching; "" unless both were computed.
-std::string agreement_text(const Report& report) {
+std::string agreement_text(const GridReport& report) {
   return report.options.patch && report.options.attribution
              ? concat_text("attribution agrees with patching with r = ",
                            fixed_number(report.study.correlation, 3), " over ",
@@ -188,7 +188,7 @@ std::string agreement_text(const Report& report) {
              : "";
 }
 
-std::string text_of(const Report& report, Index limit) {
+std::string text_of(const GridReport& report, Index limit) {
   const std::vector<MeanPatchCell> cells = sorted_cells(report);
   const auto rows = limit == 0 ? cells.size() : std::min(cells.size(), std::size_t(limit));
   const std::string agreement = agreement_text(report);
@@ -200,7 +200,7 @@ std::string text_of(const Report& report, Index limit) {
          (agreement.empty() ? "" : "\n" + agreement + "\n");
 }
 
-ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
+ResultPage page_of(const GridReport& report, const std::vector<ResultGrid>& grids) {
   const std::string agreement = agreement_text(report);
   return {
       .title = "Difference carried by " + std::string(name_of(report.options.point)),
@@ -255,7 +255,7 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
   grid.progress = progress_bar("patching");
   const PatchStudy study = patch_pairs(*loaded.model, tasks, grid);
   grid.progress = {};
-  Report report{
+  GridReport report{
       {grid, study, tasks, *loaded.tokenizer}, options, strength_of(study), parts_name(grid), ""};
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
   const std::vector<ResultGrid> grids = patch_study_grids(

@@ -32,15 +32,15 @@ Options tokenizer_info_options() {
                     "headlight tokenizer info runs/toy --json"}});
 }
 
-struct Summary {
+struct TokenizerSummary {
   std::vector<SpecialToken> special;
   std::int32_t longest = 0;  // id of the token with the most bytes
   std::size_t longest_bytes = 0;
   std::size_t merges = 0;
 };
 
-Summary summary_of(const Tokenizer& tokenizer) {
-  Summary result;
+TokenizerSummary summary_of(const Tokenizer& tokenizer) {
+  TokenizerSummary result;
   for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
     const std::string_view name = tokenizer.special_name(id);
     const std::size_t bytes = name.empty() ? tokenizer.token_bytes(id).size() : 0;
@@ -62,7 +62,7 @@ Summary summary_of(const Tokenizer& tokenizer) {
 
 Json id_or_null(std::optional<std::int32_t> id) { return id ? Json(*id) : Json(); }
 
-Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
+Json json_of(const Tokenizer& tokenizer, const TokenizerSummary& summary) {
   Json special = Json::object();
   for (const SpecialToken& token : summary.special) {
     special[token.name] = token.id;
@@ -88,7 +88,7 @@ const char* description(std::string_view kind) {
                                : "one token for each character";
 }
 
-std::string text_of(const Tokenizer& tokenizer, const Summary& summary) {
+std::string text_of(const Tokenizer& tokenizer, const TokenizerSummary& summary) {
   std::string text;
   const auto add = [&](const char* title, const auto&... parts) {
     text += pad_right(title, 17) + concat_text(parts...) + "\n";
@@ -114,7 +114,7 @@ std::string text_of(const Tokenizer& tokenizer, const Summary& summary) {
 
 void tokenizer_info_command(const Options& options) {
   const auto tokenizer = open_tokenizer_aloud(options.positional(), options);
-  const Summary summary = summary_of(*tokenizer);
+  const TokenizerSummary summary = summary_of(*tokenizer);
   std::cout << (options.json() ? json_line(json_of(*tokenizer, summary))
                                : text_of(*tokenizer, summary));
 }

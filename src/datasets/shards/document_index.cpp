@@ -16,7 +16,7 @@ constexpr std::string_view kMagic("MMIDIDX\0\0", 9);
 constexpr std::uint64_t kVersion = 1;
 constexpr std::uint8_t kInt32 = 4;  // Megatron's type numbers
 constexpr std::uint8_t kUint16 = 8;
-constexpr Index kHeaderBytes = 34;
+constexpr Index kIndexHeaderBytes = 34;
 constexpr Index kLengthBytes = 4;
 constexpr Index kOffsetBytes = 8;
 constexpr Index kAtOnce = Index{1} << 14;
@@ -39,8 +39,8 @@ void append(std::string& bytes, Number number) {
 
 DocumentIndex::DocumentIndex(const std::filesystem::path& path) : file_(path) {
   const std::string name = shown(path);
-  std::array<std::byte, kHeaderBytes> header{};
-  const bool is_long = file_.size() >= kHeaderBytes;
+  std::array<std::byte, kIndexHeaderBytes> header{};
+  const bool is_long = file_.size() >= kIndexHeaderBytes;
   if (is_long) {
     file_.read(0, header);
   }
@@ -55,7 +55,7 @@ DocumentIndex::DocumentIndex(const std::filesystem::path& path) : file_(path) {
   dtype_ = type == kInt32 ? TokenDtype::uint32 : TokenDtype::uint16;
   count_ = number_at<Index>(header, 18);
   const auto ends = number_at<Index>(header, 26);
-  const Index most = (file_.size() - kHeaderBytes) / (kLengthBytes + 2 * kOffsetBytes);
+  const Index most = (file_.size() - kIndexHeaderBytes) / (kLengthBytes + 2 * kOffsetBytes);
   require(count_ >= 1 && count_ <= most, name, ": is damaged: it lists ", count_,
           " documents, but has ", file_.size(), " bytes");
   require(ends == count_ + 1, name, ": expected documents of one sequence each, got ", count_,
@@ -86,7 +86,7 @@ void DocumentIndex::lengths(Index first, std::span<Index> lengths) const {
   std::array<std::int32_t, 1024> numbers;
   for (; !lengths.empty(); first += std::ssize(numbers)) {
     const auto part = std::span(numbers).first(std::min(numbers.size(), lengths.size()));
-    file_.read(kHeaderBytes + first * kLengthBytes, std::as_writable_bytes(part));
+    file_.read(kIndexHeaderBytes + first * kLengthBytes, std::as_writable_bytes(part));
     std::copy(part.begin(), part.end(), lengths.begin());
     lengths = lengths.subspan(part.size());
   }
@@ -101,7 +101,7 @@ Index DocumentIndex::begin(Index document) const {
 }
 
 Index DocumentIndex::entry_offset(Index document) const {
-  return kHeaderBytes + count_ * kLengthBytes + document * kOffsetBytes;
+  return kIndexHeaderBytes + count_ * kLengthBytes + document * kOffsetBytes;
 }
 
 std::filesystem::path document_index_path(const std::filesystem::path& token_file) {

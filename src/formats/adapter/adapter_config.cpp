@@ -15,7 +15,7 @@ namespace {
 
 // Keys without effect on the weights of a finished adapter: origin, storage, training, and the
 // choice of the modules, which the names of the tensors give.
-constexpr std::string_view kIgnoredKeys =
+constexpr std::string_view kIgnoredAdapterKeys =
     "task_type base_model_name_or_path revision inference_mode auto_mapping "
     "peft_version target_modules exclude_modules lora_dropout fan_in_fan_out "
     "layers_to_transform layers_pattern rank_pattern megatron_config megatron_core modules_to_save "
@@ -121,7 +121,7 @@ AdapterSettings read_adapter_settings(const Json& config) {
                            .tokens = read_tokens(reader)};
   for (const auto& [key, value] : config.members()) {
     require_value(
-        !has_value(value) || has_word(kIgnoredKeys, key) || reader.read_keys().contains(key),
+        !has_value(value) || has_word(kIgnoredAdapterKeys, key) || reader.read_keys().contains(key),
         escaped(key), "is not supported; ", kMerged);
   }
   return settings;

@@ -280,12 +280,13 @@ void write_elements(FileWriter& writer, const ArraySource& array, StoredFloats f
 }
 
 constexpr Index kLargestIndex = Index{16} << 20;  // bytes
-constexpr std::size_t kLongestName = 255;         // of a file name, in bytes
+constexpr std::size_t kLongestFileName = 255;     // of a file name, in bytes
 
 bool is_plain_file_name(const std::string& name) {
   constexpr std::string_view kSuffix = ".safetensors";
-  return name.size() > kSuffix.size() && name.size() <= kLongestName && name.ends_with(kSuffix) &&
-         name.front() != '.' && name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
+  return name.size() > kSuffix.size() && name.size() <= kLongestFileName &&
+         name.ends_with(kSuffix) && name.front() != '.' &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
 }
 
 }  // namespace

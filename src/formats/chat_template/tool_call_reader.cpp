@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-constexpr std::size_t kLongestName = 256;  // of a function with its id, or of a parameter
+constexpr std::size_t kLongestCalledName = 256;  // of a function with its id, or of a parameter
 
 // Returns true if `text` begins with a mark, or a mark with `text`.
 bool may_begin_with(std::string_view text, std::string_view mark) {
@@ -58,7 +58,7 @@ std::optional<ToolCall> ToolCallReader::take() {
 ToolCallReader::State ToolCallReader::read_name(std::string_view text) {
   text.remove_prefix(std::min(text.size(), style_.name_begin.size()));
   const std::size_t end = text.find(style_.name_end);
-  const std::string_view head = text.substr(0, std::min(end, kLongestName));
+  const std::string_view head = text.substr(0, std::min(end, kLongestCalledName));
   const std::string_view name = head.substr(0, head.find_first_not_of(kNameCharacters));
   const std::string_view rest = head.substr(name.size());
   const auto may_have = [&](std::string_view mark) {
@@ -66,14 +66,14 @@ ToolCallReader::State ToolCallReader::read_name(std::string_view text) {
   };
   if (end != std::string_view::npos) {
     const bool has_id = !style_.id_mark.empty() && rest.starts_with(style_.id_mark);
-    if (end > kLongestName || !(rest.empty() || has_id) || !find_function(name)) {
+    if (end > kLongestCalledName || !(rest.empty() || has_id) || !find_function(name)) {
       return State::broken;
     }
     read_ = style_.name_begin.size() + end + style_.name_end.size();
     return State::complete;
   }
   const bool may_continue = may_have(style_.name_end) || may_have(style_.id_mark);
-  const bool may_be_short = text.size() < kLongestName + style_.name_end.size();
+  const bool may_be_short = text.size() < kLongestCalledName + style_.name_end.size();
   return may_continue && may_be_short ? State::unfinished : State::broken;
 }
 
@@ -193,10 +193,10 @@ ToolCallReader::State ToolCallReader::read_parameters(std::string_view text) {
 // Returns `complete` after one parameter.
 ToolCallReader::State ToolCallReader::read_parameter(std::string_view text) {
   const std::size_t key = read_ + kParameterBegin.size();
-  const std::string_view head = text.substr(key, kLongestName);
+  const std::string_view head = text.substr(key, kLongestCalledName);
   const std::size_t key_size = head.find(kParameterNameEnd);
   if (key_size == std::string_view::npos) {
-    return head.size() < kLongestName ? State::unfinished : State::broken;
+    return head.size() < kLongestCalledName ? State::unfinished : State::broken;
   }
   const std::size_t value = key + key_size + kParameterNameEnd.size();
   const std::size_t end = text.find(kParameterEnd, std::max(value, searched_));

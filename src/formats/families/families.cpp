@@ -22,7 +22,7 @@ constexpr const char* kSliding = "sliding_attention";
 
 // Keys of transformers that do not change a model's function: its origin and storage, special
 // tokens (see TokenSettings), heads for other tasks.
-constexpr std::string_view kIgnoredKeys =
+constexpr std::string_view kIgnoredConfigKeys =
     "model_type architectures torch_dtype dtype transformers_version _name_or_path name_or_path "
     "_commit_hash transformers.js_config auto_map unsloth_version unsloth_fixed "
     "attn_implementation _attn_implementation _attn_implementation_autoset use_cache "
@@ -54,7 +54,7 @@ void require_supported(const ConfigReader& reader, bool causal) {
 std::vector<std::string> unread_keys(const Json& json, const ReadKeys& read_keys) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.members()) {
-    if (!has_word(kIgnoredKeys, key) && !read_keys.contains(key) && has_value(value)) {
+    if (!has_word(kIgnoredConfigKeys, key) && !read_keys.contains(key) && has_value(value)) {
       keys.push_back(key);
     }
   }

@@ -80,9 +80,9 @@ bool is_nothing(const GgufValue& value) {
 }
 
 // Keys that do not change a model's function.
-constexpr std::array<std::string_view, 4> kIgnoredKeys{"tensor_data_layout", "pooling_type",
-                                                       "rope.scaling.original_context_length",
-                                                       "rope.scaling.finetuned"};
+constexpr std::array<std::string_view, 4> kIgnoredGgufKeys{"tensor_data_layout", "pooling_type",
+                                                           "rope.scaling.original_context_length",
+                                                           "rope.scaling.finetuned"};
 
 }  // namespace
 
@@ -157,7 +157,7 @@ void GgufKeys::require_all_known() const {
     }
     const std::string_view rest = std::string_view(key).substr(prefix_.size());
     const bool idle =
-        std::find(kIgnoredKeys.begin(), kIgnoredKeys.end(), rest) != kIgnoredKeys.end();
+        std::find(kIgnoredGgufKeys.begin(), kIgnoredGgufKeys.end(), rest) != kIgnoredGgufKeys.end();
     require_value(idle || read_keys_.contains(rest), escaped(key), value_text(value),
                   " is not supported");
   }

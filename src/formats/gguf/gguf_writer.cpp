@@ -14,7 +14,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 63;           // GGML_MAX_NAME without its zero byte
+constexpr std::size_t kLongestTensorName = 63;      // GGML_MAX_NAME without its zero byte
 constexpr Index kConvertedAtOnce = Index{1} << 16;  // per thread
 
 // Writer of the header.
@@ -76,8 +76,8 @@ void check_sources(const std::filesystem::path& path, const std::vector<GgufSour
   check_tensors(path, tensors);
   for (const GgufSource& source : sources) {
     const std::string where = where_of(path, source);
-    require(source.name.size() <= kMaxNameBytes, where, ": a name of ", source.name.size(),
-            " bytes, llama.cpp reads at most ", kMaxNameBytes);
+    require(source.name.size() <= kLongestTensorName, where, ": a name of ", source.name.size(),
+            " bytes, llama.cpp reads at most ", kLongestTensorName);
     require(is_floating(source.tensor.dtype()), where, ": expected a floating type, got ",
             source.tensor.dtype());
     require(can_write_gguf(source.type), where,

@@ -18,8 +18,8 @@ constexpr const char* kOldRope = "rope_scaling";
 constexpr const char* kNewRope = "rope_parameters";
 
 // Types of layers that may have rotations of their own.
-constexpr const char* kWhole = "full_attention";
-constexpr const char* kSliding = "sliding_attention";
+constexpr const char* kFullAttention = "full_attention";
+constexpr const char* kSlidingAttention = "sliding_attention";
 
 bool has_object(const ConfigReader& reader, const char* key) {
   const Json* value = reader.find(key);
@@ -156,11 +156,12 @@ RopeOptions read_whole_rope(const ConfigReader& reader, const RopeKeys& keys) {
   bool truncate = true;
   if (has_object(reader, kNewRope)) {
     const ConfigReader types = reader.inside(kNewRope);
-    const bool has_sliding = types.find(kSliding) != nullptr;
-    const bool has_whole = types.find(kWhole) != nullptr;
-    require_value(has_sliding || has_whole, kNewRope, "expected ", kWhole, " and ", kSliding);
+    const bool has_sliding = types.find(kSlidingAttention) != nullptr;
+    const bool has_whole = types.find(kFullAttention) != nullptr;
+    require_value(has_sliding || has_whole, kNewRope, "expected ", kFullAttention, " and ",
+                  kSlidingAttention);
     truncate = types.boolean("truncate", true);
-    rope = has_whole ? read_type_rope(types.inside(kWhole), rope, keys) : rope;
+    rope = has_whole ? read_type_rope(types.inside(kFullAttention), rope, keys) : rope;
   }
   if (has_object(reader, kOldRope)) {
     const ConfigReader parameters = reader.inside(kOldRope);
@@ -169,7 +170,7 @@ RopeOptions read_whole_rope(const ConfigReader& reader, const RopeKeys& keys) {
     rope = read_type_rope(parameters, rope, keys);
   }
   require_value(rope.scaling != RopeScaling::yarn || rope.truncate == truncate, kNewRope,
-                "expected truncate = ", rope.truncate, " beside ", kWhole, ", as inside");
+                "expected truncate = ", rope.truncate, " beside ", kFullAttention, ", as inside");
   return rope;
 }
 
@@ -180,11 +181,12 @@ void read_layer_ropes(const ConfigReader& reader, double default_theta, double d
   const RopeKeys keys{.block_size = config.block_size, .default_theta = default_theta};
   config.rope = read_whole_rope(reader, keys);
   RopeOptions local{.theta = default_local_theta};
-  if (has_object(reader, kNewRope) && reader.inside(kNewRope).find(kSliding) != nullptr) {
-    local = read_type_rope(reader.inside(kNewRope).inside(kSliding), local, keys);
+  if (has_object(reader, kNewRope) && reader.inside(kNewRope).find(kSlidingAttention) != nullptr) {
+    local = read_type_rope(reader.inside(kNewRope).inside(kSlidingAttention), local, keys);
   }
   require_value(reader.or_null().number(keys.share, 1) == 1, keys.share, "only 1 is supported");
-  require_value(local.scaling == RopeScaling::none, kNewRope, "expected no scaling in ", kSliding);
+  require_value(local.scaling == RopeScaling::none, kNewRope, "expected no scaling in ",
+                kSlidingAttention);
   config.rope_local_theta = local.theta;
 }
 
@@ -195,7 +197,7 @@ RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKe
   const OriginalLength original = read_original(reader, keys);
   if (const char* const key = parameters_key(reader); key != nullptr) {
     const ConfigReader parameters = reader.inside(key);
-    for (const char* type : {kWhole, kSliding}) {
+    for (const char* type : {kFullAttention, kSlidingAttention}) {
       require_value(parameters.find(type) == nullptr, parameters.name(type),
                     "expected one rotation for all types of layers");
     }
@@ -276,7 +278,8 @@ Json layer_ropes_json(const GptConfig& config) {
   Json json = rope_json(config);
   const Json whole = json[kNewRope];
   const double theta = config.rope_local_theta > 0 ? config.rope_local_theta : config.rope.theta;
-  json[kNewRope] = {{kWhole, whole}, {kSliding, new_rope_json({.theta = theta}, 0)}};
+  json[kNewRope] = {{kFullAttention, whole},
+                    {kSlidingAttention, new_rope_json({.theta = theta}, 0)}};
   if (config.rope.scaling == RopeScaling::yarn) {
     json[kNewRope]["truncate"] = config.rope.truncate;
   }

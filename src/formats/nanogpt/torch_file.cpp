@@ -13,7 +13,7 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kLargestPickle = std::size_t{1} << 24;  // bytes
-constexpr std::string_view kPickle = "data.pkl";
+constexpr std::string_view kPickleName = "data.pkl";
 
 // Throws Error for folders, pipes and files that are no zip archive. Returns the path.
 const std::filesystem::path& require_archive(const std::filesystem::path& path) {
@@ -41,19 +41,19 @@ TorchFile::TorchFile(const std::filesystem::path& path)
     const Member member{index, stored_bytes(archive_, index, "torch.save", left, where(name))};
     require(members_.emplace(name, member).second, where(name), ": appears twice");
     const std::string_view text = name;
-    if (text.ends_with(kPickle) && text.find('/') == text.size() - kPickle.size() - 1) {
-      require(folder_.empty(), shown(path), ": two members are named ", kPickle);
-      folder_ = text.substr(0, text.size() - kPickle.size());
+    if (text.ends_with(kPickleName) && text.find('/') == text.size() - kPickleName.size() - 1) {
+      require(folder_.empty(), shown(path), ": two members are named ", kPickleName);
+      folder_ = text.substr(0, text.size() - kPickleName.size());
     }
   }
-  require(!folder_.empty(), shown(path), ": has no ", kPickle,
+  require(!folder_.empty(), shown(path), ": has no ", kPickleName,
           "; expected a file of torch.save (PyTorch 1.6 or newer)");
   const std::string order = find("byteorder") == nullptr ? "little" : read_text("byteorder", 16);
   require(order == "little", shown(path), ": byteorder: expected little, got ", in_quotes(order));
 }
 
 std::string TorchFile::read_pickle() const {
-  return read_text(std::string(kPickle), kLargestPickle);
+  return read_text(std::string(kPickleName), kLargestPickle);
 }
 
 std::optional<Index> TorchFile::storage_bytes(const std::string& key) const {

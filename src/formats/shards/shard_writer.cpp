@@ -11,10 +11,10 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kPrefix = "shard_";
+constexpr std::string_view kShardPrefix = "shard_";
 
 std::string name_of_shard(Index number) {
-  return std::string(kPrefix) + zero_padded(number, 6) + ".bin";
+  return std::string(kShardPrefix) + zero_padded(number, 6) + ".bin";
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ void ShardWriter::close_shard() {
 }
 
 bool is_shard_name(std::string_view name) {
-  return name.starts_with(kPrefix) && (name.ends_with(".bin") || name.ends_with(".idx"));
+  return name.starts_with(kShardPrefix) && (name.ends_with(".bin") || name.ends_with(".idx"));
 }
 
 }  // namespace headlight

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxGrammarBytes = std::size_t{1} << 20U;
 constexpr std::size_t kMaxGroupDepth = 64;
-constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMaxRuleNameBytes = 256;
 constexpr std::uint32_t kMaxRepetitions = 100'000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -108,7 +108,7 @@ class GbnfParser {
     while (is_name_character(next())) {
       ++position_;
     }
-    check(position_ - begin <= kMaxNameBytes, "a name has more than ", kMaxNameBytes,
+    check(position_ - begin <= kMaxRuleNameBytes, "a name has more than ", kMaxRuleNameBytes,
           " characters");
     return std::string(text_.substr(begin, position_ - begin));
   }

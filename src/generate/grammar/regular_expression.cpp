@@ -15,7 +15,7 @@ namespace headlight {
 namespace {
 
 using Ranges = std::vector<CharacterRange>;
-using Part = CharacterNetwork::Part;
+using NetworkPart = CharacterNetwork::Part;
 using Combined = TextLanguage::Combined;
 
 constexpr std::size_t kMaxPatternDepth = 64;
@@ -92,10 +92,10 @@ class PatternParser {
       assertions.push_back(assertion());
     }
     network_ = {};
-    const Part start = is_anchored || is_whole ? network_.start_of_text() : any_text();
-    const Part pattern = is_anchored ? sequence(0) : alternatives(0);
+    const NetworkPart start = is_anchored || is_whole ? network_.start_of_text() : any_text();
+    const NetworkPart pattern = is_anchored ? sequence(0) : alternatives(0);
     require(rest_.empty(), is_anchored ? "'|' after '^(?'" : "an unmatched ')'", kRefused);
-    const Part end = is_whole ? network_.end_of_text() : any_text();
+    const NetworkPart end = is_whole ? network_.end_of_text() : any_text();
     TextLanguage all = network_.language(then(then(start, pattern), end));
     for (const auto& [language, is_negative] : assertions) {
       all = TextLanguage::combined(all, language,
@@ -113,9 +113,13 @@ class PatternParser {
     return found;
   }
 
-  Part then(Part first, Part second) { return network_.sequence(first, second); }
+  NetworkPart then(NetworkPart first, NetworkPart second) {
+    return network_.sequence(first, second);
+  }
 
-  Part any_text() { return network_.repeated(network_.character({{0, kLastCharacter}}), false); }
+  NetworkPart any_text() {
+    return network_.repeated(network_.character({{0, kLastCharacter}}), false);
+  }
 
   bool is_possible() const { return match_ == PatternMatch::possibly; }
 
@@ -128,24 +132,24 @@ class PatternParser {
       match_ = is_possible() ? PatternMatch::surely : PatternMatch::possibly;
     }
     network_ = {};
-    const Part start = network_.start_of_text();
-    const Part all = then(then(start, alternatives(1)), any_text());
+    const NetworkPart start = network_.start_of_text();
+    const NetworkPart all = then(then(start, alternatives(1)), any_text());
     require(take(")"), "expected ')' at the end of the group");
     match_ = outer;
     return {network_.language(all), is_negative};
   }
 
-  Part alternatives(std::size_t depth) {
+  NetworkPart alternatives(std::size_t depth) {
     require(depth <= kMaxPatternDepth, "groups are nested deeper than ", kMaxPatternDepth);
-    Part all = sequence(depth);
+    NetworkPart all = sequence(depth);
     while (take("|")) {
       all = network_.either(all, sequence(depth));
     }
     return all;
   }
 
-  Part sequence(std::size_t depth) {
-    Part all = network_.empty();
+  NetworkPart sequence(std::size_t depth) {
+    NetworkPart all = network_.empty();
     while (!rest_.empty() && rest_.front() != '|' && rest_.front() != ')') {
       all = then(all, repeated_item(depth));
     }
@@ -158,9 +162,9 @@ class PatternParser {
   };
 
   // A repeated item is read again for each further copy.
-  Part repeated_item(std::size_t depth) {
+  NetworkPart repeated_item(std::size_t depth) {
     const std::string_view begin = rest_;
-    const Part first = item(depth);
+    const NetworkPart first = item(depth);
     const std::string_view text = begin.substr(0, begin.size() - rest_.size());
     const auto found = repetition();
     if (!found) {
@@ -173,22 +177,22 @@ class PatternParser {
       rest_ = text;
       return std::exchange(is_first, false) ? first : item(depth);
     };
-    const Part all = copies(*found, copy);
+    const NetworkPart all = copies(*found, copy);
     rest_ = after;
     return all;
   }
 
   template <class Copy>
-  Part copies(const Repetition& count, const Copy& copy) {
+  NetworkPart copies(const Repetition& count, const Copy& copy) {
     const bool is_open = count.most == TextLanguage::kNoMaximum;
-    Part all = network_.empty();
+    NetworkPart all = network_.empty();
     for (std::size_t i = is_open ? 1 : 0; i < count.least; ++i) {
       all = then(all, copy());
     }
     if (is_open) {
       return then(all, network_.repeated(copy(), count.least > 0));
     }
-    Part optional = network_.empty();
+    NetworkPart optional = network_.empty();
     for (std::size_t i = count.least; i < count.most; ++i) {
       optional = network_.either(then(copy(), optional), network_.empty());
     }
@@ -247,7 +251,7 @@ class PatternParser {
     return value;
   }
 
-  Part item(std::size_t depth) {
+  NetworkPart item(std::size_t depth) {
     if (take("(")) {
       return group(depth);
     }
@@ -258,7 +262,7 @@ class PatternParser {
       return network_.start_of_text();
     }
     if (take("$")) {
-      const Part end = network_.end_of_text();
+      const NetworkPart end = network_.end_of_text();
       return is_possible()
                  ? then(network_.either(network_.character({{'\n', '\n'}}), network_.empty()), end)
                  : end;
@@ -273,7 +277,7 @@ class PatternParser {
     return network_.character(character(false));
   }
 
-  Part group(std::size_t depth) {
+  NetworkPart group(std::size_t depth) {
     if (take("?")) {
       const bool is_named = take("<") || take("P<");
       if (is_named) {
@@ -284,7 +288,7 @@ class PatternParser {
       }
       require(is_named || take(":"), "'(?", rest_.substr(0, 1), "'", kRefused);
     }
-    const Part inner = alternatives(depth + 1);
+    const NetworkPart inner = alternatives(depth + 1);
     require(take(")"), "expected ')' at the end of the group");
     return inner;
   }

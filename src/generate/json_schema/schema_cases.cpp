@@ -14,7 +14,7 @@ namespace {
 constexpr int kMaxCombined = 64;
 
 // Schemas one of which must hold, each with others that must then hold too.
-struct Choice {
+struct SchemaChoice {
   std::vector<SchemaParts> branches;
   int parent = -1;
   bool is_evaluated = true;
@@ -22,7 +22,7 @@ struct Choice {
 
 struct OpenCase {
   SchemaCase nodes = {};
-  std::vector<Choice> choices = {};
+  std::vector<SchemaChoice> choices = {};
   bool is_impossible = false;
 };
 
@@ -67,7 +67,7 @@ class CaseFinder {
       found_.push_back(std::move(open.nodes));
       return;
     }
-    const Choice choice = std::move(open.choices.back());
+    const SchemaChoice choice = std::move(open.choices.back());
     open.choices.pop_back();
     for (const SchemaParts& branch : choice.branches) {
       OpenCase one = open;
@@ -136,12 +136,12 @@ class CaseFinder {
     const auto inner = [&](const char* keyword) {
       return document_.within(part, schema[keyword], concat_text('/', keyword));
     };
-    Choice any{{}, number, is_evaluated};
+    SchemaChoice any{{}, number, is_evaluated};
     for (const SchemaPart& one : list_of(part, "anyOf")) {
       any.branches.push_back({one});
     }
-    Choice exactly_one{one_of(part), number, is_evaluated};
-    Choice condition{{}, number, is_evaluated};
+    SchemaChoice exactly_one{one_of(part), number, is_evaluated};
+    SchemaChoice condition{{}, number, is_evaluated};
     if (schema.contains("if") && (schema.contains("then") || schema.contains("else"))) {
       condition.branches = {{inner("if")}, {negated(inner("if"))}};
       for (std::size_t i = 0; i < 2; ++i) {
@@ -150,10 +150,10 @@ class CaseFinder {
         }
       }
     }
-    for (Choice& choice : dependencies(part, number, is_evaluated)) {
+    for (SchemaChoice& choice : dependencies(part, number, is_evaluated)) {
       open.choices.push_back(std::move(choice));
     }
-    for (Choice* choice : {&any, &exactly_one, &condition}) {
+    for (SchemaChoice* choice : {&any, &exactly_one, &condition}) {
       if (!choice->branches.empty()) {
         open.choices.push_back(std::move(*choice));
       }
@@ -212,8 +212,8 @@ class CaseFinder {
   }
 
   // Returns for each dependency of a property: the object has no such property, or satisfies it.
-  std::vector<Choice> dependencies(const SchemaPart& part, int number, bool is_evaluated) {
-    std::vector<Choice> choices;
+  std::vector<SchemaChoice> dependencies(const SchemaPart& part, int number, bool is_evaluated) {
+    std::vector<SchemaChoice> choices;
     for (const char* keyword : {"dependentRequired", "dependentSchemas", "dependencies"}) {
       const Json all = part.schema->value(keyword, Json::object());
       require_schema(all.is_object(), part.where, keyword, ": expected an object");

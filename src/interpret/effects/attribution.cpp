@@ -31,7 +31,7 @@ double shift_product(const FrozenNorm& norm, const Tensor& direction) {
 
 Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
 
-Tensor row_of(const Tensor& x, Index row) { return slice(x, 0, row, row + 1); }
+Tensor row_slice(const Tensor& x, Index row) { return slice(x, 0, row, row + 1); }
 
 Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
   require_causal(model);
@@ -131,7 +131,7 @@ class ResidualDecomposition {
                  return rows_at(position, site, value);
                }) {
     const Tensor hidden = model.hidden(make_batch({task.text}), {.hook = &watch_});
-    logits_ = model.head_product(row_of(hidden, position)).to_vector();
+    logits_ = model.head_product(row_slice(hidden, position)).to_vector();
     const auto head_row = [&](std::int32_t id) {
       return precise(model.head_rows(Tensor::from({id}, {1})));
     };

@@ -17,7 +17,7 @@
 namespace headlight {
 namespace {
 
-Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
+Tensor in_float64(const Tensor& x) { return convert(x, DType::float64); }
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
@@ -68,14 +68,14 @@ std::vector<double> copying_scores(const Gpt& model, const std::function<void()>
   std::vector<double> scores;
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
     const AttentionPlan plan = block_plan(model.config(), layer).attention;
-    const Tensor values = by_head(matmul(precise(part_rows(model, layer, 2)), to_logits),
+    const Tensor values = by_head(matmul(in_float64(part_rows(model, layer, 2)), to_logits),
                                   plan.head_width);                     // [G, D, C]
     const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
     for (Index index = 0; index < plan.heads; ++index) {
       const Index begin = index * plan.head_width;
       scores.push_back(
           copying_score(matmul(select(values, 0, plan.key_head(index)),
-                               precise(slice(output, 1, begin, begin + plan.head_width)))));
+                               in_float64(slice(output, 1, begin, begin + plan.head_width)))));
       pause();
     }
   }
@@ -115,7 +115,7 @@ LayerGrams layer_grams(const Gpt& model, Index layer, Composition kind) {
   std::array<Tensor, 3> parts;
   for (Index part = 0; part < 3; ++part) {
     parts[static_cast<std::size_t>(part)] =
-        grams_of(by_head(precise(part_rows(model, layer, part)), grams.plan.head_width));
+        grams_of(by_head(in_float64(part_rows(model, layer, part)), grams.plan.head_width));
   }
   const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
   for (Index index = 0; index < grams.plan.heads; ++index) {
@@ -124,7 +124,7 @@ LayerGrams layer_grams(const Gpt& model, Index layer, Composition kind) {
     const Gram query = select(parts[0], 0, index).to_vector();
     const Gram key = select(parts[1], 0, shared).to_vector();
     const Gram written =
-        grams_of(precise(transpose(slice(output, 1, begin, begin + grams.plan.head_width))))
+        grams_of(in_float64(transpose(slice(output, 1, begin, begin + grams.plan.head_width))))
             .to_vector();
     grams.value.push_back(select(parts[2], 0, shared));
     grams.written.push_back(product_norm(written, grams.value.back().to_vector()));
@@ -174,7 +174,7 @@ std::vector<double> compositions_of(const Gpt& model, Composition kind,
       for (Index index = 0; index < earlier.plan.heads; ++index) {
         const Index begin = index * earlier.plan.head_width;
         compose(earlier, index, layers[static_cast<std::size_t>(next)], kind,
-                precise(slice(written, 1, begin, begin + earlier.plan.head_width)),
+                in_float64(slice(written, 1, begin, begin + earlier.plan.head_width)),
                 scores.data() + (earlier.first + index) * heads);
       }
       pause();

@@ -13,7 +13,7 @@ namespace headlight {
 namespace {
 
 // Roles of other programs by their usual names.
-constexpr auto kRoles =
+constexpr auto kChatRoles =
     std::to_array<std::pair<std::string_view, std::string_view>>({{"human", "user"},
                                                                   {"prompter", "user"},
                                                                   {"gpt", "assistant"},
@@ -29,8 +29,8 @@ std::string default_role(const std::string& role, const std::string& where) {
           ": the role function_call is not supported; write the call as \"tool_calls\" of the "
           "assistant");
   const auto found =
-      std::ranges::find(kRoles, role, &std::pair<std::string_view, std::string_view>::first);
-  return found == kRoles.end() ? role : std::string(found->second);
+      std::ranges::find(kChatRoles, role, &std::pair<std::string_view, std::string_view>::first);
+  return found == kChatRoles.end() ? role : std::string(found->second);
 }
 
 // Returns a text, or the joined texts of a list of parts.

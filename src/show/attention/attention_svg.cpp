@@ -59,7 +59,7 @@ constexpr double kLabelGap = 7.0;
 constexpr double kAxisTitle = 20.0;
 constexpr double kSlant = 0.7071;  // sine of 45 degrees
 constexpr const char* kMutedInk = "#6b6f80";
-constexpr const char* kInk = "#33364a";
+constexpr const char* kLabelInk = "#33364a";
 
 double cell_size(Index tokens, const NumberFormat& numbers) {
   if (tokens <= kLinearScaleTokens) {
@@ -116,7 +116,7 @@ std::string key_label(const PanelLayout& layout, double centre, const std::strin
 }
 
 std::string token_labels(const PanelLayout& layout) {
-  std::string out = "<g font-size=\"" + svg_number(layout.label_size) + "\" fill=\"" + kInk +
+  std::string out = "<g font-size=\"" + svg_number(layout.label_size) + "\" fill=\"" + kLabelInk +
                     "\" xml:space=\"preserve\">\n";
   for (std::size_t i = 0; i < layout.labels.size(); ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * layout.cell;
@@ -325,10 +325,10 @@ std::string panel_cells(const LayerWeights& weights, Index head, const PanelLayo
   return layout.values ? out + cell_values(weights.head(head), layout) : out;
 }
 
-constexpr double kMargin = 24.0;
+constexpr double kPageMargin = 24.0;
 constexpr double kHeader = 76.0;      // title, subtitle and legend
 constexpr double kPanelTitle = 24.0;  // above each heat map
-constexpr double kGap = 30.0;         // between panels
+constexpr double kPanelGap = 30.0;    // between panels
 constexpr double kTitleSize = 18.0;
 constexpr double kLegendWidth = 190.0;
 constexpr double kSmallestWidth = 560.0;  // holds a title beside the legend
@@ -369,13 +369,15 @@ Figure layout_figure(const AttentionMaps& maps, Index heads, const AttentionStyl
   figure.slot_height = kPanelTitle + panel.side + panel.bottom;
   const auto columns = static_cast<double>(figure.columns);
   const auto rows = static_cast<double>(figure.rows);
-  figure.width = std::max(2.0 * kMargin + columns * figure.slot_width + (columns - 1.0) * kGap,
-                          kSmallestWidth);
+  figure.width =
+      std::max(2.0 * kPageMargin + columns * figure.slot_width + (columns - 1.0) * kPanelGap,
+               kSmallestWidth);
   if (!style.names_layer) {
     const double title = bold_width(whole_title(maps, style.language)) * kTitleSize;
-    figure.width = std::max(figure.width, 2.0 * kMargin + title + kGap + kLegendWidth);
+    figure.width = std::max(figure.width, 2.0 * kPageMargin + title + kPanelGap + kLegendWidth);
   }
-  figure.height = kMargin + kHeader + rows * figure.slot_height + (rows - 1.0) * kGap + kMargin;
+  figure.height =
+      kPageMargin + kHeader + rows * figure.slot_height + (rows - 1.0) * kPanelGap + kPageMargin;
   return figure;
 }
 
@@ -396,7 +398,7 @@ std::string subtitle(const PanelLayout& panel, Index heads, TextUnit unit) {
 
 std::string header(const AttentionMaps& maps, const LayerAttention& layer, const Figure& figure) {
   const AttentionStyle& style = figure.panel.style;
-  const double room = figure.width - 2.0 * kMargin - kLegendWidth - kGap;
+  const double room = figure.width - 2.0 * kPageMargin - kLegendWidth - kPanelGap;
   std::string title = whole_title(maps, style.language);
   if (style.names_layer) {
     const std::string number = " · " + layer_name(layer.layer, style.language);
@@ -405,10 +407,10 @@ std::string header(const AttentionMaps& maps, const LayerAttention& layer, const
   const std::string small =
       shorten_text(subtitle(figure.panel, std::ssize(layer.heads), maps.unit), room / 12.0 * 1.15);
   return svg_text(
-             kMargin, kMargin + 16.0,
+             kPageMargin, kPageMargin + 16.0,
              "font-size=\"" + svg_number(kTitleSize) + "\" font-weight=\"600\" fill=\"#1d2030\"",
              title) +
-         svg_text(kMargin, kMargin + 37.0, "font-size=\"12\" fill=\"#6b6f80\"", small);
+         svg_text(kPageMargin, kPageMargin + 37.0, "font-size=\"12\" fill=\"#6b6f80\"", small);
 }
 
 // Returns the position of a weight on the colour bar, 0 to 1.
@@ -440,8 +442,8 @@ std::string legend(const Figure& figure) {
   const Index levels = panel.style.differences ? kAllLevels : kColourLevels;
   const double step = kLegendWidth / static_cast<double>(levels);
   std::string out = "<g class=\"legend\" transform=\"translate(" +
-                    svg_number(figure.width - kMargin - kLegendWidth) + " " + svg_number(kMargin) +
-                    ")\">\n";
+                    svg_number(figure.width - kPageMargin - kLegendWidth) + " " +
+                    svg_number(kPageMargin) + ")\">\n";
   out += svg_text(0.0, 9.0, small + "start\"", legend_word(panel));
   for (Index index = 0; index < levels; ++index) {
     const Index below = panel.style.differences ? kColourLevels - 1 - index : 0;  // levels below 0
@@ -467,8 +469,8 @@ std::string panel(const Figure& figure, Index index, const std::string& name,
   const auto column = static_cast<double>(index % figure.columns);
   const Index row_number = index / figure.columns;
   const auto row = static_cast<double>(row_number);
-  const double x = kMargin + figure.panel.left + column * (figure.slot_width + kGap);
-  const double y = kMargin + kHeader + kPanelTitle + row * (figure.slot_height + kGap);
+  const double x = kPageMargin + figure.panel.left + column * (figure.slot_width + kPanelGap);
+  const double y = kPageMargin + kHeader + kPanelTitle + row * (figure.slot_height + kPanelGap);
   return "<g class=\"head\" data-head=\"" + name + "\" transform=\"translate(" + svg_number(x) +
          " " + svg_number(y) + ")\">\n" +
          svg_text(0.0, -10.0, "font-size=\"13\" font-weight=\"600\" fill=\"#1d2030\"", title) +

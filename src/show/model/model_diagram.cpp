@@ -12,7 +12,7 @@ namespace headlight {
 namespace {
 
 // Lengths are in SVG user units (pixels at 100 %).
-constexpr double kMargin = 24.0;
+constexpr double kDiagramMargin = 24.0;
 constexpr double kStream = 146.0;     // x of the residual stream
 constexpr double kStreamBox = 220.0;  // width of the boxes on the stream
 constexpr double kBranch = 300.0;     // left end of the first branch
@@ -27,7 +27,7 @@ constexpr Index kHeadsInRow = 8;
 constexpr Index kMostHeads = 64;  // boxes of heads; the rest is counted
 constexpr double kPlus = 10.0;    // radius of an addition
 constexpr double kTableRow = 20.0;
-constexpr const char* kInk = "#1d2030";
+constexpr const char* kDiagramInk = "#1d2030";
 constexpr const char* kMuted = "#6b6f80";
 constexpr const char* kWire = "#7d8194";
 
@@ -91,7 +91,7 @@ std::string box_svg(const DiagramBox& box, double x, double y, double width, dou
   double at = y + (height - kLine * static_cast<double>(lines.size())) / 2 + 12;
   for (std::size_t i = 0; i < lines.size(); ++i, at += kLine) {
     const std::string style = std::string("text-anchor=\"middle\" fill=\"") +
-                              (i == 0 ? kInk : kMuted) + "\"" +
+                              (i == 0 ? kDiagramInk : kMuted) + "\"" +
                               (i == 0 ? " font-weight=\"600\"" : "");
     out += fitted(x + width / 2, at, width - 12, i == 0 ? 12 : 11, style, lines[i]);
   }
@@ -206,7 +206,7 @@ class BranchPicture {
     const double centre = area.x + area.width / 2;
     const double room = area.width - 6;
     return "<g class=\"head\">" + rectangle(area.x, area.y, area.width, area.height, colours) +
-           fitted(centre, area.y + 15, room, 11, middle + kInk + "\" font-weight=\"600\"",
+           fitted(centre, area.y + 15, room, 11, middle + kDiagramInk + "\" font-weight=\"600\"",
                   head.title) +
            fitted(centre, area.y + 29, room, 10, middle + kMuted + "\"", head.detail) +
            (head.note.empty()
@@ -281,7 +281,7 @@ class ModelPicture {
 
  private:
   static std::string middle() {
-    return std::string("font-size=\"12\" text-anchor=\"middle\" fill=\"") + kInk + "\"";
+    return std::string("font-size=\"12\" text-anchor=\"middle\" fill=\"") + kDiagramInk + "\"";
   }
   static std::string wire() { return std::string("stroke=\"") + kWire + "\""; }
 
@@ -333,7 +333,7 @@ class ModelPicture {
             " " + svg_number(y_ - 4) + "v8l-7 -4z\"/>\n";
     svg_ += "<circle cx=\"" + svg_number(kStream) + "\" cy=\"" + svg_number(y_) + "\" r=\"" +
             svg_number(kPlus) + "\" fill=\"#fff\" stroke=\"" + kWire + "\"/>\n<path stroke=\"" +
-            kInk + "\" d=\"M" + svg_number(kStream - 5) + " " + svg_number(y_) + "h10M" +
+            kDiagramInk + "\" d=\"M" + svg_number(kStream - 5) + " " + svg_number(y_) + "h10M" +
             svg_number(kStream) + " " + svg_number(y_ - 5) + "v10\"/>\n";
   }
 
@@ -408,7 +408,7 @@ class ModelPicture {
            svg_text(
                width() - 14, top + 20,
                std::string("font-size=\"13\" font-weight=\"600\" text-anchor=\"end\" fill=\"") +
-                   kInk + "\"",
+                   kDiagramInk + "\"",
                parts_.layers);
   }
 
@@ -436,7 +436,7 @@ std::string table_line(double x, double y, const std::vector<std::string>& cells
 
 std::string table_svg(const std::vector<MatrixRow>& rows, double x, double y, Language language) {
   const std::string muted = std::string("fill=\"") + kMuted + "\"";
-  const std::string ink = std::string("fill=\"") + kInk + "\"";
+  const std::string ink = std::string("fill=\"") + kDiagramInk + "\"";
   std::string out = table_line(
       x, y,
       {in_language(language, "Weights", "가중치"), in_language(language, "Shape", "형태"), "×",
@@ -464,20 +464,22 @@ std::string model_diagram_svg(const GptConfig& config, const ModelDiagramOptions
   const DiagramParts parts = diagram_parts(config, options.language);
   const std::vector<MatrixRow> rows = matrix_rows(config);
   ModelPicture picture(parts, options.language);
-  picture.draw(kMargin + 62);
+  picture.draw(kDiagramMargin + 62);
   const double table = picture.width() + 36;
-  const double width = table + kTotals + kMargin;
+  const double width = table + kTotals + kDiagramMargin;
   const double height =
-      std::max(picture.bottom(), kMargin + 76 + kTableRow * static_cast<double>(rows.size() + 3)) +
-      kMargin;
+      std::max(picture.bottom(),
+               kDiagramMargin + 76 + kTableRow * static_cast<double>(rows.size() + 3)) +
+      kDiagramMargin;
   const std::string name = printable_text(
       options.title.empty() ? in_language(options.language, "Model", "모델") : options.title);
   std::string out = svg_start(width, height, name);
-  out += fitted(kMargin, kMargin + 16, width - 2 * kMargin, 18,
-                std::string("font-weight=\"600\" fill=\"") + kInk + "\"", name);
-  out += fitted(kMargin, kMargin + 38, width - 2 * kMargin, 12,
+  out += fitted(kDiagramMargin, kDiagramMargin + 16, width - 2 * kDiagramMargin, 18,
+                std::string("font-weight=\"600\" fill=\"") + kDiagramInk + "\"", name);
+  out += fitted(kDiagramMargin, kDiagramMargin + 38, width - 2 * kDiagramMargin, 12,
                 std::string("fill=\"") + kMuted + "\"", parts.sizes);
-  return out + picture.svg() + table_svg(rows, table, kMargin + 76, options.language) + "</svg>\n";
+  return out + picture.svg() + table_svg(rows, table, kDiagramMargin + 76, options.language) +
+         "</svg>\n";
 }
 
 }  // namespace headlight

@@ -13,7 +13,7 @@
 namespace headlight {
 namespace {
 
-constexpr double kMargin = 28;
+constexpr double kCircuitMargin = 28;
 constexpr double kTitle = 58;  // title and note
 constexpr double kColumn = 76;
 constexpr double kRow = 54;
@@ -25,7 +25,7 @@ constexpr const char* kHinders = "#d9660a";
 
 // Positions of the nodes: layers from top to bottom, heads from left to right by number, then MLPs.
 // Nodes without a kept edge and layers without nodes are omitted.
-struct Layout {
+struct CircuitLayout {
   std::map<std::string, std::pair<double, double>> centres;  // node name -> centre of its box
   double width = 0;
   double height = 0;
@@ -66,7 +66,8 @@ struct Line {
   std::string port;  // input of the reading head: "q"; empty: a whole node
 };
 
-void position_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layout& layout) {
+void position_nodes(const std::map<Index, std::map<std::string, Index>>& rows,
+                    CircuitLayout& layout) {
   std::map<Index, double> columns;  // head number -> x; -1: MLPs
   for (const auto& [row, nodes] : rows) {
     for (const auto& [name, number] : nodes) {
@@ -74,13 +75,13 @@ void position_nodes(const std::map<Index, std::map<std::string, Index>>& rows, L
     }
   }
   columns.erase(-1);
-  double x = kMargin + kBoxWidth / 2;
+  double x = kCircuitMargin + kBoxWidth / 2;
   for (auto& [number, position] : columns) {
     position = x;
     x += kColumn;
   }
   columns[-1] = x;  // MLPs
-  layout.width = x + kBoxWidth / 2 + kMargin + 40;
+  layout.width = x + kBoxWidth / 2 + kCircuitMargin + 40;
   double y = kTitle + kRow / 2;
   for (const auto& [row, nodes] : rows) {
     const bool is_end = row < 0 || row == std::numeric_limits<Index>::max();
@@ -89,12 +90,12 @@ void position_nodes(const std::map<Index, std::map<std::string, Index>>& rows, L
     }
     y += kRow;
   }
-  layout.height = y - kRow / 2 + kMargin;
+  layout.height = y - kRow / 2 + kCircuitMargin;
 }
 
 // Returns a line for each kept edge, and positions the nodes. An edge into several heads that share
 // keys and values has a line to each of them.
-std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout) {
+std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, CircuitLayout& layout) {
   std::map<std::string, CircuitNode> writers;
   for (const CircuitEdge& edge : edges) {
     if (edge.is_kept) {
@@ -131,7 +132,7 @@ double port_offset(std::string_view port) {
 }
 
 // Returns the name of an input of a head beside the end of its line.
-std::string port_svg(const Line& line, const Layout& layout) {
+std::string port_svg(const Line& line, const CircuitLayout& layout) {
   const auto [x, y] = layout.centres.at(line.to);
   return line.port.empty()
              ? ""
@@ -143,7 +144,7 @@ std::string port_svg(const Line& line, const Layout& layout) {
 
 // Returns the path from the bottom of one box to the top of another, or from side to side within a
 // layer. Lines over several layers bend to the right, to pass beside the boxes between.
-std::string path_of(const Line& line, const Layout& layout) {
+std::string path_of(const Line& line, const CircuitLayout& layout) {
   const auto [from_x, from_y] = layout.centres.at(line.from);
   const auto [box_x, to_y] = layout.centres.at(line.to);
   const double to_x = box_x + port_offset(line.port);
@@ -164,7 +165,7 @@ std::string path_of(const Line& line, const Layout& layout) {
 }
 
 // Returns the line; width and opacity grow with |score| / strongest.
-std::string line_svg(const Line& line, const Layout& layout, double strongest) {
+std::string line_svg(const Line& line, const CircuitLayout& layout, double strongest) {
   const double share = std::abs(line.score) / strongest;
   return concat_text("<path d=\"", path_of(line, layout), "\" data-from=\"", line.from,
                      "\" data-to=\"", line.to, line.score >= 0 ? "" : "\" class=\"against",
@@ -189,17 +190,19 @@ std::string node_svg(const std::string& name, double x, double y) {
 
 std::string circuit_svg(const CircuitResult& circuit, const std::string& title,
                         const std::string& note) {
-  Layout layout;
+  CircuitLayout layout;
   std::vector<Line> lines = lines_of(circuit.edges, layout);
   require(!lines.empty(), "[circuit_svg] expected at least one edge that is kept");
   std::sort(lines.begin(), lines.end(),
             [](const Line& a, const Line& b) { return std::abs(a.score) < std::abs(b.score); });
   const double strongest = std::max(std::abs(lines.back().score), 1e-12);
-  const double width = std::max(
-      layout.width, 2 * kMargin + std::max(14 * bold_width(title), kFont * text_width(note)));
+  const double width =
+      std::max(layout.width,
+               2 * kCircuitMargin + std::max(14 * bold_width(title), kFont * text_width(note)));
   std::string svg = svg_start(width, layout.height, title);
-  svg += svg_text(kMargin, 26, "font-size=\"14\" font-weight=\"bold\" fill=\"#1b1b28\"", title);
-  svg += svg_text(kMargin, 44, "font-size=\"11\" fill=\"#5b5b6b\"", note);
+  svg +=
+      svg_text(kCircuitMargin, 26, "font-size=\"14\" font-weight=\"bold\" fill=\"#1b1b28\"", title);
+  svg += svg_text(kCircuitMargin, 44, "font-size=\"11\" fill=\"#5b5b6b\"", note);
   for (const Line& line : lines) {
     svg += line_svg(line, layout, strongest);
   }

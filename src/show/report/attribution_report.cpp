@@ -18,7 +18,7 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kCautionColumns = 100;
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoShare = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kNeuronColumns = 16;  // default; as in heat maps that show values
 
 // Returns "+0.123", with an interval for several prompts, and " ?" if the report has a caution.
@@ -174,7 +174,7 @@ Grid grid_of(const AttributionReport& report) {
   if (by == AttributionBy::source) {
     grid.shape.push_back(std::ssize(report.study.sources));
   }
-  grid.values.assign(static_cast<std::size_t>(numel(grid.shape)), kMissing);
+  grid.values.assign(static_cast<std::size_t>(numel(grid.shape)), kNoShare);
   for (const auto& [part, logit] : report.study.parts) {
     if (is_cell(part, by)) {
       const Index cell = part.layer * items + number_in_layer(part);
@@ -210,7 +210,7 @@ MatrixPlot layer_plot(const AttributionReport& report) {
   plot.columns = numbers_to(grid.shape[1]);
   plot.columns.push_back("MLP");
   const std::size_t columns = plot.columns.size();
-  plot.values.assign(plot.rows.size() * columns, kMissing);
+  plot.values.assign(plot.rows.size() * columns, kNoShare);
   for (const MeanLogitPart& mean : report.study.parts) {
     const LogitPart& part = mean.part;
     if (part.kind == LogitPartKind::head || part.kind == LogitPartKind::mlp) {

@@ -21,10 +21,10 @@ constexpr const char* kDim = "\033[2m";
 constexpr const char* kStrong = "\033[1;36m";  // shares of 0.5 and more
 constexpr const char* kWarning = "\033[33m";
 constexpr const char* kPlain = "";
-constexpr const char* kReset = "\033[0m";
+constexpr const char* kStyleEnd = "\033[0m";
 
 std::string painted(const std::string& text, const char* style, bool colour) {
-  return colour && style[0] != '\0' ? style + text + kReset : text;
+  return colour && style[0] != '\0' ? style + text + kStyleEnd : text;
 }
 
 // Returns the terminal style of a verdict, which makes heads of one class easy to find.

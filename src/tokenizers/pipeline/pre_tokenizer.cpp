@@ -10,7 +10,7 @@ namespace headlight {
 namespace {
 
 // A match, or the text between two matches.
-struct Part {
+struct TextPart {
   TextSpan span;
   bool is_match = false;
 };
@@ -40,9 +40,9 @@ std::vector<TextSpan> matches_of(const SplitPattern& pattern, std::string_view t
                                      : occurrences(pattern.text, text);
 }
 
-std::vector<Part> parts_of(std::string_view text, const std::vector<TextSpan>& matches,
-                           bool invert) {
-  std::vector<Part> parts;
+std::vector<TextPart> parts_of(std::string_view text, const std::vector<TextSpan>& matches,
+                               bool invert) {
+  std::vector<TextPart> parts;
   std::size_t end = 0;
   for (const TextSpan& match : matches) {
     if (end < match.begin) {
@@ -58,7 +58,7 @@ std::vector<Part> parts_of(std::string_view text, const std::vector<TextSpan>& m
 }
 
 // True if a part belongs to the piece of the part before it.
-bool joins(const Part& before, const Part& part, SplitBehavior behavior) {
+bool joins(const TextPart& before, const TextPart& part, SplitBehavior behavior) {
   switch (behavior) {
     case SplitBehavior::merged_with_previous:
       return part.is_match && !before.is_match;
@@ -71,7 +71,7 @@ bool joins(const Part& before, const Part& part, SplitBehavior behavior) {
   }
 }
 
-std::vector<TextSpan> spans_of(const std::vector<Part>& parts, SplitBehavior behavior) {
+std::vector<TextSpan> spans_of(const std::vector<TextPart>& parts, SplitBehavior behavior) {
   std::vector<TextSpan> spans;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i > 0 && joins(parts[i - 1], parts[i], behavior)) {
@@ -161,7 +161,8 @@ void add_metaspace(const PreTokenizerStep& step, const TextPiece& piece, PieceSt
     pieces.push_back(marked);
     return;
   }
-  const std::vector<Part> parts = parts_of(made.text(), occurrences(step.mark, made.text()), false);
+  const std::vector<TextPart> parts =
+      parts_of(made.text(), occurrences(step.mark, made.text()), false);
   add_spans(marked, spans_of(parts, SplitBehavior::merged_with_next), pieces);
 }
 

@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-struct TextFormat {
+struct FormatLanguage {
   std::string_view name;
   std::string_view pattern;
   std::size_t most = TextLanguage::kNoMaximum;  // characters
@@ -45,7 +45,7 @@ constexpr auto kParts = std::to_array<PatternPart>({
     {"<pointer>", R"((?:/(?:[^~/]|~[01])*)*)"},
 });
 
-constexpr auto kFormats = std::to_array<TextFormat>({
+constexpr auto kFormats = std::to_array<FormatLanguage>({
     {"date", "<date>"},
     {"time", "<time>"},
     {"date-time", "<date>T<time>"},
@@ -84,7 +84,7 @@ std::string full_pattern(std::string_view pattern) {
 }  // namespace
 
 std::optional<TextLanguage> format_language(std::string_view format) {
-  for (const TextFormat& known : kFormats) {
+  for (const FormatLanguage& known : kFormats) {
     if (known.name == format) {
       const TextLanguage all = whole_language(full_pattern(known.pattern));
       return known.most == TextLanguage::kNoMaximum
