@@ -96,9 +96,9 @@ std::unique_ptr<Tokenizer> tokenizer_of_numbers(const TrainConfig& config, const
     });
     notes.push_back(concat_text("a vocabulary of the ids 0 to ", count - 1));
   }
-  constexpr Index kMostIds = Index{1} << 22;
-  require_value(count <= kMostIds, "vocab_size", "expected at most ", kMostIds, " ids, got ", count,
-                "; if the ids have 16 bits, set token_dtype = uint16");
+  constexpr Index kMostReadIds = Index{1} << 22;
+  require_value(count <= kMostReadIds, "vocab_size", "expected at most ", kMostReadIds,
+                " ids, got ", count, "; if the ids have 16 bits, set token_dtype = uint16");
   return number_tokenizer(count);
 }
 

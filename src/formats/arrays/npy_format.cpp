@@ -22,20 +22,20 @@ struct NpyType {
   bool half = false;
 };
 
-constexpr std::array<NpyType, 5> kTypes{{{"<f4", DType::float32},
-                                         {"<f2", DType::float32, true},
-                                         {"<f8", DType::float64},
-                                         {"<i4", DType::int32},
-                                         {"|b1", DType::boolean}}};
+constexpr std::array<NpyType, 5> kNpyTypes{{{"<f4", DType::float32},
+                                            {"<f2", DType::float32, true},
+                                            {"<f8", DType::float64},
+                                            {"<i4", DType::int32},
+                                            {"|b1", DType::boolean}}};
 
 std::string type_name(const NpyHeader& header) {
   if (header.characters > 0) {
     return "<U" + std::to_string(header.characters);
   }
-  const auto* type = std::find_if(kTypes.begin(), kTypes.end(), [&](const NpyType& t) {
+  const auto* type = std::find_if(kNpyTypes.begin(), kNpyTypes.end(), [&](const NpyType& t) {
     return t.dtype == header.dtype && t.half == header.half;
   });
-  require(type != kTypes.end(), "[npy] NumPy has no ", header.dtype);
+  require(type != kNpyTypes.end(), "[npy] NumPy has no ", header.dtype);
   return std::string(type->name);
 }
 
@@ -93,7 +93,7 @@ class DictionaryParser {
   void parse_type() {
     constexpr std::size_t kMostCharacters = std::size_t{1} << 20;
     const std::string_view name = parse_string();
-    for (const NpyType& type : kTypes) {
+    for (const NpyType& type : kNpyTypes) {
       type_ = type.name == name ? &type : type_;
     }
     if (type_ == nullptr && name.starts_with("<U")) {

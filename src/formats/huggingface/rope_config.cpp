@@ -41,9 +41,9 @@ RopeScaling read_scaling(const ConfigReader& parameters, bool has_longrope) {
   if (type == kUnscaled) {
     return RopeScaling::none;
   }
-  constexpr std::array<std::string_view, 6> kTypes{kUnscaled, "linear",  "llama3",
-                                                   "yarn",    "dynamic", "longrope"};
-  const std::span<const std::string_view> types(kTypes.data(), has_longrope ? 6 : 5);
+  constexpr std::array<std::string_view, 6> kScalingTypes{kUnscaled, "linear",  "llama3",
+                                                          "yarn",    "dynamic", "longrope"};
+  const std::span<const std::string_view> types(kScalingTypes.data(), has_longrope ? 6 : 5);
   if (type == "su" && has_longrope) {
     return RopeScaling::longrope;
   }

@@ -13,7 +13,7 @@ namespace headlight {
 namespace {
 
 // Logits to compute at a time.
-constexpr Index kLogits = Index{1} << 24;
+constexpr Index kLogitsAtOnce = Index{1} << 24;
 
 // Computes logits only for rows with a target, and only some at a time: all of them may exceed
 // memory.
@@ -28,7 +28,8 @@ std::vector<double> losses_of_logits(const Gpt& model, const Tensor& hidden,
     }
   }
   std::vector<double> losses(static_cast<std::size_t>(targets.numel()));
-  const auto together = static_cast<std::size_t>(std::max<Index>(1, kLogits / model.vocab_size()));
+  const auto together =
+      static_cast<std::size_t>(std::max<Index>(1, kLogitsAtOnce / model.vocab_size()));
   for (std::size_t first = 0; first < rows.size(); first += together) {
     const std::size_t count = std::min(together, rows.size() - first);
     const Shape shape{static_cast<Index>(count)};

@@ -56,10 +56,10 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
 // Grid of one measure of all heads, [layers, heads].
 ResultGrid patching_grid(const PatchingResult& result, const std::string& name,
                          double HeadPatch::*measure, bool is_judged) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kNoInterval = std::numeric_limits<double>::quiet_NaN();
   const TaskStrength strength = is_judged ? result.strength() : TaskStrength::clear;
   MatrixPlot plot = head_plot(transformed(result.heads, [&](const HeadPatch& patch) {
-    return HeadValue{patch.head, {patch.*measure, kNone, kNone}};
+    return HeadValue{patch.head, {patch.*measure, kNoInterval, kNoInterval}};
   }));
   plot.title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched";
   plot.limit = name == "recovered" ? 1.0 : 0.0;
