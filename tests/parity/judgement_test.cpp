@@ -11,7 +11,7 @@ Case exponential(const Tensor& expected, const Tensor& gradient) {
   return {.name = "exp",
           .rung = "exp, float64",
           .op = "exp",
-          .attributes = Json::object(),
+          .attributes = parity::Json::object(),
           .tolerance = {1e-10, 1e-12},
           .inputs = {{"x", doubles({0, std::log(2.0)}, {2})}, {"d_y", doubles({1, 10}, {2})}},
           .outputs = {{"y", expected}},
