@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Shows that the tests notice faults: builds Headlight with one fault after another, in a copy of
 the committed tree (build/mutants), and runs the tests of the files that are named beside the fault.
-A fault is killed if they fail. Takes half an hour on two cores; ends with 1 if a fault survives.
-usage: mutants.py [NUMBER...]"""
+A fault is killed if they fail. Takes an hour on two cores; ends with 1 if a fault survives.
+usage: mutants.py [NUMBER...]
+       mutants.py --check      only checks that every line exists once, and that its tests exist"""
 import pathlib
 import subprocess
 import sys
@@ -24,7 +25,7 @@ MUTANTS = [
      "softmax_backward(p, g, delta, T{1}, length)", "softmax_backward(p, g, delta, T{-1}, length)",
      "softmax_test frozen_parity_test"),
     ("backward turns rotary vectors forward", "src/kernels/layers/rotary.cpp",
-     "rotation.backward ? -turn.sine : turn.sine", "rotation.backward ? turn.sine : turn.sine",
+     "rotation.backward ? -values.sine : values.sine", "rotation.backward ? values.sine : values.sine",
      "rope_test frozen_parity_test"),
     ("the gradient of the target logit is not lowered", "src/ops/cross_entropy.cpp",
      "logits[target] -= scale * static_cast<T>(1 - smoothing);", "",
@@ -44,13 +45,13 @@ MUTANTS = [
      "static_cast<double>(step + 1) / static_cast<double>(warmup_steps + 1)",
      "static_cast<double>(step) / static_cast<double>(warmup_steps + 1)", "schedule_test"),
     ("the MLP's output is not added when norms come first", "src/nn/block_order.h",
-     "    machine.compute(branch);\n    machine.add(branch);\n    if (plan.norm == NormPosition::post)",
-     "    machine.compute(branch);\n    if (branch == Branch::attention) machine.add(branch);\n"
-     "    if (plan.norm == NormPosition::post)", "gpt_test frozen_parity_test"),
+     "    backend.compute(branch);\n    backend.add(branch);\n    if (plan.norm == NormPosition::post)",
+     "    backend.compute(branch);\n    if (branch == Branch::attention) backend.add(branch);\n"
+     "    if (plan.norm == NormPosition::post)", "gpt_test gpt2_parity_test"),
     ("LoRA's scale is alpha", "src/nn/lora.cpp",
      "return alpha / (rslora ? std::sqrt(r) : r);", "return alpha / (rslora ? std::sqrt(r) : 1);",
      "lora_test adapter_test"),
-    ("a due checkpoint is skipped", "src/runs/run.cpp",
+    ("a due checkpoint is skipped", "src/train/training_loop.cpp",
      "is_due(config_.save_interval) && trainer_.iteration() < config_.max_iters;",
      "is_due(2 * config_.save_interval) && trainer_.iteration() < config_.max_iters;",
      "saving_test resume_test"),
@@ -82,6 +83,73 @@ MUTANTS = [
     ("a tool call depends on where its tokens end", "src/formats/chat_template/tool_call_reader.cpp",
      "return !mark.empty() && may_begin_with(rest, mark);", "return !mark.empty() && rest.starts_with(mark);",
      "tool_call_parser_test"),
+    ("a key of 8 bits is rounded towards 0", "src/kernels/attention/attention_step.cpp",
+     "static_cast<std::int8_t>(std::lrint(steps))", "static_cast<std::int8_t>(steps)",
+     "attention_step_test"),
+    ("texts take blocks of keys that are not free", "src/generate/context_room.cpp",
+     "*used_ + blocks_of(positions) <= blocks_", "*used_ <= blocks_", "context_room_test"),
+    ("the last token of a prompt is taken from the cache, without its logits",
+     "src/generate/prefix_cache.cpp",
+     "std::min(common_length(entry->tokens, prompt), std::ssize(prompt) - 1);",
+     "std::min(common_length(entry->tokens, prompt), std::ssize(prompt));", "prompt_chunks_test"),
+    ("a conversation that is cut leaves an answer without its question",
+     "src/formats/chat_template/chat_session.cpp", "rest.erase(first, next);",
+     "rest.erase(first, first + 1);", "chat_test"),
+    ("the cut of a chat template prefers the last of equal places",
+     "src/formats/chat_template/tail_match.cpp", "if (same > most) {", "if (same >= most) {",
+     "tail_match_test"),
+    ("an adapter's rank-stabilised scale is the usual one", "src/formats/adapter/adapter_config.cpp",
+     ".alpha = alpha_of(module), .rslora = rslora}.scale();", ".alpha = alpha_of(module)}.scale();",
+     "adapter_test peft_adapter_test"),
+    ("the gradient ends at a hook", "src/nn/forward_hook.cpp",
+     "Tensor result = hook->visit(site, shown);", "Tensor result = hook->visit(site, shown.detach());",
+     "gpt2_parity_test metric_gradients_test"),
+    ("the work of reading a JSON schema is not counted", "src/generate/json_schema/schema_document.cpp",
+     "budget_.spend(work);", "budget_.spend(0 * work);", "json_schema_test"),
+    ("pieces of one length and hash get the ids of another", "src/tokenizers/bpe_encoder.cpp",
+     "if (std::string_view(seen.text, seen.bytes) == piece) {", "if (seen.bytes == piece.size()) {",
+     "bpe_tokenizer_test"),
+    ("top-p keeps one token too many at its border", "src/generate/sampler.cpp",
+     "if (sum >= wanted) {", "if (sum > wanted) {", "sampler_test"),
+    ("only the first piece of a file is in its checksum", "src/storage/manifest.cpp",
+     "for (Index offset = 0; offset < file.size(); offset += kPieceBytes) {",
+     "for (Index offset = 0; offset < std::min(file.size(), kPieceBytes); offset += kPieceBytes) {",
+     "manifest_test"),
+    ("a resumed run repeats its last batches", "src/train/trainer.cpp",
+     "  iteration_ = iteration;\n  history_", "  iteration_ = iteration - 1;\n  history_", "shards_test"),
+    ("batches of every epoch have the order of the first", "src/datasets/batches/document_source.cpp",
+     "order_of(options_, epoch).fork(static_cast<std::uint64_t>(window) + 1);",
+     "order_of(options_, 0).fork(static_cast<std::uint64_t>(window) + 1);", "batcher_test"),
+    ("the pads of a row stay in the batch", "src/nn/batch.cpp",
+     "sequences.emplace_back(ids, ids + length);", "sequences.emplace_back(ids, ids + width);",
+     "batch_test gpt_batch_test"),
+    ("the induction score looks at the token itself", "src/interpret/scores/score_definitions.cpp",
+     "after_earlier_equals(map, map.facts().repeat_begin, 1);",
+     "after_earlier_equals(map, map.facts().repeat_begin, 0);", "head_scores_test"),
+    ("the most important heads are pruned first", "src/interpret/prune_plan.cpp",
+     "return a.importance < b.importance; });", "return a.importance > b.importance; });",
+     "prune_plan_test"),
+    ("a request may have any length", "src/serve/http/http_session.cpp",
+     "parser_->body_limit(static_cast<std::uint64_t>(server_.options.limits.body_bytes));",
+     "parser_->body_limit(std::uint64_t{1} << 40U);", "http_test"),
+    ("bytes of Q8_0 blocks are read without their sign", "src/formats/gguf/gguf_blocks.cpp",
+     "to.numbers[i] = block[2 + i] ^ 0x80;", "to.numbers[i] = block[2 + i];",
+     "gguf_test gguf_quantize_test"),
+    ("the decay after a stable rate is linear", "src/optim/schedule.cpp",
+     "return 1.0 - std::sqrt(done);", "return 1.0 - done;", "schedule_test"),
+    ("numbers of processes are added in another order", "src/distributed/processes.cpp",
+     "for (Index distance = 1; distance < processes.count(); distance *= 2) {",
+     "for (Index distance = processes.count() / 2; distance > 0; distance /= 2) {", "processes_test"),
+    ("a tensor of a file may be shorter than its shape", "src/formats/arrays/safetensors.cpp",
+     "require(end - begin == *bytes, where_,", "require(end - begin <= *bytes, where_,",
+     "safetensors_test safetensors_hostile_test"),
+    ("JSON may be nested one deeper", "src/base/json.cpp",
+     "require(open_.size() < kMaxJsonDepth,", "require(open_.size() <= kMaxJsonDepth,", "json_test"),
+    ("the average of weights starts slowly", "src/optim/weight_average.cpp",
+     "1 - std::min(decay_, (1 + n) / (10 + n));", "1 - decay_;", "trainer_test"),
+    ("a weight of 8 bits is rounded towards 0", "src/kernels/panels/pack_panel.cpp",
+     "const float whole = (padded[k] / scale + kRound) - kRound;",
+     "const float whole = padded[k] / scale + 0 * kRound;", "panels_test"),
 ]
 
 
@@ -111,8 +179,24 @@ def survives(tree, path, old, new, files):
         source.write_text(text)
 
 
+def check(home):
+    """Returns what is wrong with the table."""
+    faults = []
+    tests = {path.stem for path in (home / "tests").rglob("*_test.cpp")}
+    for number, (_, path, old, new, files) in enumerate(MUTANTS, 1):
+        count = (home / path).read_text().count(old) if (home / path).exists() else 0
+        if count != 1 or old == new:
+            faults.append(f"{number}: {path}: expected the line once, found it {count} times: {old}")
+        faults += [f"{number}: no test file is called {name}" for name in files.split() if name not in tests]
+    return faults
+
+
 def main():
     home = pathlib.Path(__file__).resolve().parent.parent
+    if sys.argv[1:] == ["--check"]:
+        faults = check(home)
+        print("\n".join(faults) or f"all {len(MUTANTS)} faults can be made")
+        sys.exit(1 if faults else 0)
     tree = home / "build/mutants"
     run("git", "worktree", "remove", "--force", str(tree), cwd=home)
     added = run("git", "worktree", "add", "--detach", str(tree), "HEAD", cwd=home)

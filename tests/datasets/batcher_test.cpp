@@ -178,19 +178,6 @@ TEST_CASE("batches_per_epoch is the number of batches that hold all targets roun
   CHECK(Batcher(seed, options_of(Batching::padded, 3, 64)).batches_per_epoch() == 3);
 }
 
-TEST_CASE("documents of one token are never drawn") {
-  const TokenDataset dataset{{seed_sequences().begin(), seed_sequences().end()}, 94, true};
-  for (const Batching batching : {Batching::padded, Batching::bucketed}) {
-    Batcher batcher(dataset, options_of(batching, 4, 64));
-    for (Index i = 0; i < batcher.batches_per_epoch(); ++i) {
-      for (const Ids& sequence : batcher.sequences(i)) {
-        CHECK(sequence.size() >= 2);
-      }
-    }
-    CHECK(targets_of_epoch(batcher, 0).size() == 84);
-  }
-}
-
 TEST_CASE("the order of documents equals the recorded one so that old runs can be resumed") {
   std::vector<Ids> ids;
   for (std::int32_t d = 0; d < 10; ++d) {

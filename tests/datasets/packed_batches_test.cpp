@@ -30,18 +30,6 @@ TEST_CASE("packed blocks start anywhere in the stream") {
   CHECK(*starts.rbegin() == 41);
 }
 
-TEST_CASE("packed documents stand in one stream with a single end of text between them") {
-  const TokenDataset dataset = document_dataset({{1, 2}, {3}, {4, 5, 6}}, 0);
-  const Ids stream = {0, 1, 2, 0, 3, 0, 4, 5, 6, 0};
-  Batcher batcher(dataset, packed_options(4, 5));
-  for (Index i = 0; i < 20; ++i) {
-    for (const Ids& block : batcher.sequences(i)) {
-      CHECK(block.size() == 6);
-      CHECK(std::search(stream.begin(), stream.end(), block.begin(), block.end()) != stream.end());
-    }
-  }
-}
-
 TEST_CASE("a stream shorter than a block is taken whole, and one without a target refused") {
   const TokenDataset dataset = stream_dataset({7, 8, 9});
   Batcher batcher(dataset, packed_options(2, 1024));

@@ -1,4 +1,3 @@
-#include "support/seed_sequences.h"
 #include "support/test.h"
 
 namespace sequential_batches_test {
@@ -65,11 +64,6 @@ TEST_CASE("documents are walked one after another and do not run into each other
   const SequentialBatches batches(dataset, options_of(12, 3));
   REQUIRE(batches.count() == 1);
   CHECK(batches.batch(0).offsets == std::vector<Index>{0, 3, 4, 6});
-}
-
-TEST_CASE("a document of one token contributes nothing to an evaluation") {
-  const TokenDataset dataset{{seed_sequences().begin(), seed_sequences().end()}, 94, true};
-  CHECK(walk(dataset, options_of(3, 8)).target_count == 84);
 }
 
 TEST_CASE("batches of an evaluation that do not exist and bad options are refused") {

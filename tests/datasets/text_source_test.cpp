@@ -7,21 +7,9 @@
 namespace text_source_test {
 using namespace std::string_literals;
 
-// A temporary folder, removed with its contents.
-struct Folder {
-  Folder() : path(fs::temp_directory_path() / ("headlight_text_" + std::to_string(getpid()))) {
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  fs::path file(const std::string& bytes) const {
-    std::ofstream(path / "x.txt", std::ios::binary) << bytes;
-    return path / "x.txt";
-  }
-
-  fs::path path;
+// A folder with one text file that is rewritten.
+struct Folder : TemporaryFolder {
+  fs::path file(const std::string& bytes) const { return write("x.txt", bytes); }
 };
 
 TEST_CASE("a text file is read byte for byte, NUL and a missing last line end included") {
@@ -58,14 +46,14 @@ TEST_CASE("a byte order mark is removed and line ends of Windows become plain on
 
 TEST_CASE("an empty text file is refused") {
   const Folder folder;
-  const std::string name = (folder.path / "x.txt").string();
+  const std::string name = (folder / "x.txt").string();
   CHECK_THROWS_WITH(read_text_file(folder.file("")), name + ": is empty");
   CHECK_THROWS_WITH(read_text_file(folder.file("\xEF\xBB\xBF")), name + ": is empty");
 }
 
 TEST_CASE("a text file that is not UTF-8 is refused, naming the byte in the file") {
   const Folder folder;
-  const std::string name = (folder.path / "x.txt").string();
+  const std::string name = (folder / "x.txt").string();
   CHECK_THROWS_WITH(read_text_file(folder.file("ab\r\n\xFF")), name + ": invalid UTF-8 at byte 4");
   CHECK_THROWS_WITH(read_text_file(folder.file("\xEF\xBB\xBF\xC3")),
                     name + ": invalid UTF-8 at byte 3");
@@ -73,9 +61,9 @@ TEST_CASE("a text file that is not UTF-8 is refused, naming the byte in the file
 
 TEST_CASE("a text file that looks like CP949 is refused with the command that converts it") {
   const Folder folder;
-  const std::string name = (folder.path / "x.txt").string();
+  const std::string name = (folder / "x.txt").string();
   const std::string hint = " (if it is CP949: iconv -f CP949 -t UTF-8 " + name + " > " +
-                           (folder.path / "x.utf8.txt").string() + ")";
+                           (folder / "x.utf8.txt").string() + ")";
   const std::string greeting = "\xBE\xC8\xB3\xE7\xC7\xCF\xBC\xBC\xBF\xE4";
   CHECK_THROWS_WITH(read_text_file(folder.file("ab " + greeting + "\n")),
                     name + ": invalid UTF-8 at byte 3" + hint);
@@ -106,8 +94,8 @@ std::string utf16(const std::u16string& text, bool big, bool has_mark) {
 
 TEST_CASE("a text in UTF-16 is refused with the command that converts it") {
   const Folder folder;
-  const std::string name = (folder.path / "x.txt").string();
-  const std::string target = (folder.path / "x.utf8.txt").string();
+  const std::string name = (folder / "x.txt").string();
+  const std::string target = (folder / "x.utf8.txt").string();
   const auto refused = [&](const std::string& encoding) {
     return name + ": expected UTF-8, got " + encoding + "; convert it: iconv -f " + encoding +
            " -t UTF-8 " + name + " > " + target;
@@ -141,34 +129,34 @@ TEST_CASE("files of tables and documents are refused as such") {
 
 TEST_CASE("the command that converts a text quotes its name for a shell") {
   const Folder folder;
-  const fs::path path = folder.path / "it's a text";
+  const fs::path path = folder / "it's a text";
   std::ofstream(path, std::ios::binary) << utf16(u"One day.", false, true);
   CHECK_THROWS_WITH(read_text_file(path),
-                    contains_text("UTF-8 '" + folder.path.string() + "/it'\\''s a text' > '" +
-                                  folder.path.string() + "/it'\\''s a text.utf8'"));
-  const fs::path packed = folder.path / "x.txt.gz";
+                    contains_text("UTF-8 '" + folder.path().string() + "/it'\\''s a text' > '" +
+                                  folder.path().string() + "/it'\\''s a text.utf8'"));
+  const fs::path packed = folder / "x.txt.gz";
   std::ofstream(packed, std::ios::binary) << gzip(utf16(u"One day.", false, true));
   CHECK_THROWS_WITH(
       read_text_file(packed),
       contains_text("convert it: gzip -dc " + packed.string() + " | iconv -f UTF-16 -t UTF-8 > " +
-                    (folder.path / "x.utf8.txt").string()));
-  const fs::path strange = folder.path / "a\nb.txt";
+                    (folder / "x.utf8.txt").string()));
+  const fs::path strange = folder / "a\nb.txt";
   std::ofstream(strange, std::ios::binary) << utf16(u"One day.", false, true);
   CHECK_THROWS_WITH(read_text_file(strange), contains_text(" -t UTF-8 FILE > NEW"));
 }
 
 TEST_CASE("a path that is no text file is refused in one line without waiting") {
   const Folder folder;
-  const fs::path missing = folder.path / "none.txt";
+  const fs::path missing = folder / "none.txt";
   CHECK_THROWS_WITH(read_text_file(missing), missing.string() + ": No such file or directory");
   CHECK_THROWS_WITH(read_text_file(""), ": No such file or directory");
-  CHECK_THROWS_WITH(read_text_file(folder.path),
-                    folder.path.string() + ": is a directory, expected a text file");
-  const fs::path pipe = folder.path / "pipe";
+  CHECK_THROWS_WITH(read_text_file(folder.path()),
+                    folder.path().string() + ": is a directory, expected a text file");
+  const fs::path pipe = folder / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK_THROWS_WITH(read_text_file(pipe), pipe.string() + ": is not a regular file");
   CHECK_THROWS_WITH(read_text_file("/dev/null"), "/dev/null: is not a regular file");
-  const fs::path link = folder.path / "link";
+  const fs::path link = folder / "link";
   fs::create_symlink(missing, link);
   CHECK_THROWS_WITH(read_text_file(link), link.string() + ": No such file or directory");
 }

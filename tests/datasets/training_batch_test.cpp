@@ -1,4 +1,3 @@
-#include "support/seed_sequences.h"
 #include "support/test.h"
 
 namespace training_batch_test {
@@ -20,20 +19,6 @@ TEST_CASE("a sequence without a target contributes nothing") {
   CHECK_THROWS_WITH(training_batch({{98}}), message);
   CHECK_THROWS_WITH(training_batch({{}, {1}, {}}), message);
   CHECK_THROWS_AS(training_batch({}), Error);
-}
-
-TEST_CASE("a training batch has every token but the last and every target") {
-  Ids tokens;
-  Ids targets;
-  for (const Ids& sequence : seed_sequences()) {
-    tokens.insert(tokens.end(), sequence.begin(), sequence.end() - 1);
-    targets.insert(targets.end(), sequence.begin() + 1, sequence.end());
-  }
-  const Batch batch = training_batch(seed_sequences());
-  CHECK(ids_of(batch.tokens) == tokens);
-  CHECK(ids_of(batch.targets) == targets);
-  CHECK(batch.target_count == 84);
-  CHECK(batch.sequence_count() == 9);
 }
 
 TEST_CASE("a pair of answers becomes two sequences of a batch of pairs") {

@@ -1,3 +1,5 @@
+#include "generate/results.h"
+#include "support/hooks.h"
 #include "support/test.h"
 
 namespace context_room_test {
@@ -62,26 +64,14 @@ Results run(Decoder& decoder, const std::vector<Wanted>& all, const EngineOption
 void check_same(const Results& a, const Results& b) {
   REQUIRE(a.size() == b.size());
   for (const auto& [name, result] : a) {
-    const GenerateResult& other = b.at(name);
-    REQUIRE(result.tokens == other.tokens);
-    for (std::size_t i = 0; i < result.choices.size(); ++i) {
-      REQUIRE(result.choices[i].log_probability == other.choices[i].log_probability);
-    }
+    test::check_same(result, b.at(name));
   }
 }
 
-// Doubles what layer 1 adds: texts with it are computed in passes of their own.
-class Doubling final : public ForwardHook {
- public:
-  bool wants(Point point, Index layer) const override {
-    return point == Point::mlp_out && layer == 1;
-  }
-  Tensor visit(const HookSite&, const Tensor& value) override { return add(value, value); }
-};
-
 TEST_CASE("texts in little room get the same bits as texts with room", "[engine]") {
   const auto model = lively_model(257, 160);
-  Doubling hook;
+  // Doubles what layer 1 adds: texts with it are computed in passes of their own.
+  HookAt hook(Point::mlp_out, 1, [](const Tensor& value) { return add(value, value); });
   std::vector<Wanted> all;
   std::mt19937 draw(3);
   for (int i = 0; i < 80; ++i) {
@@ -138,10 +128,7 @@ TEST_CASE("a text that passes longrope's context in little room keeps its bits",
 }
 
 TEST_CASE("the oldest text never waits for room", "[engine]") {
-  const auto model = lively_model(257, 256);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = 64, .step_tokens = 32, .context_tokens = 256});
+  ByteEngine engine(256, {.prompt_chunk = 64, .step_tokens = 32, .context_tokens = 256});
   Index tokens = 0;
   Request first = request_of({.prompt = 20, .tokens = 230}, 0);
   first.on_token = [&](Index, const TokenChoice&) { ++tokens; };
@@ -165,10 +152,7 @@ TEST_CASE("a text needs at most a context, whatever it may write", "[engine]") {
   CHECK(Engine::context_of(request_of({60, 5}, 0), 512) == 128);
   CHECK(Engine::context_of(request_of({130, 10, 3}, 0), 512) == 192);
   CHECK(Engine::context_of(request_of({500, 1000}, 0), 512) == 512);
-  const auto model = lively_model(257, 512);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = 64, .context_tokens = 192});
+  ByteEngine engine(512, {.prompt_chunk = 64, .context_tokens = 192});
   CHECK_THROWS_AS(engine.begin(request_of({190, 10}, 0)), Error);
   engine.begin(request_of({130, 20, 5}, 0));  // the texts do not fit at once
   while (engine.step()) {

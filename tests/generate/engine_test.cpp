@@ -1,28 +1,23 @@
+#include "generate/results.h"
+#include "support/hooks.h"
 #include "support/test.h"
 
 namespace engine_test {
-// Halves the head outputs of layer 0.
-class Halved : public ForwardHook {
- public:
-  bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
-  Tensor visit(const HookSite&, const Tensor& z) override { return z * 0.5; }
-};
+HookAt halving() {
+  return {Point::z, 0, [](const Tensor& z) { return z * 0.5; }};
+}
 
 // Returns values beyond the range of float32.
-class Overflows : public ForwardHook {
- public:
-  bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
-  Tensor visit(const HookSite&, const Tensor& z) override { return z * 1e38 * 1e38; }
-};
+HookAt overflowing() {
+  return {Point::z, 0, [](const Tensor& z) { return z * 1e38 * 1e38; }};
+}
 
-class Fails : public ForwardHook {
- public:
-  bool wants(Point point, Index layer) const override { return point == Point::q && layer == 0; }
-  Tensor visit(const HookSite&, const Tensor& q) override {
-    require(q.size(0) > 1, "a step too far");
-    return q;
-  }
-};
+HookAt failing_in_steps() {
+  return {Point::q, 0, [](const Tensor& q) {
+            require(q.size(0) > 1, "a step too far");
+            return q;
+          }};
+}
 
 // Results of a request.
 struct Outcome {
@@ -50,7 +45,7 @@ GenerateOptions drawing(std::uint64_t seed, Index count) {
 }
 
 // Requests that differ in all options.
-std::vector<Request> varied_requests(std::vector<Outcome>& outcomes, Halved& hook) {
+std::vector<Request> varied_requests(std::vector<Outcome>& outcomes, HookAt& hook) {
   std::vector<Request> requests;
   outcomes.resize(6);
   requests.push_back(request_of("one", drawing(1, 70), outcomes[0]));  // the window is cut
@@ -61,6 +56,7 @@ std::vector<Request> varied_requests(std::vector<Outcome>& outcomes, Halved& hoo
   requests.push_back(request_of("three", drawing(4, 12), outcomes[3]));
   requests[3].samples = 4;
   requests[3].options.sample = 2;
+  requests[3].options.stop = {"\n", "e", "a"};  // some samples end early
   requests.push_back(request_of("hooked", drawing(5, 15), outcomes[4]));
   requests[4].hook = &hook;
   requests.push_back(request_of("whole", drawing(6, 5), outcomes[5]));
@@ -68,18 +64,10 @@ std::vector<Request> varied_requests(std::vector<Outcome>& outcomes, Halved& hoo
   return requests;
 }
 
-void check_same(const Outcome& a, const Outcome& b) {
+void check_same_outcome(const Outcome& a, const Outcome& b) {
   REQUIRE(a.results.size() == b.results.size());
   for (const auto& [sample, result] : a.results) {
-    const GenerateResult& other = b.results.at(sample);
-    CHECK(result.tokens == other.tokens);
-    CHECK(result.text == other.text);
-    CHECK(result.finish_reason == other.finish_reason);
-    CHECK(result.prompt_was_cut == other.prompt_was_cut);
-    REQUIRE(result.choices.size() == other.choices.size());
-    for (std::size_t i = 0; i < result.choices.size(); ++i) {
-      CHECK(result.choices[i].log_probability == other.choices[i].log_probability);
-    }
+    check_same(result, b.results.at(sample));
     CHECK(a.streamed.at(sample) == result.text);
     CHECK(a.tokens.at(sample) == std::ssize(result.tokens));
   }
@@ -87,7 +75,7 @@ void check_same(const Outcome& a, const Outcome& b) {
 
 TEST_CASE("requests processed together get the same results as alone bit for bit", "[engine]") {
   const auto model = lively_model(257, 48);
-  Halved hook;
+  HookAt hook = halving();
   for (const WeightFormat format : {WeightFormat::float32, WeightFormat::int8}) {
     Decoder decoder(*model, format);
     std::vector<Outcome> alone;
@@ -95,8 +83,7 @@ TEST_CASE("requests processed together get the same results as alone bit for bit
       const ByteTokenizer tokenizer;
       Engine engine(decoder, tokenizer);
       engine.begin(std::move(request));
-      while (engine.step()) {
-      }
+      finish(engine);
     }
     CHECK(alone[0].results.at(0).tokens != alone[1].results.at(0).tokens);
     for (const Index together : {1, 3, 32}) {
@@ -108,21 +95,17 @@ TEST_CASE("requests processed together get the same results as alone bit for bit
         engine.step();  // earlier requests are ahead
         engine.step();
       }
-      while (engine.step()) {
-      }
+      finish(engine);
       for (std::size_t i = 0; i < alone.size(); ++i) {
         INFO("request " << i << ", together " << together);
-        check_same(mixed[i], alone[i]);
+        check_same_outcome(mixed[i], alone[i]);
       }
     }
   }
 }
 
 TEST_CASE("texts do not wait for a grammar that needs much work", "[engine]") {
-  const auto model = lively_model(257, 256);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer);
+  ByteEngine engine(256);
   Outcome slow;
   Outcome plain;
   GenerateOptions hard = drawing(1, 3);
@@ -141,34 +124,28 @@ TEST_CASE("texts do not wait for a grammar that needs much work", "[engine]") {
   for (const auto& [sample, result] : slow.results) {
     GenerateOptions alone = hard;
     alone.sample = sample;
-    CHECK(generate(decoder, ByteTokenizer(), "x", alone).text == result.text);
+    CHECK(generate(engine.decoder, ByteTokenizer(), "x", alone).text == result.text);
   }
 }
 
 TEST_CASE("a hook changes its own request and no other", "[engine]") {
-  const auto model = lively_model(257, 48);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer);
-  Halved hook;
+  ByteEngine engine(48);
+  HookAt hook = halving();
   Outcome plain;
   Outcome hooked;
   engine.begin(request_of("text", drawing(1, 30), plain));
   Request request = request_of("text", drawing(1, 30), hooked);
   request.hook = &hook;
   engine.begin(std::move(request));
-  while (engine.step()) {
-  }
-  CHECK(plain.results.at(0).tokens == generate(decoder, tokenizer, "text", drawing(1, 30)).tokens);
+  finish(engine);
+  CHECK(plain.results.at(0).tokens ==
+        generate(engine.decoder, engine.tokenizer, "text", drawing(1, 30)).tokens);
   CHECK(hooked.results.at(0).tokens != plain.results.at(0).tokens);
 }
 
 TEST_CASE("a cancelled request ends with its text so far and a waiting one never starts",
           "[engine]") {
-  const auto model = lively_model(257, 48);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.max_batch = 2});
+  ByteEngine engine(48, {.max_batch = 2});
   std::vector<Outcome> outcomes(4);
   const RequestId first = engine.begin(request_of("a", drawing(1, 1000), outcomes[0]));
   Request self = request_of("b", drawing(2, 1000), outcomes[1]);
@@ -188,8 +165,7 @@ TEST_CASE("a cancelled request ends with its text so far and a waiting one never
   engine.cancel(first);
   engine.cancel(first);
   engine.cancel(999);
-  while (engine.step()) {
-  }
+  finish(engine);
   CHECK(outcomes[0].results.at(0).finish_reason == FinishReason::cancelled);
   CHECK(outcomes[0].results.at(0).tokens.size() == 6);
   CHECK(outcomes[0].results.at(0).text == outcomes[0].streamed.at(0));
@@ -201,11 +177,8 @@ TEST_CASE("a cancelled request ends with its text so far and a waiting one never
 }
 
 TEST_CASE("a failing request does not affect others", "[engine]") {
-  const auto model = lively_model(257, 48);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer);
-  Fails hook;
+  ByteEngine engine(48);
+  HookAt hook = failing_in_steps();
   Outcome good;
   Outcome bad;
   std::string message;
@@ -220,9 +193,9 @@ TEST_CASE("a failing request does not affect others", "[engine]") {
   };
   engine.begin(std::move(failing));
   engine.begin(request_of("abc", drawing(1, 20), good));
-  while (engine.step()) {
-  }
-  CHECK(good.results.at(0).tokens == generate(decoder, tokenizer, "abc", drawing(1, 20)).tokens);
+  finish(engine);
+  CHECK(good.results.at(0).tokens ==
+        generate(engine.decoder, engine.tokenizer, "abc", drawing(1, 20)).tokens);
   CHECK(bad.results.empty());
   CHECK(message == "a step too far");
 
@@ -236,7 +209,7 @@ TEST_CASE("a failing request does not affect others", "[engine]") {
 
 TEST_CASE("logits that an intervention makes infinite are not blamed on the weights", "[engine]") {
   const auto model = lively_model(257, 48);
-  Overflows hook;
+  HookAt hook = overflowing();
   Outcome outcome;
   const ByteTokenizer tokenizer;
   const auto message = [&](Decoder& decoder, ForwardHook* own) {
@@ -244,10 +217,7 @@ TEST_CASE("logits that an intervention makes infinite are not blamed on the weig
     Request request = request_of("abc", drawing(1, 20), outcome);
     request.hook = own;
     engine.begin(std::move(request));
-    return error_of([&] {
-      while (engine.step()) {
-      }
-    });
+    return error_of([&] { finish(engine); });
   };
   Decoder decoder(*model);
   const std::string own = message(decoder, &hook);
@@ -255,22 +225,19 @@ TEST_CASE("logits that an intervention makes infinite are not blamed on the weig
   CHECK(contains(own, "an intervention may make values too large"));
   CHECK_FALSE(contains(own, "weights"));
   CHECK(message(decoder, nullptr) == "no error");
-  model->attach(std::make_shared<Overflows>());
+  model->attach(std::shared_ptr<HookAt>(new HookAt(overflowing())));
   Decoder changed(*model);
   CHECK(message(changed, nullptr) == own);
 }
 
 TEST_CASE("an engine refuses options that are out of range", "[engine]") {
-  const auto model = lively_model(257, 48);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer);
+  ByteEngine engine(48);
   CHECK_THROWS_WITH(engine.begin({.options = {.max_new_tokens = -1}}),
                     "max_new_tokens: expected a number from 0, got -1");
   CHECK_THROWS_WITH(engine.begin({.samples = -1}), "num_samples: expected a number from 0, got -1");
   engine.begin({.samples = 0});
   CHECK_FALSE(engine.step());
-  CHECK_THROWS_WITH(Engine(decoder, tokenizer, {.max_batch = 0}),
+  CHECK_THROWS_WITH(Engine(engine.decoder, engine.tokenizer, {.max_batch = 0}),
                     "max_batch: expected a number from 1, got 0");
 }
 }  // namespace engine_test

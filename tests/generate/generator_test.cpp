@@ -166,20 +166,6 @@ TEST_CASE("the same seed gives the same texts and different samples differ") {
   CHECK(text(1, 0) != text(2, 0));
 }
 
-TEST_CASE("the number of threads does not change the text") {
-  const auto model = lively_model(257, 48);
-  const int before = thread_count();
-  std::vector<std::vector<std::int32_t>> texts;
-  for (const int threads : {1, 2, 3}) {
-    set_thread_count(threads);
-    GenerateOptions options{.max_new_tokens = 120, .ignore_end_of_text = true};
-    texts.push_back(generate(*model, ByteTokenizer(), "threads", options).tokens);
-  }
-  set_thread_count(before);
-  CHECK(texts[0] == texts[1]);
-  CHECK(texts[0] == texts[2]);
-}
-
 TEST_CASE("the repetition penalty sees the prompt and the output") {
   // Every position prefers "a", and "b" half as much.
   const auto model = scripted_model(257, std::vector<std::int32_t>(8, 'a'));

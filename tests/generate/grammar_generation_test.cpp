@@ -1,3 +1,4 @@
+#include "generate/results.h"
 #include "generate/word_tokenizer.h"
 #include "support/test.h"
 
@@ -60,8 +61,7 @@ TEST_CASE("each text of an engine has its own state of the grammar", "[generate]
   request.on_end = [&](Index sample, GenerateResult result) { results[sample] = result; };
   engine.begin(request);
   engine.begin({.prompt = tokenizer.encode("y"), .options = {.max_new_tokens = 30}});
-  while (engine.step()) {
-  }
+  finish(engine);
   std::set<std::string> texts;
   for (const auto& [sample, result] : results) {
     INFO(result.text);

@@ -1,3 +1,4 @@
+#include "support/hooks.h"
 #include "support/test.h"
 
 // A hook must see and change the same values in a pass over whole texts and in a Decoder, which
@@ -63,29 +64,18 @@ class Values : public ForwardHook {
 };
 
 // Multiplies the values at a point of a layer by factors that vary along the last axis.
-class Bend : public ForwardHook {
- public:
-  Bend(Point point, Index layer) : point_(point), layer_(layer) {}
-
-  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const HookSite&, const Tensor& value) override {
-    ++calls;
-    if (items_of(point_) == PointItems::maps) {  // the number of columns grows with the text
-      return value * 0.75;
-    }
-    Tensor factors = Tensor::empty({value.size(-1)}, value.dtype());
-    for (Index i = 0; i < value.size(-1); ++i) {
-      factors.strided_view({1}, {1}, i).fill(i % 2 == 0 ? 0.5 : 1.5);
-    }
-    return value * factors;
-  }
-
-  int calls = 0;
-
- private:
-  Point point_;
-  Index layer_;
-};
+HookAt bend(Point point, Index layer) {
+  return {point, layer, [=](const Tensor& value) {
+            if (items_of(point) == PointItems::maps) {  // the number of columns grows with the text
+              return value * 0.75;
+            }
+            std::vector<double> factors;
+            for (Index i = 0; i < value.size(-1); ++i) {
+              factors.push_back(i % 2 == 0 ? 0.5 : 1.5);
+            }
+            return value * convert(Tensor::from(factors, {value.size(-1)}), value.dtype());
+          }};
+}
 
 // Returns the logits [T, V] of a text in a pass over it alone.
 Tensor logits_of(const Gpt& gpt, std::size_t text, ForwardHook* hook) {
@@ -174,9 +164,9 @@ TEST_CASE("replacing an activation has the same effect in one forward pass and i
       for (const Point point : all_points()) {
         const Index layer = is_in_layer(point) ? 1 : 0;
         INFO(point_name(point, layer));
-        Bend bend(point, layer);
-        const std::vector<Tensor> expected{logits_of(gpt, 0, &bend), logits_of(gpt, 1, &bend)};
-        if (bend.calls == 0) {  // the model does not compute this point
+        HookAt bent = bend(point, layer);
+        const std::vector<Tensor> expected{logits_of(gpt, 0, &bent), logits_of(gpt, 1, &bent)};
+        if (bent.calls == 0) {  // the model does not compute this point
           continue;
         }
         // Without biases and with relu a layer scales with its input, and the next norm undoes it.
@@ -184,7 +174,7 @@ TEST_CASE("replacing an activation has the same effect in one forward pass and i
             point == Point::ln1_scale && config.norm == NormPosition::post && !config.bias;
         CHECK((largest_difference(expected[0], plain) > 1e-4) != is_undone);
         decode(
-            decoder, &bend, [](std::size_t) {},
+            decoder, &bent, [](std::size_t) {},
             [&, most = limit](std::size_t text, Index t, Index item) {
               const Tensor logits = Tensor::from(decoder.logits(item), {1, config.vocab_size});
               CHECK(largest_difference(logits, slice(expected[text], 0, t, t + 1)) < most);
@@ -198,9 +188,9 @@ TEST_CASE("an attached hook changes a step like a hook passed as an argument", "
   Gpt gpt(configs_of_all_kinds()[0], 3);
   randomize(gpt, 5);
   Decoder decoder(gpt);
-  const auto bend = std::make_shared<Bend>(Point::mlp_post, 1);
-  const Tensor expected = logits_of(gpt, 0, bend.get());
-  gpt.attach(bend);
+  const auto bent = std::shared_ptr<HookAt>(new HookAt(bend(Point::mlp_post, 1)));
+  const Tensor expected = logits_of(gpt, 0, bent.get());
+  gpt.attach(bent);
   decode(
       decoder, nullptr, [](std::size_t) {},
       [&](std::size_t text, Index t, Index item) {

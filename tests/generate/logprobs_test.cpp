@@ -1,3 +1,4 @@
+#include "generate/results.h"
 #include "support/test.h"
 
 namespace logprobs_test {
@@ -78,17 +79,6 @@ TEST_CASE("log-probabilities are computed before penalty and temperature and fil
   check_against_model(*model, generate(*model, ByteTokenizer(), "ab", options));
 }
 
-TEST_CASE("log-probabilities of rounded weights are those of the rounded model") {
-  for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
-    const auto model = lively_model(257, 32);
-    round_weights(*model, format);
-    Decoder decoder(*model, format);
-    // int8 products round the vectors to 16 bits.
-    check_against_model(*model, generate(decoder, ByteTokenizer(), "ab", wild(40, 1)),
-                        format == WeightFormat::int8 ? 3e-3 : 1e-4);
-  }
-}
-
 TEST_CASE("log-probabilities change no text and are returned only on request") {
   const auto model = lively_model(257, 32);
   Decoder decoder(*model);
@@ -118,8 +108,7 @@ TEST_CASE("every chosen token is reported at once and so is the end of the text"
                 .on_text = [&](Index, std::string_view) { told_at_piece.push_back(told.size()); },
                 .on_token = [&](Index, const TokenChoice& choice) { told.push_back(choice.token); },
                 .on_end = [&](Index, GenerateResult ended) { result = std::move(ended); }});
-  while (engine.step()) {
-  }
+  finish(engine);
   CHECK(told == result.tokens);
   CHECK(told_at_piece == std::vector<std::size_t>{1, 2});
   REQUIRE(result.choices.size() == 3);

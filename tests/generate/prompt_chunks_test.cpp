@@ -1,4 +1,5 @@
 #include "generate/prefix_cache.h"
+#include "generate/results.h"
 #include "support/test.h"
 
 namespace prompt_chunks_test {
@@ -9,6 +10,12 @@ struct Prompt {
   std::uint64_t seed;
 };
 
+GenerateOptions drawing(std::uint64_t seed) {
+  GenerateOptions options{.max_new_tokens = 20, .logprobs = 1};
+  options.sampling.seed = seed;
+  return options;
+}
+
 // Returns the texts of requests that start one step apart.
 std::vector<GenerateResult> texts_of(const Gpt& model, const std::vector<Prompt>& prompts,
                                      const EngineOptions& options, EngineStatus* status = nullptr) {
@@ -17,27 +24,15 @@ std::vector<GenerateResult> texts_of(const Gpt& model, const std::vector<Prompt>
   Engine engine(decoder, tokenizer, options);
   std::vector<GenerateResult> results(prompts.size());
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    Request request{.prompt = tokenizer.encode_prompt(prompts[i].text),
-                    .options = {.max_new_tokens = 20, .logprobs = 1}};
-    request.options.sampling.seed = prompts[i].seed;
-    request.on_end = [&, i](Index, GenerateResult result) { results[i] = std::move(result); };
-    engine.begin(std::move(request));
+    engine.begin(request_for(tokenizer.encode_prompt(prompts[i].text), drawing(prompts[i].seed),
+                             results[i]));
     engine.step();
   }
-  while (engine.step()) {
-  }
+  finish(engine);
   if (status != nullptr) {
     *status = engine.status();
   }
   return results;
-}
-
-void check_same(const GenerateResult& a, const GenerateResult& b) {
-  CHECK(a.tokens == b.tokens);
-  REQUIRE(a.choices.size() == b.choices.size());
-  for (std::size_t i = 0; i < a.choices.size(); ++i) {
-    CHECK(a.choices[i].log_probability == b.choices[i].log_probability);
-  }
 }
 
 const std::string kCommon(150, 'q');
@@ -89,12 +84,9 @@ TEST_CASE("a text that passes the original context of longrope is read again", "
       const ByteTokenizer tokenizer;
       Engine engine(decoder, tokenizer, {.prompt_chunk = chunk, .context_tokens = 4096});
       options.use_cache = true;
-      Request request{.prompt = tokenizer.encode_prompt(prompt), .options = options};
       GenerateResult cached;
-      request.on_end = [&](Index, GenerateResult result) { cached = std::move(result); };
-      engine.begin(std::move(request));
-      while (engine.step()) {
-      }
+      engine.begin(request_for(tokenizer.encode_prompt(prompt), options, cached));
+      finish(engine);
       CHECK(cached.tokens == plain.tokens);
       CHECK(engine.status().kept_tokens == 0);  // keys depend on the length of the text
     }
@@ -119,28 +111,21 @@ TEST_CASE("a prompt chunk that is no multiple or divisor of 64 is refused", "[en
 }
 
 TEST_CASE("other texts continue between the chunks of a prompt", "[engine]") {
-  const auto model = lively_model(257, 512);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = kChunk});
+  ByteEngine engine(512, {.prompt_chunk = kChunk});
   Index tokens = 0;
   Index tokens_before = -1;
   Request first{.prompt = {1}, .options = {.max_new_tokens = 30, .ignore_end_of_text = true}};
   first.on_token = [&](Index, const TokenChoice&) { ++tokens; };
-  Request second{.prompt = tokenizer.encode_prompt(kLong), .options = {.max_new_tokens = 1}};
+  Request second{.prompt = engine.tokenizer.encode_prompt(kLong), .options = {.max_new_tokens = 1}};
   second.on_token = [&](Index, const TokenChoice&) { tokens_before = tokens; };
   engine.begin(std::move(first));
   engine.begin(std::move(second));
-  while (engine.step()) {
-  }
+  finish(engine);
   CHECK(tokens_before == 5);  // one with its own prompt, then one with each of four chunks
 }
 
 TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
-  const auto model = lively_model(257, 512);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = 32, .step_tokens = 32});
+  ByteEngine engine(512, {.prompt_chunk = 32, .step_tokens = 32});
   std::vector<Index> first_steps;
   Index step = 1;
   const auto begin = [&](std::size_t length, Index samples) {
@@ -175,10 +160,7 @@ TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
 }
 
 TEST_CASE("a prompt with an id outside the vocabulary fails alone", "[engine]") {
-  const auto model = lively_model(257, 512);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.prompt_chunk = 32, .step_tokens = 32});
+  ByteEngine engine(512, {.prompt_chunk = 32, .step_tokens = 32});
   std::string message;
   Index ends = 0;
   for (const std::int32_t id : {65, 257, 66}) {
@@ -190,8 +172,7 @@ TEST_CASE("a prompt with an id outside the vocabulary fails alone", "[engine]") 
       message = found.what();
     }
   }
-  while (engine.step()) {
-  }
+  finish(engine);
   CHECK(ends == 2);
   CHECK(message ==
         "prompt: expected token ids from 0 to 256, for which the model has rows, got 257");
@@ -208,13 +189,11 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
   Engine engine(decoder, tokenizer, options);
   Index step = 0;
   const auto begin = [&](const Prompt& prompt, Index& first_step, GenerateResult& result) {
-    Request request{.prompt = tokenizer.encode_prompt(prompt.text),
-                    .options = {.max_new_tokens = 20, .logprobs = 1}};
-    request.options.sampling.seed = prompt.seed;
+    Request request =
+        request_for(tokenizer.encode_prompt(prompt.text), drawing(prompt.seed), result);
     request.on_token = [&](Index, const TokenChoice&) {
       first_step = first_step == 0 ? step : first_step;
     };
-    request.on_end = [&](Index, GenerateResult end) { result = std::move(end); };
     engine.begin(std::move(request));
   };
   Index long_step = 0;
@@ -236,10 +215,7 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
 }
 
 TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
-  const auto model = lively_model(257, 1024);
-  Decoder decoder(*model);
-  const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.max_batch = 4, .prompt_chunk = kChunk});
+  ByteEngine engine(1024, {.max_batch = 4, .prompt_chunk = kChunk});
   const auto begin = [&](std::size_t length, Index samples, std::function<void()> on_first) {
     Request request{.prompt = Ids(length, 65),
                     .options = {.max_new_tokens = 1, .ignore_end_of_text = true},
@@ -255,8 +231,7 @@ TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
     engine.step();
   }
   CHECK(steps <= 2 * 15);
-  while (engine.step()) {
-  }
+  finish(engine);
 }
 
 TEST_CASE("prompts of different lengths share the cache of their common beginning", "[engine]") {
@@ -269,14 +244,9 @@ TEST_CASE("prompts of different lengths share the cache of their common beginnin
   const std::vector<std::string> texts{common + std::string(200, 'a'), common + "b"};
   std::vector<GenerateResult> results(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    Request request{.prompt = tokenizer.encode_prompt(texts[i]),
-                    .options = {.max_new_tokens = 20, .logprobs = 1}};
-    request.options.sampling.seed = i;
-    request.on_end = [&, i](Index, GenerateResult result) { results[i] = std::move(result); };
-    engine.begin(std::move(request));
+    engine.begin(request_for(tokenizer.encode_prompt(texts[i]), drawing(i), results[i]));
   }
-  while (engine.step()) {
-  }
+  finish(engine);
   CHECK(engine.status().reused_prompt_tokens >= 512 / 2);  // each block, once it is complete
   for (std::size_t i = 0; i < texts.size(); ++i) {
     check_same(results[i],

@@ -1,16 +1,15 @@
 #include "generate/draft_length.h"
+#include "generate/results.h"
 #include "generate/word_tokenizer.h"
 #include "support/test.h"
 
 namespace speculation_test {
-using Tokens = Ids;
-
 // Guesses the right tokens of a known text up to a place, then wrong ones.
 class KnownText final : public Drafter {
  public:
-  KnownText(Tokens known, Index right) : known_(std::move(known)), right_(right) {}
-  Tokens draft(std::span<const std::int32_t> text, Index most, const Sampler&) override {
-    Tokens guesses;
+  KnownText(Ids known, Index right) : known_(std::move(known)), right_(right) {}
+  Ids draft(std::span<const std::int32_t> text, Index most, const Sampler&) override {
+    Ids guesses;
     for (Index i = 0; i < most; ++i) {
       const auto place = text.size() + static_cast<std::size_t>(i);
       const std::int32_t next = place < known_.size() ? known_[place] : 1;
@@ -20,7 +19,7 @@ class KnownText final : public Drafter {
   }
 
  private:
-  Tokens known_;
+  Ids known_;
   Index right_;
 };
 
@@ -43,27 +42,17 @@ GenerateOptions drawing(Index count) {
   return options;
 }
 
-void check_equal(const GenerateResult& a, const GenerateResult& b) {
-  CHECK(a.tokens == b.tokens);
-  CHECK(a.text == b.text);
-  CHECK(a.finish_reason == b.finish_reason);
-  REQUIRE(a.choices.size() == b.choices.size());
-  for (std::size_t i = 0; i < a.choices.size(); ++i) {
-    CHECK(a.choices[i].log_probability == b.choices[i].log_probability);  // same bits
-  }
-}
-
 // Generates with guesses of which the first `right` are right.
 GenerateResult guess(Decoder& decoder, const std::string& prompt, const GenerateOptions& options,
                      Index right) {
   const ByteTokenizer tokenizer;
   const GenerateResult plain = generate(decoder, tokenizer, prompt, options);
-  Tokens known = tokenizer.encode_prompt(prompt);
+  Ids known = tokenizer.encode_prompt(prompt);
   known.insert(known.end(), plain.tokens.begin(), plain.tokens.end());
   GenerateOptions guessing = options;
   guessing.make_drafter = [&] { return std::make_unique<KnownText>(known, right); };
   const GenerateResult result = generate(decoder, tokenizer, prompt, guessing);
-  check_equal(result, plain);
+  check_same(result, plain);
   return result;
 }
 
@@ -94,7 +83,7 @@ TEST_CASE("[speculation] several texts guess in one step") {
   options.make_drafter = model_drafter(decoder, tokenizer, tokenizer);
   const auto guessed = generate_samples(decoder, tokenizer, "abcabc", options, 3);
   for (std::size_t i = 0; i < 3; ++i) {
-    check_equal(guessed[i], plain[i]);
+    check_same(guessed[i], plain[i]);
     CHECK(guessed[i].guessed_tokens > 0);
   }
 }
@@ -108,7 +97,7 @@ TEST_CASE("[speculation] the guesses of an equal model are right") {
   const GenerateResult plain = generate(decoder, tokenizer, "Begin", options);
   options.make_drafter = model_drafter(other, tokenizer, tokenizer);
   const GenerateResult guessed = generate(decoder, tokenizer, "Begin", options);
-  check_equal(guessed, plain);
+  check_same(guessed, plain);
   CHECK(guessed.guessed_tokens >= 40);
   CHECK(guessed.guesses_taken == guessed.guessed_tokens);
 }
@@ -118,7 +107,7 @@ TEST_CASE("[speculation] a model reads a long text in chunks before it guesses")
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
   const MakeDrafter make = model_drafter(decoder, tokenizer, tokenizer);
-  const Tokens text = tokenizer.encode_prompt(std::string(149, 'a'));
+  const Ids text = tokenizer.encode_prompt(std::string(149, 'a'));
   const Sampler greedy({.temperature = 0});
   const std::unique_ptr<Drafter> at_once = make();
   CHECK(at_once->read(text, 0));
@@ -137,7 +126,7 @@ TEST_CASE("[speculation] drafters of several texts share their room") {
   const auto room = std::make_shared<DraftRoom>(1.0);
   room->limit(192);
   const MakeDrafter make = model_drafter(decoder, tokenizer, tokenizer, room);
-  const Tokens text = tokenizer.encode_prompt(std::string(99, 'a'));
+  const Ids text = tokenizer.encode_prompt(std::string(99, 'a'));
   const Sampler greedy({.temperature = 0});
   std::unique_ptr<Drafter> first = make();
   std::unique_ptr<Drafter> second = make();
@@ -151,13 +140,13 @@ TEST_CASE("[speculation] drafters of several texts share their room") {
 TEST_CASE("[speculation] n-grams repeat what followed the longest equal end") {
   const Sampler sampler(SamplingOptions{});
   const auto drafter = ngram_drafter(3)();
-  const Tokens text{7, 1, 2, 3, 8, 9, 5, 2, 3, 4, 1, 2, 3};
-  CHECK(drafter->draft(text, 2, sampler) == Tokens{8, 9});  // after 1, 2, 3, not after 2, 3
-  CHECK(drafter->draft(Tokens{1, 2, 3}, 4, sampler).empty());
-  CHECK(drafter->draft(Tokens{5, 5, 5, 5}, 6, sampler) == Tokens(6, 5));
-  CHECK(drafter->draft(Tokens{1, 2, 1, 2, 1, 2}, 3, sampler) == Tokens{1, 2, 1});
-  CHECK(drafter->draft(Tokens{4, 1, 2, 8, 9, 7, 1, 2}, 5, sampler) == Tokens{8, 9});
-  CHECK(drafter->draft(Tokens{1}, 3, sampler).empty());
+  const Ids text{7, 1, 2, 3, 8, 9, 5, 2, 3, 4, 1, 2, 3};
+  CHECK(drafter->draft(text, 2, sampler) == Ids{8, 9});  // after 1, 2, 3, not after 2, 3
+  CHECK(drafter->draft(Ids{1, 2, 3}, 4, sampler).empty());
+  CHECK(drafter->draft(Ids{5, 5, 5, 5}, 6, sampler) == Ids(6, 5));
+  CHECK(drafter->draft(Ids{1, 2, 1, 2, 1, 2}, 3, sampler) == Ids{1, 2, 1});
+  CHECK(drafter->draft(Ids{4, 1, 2, 8, 9, 7, 1, 2}, 5, sampler) == Ids{8, 9});
+  CHECK(drafter->draft(Ids{1}, 3, sampler).empty());
   CHECK_THROWS_WITH(named_drafter("ngram:1"),
                     ("speculate: expected ngram, or ngram:N with N from 2 to 64, got "
                      "'ngram:1'"));

@@ -1,5 +1,5 @@
 #include "kernels/attention/attention.h"
-#include "kernels/bfloat16/tiles.h"
+#include "support/cpu_variants.h"
 #include "support/test.h"
 
 // Attention by each kind of bfloat16 tiles against attention in float64. The inputs are rounded to
@@ -54,6 +54,8 @@ struct Outcome {
   Tensor key_grad;              //
   Tensor value_grad;            //
   std::vector<Tensor> weights;  // [H, T, T] per sequence
+
+  std::vector<Tensor> all() const { return {output, query_grad, key_grad, value_grad}; }
 };
 
 template <class T>
@@ -116,15 +118,6 @@ Outcome attend(const Case& c, const Inputs& given, const Tiles&... tiles) {
   return result;
 }
 
-// Calls body(tiles) for each of AMX and AVX512-BF16 that the machine supports.
-template <class Body>
-void with_each_tile_set(const Body& body) {
-  for (const Bfloat16Tiles* tiles : kernels::bfloat16_tile_sets()) {
-    INFO(tiles->name);
-    body(*tiles);
-  }
-}
-
 // Fills free memory with NaN, both as floats and as bfloat16, so that stale reads are visible.
 void poison_free_memory() {
   release_unused_storage();
@@ -134,36 +127,10 @@ void poison_free_memory() {
               static_cast<unsigned char>(0xFF));
 }
 
-struct Difference {
-  double largest = 0;   // NaN counts as infinite
-  double relative = 0;  // root of summed squares, relative to that of the expected values
-};
-
-Difference difference(const Tensor& actual, const Tensor& expected) {
-  REQUIRE(actual.shape() == expected.shape());
-  const std::vector<double> a = actual.to_vector();
-  const std::vector<double> b = expected.to_vector();
-  Difference result;
-  double squares = 0;
-  double expected_squares = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double distance = std::abs(a[i] - b[i]);
-    result.largest = distance <= result.largest ? result.largest : distance;
-    result.largest =
-        std::isnan(distance) ? std::numeric_limits<double>::infinity() : result.largest;
-    squares += distance * distance;
-    expected_squares += b[i] * b[i];
-  }
-  result.relative = std::sqrt(squares / std::max(expected_squares, 1e-30));
-  return result;
-}
-
 // A gradient has two rounded factors: the scores' gradient, and the weights in the output.
 void check_rounded(const Tensor& actual, const Tensor& expected) {
-  const Difference found = difference(actual, expected);
-  CAPTURE(found.largest, found.relative);
-  CHECK(found.relative < 2 * kRounding);
-  CHECK(found.largest < 0.02);
+  CHECK(relative_difference(actual, expected) < 2 * kRounding);
+  CHECK(largest_difference(actual, expected) < 0.02);
 }
 
 void check_case(const Case& c) {
@@ -173,13 +140,12 @@ void check_case(const Case& c) {
   with_each_tile_set([&](const Bfloat16Tiles& tiles) {
     poison_free_memory();
     const Outcome actual = attend<float>(c, inputs, tiles);
-    CHECK(difference(actual.log_sum_exp, expected.log_sum_exp).largest < 1e-5);
-    check_rounded(actual.output, expected.output);
-    check_rounded(actual.value_grad, expected.value_grad);
-    check_rounded(actual.query_grad, expected.query_grad);
-    check_rounded(actual.key_grad, expected.key_grad);
+    CHECK(largest_difference(actual.log_sum_exp, expected.log_sum_exp) < 1e-5);
+    for (std::size_t i = 0; i < 4; ++i) {
+      check_rounded(actual.all()[i], expected.all()[i]);
+    }
     for (std::size_t b = 0; b < c.lengths.size(); ++b) {
-      CHECK(difference(actual.weights[b], expected.weights[b]).largest < 1e-5);
+      CHECK(largest_difference(actual.weights[b], expected.weights[b]) < 1e-5);
     }
   });
 }
@@ -202,7 +168,7 @@ TEST_CASE("bfloat16 attention rounds the weights but not those that are recorded
   const Outcome expected = attend<float>(c, inputs);
   with_each_tile_set([&](const Bfloat16Tiles& tiles) {
     const Outcome actual = attend<float>(c, inputs, tiles);
-    CHECK(difference(actual.output, expected.output).largest > 1e-4);
+    CHECK(largest_difference(actual.output, expected.output) > 1e-4);
     const std::vector<double> weights = actual.weights[0].to_vector();
     for (std::size_t row = 0; row < 600; ++row) {
       double sum = 0;
@@ -225,10 +191,7 @@ TEST_CASE("bfloat16 attention does not depend on the number of threads") {
     for (const int threads : {2, 3, 8}) {
       set_thread_count(threads);
       const Outcome actual = attend<float>(c, inputs, tiles);
-      CHECK(same_bits(actual.output, expected.output));
-      CHECK(same_bits(actual.query_grad, expected.query_grad));
-      CHECK(same_bits(actual.key_grad, expected.key_grad));
-      CHECK(same_bits(actual.value_grad, expected.value_grad));
+      CHECK(same_bits(actual.all(), expected.all()));
     }
     set_thread_count(before);
   });

@@ -1,4 +1,3 @@
-#include "kernels/bfloat16/tiles.h"
 #include "kernels/gemm_products.h"
 #include "support/cpu_variants.h"
 #include "support/test.h"
@@ -20,15 +19,6 @@ Operands<float> with_rounded_factors(Operands<float> operands) {
     }
   }
   return operands;
-}
-
-// Calls body(tiles) for each of AMX and AVX512-BF16 that the machine supports.
-template <class Body>
-void with_each_tile_set(const Body& body) {
-  for (const Bfloat16Tiles* tiles : kernels::bfloat16_tile_sets()) {
-    INFO(tiles->name);
-    body(*tiles);
-  }
 }
 
 void check_product(const Product& p) {
@@ -100,20 +90,11 @@ TEST_CASE("the callback after a bfloat16 product sees every final element once")
   const Product p{70, 70, 1100};
   with_each_tile_set([&](const Bfloat16Tiles& tiles) {
     Operands<float> operands(p);
-    std::vector<float> seen(70 * 70, 0.0F);
     kernels::Gemm<float> product = gemm_of(p, operands);
-    product.after = [&](const kernels::GemmRegion& region) {
-      for (Index row = region.row; row < region.row + region.rows; ++row) {
-        for (Index i = region.column; i < region.column + region.columns; ++i) {
-          seen[static_cast<std::size_t>(row * 70 + i)] +=
-              operands.c[static_cast<std::size_t>(row * operands.c_stride + i)];
-        }
-      }
-    };
+    const Witness<float> witness(product);
     kernels::bfloat16_gemm(product, tiles);
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-      REQUIRE(seen[i] == operands.c[i]);
-    }
+    CHECK(witness.saw_each_once());
+    CHECK(witness.saw_final_values());
   });
 }
 

@@ -78,45 +78,6 @@ std::vector<T> computed(const Gemm<T>& product, const std::vector<T>& c) {
   return c;
 }
 
-// Records for every element of C how often `after` was called for it, and its value then.
-template <class T>
-class Witness {
- public:
-  explicit Witness(Gemm<T>& product)
-      : product_(product),
-        calls_(static_cast<std::size_t>(product.m * product.n)),
-        seen_(calls_.size()) {
-    product.after = [this](const GemmRegion& region) { note(region); };
-  }
-
-  bool saw_each_once() const {
-    return std::all_of(calls_.begin(), calls_.end(), [](const auto& count) { return count == 1; });
-  }
-  bool saw_final_values() const {
-    bool same = true;
-    for (Index i = 0; i < product_.m * product_.n; ++i) {
-      const T now = product_.c[i / product_.n * product_.c_stride + i % product_.n];
-      same = same && seen_[static_cast<std::size_t>(i)] == now;
-    }
-    return same;
-  }
-
- private:
-  void note(const GemmRegion& region) {
-    for (Index row = region.row; row < region.row + region.rows; ++row) {
-      for (Index column = region.column; column < region.column + region.columns; ++column) {
-        const auto place = static_cast<std::size_t>(row * product_.n + column);
-        ++calls_.at(place);
-        seen_.at(place) = product_.c[row * product_.c_stride + column];
-      }
-    }
-  }
-
-  const Gemm<T>& product_;
-  std::vector<std::atomic<int>> calls_;  // [m, n]
-  std::vector<T> seen_;                  // [m, n]
-};
-
 TEST_CASE("both engines agree with three nested loops at every edge of their blocking") {
   std::size_t task = 0;
   for (const Size& size : kSizes) {
@@ -124,6 +85,12 @@ TEST_CASE("both engines agree with three nested loops at every edge of their blo
       check_types_on_all(product_of_size(size, kTasks[task++ % std::size(kTasks)], flips));
     }
     ++task;
+  }
+}
+
+TEST_CASE("gemm without inner elements leaves the bias, beta times C, or zero") {
+  for (const Product& task : kTasks) {
+    check_types_on_all(product_of_size({3, 4, 0}, task, 0));
   }
 }
 

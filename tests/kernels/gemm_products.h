@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <vector>
 
@@ -70,6 +72,45 @@ kernels::Gemm<T> gemm_of(const Product& p, Operands<T>& operands) {
           .beta = static_cast<T>(p.beta),
           .bias = p.bias ? operands.bias.data() : nullptr};
 }
+
+// Records for every element of C how often `after` was called for it, and its value then.
+template <class T>
+class Witness {
+ public:
+  explicit Witness(kernels::Gemm<T>& product)
+      : product_(product),
+        calls_(static_cast<std::size_t>(product.m * product.n)),
+        seen_(calls_.size()) {
+    product.after = [this](const kernels::GemmRegion& region) { note(region); };
+  }
+
+  bool saw_each_once() const {
+    return std::all_of(calls_.begin(), calls_.end(), [](const auto& count) { return count == 1; });
+  }
+  bool saw_final_values() const {
+    bool same = true;
+    for (Index i = 0; i < product_.m * product_.n; ++i) {
+      const T now = product_.c[i / product_.n * product_.c_stride + i % product_.n];
+      same = same && seen_[static_cast<std::size_t>(i)] == now;
+    }
+    return same;
+  }
+
+ private:
+  void note(const kernels::GemmRegion& region) {
+    for (Index row = region.row; row < region.row + region.rows; ++row) {
+      for (Index column = region.column; column < region.column + region.columns; ++column) {
+        const auto place = static_cast<std::size_t>(row * product_.n + column);
+        ++calls_.at(place);
+        seen_.at(place) = product_.c[row * product_.c_stride + column];
+      }
+    }
+  }
+
+  const kernels::Gemm<T>& product_;
+  std::vector<std::atomic<int>> calls_;  // [m, n]
+  std::vector<T> seen_;                  // [m, n]
+};
 
 // Reference by three nested loops; leaves the gaps between the rows of C unchanged.
 template <class T>

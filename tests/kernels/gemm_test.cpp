@@ -1,38 +1,9 @@
 #include "kernels/column_sums.h"
 #include "kernels/gemm/openblas.h"
 #include "kernels/gemm_products.h"
-#include "kernels/threads/parallel.h"
 #include "support/test.h"
 
 namespace gemm_test {
-template <class T>
-void check_product(const Product& p, double tolerance) {
-  INFO("m " << p.m << ", n " << p.n << ", k " << p.k << ", transposed " << p.transpose_a
-            << p.transpose_b << ", alpha " << p.alpha << ", beta " << p.beta << ", bias " << p.bias
-            << ", gap " << p.gap);
-  Operands<T> tiled(p);
-  Operands<T> whole = tiled;
-  const std::vector<double> expected = naive(p, tiled);
-  kernels::gemm(gemm_of(p, tiled));
-  {
-    const kernels::SingleThreadScope one_thread;
-    kernels::gemm(gemm_of(p, whole));
-  }
-  CHECK(largest_difference({tiled.c.begin(), tiled.c.end()}, expected) < tolerance);
-  CHECK(largest_difference({whole.c.begin(), whole.c.end()}, expected) < tolerance);
-}
-
-void check_both_types(const Product& p) {
-  check_product<float>(p, 1e-4);
-  check_product<double>(p, 1e-12);
-}
-
-TEST_CASE("gemm without inner elements leaves the bias, beta times C, or zero") {
-  check_both_types({.m = 3, .n = 4, .k = 0, .gap = 2});
-  check_both_types({.m = 3, .n = 4, .k = 0, .beta = 0.5, .gap = 2});
-  check_both_types({.m = 3, .n = 4, .k = 0, .bias = true, .gap = 2});
-}
-
 TEST_CASE("gemm with beta 0 does not read C, not even NaN") {
   for (const Index k : {Index{0}, Index{2}, Index{80}}) {
     Operands<float> operands({.m = 80, .n = 80, .k = k});

@@ -147,33 +147,6 @@ TEST_CASE("tiny and huge vectors are multiplied by int8 weights with the usual p
   CHECK(multiply(WeightFormat::int8, panels, 1, kColumns, std::vector<float>(kColumns, 0))[0] == 0);
 }
 
-TEST_CASE("integer instructions change no bit") {
-  if (!kernels::has_dot_products()) {
-    return;
-  }
-  constexpr Index kColumns = 1100;
-  const Tensor panels =
-      pack(WeightFormat::int8, gaussians(kPanelRows * kColumns, 1), kPanelRows, kColumns);
-  for (const Index batch : {1, 7, 18}) {
-    const std::vector<float> x = gaussians(batch * kColumns, 2);
-    std::vector<float> with(static_cast<std::size_t>(batch * kPanelRows));
-    std::vector<float> without(with.size());
-    kernels::PanelProduct product{.panels = panels.data<std::int32_t>(),
-                                  .count = 1,
-                                  .panel_bytes = kernels::panel_bytes(WeightFormat::int8, kColumns),
-                                  .columns = kColumns,
-                                  .x = x.data(),
-                                  .x_stride = kColumns,
-                                  .y = with.data(),
-                                  .y_stride = kPanelRows,
-                                  .batch = batch};
-    kernels::integer_panels(true).multiply(kernels::int8_layout(), product);
-    product.y = without.data();
-    kernels::integer_panels(false).multiply(kernels::int8_layout(), product);
-    CHECK(with == without);
-  }
-}
-
 TEST_CASE("int8 weights are multiples of a 127th of the largest of 32 neighbours") {
   std::vector<float> row(64);
   row[0] = 127;

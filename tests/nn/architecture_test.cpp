@@ -1,3 +1,4 @@
+#include "support/drawn_config.h"
 #include "support/test.h"
 
 namespace architecture_test {
@@ -8,9 +9,11 @@ GptConfig small() {
 
 void check_against_model(const GptConfig& config) {
   std::vector<std::pair<std::string, Shape>> actual;
-  for (const auto& [name, tensor] : Gpt(config).parameters()) {
+  const Gpt gpt(config);
+  for (const auto& [name, tensor] : gpt.parameters()) {
     actual.emplace_back(name, tensor.shape());
   }
+  CHECK(count_parameters(config).total() == gpt.parameter_count());
   const std::vector<Weight> expected = weights_of(config);
   REQUIRE(expected.size() == actual.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
@@ -20,17 +23,13 @@ void check_against_model(const GptConfig& config) {
   }
 }
 
-TEST_CASE("the listed weights are those of the model") {
-  GptConfig config = small();
-  SECTION("of GPT-2") {}
-  SECTION("without biases") { config.bias = false; }
-  SECTION("with an untied output head") { config.tie_weights = false; }
-  SECTION("with post-norm") { config.norm = NormPosition::post; }
-  SECTION("with pruned heads") {
-    config.heads_per_layer = {2, 1, 2};
-    config.head_width = 5;
+TEST_CASE("the listed and counted weights are those of the model") {
+  for (const GptConfig& config : configs_of_all_kinds()) {
+    check_against_model(config);
   }
-  check_against_model(config);
+  for (int number = 0; number < 200; ++number) {
+    check_against_model(drawn_config(number));
+  }
 }
 
 TEST_CASE("weights of a configuration that does not validate are refused") {

@@ -45,17 +45,6 @@ TEST_CASE("pad_sequences never makes the rectangle narrower than the longest seq
                     "[pad_sequences] expected at least one sequence, got none");
 }
 
-TEST_CASE("padding the ten seed sequences makes 200 places of which 94 are real") {
-  const PaddedBatch padded = pad_sequences(seed_sequences(), 0);
-  CHECK(padded.tokens.shape() == Shape{10, 20});
-  const std::vector<double> mask = padded.padding_mask.to_vector();
-  CHECK(std::accumulate(mask.begin(), mask.end(), 0.0) == 200 - 94);
-  CHECK(padded.lengths == std::vector<Index>{16, 5, 11, 2, 4, 5, 1, 20, 16, 14});
-  const Batch batch = remove_padding(padded);
-  CHECK(batch.token_count() == 94);
-  CHECK(batch.target_count == 84);
-}
-
 TEST_CASE("remove_padding gives back the sequences whatever the pad id and the padded width") {
   const Batch direct = make_batch(seed_sequences());
   for (const std::int32_t pad_id : {0, 98, 99, -7}) {

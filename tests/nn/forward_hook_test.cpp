@@ -1,3 +1,4 @@
+#include "support/hooks.h"
 #include "support/test.h"
 
 namespace forward_hook_test {
@@ -7,31 +8,14 @@ GptConfig small_config() {
 
 Batch small_batch() { return make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}}); }
 
-// Counts its calls and multiplies the outputs of one layer by a gate for each head.
-class Gates : public ForwardHook {
- public:
-  Gates(Index layer, Tensor gates) : layer_(layer), gates_(std::move(gates)) {}
+// Multiplies the outputs of the heads of a layer by gates [H].
+HookAt gates_of(std::optional<Index> layer, const Tensor& gates) {
+  return {Point::z, layer, [=](const Tensor& z) { return mul(z, reshape(gates, {1, 2, 1})); }};
+}
 
-  bool wants(Point point, Index) const override { return point == Point::z; }
-  Tensor visit(const HookSite& site, const Tensor& z) override {
-    CHECK(z.shape() == Shape{8, 2, 3});
-    layers_.push_back(site.layer);
-    return site.layer == layer_ ? mul(z, reshape(gates_, {1, 2, 1})) : z;
-  }
-
-  const std::vector<Index>& layers() const { return layers_; }
-
- private:
-  Index layer_;
-  Tensor gates_;  // [H]
-  std::vector<Index> layers_;
-};
-
-class Cut : public ForwardHook {
- public:
-  bool wants(Point point, Index) const override { return point == Point::z; }
-  Tensor visit(const HookSite&, const Tensor& z) override { return slice(z, 2, 0, 2); }
-};
+HookAt cut() {
+  return {Point::z, std::nullopt, [](const Tensor& z) { return slice(z, 2, 0, 2); }};
+}
 
 // Records the values at the wanted points.
 class Watcher : public ForwardHook {
@@ -52,14 +36,6 @@ class Watcher : public ForwardHook {
   std::vector<Point> wanted_;
 };
 
-class Refuses : public ForwardHook {
- public:
-  bool wants(Point point, Index layer) const override {
-    return point == Point::mlp_pre && layer == 1;
-  }
-  Tensor visit(const HookSite&, const Tensor&) override { throw Error("no further"); }
-};
-
 Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
   ForwardContext context;
   context.hook = hook;
@@ -68,15 +44,15 @@ Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
 
 TEST_CASE("a hook sees the heads of every layer once and reading them changes nothing") {
   const Gpt gpt(small_config(), 3, DType::float64);
-  Gates open(1, doubles({1, 1}, {2}));
+  HookAt open = gates_of(std::nullopt, doubles({1, 1}, {2}));
   CHECK(loss_with(gpt, &open).item() == loss_with(gpt, nullptr).item());
-  CHECK(open.layers() == std::vector<Index>{0, 1, 2});
+  CHECK(open.calls == 3);
 }
 
 TEST_CASE("a head gate of 0 equals zeros in the head's rows of c_proj") {
   const Gpt gpt(small_config(), 3, DType::float64);
   randomize(gpt, 5);
-  Gates closed(1, doubles({0, 1}, {2}));
+  HookAt closed = gates_of(1, doubles({0, 1}, {2}));
   const double gated = loss_with(gpt, &closed).item();
   CHECK(gated != loss_with(gpt, nullptr).item());
   for (auto& [name, parameter] : gpt.parameters()) {
@@ -87,27 +63,26 @@ TEST_CASE("a head gate of 0 equals zeros in the head's rows of c_proj") {
   CHECK(gated == Approx(loss_with(gpt, nullptr).item()).epsilon(1e-12));
 }
 
-TEST_CASE("the gradient of a head gate agrees with finite differences of the loss") {
+TEST_CASE("gradients of head gates and of patterns agree with finite differences of the loss") {
   const Gpt gpt(small_config(), 3, DType::float64);
   randomize(gpt, 5);
-  const Tensor gates = leaf(doubles({1, 1}, {2}));
-  Gates hook(2, gates);
-  backward(loss_with(gpt, &hook));
-  constexpr double kStep = 1e-5;
-  const auto loss_at = [&](double first, double second) {
-    Gates moved(2, doubles({first, second}, {2}));
-    return loss_with(gpt, &moved).item();
+  const auto loss = [&](const std::vector<Tensor>& in) {
+    HookAt gates = gates_of(2, in[0]);
+    HookAt patterns(Point::pattern, 1, [&](const Tensor& pattern) { return mul(pattern, in[1]); });
+    return loss_with(gpt, &gates) + loss_with(gpt, &patterns);
   };
-  check_values(gates.grad(),
-               {(loss_at(1 + kStep, 1) - loss_at(1 - kStep, 1)) / (2 * kStep),
-                (loss_at(1, 1 + kStep) - loss_at(1, 1 - kStep)) / (2 * kStep)},
-               1e-8);
+  const GradientCheckResult result =
+      check_gradients(loss, {leaf(doubles({1, 1}, {2})), leaf(doubles({1}, {1}))});
+  INFO(result.worst);
+  CHECK(result.passed);
+  CHECK(result.elements == 3);
 }
 
 TEST_CASE("a hook that returns another shape is refused") {
   const Gpt gpt(small_config(), 3, DType::float64);
-  Cut cut;
-  check_error([&] { loss_with(gpt, &cut); }, {"ForwardHook", "blocks.0.attn.hook_z", "[8, 2, 3]"});
+  HookAt narrow = cut();
+  check_error([&] { loss_with(gpt, &narrow); },
+              {"ForwardHook", "blocks.0.attn.hook_z", "[8, 2, 3]"});
 }
 
 TEST_CASE("a forward pass resumed at any layer gives the same bits as the whole pass") {
@@ -236,31 +211,6 @@ TEST_CASE("a recorder gets the attention patterns of text that continues a cache
   }
 }
 
-TEST_CASE("the gradient of changed patterns agrees with finite differences of the loss", "[nn]") {
-  class Scale : public ForwardHook {
-   public:
-    explicit Scale(Tensor factor) : factor_(std::move(factor)) {}
-    bool wants(Point point, Index layer) const override {
-      return point == Point::pattern && layer == 1;
-    }
-    Tensor visit(const HookSite&, const Tensor& pattern) override { return mul(pattern, factor_); }
-
-   private:
-    Tensor factor_;
-  };
-  const Gpt gpt(small_config(), 3, DType::float64);
-  randomize(gpt, 5);
-  const Tensor factor = leaf(doubles({1}, {1}));
-  Scale hook(factor);
-  backward(loss_with(gpt, &hook));
-  constexpr double kStep = 1e-5;
-  const auto loss_at = [&](double value) {
-    Scale moved(doubles({value}, {1}));
-    return loss_with(gpt, &moved).item();
-  };
-  check_values(factor.grad(), {(loss_at(1 + kStep) - loss_at(1 - kStep)) / (2 * kStep)}, 1e-8);
-}
-
 TEST_CASE("an exception of a hook during a step reaches the caller and the cache stays unchanged",
           "[nn]") {
   const ThreadScope scope(2);
@@ -268,16 +218,14 @@ TEST_CASE("an exception of a hook during a step reaches the caller and the cache
   Decoder decoder(gpt);
   KeyValueCache cache = gpt.make_cache();
   decoder.read({1, 2, 3}, cache);
-  Refuses hook;
+  HookAt hook(Point::mlp_pre, 1, [](const Tensor&) -> Tensor { throw Error("no further"); });
   const DecodeItem item{4, &cache};
   CHECK_THROWS_WITH(decoder.step({&item, 1}, &hook), "no further");
   CHECK(cache.length() == 3);
-  Cut cut;
-  check_error(
-      [&] {
-        decoder.step({&item, 1}, &cut);
-      },
-      {"ForwardHook", "blocks.0.attn.hook_z", "[1, 2, 3]"});
+  HookAt narrow = cut();
+  const std::span<const DecodeItem> items(&item, 1);
+  check_error([&] { decoder.step(items, &narrow); },
+              {"ForwardHook", "blocks.0.attn.hook_z", "[1, 2, 3]"});
   CHECK_NOTHROW(decoder.step({&item, 1}));
 }
 
@@ -286,7 +234,7 @@ TEST_CASE("other computations between the layers of a pass do not change its res
   const NoGrad no_grad;
   randomize(gpt, 5);
   const Batch batch = small_batch();
-  const auto gates = std::make_shared<Gates>(1, Tensor::from(std::vector<float>{0.5F, 2}, {2}));
+  const auto gates = std::shared_ptr<HookAt>(new HookAt(gates_of(1, floats({0.5F, 2}, {2}))));
   gpt.attach(gates);
   const std::vector<double> alone = gpt.logits(batch).to_vector();
   gpt.attach(nullptr);

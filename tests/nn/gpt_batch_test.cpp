@@ -79,14 +79,10 @@ TEST_CASE("changing a token changes no logits before it, bit for bit") {
     for (const Index place : {1, 2, 10, 19}) {
       check_causality(config, 20, place);
     }
-  }
-}
-
-TEST_CASE("changing a token of a long sequence changes no logits before it, bit for bit") {
-  GptConfig config = small_config();
-  config.block_size = 300;
-  for (const Index place : {1, 63, 64, 130, 256, 299}) {
-    check_causality(config, 300, place);
+    config.block_size = 300;
+    for (const Index place : {1, 63, 64, 130, 256, 299}) {
+      check_causality(config, 300, place);
+    }
   }
 }
 
@@ -165,19 +161,14 @@ TEST_CASE("a document of one token adds nothing to the loss and gradients of oth
   CHECK_FALSE(all_zero(rows(wte, 62, 1)));
 }
 
-TEST_CASE("eight documents at once give the same loss and gradients as one by one in float32") {
-  Gpt gpt(small_config(), 3);
-  const Differences differences = compare_accumulation(gpt);
-  CHECK(differences.loss < 1e-6);
-  CHECK(differences.gradients < 1e-6);
-}
-
-TEST_CASE("eight documents at once give the same loss and gradients as one by one in float64") {
-  Gpt gpt(small_config(), 3, kDouble);
-  randomize(gpt, 61);
-  const Differences differences = compare_accumulation(gpt);
-  CHECK(differences.loss < 1e-12);
-  CHECK(differences.gradients < 1e-12);
+TEST_CASE("eight documents at once give the same loss and gradients as one by one") {
+  for (const DType dtype : {DType::float32, kDouble}) {
+    Gpt gpt(small_config(), 3, dtype);
+    const Differences differences = compare_accumulation(gpt);
+    const double limit = dtype == kDouble ? 1e-12 : 1e-6;
+    CHECK(differences.loss < limit);
+    CHECK(differences.gradients < limit);
+  }
 }
 
 TEST_CASE("the mean loss weights documents by their targets") {

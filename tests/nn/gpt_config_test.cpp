@@ -5,12 +5,6 @@ GptConfig small_config() {
   return {.vocab_size = 11, .block_size = 6, .n_layer = 3, .n_head = 4, .n_embd = 8};
 }
 
-// A change of the small configuration and the resulting error of validate().
-struct Refusal {
-  void (*change)(GptConfig&);
-  const char* message;
-};
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST_CASE("a configuration with valid sizes passes validation") {
@@ -26,75 +20,70 @@ TEST_CASE("a configuration with valid sizes passes validation") {
   CHECK(config.heads(2) == 2);
 }
 
-TEST_CASE("validation of a configuration names the invalid size") {
-  const std::vector<Refusal> refusals{
-      {[](GptConfig& c) { c.vocab_size = 0; }, "vocab_size: expected 1 to 16777216, got 0"},
-      {[](GptConfig& c) { c.vocab_size = Index{1} << 40; },
-       "vocab_size: expected 1 to 16777216, got 1099511627776"},
-      {[](GptConfig& c) { c.block_size = -3; }, "block_size: expected 1 to 16777216, got -3"},
-      {[](GptConfig& c) { c.n_layer = 0; }, "n_layer: expected 1 to 4096, got 0"},
-      {[](GptConfig& c) { c.n_layer = 5000; }, "n_layer: expected 1 to 4096, got 5000"},
-      {[](GptConfig& c) { c.n_head = 0; }, "n_head: expected 1 to 16777216, got 0"},
-      {[](GptConfig& c) { c.n_embd = 0; }, "n_embd: expected 1 to 16777216, got 0"},
-      {[](GptConfig& c) { c.n_head = 3; }, "n_head: expected a divisor of n_embd 8, got 3"},
-      {[](GptConfig& c) { c.head_width = -2; }, "head_width: expected 0 to 16777216, got -2"},
-      {[](GptConfig& c) { c.head_width = Index{1} << 61; },
-       "head_width: expected 0 to 16777216, got 2305843009213693952"},
-      {[](GptConfig& c) {
-         c.heads_per_layer = {4, 4};
-       },
-       "heads_per_layer: expected 3 numbers, got 2"},
-      {[](GptConfig& c) {
-         c.heads_per_layer = {4, 0, 4};
-       },
-       "heads_per_layer: expected 1 to 4, got 0"},
-      {[](GptConfig& c) {
-         c.heads_per_layer = {4, 4, 5};
-       },
-       "heads_per_layer: expected 1 to 4, got 5"}};
-  for (const Refusal& refusal : refusals) {
-    GptConfig config = small_config();
-    refusal.change(config);
-    CHECK_THROWS_WITH(config.validate(), refusal.message);
-    CHECK_THROWS_WITH(Gpt(config), refusal.message);
-    CHECK_THROWS_WITH(count_parameters(config), refusal.message);
-  }
+void check_refused(const GptConfig& config, const std::string& message) {
+  CHECK_THROWS_WITH(config.validate(), message);
+  CHECK_THROWS_WITH(Gpt(config), message);
+  CHECK_THROWS_WITH(count_parameters(config), message);
 }
 
-TEST_CASE("validation of a configuration names the invalid probability or epsilon") {
-  const std::vector<Refusal> refusals{
-      {[](GptConfig& c) { c.attention_dropout = 1; },
-       "attention_dropout: expected 0 to below 1, got 1"},
-      {[](GptConfig& c) { c.residual_dropout = -0.5; },
-       "residual_dropout: expected 0 to below 1, got -0.5"},
-      {[](GptConfig& c) { c.embedding_dropout = kNaN; },
-       "embedding_dropout: expected 0 to below 1, got nan"},
-      {[](GptConfig& c) { c.layer_norm_epsilon = 0; },
-       "layer_norm_epsilon: expected a number above 0 and below 1, got 0"},
-      {[](GptConfig& c) { c.layer_norm_epsilon = kNaN; },
-       "layer_norm_epsilon: expected a number above 0 and below 1, got nan"}};
-  for (const Refusal& refusal : refusals) {
+TEST_CASE("validation of a configuration names the invalid value") {
+  struct Size {
+    Index GptConfig::*member;
+    Index value;
+    const char* message;
+  };
+  const Size sizes[] = {{&GptConfig::vocab_size, 0, "vocab_size: expected 1 to 16777216, got 0"},
+                        {&GptConfig::vocab_size, Index{1} << 40,
+                         "vocab_size: expected 1 to 16777216, got 1099511627776"},
+                        {&GptConfig::block_size, -3, "block_size: expected 1 to 16777216, got -3"},
+                        {&GptConfig::n_layer, 0, "n_layer: expected 1 to 4096, got 0"},
+                        {&GptConfig::n_layer, 5000, "n_layer: expected 1 to 4096, got 5000"},
+                        {&GptConfig::n_head, 0, "n_head: expected 1 to 16777216, got 0"},
+                        {&GptConfig::n_embd, 0, "n_embd: expected 1 to 16777216, got 0"},
+                        {&GptConfig::n_head, 3, "n_head: expected a divisor of n_embd 8, got 3"},
+                        {&GptConfig::head_width, -2, "head_width: expected 0 to 16777216, got -2"},
+                        {&GptConfig::head_width, Index{1} << 61,
+                         "head_width: expected 0 to 16777216, got 2305843009213693952"}};
+  for (const Size& row : sizes) {
     GptConfig config = small_config();
-    refusal.change(config);
-    CHECK_THROWS_WITH(config.validate(), refusal.message);
+    config.*row.member = row.value;
+    check_refused(config, row.message);
+  }
+  const std::pair<std::vector<Index>, const char*> lists[] = {
+      {{4, 4}, "heads_per_layer: expected 3 numbers, got 2"},
+      {{4, 0, 4}, "heads_per_layer: expected 1 to 4, got 0"},
+      {{4, 4, 5}, "heads_per_layer: expected 1 to 4, got 5"}};
+  for (const auto& [heads, message] : lists) {
+    GptConfig config = small_config();
+    config.heads_per_layer = heads;
+    check_refused(config, message);
+  }
+  const std::tuple<double GptConfig::*, double, const char*> numbers[] = {
+      {&GptConfig::attention_dropout, 1, "attention_dropout: expected 0 to below 1, got 1"},
+      {&GptConfig::residual_dropout, -0.5, "residual_dropout: expected 0 to below 1, got -0.5"},
+      {&GptConfig::embedding_dropout, kNaN, "embedding_dropout: expected 0 to below 1, got nan"},
+      {&GptConfig::layer_norm_epsilon, 0,
+       "layer_norm_epsilon: expected a number above 0 and below 1, got 0"},
+      {&GptConfig::layer_norm_epsilon, kNaN,
+       "layer_norm_epsilon: expected a number above 0 and below 1, got nan"}};
+  for (const auto& [member, value, message] : numbers) {
+    GptConfig config = small_config();
+    config.*member = value;
+    CHECK_THROWS_WITH(config.validate(), message);
   }
 }
 
 TEST_CASE("the four sizes of GPT-2 have their published numbers of parameters") {
-  GptConfig config{.vocab_size = 50257};
-  CHECK(count_parameters(config).total() == 124439808);
-  config.n_layer = 24;
-  config.n_head = 16;
-  config.n_embd = 1024;
-  CHECK(count_parameters(config).total() == 354823168);
-  config.n_layer = 36;
-  config.n_head = 20;
-  config.n_embd = 1280;
-  CHECK(count_parameters(config).total() == 774030080);
-  config.n_layer = 48;
-  config.n_head = 25;
-  config.n_embd = 1600;
-  CHECK(count_parameters(config).total() == 1557611200);
+  const std::array<Index, 4> rows[] = {// layers, heads, width, parameters
+                                       {12, 12, 768, 124439808},
+                                       {24, 16, 1024, 354823168},
+                                       {36, 20, 1280, 774030080},
+                                       {48, 25, 1600, 1557611200}};
+  for (const auto& [layers, heads, width, parameters] : rows) {
+    const GptConfig config{
+        .vocab_size = 50257, .n_layer = layers, .n_head = heads, .n_embd = width};
+    CHECK(count_parameters(config).total() == parameters);
+  }
 }
 
 TEST_CASE("the parts of GPT-2 small are counted one by one") {
@@ -105,26 +94,6 @@ TEST_CASE("the parts of GPT-2 small are counted one by one") {
   CHECK(counts.mlp == 12 * (8 * 768 * 768 + 5 * 768));
   CHECK(counts.norms == 25 * 2 * 768);
   CHECK(counts.head == 0);
-}
-
-TEST_CASE("counting parameters agrees with the models themselves") {
-  for (const bool bias : {true, false}) {
-    for (const bool tied : {true, false}) {
-      for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
-        for (const bool pruned : {true, false}) {
-          GptConfig config = small_config();
-          config.bias = bias;
-          config.tie_weights = tied;
-          config.norm = position;
-          if (pruned) {
-            config.head_width = 3;
-            config.heads_per_layer = {4, 1, 2};
-          }
-          CHECK(count_parameters(config).total() == Gpt(config).parameter_count());
-        }
-      }
-    }
-  }
 }
 
 TEST_CASE("the number of parameters of a GPT does not depend on its number of heads") {

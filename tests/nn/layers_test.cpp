@@ -113,13 +113,4 @@ TEST_CASE("a layer norm of the RMS kind has no bias, and gains of 1 + w start fr
   check_values(layer.forward(x), {2, 0, 0, 3}, 1e-15);
   check_values(norm_linear(x, layer.norm(), doubles({1, 1}, {1, 2})), {2, 3}, 1e-15);
 }
-
-TEST_CASE("the inner width of an MLP is four times its width by default") {
-  const Mlp wide({.width = 3});
-  CHECK(parameter_of(wide, "c_fc.weight").shape() == Shape{12, 3});
-  CHECK(parameter_of(wide, "c_proj.weight").shape() == Shape{3, 12});
-  const Mlp narrow({.width = 3, .inner_width = 2, .bias = false});
-  CHECK(parameter_of(narrow, "c_fc.weight").shape() == Shape{2, 3});
-  CHECK(narrow.parameter_count() == 12);
-}
 }  // namespace layers_test

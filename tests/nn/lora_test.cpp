@@ -53,22 +53,12 @@ std::unique_ptr<Gpt> merged(const Gpt& model) {
 
 Batch some_batch() { return make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}}); }
 
-double distance(const Tensor& a, const Tensor& b) {
-  double largest = 0;
-  const std::vector<double> x = a.to_vector();
-  const std::vector<double> y = b.to_vector();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    largest = std::max(largest, std::abs(x[i] - y[i]));
-  }
-  return largest;
-}
-
 TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") {
   const bool dora = GENERATE(false, true);
   Gpt model(llama_like(), 5);
   const Tensor before = model.logits(some_batch());
   add_lora(model, some_modules(), {.rank = 2, .dora = dora}, {7, 0});
-  CHECK(distance(model.logits(some_batch()), before) < (dora ? 1e-6 : 1e-30));
+  CHECK(largest_difference(model.logits(some_batch()), before) < (dora ? 1e-6 : 1e-30));
   CHECK(model.trainable_parameters().size() == (dora ? 30U : 20U));
   backward(model.loss(some_batch()));
   for (const auto& [name, parameter] : model.parameters()) {
@@ -82,9 +72,9 @@ TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") 
 TEST_CASE("an update equals a changed weight", "[lora]") {
   const auto model = adapted({.rank = 2, .alpha = 3, .dora = GENERATE(false, true)});
   const auto whole = merged(*model);
-  CHECK(distance(whole->weight(Part::query_key_value, 0),
-                 Gpt(llama_like(), 5).weight(Part::query_key_value, 0)) > 0.1);
-  CHECK(distance(model->logits(some_batch()), whole->logits(some_batch())) < 1e-5);
+  CHECK(largest_difference(whole->weight(Part::query_key_value, 0),
+                           Gpt(llama_like(), 5).weight(Part::query_key_value, 0)) > 0.1);
+  CHECK(largest_difference(model->logits(some_batch()), whole->logits(some_batch())) < 1e-5);
   SECTION("also for a decoder") {
     const auto last_logits = [&](const Gpt& gpt) {
       Decoder decoder(gpt);
@@ -95,7 +85,7 @@ TEST_CASE("an update equals a changed weight", "[lora]") {
       const std::span<const float> logits = decoder.logits(0);
       return Tensor::from(std::vector<double>(logits.begin(), logits.end()), {gpt.vocab_size()});
     };
-    CHECK(distance(last_logits(*model), last_logits(*whole)) < 1e-5);
+    CHECK(largest_difference(last_logits(*model), last_logits(*whole)) < 1e-5);
   }
 }
 
@@ -112,15 +102,16 @@ TEST_CASE("packed matrices compute as matrices of rounded weights", "[lora]") {
     for (std::size_t i = 0; i < factors.size(); ++i) {
       rounded->trainable_parameters()[i].second.copy_from(factors[i].second);
     }
-    CHECK(distance(packed->logits(some_batch()), adapted()->logits(some_batch())) > 1e-5);
-    CHECK(distance(packed->logits(some_batch()), rounded->logits(some_batch())) < 1e-6);
-    CHECK(distance(packed->weight(Part::mlp_in, 1), rounded->weight(Part::mlp_in, 1)) == 0);
+    CHECK(largest_difference(packed->logits(some_batch()), adapted()->logits(some_batch())) > 1e-5);
+    CHECK(largest_difference(packed->logits(some_batch()), rounded->logits(some_batch())) < 1e-6);
+    CHECK(largest_difference(packed->weight(Part::mlp_in, 1), rounded->weight(Part::mlp_in, 1)) ==
+          0);
     backward(packed->loss(some_batch()));
     backward(rounded->loss(some_batch()));
     for (std::size_t i = 0; i < factors.size(); ++i) {
       INFO(factors[i].first);
-      CHECK(distance(factors[i].second.grad(), rounded->trainable_parameters()[i].second.grad()) <
-            1e-6);
+      CHECK(largest_difference(factors[i].second.grad(),
+                               rounded->trainable_parameters()[i].second.grad()) < 1e-6);
     }
   }
 }
@@ -191,7 +182,7 @@ TEST_CASE("trained rows replace rows of frozen matrices and have their gradients
   add_lora(model, {}, {}, {7, 0});
   model.train_rows(ids);
   CHECK(model.trainable_parameters().size() == (tied ? 1U : 2U));
-  CHECK(distance(model.logits(some_batch()), whole.logits(some_batch())) == 0);
+  CHECK(largest_difference(model.logits(some_batch()), whole.logits(some_batch())) == 0);
   backward(model.loss(some_batch()));
   backward(whole.loss(some_batch()));
   const auto compare = [&](const std::string& matrix) {
@@ -199,7 +190,7 @@ TEST_CASE("trained rows replace rows of frozen matrices and have their gradients
     const Tensor own = parameter_of(model, matrix + ".trained_rows").grad();
     for (Index i = 0; i < 3; ++i) {
       const Index id = ids[static_cast<std::size_t>(i)];
-      CHECK(distance(slice(own, 0, i, i + 1), slice(all, 0, id, id + 1)) < 1e-6);
+      CHECK(largest_difference(slice(own, 0, i, i + 1), slice(all, 0, id, id + 1)) < 1e-6);
     }
   };
   compare("wte");
@@ -211,7 +202,7 @@ TEST_CASE("trained rows replace rows of frozen matrices and have their gradients
   Tensor row = slice(parameter_of(whole, "wte.weight").detach(), 0, 2, 4);
   row.fill(0.5);
   slice(parameter_of(whole, "wte.weight").detach(), 0, 10, 11).fill(0.5);
-  CHECK(distance(model.logits(some_batch()), whole.logits(some_batch())) < 1e-6);
+  CHECK(largest_difference(model.logits(some_batch()), whole.logits(some_batch())) < 1e-6);
   CHECK_THROWS_AS(Gpt(config, 5).train_rows({3, 2}), Error);
   CHECK_THROWS_AS(Gpt(config, 5).train_rows({11}), Error);
 }

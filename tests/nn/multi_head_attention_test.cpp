@@ -1,4 +1,4 @@
-#include "support/seed_sequences.h"
+#include "support/hooks.h"
 #include "support/test.h"
 
 namespace multi_head_attention_test {
@@ -19,52 +19,8 @@ class Visits : public ForwardHook {
   std::map<std::string, Tensor> values;
 };
 
-// Doubles the values at one point.
-class Doubles : public ForwardHook {
- public:
-  explicit Doubles(Point point) : point_(point) {}
-  bool wants(Point point, Index) const override { return point == point_; }
-  Tensor visit(const HookSite&, const Tensor& value) override { return value * 2.0; }
-
- private:
-  Point point_;
-};
-
 Tensor draw(const Shape& shape, std::uint64_t stream, DType dtype = kDouble) {
   return random_uniform(shape, {7, stream}, -1, 1, dtype);
-}
-
-TEST_CASE("ten padded sequences of width 512 and 8 heads give the expected shapes") {
-  const Embedding embedding({.count = 100, .width = 512}, {1, 1});
-  const MultiHeadAttention attention({.width = 512, .heads = 8}, {1, 2});
-  std::vector<Index> lengths;
-  Tensor ids = Tensor::zeros({10, 20}, DType::int32);
-  for (const auto& sequence : seed_sequences()) {
-    std::copy(sequence.begin(), sequence.end(),
-              ids.data<std::int32_t>() + static_cast<Index>(lengths.size()) * 20);
-    lengths.push_back(static_cast<Index>(sequence.size()));
-  }
-  REQUIRE(lengths == std::vector<Index>{16, 5, 11, 2, 4, 5, 1, 20, 16, 14});
-  const Tensor x = embedding.forward(ids);
-  CHECK(x.shape() == Shape{10, 20, 512});
-  const AttentionResult result =
-      attention.forward(x, x, x, {.key_padding = padding_mask(lengths, 20)});
-  CHECK(result.output.shape() == Shape{10, 20, 512});
-  REQUIRE(result.weights.shape() == Shape{10, 8, 20, 20});
-  const std::vector<double> weights = result.weights.to_vector();
-  double pad_weight = 0;
-  double furthest = 0;
-  for (std::size_t row = 0; row < 10 * 8 * 20; ++row) {
-    const Index length = lengths[row / (8 * 20)];
-    double sum = 0;
-    for (Index s = 0; s < 20; ++s) {
-      const double weight = weights[row * 20 + static_cast<std::size_t>(s)];
-      (s < length ? sum : pad_weight) += weight;
-    }
-    furthest = std::max(furthest, std::abs(sum - 1));
-  }
-  CHECK(pad_weight == 0);
-  CHECK(furthest < 1e-6);
 }
 
 TEST_CASE("dropout on the weights changes the output but not the returned weights") {
@@ -105,19 +61,6 @@ TEST_CASE("attention refuses inputs of mismatched shapes") {
   CHECK_THROWS_AS(attention.forward(x, x, Tensor::ones({2, 3, 8}, kDouble)), Error);
 }
 
-TEST_CASE("linear layers of attention start uniform within 1/sqrt(inputs)") {
-  const MultiHeadAttention attention({.width = 64, .heads = 4, .dtype = kDouble}, {3, 3});
-  for (const auto& [name, parameter] : attention.parameters()) {
-    INFO(name);
-    const std::vector<double> values = parameter.to_vector();
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    CHECK(*low >= -0.125);
-    CHECK(*low < -0.11);
-    CHECK(*high <= 0.125);
-    CHECK(*high > 0.11);
-  }
-}
-
 TEST_CASE("a hook and a recorder see the values of MultiHeadAttention and change nothing") {
   const MultiHeadAttention attention(
       {.width = 6, .heads = 2, .key_width = 5, .value_width = 4, .layer = 3, .dtype = kDouble});
@@ -156,7 +99,7 @@ TEST_CASE("a hook changes what MultiHeadAttention computes") {
   const Tensor x = draw({1, 3, 4}, 1);
   for (const Point point : {Point::q, Point::k, Point::v, Point::attn_scores, Point::pattern,
                             Point::z, Point::result}) {
-    Doubles hook(point);
+    HookAt hook(point, std::nullopt, [](const Tensor& value) { return value * 2.0; });
     const AttentionResult changed = attention.forward(x, x, x, {}, {.hook = &hook});
     const AttentionResult plain = attention.forward(x, x, x);
     INFO(point_name(point, 0));

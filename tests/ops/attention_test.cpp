@@ -13,48 +13,6 @@ std::string message(const Tensor& query, const Tensor& key, const Tensor& value,
   return error_of([&] { attend(query, key, value, options); });
 }
 
-TEST_CASE("causal attention aligns the last query with the last key") {
-  const Tensor query = Tensor::zeros({2, 1}, DType::float64);
-  const Tensor key = Tensor::zeros({4, 1}, DType::float64);
-  const Tensor value = doubles({1, 2, 3, 10}, {4, 1});
-  check_values(attend(query, key, value, {.causal = true}), {2, 4}, 1e-15);
-  const Tensor fewer = Tensor::zeros({1, 1}, DType::float64);
-  check_values(attend(query, fewer, doubles({7}, {1, 1}), {.causal = true}), {0, 7});
-}
-
-TEST_CASE("a query without visible keys gives zeros and gets no gradient") {
-  const Tensor query = leaf(noise({2, 3}, 1));
-  const Tensor key = leaf(noise({4, 3}, 2));
-  const Tensor value = leaf(noise({4, 2}, 3));
-  const AttentionResult result =
-      scaled_dot_product_attention(query, key, value, {.mask = bools({true, false}, {2, 1})});
-  check_values(slice(result.weights, 0, 0, 1), {0, 0, 0, 0});
-  check_values(slice(result.output, 0, 0, 1), {0, 0});
-  backward(sum(result.output));
-  check_values(slice(query.grad(), 0, 0, 1), {0, 0, 0});
-  for (const double slope : key.grad().to_vector()) {
-    CHECK(slope == slope);
-  }
-}
-
-TEST_CASE("hidden keys have weight exactly 0, whatever they hold") {
-  const Tensor query = noise({2, 2}, 1);
-  Tensor key = noise({3, 2}, 2);
-  const AttentionOptions options{.mask = bools({false, true, false}, {3})};
-  const Tensor before = scaled_dot_product_attention(query, key, key, options).weights;
-  slice(key, 0, 1, 2).fill(1e6);
-  const Tensor after = scaled_dot_product_attention(query, key, key, options).weights;
-  CHECK(same_bits(before, after));
-  CHECK(after.to_vector()[1] == 0);
-}
-
-TEST_CASE("values may be wider than keys, and leading axes broadcast") {
-  const AttentionResult result =
-      scaled_dot_product_attention(noise({5, 2, 3, 4}, 1), noise({2, 6, 4}, 2), noise({6, 7}, 3));
-  CHECK(result.output.shape() == Shape{5, 2, 3, 7});
-  CHECK(result.weights.shape() == Shape{5, 2, 3, 6});
-}
-
 TEST_CASE("attention applies dropout to weights after recording them") {
   const Tensor zeros = Tensor::zeros({1, 2}, DType::float64);
   const Tensor key = Tensor::zeros({4, 2}, DType::float64);

@@ -24,18 +24,6 @@ TEST_CASE("embedding names the argument that it refuses") {
   check_error([&] { embedding(ints({1}, {1, 1}), ids); }, {"[embedding]", "int32"});
 }
 
-TEST_CASE("dropout keeps elements by the numbers of its stream and scales them") {
-  const RandomStream random{5, 6};
-  for (const DType dtype : {DType::float32, DType::float64}) {
-    const Tensor x = Tensor::full({3, 7}, 2, dtype);
-    const std::vector<double> y = dropout(x, 0.25, random).to_vector();
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      const double expected = random.uniform(i) >= 0.25 ? 2 / 0.75 : 0;
-      CHECK(y[i] == Approx(expected).epsilon(1e-6));
-    }
-  }
-}
-
 TEST_CASE("the elements that dropout keeps do not depend on strides or on chunks") {
   const RandomStream random{5, 6};
   const Tensor x = noise({70, 600}, 1);

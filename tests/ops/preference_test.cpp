@@ -31,10 +31,8 @@ TEST_CASE("pairs that do not fit are refused") {
   CHECK(mentions(refuse({0, 2, 5}, 1, 1), {"[5]", "[6]"}));
   CHECK(mentions(refuse(kOffsets, 1, 1), {"expected 2 pairs of the reference, got 1"}));
   CHECK(mentions(refuse(kOffsets, 2, 0), {"beta: expected a positive number, got 0"}));
-  check_error(
-      [&] {
-        preference_loss(Tensor::zeros({6}), kOffsets, {{}, {}});
-      },
-      {"float64", "float32"});
+  const std::vector<PreferredPair> references(2);
+  check_error([&] { preference_loss(Tensor::zeros({6}), kOffsets, references); },
+              {"float64", "float32"});
 }
 }  // namespace preference_test

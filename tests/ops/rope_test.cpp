@@ -1,16 +1,6 @@
 #include "kernels/layers/rotary.h"
 #include "support/test.h"
 
-TEST_CASE("products of rotated vectors depend only on the distance of their positions") {
-  const Tensor x = noise({2, 1, 32}, 1);
-  const auto product = [&](std::int32_t a, std::int32_t b) {
-    const Tensor y = rope(x, ints({a, b}, {2}));
-    return sum(slice(y, 0, 0, 1) * slice(y, 0, 1, 2)).item();
-  };
-  CHECK(product(105, 100) == Approx(product(5, 0)).epsilon(1e-5));
-  CHECK(product(6, 0) != Approx(product(5, 0)).epsilon(1e-2));
-}
-
 TEST_CASE("a decoder that rotates one token gets the same bits as the op") {
   const RopeOptions options{.width = 20, .style = RotaryStyle::interleaved};
   const Tensor x = noise({3, 2, 26}, 1, DType::float32);

@@ -3,13 +3,13 @@
 namespace softmax_test {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const double kLn2 = std::log(2.0);
-const double kLn3 = std::log(3.0);
 
 TEST_CASE("softmax neither overflows nor underflows") {
   check_values(softmax(floats({1000, 1000}, {2})), {0.5, 0.5});
   check_values(softmax(floats({-1000, -1000, -2000}, {3})), {0.5, 0.5, 0});
   check_values(softmax(doubles({1e300, 0}, {2})), {1, 0});
+  check_values(log_softmax(doubles({1000, 0}, {2})), {0, -1000});
+  check_values(log_softmax(doubles({0, -kInfinity}, {2})), {0, -kInfinity});
 }
 
 TEST_CASE("softmax gives hidden scores 0 and a row without any visible score zeros") {
@@ -22,14 +22,6 @@ TEST_CASE("NaN is not hidden by softmax") {
   check_values(softmax(doubles({-kInfinity, kNaN}, {2})), {kNaN, kNaN});
   check_values(log_softmax(doubles({kNaN, 0}, {2})), {kNaN, kNaN});
   check_values(masked_softmax(doubles({kNaN, 0}, {2}), bools({false, true}, {2})), {kNaN, kNaN});
-}
-
-TEST_CASE("log_softmax is the logarithm of softmax, also far from the maximum") {
-  check_values(log_softmax(doubles({0, kLn2, kLn3}, {3})), {-std::log(6.0), -kLn3, -kLn2}, 1e-15);
-  check_values(log_softmax(doubles({1000, 0}, {2})), {0, -1000});
-  check_values(log_softmax(doubles({0, kLn2, kLn3, 0}, {2, 2}), 0),
-               {std::log(0.25), std::log(2.0 / 3), std::log(0.75), -kLn3}, 1e-15);
-  check_values(log_softmax(doubles({0, -kInfinity}, {2})), {0, -kInfinity});
 }
 
 TEST_CASE("hidden scores get probability 0 and no gradient whatever their value") {
@@ -51,16 +43,11 @@ TEST_CASE("the softmax family names itself in errors") {
   check_error([] { softmax(ints({1}, {1})); }, {"[softmax]", "int32"});
   check_error([] { log_softmax(ints({1}, {1})); }, {"[log_softmax]", "int32"});
   check_error([&] { masked_softmax(x, x); }, {"[masked_softmax]", "mask", "bool"});
-  check_error(
-      [&] {
-        masked_softmax(x, bools({true, true}, {2}));
-      },
-      {"[masked_softmax]", "[2]", "[2, 3]"});
-  check_error(
-      [&] {
-        masked_softmax(x, Tensor::zeros({5, 2, 3}, DType::boolean));
-      },
-      {"[masked_softmax]", "[5, 2, 3]", "[2, 3]"});
+  for (const Shape& shape : {Shape{2}, Shape{5, 2, 3}}) {
+    const Tensor mask = Tensor::zeros(shape, DType::boolean);
+    check_error([&] { masked_softmax(x, mask); },
+                {"[masked_softmax]", concat_text(shape), "[2, 3]"});
+  }
   check_error([] { masked_softmax(ints({1}, {1}), bools({true}, {1})); },
               {"[masked_softmax]", "int32"});
 }

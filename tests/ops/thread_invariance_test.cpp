@@ -20,128 +20,109 @@ std::vector<Tensor> run(const Inputs& inputs, const std::function<Tensor(const I
   return results;
 }
 
-void check_threads(const Inputs& inputs, const std::function<Tensor(const Inputs&)>& f) {
-  const auto with_threads = [&](int count) {
-    const ThreadScope scope(count);
-    return run(inputs, f);
-  };
-  const std::vector<Tensor> expected = with_threads(1);
-  for (const int threads : {2, 3, 8}) {
-    INFO(threads << " threads");
-    const std::vector<Tensor> results = with_threads(threads);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      INFO("result " << i);
-      CHECK(same_bits(results[i], expected[i]));
+Tensor ids_below(Index count, Index bound) {
+  const Ids ids = draw_ids(count, bound, 4);
+  return Tensor::from(ids, {count});
+}
+
+Tensor mlp(const Inputs& in, Activation activation, bool gated) {
+  FeedForwardParameters parameters;
+  parameters.norm = {.gain = {}, .shift = {}, .epsilon = 1e-6, .kind = NormKind::rms};
+  parameters.up_weight = in[1];
+  parameters.down_weight = in[2];
+  parameters.gate_weight = gated ? in[3] : Tensor();
+  parameters.activation = activation;
+  return feed_forward(in[0], parameters);
+}
+
+struct Row {
+  std::string op;
+  std::vector<Shape> shapes;
+  std::function<Tensor(const Inputs&)> f;
+};
+
+std::vector<Row> rows() {
+  const auto product = [](const Inputs& in) { return matmul(in[0], in[1]); };
+  const Tensor targets = ids_below(700, 129);
+  std::vector<Row> all{
+      {"matmul", {{831, 190}, {190, 877}}, product},
+      {"matmul of batches", {{7, 50, 33}, {7, 33, 41}}, product},
+      {"matmul of a row", {{1, 300}, {300, 1000}}, product},
+      {"linear",
+       {{1717, 96}, {203, 96}, {203}},
+       [](const Inputs& in) { return linear(in[0], in[1], in[2]); }},
+      {"layer_norm",
+       {{1003, 65}, {65}, {65}},
+       [](const Inputs& in) { return layer_norm(in[0], in[1], in[2]); }},
+      {"rms_norm", {{1003, 65}, {65}}, [](const Inputs& in) { return rms_norm(in[0], in[1]); }},
+      {"batch_norm",
+       {{900, 33}, {33}, {33}},
+       [](const Inputs& in) {
+         RunningStatistics running{Tensor::zeros({33}), Tensor::ones({33})};
+         return batch_norm(in[0], in[1], in[2], running);
+       }},
+      {"ragged_attention",
+       {{500, 3 * 3 * 16}},
+       [](const Inputs& in) {
+         const std::vector<Index> offsets{0, 1, 66, 366, 500};
+         return ragged_attention(
+             in[0], {.heads = 3, .offsets = offsets, .dropout = 0.1, .random = {1, 2}});
+       }},
+      {"plain attention",
+       {{6, 70, 16}, {6, 70, 16}, {6, 70, 16}},
+       [](const Inputs& in) {
+         return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = true}).output;
+       }},
+      {"cross_entropy",
+       {{700, 129}},
+       [=](const Inputs& in) { return cross_entropy(in[0], targets); }},
+      {"linear_cross_entropy",
+       {{700, 48}, {129, 48}},
+       [=](const Inputs& in) { return linear_cross_entropy(in[0], in[1], targets); }},
+      {"embedding",
+       {{50, 300}},
+       [ids = ids_below(2000, 50)](const Inputs& in) { return embedding(in[0], ids); }},
+      {"elementwise ops",
+       {{301, 257}, {257}},
+       [](const Inputs& in) {
+         return mean(softmax(gelu(in[0] * in[1])) + tanh(in[0]), {.axes = {0}});
+       }},
+      {"dropout",
+       {{301, 257}},
+       [](const Inputs& in) {
+         return dropout(in[0], 0.2, {1, 2});
+       }},
+      {"var", {{100000}}, [](const Inputs& in) { return var(in[0]); }}};
+  for (const RotaryStyle style : {RotaryStyle::half, RotaryStyle::interleaved}) {
+    all.push_back({"rope", {{1500, 3, 34}}, [=](const Inputs& in) {
+                     return rope(in[0], ids_below(1500, 5000), {.style = style});
+                   }});
+  }
+  for (const Choice<Activation>& choice : kChoices<Activation>) {
+    all.push_back({concat_text("MLP with ", choice.name),
+                   {{1100, 40}, {72, 40}, {40, 72}, {72, 40}},
+                   [activation = choice.value](const Inputs& in) {
+                     return mlp(in, activation, false) + mlp(in, activation, true);
+                   }});
+  }
+  return all;
+}
+
+TEST_CASE("every op gives the same bits with any number of threads") {
+  for (const Row& row : rows()) {
+    Inputs inputs;
+    for (const Shape& shape : row.shapes) {
+      inputs.push_back(noise(shape, inputs.size() + 1, DType::float32));
+    }
+    const auto with_threads = [&](int count) {
+      const ThreadScope scope(count);
+      return run(inputs, row.f);
+    };
+    const std::vector<Tensor> expected = with_threads(1);
+    for (const int threads : {2, 3, 8}) {
+      INFO(row.op << " with " << threads << " threads");
+      CHECK(same_bits(with_threads(threads), expected));
     }
   }
-}
-
-Tensor floats_of(const Shape& shape, std::uint64_t stream) {
-  return noise(shape, stream, DType::float32);
-}
-
-Tensor ids_below(Index count, Index bound) {
-  Tensor ids = Tensor::empty({count}, DType::int32);
-  for (Index i = 0; i < count; ++i) {
-    ids.data<std::int32_t>()[i] = static_cast<std::int32_t>(
-        RandomStream{4, 4}.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(bound)));
-  }
-  return ids;
-}
-
-TEST_CASE("matmul gives the same bits with any number of threads") {
-  const auto product = [](const Inputs& in) { return matmul(in[0], in[1]); };
-  check_threads({floats_of({831, 190}, 1), floats_of({190, 877}, 2)}, product);
-  check_threads({floats_of({7, 50, 33}, 1), floats_of({7, 33, 41}, 2)}, product);
-  check_threads({floats_of({1, 300}, 1), floats_of({300, 1000}, 2)}, product);
-}
-
-TEST_CASE("linear gives the same bits with any number of threads") {
-  check_threads({floats_of({1717, 96}, 1), floats_of({203, 96}, 2), floats_of({203}, 3)},
-                [](const Inputs& in) { return linear(in[0], in[1], in[2]); });
-}
-
-TEST_CASE("layer_norm gives the same bits with any number of threads") {
-  check_threads({floats_of({1003, 65}, 1), floats_of({65}, 2), floats_of({65}, 3)},
-                [](const Inputs& in) { return layer_norm(in[0], in[1], in[2]); });
-}
-
-TEST_CASE("rms_norm gives the same bits with any number of threads") {
-  check_threads({floats_of({1003, 65}, 1), floats_of({65}, 2)},
-                [](const Inputs& in) { return rms_norm(in[0], in[1]); });
-}
-
-TEST_CASE("rope gives the same bits with any number of threads") {
-  const Tensor positions = ids_below(1500, 5000);
-  for (const RotaryStyle style : {RotaryStyle::half, RotaryStyle::interleaved}) {
-    check_threads({floats_of({1500, 3, 34}, 1)},
-                  [&](const Inputs& in) { return rope(in[0], positions, {.style = style}); });
-  }
-}
-
-TEST_CASE("gated and plain MLPs give the same bits with any number of threads") {
-  for (const auto& [name, activation] : kChoices<Activation>) {
-    INFO(name);
-    const Activation chosen = activation;
-    check_threads({floats_of({1100, 40}, 1), floats_of({72, 40}, 2), floats_of({40, 72}, 3),
-                   floats_of({72, 40}, 4)},
-                  [&](const Inputs& in) {
-                    const FeedForwardParameters plain{
-                        .norm = {.gain = {}, .shift = {}, .epsilon = 1e-6, .kind = NormKind::rms},
-                        .up_weight = in[1],
-                        .up_bias = {},
-                        .down_weight = in[2],
-                        .down_bias = {},
-                        .activation = chosen};
-                    FeedForwardParameters gated = plain;
-                    gated.gate_weight = in[3];
-                    return feed_forward(in[0], plain) + feed_forward(in[0], gated);
-                  });
-  }
-}
-
-TEST_CASE("batch_norm gives the same bits with any number of threads") {
-  check_threads({floats_of({900, 33}, 1), floats_of({33}, 2), floats_of({33}, 3)},
-                [](const Inputs& in) {
-                  RunningStatistics running{Tensor::zeros({33}), Tensor::ones({33})};
-                  return batch_norm(in[0], in[1], in[2], running);
-                });
-}
-
-TEST_CASE("ragged attention gives the same bits with any number of threads") {
-  const RaggedAttentionOptions options{
-      .heads = 3, .offsets = {0, 1, 66, 366, 500}, .dropout = 0.1, .random = {1, 2}};
-  check_threads({floats_of({500, 3 * 3 * 16}, 1)},
-                [&](const Inputs& in) { return ragged_attention(in[0], options); });
-}
-
-TEST_CASE("plain attention gives the same bits with any number of threads") {
-  check_threads({floats_of({6, 70, 16}, 1), floats_of({6, 70, 16}, 2), floats_of({6, 70, 16}, 3)},
-                [](const Inputs& in) {
-                  return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = true}).output;
-                });
-}
-
-TEST_CASE("cross_entropy gives the same bits with any number of threads") {
-  const Tensor targets = ids_below(700, 129);
-  check_threads({floats_of({700, 129}, 1)},
-                [&](const Inputs& in) { return cross_entropy(in[0], targets); });
-  check_threads({floats_of({700, 48}, 1), floats_of({129, 48}, 2)},
-                [&](const Inputs& in) { return linear_cross_entropy(in[0], in[1], targets); });
-}
-
-TEST_CASE("embedding gives the same bits with any number of threads") {
-  const Tensor ids = ids_below(2000, 50);
-  check_threads({floats_of({50, 300}, 1)}, [&](const Inputs& in) { return embedding(in[0], ids); });
-}
-
-TEST_CASE("element by element ops and reductions give the same bits with any number of threads") {
-  check_threads({floats_of({301, 257}, 1), floats_of({257}, 2)}, [](const Inputs& in) {
-    return mean(softmax(gelu(in[0] * in[1])) + tanh(in[0]), {.axes = {0}});
-  });
-  check_threads({floats_of({301, 257}, 1)}, [](const Inputs& in) {
-    return dropout(in[0], 0.2, {1, 2});
-  });
-  check_threads({floats_of({100000}, 1)}, [](const Inputs& in) { return var(in[0]); });
 }
 }  // namespace thread_invariance_test

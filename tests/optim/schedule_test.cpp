@@ -72,15 +72,6 @@ TEST_CASE("the linear schedule falls evenly to its minimum and stays there") {
   CHECK(schedule.at(1000000) == 0.2);
 }
 
-TEST_CASE("the cosine schedule is half-way down half-way through and ends at its minimum") {
-  const LearningRateSchedule schedule = schedule_of(ScheduleKind::cosine);
-  CHECK(schedule.at(3) == 1.0);
-  CHECK(schedule.at(7) == Approx(0.6).epsilon(1e-14));
-  CHECK(schedule.at(5) == Approx(0.2 + 0.8 * 0.5 * (1 + std::sqrt(0.5))).epsilon(1e-14));
-  CHECK(schedule.at(11) == Approx(0.2).epsilon(1e-14));
-  CHECK(schedule.at(12) == 0.2);
-}
-
 TEST_CASE("warm-up, stable, decay stays at the top and falls as 1 minus a root in the last part") {
   LearningRateSchedule schedule = schedule_of(ScheduleKind::wsd);
   schedule.decay_steps = 20;

@@ -1,4 +1,4 @@
-#include "parity/verdict.h"
+#include "parity/parity_support.h"
 #include "support/test.h"
 
 // Frozen cases of whole transformers models and of their training by PyTorch.
@@ -6,14 +6,9 @@
 namespace gpt2_parity_test {
 using namespace headlight::parity;
 
-std::vector<Case> frozen(const std::string& group) {
-  return read_cases(std::string(HEADLIGHT_SOURCE_DIR "/tests/parity/fixtures/") + group +
-                    ".safetensors");
-}
-
 void check_all(const std::string& group, std::size_t count) {
   const ThreadScope one_thread(1);  // the cases are many tiny passes
-  const std::vector<Case> cases = frozen(group);
+  const std::vector<Case> cases = read_cases(fixture(group));
   CHECK(cases.size() == count);
   for (const Case& subject : cases) {
     const Verdict verdict = judge(subject);
@@ -22,28 +17,26 @@ void check_all(const std::string& group, std::size_t count) {
   }
 }
 
-TEST_CASE("whole GPT-2 models agree with transformers", "[parity]") { check_all("gpt2", 10); }
-
-TEST_CASE("models of other families agree with transformers", "[parity]") {
+TEST_CASE("whole models of all families agree with transformers", "[parity]") {
+  check_all("gpt2", 10);
   check_all("families", 24);
-}
-
-TEST_CASE("models of the families with Llama's or GPT-2's layers agree with transformers",
-          "[parity]") {
   check_all("more_families", 40);
 }
 
-TEST_CASE("hook points and the gradients there agree with PyTorch's hooks", "[parity]") {
+TEST_CASE("hook points, their gradients and parts of logits agree with PyTorch's hooks",
+          "[parity]") {
   check_all("points", 9);
+  check_all("attribution", 9);
 }
 
-TEST_CASE("parts of logits agree with those computed from PyTorch's hooks", "[parity]") {
-  check_all("attribution", 9);
+TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity]") {
+  check_all("training", 12);
+  check_all("muon", 21);
 }
 
 TEST_CASE("every hook point has a frozen case", "[parity]") {
   std::set<std::string> seen;
-  for (const Case& subject : frozen("points")) {
+  for (const Case& subject : read_cases(fixture("points"))) {
     for (const auto& [name, values] : subject.outputs) {
       seen.insert(name.substr(0, name.find(',')));
     }
@@ -54,17 +47,9 @@ TEST_CASE("every hook point has a frozen case", "[parity]") {
   }
 }
 
-TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity]") {
-  check_all("training", 12);
-}
-
-TEST_CASE("twenty updates by Muon end where those of torch.optim.Muon end", "[parity]") {
-  check_all("muon", 21);
-}
-
 TEST_CASE("a wrong learning rate, decay or loss makes a training case fail", "[parity]") {
   const ThreadScope one_thread(1);
-  Case subject = frozen("training").at(1);
+  Case subject = read_cases(fixture("training")).at(1);
   REQUIRE(subject.name == "gpt2_training, adamw, packed, float64");
   REQUIRE(judge(subject).passed);
   for (const char* attribute : {"learning_rate", "weight_decay", "grad_clip"}) {

@@ -2,25 +2,16 @@
 
 #include <string>
 
+#include "kernels/bfloat16/tiles.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/loops.h"
 #include "support/catch.h"
+#include "support/scopes.h"
 
 namespace headlight::test {
 
 // Sets the instruction set of the kernels during its lifetime.
-class VariantScope {
- public:
-  explicit VariantScope(kernels::CpuVariant variant) : previous_(kernels::cpu_variant()) {
-    kernels::set_cpu_variant(variant);
-  }
-  ~VariantScope() { kernels::set_cpu_variant(previous_); }
-  VariantScope(const VariantScope&) = delete;
-  VariantScope& operator=(const VariantScope&) = delete;
-
- private:
-  kernels::CpuVariant previous_;
-};
+using VariantScope = SettingScope<&kernels::cpu_variant, &kernels::set_cpu_variant>;
 
 // Calls body() with every instruction set of this machine.
 template <class Body>
@@ -31,6 +22,15 @@ void with_each_variant(const Body& body) {
       const VariantScope scope(variant);
       body();
     }
+  }
+}
+
+// Calls body(tiles) for each of AMX and AVX512-BF16 that the machine supports.
+template <class Body>
+void with_each_tile_set(const Body& body) {
+  for (const kernels::Bfloat16Tiles* tiles : kernels::bfloat16_tile_sets()) {
+    INFO(tiles->name);
+    body(*tiles);
   }
 }
 

@@ -26,12 +26,6 @@ inline Tensor parameter_of(const Module& module, std::string_view name) {
   fail("no parameter is called ", name);
 }
 
-inline bool has_parameter(const Module& module, std::string_view name) {
-  const auto parameters = module.parameters();
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [&](const auto& entry) { return entry.first == name; });
-}
-
 // Overwrites a parameter with row-major values.
 inline void set_parameter(const Module& module, std::string_view name,
                           const std::vector<double>& values) {

@@ -5,22 +5,12 @@
 #include "headlight/kernels/machine/machine.h"
 #include "kernels/gemm/products.h"
 #include "support/catch.h"
+#include "support/scopes.h"
 
 namespace headlight::test {
 
 // Sets the engine of matrix products during its lifetime.
-class ProductsScope {
- public:
-  explicit ProductsScope(kernels::Products products) : previous_(kernels::products()) {
-    kernels::set_products(products);
-  }
-  ~ProductsScope() { kernels::set_products(previous_); }
-  ProductsScope(const ProductsScope&) = delete;
-  ProductsScope& operator=(const ProductsScope&) = delete;
-
- private:
-  kernels::Products previous_;
-};
+using ProductsScope = SettingScope<&kernels::products, &kernels::set_products>;
 
 // Calls body() with the register tiles, then with OpenBLAS.
 template <class Body>

@@ -11,6 +11,7 @@
 #include "headlight/tensor/random.h"
 #include "headlight/tensor/tensor.h"
 #include "support/catch.h"
+#include "support/scopes.h"
 
 // Helpers for tests of tensors and ops.
 namespace headlight::test {
@@ -88,16 +89,6 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
   });
 }
 
-// Sets the number of threads during its lifetime.
-class ThreadScope {
- public:
-  explicit ThreadScope(int count) : previous_(thread_count()) { set_thread_count(count); }
-  ~ThreadScope() { set_thread_count(previous_); }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  int previous_;
-};
+using ThreadScope = SettingScope<&thread_count, &set_thread_count>;
 
 }  // namespace headlight::test

@@ -76,14 +76,6 @@ TEST_CASE("decoding gives back the text that was encoded") {
   CHECK(characters.encode(kMixed).size() == 12);
 }
 
-TEST_CASE("the text of a special token is plain text to encode") {
-  const ByteTokenizer bytes;
-  CHECK(bytes.encode("<|endoftext|>").size() == 13);
-  CHECK(bytes.decode(bytes.encode("<|endoftext|>")) == "<|endoftext|>");
-  const CharTokenizer characters = build_char_tokenizer("<|endoftext|>");
-  CHECK(characters.encode("<|endoftext|>").front() != characters.end_of_text());
-}
-
 TEST_CASE("special tokens decode to nothing and bytes that are no character to U+FFFD") {
   const ByteTokenizer tokenizer;
   CHECK(tokenizer.decode(Ids{256, 72, 256, 105, 256}) == "Hi");

@@ -1,4 +1,3 @@
-#include "headlight/runs/checkpoint.h"
 #include "kernels/gemm/gemm.h"
 #include "support/test.h"
 
@@ -133,39 +132,6 @@ TEST_CASE("a loss that is not finite is reported and changes no weight", "[train
     changed += before[i] == after[i] || std::isnan(before[i]) ? 0 : 1;
   }
   CHECK(changed == 0);
-}
-
-TEST_CASE("a checkpoint restores optimizer and state", "[train]") {
-  Setup setup;
-  SECTION("of AdamW") {}
-  SECTION("of Muon") { setup.config.optimizer = "muon"; }
-  Trainer trainer(setup.config, *setup.model, setup.dataset);
-  trainer.step();
-  trainer.step();
-  const TemporaryFolder folder;
-  TrainingState state{.iteration = 2, .best_validation_loss = 1.25, .config = "n_layer = 2\n"};
-  const auto path = save_checkpoint(
-      folder.path(), {*setup.model, setup.tokenizer, trainer.optimizer(), state}, {.best = true});
-  CHECK(path.filename() == "step_00000002");
-  std::vector<std::string> skipped;
-  CHECK(find_latest_checkpoint(folder.path(), skipped) == path);
-  CHECK(skipped.empty());
-  const TrainingState read = read_training_state(path);
-  CHECK(read.iteration == 2);
-  CHECK(read.best_validation_loss == 1.25);
-  CHECK(read.config == state.config);
-
-  Gpt other(setup.config.model(setup.tokenizer.vocab_size()), 9);
-  Trainer resumed(setup.config, other, setup.dataset);
-  read_optimizer(path, resumed.optimizer());
-  CHECK(resumed.optimizer().step_count() == 2);
-  const NamedTensors expected = trainer.optimizer().state();
-  const NamedTensors actual = resumed.optimizer().state();
-  REQUIRE(actual.size() == expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    CHECK(actual[i].first == expected[i].first);
-    CHECK(actual[i].second.to_vector() == expected[i].second.to_vector());
-  }
 }
 
 TEST_CASE("the moving average follows the weights and can be exchanged with them", "[train]") {
