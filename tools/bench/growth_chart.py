@@ -1,8 +1,8 @@
-"""Draws the numbers of growth.sh: a panel for every size, time above, memory below, both axes
-logarithmic. Dotted lines show growth in proportion to the size. Plain Python."""
+"""Draws the numbers of growth.sh: a panel for every size, time above, memory below, both axes logarithmic. Dotted lines
+show growth in proportion to the size. Plain Python."""
 
 import argparse
-import csv
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,29 +26,16 @@ class Point:
     rate: float  # tokens a second
 
 
-def point_of(value: str, rows: list[dict[str, str]]) -> Point:
-    """One point from its rounds: medians, and the extremes of the time."""
-    times = [float(row["ms_per_step"]) for row in rows]
-    return Point(
-        value=float(value),
-        ms=median(times),
-        low=min(times),
-        high=max(times),
-        mib=median(float(row["peak_rss_mib"]) for row in rows),
-        rate=median(float(row["tokens_per_second"]) for row in rows),
-    )
-
-
 def read_points(path: str) -> dict[str, list[Point]]:
-    """Points by size, in the order of the file."""
-    rounds: dict[str, dict[str, list[dict[str, str]]]] = {}
-    with open(path, newline="") as file:
-        for row in csv.DictReader(file):
-            rounds.setdefault(row["size"], {}).setdefault(row["value"], []).append(row)
-    return {
-        size: [point_of(value, rows) for value, rows in values.items()]
-        for size, values in rounds.items()
-    }
+    """Points by size, in the order of the file that compare.sh --json wrote: medians, and the extremes of the time."""
+    sizes: dict[str, list[Point]] = {}
+    for row, reports in json.loads(Path(path).read_text()).items():
+        size, value = row.rsplit(" ", 1)
+        times, peaks, rates = ([report[key] for report in reports["Headlight"]]
+                               for key in ("ms_per_step", "peak_rss_mib", "tokens_per_second"))
+        point = Point(float(value), median(times), min(times), max(times), median(peaks), median(rates))
+        sizes.setdefault(size, []).append(point)
+    return sizes
 
 
 def short(value: float) -> str:
@@ -202,12 +189,12 @@ def markdown(sizes: dict[str, list[Point]], title: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("csv")
+    parser.add_argument("measurements", help="file of compare.sh --rows growth --json")
     parser.add_argument("--title", default="")
     parser.add_argument("--svg", required=True)
     parser.add_argument("--markdown", required=True)
     arguments = parser.parse_args()
-    sizes = read_points(arguments.csv)
+    sizes = read_points(arguments.measurements)
     Path(arguments.svg).write_text(picture(sizes, arguments.title))
     Path(arguments.markdown).write_text(markdown(sizes, arguments.title))
 
