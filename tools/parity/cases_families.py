@@ -1,7 +1,6 @@
 """Whole models of transformers' families beyond GPT-2: logits, loss, attention weights, gradients."""
 
 import json
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +9,7 @@ from transformers import (BertConfig, Gemma3TextConfig, GPT2Config, GPTNeoConfig
                           MistralConfig, Qwen2Config, Qwen3Config)
 
 from case_file import Case, CaseFile
+from family_models import FAMILIES
 from gpt2_model import IGNORED, padded_tokens, shifted_labels, stir
 
 LIMITS = {"logits": 1e-4, "loss": 1e-5, "attention": 1e-5, "gradient": 1e-5}
@@ -193,11 +193,23 @@ def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
 def build(file: CaseFile) -> None:
     for what, heads, configure in MODELS + MASKED_MODELS:
 
-        def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
-            case = Case("family", what, dtype_name, f"models of other families, {dtype_name}",
-                        file.source, reason=REASON, attempt=attempt)
+        def build_case(case: Case, stirred: bool) -> None:
             sizes = Sizes(case, **heads)
             build_model(case, sizes, configure(sizes), stirred)
-            return case
 
-        file.add_conditioned(make, ("float32",), partial(make, stirred=True))
+        file.model("family", what, "models of other families", REASON, build_case)
+
+
+def build_more(file: CaseFile) -> None:
+    """The families in family_models.py."""
+    for what, heads, configure in FAMILIES:
+
+        def build_case(case: Case, stirred: bool) -> None:
+            sizes = Sizes(case, **heads)
+            if "quarter" in what or "half" in what:
+                sizes.head_width = 8 * -(-sizes.head_width // 8)
+            if what.startswith("gemma2"):  # caps and four norms a layer: more layers are ill-conditioned
+                sizes.layers = min(sizes.layers, 2)
+            build_model(case, sizes, configure(sizes.llama()), stirred)
+
+        file.model("family", what, "models of more families", REASON, build_case)

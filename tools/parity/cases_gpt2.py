@@ -77,11 +77,5 @@ def build_model(case: Case, sizes: Sizes, lengths: list[int]) -> None:
 
 def build(file: CaseFile) -> None:
     for what, sizes, lengths, types in MODELS:
-
-        def make(dtype_name: str, attempt: int) -> Case:
-            case = Case("gpt2", what, dtype_name, f"whole GPT-2 models, {dtype_name}",
-                        file.source, reason=REASON, attempt=attempt)
-            build_model(case, sizes, lengths)
-            return case
-
-        file.add_conditioned(make, types)
+        file.model("gpt2", what, "whole GPT-2 models", REASON, lambda case, _: build_model(case, sizes, lengths), types,
+                   stirs=False)

@@ -2,12 +2,11 @@
 
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 
 import torch
 
 from case_file import Case, CaseFile
-from cases_training import LIMITS, SIZES, UPDATES, Plan, build_training
+from cases_training import LIMITS, SIZES, UPDATES, Plan, add_plans
 from gpt2_model import Sizes
 from muon import Rows, without_rounding
 
@@ -100,13 +99,4 @@ def build(file: CaseFile) -> None:
 
         file.add_conditioned(updates, tuple(LIMITS))
         file.add(updates("float32", 0, rounded=True))
-    for what, plan, sizes in PLANS:
-
-        def training(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
-            case = Case("gpt2_training", f"{plan.optimizer}, {what}", dtype_name,
-                        f"training a GPT-2 with Muon, {dtype_name}", file.source,
-                        reason="20 updates amplify what differs", attempt=attempt)
-            build_training(case, plan, sizes, stirred)
-            return case
-
-        file.add_conditioned(training, tuple(LIMITS), partial(training, stirred=True))
+    add_plans(file, "training a GPT-2 with Muon", PLANS)

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import asdict, dataclass
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -154,14 +153,11 @@ def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     case.scales["norms"] = LIMITS[case.dtype_name], float(case.outputs["norms"].max())
 
 
+def add_plans(file: CaseFile, rung: str, plans: list[tuple]) -> None:
+    for what, plan, sizes in plans:
+        file.model("gpt2_training", f"{plan.optimizer}, {what}", rung, "20 updates amplify what differs",
+                   lambda case, stirred: build_training(case, plan, sizes, stirred), tuple(LIMITS))
+
+
 def build(file: CaseFile) -> None:
-    for what, plan, sizes in PLANS:
-
-        def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
-            case = Case("gpt2_training", f"{plan.optimizer}, {what}", dtype_name,
-                        f"training a GPT-2, {dtype_name}", file.source,
-                        reason="20 updates amplify what differs", attempt=attempt)
-            build_training(case, plan, sizes, stirred)
-            return case
-
-        file.add_conditioned(make, tuple(LIMITS), partial(make, stirred=True))
+    add_plans(file, "training a GPT-2", PLANS)
