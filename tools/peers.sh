@@ -2,7 +2,8 @@
 # Asks the programs of other people, pinned and from PyPI, about Headlight's files, and Headlight about theirs:
 # transformers 5 and 4, llama.cpp (xllamacpp) and mlx-lm on the CPU on 60 drawn models, PEFT, TRL, TransformerLens,
 # and the fixtures of SAELens, SentencePiece and others, made again. tools/clients.sh runs clients and lm-eval.
-# Prints one table of results, and one of the parts with their times. Ends with 1 if anything differs, and with 77 (skipped) if the packages cannot be installed.
+# Prints one table of results, and one of the parts with their times. Ends with 1 if anything differs, and with 77
+# (skipped) if the packages cannot be installed.
 # usage: peers.sh [--seed N] [PROGRAM]      (default: build/release/headlight; PEERS_VENV: folder for environments)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -14,7 +14,7 @@ import json
 import random
 import re
 
-from measure import Row, Setting, command, run_json, words_of
+from measure import Row, Setting, command, run, run_json, words_of
 
 BYTES = 30000
 STRONGEST = ["18.6", "17.3", "17.4", "18.7", "17.5"]
@@ -35,7 +35,7 @@ def prepare(setting: Setting) -> None:
     if work.exists():
         return
     work.mkdir()
-    run_json(words_of(setting, f"{{headlight}} export {{model}} --to hf --out {work}/hf"), setting.threads)
+    run(setting, f"{{headlight}} export {{model}} --to hf --out {work}/hf")
     text = setting.data.read_bytes()
     (work / "text.txt").write_text(text[:BYTES].decode("utf-8", errors="ignore"), encoding="utf-8")
     (work / "whole.txt").write_bytes(text)
@@ -44,8 +44,8 @@ def prepare(setting: Setting) -> None:
     drawn = [" " + " ".join(generator.sample(words, 60)) for _ in range(24)]
     (work / "repeated.jsonl").write_text("".join(json.dumps({"text": text + text}) + "\n" for text in drawn))
     for name in ("text.txt", "whole.txt", "sentence.txt", "repeated.jsonl"):
-        report = run_json(words_of(setting, f"{{headlight}} tokenizer encode {{model}} {work}/{name} --json"), setting.threads)
-        ids = report["ids"] if isinstance(report["ids"][0], list) else [report["ids"]]
+        ids = run(setting, f"{{headlight}} tokenizer encode {{model}} {work}/{name} --json")["ids"]
+        ids = ids if isinstance(ids[0], list) else [ids]
         if name == "repeated.jsonl":  # headlight puts an end-of-text token before and after each document
             end = json.loads((work / "hf/config.json").read_text())["eos_token_id"]
             ids = [[end, *document, end] for document in ids]
@@ -67,7 +67,8 @@ def analysis_row(question: str, text: str) -> Row:
         report = command(theirs)(setting)
         return {key: report[key] for key in ("seconds", "peak_rss_mib", "answer")}
 
-    return Row(f"analysis: {question}", [("", "s", "seconds")], ours, {"transformers, TransformerLens": other}, needs_model=True)
+    others = {"transformers, TransformerLens": other}
+    return Row(f"analysis: {question}", [("", "s", "seconds")], ours, others, needs_model=True)
 
 
 def analysis_rows() -> list[Row]:

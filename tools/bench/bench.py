@@ -26,7 +26,7 @@ VERSIONS = ("import importlib.metadata as m, json, platform; print(json.dumps({'
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="compare.sh", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="runs of every contender [5]")
-    parser.add_argument("--rows", help="only these groups, and rows of these names or with one of these texts: train,int8")
+    parser.add_argument("--rows", help="only these groups, and rows with these names or texts: train,int8")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="[all]")
     parser.add_argument("--list", action="store_true", help="print the groups and the names of the rows")
     parser.add_argument("--before", help="an older headlight program, measured in turn with the others")
@@ -68,7 +68,8 @@ def chosen(texts: list[str]) -> list[Row]:
         return [row for name, group in GROUPS.items() if name not in ON_REQUEST for row in group]
     wanted = []
     for text in texts:
-        wanted += GROUPS.get(text) or ([rows[text]] if text in rows else [row for row in rows.values() if text in row.name])
+        found = [row for name, row in rows.items() if text in name]
+        wanted += GROUPS.get(text) or ([rows[text]] if text in rows else found)
     return list({row.name: row for row in wanted}.values())
 
 

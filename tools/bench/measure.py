@@ -104,9 +104,14 @@ def run_json(command: list, threads: int) -> dict:
     return {"seconds": seconds, "peak_rss_mib": usage.ru_maxrss / 1024} | report
 
 
+def run(setting: Setting, text: str, threads: int | None = None) -> dict:
+    """Runs a command of the tables."""
+    return run_json(words_of(setting, text), threads or setting.threads)
+
+
 def command(text: str, threads: int | None = None) -> Run:
     """Measures by running a command that prints JSON."""
-    return lambda setting: run_json(words_of(setting, text), threads or setting.threads)
+    return lambda setting: run(setting, text, threads)
 
 
 def bench(kind: str, *options: str, threads: str = "{threads}") -> str:
@@ -146,11 +151,11 @@ def served(program: str, model, *options) -> Iterator[str]:
 
 def small_model(setting: Setting) -> Path:
     """Returns a run of cpu-char's model with weights that are not trained."""
-    run = setting.scratch / "cpu-char"
-    if not run.exists():
-        run_json(words_of(setting, "{headlight} train {root}/configs/bench/cpu-char.toml --vocab_size 0 --data "
-                          f"{{root}}/data/toy.txt --out_dir {run} --max_iters 0 --eval_iters 1 --json"), setting.threads)
-    return run
+    folder = setting.scratch / "cpu-char"
+    if not folder.exists():
+        run(setting, "{headlight} train {root}/configs/bench/cpu-char.toml --vocab_size 0 --data {root}/data/toy.txt "
+            f"--out_dir {folder} --max_iters 0 --eval_iters 1 --json")
+    return folder
 
 
 def spread(values: list[float]) -> str:

@@ -155,8 +155,7 @@ def main() -> None:
     parser.add_argument("--optimizers", nargs="+", default=["adamw", "muon"])
     parser.add_argument("--rates", nargs="+", type=float, default=[2.5e-3, 5e-3, 1e-2])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
-    parser.add_argument("--keys", nargs=2, action="append", default=[],
-                        metavar=("OPTIMIZER", "OPTIONS"))
+    parser.add_argument("--keys", nargs=2, action="append", default=[], metavar=("OPTIMIZER", "OPTIONS"))
     given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
     arguments = parser.parse_args(given[:end])

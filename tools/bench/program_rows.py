@@ -14,7 +14,7 @@ import time
 from array import array
 from pathlib import Path
 
-from measure import PEERS, Refused, Row, Setting, bench, python_of, run_json, served, small_model, words_of
+from measure import PEERS, Refused, Row, Setting, bench, python_of, run, run_json, served, small_model, words_of
 
 CYCLE = [100 + i * 37 % 800 for i in range(800)]  # lengths of documents
 LEARN = """
@@ -32,34 +32,34 @@ print(json.dumps({"seconds": time.perf_counter() - begin, "vocab_size": tokenize
 
 def busy_row(cpus: str, kind: str, config: str, unit: str, options: str) -> Row:
     """All threads against one, on as many idle CPUs as there are threads, or beside a busy loop on these."""
-    def run(setting: Setting, threads: int) -> dict:
+    ours = bench(kind, f"--config {{root}}/configs/bench/{config}.toml", options, threads="THREADS")
+
+    def on_places(setting: Setting, threads: int) -> dict:
         places = ",".join(map(str, sorted(os.sched_getaffinity(0))[:setting.threads]))
-        text = f"taskset -c {places} " + bench(kind, f"--config {{root}}/configs/bench/{config}.toml", options, threads=str(threads))
         loop = ["taskset", "-c", places, "sh", "-c", "while :; do :; done"]
         busy = subprocess.Popen(loop) if cpus == "busy" else None
         try:
-            return run_json(words_of(setting, text), threads)
+            return run(setting, f"taskset -c {places} " + ours.replace("THREADS", str(threads)), threads)
         finally:
             if busy:
                 busy.kill()
                 busy.wait()
 
     return Row(f"{kind} {config} {' '.join(options.split()[:2])} {cpus} CPUs", [("", unit, unit.replace("/", "_per_"))],
-               lambda setting: run(setting, setting.threads), {"one thread": lambda setting: run(setting, 1)})
+               lambda setting: on_places(setting, setting.threads), {"one thread": lambda setting: on_places(setting, 1)})
 
 
 def saving_row(config: str, updates: int = 500) -> Row:
     """Training with a checkpoint every 50 steps against training without; both save once at the end."""
-    def run(setting: Setting, interval: int) -> dict:
+    def trained(setting: Setting, interval: int) -> dict:
         with tempfile.TemporaryDirectory() as folder:
-            report = run_json(words_of(setting, f"{{headlight}} train {{root}}/configs/{config}.toml --data {{data}} --out_dir "
-                                       f"{folder}/run --max_iters {updates} --lr_decay_iters {updates} --eval_interval 1000000 "
-                                       f"--validation_fraction 0 --save_interval {interval} --log_level warn --json"),
-                              setting.threads)
+            report = run(setting, f"{{headlight}} train {{root}}/configs/{config}.toml --data {{data}} --out_dir {folder}/run "
+                         f"--max_iters {updates} --lr_decay_iters {updates} --eval_interval 1000000 "
+                         f"--validation_fraction 0 --save_interval {interval} --log_level warn --json")
         return report | {"us_per_token": 1e6 / report["tokens_per_second"]}
 
-    return Row(f"saving {config}", [("", "us/token", "us_per_token")], lambda setting: run(setting, 50),
-               {"without saving": lambda setting: run(setting, 0)})
+    return Row(f"saving {config}", [("", "us/token", "us_per_token")], lambda setting: trained(setting, 50),
+               {"without saving": lambda setting: trained(setting, 0)})
 
 
 def corpus_of(setting: Setting, megabytes: float = 8) -> Path:
@@ -72,14 +72,14 @@ def corpus_of(setting: Setting, megabytes: float = 8) -> Path:
 
 
 def learned(setting: Setting, out: str, threads: int) -> dict:
-    return run_json(words_of(setting, f"{{headlight}} tokenizer train --data {corpus_of(setting)} --json --vocab_size 4096 --out "
-                             f"{{scratch}}/{out} --force --threads {threads}"), threads)
+    return run(setting, f"{{headlight}} tokenizer train --data {corpus_of(setting)} --json --vocab_size 4096 "
+               f"--out {{scratch}}/{out} --force --threads {threads}", threads)
 
 
 def with_rayon(setting: Setting, threads: int, words: list) -> dict:
     parallel = "true" if threads > 1 else "false"
-    return run_json(["env", f"RAYON_NUM_THREADS={threads}", f"TOKENIZERS_PARALLELISM={parallel}", python_of("torch"), *words],
-                    threads)
+    settings = [f"RAYON_NUM_THREADS={threads}", f"TOKENIZERS_PARALLELISM={parallel}"]
+    return run_json(["env", *settings, python_of("torch"), *words], threads)
 
 
 def encode_row(threads: int) -> Row:
@@ -114,8 +114,11 @@ def encode_row(threads: int) -> Row:
 
 
 def learn_row(threads: int) -> Row:
-    return Row(f"learn BPE on {threads} threads", [("", "s", "seconds")], lambda setting: learned(setting, "learned", threads),
-               {"tokenizers": lambda setting: with_rayon(setting, threads, ["-c", LEARN, corpus_of(setting), 4096])})
+    def other(setting: Setting) -> dict:
+        return with_rayon(setting, threads, ["-c", LEARN, corpus_of(setting), 4096])
+
+    return Row(f"learn BPE on {threads} threads", [("", "s", "seconds")],
+               lambda setting: learned(setting, "learned", threads), {"tokenizers": other})
 
 
 def stream_row(weights: str, prompt: str) -> Row:
@@ -128,9 +131,11 @@ def stream_row(weights: str, prompt: str) -> Row:
         return {"ms": 1e3 * (times[-1] - times[0]) / (tokens(setting) - 1)}
 
     def generated(setting: Setting) -> dict:
-        command = [setting.headlight, "generate", setting.model or small_model(setting), "--prompt", prompt, "--weights", weights,
-                   "--max_new_tokens", tokens(setting), "--temperature", 0, "--ignore_eos", "--stream", "--threads", setting.threads]
-        with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
+        command = [setting.headlight, "generate", setting.model or small_model(setting), "--prompt", prompt,
+                   "--weights", weights, "--max_new_tokens", tokens(setting), "--temperature", 0, "--ignore_eos",
+                   "--stream", "--threads", setting.threads]
+        with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              bufsize=0) as process:
             return between(setting, iter(lambda: process.stdout.read(1 << 16), b""))
 
     def streamed(setting: Setting) -> dict:
@@ -172,16 +177,17 @@ def write_corpus(prefix: Path, size: int) -> None:
 
 def corpus_row(gigabytes: float, batching: str) -> Row:
     """Largest anonymous memory while a small model trains for five steps on token files that stay on the disk."""
-    def run(setting: Setting) -> dict:
+    def measured(setting: Setting) -> dict:
         corpus = setting.scratch / f"corpus_{gigabytes:g}"
         if not Path(f"{corpus}.bin").exists():
             write_corpus(corpus, int(gigabytes * 1e9))
         shutil.rmtree(setting.scratch / "run", ignore_errors=True)
         begin, largest = time.perf_counter(), 0
         with open(setting.scratch / "log.txt", "w") as log:
-            process = subprocess.Popen(words_of(setting, f"{{headlight}} train --data {corpus}.bin --out_dir {{scratch}}/run "
-                                       f"--tokenizer byte --batching {batching} --n_layer 1 --n_head 1 --n_embd 16 --block_size 64 "
-                                       "--batch_size 2 --max_iters 5 --eval_iters 1 --log_interval 1"), stdout=log, stderr=log)
+            words = words_of(setting, f"{{headlight}} train --data {corpus}.bin --out_dir {{scratch}}/run --tokenizer byte "
+                             f"--batching {batching} --n_layer 1 --n_head 1 --n_embd 16 --block_size 64 --batch_size 2 "
+                             "--max_iters 5 --eval_iters 1 --log_interval 1")
+            process = subprocess.Popen(words, stdout=log, stderr=log)
             while process.poll() is None:
                 found = re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
                 largest = max(largest, int(found.group(1)) if found else 0)
@@ -191,17 +197,18 @@ def corpus_row(gigabytes: float, batching: str) -> Row:
         return {"mb": largest / 1000, "seconds": time.perf_counter() - begin}
 
     figures = [("anonymous memory,", "MB", "mb"), ("time,", "s", "seconds")]
-    return Row(f"corpus of {gigabytes:g} GB {batching}", figures, run)
+    return Row(f"corpus of {gigabytes:g} GB {batching}", figures, measured)
 
 
 def tuned(setting: Setting, options: str) -> dict:
     """Seconds of four steps of configs/chat.toml; a start without steps stays in the folder for other programs."""
-    text = f"{{headlight}} train {{root}}/configs/chat.toml --init_from {{model}} --threads {{threads}} {options} --out_dir "
+    text = ("{headlight} train {root}/configs/chat.toml --init_from {model} --data {root}/data/cards.jsonl --threads {threads} "
+            f"{options} --out_dir ")
     if not (setting.scratch / "tuning-start").exists():
-        run_json(words_of(setting, text + "{scratch}/tuning-start --max_iters 0"), setting.threads)
+        run(setting, text + "{scratch}/tuning-start --max_iters 0")
     out = setting.scratch / "tuned"
     shutil.rmtree(out, ignore_errors=True)
-    report = run_json(words_of(setting, text + f"{out} --max_iters 4 --lr_decay_iters 4"), setting.threads)
+    report = run(setting, text + f"{out} --max_iters 4 --lr_decay_iters 4")
     steps = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     return {"training_seconds": sum(step["seconds"] for step in steps if "loss" in step),
             "peak_rss_mib": report["peak_rss_mib"]}

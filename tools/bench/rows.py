@@ -77,7 +77,6 @@ def train_row(name: str, dtype: str, padded: bool) -> Row:
 
 
 def decode_row(name: str, weights: str, others: str) -> Row:
-    theirs = f"{{torch}} {{peers}}/{{}} {name} --dtype {weights} --threads {{{{threads}}}}"
     return Row(f"decode {name} {weights}", [("", "ms/token", "ms_per_token")],
                command(bench("generate", config(name), f"--weights {weights}" * (weights != "float32"))),
                {other: command(f"{{torch}} {{peers}}/{DECODERS[other]} {name} --dtype {weights} --threads {{threads}}")
@@ -102,7 +101,8 @@ def first_token_row() -> Row:
         return run
 
     return Row("first token cpu-char", [("", "ms", "ms")],
-               output_of("{headlight} generate RUN --prompt_file {scratch}/prompt --stream --max_new_tokens 1 --threads {threads}"),
+               output_of("{headlight} generate RUN --prompt_file {scratch}/prompt --stream --max_new_tokens 1 "
+                         "--threads {threads}"),
                {"transformers": output_of("{torch} {peers}/transformers_first_token.py RUN/latest {scratch}/prompt")})
 
 
@@ -111,12 +111,12 @@ def processes_row(name: str) -> Row:
     if os.getuid() == 0:
         os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     ours = bench("train", config(name), "--warmup 2 --steps 8", threads="{}")
-    one, two = (per_token(command(text, threads)) for text, threads in
-                (("mpirun --oversubscribe --bind-to core -n 2 " + ours.replace("{}", "1"), 1), (ours.replace("{}", "2"), 2)))
+    mpirun = "mpirun --oversubscribe --bind-to core -n 2 " + ours.replace("{}", "1")
+    threads = ours.replace("{}", "2")
     ddp = f"{{torch}} {{peers}}/torch_train.py {name} --processes 2 --threads 1 --warmup 2 --steps 8"
-    return Row(f"2 processes {name}", [("", "us/token", "us_per_token")], one, {
-        "1 process x 2 threads": two, "1 process, 8 shards": per_token(command(ours.replace("{}", "2") + " --shards 8", 2)),
-        "PyTorch DDP": per_token(command(ddp, 1))})
+    others = {"1 process x 2 threads": (threads, 2), "1 process, 8 shards": (threads + " --shards 8", 2), "PyTorch DDP": (ddp, 1)}
+    return Row(f"2 processes {name}", [("", "us/token", "us_per_token")], per_token(command(mpirun, 1)),
+               {other: per_token(command(*row)) for other, row in others.items()})
 
 
 def growth_row(size: str, value: int) -> Row:
@@ -198,7 +198,8 @@ def network_row(name: str, processes: int, rate: str) -> Row:
     return Row(f"{name} {processes} processes at {rate}", [("", "tokens/s", "tokens_per_second")], run)
 
 
-BUSY = [("train", "cpu-char", "ms/step", "--n_embd 128 --steps 60"), ("train", "cpu-char", "ms/step", "--n_embd 64 --steps 60"),
+BUSY = [("train", "cpu-char", "ms/step", "--n_embd 128 --steps 60"),
+        ("train", "cpu-char", "ms/step", "--n_embd 64 --steps 60"),
         ("generate", "gpt2-256", "ms/token", "--weights int8 --rounds 8")]
 THREADS = sorted({1, os.cpu_count() or 1})
 GROUPS: dict[str, list[Row]] = {

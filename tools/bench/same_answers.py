@@ -62,7 +62,8 @@ def print_exact(args, conversations: list) -> None:
     answers = in_headlight(args.program, args.model, [chat for chat, _ in pairs])
     exact = sum(answer == wanted for answer, (_, wanted) in zip(answers, pairs))
     formed = sum(answer.startswith(("[card] ", "[카드] ")) for answer in answers)
-    print(f"{len(pairs)} answers: {100 * exact / len(pairs):.1f} % exact, {100 * formed / len(pairs):.1f} % in the form of a card")
+    print(f"{len(pairs)} answers: {100 * exact / len(pairs):.1f} % exact, "
+          f"{100 * formed / len(pairs):.1f} % in the form of a card")
 
 
 def differences(args, conversations: list) -> int:
