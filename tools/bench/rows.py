@@ -21,12 +21,11 @@ DECODED = [("gpt2-256", "float32", "transformers CTranslate2"), ("gpt2-256", "bf
            ("llama-135m", "float32", "transformers"), ("llama-135m", "bfloat16", "transformers")]
 DECODERS = {"transformers": "transformers_generate.py", "CTranslate2": "ctranslate2_generate.py"}
 # One size changes at a time; base: the others. With the sequence length, a batch has one sequence.
-BASE = "--n_layer 4 --n_head 4 --n_embd 256 --block_size 256 --batch_size 4 --vocab_size 1024"
-GROWTH = {"sequence length T": ("--batch_size 1 --block_size {}", [2**n for n in range(6, 14)]),
-          "batch B": ("--batch_size {}", [2**n for n in range(6)]),
-          "width C": ("--n_embd {}", [64, 128, 256, 512, 1024]), "layers L": ("--n_layer {}", [1, 2, 4, 8, 16]),
-          "vocabulary V": ("--vocab_size {}", [256, 1024, 4096, 16384, 50257]),
-          "threads": ("--threads {}", [2**n for n in range((os.cpu_count() or 1).bit_length())])}
+BASE = {"n_layer": 4, "n_head": 4, "n_embd": 256, "block_size": 256, "batch_size": 4, "vocab_size": 1024}
+GROWTH = {"sequence length T": ("block_size", [2**n for n in range(6, 14)]), "batch B": ("batch_size", [2**n for n in range(6)]),
+          "width C": ("n_embd", [64, 128, 256, 512, 1024]), "layers L": ("n_layer", [1, 2, 4, 8, 16]),
+          "vocabulary V": ("vocab_size", [256, 1024, 4096, 16384, 50257]),
+          "threads": ("threads", [2**n for n in range((os.cpu_count() or 1).bit_length())])}
 # Weights of a GGUF model: Headlight's --weights, and the forms of the other programs.
 FORMS = {"float32": ("float32", {"openvino": "fp32/f32", "llama": "f32", "ik_llama": "f32", "ctranslate2": "float32"}),
          "bfloat16": ("bfloat16", {"openvino": "fp32/bf16", "llama": "f16", "ik_llama": "f16"}),
@@ -120,11 +119,12 @@ def processes_row(name: str) -> Row:
 
 
 def growth_row(size: str, value: int) -> Row:
-    options = GROWTH[size][0].format(value)
-    threads = str(value) if size == "threads" else "{threads}"
-    options = "" if size == "threads" else options
+    key = GROWTH[size][0]
+    sizes = BASE | ({"batch_size": 1} if key == "block_size" else {}) | {key: value}
+    threads = str(sizes.pop("threads", "{threads}"))
+    options = [f"--{name} {number}" for name, number in sizes.items()]
     return Row(f"{size} {value}", [("", "ms/step", "ms_per_step")],
-               command(bench("train", BASE, options, "--warmup 2 --steps 3", threads=threads)))
+               command(bench("train", *options, "--warmup 2 --steps 3", threads=threads)))
 
 
 def forms_written(run: Run) -> Run:
