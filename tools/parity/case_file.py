@@ -119,8 +119,7 @@ class Case:
         shape = self.shape(shape)
         return torch.rand(shape, generator=self.generator) < probability
 
-    def input(self, name: str, values: torch.Tensor, view: str = "contiguous",
-              gradient: bool = True) -> torch.Tensor:
+    def input(self, name: str, values: torch.Tensor, view: str = "contiguous", gradient: bool = True) -> torch.Tensor:
         """Registers an input; floating ones are leaves unless told otherwise. `view`: how the
         elements lie in Headlight's memory: contiguous, transposed, sliced or expanded."""
         values = self.stirred(values.detach().clone())
@@ -163,8 +162,7 @@ class Case:
         self.gone_backward = True
         leaves = {n: t for n, t in self.inputs.items() if t.requires_grad}
         found = torch.autograd.grad([self.outputs[name] for name in seeded], list(leaves.values()),
-                                    [self.inputs[f"d_{name}"] for name in seeded],
-                                    allow_unused=True)
+                                    [self.inputs[f"d_{name}"] for name in seeded], allow_unused=True)
         for name, values in zip(leaves, found, strict=True):
             if values is not None:
                 self.gradients.setdefault(name, values)
@@ -223,8 +221,7 @@ class CaseFile:
         assert case.name not in self.metadata, f"two cases are called {case.name}"
         case.go_backward()
         self.metadata[case.name] = case.description()
-        for kind, tensors in (("in", case.inputs), ("out", case.outputs),
-                              ("grad", case.gradients)):
+        for kind, tensors in (("in", case.inputs), ("out", case.outputs), ("grad", case.gradients)):
             for name, values in tensors.items():
                 values = values.detach()
                 if values.dtype == torch.int64:
@@ -261,11 +258,9 @@ class CaseFile:
         for attempt in range(MOST_DRAWS):
             again = options | {"attempt": attempt}
             exact, rounded = (self.computed(op, what, build, name, again) for name in DTYPES)
-            others = (self.computed(op, what, build, "float64", again | {"stir": stir})
-                      for stir in range(1, 5))
+            others = (self.computed(op, what, build, "float64", again | {"stir": stir}) for stir in range(1, 5))
             limits = rounded.limits()
-            if all(element_distance(other, exact, limits) < 1 / 5
-                   for other in itertools.chain([rounded], others)):
+            if all(element_distance(other, exact, limits) < 1 / 5 for other in itertools.chain([rounded], others)):
                 self.add_all([exact, rounded])
                 return
         raise SystemExit(f"{op}, {what}: {MOST_DRAWS} draws, all ill-conditioned")

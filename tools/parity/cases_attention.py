@@ -65,8 +65,7 @@ def dense_cases(file: CaseFile) -> None:
                     dense(case, tuple(shapes), view, kind, scale)
 
                 frozen = what in ("heads", "sliced") or kind in ("causal", "a row hidden")
-                file.both(op, f"{what}, {kind}, scale {scale}", build, frozen,
-                          attributes={"scale": scale})
+                file.both(op, f"{what}, {kind}, scale {scale}", build, frozen, attributes={"scale": scale})
 
     def same_length(case: Case) -> None:
         query, key, value = inputs_of(case, *["b2 h2 t5 d4"] * 3)
@@ -96,8 +95,7 @@ def ragged_keep(case: Case, first: int, count: int, heads: int) -> torch.Tensor:
     """Dropout of one sequence's weights [H, T, T]: a row of weights has numbers of its own."""
     rows = (torch.arange(first, first + count)[None, :] * heads + torch.arange(heads)[:, None])
     positions = rows[:, :, None] * 2**24 + torch.arange(count)
-    return philox.keep_at(positions, case.attributes["dropout"], case.attributes["seed"],
-                          case.attributes["stream"])
+    return philox.keep_at(positions, case.attributes["dropout"], case.attributes["seed"], case.attributes["stream"])
 
 
 def ragged(case: Case, lengths: list[int], heads: int, width: int, view: str) -> None:
@@ -154,8 +152,7 @@ def cached_cases(file: CaseFile) -> None:
             case.attributes["length"] = length
             future = torch.ones(queries, length, dtype=torch.bool).triu(length - queries + 1)
             y = F.scaled_dot_product_attention(query.reshape(queries, heads, width).transpose(0, 1),
-                                               keys[:, :length], values[:, :length],
-                                               attn_mask=~future)
+                                               keys[:, :length], values[:, :length], attn_mask=~future)
             case.output("y", y.transpose(0, 1).reshape(queries, heads * width))
 
         file.both("cached_attention", what, build)

@@ -91,7 +91,8 @@ FUNCTIONS = [
     ("clamp", {"low": "-0.5", "high": "1.25"}, clamp(-0.5, 1.25), any_values, CLAMP),
     ("clamp", {"low": "-inf", "high": "0.0"}, clamp(-inf, 0.0), any_values, CLAMP),
 ]
-OPERATORS = [("add", "+", operator.add), ("sub", "-", operator.sub), ("mul", "*", operator.mul), ("div", "/", operator.truediv)]
+OPERATORS = [("add", "+", operator.add), ("sub", "-", operator.sub), ("mul", "*", operator.mul),
+             ("div", "/", operator.truediv)]
 COMPARISONS = [("equal", torch.eq), ("not_equal", torch.ne), ("less", torch.lt), ("less_equal", torch.le),
                ("greater", torch.gt), ("greater_equal", torch.ge), ("logical_and", torch.logical_and),
                ("logical_or", torch.logical_or)]
@@ -115,8 +116,8 @@ def pair_cases(file: CaseFile) -> None:
             for op in (name, f"operator{sign}"):
                 file.op(op, what, function, {"a": In(a, a_view), "b": In(b, b_view, away_from_zero)})
         for op, function in COMPARISONS:
-            file.op(op, what, function, {"a": In(a, a_view, whole_numbers, False), "b": In(b, b_view, whole_numbers, False)},
-                    frozen=a_view == "contiguous" or b_view == "sliced")
+            inputs = {"a": In(a, a_view, whole_numbers, False), "b": In(b, b_view, whole_numbers, False)}
+            file.op(op, what, function, inputs, frozen=a_view == "contiguous" or b_view == "sliced")
 
 
 def number_cases(file: CaseFile) -> None:
@@ -140,7 +141,8 @@ def other_cases(file: CaseFile) -> None:
     for what, shape, view in SINGLE:
         file.op("logical_not", what, torch.logical_not, {"x": In(shape, view, whole_numbers, False)})
         for to, dtype in DTYPES.items():
-            file.op("cast", f"to {to}, {what}", lambda x: x.to(dtype), {"x": In(shape, view, any_values)}, attributes={"to": to})
+            file.op("cast", f"to {to}, {what}", lambda x: x.to(dtype), {"x": In(shape, view, any_values)},
+                    attributes={"to": to})
         for probability in (0.1, 0.5, 0.99):
 
             def dropout(case: Case) -> None:

@@ -55,8 +55,7 @@ class Sizes:
                     resid_dropout=0.0, embed_dropout=0.0, attention_dropout=0.0) | options
 
     def bert(self, **options) -> dict:
-        values = self.llama(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-                            pad_token_id=None, **options)
+        values = self.llama(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=None, **options)
         del values["num_key_value_heads"]
         return values
 
@@ -169,8 +168,7 @@ def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
     model, tokens, pads = start_case(case, sizes, config, stirred)
     # Sequences run one by one. In a padded batch, a window may hide everything from a pad, and
     # eager attention then gives NaN in float64.
-    results = [model(tokens[b:b + 1, :length], output_attentions=True)
-               for b, length in enumerate(sizes.lengths)]
+    results = [model(tokens[b:b + 1, :length], output_attentions=True) for b, length in enumerate(sizes.lengths)]
     logits = torch.cat([result.logits[0] for result in results])
     case.output("logits", logits, seed=False)
     for layer in range(sizes.layers):

@@ -28,7 +28,8 @@ VIEW_OPS = [
     ("contiguous", "three axes", THREE, {}, lambda x: x.contiguous()),
     *(("select", f"{index} of axis {axis}", (2, 3, 4), {"axis": axis, "index": index},
        lambda x, axis=axis, index=index: x.select(axis, index)) for axis, index in ((0, 1), (1, -1), (-1, 0))),
-    *(("unsqueeze", f"axis {axis}", "a2 b3", {"axis": axis}, lambda x, axis=axis: x.unsqueeze(axis)) for axis in (0, 1, -1)),
+    *(("unsqueeze", f"axis {axis}", "a2 b3", {"axis": axis}, lambda x, axis=axis: x.unsqueeze(axis))
+      for axis in (0, 1, -1)),
     ("squeeze", "all axes", (1, 3, 1, 2), {}, lambda x: x.squeeze()),
     *(("squeeze", f"axis {axis}", (1, 3, 2), {"axis": axis}, lambda x, axis=axis: x.squeeze(axis)) for axis in (0, -1)),
 ]

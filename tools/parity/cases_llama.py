@@ -84,8 +84,9 @@ def feed_forward_cases(file: CaseFile) -> None:
 
 def activate_cases(file: CaseFile) -> None:
     for (activation, function), (what, shape, view) in itertools.product(ACTIVATIONS.items(), ROWS):
-        file.op("activate", f"{activation}, {what}", function, {"x": In(shape, view, lambda case, shape: case.normal(shape, 2.0))},
-                frozen=what in ("rows", "sliced"), attributes={"activation": activation})
+        x = In(shape, view, lambda case, shape: case.normal(shape, 2.0))
+        file.op("activate", f"{activation}, {what}", function, {"x": x}, frozen=what in ("rows", "sliced"),
+                attributes={"activation": activation})
 
 
 SCALINGS = {
@@ -135,7 +136,8 @@ def rope_cases(file: CaseFile) -> None:
         file.op("inverse_frequencies", f"{scaling}, theta {theta}, width {width}",
                 lambda like: frequencies(scaling, width, theta).to(like.dtype), {"like": In("1", gradient=False)},
                 attributes=rope_attributes(scaling, theta, width))
-    for (what, shape, head_width, width, view), style, scaling in itertools.product(ROTATED, ("half", "interleaved"), SCALINGS):
+    for row, style, scaling in itertools.product(ROTATED, ("half", "interleaved"), SCALINGS):
+        what, shape, head_width, width, view = row
 
         def build(case: Case) -> None:
             x = case.input("x", case.normal((*case.shape(shape), head_width)), view)

@@ -15,13 +15,11 @@ IGNORING = [("none", 0.0), ("some", 0.0), ("some", 2.0)]  # targets, cap
 TERMS = [(0.1, 0.0), (0.0, 1e-2), (0.3, 1e-3), (1.0, 0.0)]
 
 
-def loss(logits: torch.Tensor, targets: torch.Tensor, smoothing: float, z_loss: float,
-         cap: float) -> torch.Tensor:
+def loss(logits: torch.Tensor, targets: torch.Tensor, smoothing: float, z_loss: float, cap: float) -> torch.Tensor:
     if cap > 0:
         logits = cap * torch.tanh(logits / cap)
     kept = targets != IGNORED
-    total = F.cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=smoothing,
-                            reduction="sum")
+    total = F.cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=smoothing, reduction="sum")
     total = total + z_loss * torch.logsumexp(logits[kept], dim=1).square().sum()
     return total / max(int(kept.sum()), 1)
 
@@ -40,7 +38,7 @@ def build(file: CaseFile) -> None:
             targets = targets_of(case, *case.shape(shape), ignored, IGNORED)
             case.output("y", loss(F.linear(x, weight), targets, smoothing, z_loss, cap))
 
+        name = f"{what}, ignoring {ignored}, cap {cap}, label smoothing {smoothing}, z-loss {z_loss}"
+        attributes = {"ignore_index": IGNORED, "cap": cap, "label_smoothing": smoothing, "z_loss": z_loss}
         for op, build_case in (("cross_entropy", plain), ("linear_cross_entropy", fused)):
-            file.both(op, f"{what}, ignoring {ignored}, cap {cap}, label smoothing {smoothing}, z-loss {z_loss}", build_case,
-                      what == "rows" or cap > 0, attributes={"ignore_index": IGNORED, "cap": cap, "label_smoothing": smoothing,
-                                                             "z_loss": z_loss})
+            file.both(op, name, build_case, what == "rows" or cap > 0, attributes=attributes)

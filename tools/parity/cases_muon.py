@@ -66,8 +66,7 @@ def build_updates(case: Case, plan: Updates, rounded: bool) -> None:
     plan = drawn(case, plan)
     case.attributes |= asdict(plan)
     matrix = case.input("matrix", case.normal((plan.rows, plan.columns)), gradient=False)
-    gradients = case.input("gradients", case.normal((UPDATES, plan.rows, plan.columns)),
-                           gradient=False)
+    gradients = case.input("gradients", case.normal((UPDATES, plan.rows, plan.columns)), gradient=False)
     rows = Rows(matrix.clone(), plan.row_blocks, transposed=False)
     optimizer = torch.optim.Muon(rows.matrices, lr=plan.learning_rate, momentum=plan.momentum,
                                  nesterov=plan.nesterov, weight_decay=plan.weight_decay,
@@ -92,8 +91,7 @@ def build(file: CaseFile) -> None:
         def updates(dtype_name: str, attempt: int, rounded: bool = False) -> Case:
             kind = "as PyTorch rounds it" if rounded else "without rounding"
             case = Case("muon", f"{what}, {kind}", dtype_name, f"Muon {kind}, {dtype_name}",
-                        file.source, reason="20 updates; PyTorch iterates in bfloat16",
-                        attempt=attempt)
+                        file.source, reason="20 updates; PyTorch iterates in bfloat16", attempt=attempt)
             build_updates(case, plan, rounded)
             return case
 

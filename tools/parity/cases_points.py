@@ -98,8 +98,7 @@ class Watch:
             stack.enter_context(patch.object(F, "softmax", softmax))
             family = sys.modules[type(model).__module__]
             if hasattr(family, "apply_rotary_pos_emb"):
-                turn = self.kept(family.apply_rotary_pos_emb,
-                                 lambda args, result: self.turned.append(result))
+                turn = self.kept(family.apply_rotary_pos_emb, lambda args, result: self.turned.append(result))
                 stack.enter_context(patch.object(family, "apply_rotary_pos_emb", turn))
             self.logits = model(tokens).logits
         self.logits.retain_grad()

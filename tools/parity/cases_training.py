@@ -66,12 +66,10 @@ def make_optimizer(model: torch.nn.Module, plan: Plan) -> torch.optim.Optimizer 
                              nesterov=plan.nesterov, adjust_lr_fn=plan.adjust_lr_fn)
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
-    groups = [{"params": matrices, "weight_decay": plan.weight_decay},
-              {"params": others, "weight_decay": 0.0}]
+    groups = [{"params": matrices, "weight_decay": plan.weight_decay}, {"params": others, "weight_decay": 0.0}]
     if plan.optimizer == "adamw":
         return torch.optim.AdamW(groups, lr=plan.learning_rate, betas=(0.9, 0.95), eps=1e-8)
-    return torch.optim.SGD(groups, lr=plan.learning_rate, momentum=plan.momentum,
-                           nesterov=plan.nesterov)
+    return torch.optim.SGD(groups, lr=plan.learning_rate, momentum=plan.momentum, nesterov=plan.nesterov)
 
 
 def draw_batches(case: Case, plan: Plan, sizes: Sizes) -> list[tuple[torch.Tensor, ...]]:
@@ -80,8 +78,7 @@ def draw_batches(case: Case, plan: Plan, sizes: Sizes) -> list[tuple[torch.Tenso
     for _ in range(UPDATES * plan.gradient_accumulation_steps):
         lengths = [sizes.block_size + 1] * SEQUENCES
         if plan.batching == "padded":
-            lengths = [sizes.block_size, *(case.integer(1, sizes.block_size)
-                                           for _ in range(SEQUENCES - 1))]
+            lengths = [sizes.block_size, *(case.integer(1, sizes.block_size) for _ in range(SEQUENCES - 1))]
         batches.append(padded_tokens(case, lengths, sizes.vocab_size))
     return batches
 
@@ -95,8 +92,7 @@ def sum_of_losses(model: torch.nn.Module, plan: Plan, tokens: torch.Tensor,
     else:
         labels = shifted_labels(tokens, pads)
         logits = model(tokens, attention_mask=(~pads).long()).logits
-    loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED,
-                           reduction="sum")
+    loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="sum")
     return loss, int((labels != IGNORED).sum())
 
 
@@ -107,13 +103,11 @@ def train(model: torch.nn.Module, plan: Plan, batches: list) -> tuple[list, list
     for step in range(UPDATES):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(plan, step)
-        sums = [sum_of_losses(model, plan, *batch)
-                for batch in batches[step * pieces:(step + 1) * pieces]]
+        sums = [sum_of_losses(model, plan, *batch) for batch in batches[step * pieces:(step + 1) * pieces]]
         loss = sum(part for part, _ in sums) / sum(count for _, count in sums)
         optimizer.zero_grad()
         loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(),
-                                                    plan.grad_clip or math.inf))
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), plan.grad_clip or math.inf))
         optimizer.step()
         losses.append(loss.detach())
     return losses, norms
