@@ -22,10 +22,7 @@ DOTTED = dict(stroke_dasharray="1.5 4", stroke_linecap="round", stroke_width=1.5
 class Point:
     value: float
     ms: float
-    low: float
-    high: float
     mib: float
-    rate: float  # tokens a second
 
 
 def read_points(path: str) -> dict[str, list[Point]]:
@@ -33,10 +30,8 @@ def read_points(path: str) -> dict[str, list[Point]]:
     sizes: dict[str, list[Point]] = {}
     for row, reports in json.loads(Path(path).read_text()).items():
         size, value = row.rsplit(" ", 1)
-        times, peaks, rates = ([report[key] for report in reports["Headlight"]]
-                               for key in ("ms_per_step", "peak_rss_mib", "tokens_per_second"))
-        point = Point(float(value), median(times), min(times), max(times), median(peaks), median(rates))
-        sizes.setdefault(size, []).append(point)
+        times, peaks = ([report[key] for report in reports["Headlight"]] for key in ("ms_per_step", "peak_rss_mib"))
+        sizes.setdefault(size, []).append(Point(float(value), median(times), median(peaks)))
     return sizes
 
 
@@ -143,25 +138,13 @@ def legend(right: float) -> str:
     return "".join(parts)
 
 
-def markdown(sizes: dict[str, list[Point]], title: str) -> str:
-    lines = [title, "", "| size | value | ms a step (min-max) | tokens/s | peak MiB |", "| --- | ---: | ---: | ---: | ---: |"]
-    for name, points in sizes.items():
-        for p in points:
-            spread = f"{p.ms:.4g} ({p.low:.4g}-{p.high:.4g})"
-            lines.append(f"| {name} | {p.value:.0f} | {spread} | {p.rate:.0f} | {p.mib:.0f} |")
-    return "\n".join(lines) + "\n"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("measurements", help="file of compare.sh --rows growth --json")
     parser.add_argument("--title", default="")
     parser.add_argument("--svg", required=True)
-    parser.add_argument("--markdown", required=True)
     arguments = parser.parse_args()
-    sizes = read_points(arguments.measurements)
-    Path(arguments.svg).write_text(picture(sizes, arguments.title))
-    Path(arguments.markdown).write_text(markdown(sizes, arguments.title))
+    Path(arguments.svg).write_text(picture(read_points(arguments.measurements), arguments.title))
 
 
 if __name__ == "__main__":

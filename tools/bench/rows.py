@@ -123,7 +123,7 @@ def growth_row(size: str, value: int) -> Row:
     sizes = BASE | ({"batch_size": 1} if key == "block_size" else {}) | {key: value}
     threads = str(sizes.pop("threads", "{threads}"))
     options = [f"--{name} {number}" for name, number in sizes.items()]
-    return Row(f"{size} {value}", [("", "ms/step", "ms_per_step")],
+    return Row(f"{size} {value}", [("", "ms/step", "ms_per_step"), ("", "tokens/s", "tokens_per_second")],
                command(bench("train", *options, "--warmup 2 --steps 3", threads=threads)))
 
 
