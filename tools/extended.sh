@@ -10,51 +10,48 @@
 # usage: extended.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source tools/common.sh
 seconds=${1:-60}
 
-failed=() results=()
-step() {
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# COMMAND: runs a part, and continues after a failure.
+part() {
   echo "== $*"
-  local status=0 start=$SECONDS verdict=passed
-  "$@" || status=$?
-  case $status in
-    0) ;;
-    77) verdict=skipped ;;
-    *) verdict=FAILED failed+=("$*") ;;
-  esac
-  results+=("$(printf '%5d s | %-7s | %s' "$((SECONDS - start))" "$verdict" "$*")")
+  step "$scratch/steps" "$*" "$@" || true
 }
 each_file_alone() {
   cmake --preset debug -DHEADLIGHT_PRECOMPILED=OFF -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
   cmake --build --preset debug
 }
-step each_file_alone
-step ./tools/test.sh tsan
-step ./tools/fuzz.sh "$seconds"
-step ./tools/parity.sh --all_texts
-step ./tools/check_readme.sh build/release/headlight
 json_schemas() {
-  cmake --build --preset release --target headlight_schema_texts &&
-    ./tools/json_schema.sh build/release/tests/parity/headlight_schema_texts
+  build_release headlight_schema_texts &&
+    ./tools/parity/json_schema.sh build/release/tests/parity/headlight_schema_texts
 }
-step json_schemas
-step ./tools/llama_cpp.sh
-step ./tools/peers.sh
-step ./tools/toy_heads.sh
-step ./tools/test_python.sh
-step ./tools/test_notebooks.sh
-step ./tools/clients.sh
 pages_of_one_file() {
-  command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return; }
-  cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm &&
-    tests/web/page_engine.sh build/release/headlight && tests/web/page_training.sh build/release/headlight &&
-    tests/web/file_page.sh build/release/headlight && tests/web/file_page_training.sh build/release/headlight &&
-    tests/web/file_page_memory.sh build/release/headlight && ./tools/make_demo.sh --check
+  command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return 77; }
+  cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm || return 1
+  local test
+  for test in page_engine page_training file_page file_page_training file_page_memory; do
+    "tests/web/$test.sh" build/release/headlight || return 1
+  done
+  ./tools/make_demo.sh --check
 }
-step pages_of_one_file
-step ./tools/wheel.sh  # with the WebAssembly program
-printf '%s\n' "${results[@]}"
-if [ ${#failed[@]} -gt 0 ]; then
-  printf 'failed: %s\n' "${failed[@]}" >&2
-  exit 1
-fi
+part each_file_alone
+part ./tools/test.sh tsan
+part ./tools/fuzz.sh "$seconds"
+part build_release headlight_cli
+part ./tools/peers.sh
+# The checkers that peers.sh has run are not repeated.
+grep -q 'skipped | ./tools/peers.sh' "$scratch/steps" && part ./tools/parity.sh --all_texts ||
+  part ./tools/parity.sh --all_texts --without_peers
+part ./tools/check_readme.sh build/release/headlight
+part json_schemas
+part ./tools/llama_cpp.sh
+part ./tools/toy_heads.sh
+part ./tools/test_python.sh
+part ./tools/test_notebooks.sh
+part ./tools/clients.sh
+part pages_of_one_file
+part ./tools/wheel.sh  # with the WebAssembly program
+show_steps "$scratch/steps"

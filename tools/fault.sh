@@ -6,11 +6,11 @@
 # usage: fault.sh [COUNT] [SEED]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source tools/common.sh
 count=${1:-1000}
-seed=${2:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
+seed=${2:-$(random_seed)}
 ./tools/install_packages.sh test
-cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
-cmake --build --preset release --target headlight_fault >&2
+build_release headlight_fault
 
 failed=0
 fault() {

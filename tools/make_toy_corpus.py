@@ -561,9 +561,7 @@ def make_corpus():
         record = {"id": len(stories), "lang": lang, "plot": plot, **annotate(text, spans, start)}
         lines.append(json.dumps(record, separators=(",", ":")))
         stories[text] = plot
-        start = tuple(
-            record[unit]["start"] + record[unit]["length"] + 2 for unit in ("char", "byte")
-        )
+        start = tuple(record[unit]["start"] + record[unit]["length"] + 2 for unit in ("char", "byte"))
     return "\n\n".join(stories) + "\n", "\n".join(lines) + "\n"
 
 

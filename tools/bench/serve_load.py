@@ -73,15 +73,9 @@ class Client:
         return " ".join(self.random.choice(WORDS) for _ in range(count))
 
     def body(self):
-        return {
-            "prompt": self.words(self.options.prompt),
-            "max_tokens": self.options.tokens,
-            "temperature": self.options.temperature,
-            "seed": self.random.randrange(1 << 30),
-            "ignore_eos": True,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
+        return {"prompt": self.words(self.options.prompt), "max_tokens": self.options.tokens,
+                "temperature": self.options.temperature, "seed": self.random.randrange(1 << 30), "ignore_eos": True,
+                "stream": True, "stream_options": {"include_usage": True}}
 
     def ask(self):
         self.left -= 1
@@ -91,10 +85,8 @@ class Client:
             body["model"] = self.options.model
         data = json.dumps(body).encode()
         key = f"Authorization: Bearer {self.options.key}\r\n" if self.options.key else ""
-        head = (
-            f"POST {self.path} HTTP/1.1\r\nHost: {url.netloc}\r\n{key}Connection: close\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
-        )
+        head = (f"POST {self.path} HTTP/1.1\r\nHost: {url.netloc}\r\n{key}Connection: close\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n")
         self.socket = socket.create_connection((url.hostname, url.port), timeout=600)
         self.answers.append(Answer())
         self.socket.sendall(head.encode() + data)
@@ -145,6 +137,11 @@ def run(clients):
                     loaded -= 1
 
 
+def share_of(share, values):
+    """The value that this share of the values does not exceed."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
 def measure(count, options):
     clients = [Client(number, options) for number in range(count)]
     probes = [Probe(count, options)] if options.probe else []
@@ -162,20 +159,12 @@ def measure(count, options):
             if event["choices"] and event["choices"][0]["text"]:
                 (first if last is None else gaps).append(came - (answer.begin if last is None else last))
                 last = came
-    gaps.sort()
-    waits = sorted(answer.times[-1] - answer.begin for probe in probes for answer in probe.answers[:-1])
-    at = lambda share: waits[min(len(waits) - 1, int(share * len(waits)))]
-    probed = {"probes": len(waits), "probe_p95_s": at(0.95), "probe_p99_s": at(0.99), "probe_worst_s": waits[-1]} if waits else {}
-    return {
-        "clients": count,
-        "tokens_per_second": tokens / seconds,
-        "prompt_tokens": statistics.median(prompts),
-        "first_ms": 1000 * statistics.median(first),
-        "median_ms": 1000 * gaps[len(gaps) // 2],
-        "p99_ms": 1000 * gaps[min(len(gaps) - 1, int(0.99 * len(gaps)))],
-        "first_worst_s": max(first),
-        **probed,
-    }
+    waits = [answer.times[-1] - answer.begin for probe in probes for answer in probe.answers[:-1]]
+    probed = {"probes": len(waits), "probe_p95_s": share_of(0.95, waits), "probe_p99_s": share_of(0.99, waits),
+              "probe_worst_s": max(waits)} if waits else {}
+    return {"clients": count, "tokens_per_second": tokens / seconds, "prompt_tokens": statistics.median(prompts),
+            "first_ms": 1000 * statistics.median(first), "median_ms": 1000 * share_of(0.5, gaps),
+            "p99_ms": 1000 * share_of(0.99, gaps), "first_worst_s": max(first), **probed}
 
 
 def main():
@@ -198,17 +187,12 @@ def main():
         return
     print("clients   tokens/s   times one   first token   between: median       p99   p99/median")
     for row in rows:
-        print(
-            f"{row['clients']:7d} {row['tokens_per_second']:10.1f}"
-            f" {row['tokens_per_second'] / rows[0]['tokens_per_second']:10.2f}x"
-            f" {row['first_ms']:10.1f} ms {row['median_ms']:15.1f} ms {row['p99_ms']:6.1f} ms"
-            f" {row['p99_ms'] / row['median_ms']:10.2f}x"
-        )
+        print(f"{row['clients']:7d} {row['tokens_per_second']:10.1f}"
+              f" {row['tokens_per_second'] / rows[0]['tokens_per_second']:10.2f}x {row['first_ms']:10.1f} ms"
+              f" {row['median_ms']:15.1f} ms {row['p99_ms']:6.1f} ms {row['p99_ms'] / max(row['median_ms'], 1e-3):10.2f}x")
         if "probes" in row:
-            print(
-                f"        {row['probes']} probes: 95 % within {row['probe_p95_s']:.2f} s, 99 % within"
-                f" {row['probe_p99_s']:.2f} s, worst {row['probe_worst_s']:.2f} s"
-            )
+            print(f"        {row['probes']} probes: 95 % within {row['probe_p95_s']:.2f} s, 99 % within"
+                  f" {row['probe_p99_s']:.2f} s, worst {row['probe_worst_s']:.2f} s")
 
 
 if __name__ == "__main__":

@@ -95,15 +95,13 @@ class Client(threading.Thread):
         self.statuses["spoiled"] += 1
 
     def ask(self):
-        path, body = self.random.choice(
-            (
-                ("/tokenize", {"content": TEXT * self.random.randrange(1, 100)}),
-                ("/detokenize", {"tokens": [self.random.randrange(50) for _ in range(100)]}),
-                ("/v1/completions", {"prompt": TEXT * 1000}),
-                ("/v1/completions", {"prompt": "x" * (1 << 20)}),
-                ("/nothing", {}),
-            )
-        )
+        path, body = self.random.choice((
+            ("/tokenize", {"content": TEXT * self.random.randrange(1, 100)}),
+            ("/detokenize", {"tokens": [self.random.randrange(50) for _ in range(100)]}),
+            ("/v1/completions", {"prompt": TEXT * 1000}),
+            ("/v1/completions", {"prompt": "x" * (1 << 20)}),
+            ("/nothing", {}),
+        ))
         self.post(path, json.dumps(body))
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         connection.request("GET", self.random.choice(("/health", "/metrics", "/v1/models", "/")))
@@ -153,10 +151,8 @@ def main():
     fifth = len(samples) // 5
     early, late = max(samples[fifth : 2 * fifth]), max(samples[-fifth:])
     print(f"{sum(statuses.values())} requests in {time.time() - begin:.0f} s:", dict(sorted(statuses.items(), key=str)))
-    print(
-        f"resident MiB: {samples[fifth]:.1f} after a fifth, at most {early:.1f} in the second fifth and {late:.1f} in the"
-        f" last; open files {files} and {files_at_last}; exit code {code}"
-    )
+    print(f"resident MiB: {samples[fifth]:.1f} after a fifth, at most {early:.1f} in the second fifth and {late:.1f} in the"
+          f" last; open files {files} and {files_at_last}; exit code {code}")
     failures = [status for status in statuses if isinstance(status, int) and status >= 500]
     sys.exit(1 if failures or late > early * 1.02 + 1 or files_at_last > files or code != 0 else 0)
 

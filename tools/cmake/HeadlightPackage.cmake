@@ -18,10 +18,10 @@ if(DPKG_QUERY AND NOT CMAKE_CROSSCOMPILING)  # ldd shows the libraries of this m
   set(sbom ${CMAKE_CURRENT_BINARY_DIR}/headlight.cdx.json)
   add_custom_command(
     OUTPUT ${sbom}
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh $<TARGET_FILE:headlight_cli> headlight
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/sbom.sh $<TARGET_FILE:headlight_cli> headlight
             ${PROJECT_VERSION} libboost-dev libcxxopts-dev libspdlog-dev libtomlplusplus-dev libutfcpp-dev
             nlohmann-json3-dev ${optional_packages} > ${sbom}
-    DEPENDS headlight_cli ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh
+    DEPENDS headlight_cli ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/sbom.sh
     COMMENT "Listing what the program is made of"
     VERBATIM)
   add_custom_target(sbom ALL DEPENDS ${sbom})

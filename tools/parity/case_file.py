@@ -8,7 +8,9 @@ import itertools
 import json
 import math
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -19,6 +21,16 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32}
 TOLERANCES = {"float64": (1e-10, 1e-12), "float32": (1.3e-6, 1e-5)}
 # In three runs, no case needed more than 40 draws.
 MOST_DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class In:
+    """An input in a table of cases: its shape, how it lies in memory, how it is drawn, whether it has a gradient."""
+
+    shape: str | tuple[int, ...]
+    view: str = "contiguous"
+    draw: Callable = lambda case, shape: case.normal(shape)
+    gradient: bool = True
 
 
 @dataclass(frozen=True)
@@ -73,9 +85,11 @@ class Case:
         """`usual` in frozen cases, drawn from low ... high in live ones."""
         return self.integer(low, high) if self.source.random_sizes else usual
 
-    def shape(self, text: str, high: int = 7) -> tuple[int, ...]:
+    def shape(self, text: str | tuple[int, ...], high: int = 7) -> tuple[int, ...]:
         """"b3 1 c4": 3, 1 and 4; in live cases a letter is one drawn size all through the case,
-        at least 2 for a capital."""
+        at least 2 for a capital. A tuple stays as it is."""
+        if not isinstance(text, str):
+            return text
         result = []
         for word in text.split():
             if not word[0].isalpha():
@@ -88,25 +102,24 @@ class Case:
         return tuple(result)
 
     def normal(self, shape: str | tuple[int, ...], scale: float = 1.0) -> torch.Tensor:
-        shape = self.shape(shape) if isinstance(shape, str) else shape
+        shape = self.shape(shape)
         values = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale
         return values.to(self.dtype)
 
     def uniform(self, shape: str | tuple[int, ...], low: float, high: float) -> torch.Tensor:
-        shape = self.shape(shape) if isinstance(shape, str) else shape
+        shape = self.shape(shape)
         values = torch.rand(shape, generator=self.generator, dtype=torch.float64)
         return (low + (high - low) * values).to(self.dtype)
 
     def integers(self, shape: str | tuple[int, ...], below: int) -> torch.Tensor:
-        shape = self.shape(shape) if isinstance(shape, str) else shape
+        shape = self.shape(shape)
         return torch.randint(0, below, shape, generator=self.generator)
 
     def booleans(self, shape: str | tuple[int, ...], probability: float = 0.4) -> torch.Tensor:
-        shape = self.shape(shape) if isinstance(shape, str) else shape
+        shape = self.shape(shape)
         return torch.rand(shape, generator=self.generator) < probability
 
-    def input(self, name: str, values: torch.Tensor, view: str = "contiguous",
-              gradient: bool = True) -> torch.Tensor:
+    def input(self, name: str, values: torch.Tensor, view: str = "contiguous", gradient: bool = True) -> torch.Tensor:
         """Registers an input; floating ones are leaves unless told otherwise. `view`: how the
         elements lie in Headlight's memory: contiguous, transposed, sliced or expanded."""
         values = self.stirred(values.detach().clone())
@@ -118,6 +131,10 @@ class Case:
             values.requires_grad_()
         self.inputs[name] = values
         return values
+
+    def inputs_of(self, rows: dict[str, In]) -> list[torch.Tensor]:
+        """Draws and registers the inputs of a table, one after the other."""
+        return [self.input(name, row.draw(self, row.shape), row.view, row.gradient) for name, row in rows.items()]
 
     def output(self, name: str, values: torch.Tensor, seed: bool = True) -> None:
         """Registers an output; `seed`: a gradient reaches it."""
@@ -145,8 +162,7 @@ class Case:
         self.gone_backward = True
         leaves = {n: t for n, t in self.inputs.items() if t.requires_grad}
         found = torch.autograd.grad([self.outputs[name] for name in seeded], list(leaves.values()),
-                                    [self.inputs[f"d_{name}"] for name in seeded],
-                                    allow_unused=True)
+                                    [self.inputs[f"d_{name}"] for name in seeded], allow_unused=True)
         for name, values in zip(leaves, found, strict=True):
             if values is not None:
                 self.gradients.setdefault(name, values)
@@ -205,13 +221,26 @@ class CaseFile:
         assert case.name not in self.metadata, f"two cases are called {case.name}"
         case.go_backward()
         self.metadata[case.name] = case.description()
-        for kind, tensors in (("in", case.inputs), ("out", case.outputs),
-                              ("grad", case.gradients)):
+        for kind, tensors in (("in", case.inputs), ("out", case.outputs), ("grad", case.gradients)):
             for name, values in tensors.items():
                 values = values.detach()
                 if values.dtype == torch.int64:
                     values = values.to(torch.int32)
                 self.tensors[f"{case.name}/{kind}/{name}"] = values.contiguous().clone()
+
+    def op(self, op: str, what: str, function, rows: dict[str, In], **options) -> None:
+        """A row of a table in both types: y is the function of the inputs."""
+        self.both(op, what, lambda case: case.output("y", function(*case.inputs_of(rows))), **options)
+
+    def model(self, op: str, what: str, rung: str, reason: str, build, types: tuple[str, ...] = ("float32",),
+              stirs: bool = True) -> None:
+        """A whole model in these types; build(case, stirred) registers its inputs and outputs, with scales."""
+        def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
+            case = Case(op, what, dtype_name, f"{rung}, {dtype_name}", self.source, reason=reason, attempt=attempt)
+            build(case, stirred)
+            return case
+
+        self.add_conditioned(make, types, partial(make, stirred=True) if stirs else None)
 
     def both(self, op: str, what: str, build, frozen: bool = True, **options) -> None:
         """The case in both types; build(case) registers inputs and outputs. `options`: fields of
@@ -229,11 +258,9 @@ class CaseFile:
         for attempt in range(MOST_DRAWS):
             again = options | {"attempt": attempt}
             exact, rounded = (self.computed(op, what, build, name, again) for name in DTYPES)
-            others = (self.computed(op, what, build, "float64", again | {"stir": stir})
-                      for stir in range(1, 5))
+            others = (self.computed(op, what, build, "float64", again | {"stir": stir}) for stir in range(1, 5))
             limits = rounded.limits()
-            if all(element_distance(other, exact, limits) < 1 / 5
-                   for other in itertools.chain([rounded], others)):
+            if all(element_distance(other, exact, limits) < 1 / 5 for other in itertools.chain([rounded], others)):
                 self.add_all([exact, rounded])
                 return
         raise SystemExit(f"{op}, {what}: {MOST_DRAWS} draws, all ill-conditioned")

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 import philox
-from case_file import Case, CaseFile
+from case_file import Case, CaseFile, In
 
 INPUTS = [  # query, key, value and their memory layout
     ("one head", "t4 d3", "s5 d3", "s5 e2", "contiguous"),
@@ -33,9 +33,12 @@ def hidden_by(case: Case, kind: str, queries: int, keys: int) -> torch.Tensor | 
     return None
 
 
+def inputs_of(case: Case, query: str, key: str, value: str, view: str = "contiguous") -> list[torch.Tensor]:
+    return case.inputs_of({"query": In(query, view), "key": In(key, view), "value": In(value, view)})
+
+
 def dense(case: Case, shapes: tuple, view: str, kind: str, scale: float) -> None:
-    query, key, value = (case.input(name, case.normal(shape), view)
-                         for name, shape in zip(("query", "key", "value"), shapes, strict=True))
+    query, key, value = inputs_of(case, *shapes, view)
     hidden = hidden_by(case, kind, query.shape[-2], key.shape[-2])
     bias = None
     if kind == "added":
@@ -62,26 +65,22 @@ def dense_cases(file: CaseFile) -> None:
                     dense(case, tuple(shapes), view, kind, scale)
 
                 frozen = what in ("heads", "sliced") or kind in ("causal", "a row hidden")
-                file.both(op, f"{what}, {kind}, scale {scale}", build, frozen,
-                          attributes={"scale": scale})
+                file.both(op, f"{what}, {kind}, scale {scale}", build, frozen, attributes={"scale": scale})
 
     def same_length(case: Case) -> None:
-        query, key, value = (case.input(name, case.normal("b2 h2 t5 d4"))
-                             for name in ("query", "key", "value"))
+        query, key, value = inputs_of(case, *["b2 h2 t5 d4"] * 3)
         case.attributes["causal"] = True
         case.output("y", F.scaled_dot_product_attention(query, key, value, is_causal=True))
 
     def one_mask_per_sequence(case: Case) -> None:
-        query, key, value = (case.input(name, case.normal("b2 h3 t5 d4"))
-                             for name in ("query", "key", "value"))
+        query, key, value = inputs_of(case, *["b2 h3 t5 d4"] * 3)
         mask = case.booleans((*case.shape("b2"), 1, *case.shape("t5 t5")))
         mask[..., 0] = False
         case.input("mask", mask, "transposed")
         case.output("y", F.scaled_dot_product_attention(query, key, value, attn_mask=~mask))
 
     def dropped(case: Case) -> None:
-        query, key, value = (case.input(name, case.normal("b2 h3 t5 d4"))
-                             for name in ("query", "key", "value"))
+        query, key, value = inputs_of(case, *["b2 h3 t5 d4"] * 3)
         case.attributes |= {"dropout": 0.3, "seed": 11, "stream": 5}
         weights = torch.softmax(query @ key.mT * query.shape[-1] ** -0.5, -1)
         keep = philox.keep_mask(tuple(weights.shape), 0.3, 11, 5)
@@ -96,8 +95,7 @@ def ragged_keep(case: Case, first: int, count: int, heads: int) -> torch.Tensor:
     """Dropout of one sequence's weights [H, T, T]: a row of weights has numbers of its own."""
     rows = (torch.arange(first, first + count)[None, :] * heads + torch.arange(heads)[:, None])
     positions = rows[:, :, None] * 2**24 + torch.arange(count)
-    return philox.keep_at(positions, case.attributes["dropout"], case.attributes["seed"],
-                          case.attributes["stream"])
+    return philox.keep_at(positions, case.attributes["dropout"], case.attributes["seed"], case.attributes["stream"])
 
 
 def ragged(case: Case, lengths: list[int], heads: int, width: int, view: str) -> None:
@@ -148,14 +146,13 @@ def cached_cases(file: CaseFile) -> None:
 
         def build(case: Case) -> None:
             heads, width = case.size(2, 1, 4), case.size(4, 1, 9)
-            query = case.input("query", case.normal((queries, heads * width)), gradient=False)
-            keys, values = (case.input(name, case.normal((heads, room, width)), gradient=False)
-                            for name in ("keys", "values"))
+            query, keys, values = case.inputs_of({"query": In((queries, heads * width), gradient=False),
+                                                  "keys": In((heads, room, width), gradient=False),
+                                                  "values": In((heads, room, width), gradient=False)})
             case.attributes["length"] = length
             future = torch.ones(queries, length, dtype=torch.bool).triu(length - queries + 1)
             y = F.scaled_dot_product_attention(query.reshape(queries, heads, width).transpose(0, 1),
-                                               keys[:, :length], values[:, :length],
-                                               attn_mask=~future)
+                                               keys[:, :length], values[:, :length], attn_mask=~future)
             case.output("y", y.transpose(0, 1).reshape(queries, heads * width))
 
         file.both("cached_attention", what, build)

@@ -2,14 +2,12 @@
 it read from, and each neuron adds through the last norm, from what hooks on transformers' modules
 saw."""
 
-from functools import partial
-
 import torch
 from transformers.pytorch_utils import Conv1D
 
 from case_file import Case, CaseFile
-from cases_families import MODELS, start_case
-from cases_points import FROZEN, PointSizes, Watch, scale_of
+from cases_families import start_case
+from cases_points import PointSizes, Watch, models_of, scale_of
 
 LIMIT = 1e-5  # relative to the largest part
 REASON = "parts of a logit are compared with the largest of them"
@@ -81,15 +79,10 @@ def build_parts(case: Case, sizes: PointSizes, config, stirred: bool) -> None:
 
 
 def build(file: CaseFile) -> None:
-    for what, heads, configure in MODELS:
-        if not file.source.random_sizes and what not in FROZEN:
-            continue
+    for what, heads, configure in models_of(file):
 
-        def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
-            case = Case("attribution", what, dtype_name, f"parts of logits, {dtype_name}",
-                        file.source, reason=REASON, attempt=attempt)
+        def build_case(case: Case, stirred: bool) -> None:
             sizes = PointSizes(case, **heads)
             build_parts(case, sizes, configure(sizes), stirred)
-            return case
 
-        file.add_conditioned(make, ("float32",), partial(make, stirred=True))
+        file.model("attribution", what, "parts of logits", REASON, build_case)

@@ -4,8 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from case_file import Case, CaseFile
-from gpt2_model import (IGNORED, Sizes, headlight_layout, headlight_name, make_model,
-                        padded_tokens, shifted_labels)
+from gpt2_model import (IGNORED, Sizes, headlight_layout, headlight_name, make_model, padded_tokens, shifted_labels)
 
 # Name, sizes, lengths of the sequences, types.
 BOTH = ("float64", "float32")
@@ -63,8 +62,7 @@ def build_model(case: Case, sizes: Sizes, lengths: list[int]) -> None:
     case.output("logits", result.logits[~pads], seed=False)
     for layer, weights in enumerate(result.attentions):
         # Attention weights of pads are meaningless.
-        case.output(f"attention.{layer}", weights.masked_fill(pads[:, None, :, None], 0),
-                    seed=False)
+        case.output(f"attention.{layer}", weights.masked_fill(pads[:, None, :, None], 0), seed=False)
     labels = shifted_labels(tokens, pads)
     if (labels != IGNORED).any():
         loss = loss_of(case, result.logits, labels)
@@ -77,11 +75,5 @@ def build_model(case: Case, sizes: Sizes, lengths: list[int]) -> None:
 
 def build(file: CaseFile) -> None:
     for what, sizes, lengths, types in MODELS:
-
-        def make(dtype_name: str, attempt: int) -> Case:
-            case = Case("gpt2", what, dtype_name, f"whole GPT-2 models, {dtype_name}",
-                        file.source, reason=REASON, attempt=attempt)
-            build_model(case, sizes, lengths)
-            return case
-
-        file.add_conditioned(make, types)
+        file.model("gpt2", what, "whole GPT-2 models", REASON, lambda case, _: build_model(case, sizes, lengths), types,
+                   stirs=False)

@@ -1,5 +1,7 @@
 """Terms of the loss in training: label smoothing, and the z-loss of PaLM."""
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 
@@ -9,41 +11,34 @@ from cases_layers import operands, targets_of
 IGNORED = -1
 ROWS = [("rows", "n5 v7", 1.0), ("large logits", "n5 v7", 60.0), ("one class", "n3 1", 1.0),
         ("many classes", "n3 v120", 1.0)]
+IGNORING = [("none", 0.0), ("some", 0.0), ("some", 2.0)]  # targets, cap
 TERMS = [(0.1, 0.0), (0.0, 1e-2), (0.3, 1e-3), (1.0, 0.0)]
 
 
-def loss(logits: torch.Tensor, targets: torch.Tensor, smoothing: float, z_loss: float,
-         cap: float) -> torch.Tensor:
+def loss(logits: torch.Tensor, targets: torch.Tensor, smoothing: float, z_loss: float, cap: float) -> torch.Tensor:
     if cap > 0:
         logits = cap * torch.tanh(logits / cap)
     kept = targets != IGNORED
-    total = F.cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=smoothing,
-                            reduction="sum")
+    total = F.cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=smoothing, reduction="sum")
     total = total + z_loss * torch.logsumexp(logits[kept], dim=1).square().sum()
     return total / max(int(kept.sum()), 1)
 
 
 def build(file: CaseFile) -> None:
     file.rung = "label smoothing, z-loss"
-    for what, shape, scale in ROWS:
-        for ignored, cap in (("none", 0.0), ("some", 0.0), ("some", 2.0)):
-            for smoothing, z_loss in TERMS:
+    for (what, shape, scale), (ignored, cap), (smoothing, z_loss) in itertools.product(ROWS, IGNORING, TERMS):
 
-                def plain(case: Case) -> None:
-                    logits = case.input("x", case.normal(shape, scale))
-                    targets = targets_of(case, *logits.shape, ignored, IGNORED)
-                    case.output("y", loss(logits, targets, smoothing, z_loss, cap))
+        def plain(case: Case) -> None:
+            logits = case.input("x", case.normal(shape, scale))
+            targets = targets_of(case, *logits.shape, ignored, IGNORED)
+            case.output("y", loss(logits, targets, smoothing, z_loss, cap))
 
-                def fused(case: Case) -> None:
-                    x, weight = (case.input(name, values) for name, values in
-                                 zip(("x", "weight"), operands(case, shape, scale)))
-                    targets = targets_of(case, *case.shape(shape), ignored, IGNORED)
-                    case.output("y", loss(F.linear(x, weight), targets, smoothing, z_loss, cap))
+        def fused(case: Case) -> None:
+            x, weight = (case.input(name, values) for name, values in zip(("x", "weight"), operands(case, shape, scale)))
+            targets = targets_of(case, *case.shape(shape), ignored, IGNORED)
+            case.output("y", loss(F.linear(x, weight), targets, smoothing, z_loss, cap))
 
-                name = (f"{what}, ignoring {ignored}, cap {cap}, label smoothing {smoothing}, "
-                        f"z-loss {z_loss}")
-                attributes = {"ignore_index": IGNORED, "cap": cap, "label_smoothing": smoothing,
-                              "z_loss": z_loss}
-                frozen = what == "rows" or cap > 0
-                file.both("cross_entropy", name, plain, frozen, attributes=attributes)
-                file.both("linear_cross_entropy", name, fused, frozen, attributes=attributes)
+        name = f"{what}, ignoring {ignored}, cap {cap}, label smoothing {smoothing}, z-loss {z_loss}"
+        attributes = {"ignore_index": IGNORED, "cap": cap, "label_smoothing": smoothing, "z_loss": z_loss}
+        for op, build_case in (("cross_entropy", plain), ("linear_cross_entropy", fused)):
+            file.both(op, name, build_case, what == "rows" or cap > 0, attributes=attributes)

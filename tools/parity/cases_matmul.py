@@ -1,9 +1,11 @@
 """Matrix products."""
 
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 
-from case_file import Case, CaseFile
+from case_file import Case, CaseFile, In
 
 MATMUL = [
     ("matrices", "m3 k4", "k4 n5", "contiguous", "contiguous"),
@@ -56,70 +58,54 @@ LOW_RANK = [
 ]
 
 
+def updated(case: Case, x: torch.Tensor, row: tuple) -> torch.Tensor:
+    """The weight with its changed rows."""
+    _, _, rows, first, changed, scale = row
+    weight, a, b = case.inputs_of({"weight": In((rows, x.shape[-1])), "a": In((2, x.shape[-1])), "b": In((changed, 2))})
+    return weight + F.pad(scale * b @ a, (0, 0, first, rows - first - changed))
+
+
+def low_rank_linear(case: Case, row: tuple) -> None:
+    x = case.input("x", case.normal(row[1]))
+    weight = updated(case, x, row)
+    case.output("y", F.linear(x, weight, case.input("bias", case.normal(row[2:3]))))
+
+
+def updated_weight(case: Case, row: tuple) -> None:
+    case.output("y", updated(case, case.normal(row[1]), row))
+
+
+def with_row_lengths(case: Case, row: tuple) -> None:
+    """DoRA: the lengths of rows before are constants."""
+    _, x_shape, rows, first, changed, scale = row
+    x = case.normal(x_shape)
+    weight, a, b = case.inputs_of({"weight": In((rows, x.shape[-1]), gradient=False),
+                                   "a": In((2, x.shape[-1]), gradient=False), "b": In((changed, 2), gradient=False)})
+    before = (weight[first:first + changed] + scale * b @ a).norm(dim=1)
+    factors = case.input("lengths", case.uniform((changed,), 0.5, 2)) / before
+    product, bias = case.inputs_of({"product": In((*x.shape[:-1], rows)), "bias": In((rows,))})
+    factors = F.pad(factors, (first, rows - first - changed), value=1.0)
+    case.output("y", (product - bias) * factors + bias)
+
+
+def row_lengths(case: Case, row: tuple) -> None:
+    columns = case.normal(row[1]).shape[-1]
+    case.output("y", case.input("x", case.normal((row[2], columns))).norm(dim=1))
+
+
 def build(file: CaseFile) -> None:
     file.rung = "matmul, linear, einsum"
-    for what, a_shape, b_shape, a_view, b_view in MATMUL:
-
-        def matmul(case: Case) -> None:
-            a = case.input("a", case.normal(a_shape), a_view)
-            b = case.input("b", case.normal(b_shape), b_view)
-            case.output("y", torch.matmul(a, b))
-
-        file.both("matmul", what, matmul)
-    for equation, a_shape, b_shape in EINSUM:
+    for what, a, b, a_view, b_view in MATMUL:
+        file.op("matmul", what, torch.matmul, {"a": In(a, a_view), "b": In(b, b_view)})
+    for equation, a, b in EINSUM:
         for view in ("contiguous", "transposed"):
-
-            def einsum(case: Case) -> None:
-                operands = [case.input("a", case.normal(a_shape), view)]
-                if b_shape is not None:
-                    operands.append(case.input("b", case.normal(b_shape)))
-                case.output("y", torch.einsum(equation, *operands))
-
-            file.both("einsum", f"{equation}, {view}", einsum, attributes={"equation": equation})
-    for what, x_shape, weight_shape, has_bias, x_view, weight_view in LINEAR:
-
-        def linear(case: Case) -> None:
-            x = case.input("x", case.normal(x_shape), x_view)
-            weight = case.input("weight", case.normal(weight_shape), weight_view)
-            bias = case.input("bias", case.normal(tuple(weight.shape[:1]))) if has_bias else None
-            case.output("y", F.linear(x, weight, bias))
-
-        file.both("linear", what, linear)
-    for what, x_shape, rows, first, changed, scale in LOW_RANK:
-        attributes = {"first_row": first, "scale": scale}
-
-        def updated(case: Case, x: torch.Tensor) -> torch.Tensor:
-            weight = case.input("weight", case.normal((rows, x.shape[-1])))
-            a = case.input("a", case.normal((2, x.shape[-1])))
-            b = case.input("b", case.normal((changed, 2)))
-            return weight + F.pad(scale * b @ a, (0, 0, first, rows - first - changed))
-
-        def low_rank_linear(case: Case) -> None:
-            x = case.input("x", case.normal(x_shape))
-            weight = updated(case, x)
-            case.output("y", F.linear(x, weight, case.input("bias", case.normal((rows,)))))
-
-        def updated_weight(case: Case) -> None:
-            case.output("y", updated(case, case.normal(x_shape)))
-
-        def with_row_lengths(case: Case) -> None:
-            """DoRA: the lengths of rows before are constants."""
-            x = case.normal(x_shape)
-            weight = case.input("weight", case.normal((rows, x.shape[-1])), gradient=False)
-            a = case.input("a", case.normal((2, x.shape[-1])), gradient=False)
-            b = case.input("b", case.normal((changed, 2)), gradient=False)
-            before = (weight[first:first + changed] + scale * b @ a).norm(dim=1)
-            factors = case.input("lengths", case.uniform((changed,), 0.5, 2)) / before
-            product = case.input("product", case.normal((*x.shape[:-1], rows)))
-            bias = case.input("bias", case.normal((rows,)))
-            factors = F.pad(factors, (first, rows - first - changed), value=1.0)
-            case.output("y", (product - bias) * factors + bias)
-
-        def row_lengths(case: Case) -> None:
-            columns = case.normal(x_shape).shape[-1]
-            case.output("y", case.input("x", case.normal((rows, columns))).norm(dim=1))
-
-        file.both("low_rank_linear", what, low_rank_linear, attributes=attributes)
-        file.both("updated_weight", what, updated_weight, attributes=attributes)
-        file.both("with_row_lengths", what, with_row_lengths, attributes=attributes)
-        file.both("row_lengths", what, row_lengths)
+            file.op("einsum", f"{equation}, {view}", lambda *operands: torch.einsum(equation, *operands),
+                    {"a": In(a, view)} | ({"b": In(b)} if b else {}), attributes={"equation": equation})
+    for what, x, weight, has_bias, x_view, weight_view in LINEAR:
+        file.op("linear", what, F.linear, {"x": In(x, x_view), "weight": In(weight, weight_view)} |
+                ({"bias": In(weight.split()[0])} if has_bias else {}))
+    for row in LOW_RANK:
+        attributes = {"first_row": row[3], "scale": row[5]}
+        for build_case in (low_rank_linear, updated_weight, with_row_lengths, row_lengths):
+            file.both(build_case.__name__, row[0], partial(build_case, row=row),
+                      attributes=attributes if build_case != row_lengths else {})

@@ -42,8 +42,7 @@ def separate_parameters(case: Case, module: nn.MultiheadAttention) -> dict[str, 
         biases = [case.input(f"{part}_proj.bias", case.normal((width,), 0.2)) for part in "qkv"]
         result["in_proj_bias"] = torch.cat(biases)
         result["out_proj.bias"] = case.input("c_proj.bias", case.normal((width,), 0.2))
-    result["out_proj.weight"] = case.input("c_proj.weight",
-                                           case.normal((width, width), width**-0.5))
+    result["out_proj.weight"] = case.input("c_proj.weight", case.normal((width, width), width**-0.5))
     return result
 
 
@@ -108,8 +107,7 @@ def attention(case: Case, kinds: set[str]) -> None:
         key = case.input("key", case.normal((batch, keys, key_width)))
         value = case.input("value", case.normal((batch, keys, value_width)))
     arguments = masks(case, kinds, batch, heads, queries, keys)
-    y, each = functional_call(module, weights, (query, key, value),
-                              arguments | {"average_attn_weights": False})
+    y, each = functional_call(module, weights, (query, key, value), arguments | {"average_attn_weights": False})
     _, mean = functional_call(module, weights, (query, key, value), arguments)
     case.output("y", y)
     case.output("weights", each)
@@ -123,8 +121,7 @@ def attention_cases(file: CaseFile) -> None:
                   ["cross", "own widths", "padding", "bool mask"], ["cross", "bool mask"],
                   ["cross", "mask per head", "padding"], ["cross", "float mask"],
                   ["cross", "infinite float mask"], ["cross", "float mask", "padding"]):
-        file.both("MultiHeadAttention", " and ".join(kinds),
-                  lambda case, kinds=kinds: attention(case, set(kinds)))
+        file.both("MultiHeadAttention", " and ".join(kinds), lambda case, kinds=kinds: attention(case, set(kinds)))
 
 
 def layer_norm_cases(file: CaseFile) -> None:
@@ -146,8 +143,7 @@ def batch_norm(case: Case, affine: bool, momentum: float, sequences: bool, steps
     rows, width = case.size(5, 4, 9), case.size(3, 1, 6)
     case.attributes |= {"affine": affine, "momentum": momentum, "epsilon": 1e-5}
     module = nn.BatchNorm1d(width, 1e-5, momentum, affine, dtype=case.dtype)
-    weights = {name: case.input(name, 1 + 0.3 * case.normal((width,)))
-               for name, _ in module.named_parameters()}
+    weights = {name: case.input(name, 1 + 0.3 * case.normal((width,))) for name, _ in module.named_parameters()}
     case.input("running_mean", torch.zeros(width, dtype=case.dtype), gradient=False)
     case.input("running_var", torch.ones(width, dtype=case.dtype), gradient=False)
     shape = (steps, rows, width, case.size(4)) if sequences else (steps, rows, width)
@@ -200,10 +196,9 @@ def encoder_cases(file: CaseFile) -> None:
         for name, activation in activations.items():
             for op, causal in (("Block", True), ("EncoderLayer", False)):
                 place = "first" if norm_first else "last"
-                file.both(
-                    op, f"norm {place}, {name}",
-                    lambda case, a=(norm_first, activation, causal): encoder_layer(case, *a),
-                    attributes={"activation": name})
+                file.both(op, f"norm {place}, {name}",
+                          lambda case, a=(norm_first, activation, causal): encoder_layer(case, *a),
+                          attributes={"activation": name})
 
 
 def build(file: CaseFile) -> None:

@@ -2,12 +2,11 @@
 
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 
 import torch
 
 from case_file import Case, CaseFile
-from cases_training import LIMITS, SIZES, UPDATES, Plan, build_training
+from cases_training import LIMITS, SIZES, UPDATES, Plan, add_plans
 from gpt2_model import Sizes
 from muon import Rows, without_rounding
 
@@ -67,8 +66,7 @@ def build_updates(case: Case, plan: Updates, rounded: bool) -> None:
     plan = drawn(case, plan)
     case.attributes |= asdict(plan)
     matrix = case.input("matrix", case.normal((plan.rows, plan.columns)), gradient=False)
-    gradients = case.input("gradients", case.normal((UPDATES, plan.rows, plan.columns)),
-                           gradient=False)
+    gradients = case.input("gradients", case.normal((UPDATES, plan.rows, plan.columns)), gradient=False)
     rows = Rows(matrix.clone(), plan.row_blocks, transposed=False)
     optimizer = torch.optim.Muon(rows.matrices, lr=plan.learning_rate, momentum=plan.momentum,
                                  nesterov=plan.nesterov, weight_decay=plan.weight_decay,
@@ -93,20 +91,10 @@ def build(file: CaseFile) -> None:
         def updates(dtype_name: str, attempt: int, rounded: bool = False) -> Case:
             kind = "as PyTorch rounds it" if rounded else "without rounding"
             case = Case("muon", f"{what}, {kind}", dtype_name, f"Muon {kind}, {dtype_name}",
-                        file.source, reason="20 updates; PyTorch iterates in bfloat16",
-                        attempt=attempt)
+                        file.source, reason="20 updates; PyTorch iterates in bfloat16", attempt=attempt)
             build_updates(case, plan, rounded)
             return case
 
         file.add_conditioned(updates, tuple(LIMITS))
         file.add(updates("float32", 0, rounded=True))
-    for what, plan, sizes in PLANS:
-
-        def training(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
-            case = Case("gpt2_training", f"{plan.optimizer}, {what}", dtype_name,
-                        f"training a GPT-2 with Muon, {dtype_name}", file.source,
-                        reason="20 updates amplify what differs", attempt=attempt)
-            build_training(case, plan, sizes, stirred)
-            return case
-
-        file.add_conditioned(training, tuple(LIMITS), partial(training, stirred=True))
+    add_plans(file, "training a GPT-2 with Muon", PLANS)

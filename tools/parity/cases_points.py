@@ -4,7 +4,6 @@ of the loss there. They are called what TransformerLens calls them."""
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from unittest.mock import patch
 
 import torch
@@ -21,6 +20,10 @@ GRADIENT_LIMIT = 3e-5
 REASON = "points and their gradients are compared with their largest entry"
 FROZEN = ("gpt2, any inner width", "gpt_neo", "gpt_neox", "gpt_neox, one after the other, tied",
           "llama, one key head, biases", "mistral", "qwen2", "qwen3", "gemma3")
+
+
+def models_of(file: CaseFile) -> list[tuple]:
+    return [row for row in MODELS if file.source.random_sizes or row[0] in FROZEN]
 
 
 class PointSizes(Sizes):
@@ -95,8 +98,7 @@ class Watch:
             stack.enter_context(patch.object(F, "softmax", softmax))
             family = sys.modules[type(model).__module__]
             if hasattr(family, "apply_rotary_pos_emb"):
-                turn = self.kept(family.apply_rotary_pos_emb,
-                                 lambda args, result: self.turned.append(result))
+                turn = self.kept(family.apply_rotary_pos_emb, lambda args, result: self.turned.append(result))
                 stack.enter_context(patch.object(family, "apply_rotary_pos_emb", turn))
             self.logits = model(tokens).logits
         self.logits.retain_grad()
@@ -227,15 +229,10 @@ def build_points(case: Case, sizes: Sizes, config, stirred: bool) -> None:
 
 
 def build(file: CaseFile) -> None:
-    for what, heads, configure in MODELS:
-        if not file.source.random_sizes and what not in FROZEN:
-            continue
+    for what, heads, configure in models_of(file):
 
-        def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
-            case = Case("points", what, dtype_name, f"points of models, {dtype_name}",
-                        file.source, reason=REASON, attempt=attempt)
+        def build_case(case: Case, stirred: bool) -> None:
             sizes = PointSizes(case, **heads)
             build_points(case, sizes, configure(sizes), stirred)
-            return case
 
-        file.add_conditioned(make, ("float32",), partial(make, stirred=True))
+        file.model("points", what, "points of models", REASON, build_case)

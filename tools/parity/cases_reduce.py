@@ -1,8 +1,10 @@
 """Sums, means, variances and maxima."""
 
+from functools import partial
+
 import torch
 
-from case_file import Case, CaseFile
+from case_file import Case, CaseFile, In
 
 # Capitals mean at least 2 elements: the variance of one sample is 0 / 0.
 SHAPES = [
@@ -29,37 +31,34 @@ TO_SHAPE = [
 ]
 
 
-def reduced(op: str, x: torch.Tensor, axes: list[int], keepdim: bool, correction: int):
-    dim = axes or list(range(x.dim()))
-    if op in ("var", "stddev"):
-        function = torch.var if op == "var" else torch.std
-        return function(x, dim, correction=correction, keepdim=keepdim)
-    function = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}[op]
-    return function(x, dim, keepdim=keepdim)
+VARIANCES = {"var": torch.var, "stddev": torch.std}
+OTHERS = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}
+
+
+def wide_values(case: Case, shape: str) -> torch.Tensor:
+    return case.normal(shape, 2.0)
+
+
+def with_equal_ones(case: Case, shape: str) -> torch.Tensor:
+    return torch.round(case.normal(shape, 2.0) / 2)
 
 
 def reduce_case(file: CaseFile, op: str, correction: int, row: tuple) -> None:
     what, shape, axes, keepdim, view = row
-
-    def build(case: Case) -> None:
-        values = case.normal(shape, 2.0)
-        if view == "equal":
-            values = torch.round(values / 2)
-        x = case.input("x", values, "contiguous" if view == "equal" else view)
-        case.output("y", reduced(op, x, axes, keepdim, correction))
-
-    name = f"{what}, correction {correction}" if op in ("var", "stddev") else what
-    file.both(op, name, build,
-              attributes={"axes": axes, "keepdim": keepdim, "correction": correction})
+    function = OTHERS.get(op) or partial(VARIANCES[op], correction=correction)
+    file.op(op, f"{what}, correction {correction}" if op in VARIANCES else what,
+            lambda x: function(x, axes or list(range(x.dim())), keepdim=keepdim),
+            {"x": In(shape, draw=with_equal_ones) if view == "equal" else In(shape, view, wide_values)},
+            attributes={"axes": axes, "keepdim": keepdim, "correction": correction})
 
 
 def build(file: CaseFile) -> None:
     file.rung = "sum, mean, var, max"
-    for op, correction in (("sum", 0), ("mean", 0), ("max", 0), ("var", 0), ("var", 1),
-                           ("stddev", 0), ("stddev", 1)):
-        for row in SHAPES:
-            if not (correction == 1 and "size 1" in row[0]):  # 0 / 0
-                reduce_case(file, op, correction, row)
+    for row in SHAPES:
+        for op in (*OTHERS, *VARIANCES):
+            reduce_case(file, op, 0, row)
+        for op in VARIANCES if "size 1" not in row[0] else ():  # 0 / 0
+            reduce_case(file, op, 1, row)
     for what, shape, to, view in TO_SHAPE:
 
         def to_shape(case: Case) -> None:

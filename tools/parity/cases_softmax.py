@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from case_file import Case, CaseFile
+from case_file import Case, CaseFile, In
 
 SHAPES = [
     ("rows", "a3 b5", -1, "contiguous"),
@@ -29,54 +29,38 @@ TRIANGLES = [("square", "t4 t4"), ("wide", "t3 s6"), ("tall", "t6 s3"), ("batche
              ("size 1", "1 1"), ("no rows", "0 s3")]
 
 
+def hidden(case: Case, shape: str) -> torch.Tensor:
+    return case.booleans(shape)
+
+
+def first_seen(case: Case, shape: str) -> torch.Tensor:
+    """A fully hidden row is NaN in PyTorch."""
+    mask = case.booleans(shape)
+    mask[..., 0] = False
+    return mask
+
+
 def softmax_cases(file: CaseFile) -> None:
     for op, function in (("softmax", F.softmax), ("log_softmax", F.log_softmax)):
         for what, shape, axis, view in SHAPES:
             for scale in (1.0, 30.0):
-
-                def build(case: Case) -> None:
-                    x = case.input("x", case.normal(shape, scale), view)
-                    case.output("y", function(x, dim=axis))
-
-                file.both(op, f"{what}, scale {scale}", build, frozen=scale == 1.0 or what == "rows",
-                          attributes={"axis": axis})
-
-
-def masked_softmax_cases(file: CaseFile) -> None:
-    for what, shape, mask_shape, view, mask_view in MASKS:
-
-        def build(case: Case) -> None:
-            x = case.input("x", case.normal(shape), view)
-            mask = case.booleans(mask_shape)
-            mask[..., 0] = False  # a fully hidden row is NaN in PyTorch
-            mask = case.input("mask", mask, mask_view)
-            case.output("y", F.softmax(x.masked_fill(mask, float("-inf")), -1))
-
-        file.both("masked_softmax", what, build)
+                x = In(shape, view, lambda case, shape: case.normal(shape, scale))
+                file.op(op, f"{what}, scale {scale}", lambda x: function(x, dim=axis), {"x": x},
+                        frozen=scale == 1.0 or what == "rows", attributes={"axis": axis})
+    for what, shape, mask, view, mask_view in MASKS:
+        file.op("masked_softmax", what, lambda x, mask: F.softmax(x.masked_fill(mask, float("-inf")), -1),
+                {"x": In(shape, view), "mask": In(mask, mask_view, first_seen)})
 
 
 def choice_cases(file: CaseFile) -> None:
-    for what, shape, mask_shape, view, mask_view in MASKS:
-
-        def masked_fill(case: Case) -> None:
-            x = case.input("x", case.normal(shape), view)
-            mask = case.input("mask", case.booleans(mask_shape), mask_view)
-            case.output("y", x.masked_fill(mask, -2.5))
-
-        def where(case: Case) -> None:
-            a = case.input("a", case.normal(shape), view)
-            b = case.input("b", case.normal(tuple(case.shape(shape)[-1:])))
-            condition = case.input("condition", case.booleans(mask_shape), mask_view)
-            case.output("y", torch.where(condition, a, b))
-
-        def combine(case: Case) -> None:
-            a = case.input("a", case.booleans(shape), view)
-            b = case.input("b", case.booleans(mask_shape), mask_view)
-            case.output("y", a | b)
-
-        file.both("masked_fill", what, masked_fill, attributes={"value": -2.5})
-        file.both("where", what, where)
-        file.both("combine_masks", what, combine)
+    for what, shape, mask, view, mask_view in MASKS:
+        row = " ".join(shape.split()[-1:])
+        file.op("masked_fill", what, lambda x, mask: x.masked_fill(mask, -2.5),
+                {"x": In(shape, view), "mask": In(mask, mask_view, hidden)}, attributes={"value": -2.5})
+        file.op("where", what, lambda a, b, condition: torch.where(condition, a, b),
+                {"a": In(shape, view), "b": In(row), "condition": In(mask, mask_view, hidden)})
+        file.op("combine_masks", what, torch.logical_or,
+                {"a": In(shape, view, hidden), "b": In(mask, mask_view, hidden)})
 
 
 def triangle_cases(file: CaseFile) -> None:
@@ -84,25 +68,18 @@ def triangle_cases(file: CaseFile) -> None:
         for what, shape in TRIANGLES:
             for diagonal in (-1, 0, 2):
                 for view in ("contiguous", "transposed"):
-
-                    def build(case: Case) -> None:
-                        x = case.input("x", case.normal(shape), view)
-                        case.output("y", function(x, diagonal))
-
-                    file.both(op, f"{what}, diagonal {diagonal}, {view}", build,
-                              frozen=view == "contiguous" or (what, diagonal) == ("wide", 0),
-                              attributes={"diagonal": diagonal})
+                    file.op(op, f"{what}, diagonal {diagonal}, {view}", lambda x: function(x, diagonal),
+                            {"x": In(shape, view)}, attributes={"diagonal": diagonal},
+                            frozen=view == "contiguous" or (what, diagonal) == ("wide", 0))
 
 
 def mask_cases(file: CaseFile) -> None:
-    for what, sizes in (("square", "t4 t4"), ("more keys", "t2 s5"), ("fewer keys", "t5 s2"),
-                        ("one", "1 1")):
+    for what, sizes in (("square", "t4 t4"), ("more keys", "t2 s5"), ("fewer keys", "t5 s2"), ("one", "1 1")):
 
         def causal(case: Case) -> None:
             queries, keys = case.shape(sizes)
             case.attributes |= {"queries": queries, "keys": keys}
-            future = torch.ones(queries, keys, dtype=torch.bool).triu(keys - queries + 1)
-            case.output("y", future)
+            case.output("y", torch.ones(queries, keys, dtype=torch.bool).triu(keys - queries + 1))
 
         file.both("causal_mask", what, causal)
 
@@ -112,19 +89,14 @@ def mask_cases(file: CaseFile) -> None:
         case.attributes["width"] = width
         case.output("y", torch.arange(width)[None, :] >= lengths[:, None])
 
-    def keep(case: Case) -> None:
-        values = case.integers("b3 t5", 3).to(case.dtype)
-        keep = case.input("keep", values, "sliced", gradient=False)
-        case.output("y", keep == 0)
-
     file.both("padding_mask", "lengths from 0 to all", padding)
-    file.both("mask_from_keep", "numbers", keep)
+    file.op("mask_from_keep", "numbers", lambda keep: keep == 0, {
+        "keep": In("b3 t5", "sliced", lambda case, shape: case.integers(shape, 3).to(case.dtype), False)})
 
 
 def build(file: CaseFile) -> None:
     file.rung = "softmax, log_softmax"
     softmax_cases(file)
-    masked_softmax_cases(file)
     file.rung = "masks"
     choice_cases(file)
     triangle_cases(file)

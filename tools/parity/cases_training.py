@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import asdict, dataclass
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -67,12 +66,10 @@ def make_optimizer(model: torch.nn.Module, plan: Plan) -> torch.optim.Optimizer 
                              nesterov=plan.nesterov, adjust_lr_fn=plan.adjust_lr_fn)
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
-    groups = [{"params": matrices, "weight_decay": plan.weight_decay},
-              {"params": others, "weight_decay": 0.0}]
+    groups = [{"params": matrices, "weight_decay": plan.weight_decay}, {"params": others, "weight_decay": 0.0}]
     if plan.optimizer == "adamw":
         return torch.optim.AdamW(groups, lr=plan.learning_rate, betas=(0.9, 0.95), eps=1e-8)
-    return torch.optim.SGD(groups, lr=plan.learning_rate, momentum=plan.momentum,
-                           nesterov=plan.nesterov)
+    return torch.optim.SGD(groups, lr=plan.learning_rate, momentum=plan.momentum, nesterov=plan.nesterov)
 
 
 def draw_batches(case: Case, plan: Plan, sizes: Sizes) -> list[tuple[torch.Tensor, ...]]:
@@ -81,8 +78,7 @@ def draw_batches(case: Case, plan: Plan, sizes: Sizes) -> list[tuple[torch.Tenso
     for _ in range(UPDATES * plan.gradient_accumulation_steps):
         lengths = [sizes.block_size + 1] * SEQUENCES
         if plan.batching == "padded":
-            lengths = [sizes.block_size, *(case.integer(1, sizes.block_size)
-                                           for _ in range(SEQUENCES - 1))]
+            lengths = [sizes.block_size, *(case.integer(1, sizes.block_size) for _ in range(SEQUENCES - 1))]
         batches.append(padded_tokens(case, lengths, sizes.vocab_size))
     return batches
 
@@ -96,8 +92,7 @@ def sum_of_losses(model: torch.nn.Module, plan: Plan, tokens: torch.Tensor,
     else:
         labels = shifted_labels(tokens, pads)
         logits = model(tokens, attention_mask=(~pads).long()).logits
-    loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED,
-                           reduction="sum")
+    loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="sum")
     return loss, int((labels != IGNORED).sum())
 
 
@@ -108,13 +103,11 @@ def train(model: torch.nn.Module, plan: Plan, batches: list) -> tuple[list, list
     for step in range(UPDATES):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(plan, step)
-        sums = [sum_of_losses(model, plan, *batch)
-                for batch in batches[step * pieces:(step + 1) * pieces]]
+        sums = [sum_of_losses(model, plan, *batch) for batch in batches[step * pieces:(step + 1) * pieces]]
         loss = sum(part for part, _ in sums) / sum(count for _, count in sums)
         optimizer.zero_grad()
         loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(),
-                                                    plan.grad_clip or math.inf))
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), plan.grad_clip or math.inf))
         optimizer.step()
         losses.append(loss.detach())
     return losses, norms
@@ -154,14 +147,11 @@ def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     case.scales["norms"] = LIMITS[case.dtype_name], float(case.outputs["norms"].max())
 
 
+def add_plans(file: CaseFile, rung: str, plans: list[tuple]) -> None:
+    for what, plan, sizes in plans:
+        file.model("gpt2_training", f"{plan.optimizer}, {what}", rung, "20 updates amplify what differs",
+                   lambda case, stirred: build_training(case, plan, sizes, stirred), tuple(LIMITS))
+
+
 def build(file: CaseFile) -> None:
-    for what, plan, sizes in PLANS:
-
-        def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
-            case = Case("gpt2_training", f"{plan.optimizer}, {what}", dtype_name,
-                        f"training a GPT-2, {dtype_name}", file.source,
-                        reason="20 updates amplify what differs", attempt=attempt)
-            build_training(case, plan, sizes, stirred)
-            return case
-
-        file.add_conditioned(make, tuple(LIMITS), partial(make, stirred=True))
+    add_plans(file, "training a GPT-2", PLANS)

@@ -16,30 +16,27 @@ and xllamacpp (made with 2026.10.11549), and is left out without the latter.
 """
 
 import importlib.util
-import json
 import re
 import shutil
-import sys
-import tempfile
 import warnings
 from pathlib import Path
 
 import safetensors.torch
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
-from transformers import (AutoModelForCausalLM, GPT2Config, GPTNeoXConfig, LlamaConfig, Phi3Config,
-                          PreTrainedTokenizerFast, Qwen2Config)
-from transformers import AutoTokenizer
-from transformers.utils.logging import disable_progress_bar
+from transformers import AutoTokenizer, GPT2Config, GPTNeoXConfig, LlamaConfig, Phi3Config, Qwen2Config
 
 import checker
-from check_hf import Headlight, Table, lively, save_with_tokenizer
+from checker import Headlight, Table, finish_gguf, write_lines
+from models import exported, largest, lively, open_model, save_with_tokenizer
 
 WEIGHT_LIMIT = 2e-6
 STEP_LIMIT = 2e-6
 LOGIT_LIMIT = 1e-5
 LLAMA_LIMIT = 1e-4
 RATE = 0.5
+PLAIN_SGD = ("--optimizer sgd --momentum 0 --lr_schedule constant --warmup_iters 0 --weight_decay 0 "
+             "--grad_clip 0").split()
 
 SIZES = dict(max_position_embeddings=128, hidden_size=32, intermediate_size=40, num_hidden_layers=2,
              num_attention_heads=4, bos_token_id=0, eos_token_id=0)
@@ -75,21 +72,9 @@ def lora_config(config, modules, **options) -> LoraConfig:
                       fan_in_fan_out=config.model_type == "gpt2", **options)
 
 
-def exported(program: Headlight, model: Path) -> dict:
-    out = model.with_suffix(".safetensors")
-    program.run("export", model, "--to", "safetensors", "--out", out)
-    return safetensors.torch.load_file(out)
-
-
-def largest(a: dict, b: dict) -> float:
-    if a.keys() != b.keys():
-        return float("inf")
-    return max(float((a[name] - b[name]).abs().max()) for name in a)
-
-
 def written_by_peft(adapter: Path, base: Path, config: LoraConfig):
     """Writes an adapter whose updates are not zero; returns the model with it."""
-    model = get_peft_model(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), config)
+    model = get_peft_model(open_model(base).train(), config)
     for name, parameter in model.named_parameters():
         if "lora_A" in name or "lora_B" in name:
             torch.nn.init.normal_(parameter, std=0.1)
@@ -124,20 +109,17 @@ def data_of(tokenizer, records) -> list:
 
 def check_training(table, program, what, base: Path, tokenizer, *options) -> None:
     """Trains with these options beside those of a plain step."""
-    chat = program.folder / "chat.jsonl"
-    chat.write_text("".join(json.dumps(record) + "\n" for record in CHAT))
+    chat = write_lines(program.folder / "chat.jsonl", CHAT)
 
     def train(steps: int) -> Path:
         out = program.folder / f"{base.name}-{what}-{steps}"
         program.run("train", "--data", chat, "--validation_fraction", 0, "--lora_rank", 3, "--lora_alpha", 5,
-                    "--optimizer", "sgd", "--momentum", 0, "--learning_rate", RATE, "--lr_schedule", "constant",
-                    "--warmup_iters", 0, "--weight_decay", 0, "--grad_clip", 0, "--batch_size", len(CHAT),
-                    "--max_iters", steps, "--out_dir", out, *options)
+                    *PLAIN_SGD, "--learning_rate", RATE, "--batch_size", len(CHAT), "--max_iters", steps, "--out_dir",
+                    out, *options)
         return (out / "latest").resolve()
 
     start, end = train(0), train(3)
-    model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), start,
-                                      is_trainable=True).train()
+    model = PeftModel.from_pretrained(open_model(base), start, is_trainable=True).train()
     rows = data_of(tokenizer, CHAT)
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=RATE)
     learned = sum(int((labels[1:] != -100).sum()) for _, labels in rows)
@@ -152,10 +134,8 @@ def check_training(table, program, what, base: Path, tokenizer, *options) -> Non
                 for name, parameter in model.named_parameters() if "lora_" in name}
     table.add(f"{what} after 3 steps: Headlight and PEFT",
               largest(safetensors.torch.load_file(end / "adapter_model.safetensors"), expected), STEP_LIMIT)
-    again = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), end).eval()
-    whole = program.folder / f"{base.name}-{what}-whole"
-    program.run("export", end, "--to", "hf", "--out", whole)
-    other = AutoModelForCausalLM.from_pretrained(whole, dtype=torch.float32).eval()
+    again = PeftModel.from_pretrained(open_model(base), end).eval()
+    other = open_model(program.export(end, "hf", program.folder / f"{base.name}-{what}-whole"))
     ids = rows[0][0][None]
     with torch.no_grad():
         table.add(f"{what} of Headlight in PEFT: logits", (again(ids).logits - other(ids).logits).abs().max(),
@@ -185,10 +165,7 @@ def write_as_llama_cpp(adapter: Path, config, out: Path) -> None:
         if side == "b" and part in heads:
             tensor = tensor.reshape(heads[part], 2, -1, tensor.shape[1]).swapaxes(1, 2).reshape(tensor.shape)
         writer.add_tensor(f"blk.{layer}.{part}.weight.lora_{side}", tensor.float().contiguous().numpy())
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish_gguf(writer)
 
 
 def check_llama_cpp(table, program, tokenizer) -> None:
@@ -197,14 +174,13 @@ def check_llama_cpp(table, program, tokenizer) -> None:
     config = LlamaConfig(vocab_size=len(tokenizer), **GROUPED)
     base = save_with_tokenizer(program.folder / "llama-base", lively(config), program.folder / "chatml")
     torch.manual_seed(7)
-    model = get_peft_model(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32),
-                           lora_config(config, "all-linear", init_lora_weights=False)).eval()
+    model = get_peft_model(open_model(base), lora_config(config, "all-linear", init_lora_weights=False)).eval()
     model.peft_config["default"].base_model_name_or_path = str(base)
     adapter = program.folder / "llama-adapter"
     model.save_pretrained(adapter)
-    whole, ours, theirs = (program.folder / f"llama-{name}.gguf" for name in ("base", "ours", "theirs"))
-    program.run("export", base, "--to", "gguf", "--type", "f32", "--out", whole)
-    program.run("export", adapter, "--to", "gguf", "--adapter", "--out", ours)
+    whole = program.export(base, "gguf", program.folder / "llama-base.gguf", "--type", "f32")
+    ours = program.export(adapter, "gguf", program.folder / "llama-ours.gguf", "--adapter")
+    theirs = program.folder / "llama-theirs.gguf"
     write_as_llama_cpp(adapter, config, theirs)
     prompt = [5, 17, 100, 42, 9, 63]
     with torch.no_grad():
@@ -219,42 +195,39 @@ def check_llama_cpp(table, program, tokenizer) -> None:
     for what, file, options in (("Headlight's", ours, ["--base", base]),
                                 ("one of llama.cpp's form", theirs, ["--base", base]),
                                 ("one of llama.cpp's form on a GGUF file", theirs, ["--base", whole])):
-        program.run("export", file, *options, "--to", "hf", "--out", merged)
-        other = AutoModelForCausalLM.from_pretrained(merged, dtype=torch.float32).eval()
+        other = open_model(program.export(file, "hf", merged, *options))
         with torch.no_grad():
             found = other(torch.tensor([prompt])).logits[0, -1].log_softmax(0)
         table.add(f"adapters as GGUF in Headlight, {what}: log probabilities", (found - expected).abs().max(), LOGIT_LIMIT)
         shutil.rmtree(merged)
 
 
-def main() -> int:
-    options = checker.parser(__doc__).parse_args()
-    torch.set_num_threads(1)
-    disable_progress_bar()
+def chat_model(program: Headlight, template) -> tuple[Path, AutoTokenizer]:
+    """A folder with a trained tokenizer and a chat template."""
+    plain = program.train("tokenizer", "bpe", vocab_size=300, n_layer=1, n_head=1, n_embd=8, block_size=32)
+    folder = program.export(plain, "hf", program.folder / "chatml", "--chat_template", template)
+    return folder, AutoTokenizer.from_pretrained(folder)
+
+
+def check(table: Table, program: Headlight, _) -> None:
     warnings.filterwarnings("ignore", message="The following (rank|alpha)_pattern keys")
-    table = Table()
-    with tempfile.TemporaryDirectory() as folder:
-        program = Headlight(options.program, Path(folder))
-        plain = program.train("tokenizer", "bpe", vocab_size=300, n_layer=1, n_head=1, n_embd=8, block_size=32)
-        program.run("export", plain, "--to", "hf", "--chat_template", "chatml", "--out", program.folder / "chatml")
-        tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(program.folder / "chatml")
-        for number, (_, make, modules, targets) in enumerate(CASES):
-            config = make(len(tokenizer))
-            base = save_with_tokenizer(program.folder / f"base{number}", lively(config), program.folder / "chatml")
-            check_reading(table, program, base, config, modules, program.folder / "chatml")
-            if targets:
-                names, _, parts = targets.partition(":")
-                chosen = ["--init_from", base, "--lora_targets", names, "--train", parts]
-                check_training(table, program, "LoRA", base, tokenizer, *chosen)
-                check_training(table, program, "DoRA", base, tokenizer, *chosen, "--dora")
-                mixed = base.with_name(f"{base.name}-mixed")
-                written_by_peft(mixed, base, lora_config(config, modules, use_dora=True, rank_pattern=MIXED_RANKS,
-                                                         alpha_pattern=MIXED_ALPHAS))
-                check_training(table, program, "mixed ranks", base, tokenizer, "--init_from", mixed)
-        if importlib.util.find_spec("xllamacpp"):
-            check_llama_cpp(table, program, tokenizer)
-        return 1 if table.show() else 0
+    chat, tokenizer = chat_model(program, "chatml")
+    for number, (_, make, modules, targets) in enumerate(CASES):
+        config = make(len(tokenizer))
+        base = save_with_tokenizer(program.folder / f"base{number}", lively(config), chat)
+        check_reading(table, program, base, config, modules, chat)
+        if targets:
+            names, _, parts = targets.partition(":")
+            chosen = ["--init_from", base, "--lora_targets", names, "--train", parts]
+            check_training(table, program, "LoRA", base, tokenizer, *chosen)
+            check_training(table, program, "DoRA", base, tokenizer, *chosen, "--dora")
+            mixed = base.with_name(f"{base.name}-mixed")
+            written_by_peft(mixed, base, lora_config(config, modules, use_dora=True, rank_pattern=MIXED_RANKS,
+                                                     alpha_pattern=MIXED_ALPHAS))
+            check_training(table, program, "mixed ranks", base, tokenizer, "--init_from", mixed)
+    if importlib.util.find_spec("xllamacpp"):
+        check_llama_cpp(table, program, tokenizer)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check)

@@ -13,10 +13,7 @@ Needs transformers (made with 5.24).
 
 import json
 import random
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import tokenizers
 import transformers
@@ -24,10 +21,9 @@ from transformers import PreTrainedTokenizerFast
 
 import checker
 import tokenizer_kinds
+from checker import ROOT, Headlight, Table
 from make_chat_templates import FOLDER, write_lines
-from table import row
 
-ROOT = Path(__file__).resolve().parents[2]
 CORPUS = "Once upon a time there was a key. They're sure: it's 42!\n\n  The end, at last.\n" * 3
 TEMPLATES = {
     "chatml": "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' + '\n' }}{% endfor %}"
@@ -125,39 +121,20 @@ def expected(tokenizer: dict, template: str, chat: list[dict]) -> dict:
     return {"ids": whole, "learned": learned, "prompt": prompt}
 
 
-def shown(program: str, folder: Path, chat: list[dict]) -> dict | None:
-    """Ids and learned tokens of Headlight; None if nothing is learned."""
-    (folder / "chat.jsonl").write_text(json.dumps({"messages": chat}) + "\n")
-    result = subprocess.run(
-        [program, "tokenizer", "show", str(folder), "--template", str(folder / "chat.jsonl"), "--learn", "last", "--json"],
-        capture_output=True, text=True, timeout=60)
-    if result.returncode != 0:
-        return {"ids": result.stderr[:200], "learned": None}
-    tokens = json.loads(result.stdout)["tokens"]
-    return {"ids": [token["id"] for token in tokens], "learned": [token["learned"] for token in tokens]}
-
-
-def compare(program: str, kind: str, draw: random.Random) -> tuple[int, int]:
-    """Returns the numbers of comparisons and of differences."""
+def compare(table: Table, program: Headlight, kind: str, draw: random.Random) -> None:
     tokens = drawn_tokens(draw)
     for token in tokens if kind in UNIGRAMS else []:
         token["normalized"] = False  # Headlight's files of a tokenizer.model have no such token
     tokenizer = with_tokens(made_tokenizer(kind), tokens)
-    count = wrong = 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-        for template_name, template in TEMPLATES.items():
-            (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
-            for chat in chats(draw):
-                want = expected(tokenizer, template, chat)
-                have = shown(program, folder, chat)
-                count += 1
-                if have["ids"] != want["ids"] or have["learned"] != want["learned"]:
-                    wrong += 1
-                    print(kind, template_name, json.dumps(chat), tokenizer["added_tokens"], want, have, sep="\n  ",
-                          file=sys.stderr)
-    return count, wrong
+    folder = program.folder
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    for template_name, template in TEMPLATES.items():
+        (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+        for chat in chats(draw):
+            want = expected(tokenizer, template, chat)
+            have = program.learned(folder, {"messages": chat}, "--learn", "last")
+            table.good(f"chat tokens, {kind}", have == list(zip(want["ids"], want["learned"])),
+                       "\n  ".join(map(str, [template_name, chat, tokenizer["added_tokens"], want, have])))
 
 
 def write() -> None:
@@ -175,22 +152,15 @@ def write() -> None:
     write_lines(FOLDER / "tokens.jsonl", entries)
 
 
-def main() -> None:
-    parser = checker.parser(__doc__, nargs="?")
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    transformers.logging.set_verbosity_error()
-    if options.write:
-        write()
-        return
+def check(table: Table, program: Headlight, options) -> None:
     tokenizer_kinds.VOCABULARY = 400
-    failed = False
     for kind in [*tokenizer_kinds.KINDS, *UNIGRAMS]:
-        count, wrong = compare(options.program, kind, random.Random(f"{options.seed} {kind}"))
-        failed = failed or wrong > 0
-        print(row(f"chat tokens, {kind}", count, wrong, 0, wrong == 0))
-    sys.exit(failed)
+        compare(table, program, kind, random.Random(f"{options.seed} {kind}"))
 
 
 if __name__ == "__main__":
-    main()
+    transformers.logging.set_verbosity_error()
+    if sys.argv[1:] == ["--write"]:
+        write()
+    else:
+        checker.main(__doc__, check)

@@ -14,11 +14,7 @@ that token is left out of the comparison.
 Exit code 1 when a comparison fails. Needs trl (made with 1.16) beside the packages of check_hf.py.
 """
 
-import json
 import logging
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 from datasets import Dataset, disable_progress_bars
@@ -28,7 +24,8 @@ from transformers.utils.logging import disable_progress_bar
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
 import checker
-from check_hf import Table
+from checker import Headlight, Table, note
+from tokenizer_kinds import LLAMA3
 
 END = "</s>"
 RECORDS = [("Is it late? ", "Yes, it is."), ("1+1=", "2"), ("an unbeliev", "able story"), ("def f():\n  ", "  return 1"),
@@ -37,16 +34,13 @@ RECORDS = [("Is it late? ", "Yes, it is."), ("1+1=", "2"), ("an unbeliev", "able
            ("x" * 9, "x" * 8), ("naïve caf", "é, déjà vu")]
 WRONG = ["no", " 3", "able", "pass", "gh", "and", "Twice", "me", "하", "bed", "before", "blanks", "xx", "e"]
 TEXTS = [prompt + completion for prompt, completion in RECORDS] * 20 + ["unbelievable  indents and high blanks"] * 20
-# The pattern of pieces of Llama 3.
-PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-           r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 
 
 def byte_level(has_pattern: bool) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
     stage = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not has_pattern)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(PATTERN), "isolated"), stage]) if has_pattern else stage
+        [pre_tokenizers.Split(Regex(LLAMA3), "isolated"), stage]) if has_pattern else stage
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
@@ -80,24 +74,14 @@ KINDS = {
 }
 
 
-def tokens_of_headlight(program: str, folder: Path, record: dict) -> list:
-    """Pairs of id and whether it is learned; of a pair of answers, those of the first."""
-    data = folder / "record.jsonl"
-    data.write_text(json.dumps(record) + "\n")
-    done = subprocess.run([program, "tokenizer", "show", folder, "--template", data, "--json"],
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"headlight tokenizer show: exit code {done.returncode}: {done.stderr}")
-    return [(token["id"], token["learned"]) for token in json.loads(done.stdout)["tokens"]]
-
-
-def settings(kind, folder: Path):
+def settings(kind, folder: Path, **options):
     return kind(output_dir=str(folder / "trl"), max_length=None, report_to=[], bf16=False, use_cpu=True,
-                save_strategy="no", disable_tqdm=True)
+                save_strategy="no", disable_tqdm=True, **options)
 
 
-def completions_of_trl(model, tokenizer, records: list, folder: Path) -> list:
-    trainer = SFTTrainer(model=model, args=settings(SFTConfig, folder), processing_class=tokenizer,
+def completions_of_trl(model, tokenizer, records: list, folder: Path, **options) -> list:
+    """For each record, pairs of id and whether it is learned, from the data of SFTTrainer."""
+    trainer = SFTTrainer(model=model, args=settings(SFTConfig, folder, **options), processing_class=tokenizer,
                          train_dataset=Dataset.from_list(records))
     return [[(token, label != -100) for token, label in zip(row["input_ids"], row["labels"], strict=True)]
             for row in trainer.train_dataset]
@@ -115,7 +99,7 @@ def pairs_of_trl(model, tokenizer, records: list, folder: Path) -> list:
     return found
 
 
-def check(table: Table, program: str, folder: Path, name: str) -> None:
+def check_kind(table: Table, program: Headlight, folder: Path, name: str) -> None:
     bare, begin = KINDS[name]()
     tokenizer = saved(folder, bare, begin)
     LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), hidden_size=8, intermediate_size=8, num_hidden_layers=1,
@@ -126,26 +110,26 @@ def check(table: Table, program: str, folder: Path, name: str) -> None:
              for (prompt, good), wrong in zip(RECORDS, WRONG, strict=True) for good, bad in ((good, wrong), (wrong, good))]
     for what, records, read in (("completions", completions, completions_of_trl), ("pairs", pairs, pairs_of_trl)):
         for record, wanted in zip(records, read(model, tokenizer, records, folder), strict=True):
-            tokens = tokens_of_headlight(program, folder, record)
+            tokens = program.learned(folder, record) or []
             found = tokens[1:] if begin is None else tokens
             if found != wanted:
-                print(name, record, f"TRL       {wanted}", f"Headlight {found}", sep="\n  ", file=sys.stderr)
-            table.add(f"{what} in text, {name}: records of TRL", 0 if found == wanted else 1, 0)
+                note(name, record, f"TRL       {wanted}", f"Headlight {found}")
+            table.add(f"{what} in text, {name}: records of TRL", found != wanted)
 
 
-def main() -> int:
-    options = checker.parser(__doc__).parse_args()
+def quiet() -> None:
     logging.disable(logging.WARNING)
     disable_progress_bar()
     disable_progress_bars()
-    table = Table()
-    with tempfile.TemporaryDirectory() as folder:
-        for number, name in enumerate(KINDS):
-            path = Path(folder) / str(number)
-            path.mkdir()
-            check(table, options.program, path, name)
-        return 1 if table.show() else 0
+
+
+def check(table: Table, program: Headlight, _) -> None:
+    quiet()
+    for number, name in enumerate(KINDS):
+        folder = program.folder / str(number)
+        folder.mkdir()
+        check_kind(table, program, folder, name)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check)

@@ -17,19 +17,16 @@ import json
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import torch
-import transformers
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig
 
 import checker
-from check_hf import LOGIT_LIMIT, Headlight, Table, lively, save_with_tokenizer
+from checker import Headlight, Table, note
 from drawn_configs import FAMILIES, Draw
-
-transformers.utils.logging.disable_progress_bar()
+from models import LOGIT_LIMIT, char_tokenizer, lively, open_model, save_with_tokenizer
 
 BLOCK = 48
 LENGTH = 40
@@ -38,15 +35,12 @@ ROUNDED_LIMIT = 5e-3  # llama.cpp looks GELU up in a table of float16
 
 
 def logits_in_transformers(folder: Path, tokens: np.ndarray) -> np.ndarray:
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
     with torch.no_grad():
-        return model(torch.from_numpy(tokens).long()[None]).logits[0].numpy()
+        return open_model(folder, attn_implementation="eager")(torch.from_numpy(tokens).long()[None]).logits[0].numpy()
 
 
 def logits_in_headlight(program: Headlight, folder: Path, text: Path) -> tuple[np.ndarray, np.ndarray]:
-    out = program.folder / "logits.npz"
-    program.run("eval", folder, "--data", text, "--json", "--logits", out)
-    arrays = dict(np.load(out))
+    _, arrays = program.evaluate(folder, text)
     end = arrays["offsets"][1]
     return arrays["tokens"][:end], arrays["logits"][:end]
 
@@ -68,7 +62,7 @@ def ignored_keys(program: Headlight, folder: Path) -> str:
     """Returns the lines about ignored keys for the config.json that transformers itself writes."""
     drawn = (folder / "config.json").read_text()
     (folder / "config.json").write_text((folder / "saved.json").read_text())
-    done = subprocess.run([program.program, "info", folder], capture_output=True, text=True)
+    done = program.start("info", folder)
     (folder / "config.json").write_text(drawn)
     return "\n".join(line for line in done.stderr.splitlines() if "ignored keys" in line)
 
@@ -84,15 +78,14 @@ def last_in_llama_cpp(program: Headlight, folder: Path, tokens: np.ndarray, voca
         return None
     from llama_server import LlamaCpp
     path = folder.with_suffix(".gguf")
-    done = subprocess.run([program.program, "export", folder, "--to", "gguf", "--out", path],
-                          capture_output=True, text=True)
+    done = program.start("export", folder, "--to", "gguf", "--out", path)
     if done.returncode == 2:
-        print(f"note: {folder.name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        note(f"note: {folder.name}: {done.stderr.strip().splitlines()[-1]}")
         return None
     return np.array(LlamaCpp(path).log_probabilities([int(token) for token in tokens], vocabulary))
 
 
-class Checker:
+class Comparison:
     def __init__(self, program: Headlight, table: Table, transformers4: str | None):
         self.program, self.table, self.transformers4 = program, table, transformers4
         self.exports: dict[Path, np.ndarray] = {}
@@ -104,10 +97,9 @@ class Checker:
         self.add("drawn: transformers -> headlight, logits", folder, np.abs(logits - expected).max(), LOGIT_LIMIT)
         lines = ignored_keys(self.program, folder)
         if lines:
-            print(f"{folder.name}: {lines}", file=sys.stderr)
-        self.table.add("drawn: keys of transformers' own files that are ignored", len(lines.splitlines()), 0)
-        back = folder.with_name("back_" + folder.name)
-        self.program.run("export", folder, "--to", "hf", "--out", back)
+            note(f"{folder.name}: {lines}")
+        self.table.add("drawn: keys of transformers' own files that are ignored", len(lines.splitlines()))
+        back = self.program.export(folder, "hf", folder.with_name("back_" + folder.name))
         again = logits_in_transformers(back, self.tokens)
         self.add("drawn: headlight -> transformers, logits", folder, np.abs(again - expected).max(), LOGIT_LIMIT)
         self.exports[back] = expected
@@ -129,44 +121,35 @@ class Checker:
                             self.program.folder / "tokens.npy", *self.exports], check=True)
             for folder, expected in self.exports.items():
                 if (folder / f"{name}.error").exists():
-                    print(f"note: {name}, {folder.name}: {(folder / f'{name}.error').read_text()}", file=sys.stderr)
+                    note(f"note: {name}, {folder.name}: {(folder / f'{name}.error').read_text()}")
                     continue
                 error = np.abs(np.load(folder / f"{name}.npy") - expected).max() / expected.std()
                 if name == "transformers":
                     self.add("drawn: headlight -> transformers 4, logits in standard deviations", folder, error,
                              OTHER_LIMIT)
                 else:
-                    print(f"note: {name}, {folder.name}: logits differ by {error:.3g}", file=sys.stderr)
+                    note(f"note: {name}, {folder.name}: logits differ by {error:.3g}")
 
     def add(self, what: str, folder: Path, error: float, limit: float) -> None:
         self.table.add(what, error, limit)
         if not error <= limit:
-            print(f"{folder.name}: {what}: {error:.3g}: {(folder / 'config.json').read_text()}", file=sys.stderr)
+            note(f"{folder.name}: {what}: {error:.3g}: {(folder / 'config.json').read_text()}")
 
 
-def main() -> int:
-    parser = checker.parser(__doc__)
-    parser.add_argument("families", nargs="*")
-    parser.add_argument("--draws", type=int, default=60, help="configurations, of one family after the other [60]")
-    parser.add_argument("--transformers4")
-    options = parser.parse_intermixed_args()
-    torch.set_num_threads(1)
-    table = Table()
-    with tempfile.TemporaryDirectory() as name:
-        program = Headlight(options.program, Path(name))
-        tokenizer = program.train("tokenizer", "char", n_layer=1, n_head=1, n_embd=8, block_size=32)
-        vocabulary = len(AutoTokenizer.from_pretrained(tokenizer)) + 2
-        text = Path(name) / "short.txt"
-        text.write_text(program.text.read_text(encoding="utf-8")[:LENGTH + 1], encoding="utf-8")
-        comparison = Checker(program, table, options.transformers4)
-        families = options.families or random.Random(options.seed).sample(FAMILIES, len(FAMILIES))
-        for number in range(options.draws):
-            family = families[number % len(families)]
-            config = Draw(family, f"{options.seed} {number}", vocabulary, BLOCK).draw()
-            comparison.check(save(program, tokenizer, f"{family}_{number}", config), text)
-        comparison.check_others()
-    return 1 if table.show() else 0
+def check(table: Table, program: Headlight, options) -> None:
+    tokenizer, vocabulary = char_tokenizer(program)
+    text = program.folder / "short.txt"
+    text.write_text(checker.TEXT[:LENGTH + 1], encoding="utf-8")
+    comparison = Comparison(program, table, options.transformers4)
+    families = options.families or random.Random(options.seed).sample(FAMILIES, len(FAMILIES))
+    for number in range(options.draws):
+        family = families[number % len(families)]
+        config = Draw(family, f"{options.seed} {number}", vocabulary + 2, BLOCK).draw()
+        comparison.check(save(program, tokenizer, f"{family}_{number}", config), text)
+    comparison.check_others()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check, {
+        "families": dict(nargs="*"), "--transformers4": {},
+        "--draws": dict(type=int, default=60, help="configurations, of one family after the other [60]")})

@@ -8,17 +8,11 @@ Compared are token ids, logits, loss, attention weights and greedy text with tra
 families that begin so. Exit code 1 when a comparison fails.
 """
 
-import sys
-import tempfile
-from pathlib import Path
-
-import safetensors.torch
 import torch
-from transformers import AutoTokenizer
 
 import checker
-from check_hf import LOGIT_LIMIT, Headlight, Table, compare, lively, save_with_tokenizer
 from family_models import FAMILIES
+from models import LOGIT_LIMIT, char_tokenizer, compare_both_ways, differing, exported, lively, save_with_tokenizer
 
 
 def sizes_of(vocabulary: int, heads: int = 3, key_heads: int | None = None) -> dict:
@@ -27,43 +21,21 @@ def sizes_of(vocabulary: int, heads: int = 3, key_heads: int | None = None) -> d
                 num_key_value_heads=key_heads or heads, bos_token_id=0, eos_token_id=0)
 
 
-def weights(program: Headlight, directory: Path) -> dict:
-    out = directory.with_suffix(".safetensors")
-    program.run("export", directory, "--to", "safetensors", "--out", out)
-    return safetensors.torch.load_file(out)
-
-
-def check(table: Table, program: Headlight, tokenizer: Path, number: int, config) -> None:
-    directory = save_with_tokenizer(program.folder / f"family{number}", lively(config), tokenizer)
-    model = compare(table, "more families: transformers -> headlight", program, directory)
-    back = program.folder / f"back{number}"
-    program.run("export", directory, "--to", "hf", "--out", back)
-    again = compare(table, "more families: headlight -> transformers", program, back)
-    before, after = weights(program, directory), weights(program, back)
-    table.add("more families: tensors that differ when written back",
-              len(before.keys() ^ after.keys())
-              + sum(not torch.equal(before[name], after[name]) for name in before.keys() & after.keys()), 0)
-    tokens = torch.arange(model.config.vocab_size)[None, :200]
-    with torch.no_grad():
-        table.add("more families: logits of transformers, before and after",
-                  (model(tokens).logits - again(tokens).logits).abs().max(), LOGIT_LIMIT)
-
-
-def main() -> int:
-    parser = checker.parser(__doc__)
-    parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    table = Table()
-    with tempfile.TemporaryDirectory() as folder:
-        program = Headlight(options.program, Path(folder))
-        tokenizer = program.train("tokenizer", "char", n_layer=1, n_head=1, n_embd=8, block_size=32)
-        vocabulary = len(AutoTokenizer.from_pretrained(tokenizer))
-        for number, (name, sizes, make) in enumerate(FAMILIES):
-            if name.startswith(tuple(options.names) or ""):
-                check(table, program, tokenizer, number, make(sizes_of(vocabulary, **sizes)))
-    return 1 if table.show() else 0
+def check(table: checker.Table, program: checker.Headlight, options) -> None:
+    tokenizer, vocabulary = char_tokenizer(program)
+    for number, (name, sizes, make) in enumerate(FAMILIES):
+        if not name.startswith(tuple(options.names) or ""):
+            continue
+        config = make(sizes_of(vocabulary, **sizes))
+        directory = save_with_tokenizer(program.folder / f"family{number}", lively(config), tokenizer)
+        model, again, back = compare_both_ways(table, "more families", program, directory)
+        table.add("more families: tensors that differ when written back",
+                  differing(exported(program, directory), exported(program, back)))
+        tokens = torch.arange(model.config.vocab_size)[None, :200]
+        with torch.no_grad():
+            table.add("more families: logits of transformers, before and after",
+                      (model(tokens).logits - again(tokens).logits).abs().max(), LOGIT_LIMIT)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check, {"names": dict(nargs="*")})

@@ -11,38 +11,16 @@ numpy, safetensors and torch. Exit code 1 when a comparison fails.
 
 import json
 import struct
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import safetensors.torch
 import torch
 
 import checker
-import table
-
-ROWS = {}
 
 
-def add(what, good, detail=""):
-    row = ROWS.setdefault(what, [0, 0])
-    row[0] += 1
-    row[1] += not good
-    if not good:
-        print(f"FAILED {what}: {detail}", file=sys.stderr)
-
-
-def run(program, *arguments):
-    return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
-
-
-def export(program, source, target):
-    done = run(program, "export", source, "--to", target.suffix[1:], "--out", target)
-    if done.returncode != 0:
-        raise SystemExit(f"export {source}: {done.stderr}")
-    return target
+def rewritten(program, source, target):
+    return program.export(source, target.suffix[1:], target)
 
 
 def arrays():
@@ -66,22 +44,21 @@ def same(a, b):
 
 def same_all(expected, got):
     names = expected.keys() ^ got.keys()
-    return sorted(names) + [name for name in expected.keys() & got.keys()
-                            if not same(expected[name], got[name])]
+    return sorted(names) + [name for name in expected.keys() & got.keys() if not same(expected[name], got[name])]
 
 
-def check_npz(program, folder):
+def check_npz(table, program, folder):
     expected = arrays()
     expected["labels"] = np.array(["0.1", "하늘", ""])
     theirs = folder / "theirs.npz"
     np.savez(theirs, **expected)
-    ours = export(program, theirs, folder / "ours.npz")
+    ours = rewritten(program, theirs, folder / "ours.npz")
     wrong = same_all(expected, dict(np.load(ours)))
-    add("npz: numpy -> headlight -> numpy", not wrong, wrong)
-    again = export(program, ours, folder / "again.npz")
-    add("npz: the same tensors give the same bytes", ours.read_bytes() == again.read_bytes())
-    listed = json.loads(run(program, "info", theirs, "--json").stdout)["tensors"]
-    add("npz: info lists names, types and shapes",
+    table.good("npz: numpy -> headlight -> numpy", not wrong, wrong)
+    again = rewritten(program, ours, folder / "again.npz")
+    table.good("npz: the same tensors give the same bytes", ours.read_bytes() == again.read_bytes())
+    listed = program.json("info", theirs)["tensors"]
+    table.good("npz: info lists names, types and shapes",
         {t["name"]: (t["dtype"], tuple(t["shape"])) for t in listed}
         == {name: ("text" if a.dtype.kind == "U" else a.dtype.name, a.shape)
             for name, a in expected.items()}, listed)
@@ -93,72 +70,71 @@ def check_npz(program, folder):
                "objects": (np.savez, np.array([{}], object))}
     for what, (save, array) in refused.items():
         save(folder / "bad.npz", a=array)
-        check_refused(program, folder, folder / "bad.npz", f"npz: {what}")
+        check_refused(table, program, folder / "bad.npz", f"npz: {what}")
 
 
-def check_refused(program, folder, path, what):
-    out = folder / "never.npz"
-    done = run(program, "export", path, "--to", "npz", "--out", out)
-    add("refused with one line and exit code 2",
+def check_refused(table, program, path, what):
+    out = program.folder / "never.npz"
+    done = program.start("export", path, "--to", "npz", "--out", out)
+    table.good("refused with one line and exit code 2",
         done.returncode == 2 and len(done.stderr.splitlines()) == 1 and not out.exists(),
         f"{what}: {done.returncode} {done.stderr}")
 
 
-def check_safetensors(program, folder):
+def check_safetensors(table, program, folder):
     # Includes scalars and sizes of 0. Types that change on export are tested below.
     expected = {name: torch.from_numpy(a.copy()).reshape(a.shape) for name, a in arrays().items()}
     torch.manual_seed(3)
     expected["bfloat16"] = torch.randn(4, 5).bfloat16()
     theirs = folder / "theirs.safetensors"
     safetensors.torch.save_file(expected, theirs, metadata={"format": "pt", "né": "\"ü\""})
-    ours = export(program, theirs, folder / "ours.safetensors")
+    ours = rewritten(program, theirs, folder / "ours.safetensors")
     got = safetensors.torch.load_file(ours)
     bits = lambda t: t.contiguous().reshape(-1).view(torch.uint8) if t.numel() else t.reshape(-1)
     wrong = sorted(expected.keys() ^ got.keys()) + [
         name for name in expected if name in got and not (
             expected[name].dtype == got[name].dtype and expected[name].shape == got[name].shape
             and torch.equal(bits(expected[name]), bits(got[name])))]
-    add("safetensors: python -> headlight -> python", not wrong, wrong)
+    table.good("safetensors: python -> headlight -> python", not wrong, wrong)
     plain = {"b": torch.arange(6.0).view(2, 3), "a": torch.tensor([1, 2], dtype=torch.int32)}
     safetensors.torch.save_file(plain, folder / "plain.safetensors", metadata={"format": "pt"})
-    mine = export(program, folder / "plain.safetensors", folder / "mine.safetensors")
-    add("safetensors: file of the package, byte for byte",
+    mine = rewritten(program, folder / "plain.safetensors", folder / "mine.safetensors")
+    table.good("safetensors: file of the package, byte for byte",
         mine.read_bytes() == (folder / "plain.safetensors").read_bytes())
-    listed = json.loads(run(program, "info", theirs, "--json").stdout)
-    add("safetensors: info tells the metadata",
+    listed = program.json("info", theirs)
+    table.good("safetensors: info tells the metadata",
         listed["metadata"] == {"format": "pt", "né": "\"ü\""}, listed["metadata"])
-    add("safetensors: info lists names and shapes",
-        {t["name"]: tuple(t["shape"]) for t in listed["tensors"]}
-        == {name: tuple(t.shape) for name, t in expected.items()})
-    check_converted(program, folder)
-    check_hostile(program, folder)
+    table.good("safetensors: info lists names and shapes", {t["name"]: tuple(t["shape"]) for t in listed["tensors"]}
+               == {name: tuple(t.shape) for name, t in expected.items()})
+    check_converted(table, program, folder)
+    check_hostile(table, program, folder)
 
 
-def check_converted(program, folder):
+def check_converted(table, program, folder):
     halves = torch.arange(65536, dtype=torch.int32).to(torch.uint16).view(torch.float16)
     source = {"F16": halves, "I64": torch.tensor([-2**31, 2**31 - 1, 5]),
               "I16": torch.tensor([-32768, 32767], dtype=torch.int16),
               "I8": torch.tensor([-128, 127], dtype=torch.int8),
               "U8": torch.tensor([0, 255], dtype=torch.uint8)}
     safetensors.torch.save_file(source, folder / "types.safetensors")
-    got = dict(np.load(export(program, folder / "types.safetensors", folder / "types.npz")))
+    got = dict(np.load(rewritten(program, folder / "types.safetensors", folder / "types.npz")))
     values = got["F16"]
     with np.errstate(invalid="ignore"):
         wide = halves.numpy().astype(np.float32)
     number = ~np.isnan(wide)
-    add("safetensors: all 65,536 values of F16 as float32",
+    table.good("safetensors: all 65,536 values of F16 as float32",
         values.dtype == np.float32 and np.array_equal(np.isnan(values), ~number)
         and values[number].tobytes() == wide[number].tobytes())
     for name in ("I64", "I16", "I8", "U8"):
-        add("safetensors: other integers as int32",
+        table.good("safetensors: other integers as int32",
             same(got[name], source[name].numpy().astype(np.int32)), name)
     rounded = torch.randn(50).bfloat16()
     safetensors.torch.save_file({"a": rounded}, folder / "b.safetensors")
-    got = dict(np.load(export(program, folder / "b.safetensors", folder / "b.npz")))
-    add("safetensors: BF16 as float32 in npz", same(got["a"], rounded.float().numpy()))
+    got = dict(np.load(rewritten(program, folder / "b.safetensors", folder / "b.npz")))
+    table.good("safetensors: BF16 as float32 in npz", same(got["a"], rounded.float().numpy()))
 
 
-def check_hostile(program, folder):
+def check_hostile(table, program, folder):
     def write(header, data=b"\0" * 8):
         text = header if isinstance(header, bytes) else json.dumps(header).encode()
         path = folder / "bad.safetensors"
@@ -177,15 +153,15 @@ def check_hostile(program, folder):
         "twice": b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},'
                  b'"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}'}
     for what, header in cases.items():
-        check_refused(program, folder, write(header), f"safetensors: {what}")
+        check_refused(table, program, write(header), f"safetensors: {what}")
     long = folder / "long.safetensors"
     long.write_bytes(struct.pack("<Q", 2**63) + b"{}")
-    check_refused(program, folder, long, "safetensors: header length")
+    check_refused(table, program, long, "safetensors: header length")
     safetensors.torch.save_file({"a": torch.tensor([2**31])}, folder / "big.safetensors")
-    check_refused(program, folder, folder / "big.safetensors", "safetensors: I64 beyond int32")
+    check_refused(table, program, folder / "big.safetensors", "safetensors: I64 beyond int32")
 
 
-def check_token_files(program, folder):
+def check_token_files(table, program, folder):
     """Checks nanoGPT's train.bin as numpy writes it."""
     text = "".join(chr(97 + i % 26) for i in range(600))
     (folder / "a.txt").write_text(text)
@@ -193,25 +169,18 @@ def check_token_files(program, folder):
     weights = []
     for data in (folder / "a.txt", folder / "train.bin", folder):
         out = folder / f"run{len(weights)}"
-        done = run(program, "train", "--data", data, "--tokenizer", "byte", "--out_dir", out,
-                   "--n_layer", 1, "--n_head", 1, "--n_embd", 4, "--block_size", 8, "--max_iters", 2,
-                   "--batch_size", 2)
-        weights.append((out / "latest" / "model.safetensors").read_bytes() if done.returncode == 0
-                       else done.stderr)
-    add("train.bin: the same weights as from the text",
+        done = program.start("train", "--data", data, "--tokenizer", "byte", "--out_dir", out,
+                             "--n_layer", 1, "--n_head", 1, "--n_embd", 4, "--block_size", 8, "--max_iters", 2,
+                             "--batch_size", 2)
+        weights.append((out / "latest" / "model.safetensors").read_bytes() if done.returncode == 0 else done.stderr)
+    table.good("train.bin: the same weights as from the text",
         weights[0] == weights[1] == weights[2], [w for w in weights if isinstance(w, str)])
 
 
-def main():
-    options = checker.parser(__doc__).parse_args()
-    program = options.program
-    with tempfile.TemporaryDirectory() as name:
-        for check in (check_npz, check_safetensors, check_token_files):
-            check(program, Path(name))
-    for what, (cases, failed) in ROWS.items():
-        print(table.row(what, cases, failed, 0, not failed))
-    return 1 if any(failed for _, failed in ROWS.values()) else 0
+def check(table, program, _):
+    for part in (check_npz, check_safetensors, check_token_files):
+        part(table, program, program.folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check)

@@ -12,13 +12,11 @@ import importlib.util
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import checker
-from table import row
+from checker import ROOT, Headlight, Table
 
-ROOT = Path(__file__).resolve().parents[2]
 # What is made, the package that makes it, its script with options, its folder or file.
 FIXTURES = [
     ("autoencoders of SAELens", "sae_lens", ["tests/interpret/make_saes.py"], "tests/interpret/saes"),
@@ -37,30 +35,20 @@ def differing(stored: Path, made: Path) -> list[str]:
     return [str(path) for path, again in pairs if not again.is_file() or not filecmp.cmp(path, again, shallow=False)]
 
 
-def main() -> int:
-    parser = checker.parser(__doc__)
-    parser.add_argument("packages", nargs="*")
-    wanted = parser.parse_args().packages
-    failed = False
+def check(table: Table, program: Headlight, options) -> None:
     for what, package, script, place in FIXTURES:
-        if importlib.util.find_spec(package) is None or (wanted and package not in wanted):
+        if importlib.util.find_spec(package) is None or (options.packages and package not in options.packages):
             continue
-        with tempfile.TemporaryDirectory() as name:
-            made = Path(name) / place  # scripts name their files in some of them
-            made.parent.mkdir(parents=True)
-            if (ROOT / place).is_dir():
-                shutil.copytree(ROOT / place, made)
-            done = subprocess.run([sys.executable, ROOT / script[0], *script[1:], place], cwd=name, capture_output=True,
-                                  text=True)
-            wrong = differing(ROOT / place, made)
-        if done.returncode != 0:
-            wrong.append(done.stderr[-1000:])
-        for one in wrong:
-            print(f"{what}: {one}", file=sys.stderr)
-        print(row(f"fixtures made again: {what}", 1, len(wrong), 0, not wrong), flush=True)
-        failed = failed or bool(wrong)
-    return 1 if failed else 0
+        folder = program.folder / package
+        made = folder / place  # scripts name their files in some of them
+        made.parent.mkdir(parents=True)
+        if (ROOT / place).is_dir():
+            shutil.copytree(ROOT / place, made)
+        done = subprocess.run([sys.executable, ROOT / script[0], *script[1:], place], cwd=folder, capture_output=True,
+                              text=True)
+        wrong = differing(ROOT / place, made) + [done.stderr[-1000:]] * (done.returncode != 0)
+        table.count(f"fixtures made again: {what}", len(wrong), detail="\n".join(wrong))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check, {"packages": dict(nargs="*")})

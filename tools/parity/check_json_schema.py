@@ -3,7 +3,7 @@
 
 usage: check_json_schema.py HEADLIGHT_SCHEMA_TEXTS SUITE [--draft DRAFT] [--texts N] [--all]
 
-SUITE is the folder json/ of jsonschema's source package; tools/json_schema.sh fetches it. Draws N texts from the
+SUITE is the folder json/ of jsonschema's source package; tools/parity/json_schema.sh fetches it. Draws N texts from the
 grammar of every schema of the draft. Each text must satisfy the validator of the package jsonschema with the formats of
 the draft, and each value that the suite calls invalid must be refused. Ends with 1 otherwise. Prints how many
 schemas are enforced, how many have only annotations (the validator accepts all values of the suite), and how many are

@@ -12,21 +12,19 @@ scores, must give the ids of Hugging Face `tokenizers`. --file does the same wit
 llama-cpp-python beside what check_gguf_model.py needs. Exit code 1 when a comparison fails.
 """
 
-import json
 import random
-import sys
-import tempfile
 from pathlib import Path
-
-from check_gguf_model import TYPES, Headlight, Table, export, make_models
 
 import llama_cpp
 import numpy as np
-from check_gguf_tokenizer import write
-import checker
-from check_tokenizer import ROOT, every_code_point, random_strings
-from tokenizer_kinds import KINDS
 from transformers import LlamaConfig, LlamaForCausalLM
+
+import checker
+from check_gguf_model import TYPES, export, make_models
+from check_gguf_tokenizer import write
+from models import stream_of
+from texts import CORPUS, every_code_point, random_strings
+from tokenizer_kinds import KINDS
 
 # Limits on the root mean square difference of logits, divided by their standard deviation.
 LIMITS = {"f32": 1e-5, "f16": 3e-3, "bf16": 3e-2, "q8_0": 1e-1}
@@ -80,27 +78,23 @@ def compare(table, program, path, architecture, kind, limit):
     _, arrays = program.evaluate(path)
     begin, end = arrays["offsets"][:2]
     llama = open_llama(path, max(int(end - begin), NEW_TOKENS + 40))
-    stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
-    ids = ids_of(llama, program.text.read_text(encoding="utf-8"))
-    table.add("llama.cpp: token ids that differ", not np.array_equal(ids, stream), 0)
+    table.add("llama.cpp: token ids that differ", ids_of(llama, checker.TEXT) != stream_of(arrays))
     expected = arrays["logits"][begin:end]
     difference = logits_of(llama, arrays["tokens"][begin:end]) - expected
     error = np.sqrt(np.mean(difference ** 2)) / expected.std()
     table.add(f"llama.cpp: logits of {architecture}, {kind}, in standard deviations", error, limit)
     if kind == "f32":
         text, close = greedy(llama, PROMPT, silent_ids(llama), NEW_TOKENS)
-        got = program.run("generate", path, "--prompt", PROMPT, "--temperature", 0, "--max_new_tokens",
-                          NEW_TOKENS, "--ignore_eos", "--json")
-        got = json.loads(got)["text"]
+        got = program.greedy(path, PROMPT, NEW_TOKENS)
         if got != text and not close:
-            print(f"{path.name}: llama.cpp {text!r}, headlight {got!r}", file=sys.stderr)
-        table.add("llama.cpp: greedy texts that differ", got != text and not close, 0)
+            checker.note(f"{path.name}: llama.cpp {text!r}, headlight {got!r}")
+        table.add("llama.cpp: greedy texts that differ", got != text and not close)
     llama.close()
 
 
 def check_tokenizer(table, program, kind, seed):
     """A small Llama with a tokenizer whose merges are those of scores, exported."""
-    corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8")
+    corpus = CORPUS.read_text(encoding="utf-8")
     folder = program.folder / kind.replace(" ", "_")
     expected = write(program.folder / "scores.gguf", KINDS[kind](corpus), None, kind.startswith("Gemma"))
     config = LlamaConfig(vocab_size=expected.get_vocab_size(), hidden_size=32, intermediate_size=64,
@@ -112,28 +106,21 @@ def check_tokenizer(table, program, kind, seed):
     texts = [text for text in random_strings(random.Random(seed), 1000) + every_code_point()[1:] + [corpus[:100000]] if text]
     wrong = [text for text in texts if llama.tokenize(text.encode(), add_bos=False, special=True)
              != expected.encode(text, add_special_tokens=False).ids]
-    table.add(f"llama.cpp: texts with other ids, {kind}'s tokenizer", len(wrong), 0)
+    table.add(f"llama.cpp: texts with other ids, {kind}'s tokenizer", len(wrong))
     llama.close()
 
 
-def main():
-    parser = checker.parser(__doc__)
-    parser.add_argument("--file", nargs="*", type=Path, default=[])
-    options = parser.parse_args()
-    table = Table()
-    with tempfile.TemporaryDirectory() as name:
-        program = Headlight(options.program, Path(name))
-        for what, directory in make_models(program).items():
-            architecture = what.split(",")[0]
-            for kind in TYPES:
-                limit = max(LIMITS[kind], TABLE_LIMIT if has_gelu(architecture) else 0)
-                compare(table, program, export(program, directory, kind), architecture, kind, limit)
-        for kind in ("Llama 2", "Gemma 3"):
-            check_tokenizer(table, program, kind, options.seed)
-        for path in options.file:
-            compare(table, program, path.resolve(), path.name, "as it is", 2 * LIMITS["q8_0"])
-    return 1 if table.show() else 0
+def check(table, program, options):
+    for what, directory in make_models(program).items():
+        architecture = what.split(",")[0]
+        for kind in TYPES:
+            limit = max(LIMITS[kind], TABLE_LIMIT if has_gelu(architecture) else 0)
+            compare(table, program, export(program, directory, kind), architecture, kind, limit)
+    for kind in ("Llama 2", "Gemma 3"):
+        check_tokenizer(table, program, kind, options.seed)
+    for path in options.file:
+        compare(table, program, path.resolve(), path.name, "as it is", 2 * LIMITS["q8_0"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check, {"--file": dict(nargs="*", type=Path, default=[])})

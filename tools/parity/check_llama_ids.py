@@ -11,19 +11,19 @@ add_space_prefix and unknown_token_id.
 """
 
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import gguf
-from check_gguf_tokenizer import write
-from check_tokenizer import ROOT
-from llama_server import LlamaCpp
-from table import row
-from tokenizer_kinds import KINDS
 from tokenizers import Tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
+
+import checker
+from check_gguf_tokenizer import write
+from checker import finish_gguf, note
+from llama_server import LlamaCpp
+from texts import CORPUS
+from tokenizer_kinds import KINDS
 
 TEXTS = ["They're sure: it's 42!\n\n  The end", "e\u0301a \u1112\u1161\u11ab na\u00efve", "a<mask> b <mask>  c<|user|> \n x",
          "<|user|>\n Once <s> upon</s> \n a<|end|> time", "x<tool>y <tool> z"]
@@ -41,7 +41,7 @@ def added(root, content, special=True, **flags):
 
 
 def made(kind, *tokens):
-    tokenizer = KINDS[kind]((ROOT / "data/toy.txt").read_text(encoding="utf-8")[:20000])
+    tokenizer = KINDS[kind](CORPUS.read_text(encoding="utf-8")[:20000])
     if kind == "Llama 2":  # with the merges of scores
         with tempfile.TemporaryDirectory() as name:
             tokenizer = write(Path(name) / "scores.gguf", tokenizer, None)
@@ -77,11 +77,7 @@ CASES = {
 
 
 def export(program, source, out):
-    command = [program, "export", str(source), "--to", "hf" if out.suffix == "" else "gguf", "--out", str(out), "--json"]
-    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
-    if run.returncode != 0:
-        sys.exit(f"{source.name}: {run.stderr}")
-    return json.loads(run.stdout)["warnings"]
+    return program.json("export", source, "--to", "hf" if out.suffix == "" else "gguf", "--out", out)["warnings"]
 
 
 def model_of(name, root, folder):
@@ -102,10 +98,10 @@ def compare(program, name, root, scratch):
     expected = Tokenizer.from_str(json.dumps(root))
     llama = LlamaCpp(path)
     wrong = [text for text in TEXTS if llama.ids(text) != expected.encode(text, add_special_tokens=False).ids]
-    print(f"{name}: {len(wrong)} texts differ; {warnings}", file=sys.stderr)
+    note(f"{name}: {len(wrong)} texts differ; {warnings}")
     for text in wrong:
-        print(f"  {text!r}: {llama.ids(text)}, {expected.encode(text, add_special_tokens=False).ids}", file=sys.stderr)
-    return bool(wrong and not warnings), path
+        note(f"  {text!r}: {llama.ids(text)}, {expected.encode(text, add_special_tokens=False).ids}")
+    return bool(wrong and not warnings)
 
 
 def lost_keys(program, path, scratch):
@@ -122,10 +118,7 @@ def lost_keys(program, path, scratch):
     writer.add_unk_token_id(0)
     for tensor in reader.tensors:
         writer.add_tensor(tensor.name, tensor.data)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish_gguf(writer)
     folder, again = scratch / "folder", scratch / "again.gguf"
     export(program, given, folder)
     export(program, folder, again)
@@ -133,19 +126,12 @@ def lost_keys(program, path, scratch):
     return [key for key, value in keys.items() if key not in fields or fields[key].contents() != value]
 
 
-def main():
-    program = sys.argv[1]
-    silent = 0
-    with tempfile.TemporaryDirectory() as name:
-        scratch = Path(name)
-        for case, root in CASES.items():
-            wrong, path = compare(program, case, root, scratch)
-            silent += wrong
-        lost = lost_keys(program, scratch / "smol.gguf", scratch)
-    print(row("llama.cpp: other ids without a warning", len(CASES), silent, 0, not silent))
-    print(row(f"GGUF keys lost through a folder {' '.join(lost)}", 2, len(lost), 0, not lost))
-    sys.exit(1 if silent or lost else 0)
+def check(table, program, _):
+    for case, root in CASES.items():
+        table.good("llama.cpp: other ids without a warning", not compare(program, case, root, program.folder), case)
+    lost = lost_keys(program, program.folder / "smol.gguf", program.folder)
+    table.count("GGUF keys lost through a folder", len(lost), 2, " ".join(lost))
 
 
 if __name__ == "__main__":
-    main()
+    checker.main(__doc__, check)

@@ -15,29 +15,22 @@ comparison fails. Needs trl (made with 1.16) beside the packages of check_hf.py.
 """
 
 import itertools
-import json
-import logging
 import re
-import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import tokenizers
 import trl
-from datasets import Dataset, disable_progress_bars
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-from transformers.utils.logging import disable_progress_bar
-from trl import SFTConfig, SFTTrainer
 from trl.chat_template_utils import get_training_chat_template
 
 import checker
-from check_hf import Table
+from check_completions import completions_of_trl, quiet
+from checker import ROOT, Headlight, Table, note
 from make_chat_templates import dialects
+from tokenizer_kinds import LLAMA3
 
-SOURCES = Path(__file__).resolve().parents[2]
-FOLDERS = [SOURCES / "src/formats/chat_template/known", Path(trl.__file__).parent / "chat_templates"]
+FOLDERS = [ROOT / "src/formats/chat_template/known", Path(trl.__file__).parent / "chat_templates"]
 COMPLETION, MARKS = "completion_only_loss", "assistant_only_loss"
 
 
@@ -104,9 +97,7 @@ TOOL_CONVERSATIONS = {"tool call": CALLS[:2], "tool answer": CALLS, "and a quest
 
 # Patterns of pieces before byte-level BPE: GPT-2's, and that of Llama 3, which keeps line breaks together. Marks are
 # places in the text; where GPT-2's pieces cross them, they are compared with completions only.
-PATTERNS = {"GPT-2": None,
-            "Llama 3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-                       r"|\s*[\r\n]+|\s+(?!\S)|\s+"}
+PATTERNS = {"GPT-2": None, "Llama 3": LLAMA3}
 THOUGHTS = ("<think>", "</think>")
 MODEL = LlamaForCausalLM(LlamaConfig(vocab_size=1000, hidden_size=8, intermediate_size=8, num_hidden_layers=1,
                                      num_attention_heads=1, bos_token_id=0, eos_token_id=0))
@@ -156,27 +147,6 @@ def is_refused(template: str, record: dict) -> bool:
                for messages, is_prompt in [(whole, False), (record.get("prompt", whole), "prompt" in record)])
 
 
-def tokens_of_trl(tokenizer, records: list, rule: str, folder: Path) -> list:
-    """For each record, pairs of id and whether it is learned, from the data of SFTTrainer."""
-    settings = SFTConfig(output_dir=str(folder), assistant_only_loss=rule == MARKS, max_length=None, report_to=[],
-                         bf16=False, use_cpu=True, save_strategy="no", disable_tqdm=True)
-    trainer = SFTTrainer(model=MODEL, args=settings, processing_class=tokenizer,
-                         train_dataset=Dataset.from_list(records))
-    return [[(token, label != -100) for token, label in zip(row["input_ids"], row["labels"], strict=True)]
-            for row in trainer.train_dataset]
-
-
-def tokens_of_headlight(program: str, folder: Path, record: dict) -> list | None:
-    """The same for one record; None if it is refused."""
-    data = folder / "record.jsonl"
-    data.write_text(json.dumps(record) + "\n")
-    done = subprocess.run([program, "tokenizer", "show", folder, "--template", data, "--json"],
-                          capture_output=True, text=True)
-    if done.returncode not in (0, 1, 2):
-        raise SystemExit(f"headlight tokenizer show: exit code {done.returncode}: {done.stderr}")
-    return [(token["id"], token["learned"]) for token in json.loads(done.stdout)["tokens"]] if done.stdout else None
-
-
 def marked(tokenizer, tokens: list | None) -> str:
     """Text with context in braces."""
     text, was_learned = "", True
@@ -215,8 +185,8 @@ def explanation(tokenizer, name: str, rule: str, found: list | None, wanted: lis
 
 
 class Comparison:
-    def __init__(self, program: str, folder: Path):
-        self.program, self.folder, self.table, self.used = program, folder, Table(), set()
+    def __init__(self, table: Table, program: Headlight):
+        self.program, self.folder, self.table, self.used = program, program.folder, table, set()
 
     def add(self, name: str, template: str, pattern: str, rule: str) -> None:
         folder = self.folder / f"{name}-{pattern}"
@@ -229,12 +199,13 @@ class Comparison:
         for group in (CONVERSATIONS, TOOL_CONVERSATIONS):
             records = {case: record_of(messages, rule) for case, messages in group.items()}
             good = {case: record for case, record in records.items() if not is_refused(template, record)}
-            wanted = dict(zip(good, tokens_of_trl(tokenizer, list(good.values()), rule, folder) if good else []))
+            wanted = dict(zip(good, completions_of_trl(MODEL, tokenizer, list(good.values()), folder,
+                                                       assistant_only_loss=rule == MARKS) if good else []))
             for case, record in records.items():
-                found = tokens_of_headlight(self.program, folder, record)
+                found = self.program.learned(folder, record)
                 what = f"{name}, {pattern}, {rule}, {case}"
                 if found is None and leaves_out_calls(template, record):
-                    self.table.add(WITHOUT_CALLS, 0, 0)
+                    self.table.add(WITHOUT_CALLS, 0)
                 else:
                     self.compare(what, tokenizer, name, rule, found, wanted.get(case))
 
@@ -243,35 +214,26 @@ class Comparison:
         reason = None if is_same or wanted is None else explanation(tokenizer, name, rule, found, wanted)
         self.used.add(reason)
         if not is_same and reason is None:
-            print(what, f"TRL       {marked(tokenizer, wanted)}", f"Headlight {marked(tokenizer, found)}", sep="\n  ",
-                  file=sys.stderr)
+            note(what, f"\n  TRL       {marked(tokenizer, wanted)}\n  Headlight {marked(tokenizer, found)}")
         kind = "named exceptions" if reason else "records that both refuse" if wanted is None else "records"
-        self.table.add(f"learned tokens, {rule} of TRL: {kind}", 0 if is_same or reason else 1, 0)
+        self.table.add(f"learned tokens, {rule} of TRL: {kind}", not (is_same or reason))
 
 
-def main() -> int:
-    parser = checker.parser(__doc__)
-    parser.add_argument("part", nargs="?", default="")
-    options = parser.parse_args()
-    logging.disable(logging.WARNING)
-    disable_progress_bar()
-    disable_progress_bars()
-    with tempfile.TemporaryDirectory() as folder:
-        comparison = Comparison(options.program, Path(folder))
-        # By source: some are in several places.
-        templates = {one["source"]: one["template"] for lines in dialects().values() for one in lines}
-        for path in [path for folder in FOLDERS for path in sorted(folder.glob("*.jinja"))]:
-            templates.setdefault(path.read_bytes().decode(), path.stem)
-        for template, name in templates.items():
-            if options.part in name:
-                for pattern, rule in (("GPT-2", COMPLETION), ("Llama 3", COMPLETION), ("Llama 3", MARKS)):
-                    comparison.add(name, template, pattern, rule)
-        for case in EXCEPTIONS:
-            if not options.part:
-                comparison.table.add("learned tokens: exceptions that do not occur", case not in comparison.used, 0)
-        print(f"{len(templates)} chat templates", file=sys.stderr)
-        return 1 if comparison.table.show() else 0
+def check(table: Table, program: Headlight, options) -> None:
+    quiet()
+    comparison = Comparison(table, program)
+    # By source: some are in several places.
+    templates = {one["source"]: one["template"] for lines in dialects().values() for one in lines}
+    for path in [path for folder in FOLDERS for path in sorted(folder.glob("*.jinja"))]:
+        templates.setdefault(path.read_bytes().decode(), path.stem)
+    for template, name in templates.items():
+        if options.part in name:
+            for pattern, rule in (("GPT-2", COMPLETION), ("Llama 3", COMPLETION), ("Llama 3", MARKS)):
+                comparison.add(name, template, pattern, rule)
+    for case in EXCEPTIONS if not options.part else []:
+        table.add("learned tokens: exceptions that do not occur", case not in comparison.used)
+    note(f"{len(templates)} chat templates")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check, {"part": dict(nargs="?", default="")})

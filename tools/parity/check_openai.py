@@ -9,17 +9,13 @@ exceptions. Prints a row and ends with 1 when something differs. Needs the packa
 """
 
 import json
-import pathlib
 import subprocess
-import sys
-import tempfile
 import typing
 
 import openai
 import pydantic
 
 import checker
-from table import row
 
 
 class Weather(pydantic.BaseModel):
@@ -63,8 +59,7 @@ def check_completions(client, model):
     texts = ["", ""]
     usage = None
     for event in client.completions.create(
-        model=model, prompt="Once", max_tokens=12, seed=5, n=2, stream=True, stream_options={"include_usage": True}
-    ):
+        model=model, prompt="Once", max_tokens=12, seed=5, n=2, stream=True, stream_options={"include_usage": True}):
         usage = event.usage or usage
         for choice in event.choices:
             texts[choice.index] += choice.text
@@ -77,15 +72,13 @@ def check_completions(client, model):
 def check_chats(client, model):
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
     whole = client.chat.completions.create(
-        model=model, messages=messages, max_completion_tokens=12, seed=5, logprobs=True, top_logprobs=2
-    )
+        model=model, messages=messages, max_completion_tokens=12, seed=5, logprobs=True, top_logprobs=2)
     choice = whole.choices[0]
     yield "chat", choice.message.role == "assistant" and choice.finish_reason in ("stop", "length")
     yield "chat logprobs", all(len(token.top_logprobs) == 2 for token in choice.logprobs.content)
     text = ""
     for event in client.chat.completions.create(
-        model=model, messages=messages, max_completion_tokens=12, seed=5, stream=True
-    ):
+        model=model, messages=messages, max_completion_tokens=12, seed=5, stream=True):
         text += event.choices[0].delta.content or ""
     yield "streamed chat", text == (choice.message.content or "")
     with client.chat.completions.stream(model=model, messages=messages, max_completion_tokens=12, seed=5) as stream:
@@ -141,38 +134,26 @@ def check_errors(client, model):
     yield "one model", client.models.retrieve(model).id == model
 
 
-def check(headlight, model, folder):
-    key = "0123456789abcdef0123"
+def check(table, program, options):
+    folder, key = program.folder, "0123456789abcdef0123"
+    model = options.model or make_model(folder / "model")
     (folder / "key").write_text(key + "\n")
-    command = [headlight, "serve", f"tiny={model}", "--port", "0", "--api_key_file", folder / "key",
+    command = [program.program, "serve", f"tiny={model}", "--port", "0", "--api_key_file", folder / "key",
                "--chat_template", "hermes", "--json"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    results = []
+    what = f"openai {openai.__version__}: answers"
     try:
         address = json.loads(server.stdout.readline())["address"]
         client = openai.OpenAI(base_url=address + "/v1", api_key=key, max_retries=0)
         stranger = openai.OpenAI(base_url=address + "/v1", api_key="wrong", max_retries=0)
-        results.append(("wrong key", raises(openai.AuthenticationError, stranger.models.list) is not None))
+        table.good(what, raises(openai.AuthenticationError, stranger.models.list) is not None, "wrong key")
         for part in (check_completions, check_chats, check_tools, check_errors):
-            results += part(client, "tiny")
+            for name, is_good in part(client, "tiny"):
+                table.good(what, is_good, name)
     finally:
         server.terminate()
-        code = server.wait(timeout=60)
-    wrong = [name for name, good in [*results, ("exit code", code == 0)] if not good]
-    print(row(f"openai {openai.__version__}: {', '.join(wrong) or 'every answer'}", len(results) + 1, len(wrong), 0,
-              not wrong))
-    return bool(wrong)
-
-
-def main():
-    parser = checker.parser(__doc__)
-    parser.add_argument("model", nargs="?")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        model = options.model or make_model(folder / "model")
-        sys.exit(1 if check(options.program, model, folder) else 0)
+        table.good(what, server.wait(timeout=60) == 0, "exit code")
 
 
 if __name__ == "__main__":
-    main()
+    checker.main(__doc__, check, {"model": dict(nargs="?")})

@@ -10,11 +10,7 @@ transformer-lens 4 beside what make_fixtures.py needs, and no network. Exit code
 and when the bridge refuses another model.
 """
 
-import logging
-import subprocess
-import sys
 import tempfile
-from pathlib import Path
 from types import SimpleNamespace
 
 import check_transformer_lens as lens  # sets the variables that the next imports read
@@ -22,12 +18,11 @@ import check_transformer_lens as lens  # sets the variables that the next import
 import numpy
 import torch
 from transformers import AutoModelForCausalLM
-from transformers.utils.logging import disable_progress_bar
 
 import checker
-from family_models import FAMILIES
 from cases_families import MODELS, Sizes
-from table import row
+from checker import Headlight, Table, note
+from family_models import FAMILIES
 
 LIMIT = 2e-5  # relative to the largest entry
 SIZES = {"vocab_size": 280, "max_position_embeddings": 16, "num_hidden_layers": 3, "intermediate_size": 40}
@@ -75,14 +70,13 @@ def save_model(config, folder: str) -> None:
     lens.save_tokenizer(config, folder)
 
 
-def cached(program: str, folder: str) -> dict[str, numpy.ndarray]:
+def cached(program: Headlight, folder: str) -> dict[str, numpy.ndarray]:
     """Returns the points that the program computes, by name."""
-    out = Path(folder) / "cache.npz"
+    out = program.folder / "cache.npz"
     names = ("embed resid_pre ln1_scale ln1_normalized ln1 q k v rot_q rot_k attn_scores pattern z result attn_out "
              "resid_mid ln2_scale ln2_normalized ln2 mlp_pre mlp_post mlp_out resid_post ln_final_scale "
              "ln_final_normalized ln_final logits")
-    subprocess.run([program, "cache", folder, "--ids", ",".join(map(str, IDS)), "--names",
-                    names.replace(" ", ","), "--out", out], check=True, capture_output=True)
+    program.run("cache", folder, "--ids", ",".join(map(str, IDS)), "--names", names.replace(" ", ","), "--out", out)
     arrays = numpy.load(out)
     return {name.removesuffix("/0"): arrays[name] for name in arrays.files if "hook" in name or name == "logits"}
 
@@ -130,7 +124,7 @@ def only_sequence(values: torch.Tensor) -> torch.Tensor:
     return values[0] if len(values) == 1 else values
 
 
-def compare(program: str, name: str, config) -> dict[str, float]:
+def compare(program: Headlight, name: str, config) -> dict[str, float]:
     """Returns the distance of every shared point, by its name."""
     with tempfile.TemporaryDirectory() as folder:
         save_model(config, folder)
@@ -141,31 +135,18 @@ def compare(program: str, name: str, config) -> dict[str, float]:
             if point in theirs and not point.endswith(OTHER.get(config.model_type, ()))}
 
 
-def main() -> int:
-    logging.disable(logging.WARNING)
-    disable_progress_bar()
-    torch.set_num_threads(1)
-    parser = checker.parser(__doc__)
-    parser.add_argument("families", nargs="*")
-    options = parser.parse_args()
-    failed = False
+def check(table: Table, program: Headlight, options) -> None:
+    lens.quiet()
     for name, config in configurations().items():
         if options.families and config.model_type not in options.families:
             continue
         try:
-            errors = compare(options.program, name, config)
+            errors = compare(program, name, config)
         except (AssertionError, RuntimeError, ValueError) as error:
-            print(f"{name}: {str(error)[:300] or 'a failed assertion'}", file=sys.stderr)
-            errors = {}
-        worst = max(errors.values(), default=torch.inf)  # without a point nothing is compared
-        failed = failed or worst > LIMIT
-        other = "transformers" if name in REFUSED else "TransformerLens"
-        print(row(f"{other}: {name}", len(errors), worst, LIMIT, worst <= LIMIT), flush=True)
-        for point, error in errors.items():
-            if error > LIMIT:
-                print(f"{name}: {point} differs by {error:.2g} of its largest entry")
-    return 1 if failed else 0
+            note(f"{name}: {str(error)[:300] or 'a failed assertion'}")
+            errors = {"no point": torch.inf}
+        lens.add_points(table, f"{'transformers' if name in REFUSED else 'TransformerLens'}: {name}", errors, LIMIT)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check, {"families": dict(nargs="*")})

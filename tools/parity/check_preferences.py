@@ -11,21 +11,18 @@ Exit code 1 when a comparison fails. Needs trl beside the packages of check_adap
 """
 
 import json
-import sys
-import tempfile
 from pathlib import Path
 
 import safetensors.torch
-import torch
 from datasets import disable_progress_bars, load_dataset
 from peft import PeftModel
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, PrinterCallback
-from transformers.utils.logging import disable_progress_bar
+from transformers import AutoTokenizer, LlamaConfig, PrinterCallback
 from trl import DPOConfig, DPOTrainer
 
 import checker
-from check_adapters import GROUPED, largest
-from check_hf import Headlight, Table, lively, save_with_tokenizer
+from check_adapters import GROUPED, PLAIN_SGD, chat_model
+from checker import Headlight, Table, write_lines
+from models import largest, lively, open_model, save_with_tokenizer
 
 LIMIT = 1e-5  # relative, of numbers
 WEIGHT_LIMIT = 2e-6
@@ -65,8 +62,7 @@ class RecordingTrainer(DPOTrainer):
 def tune(program: Headlight, base: Path, data: Path, count: int, steps: int, *more) -> Path:
     out = program.folder / f"run{len(list(program.folder.glob('run*')))}"
     program.run("train", "--init_from", base, "--data", data, "--validation_data", data, "--dpo_beta", BETA,
-                "--optimizer", "sgd", "--momentum", 0, "--learning_rate", RATE, "--lr_schedule", "constant",
-                "--warmup_iters", 0, "--weight_decay", 0, "--grad_clip", 0, "--batch_size", count, "--max_iters", steps,
+                *PLAIN_SGD, "--learning_rate", RATE, "--batch_size", count, "--max_iters", steps,
                 "--eval_interval", 1, "--out_dir", out, *more)
     return out
 
@@ -104,14 +100,12 @@ def add_numbers(table: Table, what: str, run: Path, trainer: RecordingTrainer) -
 
 
 def check_model(table: Table, program: Headlight, base: Path, form: str, count: int = 6) -> None:
-    data = program.folder / f"{form}.jsonl"
-    data.write_text("".join(json.dumps(record_of(form, number)) + "\n" for number in range(count)))
+    data = write_lines(program.folder / f"{form}.jsonl", [record_of(form, number) for number in range(count)])
     tokenizer = AutoTokenizer.from_pretrained(base)
     run = tune(program, base, data, count, STEPS)
-    model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
-    trainer = train_in_trl(model, tokenizer, data, count, program.folder)
+    trainer = train_in_trl(open_model(base), tokenizer, data, count, program.folder)
     add_numbers(table, "preference tuning", run, trainer)
-    own = AutoModelForCausalLM.from_pretrained((run / "latest").resolve(), dtype=torch.float32)
+    own = open_model((run / "latest").resolve())
     table.add("preference tuning: weights of TRL", largest(own.state_dict(), trainer.model.state_dict()), WEIGHT_LIMIT)
 
 
@@ -121,8 +115,7 @@ def check_adapter(table: Table, program: Headlight, base: Path, count: int = 6) 
     start = (tune(program, base, data, count, 0, *lora) / "latest").resolve()
     run = tune(program, base, data, count, STEPS, *lora)
     tokenizer = AutoTokenizer.from_pretrained(base)
-    model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), start,
-                                      is_trainable=True)
+    model = PeftModel.from_pretrained(open_model(base), start, is_trainable=True)
     trainer = train_in_trl(model, tokenizer, data, count, program.folder)
     add_numbers(table, "preference tuning of adapters", run, trainer)
     wanted = {name.replace(".default", ""): parameter.detach() for name, parameter in trainer.model.named_parameters()
@@ -131,26 +124,17 @@ def check_adapter(table: Table, program: Headlight, base: Path, count: int = 6) 
     table.add("preference tuning of adapters: weights of TRL", largest(found, wanted), WEIGHT_LIMIT)
 
 
-def main() -> int:
-    options = checker.parser(__doc__).parse_args()
-    torch.set_num_threads(1)
-    disable_progress_bar()
+def check(table: Table, program: Headlight, _) -> None:
     disable_progress_bars()
-    table = Table()
-    with tempfile.TemporaryDirectory() as folder:
-        program = Headlight(options.program, Path(folder))
-        template = program.folder / "template.jinja"
-        template.write_text(TEMPLATE)
-        plain = program.train("tokenizer", "bpe", vocab_size=300, n_layer=1, n_head=1, n_embd=8, block_size=32)
-        chat = program.folder / "chat"
-        program.run("export", plain, "--to", "hf", "--chat_template", template, "--out", chat)
-        size = len(AutoTokenizer.from_pretrained(chat))
-        base = save_with_tokenizer(program.folder / "base", lively(LlamaConfig(vocab_size=size, **GROUPED)), chat)
-        for form in ("explicit", "implicit"):
-            check_model(table, program, base, form)
-        check_adapter(table, program, base)
-        return 1 if table.show() else 0
+    template = program.folder / "template.jinja"
+    template.write_text(TEMPLATE)
+    chat, tokenizer = chat_model(program, template)
+    config = LlamaConfig(vocab_size=len(tokenizer), **GROUPED)
+    base = save_with_tokenizer(program.folder / "base", lively(config), chat)
+    for form in ("explicit", "implicit"):
+        check_model(table, program, base, form)
+    check_adapter(table, program, base)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    checker.main(__doc__, check)

@@ -10,16 +10,12 @@ compared, too.
   tools/parity/check_sentencepiece.py HEADLIGHT [--strings 2000]
 """
 
-import pathlib
 import random
-import sys
-import tempfile
 
 import sentencepiece
 
 import checker
-from check_tokenizer import ROOT, headlight_ids, headlight_text, random_strings
-from table import row
+from texts import CORPUS, compare_ids, random_strings
 
 KOREAN = [
     "어텐션은 입력의 어느 부분을 볼지 정한다.",
@@ -41,23 +37,16 @@ MODELS = {
     "BPE of Llama's kind": {"model_type": "bpe", "byte_fallback": True, "split_digits": True, **NO_RULES},
     "BPE, bytes and rules": {"model_type": "bpe", "byte_fallback": True},
     "BPE, user-defined": {"model_type": "bpe", "byte_fallback": True, "user_defined_symbols": DEFINED},
-    "BPE of Gemma's kind": {
-        "model_type": "bpe",
-        "byte_fallback": True,
-        "add_dummy_prefix": False,
-        "allow_whitespace_only_pieces": True,
-        "split_by_whitespace": False,
-        "control_symbols": ["<start>", "<stop>"],
-        **NO_RULES,
-    },
+    "BPE of Gemma's kind": {"model_type": "bpe", "byte_fallback": True, "add_dummy_prefix": False,
+                            "allow_whitespace_only_pieces": True, "split_by_whitespace": False,
+                            "control_symbols": ["<start>", "<stop>"], **NO_RULES},
 }
 
 
 def train(path, settings, corpus):
     options = {"vocab_size": 900, "hard_vocab_limit": False, "num_threads": 1, "minloglevel": 2}
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(corpus), model_prefix=str(path.with_suffix("")), **options, **settings
-    )
+        sentence_iterator=iter(corpus), model_prefix=str(path.with_suffix("")), **options, **settings)
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
@@ -70,43 +59,21 @@ def strings_of_tokens(draw, model, count):
             for _ in range(count)]
 
 
-def differences(name, program, folder, model, texts):
-    expected = model.encode(texts)
-    got = headlight_ids(program, folder, texts, "--special_tokens=off")
-    wrong = [i for i, ids in enumerate(expected) if i >= len(got) or got[i] != ids]
-    print(row(f"ids of SentencePiece: {name}", len(texts), len(wrong), 0, not wrong))
-    for i in wrong[:3]:
-        print(f"{name}: {texts[i]!r}: SentencePiece {expected[i]}, headlight {got[i]}", file=sys.stderr)
-    return len(wrong) + abs(len(got) - len(expected))
-
-
-def text_differences(name, program, folder, model, texts):
-    wrong = 0
-    for text in texts:
-        ids = model.encode(text)
-        if model.unk_id() not in ids:
-            wrong += headlight_text(program, folder, ids) != model.decode(ids)
-    print(row(f"text of SentencePiece: {name}", len(texts), wrong, 0, not wrong))
-    return wrong
-
-
-def main():
-    parser = checker.parser(__doc__)
-    parser.add_argument("--strings", type=int, default=2000)
-    options = parser.parse_args()
+def check(table, program, options):
     draw = random.Random(options.seed)
-    corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8").splitlines()[:4000] + 40 * KOREAN
-    wrong = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, settings in MODELS.items():
-            folder = pathlib.Path(scratch) / name
-            folder.mkdir()
-            model = train(folder / "tokenizer.model", settings, corpus)
-            texts = random_strings(draw, options.strings) + strings_of_tokens(draw, model, options.strings)
-            wrong += differences(name, options.program, folder, model, texts)
-            wrong += text_differences(name, options.program, folder, model, texts[-20:])
-    sys.exit(1 if wrong else 0)
+    corpus = CORPUS.read_text(encoding="utf-8").splitlines()[:4000] + 40 * KOREAN
+    for name, settings in MODELS.items():
+        folder = program.folder / name
+        folder.mkdir()
+        model = train(folder / "tokenizer.model", settings, corpus)
+        texts = random_strings(draw, options.strings) + strings_of_tokens(draw, model, options.strings)
+        compare_ids(table, f"ids of SentencePiece: {name}", program, folder, texts, model.encode(texts),
+                    "--special_tokens=off")
+        for text in texts[-20:]:
+            ids = model.encode(text)
+            table.good(f"text of SentencePiece: {name}",
+                       model.unk_id() in ids or program.decoded(folder, ids) == model.decode(ids), repr(text))
 
 
 if __name__ == "__main__":
-    main()
+    checker.main(__doc__, check, {"--strings": dict(type=int, default=2000)})

@@ -10,16 +10,13 @@ combinations itself; they are drawn again.
 """
 
 import json
-import pathlib
 import random
-import subprocess
-import sys
-import tempfile
 
 import transformers
+
 import checker
+from checker import note, write_lines
 from make_side_tokens import BACKEND, END, TEXTS, added, case, decoder, template, token, vocab_with, write_folder
-from table import row
 
 NAMES = ["<s>", "</s>", "<x>", "<y>", "<z>", "<pad>", "<mask>", "z", END, "key"]
 ROLES = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token", "image_token"]
@@ -88,48 +85,37 @@ def rebuilt(tokenizer, base):
     return own and (base == "marks" or type(tokenizer).__name__ == "GPTNeoXTokenizer")
 
 
-def encoded(program, folder, texts):
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as lines:
-        lines.write("".join(json.dumps(text) + "\n" for text in texts))
-        lines.flush()
-        command = [program, "tokenizer", "encode", folder, lines.name, "--json"]
-        run = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
-    return (json.loads(run.stdout)["ids"] if run.returncode == 0 else None), run
-
-
-def main():
-    parser = checker.parser(__doc__)
-    parser.add_argument("--cases", type=int, default=60)
-    options = parser.parse_args()
+def check(table, program, options):
     transformers.logging.set_verbosity_error()
     draw = random.Random(options.seed)
+    texts = write_lines(program.folder / "texts.jsonl", TEXTS)
     compared = wrong = refused = 0
     while compared < options.cases:
         one = drawn(draw)
         if has_thrice(one):
             continue
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            write_folder(folder, one)
-            try:
-                tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-            except Exception:
-                continue
-            if rebuilt(tokenizer, one["base"]):
-                continue
-            expected = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in TEXTS]
-            got, run = encoded(options.program, folder, TEXTS)
+        folder = program.folder / f"{compared} {id(one)}"
+        folder.mkdir()
+        write_folder(folder, one)
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        except Exception:
+            continue
+        if rebuilt(tokenizer, one["base"]):
+            continue
+        expected = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in TEXTS]
+        done = program.start("tokenizer", "encode", folder, texts, "--json")
+        got = json.loads(done.stdout)["ids"] if done.returncode == 0 else None
         compared += 1
-        refused += got is None and run.returncode == 2
-        if got != expected and (got is not None or run.returncode != 2):
+        refused += got is None and done.returncode == 2
+        if got != expected and (got is not None or done.returncode != 2):
             wrong += 1
-            print(json.dumps(one["files"]), json.dumps(list(one["change"])), type(tokenizer).__name__, one["base"],
-                  f"\n  expected {expected}\n  got      {got} {run.stderr}", file=sys.stderr)
+            note(json.dumps(one["files"]), json.dumps(list(one["change"])), type(tokenizer).__name__, one["base"],
+                 f"\n  expected {expected}\n  got      {got} {done.stderr}")
         elif got is None:
-            print(f"refused: {run.stderr.strip()}", file=sys.stderr)
-    print(row(f"ids with tokens beside tokenizer.json, {refused} refused", compared, wrong, 0, not wrong))
-    sys.exit(1 if wrong else 0)
+            note(f"refused: {done.stderr.strip()}")
+    table.count(f"ids with tokens beside tokenizer.json, {refused} refused", wrong, compared)
 
 
 if __name__ == "__main__":
-    main()
+    checker.main(__doc__, check, {"--cases": dict(type=int, default=60)})

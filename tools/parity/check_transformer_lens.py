@@ -25,9 +25,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFa
 from transformers.utils.logging import disable_progress_bar
 
 from cases_families import name_in_files
-from table import row
+from checker import ROOT, Table, note
 
-FROZEN = Path(__file__).parents[2] / "tests/parity/fixtures/points.safetensors"
+FROZEN = ROOT / "tests/parity/fixtures/points.safetensors"
 LIMIT = 1e-5  # relative to the largest entry
 WITHOUT_RESULT = ("gpt_neo", "nanochat", "opt")
 # Points without a hook in the bridge. GPT-Neo's hook_attn_scores holds the pattern.
@@ -121,22 +121,27 @@ def compare(configuration: dict, tensors: dict) -> dict[str, float]:
     return errors
 
 
-def main() -> int:
+def quiet() -> None:
     logging.disable(logging.WARNING)
     disable_progress_bar()
     torch.set_num_threads(1)
+
+
+def add_points(table: Table, what: str, errors: dict[str, float], limit: float) -> None:
+    for point, error in (errors or {"no point": torch.inf}).items():  # without a point nothing is compared
+        table.add(what, error, limit)
+        if error > limit:
+            note(f"{what}: {point} differs by {error:.2g} of its largest entry")
+
+
+def main() -> int:
+    quiet()
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else FROZEN
-    failed = False
+    table = Table()
     for name, (configuration, tensors) in sorted(read_cases(path).items()):
-        errors = compare(configuration, tensors)
-        failed = failed or max(errors.values()) > LIMIT
         what = name.removeprefix("points, ").removesuffix(", float32")
-        print(row(f"TransformerLens: {what}", len(errors), max(errors.values()), LIMIT,
-                  max(errors.values()) <= LIMIT))
-        for point, error in errors.items():
-            if error > LIMIT:
-                print(f"{what}: {point} differs by {error:.2g} of its largest entry")
-    return 1 if failed else 0
+        add_points(table, f"TransformerLens: {what}", compare(configuration, tensors), LIMIT)
+    return 1 if table.show() else 0
 
 
 if __name__ == "__main__":

@@ -20,8 +20,7 @@ def head_width(sizes: dict) -> int:
 
 
 def rotated(share: float, **more) -> dict:
-    return {"rope_parameters": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": share,
-                                **more}}
+    return {"rope_parameters": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": share, **more}}
 
 
 def long_rope(sizes: dict, share: float, original: int, **more) -> Phi3Config:

@@ -27,12 +27,11 @@ class Sizes:
 
 
 def make_model(case: Case, sizes: Sizes) -> GPT2LMHeadModel:
-    config = GPT2Config(
-        n_layer=sizes.n_layer, n_head=sizes.n_head, n_embd=sizes.n_embd,
-        vocab_size=sizes.vocab_size, n_positions=sizes.block_size,
-        tie_word_embeddings=sizes.tie_weights, activation_function=sizes.activation,
-        attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0, bos_token_id=0, eos_token_id=0,
-        use_cache=False, attn_implementation="eager")
+    config = GPT2Config(n_layer=sizes.n_layer, n_head=sizes.n_head, n_embd=sizes.n_embd,
+                        vocab_size=sizes.vocab_size, n_positions=sizes.block_size,
+                        tie_word_embeddings=sizes.tie_weights, activation_function=sizes.activation,
+                        attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0, bos_token_id=0, eos_token_id=0,
+                        use_cache=False, attn_implementation="eager")
     model = GPT2LMHeadModel(config).to(case.dtype)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

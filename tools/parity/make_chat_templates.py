@@ -56,9 +56,8 @@ def digest(text):
 
 
 def render(source, case):
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(models.WordLevel({"a": 0}, unk_token="a")),
-        bos_token="<bos>", eos_token="<eos>")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"a": 0}, unk_token="a")),
+                                        bos_token="<bos>", eos_token="<eos>")
     try:
         return tokenizer.apply_chat_template(
             case["messages"], tools=case.get("tools"), chat_template=source,

@@ -72,8 +72,7 @@ class LensModel:
     def __init__(self, model: GPT2LMHeadModel) -> None:
         self.model = model
         self.cfg = types.SimpleNamespace(device="cpu", n_ctx=CONFIG["n_positions"],
-                                         n_heads=CONFIG["n_head"], n_layers=CONFIG["n_layer"],
-                                         dtype=torch.float64)
+                                         n_heads=CONFIG["n_head"], n_layers=CONFIG["n_layer"], dtype=torch.float64)
 
     def to_tokens(self, sequence: tuple[int, ...] | list) -> torch.Tensor:
         # For a list, detect_head passes its prompts one by one and uses only the length.
@@ -97,10 +96,8 @@ def main() -> None:
             case = {"exclude_bos": exclude_bos, "exclude_current_token": exclude_current_token}
             for measure in ["mul", "abs"]:
                 for pattern in PATTERNS:
-                    scores = detector.detect_head(model, SEQUENCES, pattern,
-                                                  exclude_bos=exclude_bos,
-                                                  exclude_current_token=exclude_current_token,
-                                                  error_measure=measure)
+                    scores = detector.detect_head(model, SEQUENCES, pattern, exclude_bos=exclude_bos,
+                                                  exclude_current_token=exclude_current_token, error_measure=measure)
                     case[f"{measure}.{pattern}"] = scores.flatten().tolist()
             cases.append(case)
     fixture = {"made_by": f"transformer_lens {importlib.metadata.version('transformer_lens')}",

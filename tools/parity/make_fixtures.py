@@ -5,39 +5,46 @@ Live ones: make_fixtures.py --random --seed S --out DIR
 """
 
 import argparse
-import importlib
-import importlib.util
 from pathlib import Path
 
 import torch
 
+import cases_attention
+import cases_attribution
+import cases_elementwise
+import cases_families
+import cases_gpt2
+import cases_layers
+import cases_layout
+import cases_llama
+import cases_loss_terms
+import cases_matmul
+import cases_modules
+import cases_muon
+import cases_points
+import cases_preference
+import cases_reduce
+import cases_softmax
+import cases_training
 from case_file import CaseFile, Source
 
-# One file per group; each module's build(file) adds cases.
+# One file per group; each module's function adds cases.
 GROUPS = {
-    "ops": ["cases_elementwise", "cases_matmul", "cases_reduce", "cases_softmax", "cases_layout",
-            "cases_layers", "cases_attention"],
-    "loss_terms": ["cases_loss_terms"],
-    "preference": ["cases_preference"],
-    "llama": ["cases_llama"],
-    "modules": ["cases_modules"],
-    "gpt2": ["cases_gpt2"],
-    "families": ["cases_families"],
-    "more_families": ["cases_more_families"],
-    "points": ["cases_points"],
-    "attribution": ["cases_attribution"],
-    "training": ["cases_training"],
-    "muon": ["cases_muon"],
+    "ops": [cases_elementwise.build, cases_matmul.build, cases_reduce.build, cases_softmax.build, cases_layout.build,
+            cases_layers.build, cases_attention.build],
+    "loss_terms": [cases_loss_terms.build],
+    "preference": [cases_preference.build],
+    "llama": [cases_llama.build],
+    "modules": [cases_modules.build],
+    "gpt2": [cases_gpt2.build],
+    "families": [cases_families.build],
+    "more_families": [cases_families.build_more],
+    "points": [cases_points.build],
+    "attribution": [cases_attribution.build],
+    "training": [cases_training.build],
+    "muon": [cases_muon.build],
 }
 FROZEN_SEED = 2024
-
-
-def build_group(modules: list[str], source: Source) -> CaseFile:
-    file = CaseFile(source)
-    for name in modules:
-        if importlib.util.find_spec(name) is not None:
-            importlib.import_module(name).build(file)
-    return file
 
 
 def main() -> None:
@@ -50,9 +57,10 @@ def main() -> None:
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for group in arguments.groups:
-        file = build_group(GROUPS[group], Source(arguments.seed, arguments.random))
-        if file.tensors:
-            file.save(arguments.out / f"{group}.safetensors")
+        file = CaseFile(Source(arguments.seed, arguments.random))
+        for build in GROUPS[group]:
+            build(file)
+        file.save(arguments.out / f"{group}.safetensors")
 
 
 if __name__ == "__main__":

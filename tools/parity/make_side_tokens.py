@@ -12,10 +12,9 @@ import pathlib
 import tempfile
 
 import tokenizer_kinds
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from checker import ROOT
 from transformers import AutoTokenizer
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CORPUS = "Once upon a time there was a key. They're sure: it's 42!\n\n  The end, at last.\n" * 3
 END = "<|endoftext|>"
 BACKEND = {"tokenizer_class": "PreTrainedTokenizerFast"}
@@ -26,13 +25,7 @@ TEXTS = [
 
 
 def byte_level():
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=286, special_tokens=[END], initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator([CORPUS], trainer)
-    return json.loads(tokenizer.to_str())
+    return json.loads(tokenizer_kinds.byte_bpe([CORPUS], 286, [END]).to_str())
 
 
 def marks():

@@ -21,10 +21,8 @@ def block(seed: int, stream: int, number: int) -> list[int]:
 
 def keep_at(positions: torch.Tensor, probability: float, seed: int, stream: int) -> torch.Tensor:
     """Returns whether Headlight's dropout keeps the elements at these positions of a stream."""
-    blocks = {number: block(seed, stream, number)
-              for number in torch.unique(positions // 4).tolist()}
-    numbers = [(blocks[place // 4][place % 4] >> 8) * 2.0**-24
-               for place in positions.flatten().tolist()]
+    blocks = {number: block(seed, stream, number) for number in torch.unique(positions // 4).tolist()}
+    numbers = [(blocks[place // 4][place % 4] >> 8) * 2.0**-24 for place in positions.flatten().tolist()]
     limit = torch.tensor(probability, dtype=torch.float32).double()
     return torch.tensor(numbers, dtype=torch.float64).reshape(positions.shape) >= limit
 

@@ -7,17 +7,8 @@ pre-tokenizer, decoder and post-processor, and added tokens of the same kinds.
 import base64
 import json
 
-from tokenizers import (
-    AddedToken,
-    Regex,
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors,
+                        trainers)
 
 MARK = "\u2581"
 VOCABULARY = 1500
@@ -60,21 +51,27 @@ DEEPSEEK = (
 
 
 def template(token, tokenizer):
-    return processors.TemplateProcessing(
-        single=f"{token} $A",
-        pair=f"{token} $A {token} $B:1",
-        special_tokens=[(token, tokenizer.token_to_id(token))],
-    )
+    return processors.TemplateProcessing(single=f"{token} $A", pair=f"{token} $A {token} $B:1",
+                                         special_tokens=[(token, tokenizer.token_to_id(token))])
+
+
+def byte_bpe(texts, size, special=("<|endoftext|>",), files=None, **options):
+    """Byte-level BPE of GPT-2's kind, learned from texts or from files."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=list(special), initial_alphabet=ALPHABET,
+                                  show_progress=False, **options)
+    if files:
+        tokenizer.train([str(path) for path in files], trainer)
+    else:
+        tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
 
 
 def train(tokenizer, corpus, special, alphabet):
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
-        special_tokens=special,
-        initial_alphabet=alphabet,
-        limit_alphabet=400,
-        show_progress=False,
-    )
+    trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=special, initial_alphabet=alphabet,
+                                  limit_alphabet=400, show_progress=False)
     tokenizer.train_from_iterator(corpus.splitlines(keepends=True), trainer)
     return tokenizer
 
@@ -185,15 +182,15 @@ def without_byte_specials(tokenizer):
     return Tokenizer.from_str(json.dumps(root))
 
 
+def text_of_marks(*more):
+    return decoders.Sequence([decoders.Replace(MARK, " "), decoders.ByteFallback(), decoders.Fuse(), *more])
+
+
 def llama2(corpus):
     tokenizer = without_byte_specials(sentence_piece(corpus, ["<unk>", "<s>", "</s>"]))
     tokenizer.pre_tokenizer = None
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Prepend(MARK), normalizers.Replace(" ", MARK)]
-    )
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace(MARK, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(MARK), normalizers.Replace(" ", MARK)])
+    tokenizer.decoder = text_of_marks(decoders.Strip(" ", 1, 0))
     tokenizer.post_processor = template("<s>", tokenizer)
     return tokenizer
 
@@ -211,9 +208,7 @@ def crossing(corpus):
 def mistral(corpus):
     tokenizer = without_byte_specials(sentence_piece(corpus, ["<unk>", "<s>", "</s>"]))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(MARK, prepend_scheme="first", split=False)
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace(MARK, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
+    tokenizer.decoder = text_of_marks(decoders.Strip(" ", 1, 0))
     tokenizer.post_processor = template("<s>", tokenizer)
     tokenizer.add_special_tokens(["[INST]", AddedToken("<n>", normalized=True)])
     return tokenizer
@@ -237,9 +232,7 @@ def gemma3(corpus):
     tokenizer = without_byte_specials(sentence_piece(corpus, special))
     tokenizer.normalizer = normalizers.Replace(" ", MARK)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", behavior="merged_with_previous")
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace(MARK, " "), decoders.ByteFallback(), decoders.Fuse()]
-    )
+    tokenizer.decoder = text_of_marks()
     tokenizer.post_processor = template("<bos>", tokenizer)
     added = ["\n\n", "\n\n\n", "\t\t", MARK * 2, MARK * 3, "<td>", "</td>"]
     tokenizer.add_tokens([AddedToken(content, normalized=False) for content in added])
@@ -254,10 +247,8 @@ def bert(lowercase: bool):
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.decoder = decoders.WordPiece()
         special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-        trainer = trainers.WordPieceTrainer(
-            vocab_size=VOCABULARY, special_tokens=special, show_progress=False)
-        tokenizer.train_from_iterator(
-            corpus.splitlines() + ["e\u00e9 \ud55c\uae00 \u4e16\u754c naive"], trainer)
+        trainer = trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=special, show_progress=False)
+        tokenizer.train_from_iterator(corpus.splitlines() + ["e\u00e9 \ud55c\uae00 \u4e16\u754c naive"], trainer)
         if lowercase:
             tokenizer.post_processor = processors.TemplateProcessing(
                 single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -311,22 +302,14 @@ def words(corpus):
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation("merged_with_next")])
     tokenizer.decoder = decoders.Fuse()
-    trainer = trainers.WordLevelTrainer(
-        vocab_size=VOCABULARY, special_tokens=["<unk>", "</s>"], show_progress=False)
+    trainer = trainers.WordLevelTrainer(vocab_size=VOCABULARY, special_tokens=["<unk>", "</s>"], show_progress=False)
     tokenizer.train_from_iterator(corpus.splitlines(), trainer)
     return tokenizer
 
 
 KINDS = {
-    "GPT-NeoX": neox,
-    "blank first": prefixed,
-    "Llama 3": llama3,
-    "Qwen2": qwen2,
-    "SmolLM2": smollm2,
-    "Llama 2": llama2,
-    "Mistral": mistral,
-    "Gemma 3": gemma3,
-    "tokens of words": crossing,
+    "GPT-NeoX": neox, "blank first": prefixed, "Llama 3": llama3, "Qwen2": qwen2, "SmolLM2": smollm2, "Llama 2": llama2,
+    "Mistral": mistral, "Gemma 3": gemma3, "tokens of words": crossing,
     "Metaspace always": metaspace("always", True),
     "Metaspace first": metaspace("first", True),
     "Metaspace never, unknown": metaspace("never", False),
@@ -334,11 +317,6 @@ KINDS = {
     "with previous": behaviors("merged_with_previous", False),
     "with next": behaviors("merged_with_next", True),
     "contiguous": behaviors("contiguous", False),
-    "Mistral Nemo": pcre2(CASES),
-    "DeepSeek": pcre2(DEEPSEEK),
-    "BERT": bert(True),
-    "BERT, cased": bert(False),
-    "T5": t5,
-    "converted from SentencePiece": converted,
-    "words": words,
+    "Mistral Nemo": pcre2(CASES), "DeepSeek": pcre2(DEEPSEEK), "BERT": bert(True), "BERT, cased": bert(False), "T5": t5,
+    "converted from SentencePiece": converted, "words": words,
 }

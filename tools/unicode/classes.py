@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes src/tokenizers/unicode/unicode_class_table.cpp: which code points are letters, numbers, white space and parts of words.
+"""Writes src/tokenizers/unicode/unicode_class_table.cpp: the code points that are letters, numbers, white space and parts
+of words.
 
 Byte-level BPE splits text by Unicode's general categories L and N and by White_Space; added tokens
 that must be single words heed what a word is. The ids of a
@@ -12,16 +13,14 @@ in Hugging Face `tokenizers`, and not to the version of whatever library a syste
 --check writes nothing and fails when the file is not what the script would write.
 """
 
-import argparse
 import itertools
-import pathlib
-import sys
 import textwrap
 
 import unicodedata2
 
+from table_file import main
+
 UNICODE = "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parents[2] / "src/tokenizers/unicode/unicode_class_table.cpp"
 OTHER, LETTER, NUMBER, SPACE = range(4)
 WORD = 4
 LAST = 0x10FFFF
@@ -82,16 +81,5 @@ def source():
     return HEAD.format(version=UNICODE) + textwrap.fill(entries, COLUMNS) + TAIL
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    options = parser.parse_args()
-    if unicodedata2.unidata_version != UNICODE:
-        sys.exit(f"expected Unicode {UNICODE}, unicodedata2 has {unicodedata2.unidata_version}")
-    if options.check:
-        sys.exit(0 if TARGET.read_text() == source() else f"{TARGET} is out of date")
-    TARGET.write_text(source())
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "src/tokenizers/unicode/unicode_class_table.cpp", source, unicodedata2.unidata_version, UNICODE)

@@ -11,15 +11,14 @@ is given to PCRE2 as the nearest one that has this category in both, with as man
 --check writes nothing and fails when the file is not what the script would write.
 """
 
-import argparse
-import pathlib
 import sys
 import unicodedata
 
 import unicodedata2
 
+from table_file import main
+
 OLD, NEW = "14.0.0", "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parents[2] / "src/tokenizers/regex/newer_characters_table.cpp"
 LAST = 0x10FFFF
 PER_LINE = 3
 
@@ -29,7 +28,8 @@ HEAD = f"""\
 namespace headlight {{
 namespace {{
 
-// Categories that Unicode {NEW} has and {OLD} has not, written by tools/unicode/newer_characters.py.
+// Categories that Unicode {NEW} has and {OLD} has not, written by
+// tools/unicode/newer_characters.py.
 // clang-format off
 constexpr NewerCharacterRun kRuns[] = {{
 """
@@ -87,17 +87,6 @@ def source():
     return HEAD + "\n".join(rows) + "\n" + TAIL
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    options = parser.parse_args()
-    found = (unicodedata.unidata_version, unicodedata2.unidata_version)
-    if found != (OLD, NEW):
-        sys.exit(f"expected Python's Unicode {OLD} and unicodedata2 {NEW}, found {found}")
-    if options.check:
-        sys.exit(0 if TARGET.read_text() == source() else f"{TARGET} is out of date")
-    TARGET.write_text(source())
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "src/tokenizers/regex/newer_characters_table.cpp", source,
+         f"{unicodedata.unidata_version}, {unicodedata2.unidata_version}", f"{OLD}, {NEW}")

@@ -16,8 +16,7 @@ import time
 import torch
 import torch.distributed
 import torch.multiprocessing
-from process import peak_rss_mib
-from shapes import Shape, load_shape
+from shapes import Shape, load_shape, peak_rss_mib
 from torch.nn import functional as F
 from torch_gpt import IGNORED, Gpt
 

@@ -1,10 +1,15 @@
 """The models that are compared: read from configs/bench, so that all contenders use the same."""
 
+import resource
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def peak_rss_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @dataclass(frozen=True)
@@ -27,13 +32,7 @@ class Shape:
     n_inner: int = 0
 
 
-def config_path(name: str) -> Path:
-    """Returns the file of a preset, given its name or path."""
-    if name.endswith(".toml"):
-        return Path(name)
-    return ROOT / "configs" / "bench" / f"{name}.toml"
-
-
 def load_shape(name: str) -> Shape:
-    values = tomllib.loads(config_path(name).read_text())
+    """Returns the sizes of a preset."""
+    values = tomllib.loads((ROOT / "configs/bench" / f"{name}.toml").read_text())
     return Shape(**{key: values[key] for key in Shape.__dataclass_fields__ if key in values})

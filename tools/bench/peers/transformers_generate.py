@@ -9,8 +9,7 @@ import statistics
 import time
 
 import torch
-from process import peak_rss_mib
-from shapes import load_shape
+from shapes import load_shape, peak_rss_mib
 from transformers import DynamicCache
 from transformers_models import random_model
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fine-tunes with TRL and PEFT what `headlight train configs/chat.toml` does, for comparison.
 
-usage: finetune.py MODEL [RUN] [--epochs N] [--order FILE] [--steps N]
+usage: finetune.py MODEL [--run RUN] [--epochs N] [--order FILE] [--steps N]
 
 MODEL: the base model as a Hugging Face folder. RUN: a run of configs/chat.toml with max_iters 0, whose
 adapter both trainings start from; without it, all weights are trained. --order: the numbers of the conversations in the order of training; otherwise
@@ -22,7 +22,7 @@ from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # ChatML with the marks of TRL's training templates: the answer and the end of its turn are learned.
 MARKED = ("{% for message in messages %}{% if loop.first and message['role'] != 'system' %}{{ SYSTEM }}{% endif %}"
           "{{ '<|im_start|>' + message['role'] + '\\n' }}{% if message['role'] == 'assistant' %}{% generation %}"
@@ -81,7 +81,7 @@ class StopAfter(TrainerCallback):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
-    parser.add_argument("run", nargs="?")
+    parser.add_argument("--run")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--order")
     parser.add_argument("--steps", type=int, default=0)
@@ -108,7 +108,7 @@ def main():
     start = time.time()
     trainer.train()
     seconds = time.time() - start
-    print(json.dumps({"seconds": seconds, "steps": trainer.state.global_step,
+    print(json.dumps({"training_seconds": seconds, "steps": trainer.state.global_step,
                       "validation_loss": validation_loss(model.eval(), tokenizer, rows[kept:])}))
 
 

@@ -6,20 +6,20 @@
 # usage: json_schema.sh PROGRAM [OPTIONS of check_json_schema.py]
 #   PROGRAM: headlight_schema_texts, such as build/release/tests/parity/headlight_schema_texts
 set -euo pipefail
-program=${1:?usage: json_schema.sh PROGRAM [OPTIONS]}
+program=$(realpath "${1:?usage: json_schema.sh PROGRAM [OPTIONS]}")
+cd "$(dirname "$0")/../.."
+source tools/common.sh
 shift
 version=4.26.0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-python3 -m venv "$scratch/venv"
-pip=("$scratch/venv/bin/pip" -q --disable-pip-version-check)
-{ "${pip[@]}" install "jsonschema[format]==$version" hatchling hatch-vcs hatch-fancy-pypi-readme &&
-  "${pip[@]}" download --no-deps --no-binary jsonschema --no-build-isolation -d "$scratch" "jsonschema==$version"; } ||
-  { echo "$0: jsonschema $version cannot be installed with pip" >&2; exit 77; }
+environment "$scratch/venv" jsonschema,hatch_vcs "jsonschema[format]==$version" hatchling hatch-vcs hatch-fancy-pypi-readme &&
+  "$scratch/venv/bin/pip" -q --disable-pip-version-check download --no-deps --no-binary jsonschema --no-build-isolation \
+    -d "$scratch" "jsonschema==$version" || exit 77
 tar -xzf "$scratch/jsonschema-$version.tar.gz" -C "$scratch"
 status=0
 for draft in draft2020-12 draft2019-09 draft7 draft6 draft4; do
-  "$scratch/venv/bin/python" "$(dirname "$0")/parity/check_json_schema.py" "$program" \
+  "$scratch/venv/bin/python" tools/parity/check_json_schema.py "$program" \
     "$scratch/jsonschema-$version/json" --draft "$draft" "$@" || status=1
 done
 exit $status

@@ -14,8 +14,7 @@ import time
 from pathlib import Path
 
 import ctranslate2
-from process import peak_rss_mib
-from shapes import Shape, load_shape
+from shapes import Shape, load_shape, peak_rss_mib
 
 
 def write_source(folder: str, shape: Shape) -> None:

@@ -1,23 +1,19 @@
-#!/usr/bin/env python3
-"""Compares the Python package with transformers and TransformerLens on one model, in turn.
+"""Measures the Python package, transformers or TransformerLens on one model; prints JSON.
 
-usage: python_package.py MODEL [--rounds N] [--tokens T] [--no_lens]
-       python_package.py --toy RUN       (what a call and a hook cost beside the C++ program; RUN: of configs/toy.toml)
+usage: python_package.py MODEL --measure headlight|transformers|transformer_lens import|cache|sweep
+       python_package.py RUN --overhead no_hook|none|array      (a pass of 16 tokens; RUN: of configs/toy.toml)
 
-MODEL: a Hugging Face folder of a Llama, such as an export of SmolLM2. Each measurement is a process of its own, so
-that its memory counts alone. Prints medians and ratios. Needs headlight, torch, transformers and transformer_lens.
-HEADLIGHT: the program (default build/release/headlight).
+MODEL: a Hugging Face folder of a Llama, such as an export of SmolLM2. The rows "Python" of rows.py run it.
 """
 
 import argparse
 import json
-import os
-import resource
 import statistics
-import subprocess
-import sys
 import time
 
+from shapes import peak_rss_mib
+
+TOKENS = 256
 TEXT = "When Mary and John went to the store, John gave a drink to "
 
 
@@ -126,82 +122,42 @@ class TransformerLens:
 
 
 KINDS = {"headlight": Headlight, "transformers": Transformers, "transformer_lens": TransformerLens}
+HOOKS = {"no_hook": None, "none": lambda array, point: None, "array": lambda array, point: 2 * array}
 
 
-def measure(kind, work, path, tokens):
-    """Seconds and memory of one kind of work in this process."""
+def measured(path, kind, work):
+    """Seconds of one kind of work in this process."""
     if work == "import":
         start = time.perf_counter()
         __import__(kind)
-        seconds = time.perf_counter() - start
-    else:
-        engine = KINDS[kind](path)
-        ids = engine.ids(tokens if work == "cache" else 15)
-        if work == "cache":
-            seconds = timed(lambda: engine.cache(ids), 5)
-        else:
-            other = [*ids[:9], ids[1], *ids[10:]]
-            seconds = timed(lambda: engine.sweep(ids, other), 2)
-    print(json.dumps({"seconds": seconds, "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+        return time.perf_counter() - start
+    engine = KINDS[kind](path)
+    ids = engine.ids(TOKENS if work == "cache" else 15)
+    if work == "cache":
+        return timed(lambda: engine.cache(ids), 5)
+    other = [*ids[:9], ids[1], *ids[10:]]
+    return timed(lambda: engine.sweep(ids, other), 2)
 
 
-def microseconds(work, repeats=3000):
+def overhead(run, name, repeats=3000):
     """The fastest of many calls, as `headlight bench attention` measures."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return 1e6 * min(times)
-
-
-def print_overheads(run, rounds):
-    import headlight as hl
-
-    hl.set_thread_count(2)
-    model = hl.load(run)
-    ids = list(range(5, 21))
-    program = os.environ.get("HEADLIGHT", "build/release/headlight")
-    bench = [program, "bench", "attention", "--config", "configs/toy.toml", "--lengths", str(len(ids)), "--json"]
-    hooks = {"none": None, "that returns None": lambda array, point: None, "that returns an array": lambda array, point: 2 * array}
-    rows = []
-    for _ in range(rounds):
-        row = {"C++": 1e3 * json.loads(subprocess.run(bench, check=True, capture_output=True).stdout)["rows"][0]["model_ms"]}
-        for name, hook in hooks.items():
-            with model.hooks({"blocks.1.hook_resid_post": hook} if hook else {}):
-                row[f"Python, hook: {name}"] = microseconds(lambda: model(ids))
-        rows.append(row)
-    for name in rows[0]:
-        print(f"{name:35} {statistics.median(row[name] for row in rows):6.1f} us a pass of {len(ids)} tokens")
+    model, ids, times = Headlight(run).model, list(range(5, 21)), []
+    with model.hooks({"blocks.1.hook_resid_post": HOOKS[name]} if HOOKS[name] else {}):
+        for _ in range(repeats):
+            start = time.perf_counter()
+            model(ids)
+            times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", nargs="?")
-    parser.add_argument("--toy", metavar="RUN")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tokens", type=int, default=256)
-    parser.add_argument("--no_lens", action="store_true")
-    parser.add_argument("--measure", nargs=2, metavar=("KIND", "WORK"), help="for the processes that this program starts")
+    parser.add_argument("model")
+    parser.add_argument("--measure", nargs=2, metavar=("KIND", "WORK"))
+    parser.add_argument("--overhead", choices=HOOKS)
     args = parser.parse_args()
-    if args.measure:
-        measure(*args.measure, args.model, args.tokens)
-        return
-    if args.toy:
-        print_overheads(args.toy, args.rounds)
-        return
-    kinds = [kind for kind in KINDS if kind != "transformer_lens" or not args.no_lens]
-    for work in ("import", "cache", "sweep"):
-        found = {kind: [] for kind in kinds}
-        for _ in range(args.rounds):
-            for kind in kinds:
-                command = [sys.executable, __file__, args.model, "--tokens", str(args.tokens), "--measure", kind, work]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
-                found[kind].append(json.loads(done.stdout.splitlines()[-1]))
-        for kind in kinds:
-            seconds, mib = (statistics.median(row[key] for row in found[kind]) for key in ("seconds", "mib"))
-            base = [statistics.median(row[key] for row in found["headlight"]) for key in ("seconds", "mib")]
-            print(f"{work:7} {kind:17} {1000 * seconds:9.1f} ms ({seconds / base[0]:5.2f} x), {mib:6.0f} MiB ({mib / base[1]:.2f} x)")
+    seconds = overhead(args.model, args.overhead) if args.overhead else measured(args.model, *args.measure)
+    print(json.dumps({"ms": 1e3 * seconds, "us": 1e6 * seconds, "peak_rss_mib": peak_rss_mib()}))
 
 
 if __name__ == "__main__":

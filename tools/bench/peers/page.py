@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""Times a page of `headlight page` and transformers.js (ONNX Runtime Web) in headless Chromium, in turn, on one
-Llama model.
+"""Times a page of `headlight page` or transformers.js (ONNX Runtime Web) in headless Chromium on one Llama model.
 
-usage: page_peer.py prepare MODEL.gguf FOLDER   (once: an environment, transformers.js, both forms of the model)
-       page_peer.py MODEL.gguf FOLDER [--rounds 3] [--forms int8,float32] [--two_threads]
+usage: page.py MODEL.gguf FOLDER --measure headlight|peer_1|peer_2 float32|int8|4_bits
 
-Prints a Markdown table of medians: milliseconds to the first token after prompts of 22 and 64 tokens, milliseconds a
-greedy token after a prompt of 16, and the peak memory of the page's process. Every measurement is a browser of its
-own. Headlight's page has one thread; --two_threads gives transformers.js two. transformers.js comes from the Python
-wheel of Open WebUI, whose source map holds it. Needs chromium, chromedriver and a WebAssembly build (docs/page.md).
-HEADLIGHT: the program (default build/release/headlight). HEADLIGHT_ENGINE: folder of the WebAssembly build.
+Prints JSON: milliseconds to the first token after prompts of 22 and 64 tokens, milliseconds a greedy token after a
+prompt of 16, and the peak memory of the page's process. A missing FOLDER is made: an environment, transformers.js and
+the forms of the model (9 GB). Headlight's page has one thread, peer_2 gives transformers.js two. transformers.js comes
+from the Python wheel of Open WebUI, whose source map holds it. Needs chromium, chromedriver and a WebAssembly build
+(docs/page.md). HEADLIGHT: the program. HEADLIGHT_ENGINE: folder of the WebAssembly build.
 """
 
 import argparse
@@ -27,15 +25,14 @@ import urllib.request
 import venv
 import zipfile
 from pathlib import Path
-from statistics import median
 
 HEADLIGHT = os.environ.get("HEADLIGHT", "build/release/headlight")
 ENGINE = os.environ.get("HEADLIGHT_ENGINE")
 WHEEL = "open-webui==0.12.4"
 NEW_TOKENS = 48
-PROMPTS = [16, 22, 64]
+PROMPTS = [16, 22, 64]  # the first one is for decoding
 # Form: the model of Headlight's page and the dtype of transformers.js.
-FORMS = {"float32": "fp32", "int8": "q8", "4 bits": "q4"}
+FORMS = {"float32": "fp32", "int8": "q8", "4_bits": "q4"}
 TEXT = """Once upon a time there was a small village between two hills, and in the village lived a clockmaker who had
 never been late. Every morning he opened his shop, wound forty clocks, and listened until all of them agreed. One day
 in spring a girl brought him a watch that ran backwards, and asked whether he could find out where it had been."""
@@ -157,7 +154,7 @@ def prepare(gguf: str, folder: Path) -> None:
 
 
 def make_page(gguf: str, form: str, site: Path) -> None:
-    options = [] if form == "4 bits" else ["--weights", form]  # a GGUF file keeps its integers
+    options = [] if form == "4_bits" else ["--weights", form]  # a GGUF file keeps its integers
     options += ["--engine", ENGINE] if ENGINE else []
     page = [HEADLIGHT, "page", gguf, *options, "--separate", "--out", site / f"headlight-{FORMS[form]}.html"]
     subprocess.run([*page, "--log_level", "error"], stdout=subprocess.DEVNULL, check=True)
@@ -245,11 +242,10 @@ def measure(program: str, form: str, site: str, ids: list[int]) -> dict:
     browser = Browser(address, script)
     browser.run(READY.replace("CONDITION", ready))
     browser.run(f"measure({ids[-8:]}, 4)")  # warms up
-    report = {}
-    for i, length in enumerate(PROMPTS):
-        count = NEW_TOKENS if i == 0 else 1
-        report[length] = browser.run(f"measure({ids[i:i + length]}, {count})")
-    report["mib"] = browser.peak_mib()
+    decoded, *prompts = (browser.run(f"measure({ids[i:i + length]}, {1 if i else NEW_TOKENS})")
+                         for i, length in enumerate(PROMPTS))
+    report = {"token": decoded["token"], "answer": decoded["text"], "peak_rss_mib": browser.peak_mib()}
+    report |= {f"prompt_{length}": prompt["first"] for length, prompt in zip(PROMPTS[1:], prompts)}
     browser.close()
     return report
 
@@ -262,45 +258,25 @@ def token_ids(site: str) -> list[int]:
     return ids
 
 
-def print_table(form: str, found: dict[str, list[dict]]) -> None:
-    rows = [(f"decode at {PROMPTS[0]}", "ms/token", lambda report: report[PROMPTS[0]]["token"])]
-    rows += [(f"prompt of {n}", "ms", lambda report, n=n: report[n]["first"]) for n in PROMPTS[1:]]
-    rows += [("peak memory", "MiB", lambda report: report["mib"])]
-    for name, unit, value in rows:
-        values = [median(map(value, reports)) for reports in found.values()]
-        cells = " | ".join(f"{v:.1f}" for v in values)
-        print(f"| {name}, {form} | {unit} | {cells} | {values[1] / values[0]:.2f} |", flush=True)
-    texts = {program: reports[0][PROMPTS[0]]["text"] for program, reports in found.items()}
-    print(f"{form}: {json.dumps(texts)}", file=sys.stderr)
-
-
 def main() -> None:
-    if sys.argv[1:2] == ["prepare"]:
-        prepare(sys.argv[2], Path(sys.argv[3]).absolute())
-        return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
-    parser.add_argument("folder")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--forms", default=",".join(FORMS))
-    parser.add_argument("--two_threads", action="store_true")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--measure", nargs=2, required=True, metavar=("PROGRAM", "FORM"))
     args = parser.parse_args()
-    files = Path(args.folder) / "site"
-    handler = functools.partial(Handler, directory=str(files))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    program, form = args.measure
+    folder = args.folder.absolute()
+    files = folder / "site"
+    if not (files / "models/peer/onnx/model_q4.onnx").exists():
+        prepare(args.model, folder)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(files)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     site = f"http://127.0.0.1:{server.server_port}"
-    programs = ["headlight", "peer 1"] + (["peer 2"] if args.two_threads else [])
-    ids = token_ids(site)
-    names = " | ".join(["Headlight", "transformers.js", "transformers.js, 2 threads"][: len(programs)])
-    print(f"| row | unit | {names} | transformers.js / Headlight |\n| --- | --- |{' ---: |' * (len(programs) + 1)}")
-    for form in args.forms.split(","):
+    if not (folder / "ids.json").exists():
+        (folder / "ids.json").write_text(json.dumps(token_ids(site)))
+    if program == "headlight":
         make_page(args.model, form, files)
-        found: dict[str, list[dict]] = {program: [] for program in programs}
-        for _ in range(args.rounds):
-            for program in programs:
-                found[program].append(measure(program, form, site, ids))
-        print_table(form, found)
+    print(json.dumps(measure(program, form, site, json.loads((folder / "ids.json").read_text()))))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 # The folder OUT receives the package and the unstripped program.
 # HEADLIGHT_JOBS limits the number of compilers at a time. Compiler caches are off.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 out=${1:+$(realpath "$1")}
 work=$(mktemp -d)
 export CCACHE_DISABLE=1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the bill of materials of tools/sbom.sh: valid JSON, the fields required by CycloneDX 1.5, and a
+"""Checks the bill of materials of tools/package/sbom.sh: valid JSON, the fields required by CycloneDX 1.5, and a
 component for every library that the program loads.
 
 usage: check_sbom.py headlight.cdx.json PROGRAM
