@@ -7,7 +7,7 @@
 #include "support/test.h"
 
 namespace circuit_test {
-const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
+const PatchingTask& kTask = kTwoChanges;
 
 double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
   const NoGrad no_grad;
@@ -17,10 +17,25 @@ double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
 }
 
 // Keeps all edges, or none.
-std::vector<std::vector<bool>> kept_edges(const CircuitGraph& graph, bool is_kept) {
-  std::vector<std::vector<bool>> kept;
+KeptEdges kept_edges(const CircuitGraph& graph, bool is_kept) {
+  KeptEdges kept;
   for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
     kept.emplace_back(static_cast<std::size_t>(receiver.senders), is_kept);
+  }
+  return kept;
+}
+
+// Keeps the edges that a result keeps.
+KeptEdges kept_edges(const CircuitGraph& graph, const CircuitResult& result) {
+  KeptEdges kept = kept_edges(graph, false);
+  for (const CircuitEdge& edge : result.edges) {
+    const auto sender = std::find(graph.senders().begin(), graph.senders().end(), edge.from);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const CircuitGraph::Receiver& to = graph.receivers()[i];
+      if (to.node == edge.to && to.into == edge.into) {
+        kept[i][static_cast<std::size_t>(sender - graph.senders().begin())] = edge.is_kept;
+      }
+    }
   }
   return kept;
 }
@@ -82,22 +97,11 @@ TEST_CASE(
 }
 
 TEST_CASE("a circuit of answers of several tokens is measured at every answer token", "[heads]") {
-  const PatchingTask task{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
+  const PatchingTask& task = kLongAnswers;
   const auto gpt = random_gpt(kinds()[1]);
   const CircuitGraph graph(*gpt);
   const CircuitResult result = find_circuit(*gpt, {task}, {.edges = 40});
-  auto kept = kept_edges(graph, false);
-  for (const CircuitEdge& edge : result.edges) {
-    for (std::size_t r = 0; r < kept.size(); ++r) {
-      const CircuitGraph::Receiver& receiver = graph.receivers()[r];
-      for (std::size_t sender = 0; sender < kept[r].size(); ++sender) {
-        if (edge.is_kept && edge.to == receiver.node && edge.into == receiver.into &&
-            edge.from == graph.senders()[sender]) {
-          kept[r][sender] = true;
-        }
-      }
-    }
-  }
+  const KeptEdges kept = kept_edges(graph, result);
   const auto with_cut = [&](const Ids& answer) {
     const NoGrad no_grad;
     Ids corrupt = task.corrupt;
@@ -217,27 +221,10 @@ TEST_CASE("circuits refuse invalid pairs and options", "[heads]") {
   check_error([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }, {"steps: "});
 }
 
-TEST_CASE("patching an edge between heads equals patching their path", "[heads]") {
-  for (const GptConfig& config : kinds()) {
-    if (config.norm == NormPosition::post || config.has_output_norms()) {
-      continue;  // a path also changes the scales of norms after the sender; an edge does not
-    }
-    const auto gpt = random_gpt(config);
-    const bool shares = config.n_kv_head == 2;
-    const CircuitNode from{CircuitPart::head, 0, 1, 1};
-    for (const Point into : {Point::q, Point::k, Point::v}) {
-      const bool is_shared = shares && into != Point::q;
-      const CircuitNode to{CircuitPart::head, 2, 0, is_shared ? 1 : 0};
-      const PathEffect path = patch_path(*gpt, kTask, head_path({0, 1}, {2, 0}, into));
-      CHECK(recovered_by_edge(*gpt, kTask, {from, to, into}) == Approx(path.recovered));
-    }
-  }
-}
-
 TEST_CASE("patching an edge of any nodes equals patching their path", "[heads]") {
   for (const GptConfig& config : kinds()) {
     if (config.norm == NormPosition::post || config.has_output_norms()) {
-      continue;
+      continue;  // a path also changes the scales of norms after the sender; an edge does not
     }
     const auto gpt = random_gpt(config);
     const CircuitNode embed{CircuitPart::embed};
@@ -245,6 +232,11 @@ TEST_CASE("patching an edge of any nodes equals patching their path", "[heads]")
     const CircuitNode head{CircuitPart::head, 1, 1, 1};
     std::vector<std::pair<CircuitNode, PathReceiver>> paths{
         {embed, {logits}}, {head, {logits}}, {embed, {{CircuitPart::head, 2, 0, 0}, Point::q}}};
+    for (const Point into : {Point::q, Point::k, Point::v}) {
+      const bool is_shared = config.n_kv_head == 2 && into != Point::q;
+      paths.push_back(
+          {{CircuitPart::head, 0, 1, 1}, {{CircuitPart::head, 2, 0, is_shared ? 1 : 0}, into}});
+    }
     if (config.mlp) {
       const CircuitNode first{CircuitPart::mlp, 0};
       const CircuitNode last{CircuitPart::mlp, 2};
@@ -328,10 +320,7 @@ TEST_CASE("cut edges carry mean values or those of the next pair", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const std::vector<PatchingTask> tasks{kTask, {{1, 6, 3, 4, 5}, {1, 8, 2, 9, 5}, {3}, {8}}};
   const CircuitGraph graph(*gpt);
-  KeptEdges none;
-  for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
-    none.emplace_back(static_cast<std::size_t>(receiver.senders), false);
-  }
+  const KeptEdges none = kept_edges(graph, false);
   std::vector<SenderRows> rows;
   for (const PatchingTask& task : tasks) {
     rows.push_back(sender_rows(*gpt, graph, make_batch({task.corrupt})));
@@ -340,16 +329,7 @@ TEST_CASE("cut edges carry mean values or those of the next pair", "[heads]") {
   for (const CircuitAblation ablation : {CircuitAblation::mean, CircuitAblation::resample}) {
     const CircuitOptions options{.edges = 12, .ablation = ablation, .random_sets = 3};
     const CircuitResult result = find_circuit(*gpt, tasks, options);
-    KeptEdges kept = none;
-    for (const CircuitEdge& edge : result.edges) {
-      for (std::size_t i = 0; i < kept.size(); ++i) {
-        const CircuitGraph::Receiver& to = graph.receivers()[i];
-        const auto sender = std::find(graph.senders().begin(), graph.senders().end(), edge.from);
-        if (to.node == edge.to && to.into == edge.into) {
-          kept[i][static_cast<std::size_t>(sender - graph.senders().begin())] = edge.is_kept;
-        }
-      }
-    }
+    const KeptEdges kept = kept_edges(graph, result);
     double reached = 0;
     double whole = 0;
     for (std::size_t i = 0; i < 2; ++i) {

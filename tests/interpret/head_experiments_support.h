@@ -6,6 +6,7 @@
 #include "headlight/nn/gpt.h"
 #include "interpret/circuit/edge_cut.h"
 #include "interpret/effects/answer_contrast.h"
+#include "support/hooks.h"
 #include "support/models.h"
 #include "support/tensors.h"
 
@@ -22,6 +23,11 @@ inline std::unique_ptr<Gpt> random_gpt(const GptConfig& config, DType dtype = DT
   return gpt;
 }
 
+// Two texts that differ in two tokens, with answers of one token.
+inline const PatchingTask kTwoChanges{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
+// The same texts, with answers of several tokens and different lengths.
+inline const PatchingTask kLongAnswers{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
+
 // Seven documents of 2 to 9 tokens; some exceed the context length of 8.
 inline TokenDataset small_documents() {
   std::vector<std::vector<std::int32_t>> documents;
@@ -32,6 +38,19 @@ inline TokenDataset small_documents() {
     }
   }
   return document_dataset(documents, 10);
+}
+
+// Mean loss over all targets, from single passes.
+inline double mean_loss(const Gpt& gpt, const TokenDataset& data, ForwardHook* hook = nullptr) {
+  const SequentialBatches batches(data, {.batch_size = 2, .block_size = gpt.config().block_size});
+  double sum = 0;
+  double targets = 0;
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    sum += gpt.loss(batch, {.hook = hook}, 1).item();
+    targets += static_cast<double>(batch.target_count);
+  }
+  return sum / targets;
 }
 
 // Sets a head's columns of c_proj to zero, which is equivalent to zero ablation.
@@ -83,5 +102,4 @@ inline double recovered_by_edge(const Gpt& gpt, const PatchingTask& task, const 
   return (contrast.difference(gpt, task.corrupt, &hook) - corrupt) /
          (contrast.difference(gpt, task.clean) - corrupt);
 }
-
 }  // namespace headlight::test

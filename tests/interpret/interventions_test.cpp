@@ -1,5 +1,6 @@
 #include "headlight/interpret/interventions/interventions.h"
 #include "headlight/interpret/effects/ablation.h"
+#include "support/hooks.h"
 #include "support/test.h"
 
 namespace interventions_test {
@@ -29,35 +30,19 @@ struct Fixture {
   Batch batch = make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}});
 };
 
-// Hook that applies a function to the values at one point.
-class Does final : public ForwardHook {
- public:
-  Does(Point point, Index layer, std::function<Tensor(const Tensor&)> what)
-      : point_(point), layer_(layer), what_(std::move(what)) {}
-  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const HookSite&, const Tensor& value) override {
-    seen = value.detach().clone();
-    return what_(value);
-  }
-
-  Tensor seen;
-
- private:
-  Point point_;
-  Index layer_;
-  std::function<Tensor(const Tensor&)> what_;
-};
-
-Tensor with(const Fixture& fixture, Point point, Index layer,
-            const std::function<Tensor(const Tensor&)>& what) {
-  Does hook(point, layer, what);
+Tensor with(const Fixture& fixture, Point point, Index layer, const HookAt::Change& change) {
+  HookAt hook(point, layer, change);
   return fixture.gpt.logits(fixture.batch, {.hook = &hook});
 }
 
 Tensor seen_at(const Gpt& gpt, const Ids& tokens, Point point, Index layer) {
-  Does hook(point, layer, [](const Tensor& value) { return value; });
+  Tensor seen;
+  HookAt hook(point, layer, [&](const Tensor& value) {
+    seen = to_contiguous(value.detach()).clone();
+    return value;
+  });
   gpt.logits(make_batch({tokens}), {.hook = &hook});
-  return to_contiguous(hook.seen);
+  return seen;
 }
 
 TEST_CASE("a target that is named twice is changed once") {

@@ -2,6 +2,7 @@
 #include "headlight/interpret/circuit/path_patching.h"
 #include "headlight/interpret/effects/patch_grid.h"
 #include "interpret/head_experiments_support.h"
+#include "interpret/planted_models.h"
 #include "support/test.h"
 
 namespace planted_circuit_test {
@@ -19,62 +20,6 @@ constexpr Index kBefore = 8;
 constexpr Index kPlace = 16;
 constexpr Index kNext = 24;
 
-// Rows of zeros, or of negligible noise.
-class Matrix {
- public:
-  Matrix(Index rows, Index columns, double noise = 0) : columns_(columns) {
-    for (Index i = 0; i < rows * columns; ++i) {
-      values_.push_back(noise * std::sin(1.7 * static_cast<double>(i) + 0.3));
-    }
-  }
-  // Sets the weight between a row and one number of the stream.
-  void set(Index row, Index column, double value) {
-    values_[static_cast<std::size_t>(row * columns_ + column)] = value;
-  }
-  const std::vector<double>& values() const { return values_; }
-
- private:
-  Index columns_;
-  std::vector<double> values_;
-};
-
-// Stream blocks that head 0 of a layer compares, moves and writes.
-struct Wiring {
-  Index query = 0;
-  Index query_shift = 0;  // query n matches key n - shift
-  Index key = 0;
-  Index value = 0;
-  Index output = 0;
-  double sharpness = 1;
-  double gain = 1;
-};
-
-void wire(const Gpt& gpt, Index layer, const Wiring& wiring) {
-  constexpr Index kHead = 8;  // D; two heads: queries from row 0, keys from 16, values from 32
-  Matrix read(6 * kHead, kWidth, 0.01);
-  Matrix write(kWidth, 2 * kHead, 0.01);
-  for (Index d = 0; d < kHead; ++d) {
-    for (Index c = 0; c < kWidth; ++c) {
-      for (const Index row : {d, 2 * kHead + d, 4 * kHead + d}) {
-        read.set(row, c, 0);
-      }
-      write.set(c, d, 0);
-    }
-  }
-  for (Index d = 0; d < kHead; ++d) {
-    const Index from = d + wiring.query_shift;
-    if (from < kTokens) {
-      read.set(d, wiring.query + from, wiring.sharpness);
-    }
-    read.set(2 * kHead + d, wiring.key + d, 1);
-    read.set(4 * kHead + d, wiring.value + d, 1);
-    write.set(wiring.output + d, d, wiring.gain);
-  }
-  const std::string name = concat_text("h.", layer, ".attn.");
-  set_parameter(gpt, name + "c_attn.weight", read.values());
-  set_parameter(gpt, name + "c_proj.weight", write.values());
-}
-
 // A neuron that fires if all `keys` are in the stream, and then writes `values`.
 struct Fact {
   std::vector<Index> keys;
@@ -86,8 +31,8 @@ void memorize(const Gpt& gpt, Index layer, const std::vector<Fact>& facts) {
   constexpr Index kNeurons = 4 * kWidth;
   constexpr double kSharp = 4;
   constexpr double kPresent = 3;  // approximate value of a present number after the norm
-  Matrix in(kNeurons, kWidth, 0.01);
-  Matrix out(kWidth, kNeurons, 0.01);
+  SparseRows in(kNeurons, kWidth, 0.01);
+  SparseRows out(kWidth, kNeurons, 0.01);
   std::vector<double> bias(kNeurons, 0.0);
   for (Index n = 0; n < std::ssize(facts); ++n) {
     const Fact& fact = facts[static_cast<std::size_t>(n)];
@@ -110,46 +55,36 @@ void memorize(const Gpt& gpt, Index layer, const std::vector<Fact>& facts) {
   set_parameter(gpt, name + "c_proj.weight", out.values());
 }
 
-std::unique_ptr<Gpt> two_layers(bool mlp, std::uint64_t seed = 1) {
+std::unique_ptr<Gpt> two_layers(bool mlp) {
   GptConfig config{.vocab_size = kTokens, .block_size = kTokens, .n_layer = 2, .n_head = 2};
   config.n_embd = kWidth;
   config.head_width = 8;
   config.mlp = mlp;
   config.tie_weights = false;
-  return std::make_unique<Gpt>(config, seed, DType::float64);
+  return std::make_unique<Gpt>(config, 1, DType::float64);
 }
 
-// Writes tokens and positions into their blocks; the head reads the block of next tokens.
-void embed(const Gpt& gpt) {
-  Matrix tokens(kTokens, kWidth);
-  Matrix places(kTokens, kWidth);
-  Matrix head(kTokens, kWidth, 0.001);
-  for (Index n = 0; n < kTokens; ++n) {
-    tokens.set(n, kHere + n, 1);
-    places.set(n, kPlace + n, 1);
-    head.set(n, kNext + n, 1);
-  }
-  set_parameter(gpt, "wte.weight", tokens.values());
-  set_parameter(gpt, "wpe.weight", places.values());
-  set_parameter(gpt, "lm_head.weight", head.values());
+// A model without planted heads.
+std::unique_ptr<Gpt> embedded_model(bool mlp) {
+  auto gpt = two_layers(mlp);
+  embed_in_parts(*gpt, kHere, kPlace, kNext, 0.001);
+  return gpt;
 }
-
 // A head without a planted pattern.
-void wire_noise(const Gpt& gpt, Index layer) { wire(gpt, layer, {.sharpness = 0, .gain = 0}); }
+void wire_noise(const Gpt& gpt, Index layer) { wire_head(gpt, layer, {.sharpness = 0, .gain = 0}); }
 
-const Wiring kLookBack{.query = kPlace,
-                       .query_shift = 1,
-                       .key = kPlace,
-                       .value = kHere,
-                       .output = kBefore,
-                       .sharpness = 2,
-                       .gain = 0.25};
+const HeadWiring kLookBack{.query = kPlace,
+                           .query_shift = 1,
+                           .key = kPlace,
+                           .value = kHere,
+                           .output = kBefore,
+                           .sharpness = 2,
+                           .gain = 0.25};
 
 std::unique_ptr<Gpt> induction_model() {
-  auto gpt = two_layers(false);
-  embed(*gpt);
-  wire(*gpt, 0, kLookBack);
-  wire(
+  auto gpt = embedded_model(false);
+  wire_head(*gpt, 0, kLookBack);
+  wire_head(
       *gpt, 1,
       {.query = kHere, .key = kBefore, .value = kHere, .output = kNext, .sharpness = 4, .gain = 1});
   return gpt;
@@ -158,9 +93,8 @@ std::unique_ptr<Gpt> induction_model() {
 // "3 1" is followed by 2, and "4 1" by 5. Head 0.0 copies the previous token to the 1; neurons of
 // the second layer map it to the answer.
 std::unique_ptr<Gpt> memory_model() {
-  auto gpt = two_layers(true);
-  embed(*gpt);
-  wire(*gpt, 0, kLookBack);
+  auto gpt = embedded_model(true);
+  wire_head(*gpt, 0, kLookBack);
   memorize(*gpt, 0, {});
   wire_noise(*gpt, 1);
   memorize(*gpt, 1,
@@ -172,19 +106,18 @@ std::unique_ptr<Gpt> memory_model() {
 // Neurons of the first layer predict 2 after a 1 and 4 after a 6, and the other token with half the
 // strength. Head 1.0 looks for the predicted token in the earlier text and lowers its logit.
 std::unique_ptr<Gpt> suppression_model() {
-  auto gpt = two_layers(true);
-  embed(*gpt);
+  auto gpt = embedded_model(true);
   wire_noise(*gpt, 0);
   memorize(*gpt, 0,
            {{{kHere + 1}, {{kNext + 2, 0.4}, {kNext + 4, 0.2}}},
             {{kHere + 6}, {{kNext + 4, 0.4}, {kNext + 2, 0.2}}}});
-  wire(*gpt, 1,
-       {.query = kNext,
-        .key = kHere,
-        .value = kHere,
-        .output = kNext,
-        .sharpness = 2,
-        .gain = -0.1});
+  wire_head(*gpt, 1,
+            {.query = kNext,
+             .key = kHere,
+             .value = kHere,
+             .output = kNext,
+             .sharpness = 2,
+             .gain = -0.1});
   memorize(*gpt, 1, {});
   return gpt;
 }

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "headlight/nn/gpt.h"
 #include "support/models.h"
@@ -115,6 +118,86 @@ class PlantedModel {
   std::unique_ptr<Gpt> model_;
 };
 
+// Rows of zeros, or of negligible noise, with numbers that are set one by one.
+class SparseRows {
+ public:
+  SparseRows(Index rows, Index columns, double noise = 0) : columns_(columns) {
+    for (Index i = 0; i < rows * columns; ++i) {
+      values_.push_back(noise * std::sin(1.7 * static_cast<double>(i) + 0.3));
+    }
+  }
+  void set(Index row, Index column, double value) {
+    values_[static_cast<std::size_t>(row * columns_ + column)] = value;
+  }
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  Index columns_;
+  std::vector<double> values_;
+};
+
+// First numbers of the parts of the stream that head 0 of two compares, moves and writes.
+struct HeadWiring {
+  Index query = 0;
+  Index query_shift = 0;  // query n matches key n - shift
+  Index key = 0;
+  Index value = 0;
+  Index output = 0;
+  Index compared = 8;  // sizes of the parts
+  Index moved = 8;
+  double sharpness = 1;
+  double gain = 1;
+  double noise = 0.01;  // in the other head
+};
+
+inline void wire_head(const Gpt& gpt, Index layer, const HeadWiring& wiring) {
+  const Index width = gpt.config().n_embd;                            // C
+  const Index head = gpt.block(layer).attention().plan().head_width;  // D
+  SparseRows read(6 * head, width, wiring.noise);  // queries from row 0, keys from 2 D, values
+  SparseRows write(width, 2 * head, wiring.noise);
+  for (Index d = 0; d < head; ++d) {
+    for (Index c = 0; c < width; ++c) {
+      for (const Index row : {d, 2 * head + d, 4 * head + d}) {
+        read.set(row, c, 0);
+      }
+      write.set(c, d, 0);
+    }
+  }
+  for (Index d = 0; d < wiring.compared; ++d) {
+    if (d + wiring.query_shift < wiring.compared) {
+      read.set(d, wiring.query + d + wiring.query_shift, wiring.sharpness);
+    }
+    read.set(2 * head + d, wiring.key + d, 1);
+  }
+  for (Index d = 0; d < wiring.moved; ++d) {
+    read.set(4 * head + d, wiring.value + d, 1);
+    write.set(wiring.output + d, d, wiring.gain);
+  }
+  const std::string name = concat_text("h.", layer, ".attn.");
+  set_parameter(gpt, name + "c_attn.weight", read.values());
+  set_parameter(gpt, name + "c_proj.weight", write.values());
+}
+
+// Writes tokens and positions as unit vectors from two numbers of the stream on; the output head
+// reads next tokens from a third on.
+inline void embed_in_parts(const Gpt& gpt, Index token, Index place, Index next, double noise = 0) {
+  const Index vocabulary = gpt.config().vocab_size;
+  const Index positions = gpt.config().block_size;
+  SparseRows tokens(vocabulary, gpt.config().n_embd);
+  SparseRows places(positions, gpt.config().n_embd);
+  SparseRows head(vocabulary, gpt.config().n_embd, noise);
+  for (Index n = 0; n < vocabulary; ++n) {
+    tokens.set(n, token + n, 1);
+    head.set(n, next + n, 1);
+  }
+  for (Index n = 0; n < positions; ++n) {
+    places.set(n, place + n, 1);
+  }
+  set_parameter(gpt, "wte.weight", tokens.values());
+  set_parameter(gpt, "wpe.weight", places.values());
+  set_parameter(gpt, "lm_head.weight", head.values());
+}
+
 // Documents of random tokens.
 inline std::vector<Ids> random_documents(Index count, Index length, Index vocabulary) {
   std::vector<Ids> documents;
@@ -123,5 +206,4 @@ inline std::vector<Ids> random_documents(Index count, Index length, Index vocabu
   }
   return documents;
 }
-
 }  // namespace headlight::test

@@ -15,24 +15,6 @@ TEST_CASE("a pruned model is smaller by the weights of its heads") {
   CHECK(pruned->parameter_count() == count_parameters(pruned->config()).total());
 }
 
-TEST_CASE("pruning one by one equals pruning at once, under the same numbers") {
-  const auto gpt = random_gpt(three_layers());
-  const auto first = prune_heads(*gpt, {{1, 0}});
-  const auto second = prune_heads(*first, {{1, 2}});
-  const auto both = prune_heads(*gpt, {{1, 0}, {1, 2}});
-  CHECK(same_bits(logits_of(*second), logits_of(*both)));
-}
-
-TEST_CASE("filling up a pruned model gives a full-size model with the same logits") {
-  const auto gpt = random_gpt(three_layers());
-  const auto pruned = prune_heads(*gpt, {{0, 0}, {1, 1}, {1, 2}});
-  const auto full = fill_up_heads(*pruned, 3);
-  CHECK(full->config().heads_per_layer.empty());
-  CHECK(full->config().head_width == 0);
-  CHECK(full->config().n_head == 3);
-  check_close(logits_of(*full), logits_of(*pruned), 1e-12);
-}
-
 TEST_CASE("pruning refuses to remove all heads of a layer and heads that do not exist") {
   const auto gpt = random_gpt(three_layers());
   check_error([&] { prune_heads(*gpt, {{1, 0}, {1, 1}, {1, 2}}); }, {"layer 1", "no head left"});

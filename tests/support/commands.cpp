@@ -1,8 +1,6 @@
 #include "support/commands.h"
 
 #include <algorithm>
-#include <iterator>
-#include <sstream>
 
 #include "support/catch.h"
 #include "support/errors.h"
@@ -27,8 +25,22 @@ std::vector<std::string> messages_of_refused(const Arguments& arguments) {
 }  // namespace
 
 Arguments split_words(const std::string& text) {
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), {}};
+  Arguments words;
+  bool inside = false;
+  bool quoted = false;
+  for (const char c : text) {
+    const bool is_blank = c == ' ' && !quoted;
+    if (!is_blank && !inside) {
+      words.emplace_back();
+    }
+    inside = !is_blank;
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (!is_blank) {
+      words.back() += c;
+    }
+  }
+  return words;
 }
 
 Arguments changed(Arguments arguments, const Arguments& more) {
@@ -60,6 +72,18 @@ std::string log_of(const Arguments& arguments) {
 nlohmann::json report_of(Arguments arguments) {
   arguments.push_back("--json");
   return nlohmann::json::parse(output_of(arguments));
+}
+
+void check_json(const nlohmann::json& actual, const std::string& expected) {
+  const nlohmann::json wanted = nlohmann::json::parse(expected);
+  for (const auto& [path, value] : wanted.items()) {
+    INFO(path);
+    const bool is_size = path.ends_with('#');
+    const nlohmann::json::json_pointer place("/" +
+                                             (is_size ? path.substr(0, path.size() - 1) : path));
+    const nlohmann::json found = actual.contains(place) ? actual.at(place) : nlohmann::json();
+    CHECK((is_size ? nlohmann::json(found.size()) : found) == value);
+  }
 }
 
 std::string refusal(const Arguments& arguments) { return messages_of_refused(arguments).back(); }

@@ -10,7 +10,7 @@ namespace headlight::test {
 
 using Arguments = std::vector<std::string>;
 
-// Splits a text at its blanks.
+// Splits a text at its blanks, except those between '...'.
 Arguments split_words(const std::string& text);
 
 // Arguments of a command line: a literal gives its words, another text gives one.
@@ -40,6 +40,10 @@ std::string log_of(const Arguments& arguments);
 
 // Parsed output of a command with --json.
 nlohmann::json report_of(Arguments arguments);
+
+// Checks that JSON has the values of `expected`, a JSON object whose keys are paths: "rows/0/head",
+// or "rows#" for the number of elements. Missing values count as null.
+void check_json(const nlohmann::json& actual, const std::string& expected);
 
 // Last message of a command that must be refused without output. It begins with "error: ".
 std::string refusal(const Arguments& arguments);

@@ -31,6 +31,22 @@ inline bool has_parts(const std::string& text, const std::vector<std::string>& p
                      [&](const std::string& part) { return text.find(part) != std::string::npos; });
 }
 
+// Checks that the text has each of the parts.
+inline void check_parts(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    INFO("expected: " << part << "\nin: " << text.substr(0, 2000));
+    CHECK(contains(text, part));
+  }
+}
+
+// Checks that the text has none of the parts.
+inline void check_lacks(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    INFO("not expected: " << part << "\nin: " << text.substr(0, 2000));
+    CHECK_FALSE(contains(text, part));
+  }
+}
+
 // True if the message is one line with all parts.
 inline bool mentions(const std::string& message, const std::vector<std::string>& parts) {
   UNSCOPED_INFO("message: " << message);

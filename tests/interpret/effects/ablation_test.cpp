@@ -5,17 +5,6 @@
 #include "support/test.h"
 
 namespace ablation_test {
-double mean_loss(const Gpt& gpt, const TokenDataset& data) {
-  const SequentialBatches batches(data, {.batch_size = 2, .block_size = gpt.config().block_size});
-  double sum = 0;
-  double targets = 0;
-  for (Index i = 0; i < batches.count(); ++i) {
-    const Batch batch = batches.batch(i);
-    sum += gpt.loss(batch, {}, 1).item();
-    targets += static_cast<double>(batch.target_count);
-  }
-  return sum / targets;
-}
 
 TEST_CASE("zero ablation of a head raises the loss as much as zeroing its output weights") {
   const TokenDataset data = small_documents();
@@ -88,23 +77,13 @@ TEST_CASE("mean ablation uses the mean over every token of a text") {
     const double rise = ablate_heads(*gpt, data, {.mode = AblationMode::mean, .heads = {{1, 2}}})
                             .heads[0]
                             .rise.mean;
-    class Put final : public ForwardHook {
-     public:
-      explicit Put(std::vector<double> values) : values_(std::move(values)) {}
-      bool wants(Point point, Index layer) const override {
-        return point == Point::z && layer == 1;
+    HookAt put(Point::z, 1, [&](const Tensor& value) {
+      Tensor changed = to_contiguous(value).clone();
+      for (Index row = 0; row < value.size(0); ++row) {
+        std::copy_n(mean.begin() + 8, 4, changed.data<double>() + row * 12 + 8);
       }
-      Tensor visit(const HookSite&, const Tensor& value) override {
-        Tensor changed = to_contiguous(value).clone();
-        for (Index row = 0; row < value.size(0); ++row) {
-          std::copy_n(values_.begin() + 8, 4, changed.data<double>() + row * 12 + 8);
-        }
-        return changed;
-      }
-
-     private:
-      std::vector<double> values_;
-    } put(mean);
+      return changed;
+    });
     const SequentialBatches batches(data, {.batch_size = 1, .block_size = 8});
     const auto loss = [&](ForwardHook* hook) {
       return gpt->loss(batches.batch(0), {.hook = hook}).item();

@@ -6,7 +6,7 @@
 namespace attribution_fixes_test {
 // AtP*: attribution with attention computed again, and with dropped gradients.
 
-const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
+const PatchingTask& kTask = kTwoChanges;
 
 // A model without MLPs whose queries are so large that attention chooses one key.
 std::unique_ptr<Gpt> saturated_gpt() {

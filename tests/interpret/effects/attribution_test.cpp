@@ -22,12 +22,6 @@ const LogitPart& part_of(const AttributionResult& result, const std::string& nam
   return *found;
 }
 
-const LogitPart& strongest(const AttributionResult& result) {
-  return *std::max_element(
-      result.parts.begin(), result.parts.end(),
-      [](const LogitPart& a, const LogitPart& b) { return std::abs(a.logit) < std::abs(b.logit); });
-}
-
 // The model's own difference of logits after the text.
 double difference_of(const Gpt& gpt, const AttributionTask& task) {
   const std::vector<double> logits = gpt.next_logits(make_batch({task.text})).to_vector();
@@ -83,10 +77,12 @@ TEST_CASE("attribution finds a planted source token and a planted neuron", "[hea
     CHECK((part.logit == 0) == !counts);
   }
   const AttributionResult neurons = attribute_logit(*gpt, task, AttributionBy::neuron);
-  CHECK(strongest(neurons).name == "neuron.0.4");
-  CHECK(strongest(neurons).neuron == 4);
-  CHECK(strongest(neurons).kind == LogitPartKind::neuron);
-  CHECK(strongest(neurons).logit == Approx(part_of(sources, "0.mlp").logit));
+  const LogitPart& strongest = *std::ranges::max_element(
+      neurons.parts, {}, [](const LogitPart& part) { return std::abs(part.logit); });
+  CHECK(strongest.name == "neuron.0.4");
+  CHECK(strongest.neuron == 4);
+  CHECK(strongest.kind == LogitPartKind::neuron);
+  CHECK(strongest.logit == Approx(part_of(sources, "0.mlp").logit));
   CHECK(part_of(neurons, "0.attn").logit == Approx(part_of(sources, "0.0 @2").logit));
 }
 

@@ -3,33 +3,17 @@
 #include "support/test.h"
 
 namespace importance_test {
-// Multiplies the output of one head by a number.
-class Gate final : public ForwardHook {
- public:
-  Gate(const HeadId& id, double value) : id_(id), value_(value) {}
-
-  bool wants(Point point, Index layer) const override {
-    return point == Point::z && layer == id_.layer;
-  }
-  Tensor visit(const HookSite&, const Tensor& z) override {
-    Tensor factors = Tensor::ones({z.size(1), 1}, z.dtype());
-    factors.strided_view({1}, {1}, id_.head).fill(value_);
-    return mul(z, factors);
-  }
-
- private:
-  HeadId id_;
-  double value_;
-};
-
-// d (sum of the losses of a document) / d gate, by finite differences.
+// d (sum of the losses of a document) / d gate, by finite differences. The gate multiplies the
+// output of one head.
 double slope(const Gpt& gpt, const Batch& document, const HeadId& id) {
   constexpr double kStep = 1e-5;
   const auto loss_at = [&](double value) {
-    Gate gate(id, value);
-    ForwardContext context;
-    context.hook = &gate;
-    return gpt.loss(document, context, 1).item();
+    HookAt gate(Point::z, id.layer, [&](const Tensor& z) {
+      Tensor factors = Tensor::ones({z.size(1), 1}, z.dtype());
+      factors.strided_view({1}, {1}, id.head).fill(value);
+      return mul(z, factors);
+    });
+    return gpt.loss(document, {.hook = &gate}, 1).item();
   };
   return (loss_at(1 + kStep) - loss_at(1 - kStep)) / (2 * kStep);
 }

@@ -27,7 +27,7 @@ class Nudge final : public ForwardHook {
   double step_;
 };
 
-const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
+const PatchingTask& kTask = kTwoChanges;
 
 TEST_CASE("gradients of a metric at points are those of finite differences", "[heads]") {
   const auto gpt = random_gpt(three_layers());

@@ -4,34 +4,6 @@
 #include "support/test.h"
 
 namespace part_ablation_test {
-// Hook that applies a function to the values at one point.
-class Does final : public ForwardHook {
- public:
-  using What = std::function<Tensor(const Tensor&)>;
-
-  Does(Point point, Index layer, What what)
-      : point_(point), layer_(layer), what_(std::move(what)) {}
-  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const HookSite&, const Tensor& value) override { return what_(value); }
-
- private:
-  Point point_;
-  Index layer_;
-  What what_;
-};
-
-// Mean loss over all targets, without the tested code.
-double mean_loss(const Gpt& gpt, const TokenDataset& data, ForwardHook* hook = nullptr) {
-  const SequentialBatches batches(data, {.batch_size = 2, .block_size = gpt.config().block_size});
-  double sum = 0;
-  double targets = 0;
-  for (Index i = 0; i < batches.count(); ++i) {
-    const Batch batch = batches.batch(i);
-    sum += gpt.loss(batch, {.hook = hook}, 1).item();
-    targets += static_cast<double>(batch.target_count);
-  }
-  return sum / targets;
-}
 
 double loss_with(const Gpt& gpt, const TokenDataset& data, const std::string& changes) {
   Interventions hook(gpt, parse_changes(changes), {});
@@ -52,26 +24,26 @@ TEST_CASE("switching a part off equals replacing it by zeros", "[heads]") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const double loss = mean_loss(*gpt, data);
-  const auto rise_with = [&](Point point, Index layer, const Does::What& what) {
-    Does hook(point, layer, what);
-    return mean_loss(*gpt, data, &hook) - loss;
-  };
-  const auto zeros = [](const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype()); };
-  CHECK(rise_without(*gpt, data, "mlp.1") ==
-        Approx(rise_with(Point::mlp_out, 1, zeros)).margin(1e-12));
-  CHECK(rise_without(*gpt, data, "attn.2") ==
-        Approx(rise_with(Point::attn_out, 2, zeros)).margin(1e-12));
   Tensor neurons = Tensor::ones({48}, DType::float64);
   neurons.strided_view({3}, {1}, 4).fill(0);
-  CHECK(rise_without(*gpt, data, "neuron.0.4-6") ==
-        Approx(rise_with(Point::mlp_post, 0, [&](auto& x) {
-          return mul(x, neurons);
-        })).margin(1e-12));
-  // Points before the first layer and after the last.
-  CHECK(rise_without(*gpt, data, "embed") ==
-        Approx(rise_with(Point::embed, 0, zeros)).margin(1e-12));
-  CHECK(rise_without(*gpt, data, "ln_final") ==
-        Approx(rise_with(Point::ln_final, 0, zeros)).margin(1e-12));
+  const HookAt::Change zeros = [](const Tensor& x) { return x * 0.0; };
+  struct Case {
+    const char* part;
+    Point point;
+    Index layer;
+    HookAt::Change change;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"mlp.1", Point::mlp_out, 1, zeros},
+           {"attn.2", Point::attn_out, 2, zeros},
+           {"neuron.0.4-6", Point::mlp_post, 0, [&](const Tensor& x) { return mul(x, neurons); }},
+           {"embed", Point::embed, 0, zeros},  // before the first layer and after the last
+           {"ln_final", Point::ln_final, 0, zeros}}) {
+    INFO(one.part);
+    HookAt hook(one.point, one.layer, one.change);
+    CHECK(rise_without(*gpt, data, one.part) ==
+          Approx(mean_loss(*gpt, data, &hook) - loss).margin(1e-12));
+  }
 }
 
 TEST_CASE("the parts of a set are ablated together and independently of other sets", "[heads]") {
@@ -126,7 +98,7 @@ TEST_CASE("mode mean replaces a part by its mean over all tokens of the data", "
   const double loss = mean_loss(*gpt, data);
   Tensor sum = Tensor::zeros({12}, DType::float64);
   double rows = 0;
-  Does keep(Point::mlp_out, 1, [&](const Tensor& x) {
+  HookAt keep(Point::mlp_out, 1, [&](const Tensor& x) {
     const std::vector<double> values = x.to_vector();
     for (std::size_t i = 0; i < values.size(); ++i) {
       sum.data<double>()[i % 12] += values[i];
@@ -135,7 +107,8 @@ TEST_CASE("mode mean replaces a part by its mean over all tokens of the data", "
     return x;
   });
   mean_loss(*gpt, data, &keep);
-  Does put(Point::mlp_out, 1, [&](const Tensor& x) { return expand(sum * (1 / rows), x.shape()); });
+  HookAt put(Point::mlp_out, 1,
+             [&](const Tensor& x) { return expand(sum * (1 / rows), x.shape()); });
   const double expected = mean_loss(*gpt, data, &put) - loss;
   for (const Index batch_size : {1, 3, 100}) {
     const PartAblationResult result =

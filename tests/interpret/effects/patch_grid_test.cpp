@@ -5,24 +5,8 @@
 #include "support/test.h"
 
 namespace patch_grid_test {
-const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
-// Answers with several tokens and different lengths.
-const PatchingTask kLong{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
-
-// Hook that applies a function to the value of one point.
-class Puts final : public ForwardHook {
- public:
-  Puts(Point point, Index layer, std::function<Tensor(const Tensor&)> what)
-      : point_(point), layer_(layer), what_(std::move(what)) {}
-  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const HookSite&, const Tensor& value) override { return what_(value); }
-
- private:
-  Point point_;
-  Index layer_;
-  std::function<Tensor(const Tensor&)> what_;
-};
-
+const PatchingTask& kTask = kTwoChanges;
+const PatchingTask& kLong = kLongAnswers;
 using MakeHook = std::function<std::unique_ptr<ForwardHook>(const Ids& answer)>;
 
 // The measured difference, with a new hook for the pass of each answer.
@@ -61,14 +45,16 @@ Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
 
 TEST_CASE("patching heads one by one equals the grid of z by head", "[heads]") {
   const auto gpt = random_gpt(three_layers());
-  const PatchingResult heads = patch_heads(*gpt, kTask);
-  const PatchGrid grid = patch_grid(*gpt, kTask, {});
-  CHECK(grid.clean_difference == Approx(heads.clean_difference));
-  REQUIRE(grid.cells.size() == heads.heads.size());
-  for (std::size_t i = 0; i < grid.cells.size(); ++i) {
-    CHECK(grid.cells[i].layer == heads.heads[i].head.layer);
-    CHECK(grid.cells[i].item == heads.heads[i].head.head);
-    CHECK(grid.cells[i].recovered == Approx(heads.heads[i].recovered).margin(1e-9));
+  for (const PatchingTask& task : {kTask, kLong}) {
+    const PatchingResult heads = patch_heads(*gpt, task);
+    const PatchGrid grid = patch_grid(*gpt, task, {});
+    CHECK(grid.clean_difference == Approx(heads.clean_difference));
+    REQUIRE(grid.cells.size() == heads.heads.size());
+    for (std::size_t i = 0; i < grid.cells.size(); ++i) {
+      CHECK(grid.cells[i].layer == heads.heads[i].head.layer);
+      CHECK(grid.cells[i].item == heads.heads[i].head.head);
+      CHECK(grid.cells[i].recovered == Approx(heads.heads[i].recovered).margin(1e-9));
+    }
   }
 }
 
@@ -93,7 +79,7 @@ TEST_CASE("a cell of any point equals a run with its values replaced", "[heads]"
         const auto hook = [&](const Ids& answer) {
           const Tensor other = value_of(*gpt, followed(noising ? task.corrupt : task.clean, answer),
                                         shape.point, cell.layer);
-          return std::make_unique<Puts>(shape.point, cell.layer, [=](const Tensor& value) {
+          return std::make_unique<HookAt>(shape.point, cell.layer, [=](const Tensor& value) {
             return with_part(value, other, shape.point, cell.item, {*cell.position});
           });
         };
@@ -116,7 +102,7 @@ TEST_CASE("a cell of a group equals a run with the values of all its tokens repl
   CHECK_FALSE(cell.position.has_value());
   const auto hook = [&](const Ids& answer) {
     const Tensor other = value_of(*gpt, followed(task.clean, answer), Point::v, 1);
-    return std::make_unique<Puts>(Point::v, 1, [=](const Tensor& value) {
+    return std::make_unique<HookAt>(Point::v, 1, [=](const Tensor& value) {
       return with_part(value, other, Point::v, 1, {1, 3});
     });
   };
@@ -178,7 +164,7 @@ TEST_CASE("attribution patching equals the derivative of patching at its start",
       const auto at = [&](double step) {
         const auto hook = [&](const Ids& answer) {
           const Tensor clean = value_of(*gpt, followed(task.clean, answer), point, 1);
-          return std::make_unique<Puts>(
+          return std::make_unique<HookAt>(
               point, 1, [=](const Tensor& value) { return value + (clean - value) * step; });
         };
         return difference_with(*gpt, task, task.corrupt, hook);
@@ -226,12 +212,12 @@ TEST_CASE("path patching changes only the sender's contribution to the receiver'
                               value_of(*gpt, corrupt, Point::result, 0);
         const Tensor written =  // of head 1
             reshape(slice(change, 1, 1, 2), {change.size(0), change.size(2)});
-        Puts stream(Point::resid_pre, 2, [&](const Tensor& x) { return x + written; });
+        HookAt stream(Point::resid_pre, 2, [&](const Tensor& x) { return x + written; });
         KeepValues keep([&](Point point, Index layer) { return point == into && layer == 2; });
         HookPair both(&stream, &keep);
         gpt->hidden(make_batch({corrupt}), {.hook = &both});
         const Tensor read = keep.values.at({into, 2});
-        return std::make_unique<Puts>(into, 2, [=](const Tensor& value) {
+        return std::make_unique<HookAt>(into, 2, [=](const Tensor& value) {
           return concat({slice(read, 1, 0, 1), slice(value, 1, 1, value.size(1))}, 1);
         });
       };

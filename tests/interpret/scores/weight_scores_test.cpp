@@ -6,7 +6,7 @@
 #include "support/test.h"
 
 namespace weight_scores_test {
-// Scores from the weight matrices, compared with hand-made circuits and plain loops.
+// Scores from the weight matrices, compared with hand-made circuits and whole products.
 
 // One layer with two heads of width 2 over a stream of width 4; tokens are unit vectors.
 std::unique_ptr<Gpt> copying_model(const std::vector<double>& first,
@@ -38,69 +38,30 @@ std::unique_ptr<Gpt> copying_model(const std::vector<double>& first,
   return model;
 }
 
-using Matrix = std::vector<std::vector<double>>;
-
-Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix c(a.size(), std::vector<double>(b[0].size()));
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t k = 0; k < b.size(); ++k) {
-      for (std::size_t j = 0; j < b[0].size(); ++j) {
-        c[i][j] += a[i][k] * b[k][j];
-      }
-    }
-  }
-  return c;
-}
-
-double frobenius(const Matrix& a) {
-  double sum = 0;
-  for (const auto& row : a) {
-    for (const double x : row) {
-      sum += x * x;
-    }
-  }
-  return std::sqrt(sum);
-}
-
 // W_Q, W_K or W_V of a head, as [C, D].
-Matrix projection(const Gpt& model, HeadId head, Index part) {
-  const Index width = model.block(head.layer).attention().plan().head_width;
-  const Index inner = model.block(head.layer).attention().plan().inner_width();
-  const Tensor weight = parameter_of(model, concat_text("h.", head.layer, ".attn.c_attn.weight"));
-  const std::vector<double> values = weight.to_vector();
-  Matrix result(static_cast<std::size_t>(weight.size(1)));
-  for (std::size_t c = 0; c < result.size(); ++c) {
-    for (Index d = 0; d < width; ++d) {
-      const Index row = part * inner + head.head * width + d;
-      result[c].push_back(values[static_cast<std::size_t>(row) * result.size() + c]);
-    }
-  }
-  return result;
+Tensor projection(const Gpt& model, HeadId head, Index part) {
+  const AttentionPlan& plan = model.block(head.layer).attention().plan();
+  const Index begin = part * plan.inner_width() + head.head * plan.head_width;
+  return transpose(slice(model.weight(Part::query_key_value, head.layer).detach(), 0, begin,
+                         begin + plan.head_width));
 }
 
-// W_O of a head, [D, C].
-Matrix output_matrix(const Gpt& model, HeadId head) {
+// W_V W_O of a head, [C, C].
+Tensor ov_matrix(const Gpt& model, HeadId head) {
   const Index width = model.block(head.layer).attention().plan().head_width;
-  const Tensor weight = parameter_of(model, concat_text("h.", head.layer, ".attn.c_proj.weight"));
-  const std::vector<double> values = weight.to_vector();
-  Matrix result(static_cast<std::size_t>(width));
-  for (Index d = 0; d < width; ++d) {
-    for (Index c = 0; c < weight.size(0); ++c) {
-      result[static_cast<std::size_t>(d)].push_back(
-          values[static_cast<std::size_t>(c * weight.size(1) + head.head * width + d)]);
-    }
-  }
-  return result;
+  const Tensor output = model.weight(Part::attention_output, head.layer).detach();
+  return matmul(projection(model, head, 2),
+                transpose(slice(output, 1, head.head * width, (head.head + 1) * width)));
 }
 
-Matrix transposed(const Matrix& a) {
-  Matrix result(a[0].size(), std::vector<double>(a.size()));
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t j = 0; j < a[0].size(); ++j) {
-      result[j][i] = a[i][j];
-    }
-  }
-  return result;
+// W_Q W_K^T of a head, [C, C].
+Tensor qk_matrix(const Gpt& model, HeadId head) {
+  return matmul(projection(model, head, 0), transpose(projection(model, head, 1)));
+}
+
+// Norm of the product over the product of the norms.
+double composition(const Tensor& written, const Tensor& read) {
+  return norm(matmul(written, read)) / (norm(written) * norm(read));
 }
 
 TEST_CASE("eigenvalues of real matrices are correct also for complex pairs", "[kernels]") {
@@ -132,48 +93,24 @@ TEST_CASE(
   CHECK(between.copying[1] == Approx(0.5));
 }
 
-TEST_CASE("K-composition is the norm of the product over the product of the norms", "[heads]") {
-  const auto model = random_gpt(three_layers());
-  const WeightScores scores = weight_scores(*model);
-  const std::size_t count = scores.heads.size();
-  REQUIRE(count == 9);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = 0; j < count; ++j) {
-      INFO(head_name(scores.heads[i]) << " to " << head_name(scores.heads[j]));
-      const Matrix written = product(projection(*model, scores.heads[i], 2),
-                                     output_matrix(*model, scores.heads[i]));  // [C, C]
-      const Matrix read = product(projection(*model, scores.heads[j], 1),
-                                  transposed(projection(*model, scores.heads[j], 0)));
-      const double expected =
-          scores.heads[i].layer < scores.heads[j].layer
-              ? frobenius(product(written, read)) / (frobenius(written) * frobenius(read))
-              : 0;
-      CHECK(scores.k_composition[i * count + j] == Approx(expected));
-    }
-  }
-}
-
-TEST_CASE("Q- and V-composition multiply with the query and the value matrix", "[heads]") {
+TEST_CASE("composition is the norm of the product over the product of the norms", "[heads]") {
   const auto model = random_gpt(three_layers());
   const HeadSet heads = HeadSet::all(model->heads());
   const auto queries = composition_scores(*model, Composition::q);
   const auto values = composition_scores(*model, Composition::v);
   const auto keys = composition_scores(*model, Composition::k);
   CHECK(keys == weight_scores(*model).k_composition);
-  for (const auto& pair : {std::pair<std::size_t, std::size_t>{1, 5}, {4, 8}, {0, 3}}) {
-    const std::size_t i = pair.first;
-    const std::size_t j = pair.second;
-    const auto ov = [&](std::size_t head) {
-      return product(projection(*model, heads[head], 2), output_matrix(*model, heads[head]));
-    };
-    const auto expected = [&](const Matrix& read) {
-      return frobenius(product(ov(i), read)) / (frobenius(ov(i)) * frobenius(read));
-    };
-    const Matrix qk =
-        product(projection(*model, heads[j], 0), transposed(projection(*model, heads[j], 1)));
-    CHECK(queries[i * 9 + j] == Approx(expected(qk)));
-    CHECK(values[i * 9 + j] == Approx(expected(ov(j))));
-    CHECK(queries[j * 9 + i] == 0);
+  REQUIRE(heads.size() == 9);
+  for (std::size_t i = 0; i < 9; ++i) {
+    for (std::size_t j = 0; j < 9; ++j) {
+      INFO(head_name(heads[i]) << " to " << head_name(heads[j]));
+      const double later = heads[i].layer < heads[j].layer ? 1 : 0;
+      const Tensor written = ov_matrix(*model, heads[i]);
+      const Tensor read = qk_matrix(*model, heads[j]);
+      CHECK(keys[i * 9 + j] == Approx(later * composition(written, transpose(read))));
+      CHECK(queries[i * 9 + j] == Approx(later * composition(written, read)));
+      CHECK(values[i * 9 + j] == Approx(later * composition(written, ov_matrix(*model, heads[j]))));
+    }
   }
 }
 
@@ -184,30 +121,17 @@ TEST_CASE("circuits of a head from tokens to tokens are products of its matrices
   config.logit_scale = 0.5;
   const auto model = random_gpt(config);
   const HeadId head{1, 2};
-  const auto matrix_of = [&](const std::string& name) {
-    const Tensor weight = parameter_of(*model, name);
-    const std::vector<double> values = weight.to_vector();
-    Matrix result;
-    for (Index row = 0; row < weight.size(0); ++row) {
-      const auto begin = values.begin() + row * weight.size(1);
-      result.emplace_back(begin, begin + weight.size(1));
-    }
-    return result;
-  };
-  const Matrix embedding = matrix_of("wte.weight");
-  const Matrix ov =
-      product(product(embedding, product(projection(*model, head, 2), output_matrix(*model, head))),
-              transposed(matrix_of("lm_head.weight")));
-  const Matrix qk = product(product(embedding, product(projection(*model, head, 0),
-                                                       transposed(projection(*model, head, 1)))),
-                            transposed(embedding));
+  const Tensor embedding = model->weight(Part::token_embedding).detach();
+  const Tensor ov =
+      matmul(matmul(embedding, ov_matrix(*model, head)), transpose(model->head_weight().detach())) *
+      (3 * 0.5);
+  const Tensor qk = matmul(matmul(embedding, qk_matrix(*model, head)), transpose(embedding)) * 9.0;
+  check_close(ov_circuit(*model, head, {}, {}), ov, 1e-9);
+  check_close(qk_circuit(*model, head, {}, {}), qk, 1e-9);
   const Tensor some = ov_circuit(*model, head, {4, 7}, {2, 3, 10});
   REQUIRE(some.shape() == Shape{2, 3});
-  CHECK(some.to_vector()[5] == Approx(3 * 0.5 * ov[7][10]));
-  const Tensor all = ov_circuit(*model, head, {}, {});
-  REQUIRE(all.shape() == Shape{11, 11});
-  CHECK(all.to_vector()[7 * 11 + 10] == Approx(3 * 0.5 * ov[7][10]));
-  CHECK(qk_circuit(*model, head, {4, 7}, {2}).to_vector()[1] == Approx(9 * qk[7][2]));
+  CHECK(some.to_vector()[5] == Approx(ov.to_vector()[7 * 11 + 10]));
+  CHECK(qk_circuit(*model, head, {4, 7}, {2}).to_vector()[1] == Approx(qk.to_vector()[7 * 11 + 2]));
   check_error([&] { ov_circuit(*model, head, {11}, {}); }, {"tokens_in", "11"});
   check_error([&] { qk_circuit(*model, head, {}, {-1}); }, {"tokens_out", "-1"});
   check_error([&] { ov_circuit(*model, {1, 3}, {}, {}); }, {"1.3"});
