@@ -120,10 +120,10 @@ std::string fit_sizes_to_text(TrainConfig& config, const std::vector<std::string
   constexpr Index kWidth = 128;
   fit_heads(config, is_given, kHeadWidth);
   if (!is_given("learning_rate") && config.n_embd > kWidth) {
-    constexpr double kDigits = 1e6;  // so that the rate has a short name
+    constexpr double kRateDigits = 1e6;  // so that the rate has a short name
     const double rate =
         config.learning_rate * static_cast<double>(kWidth) / static_cast<double>(config.n_embd);
-    config.learning_rate = std::max(1.0, std::round(rate * kDigits)) / kDigits;
+    config.learning_rate = std::max(1.0, std::round(rate * kRateDigits)) / kRateDigits;
   }
   return "a small text, settings that are not given:" + open_values(config, is_given) +
          " (GPT-2's: --n_layer 12 --n_head 12 --n_embd 768)";

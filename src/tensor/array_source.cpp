@@ -44,9 +44,9 @@ void StoredElements::read(std::span<std::byte> bytes) {
 }
 
 void StoredElements::convert_piece() {
-  constexpr Index kPiece = 8192;  // elements converted at once
+  constexpr Index kPieceElements = 8192;  // elements converted at once
   const Index left = (bytes_ - read_) / static_cast<Index>(sizeof(float));
-  piece_.resize(static_cast<std::size_t>(std::min(kPiece, left)));
+  piece_.resize(static_cast<std::size_t>(std::min(kPieceElements, left)));
   array_.read(read_, std::as_writable_bytes(std::span(piece_)));
   read_ += std::ssize(piece_) * static_cast<Index>(sizeof(float));
   halves_.resize(piece_.size());

@@ -215,9 +215,10 @@ ShardResult encode_shards(const fs::path& folder, const std::vector<TextFile>& f
   if (options.format.token_dtype == TokenDtype::automatic) {
     options.format.token_dtype = token_dtype_for(tokenizer.vocab_size());
   }
-  constexpr Index kMostTokens = std::numeric_limits<std::int32_t>::max();  // per document
-  require_value(options.shard_tokens >= 2 && options.shard_tokens <= kMostTokens, "shard_tokens",
-                "expected 2 to ", kMostTokens, ", got ", options.shard_tokens);
+  constexpr Index kMostDocumentTokens = std::numeric_limits<std::int32_t>::max();  // per document
+  require_value(options.shard_tokens >= 2 && options.shard_tokens <= kMostDocumentTokens,
+                "shard_tokens", "expected 2 to ", kMostDocumentTokens, ", got ",
+                options.shard_tokens);
   make_folder(folder);
   const DirectoryLock lock(folder);
   ShardManifest manifest = begin_or_resume(folder, files, tokenizer, options);

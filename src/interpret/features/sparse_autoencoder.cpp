@@ -47,8 +47,8 @@ Tensor norms_of_rows(const Tensor& decoder) { return sqrt(sum(decoder * decoder,
 
 // Returns lengths by which features can be divided, as SAELens does.
 Tensor divisors(const Tensor& norms) {
-  constexpr double kShortest = 1e-8;
-  return clamp(norms, kShortest, std::numeric_limits<double>::infinity());
+  constexpr double kShortestNorm = 1e-8;
+  return clamp(norms, kShortestNorm, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

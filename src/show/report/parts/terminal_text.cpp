@@ -87,12 +87,12 @@ std::string wrapped(std::string_view text, std::size_t columns, std::size_t inde
 }
 
 std::string block_bar(int eighths) {
-  constexpr std::array<std::string_view, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  constexpr std::array<std::string_view, 8> kBarEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   std::string bar;
   for (int i = 0; i < eighths / 8; ++i) {
     bar += "█";
   }
-  return bar.append(kEighths[static_cast<std::size_t>(eighths % 8)]);
+  return bar.append(kBarEighths[static_cast<std::size_t>(eighths % 8)]);
 }
 
 std::string progress_line(double share, const std::vector<std::string>& parts, Index columns) {
