@@ -117,7 +117,7 @@ MUTANTS = [
      "manifest_test"),
     ("a resumed run repeats its last batches", "src/train/trainer.cpp",
      "  iteration_ = iteration;\n  history_", "  iteration_ = iteration - 1;\n  history_", "shards_test"),
-    ("batches of every epoch have the order of the first", "src/datasets/batches/document_source.cpp",
+    ("the sorted batches of a window have the order of the first epoch", "src/datasets/batches/document_source.cpp",
      "order_of(options_, epoch).fork(static_cast<std::uint64_t>(window) + 1);",
      "order_of(options_, 0).fork(static_cast<std::uint64_t>(window) + 1);", "batcher_test"),
     ("the pads of a row stay in the batch", "src/nn/batch.cpp",

@@ -152,6 +152,21 @@ TEST_CASE("batches of buckets are not sorted by length") {
   CHECK(longer < 55);
 }
 
+TEST_CASE("the sorted batches of a window come in another order in each epoch") {
+  const TokenDataset dataset = ragged_documents(640);
+  BatcherOptions options = options_of(Batching::bucketed, 8, 64);
+  options.bucket_window = 80;  // all batches
+  Batcher batcher(dataset, options);
+  const auto lengths = [&](Index epoch) {
+    std::vector<std::size_t> result;
+    for (Index i = 0; i < batcher.batches_per_epoch(); ++i) {
+      result.push_back(batcher.sequences(epoch * batcher.batches_per_epoch() + i)[0].size());
+    }
+    return result;
+  };
+  CHECK(lengths(0) != lengths(1));
+}
+
 TEST_CASE("with a bucket window of one batch bucketed batches equal padded ones") {
   const TokenDataset dataset = ragged_documents(37);
   BatcherOptions options = options_of(Batching::bucketed, 5, 64);
