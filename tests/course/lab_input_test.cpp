@@ -13,15 +13,6 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Checks that every claim of the results holds.
-void check_all_claims(const Json& results) {
-  CHECK(!results["claims"].empty());
-  for (const Json& claim : results["claims"]) {
-    INFO(claim["text"]);
-    CHECK(claim["holds"] == true);
-  }
-}
-
 Tensor array_of(const std::string& file, const std::string& name) {
   for (const auto& [found, tensor] : read_npz(file)) {
     if (found == name) {

@@ -33,6 +33,15 @@ inline nlohmann::json claims_of(const nlohmann::json& results) {
   return claims;
 }
 
+// Checks that the results have claims, which all hold.
+inline void check_all_claims(const nlohmann::json& results) {
+  CHECK(!results["claims"].empty());
+  for (const nlohmann::json& claim : results["claims"]) {
+    INFO(claim["text"]);
+    CHECK(claim["holds"] == true);
+  }
+}
+
 // Text of a claim; empty if there is none.
 inline std::string claim_text(const nlohmann::json& results, const std::string& id) {
   for (const nlohmann::json& claim : results["claims"]) {
@@ -52,5 +61,4 @@ inline void check_lab_refuses(Arguments arguments, const std::vector<std::string
   REQUIRE(result.messages().size() == 1);
   CHECK(mentions(result.messages()[0], parts));
 }
-
 }  // namespace headlight::test

@@ -93,10 +93,8 @@ class CallWalk {
   }
 
   void note(long at, const std::string& where, const std::string& problem) {
-    if (!problem.empty()) {
-      tally_.problem(what_ + ", " + kind_ + " at call " + std::to_string(at) + " (" + where +
-                     "): " + problem);
-    }
+    tally_.problem(problem,
+                   what_ + ", " + kind_ + " at call " + std::to_string(at) + " (" + where + "): ");
   }
 
   long stride_;
@@ -108,9 +106,7 @@ class CallWalk {
   std::string what_;
   TrainingCase training_;
 };
-
 }  // namespace
 
 bool run_calls(const std::string& kind, long stride) { return CallWalk(kind, stride).walk(); }
-
 }  // namespace headlight::fault

@@ -11,7 +11,8 @@ class Tally {
   explicit Tally(std::string name) : name_(std::move(name)) {}
 
   void count(const std::string& what, long number = 1);
-  void problem(const std::string& text);
+  // Notes a problem and the words before it; "" is none.
+  void problem(const std::string& text, const std::string& before = {});
   // Prints one line of counts, and the problems. Returns true without problems.
   bool report() const;
 
@@ -50,5 +51,4 @@ bool run_signals(long count, unsigned seed);
 
 // Starts several programs on one run directory, and kills the holder of the lock.
 bool run_lock();
-
 }  // namespace headlight::fault

@@ -26,9 +26,7 @@ class KilledRun {
     const std::string problem = training_.recover(saved_);
     tally_.count("lost", training_.resumed_from() < saved_ ? 1 : 0);
     tally_.count("runs that ended with other bits", problem.empty() ? 0 : 1);
-    if (!problem.empty()) {
-      tally_.problem(problem);
-    }
+    tally_.problem(problem);
     return struck;
   }
 
@@ -64,7 +62,6 @@ class KilledRun {
   std::mt19937& random_;
   long saved_ = -1;
 };
-
 }  // namespace
 
 bool run_kills(long count, unsigned seed) {
@@ -78,5 +75,4 @@ bool run_kills(long count, unsigned seed) {
   }
   return tally.report();
 }
-
 }  // namespace headlight::fault

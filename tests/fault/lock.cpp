@@ -47,9 +47,7 @@ void judge_race(const std::vector<Ending>& endings, const TrainingCase& training
     tally.problem(std::to_string(winners) + " programs trained in one run directory, expected 1");
   }
   const std::string different = training.difference();
-  if (!different.empty()) {
-    tally.problem("the program that trained got another result: " + different);
-  }
+  tally.problem(different, "the program that trained got another result: ");
 }
 
 // Checks that kill -9 frees the lock and a second program resumes.
@@ -69,11 +67,8 @@ void kill_the_holder(TrainingCase& training, Tally& tally) {
   const long saved = last_saved(holder.wait().err);
   const std::string problem = training.recover(saved);
   tally.count("resumed after kill -9 of the holder");
-  if (!problem.empty()) {
-    tally.problem("after kill -9 of the holder: " + problem);
-  }
+  tally.problem(problem, "after kill -9 of the holder: ");
 }
-
 }  // namespace
 
 bool run_lock() {
@@ -83,5 +78,4 @@ bool run_lock() {
   kill_the_holder(training, tally);
   return tally.report();
 }
-
 }  // namespace headlight::fault

@@ -39,30 +39,25 @@ void prefer_memory_for_files() {
 // Runs a campaign. Returns true if it found no loss.
 bool run(const std::vector<std::string>& words) {
   const auto seed = static_cast<unsigned>(number(words, 2, 1));
-  if (words[0] == "kills") {
-    return run_kills(number(words, 1, 50), seed);
+  const std::string& name = words[0];
+  if (name == "kills" || name == "ranks" || name == "signals") {
+    const long count = number(words, 1, name == "kills" ? 50 : name == "ranks" ? 10 : 20);
+    return (name == "kills" ? run_kills : name == "ranks" ? run_ranks : run_signals)(count, seed);
   }
-  if (words[0] == "ranks") {
-    return run_ranks(number(words, 1, 10), seed);
-  }
-  if (words[0] == "signals") {
-    return run_signals(number(words, 1, 20), seed);
-  }
-  if (words[0] == "calls" && words.size() >= 2) {
+  if (name == "calls" && words.size() >= 2) {
     return run_calls(words[1], std::max(1L, number(words, 2, 1)));
   }
-  if (words[0] == "power") {
+  if (name == "power") {
     return run_power({.limit = number(words, 1, 0), .seed = seed});
   }
-  if (words[0] == "power_without_fsync") {
+  if (name == "power_without_fsync") {
     return !run_power({.limit = number(words, 1, 0), .ignore_sync = true});
   }
-  if (words[0] == "lock") {
+  if (name == "lock") {
     return run_lock();
   }
   throw std::invalid_argument(kUsage);
 }
-
 }  // namespace
 }  // namespace headlight::fault
 

@@ -139,18 +139,14 @@ class PowerFailures {
     const std::string problem = training_.recover(state.saved);
     tally_.count("tried");
     tally_.count(training_.resumed_from() < 0 ? "started anew" : "resumed");
-    if (!problem.empty()) {
-      tally_.problem(what + ", " + state.when + ": " + problem);
-    }
+    tally_.problem(problem, what + ", " + state.when + ": ");
   }
 
   Tally tally_;
   PowerOptions options_;
   TrainingCase training_;
 };
-
 }  // namespace
 
 bool run_power(const PowerOptions& options) { return PowerFailures(options).run(); }
-
 }  // namespace headlight::fault

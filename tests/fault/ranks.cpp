@@ -25,9 +25,7 @@ class KilledRanks {
     const std::string problem = training_.recover(saved);
     tally_.count("lost", training_.resumed_from() < saved ? 1 : 0);
     tally_.count("runs that ended with other bits", problem.empty() ? 0 : 1);
-    if (!problem.empty()) {
-      tally_.problem(problem);
-    }
+    tally_.problem(problem);
   }
 
  private:
@@ -54,7 +52,6 @@ class KilledRanks {
   Tally& tally_;
   std::mt19937& random_;
 };
-
 }  // namespace
 
 bool run_ranks(long count, unsigned seed) {
@@ -71,5 +68,4 @@ bool run_ranks(long count, unsigned seed) {
   }
   return tally.report();
 }
-
 }  // namespace headlight::fault

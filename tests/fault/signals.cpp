@@ -52,9 +52,7 @@ class Signals {
     }
     const std::string problem = training_.recover(saved);
     tally_.count("resumed to the bits of the control", problem.empty() ? 1 : 0);
-    if (!problem.empty()) {
-      tally_.problem(problem);
-    }
+    tally_.problem(problem);
   }
 
   long count_;
@@ -62,9 +60,7 @@ class Signals {
   std::mt19937 random_;
   TrainingCase training_;
 };
-
 }  // namespace
 
 bool run_signals(long count, unsigned seed) { return Signals(count, seed).run(); }
-
 }  // namespace headlight::fault

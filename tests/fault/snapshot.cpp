@@ -44,16 +44,6 @@ void restore_snapshot(const fs::path& folder, const Snapshot& snapshot) {
   }
 }
 
-Snapshot part_of(const Snapshot& snapshot, const std::string& folder) {
-  Snapshot part;
-  for (const auto& [name, entry] : snapshot) {
-    if (name.rfind(folder + "/", 0) == 0) {
-      part[name.substr(folder.size() + 1)] = entry;
-    }
-  }
-  return part;
-}
-
 Snapshot without_times(Snapshot run) {
   static const std::regex times(R"re(,"(seconds|elapsed_seconds|tokens_per_second)":[-+.0-9e]+)re");
   const auto metrics = run.find("metrics.jsonl");
@@ -80,5 +70,4 @@ std::vector<std::string> differences(const Snapshot& expected, const Snapshot& a
   }
   return found;
 }
-
 }  // namespace headlight::fault

@@ -22,13 +22,9 @@ Snapshot take_snapshot(const std::filesystem::path& folder);
 // Replaces the contents of the folder. Creates it if needed.
 void restore_snapshot(const std::filesystem::path& folder, const Snapshot& snapshot);
 
-// Entries below a subfolder, by path relative to it.
-Snapshot part_of(const Snapshot& snapshot, const std::string& folder);
-
 // Removes the times from metrics.jsonl: equal runs differ in them.
 Snapshot without_times(Snapshot run);
 
 // One line for each entry that differs.
 std::vector<std::string> differences(const Snapshot& expected, const Snapshot& actual);
-
 }  // namespace headlight::fault

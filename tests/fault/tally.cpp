@@ -15,7 +15,11 @@ void Tally::count(const std::string& what, long number) {
   }
 }
 
-void Tally::problem(const std::string& text) { problems_.push_back(text); }
+void Tally::problem(const std::string& text, const std::string& before) {
+  if (!text.empty()) {
+    problems_.push_back(before + text);
+  }
+}
 
 bool Tally::report() const {
   std::cout << name_ << ":";
@@ -32,5 +36,4 @@ bool Tally::report() const {
   std::cout.flush();
   return problems_.empty();
 }
-
 }  // namespace headlight::fault

@@ -1,6 +1,8 @@
 #include "fault/training_case.h"
 
 #include <chrono>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 #include "support/launcher.h"
@@ -26,7 +28,6 @@ long number_after(const std::string& text, const std::string& words) {
   const std::size_t step = line == std::string::npos ? line : text.find("step_", line);
   return step == std::string::npos ? -1 : std::atol(text.c_str() + step + 5);
 }
-
 }  // namespace
 
 long last_saved(const std::string& messages) { return number_after(messages, "\nsaved "); }
@@ -55,41 +56,17 @@ TrainingCase::TrainingCase(const CaseOptions& options)
 
 std::vector<std::string> TrainingCase::command(bool resume) const {
   const std::string updates = std::to_string(options_.updates);
-  std::vector<std::string> all{"train",
-                               "--data",
-                               (root_ / "data.txt").string(),
-                               "--out_dir",
-                               run().string(),
-                               "--threads",
-                               "1",
-                               "--n_layer",
-                               "1",
-                               "--n_head",
-                               "1",
-                               "--n_embd",
-                               "8",
-                               "--block_size",
-                               "8",
-                               "--batch_size",
-                               "2",
-                               "--dropout",
-                               "0.1",
-                               "--warmup_iters",
-                               "2",
-                               "--max_iters",
-                               updates,
-                               "--lr_decay_iters",
-                               updates,
-                               "--save_interval",
-                               "1",
-                               "--eval_interval",
-                               "2",
-                               "--eval_iters",
-                               "1",
-                               "--track_heads",
-                               "2",
-                               "--learning_rate",
-                               "0.01"};
+  std::istringstream words(
+      "train --threads 1 --n_layer 1 --n_head 1 --n_embd 8 --block_size 8 "
+      "--batch_size 2 --dropout 0.1 --warmup_iters 2 --save_interval 1 "
+      "--eval_interval 2 --eval_iters 1 --track_heads 2 --learning_rate 0.01");
+  std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+  for (const std::string& more :
+       {std::string("--data"), (root_ / "data.txt").string(), std::string("--out_dir"),
+        run().string(), std::string("--max_iters"), updates, std::string("--lr_decay_iters"),
+        updates}) {
+    all.push_back(more);
+  }
   all.insert(all.end(), options_.more.begin(), options_.more.end());
   if (resume) {
     all.emplace_back("--resume");
@@ -142,5 +119,4 @@ std::string TrainingCase::recover(long saved) {
   const std::string different = difference();
   return different.empty() ? "" : "it ends differently: " + different;
 }
-
 }  // namespace headlight::fault

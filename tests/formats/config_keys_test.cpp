@@ -1,5 +1,7 @@
 #include "formats/families/families.h"
+#include "formats/word_list.h"
 #include "support/drawn_family.h"
+#include "support/rows.h"
 #include "support/test.h"
 
 namespace config_keys_test {
@@ -24,6 +26,51 @@ json written(const GptConfig& config) {
 
 constexpr const char* kRope = R"("rope_type": "default", "rope_theta": 7)";
 
+TEST_CASE("keys of config.json that Headlight cannot obey are refused by name") {
+  check_rows("formats/config_keys.txt", [](const Row& row) {
+    std::set<std::string> answers;
+    for (const std::string_view type : words_of(row.group)) {
+      answers.insert(error_behind("config.json: ", [&] { config_of(type, row.given); }));
+    }
+    CHECK(answers.size() == 1);  // of all families of the group
+    return *answers.begin();
+  });
+}
+
+TEST_CASE("keys missing from config.json get the defaults of transformers") {
+  check_rows("formats/family_defaults.txt", [](const Row& row) {
+    const GptConfig config = config_of(row.given, R"("use_cache": true)");
+    const AttentionPlan first = block_plan(config, 0).attention;
+    const RopeOptions rope = first.rope.value_or(RopeOptions{.theta = 0});
+    const Index turned = rope.theta == 0 ? 0 : rope.width > 0 ? rope.width : first.head_width;
+    const auto window = [&](Index layer) { return block_plan(config, layer).attention.window; };
+    return concat_text("vocabulary ", config.vocab_size, ", context ", config.block_size,
+                       ", width ", config.n_embd, ", inner ",
+                       block_plan(config, 0).mlp_width.value(), ", ", config.n_layer, " layers, ",
+                       config.n_head, " heads and ", first.key_heads, " key heads of ",
+                       first.head_width, ", epsilon ", config.layer_norm_epsilon, ", ",
+                       name_of(config.activation), config.tie_weights ? ", tied" : ", untied",
+                       ", dropout ", config.attention_dropout, ", theta ", rope.theta, " for ",
+                       turned, " elements, windows ", window(0), " ", window(1), " ", window(5));
+  });
+}
+
+TEST_CASE("an activation is found by every name that transformers has for it") {
+  const std::map<Activation, std::string> names{
+      {Activation::gelu_tanh,
+       "gelu_new gelu_pytorch_tanh gelu_fast gelu_accurate gelu_python_tanh"},
+      {Activation::gelu_erf, "gelu gelu_python"},
+      {Activation::silu, "silu swish"},
+      {Activation::relu, "relu"},
+      {Activation::relu2, "relu2"}};
+  for (const auto& [activation, all] : names) {
+    for (const std::string_view name : words_of(all)) {
+      CHECK(config_of("gpt2", concat_text(R"("activation_function": ")", name, "\"")).activation ==
+            activation);
+    }
+  }
+}
+
 TEST_CASE("keys that every family of transformers reads are obeyed or refused") {
   for (const std::string_view type : family_types()) {
     INFO(type);
@@ -41,54 +88,53 @@ TEST_CASE("keys that every family of transformers reads are obeyed or refused") 
     CHECK(error_with(type, R"("per_layer_config": {}, "pruned_heads": {},
                               "quantization_config": null)") == "no error");
   }
-  // null is not true: transformers would attend to both sides.
-  CHECK(error_with("llama", R"("is_causal": null)") ==
-        "config.json: is_causal: expected true or false, got null");
 }
 
-TEST_CASE("null is refused for numbers and flags, as in transformers 5.24") {
-  // A key, families, and the kind of its values.
-  struct Row {
-    const char* key;
-    std::vector<const char*> types;
-    const char* kind;
+TEST_CASE("null and missing windows and key heads have the same meaning as in transformers") {
+  const auto attention = [](std::string_view type, const std::string& keys) {
+    return block_plan(config_of(type, keys), 31).attention;
   };
-  const std::vector<Row> rows{
-      {"vocab_size", {"gpt2", "gpt_neo", "gpt_neox", "llama", "opt", "bert"}, "a whole number"},
-      {"hidden_size", {"gpt2", "gpt_neo", "qwen3", "gemma3_text", "bert"}, "a whole number"},
-      {"intermediate_size", {"llama", "gpt_neox", "olmo2", "bert"}, "a whole number"},
-      {"num_attention_heads", {"gpt2", "gpt_neo", "mistral", "opt"}, "a whole number"},
-      {"num_key_value_heads",
-       {"mistral", "stablelm", "starcoder2", "gemma", "gemma2", "gemma3_text", "helium", "exaone4"},
-       "a whole number"},
-      {"head_dim",
-       {"qwen2", "qwen3", "phi3", "phi", "gemma", "gemma2", "gemma3_text", "granite", "smollm3",
-        "helium", "olmo", "olmo2", "olmo3", "exaone4", "nanochat"},
-       "a whole number"},
-      {"max_window_layers", {"qwen2", "qwen3"}, "a whole number"},
-      {"window_size", {"gpt_neo"}, "a whole number"},
-      {"sliding_window_pattern", {"gemma3_text", "exaone4"}, "a whole number"},
-      {"rms_norm_eps", {"llama", "qwen2", "gemma", "olmo3", "exaone4"}, "a number"},
-      {"layer_norm_eps", {"gpt_neox", "stablelm", "phi", "bert"}, "a number"},
-      {"rope_theta", {"llama", "mistral", "phi3", "helium", "gemma2", "nanochat"}, "a number"},
-      {"rotary_emb_base", {"gpt_neox"}, "a number"},
-      {"rope_local_base_freq", {"gemma3_text"}, "a number"},
-      {"query_pre_attn_scalar", {"gemma2", "gemma3_text"}, "a number"},
-      {"embedding_multiplier", {"granite"}, "a number"},
-      {"attention_dropout", {"gpt_neox", "mistral", "qwen2", "gemma", "olmo", "opt"}, "a number"},
-      {"partial_rotary_factor", {"stablelm", "phi"}, "a number"},
-      {"tie_word_embeddings", {"gpt2", "llama", "gpt_neox", "opt", "bert"}, "true or false"},
-      {"attention_bias", {"llama", "qwen3", "granite", "olmo2"}, "true or false"},
-      {"use_parallel_residual", {"gpt_neox", "stablelm"}, "true or false"},
-      {"use_bias", {"starcoder2"}, "true or false"},
-      {"use_sliding_window", {"qwen2", "smollm3"}, "true or false"}};
-  for (const auto& [key, types, kind] : rows) {
-    for (const char* type : types) {
-      INFO(type);
-      CHECK(error_with(type, concat_text("\"", key, "\": null")) ==
-            concat_text("config.json: ", key, ": expected ", kind, ", got null"));
-    }
-  }
+  CHECK(attention("mistral", R"("sliding_window": null)").window == 0);
+  CHECK(attention("qwen2", R"("num_key_value_heads": null, "num_attention_heads": 16)").key_heads ==
+        16);
+  CHECK(attention("qwen2", R"("use_sliding_window": true)").window == 4096);
+  CHECK(attention("qwen2", R"("use_sliding_window": true, "sliding_window": null)").window == 0);
+  const GptConfig scaled =
+      config_of("llama", R"("rope_scaling": {"rope_type": "llama3", "factor": 8})");
+  CHECK(scaled.rope.original_max_position_embeddings == 2048);  // the context length
+}
+
+TEST_CASE("missing soft caps and scales get the defaults of transformers") {
+  const GptConfig gemma = config_of("gemma2", R"("query_pre_attn_scalar": 144)");
+  CHECK(gemma.attention_cap == 50);
+  CHECK(gemma.logit_cap == 30);
+  CHECK(gemma.attention_scale == Approx(1.0 / 12));
+  const GptConfig plain = config_of("gemma2", R"("attn_logit_softcapping": null,
+                                    "final_logit_softcapping": null)");
+  CHECK(plain.attention_cap == 0);
+  CHECK(plain.logit_cap == 0);
+  CHECK(config_of("nanochat", R"("use_cache": true)").logit_cap == 15);
+  CHECK(config_of("olmo", R"("use_cache": true)").qkv_clip == 0);
+  const GptConfig phi = config_of("phi3", R"("num_attention_heads": 768,
+      "max_position_embeddings": 65536, "original_max_position_embeddings": 4096,
+      "rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4]})");
+  CHECK(phi.rope.original_max_position_embeddings == 4096);
+  CHECK(phi.rope.attention_factor == Approx(std::sqrt(1 + std::log(16.0) / std::log(4096.0))));
+  const GptConfig exaone = config_of("exaone4", R"("num_hidden_layers": 4)");
+  CHECK(exaone.rope_per_layer == std::vector<Index>{1, 1, 1, 0});
+}
+
+TEST_CASE(
+    "ignored keys of config.json are named unless they have no effect in transformers either") {
+  const auto unread = [](const std::string& keys) {
+    return parse_model_config(R"({"model_type": "llama", )" + keys + "}", "config.json").unread;
+  };
+  CHECK(unread(R"("_name_or_path": "x", "torch_dtype": "bfloat16", "transformers_version": "5",
+                  "pretraining_tp": 1, "use_cache": true, "rope_scaling": null)")
+            .empty());
+  CHECK(unread(R"("use_mrope": false, "new": null, "list": [], "text": "")").empty());
+  CHECK(unread(R"("residual_multiplier": 0.22, "vocab_size": 9, "new": {"a": 1})") ==
+        std::vector<std::string>{"residual_multiplier", "new"});
 }
 
 TEST_CASE("null is the usual value of some keys") {
@@ -99,38 +145,15 @@ TEST_CASE("null is the usual value of some keys") {
   CHECK(config_of("mistral", R"("sliding_window": null)").windows.empty());
   CHECK(config_of("olmo", R"("clip_qkv": null)").qkv_clip == 0);
   CHECK(config_of("opt", R"("word_embed_proj_dim": null)").n_embd == 768);
-  const char* types = R"("num_hidden_layers": 1, "layer_types": ["full_attention"], )";
-  for (const char* keys :
-       {R"("use_bidirectional_attention": null, "sliding_window_pattern": null)",
-        R"("attn_logit_softcapping": null, "attention_dropout": null, "rope_theta": null)"}) {
-    CHECK(error_with("gemma3_text", concat_text(types, keys)) == "no error");
-  }
-  CHECK(error_with("llama", R"("partial_rotary_factor": null, "layer_types": null,
-                               "original_max_position_embeddings": null)") == "no error");
-}
-
-TEST_CASE("null in a rotation is refused, or has transformers' meaning") {
-  const auto yarn = [](const char* keys) {
-    return concat_text(R"("max_position_embeddings": 48, "rope_scaling": {"rope_type": "yarn", )",
-                       keys, "}");
-  };
   const RopeOptions rope =
-      config_of("llama", yarn(R"("factor": null, "original_max_position_embeddings": 16,
-                                 "beta_fast": null, "beta_slow": null, "mscale": null,
-                                 "attention_factor": null)"))
+      config_of("llama", R"("max_position_embeddings": 48, "rope_scaling": {"rope_type": "yarn",
+          "factor": null, "original_max_position_embeddings": 16, "beta_fast": null,
+          "beta_slow": null, "mscale": null, "attention_factor": null})")
           .rope;
   CHECK(rope.factor == 3);  // 48 / 16
   CHECK(rope.beta_fast == 32);
   CHECK(rope.beta_slow == 1);
   CHECK(rope.attention_factor == Approx(1 + 0.1 * std::log(3.0)));
-  for (const char* key : {"rope_theta", "partial_rotary_factor"}) {
-    CHECK(error_with("llama", yarn(concat_text(R"("factor": 2, ")", key, "\": null").c_str())) ==
-          concat_text("config.json: rope_scaling.", key, ": expected a number, got null"));
-  }
-  CHECK(error_with("llama", R"("rope_scaling": {"rope_type": null, "factor": 2})") ==
-        "config.json: rope_scaling.rope_type: expected a text, got null");
-  CHECK(error_with("llama", R"("rope_scaling": {"rope_type": "linear", "factor": null})") ==
-        "config.json: rope_scaling.factor: expected a number, got null");
 }
 
 TEST_CASE("GPT-2 and GPT-Neo have other names for their sizes, which have priority") {
@@ -140,8 +163,6 @@ TEST_CASE("GPT-2 and GPT-Neo have other names for their sizes, which have priori
   CHECK(gpt2.n_head == 3);
   CHECK(gpt2.n_layer == 2);
   CHECK(gpt2.block_size == 5);
-  CHECK(error_with("gpt2", R"("num_attention_heads": 5)") ==
-        "config.json: num_attention_heads: expected a divisor of n_embd 768, got 5");
   const GptConfig neo = config_of("gpt_neo", R"("num_attention_heads": 4, "num_hidden_layers": 2,
                               "attention_types": [[["global", "local"], 1]])");
   CHECK(neo.n_head == 4);
@@ -152,10 +173,6 @@ TEST_CASE("GPT-Neo's attention_layers have priority over attention_types") {
   const std::string types = R"("num_layers": 2, "attention_types": [[["global", "local"], 1]])";
   CHECK(config_of("gpt_neo", types + R"(, "attention_layers": ["local", "global"])").windows ==
         std::vector<Index>{256, 0});
-  CHECK(error_with("gpt_neo", types + R"(, "attention_layers": [])") ==
-        "config.json: attention_layers: expected 2 layers, got 0");
-  CHECK(error_with("gpt_neo", types + R"(, "attention_layers": ["local", "near"])") ==
-        "config.json: attention_layers: expected global or local, got \"near\"");
 }
 
 TEST_CASE("Mistral's layer_types are Ministral's: layers with and without a window") {
@@ -163,8 +180,6 @@ TEST_CASE("Mistral's layer_types are Ministral's: layers with and without a wind
   CHECK(config_of("mistral", two + R"("layer_types": null)").windows == std::vector<Index>{9, 9});
   CHECK(config_of("mistral", two + R"("layer_types": ["full_attention", "sliding_attention"])")
             .windows == std::vector<Index>{0, 9});
-  CHECK(error_with("mistral", two + R"("layer_types": [])") ==
-        "config.json: layer_types: expected 2 texts, got 0");
 }
 
 TEST_CASE("an empty rope_scaling leaves rope_parameters in force, and a full one replaces them") {
@@ -186,39 +201,13 @@ TEST_CASE("an empty rope_scaling leaves rope_parameters in force, and a full one
   CHECK(scaled.rope.scaling == RopeScaling::linear);
 }
 
-TEST_CASE("rotations for types of layers are refused where all layers have the same") {
-  const std::string types = concat_text(R"("rope_parameters": {"full_attention": {)", kRope, "}}");
-  CHECK(error_with("qwen3", types) ==
-        "config.json: rope_parameters.full_attention: expected one rotation for all types of "
-        "layers");
-  CHECK(config_of("gemma3_text", types).rope.theta == 7);
-  CHECK(error_with("gemma3_text", concat_text(R"("rope_parameters": {)", kRope, "}")) ==
-        "config.json: rope_parameters: expected full_attention and sliding_attention");
-}
-
-TEST_CASE("two lengths of the original context may not contradict each other") {
-  const auto yarn = [](const char* type, int inside, int outside) {
-    return error_with(type, concat_text(R"("original_max_position_embeddings": )", outside,
-                                        R"(, "rope_scaling": {"rope_type": "yarn", "factor": 2,
-                                            "original_max_position_embeddings": )",
-                                        inside, "}"));
-  };
-  CHECK(yarn("llama", 64, 64) == "no error");
-  CHECK(yarn("llama", 64, 32) ==
-        "config.json: rope_scaling.original_max_position_embeddings: expected 32, as outside of "
-        "the object, got 64");
-}
-
-TEST_CASE("truncate of yarn counts outside of the types of layers, as in transformers") {
-  const auto olmo3 = [](const char* inside, const char* outside) {
-    return concat_text(R"("rope_parameters": {"truncate": )", outside,
-                       R"(, "full_attention": {"rope_type": "yarn", "rope_theta": 500000,
-                             "factor": 2, "truncate": )",
-                       inside, "}}");
-  };
-  CHECK_FALSE(config_of("olmo3", olmo3("false", "false")).rope.truncate);
-  CHECK(error_with("olmo3", olmo3("false", "true")) ==
-        "config.json: rope_parameters: expected truncate = 0 beside full_attention, as inside");
+TEST_CASE("rotations for types of layers count as in transformers") {
+  CHECK(config_of("gemma3_text",
+                  concat_text(R"("rope_parameters": {"full_attention": {)", kRope, "}}"))
+            .rope.theta == 7);
+  CHECK_FALSE(config_of("olmo3", R"("rope_parameters": {"truncate": false, "full_attention":
+      {"rope_type": "yarn", "rope_theta": 500000, "factor": 2, "truncate": false}})")
+                  .rope.truncate);
 }
 
 TEST_CASE("rotations are written for transformers 4 and 5") {

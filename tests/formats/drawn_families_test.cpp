@@ -26,6 +26,18 @@ Tensor logits_of(const Gpt& model, int number) {
   return model.logits(make_batch({drawn_tokens(number, model.config())}));
 }
 
+// Checks that a model is read from its folder with the same logits and without a warning.
+void check_read_back(const TemporaryFolder& folder, const Gpt& model, int number) {
+  const fs::path directory = written(folder, std::to_string(number), model);
+  std::vector<std::string> lines;
+  const auto again = load_weights(
+      directory,
+      {.bidirectional = true, .warn = [&](const std::string& line) { lines.push_back(line); }});
+  CHECK(lines.empty());
+  CHECK(same_bits(logits_of(*again, number), logits_of(model, number)));
+  fs::remove_all(directory);
+}
+
 TEST_CASE("drawn configurations of every family are written and read again with equal logits",
           "[io]") {
   const TemporaryFolder folder;
@@ -36,15 +48,17 @@ TEST_CASE("drawn configurations of every family are written and read again with 
       const ModelConfig read = parse_model_config(text, "config.json");
       CHECK(read.unread.empty());
       CHECK_NOTHROW(require_exportable(read.config));
-      const auto model = drawn_model(read.config);
-      const fs::path directory = written(folder, concat_text(type, number), *model);
-      std::vector<std::string> lines;
-      const auto again = load_weights(
-          directory,
-          {.bidirectional = true, .warn = [&](const std::string& line) { lines.push_back(line); }});
-      CHECK(lines.empty());
-      CHECK(same_bits(logits_of(*again, number), logits_of(*model, number)));
+      check_read_back(folder, *drawn_model(read.config), number);
     }
+  }
+}
+
+TEST_CASE("every combination of configuration keys is read back from its folder", "[io]") {
+  const TemporaryFolder folder;
+  for (int number = 0; number < 100; ++number) {
+    const GptConfig config = drawn_config(number);
+    INFO(described(number, config));
+    check_read_back(folder, *drawn_model(config), number);
   }
 }
 

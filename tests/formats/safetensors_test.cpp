@@ -1,5 +1,3 @@
-#include <bit>
-
 #include "support/test.h"
 
 namespace safetensors_test {
@@ -68,64 +66,10 @@ TEST_CASE("larger elements come first in the file and otherwise the order is kep
   CHECK(tensors[3].first == "mask");
 }
 
-TEST_CASE("every element type survives a round trip bit by bit") {
+TEST_CASE("a safetensors file without tensors has an empty header") {
   const TemporaryFolder folder;
-  const float quiet = std::bit_cast<float>(0x7FC12345U);
-  const float tiny = std::numeric_limits<float>::denorm_min();
-  const float infinite = std::numeric_limits<float>::infinity();
-  const std::vector<float> floats{0.0F, -0.0F, 1.5F, quiet, tiny, -infinite};
-  const std::vector<double> doubles{1.0 / 3.0, -1e300, std::nan("7"), 5e-324};
-  const Ids ints{0, -1, 2147483647, -2147483647 - 1};
-  const std::vector<BFloat16> halves{BFloat16(1.0F), BFloat16(-3.5F), BFloat16(quiet)};
-  write_safetensors(folder / "a", {{"f32", Tensor::from(floats, {2, 3})},
-                                   {"f64", Tensor::from(doubles, {4})},
-                                   {"i32", Tensor::from(ints, {2, 1, 2})},
-                                   {"bf16", Tensor::from(halves, {3})},
-                                   {"bool", Tensor::from<bool>({true, false, true}, {3, 1})}});
-  std::map<std::string, Tensor> tensors;
-  for (const auto& [name, tensor] : read_safetensors(folder / "a")) {
-    tensors[name] = tensor;
-  }
-  REQUIRE(tensors.size() == 5);
-  CHECK(tensors["f32"].shape() == Shape{2, 3});
-  CHECK(tensors["i32"].shape() == Shape{2, 1, 2});
-  CHECK(tensors["bool"].shape() == Shape{3, 1});
-  const auto same_bits = [](const auto* a, const auto& expected) {
-    return std::memcmp(a, expected.data(), expected.size() * sizeof(expected[0])) == 0;
-  };
-  CHECK(same_bits(tensors["f32"].data<float>(), floats));
-  CHECK(same_bits(tensors["f64"].data<double>(), doubles));
-  CHECK(same_bits(tensors["bf16"].data<BFloat16>(), halves));
-  CHECK(values_of<std::int32_t>(tensors["i32"]) == ints);
-  CHECK(values_of<bool>(tensors["bool"]) == std::vector<bool>{true, false, true});
-}
-
-TEST_CASE("scalars, empty tensors and an empty file survive a round trip") {
-  const TemporaryFolder folder;
-  write_safetensors(folder / "a", {{"none", Tensor::empty({0})},
-                                   {"scalar", Tensor::scalar(2.5)},
-                                   {"no rows", Tensor::empty({3, 0, 2})},
-                                   {"eight", Tensor::ones({1, 1, 1, 1, 1, 1, 1, 2})}});
-  const NamedTensors tensors = read_safetensors(folder / "a");
-  REQUIRE(tensors.size() == 4);
-  CHECK(tensors[0].first == "none");
-  CHECK(tensors[0].second.shape() == Shape{0});
-  CHECK(tensors[1].second.rank() == 0);
-  CHECK(tensors[1].second.item() == 2.5);
-  CHECK(tensors[2].second.shape() == Shape{3, 0, 2});
-  CHECK(tensors[3].second.shape() == Shape{1, 1, 1, 1, 1, 1, 1, 2});
   write_safetensors(folder / "a", {}, {});
   CHECK(file_contents(folder / "a") == file_bytes("{}      ", ""));
-  CHECK(read_safetensors(folder / "a").empty());
-}
-
-TEST_CASE("a strided view is written in row-major order") {
-  const TemporaryFolder folder;
-  const Tensor rows = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3});
-  write_safetensors(folder / "a", {{"t", rows.strided_view({3, 2}, {1, 3})}});
-  const Tensor read = read_safetensors(folder / "a")[0].second;
-  CHECK(read.shape() == Shape{3, 2});
-  CHECK(values_of<float>(read) == std::vector<float>{1, 4, 2, 5, 3, 6});
 }
 
 TEST_CASE("null metadata is read as no metadata") {

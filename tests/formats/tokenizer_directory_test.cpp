@@ -113,29 +113,6 @@ TEST_CASE("a folder without a tokenizer is refused for lack of tokenizer.json") 
   CHECK_THROWS_WITH(load_tokenizer(directory.path()), contains_text("tokenizer.json"));
 }
 
-TEST_CASE("a chat template stays with the tokenizer from folder to folder and through GGUF") {
-  const std::string text =
-      "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}{% endfor %}";
-  ByteTokenizer tokenizer;
-  tokenizer.set_chat_template(text);
-  const TemporaryFolder folder;
-  save_tokenizer(folder.path() / "hf", tokenizer);
-  const auto from_folder = load_tokenizer(folder.path() / "hf");
-  CHECK(from_folder->chat_template() == text);
-  const Gpt model({.vocab_size = 257,
-                   .block_size = 8,
-                   .n_layer = 1,
-                   .n_head = 1,
-                   .n_embd = 32,
-                   .position = PositionKind::learned});
-  write_gguf_model(folder.path() / "m.gguf", model, *from_folder);
-  const auto from_gguf = load_tokenizer(folder.path() / "m.gguf");
-  CHECK(from_gguf->chat_template() == text);
-  fs::create_directories(folder.path() / "again");
-  write_model_files(folder.path() / "again", model, *from_gguf);
-  CHECK(load_tokenizer(folder.path() / "again")->chat_template() == text);
-}
-
 TEST_CASE("chat templates with names stay with the tokenizer, from a list, files and GGUF") {
   ChatTemplates expected("D");
   expected.set("tool_use", "T");
@@ -165,39 +142,55 @@ TEST_CASE("chat templates with names stay with the tokenizer, from a list, files
   CHECK(dropped_settings(files.path() / "m.gguf", *tokenizer).empty());
 }
 
-TEST_CASE("tokens that begin and end and pad texts stay the same from folder to folder") {
-  for (const bool digits : {false, true}) {
-    const ChatFolder chat(digits);
-    const auto tokenizer = load_tokenizer(chat.path());
-    check_chat_tokenizer(*tokenizer);
-    check_chat_tokenizer(*open_tokenizer(chat.path() / "tokenizer.json"));
-    const fs::path again = write_folder(chat.at("again"), *tokenizer);
-    check_chat_tokenizer(*load_tokenizer(again));
-    const nlohmann::json ends{kTurnEnd, kEndOfText};
-    for (const char* file : {"config.json", "generation_config.json"}) {
-      const auto json = nlohmann::json::parse(file_contents(again / file));
-      CHECK(json["eos_token_id"] == ends);
-      CHECK(json["bos_token_id"] == kTurnBegin);
-      CHECK(json["pad_token_id"] == kPad);
+// Writes and reads a tokenizer in some forms in turn: in the folder of a model, alone, as GGUF.
+std::unique_ptr<Tokenizer> through(const fs::path& place, const std::string& forms,
+                                   std::unique_ptr<Tokenizer> tokenizer) {
+  int number = 0;
+  for (const std::string& form : split_words(forms)) {
+    fs::path path = place;
+    path += std::to_string(number++) + (form == "gguf" ? ".gguf" : "");
+    if (form == "gguf") {
+      write_gguf_model(path, small_model(), *tokenizer);
+    } else if (form == "alone") {
+      save_tokenizer(path, *tokenizer);
+    } else {
+      write_folder(path, *tokenizer);
     }
-    const auto names = nlohmann::json::parse(file_contents(again / "tokenizer_config.json"));
-    CHECK(names["bos_token"] == "<|im_start|>");
-    CHECK(names["eos_token"] == "<|im_end|>");
-    CHECK(names["pad_token"] == "<pad>");
-    save_tokenizer(chat.at("alone"), *tokenizer);
-    check_chat_tokenizer(*load_tokenizer(chat.at("alone")));
+    tokenizer = load_tokenizer(path);
+  }
+  return tokenizer;
+}
+
+TEST_CASE("tokens that begin, end and pad texts and chat templates stay with a tokenizer") {
+  for (const char* forms : {"folder", "alone", "gguf folder", "folder gguf alone folder"}) {
+    INFO(forms);
+    for (const bool digits : {false, true}) {
+      const ChatFolder chat(digits);
+      check_chat_tokenizer(*load_tokenizer(chat.path()));
+      check_chat_tokenizer(*open_tokenizer(chat.path() / "tokenizer.json"));
+      check_chat_tokenizer(*through(chat.at("again"), forms, load_tokenizer(chat.path())));
+    }
+    const TemporaryFolder folder;
+    auto bytes = std::make_unique<ByteTokenizer>();
+    bytes->set_chat_template("{% for m in messages %}<|{{ m['role'] }}|>\n{% endfor %}");
+    const ChatTemplates expected = bytes->chat_template();
+    CHECK(through(folder / "again", forms, std::move(bytes))->chat_template() == expected);
   }
 }
 
-TEST_CASE("a folder that becomes GGUF and a folder again keeps its special tokens") {
-  for (const bool digits : {false, true}) {
-    const ChatFolder chat(digits);
-    const fs::path file = chat.at("m.gguf");
-    write_gguf_model(file, small_model(), *load_tokenizer(chat.path()));
-    const auto tokenizer = load_tokenizer(file);
-    check_chat_tokenizer(*tokenizer);
-    check_chat_tokenizer(*load_tokenizer(write_folder(chat.at("again"), *tokenizer)));
+TEST_CASE("the files of a folder have the ids and names of special tokens") {
+  const ChatFolder chat(false);
+  const fs::path again = write_folder(chat.at("again"), *load_tokenizer(chat.path()));
+  for (const char* file : {"config.json", "generation_config.json"}) {
+    const auto json = nlohmann::json::parse(file_contents(again / file));
+    CHECK(json["eos_token_id"] == nlohmann::json{kTurnEnd, kEndOfText});
+    CHECK(json["bos_token_id"] == kTurnBegin);
+    CHECK(json["pad_token_id"] == kPad);
   }
+  const auto names = nlohmann::json::parse(file_contents(again / "tokenizer_config.json"));
+  CHECK(names["bos_token"] == "<|im_start|>");
+  CHECK(names["eos_token"] == "<|im_end|>");
+  CHECK(names["pad_token"] == "<pad>");
 }
 
 TEST_CASE("a GGUF file of another program that passes through a folder keeps its special tokens") {

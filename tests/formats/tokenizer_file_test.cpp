@@ -1,3 +1,5 @@
+#include "support/bert_directory.h"
+#include "support/rows.h"
 #include "support/test.h"
 
 namespace tokenizer_file_test {
@@ -14,10 +16,34 @@ std::string text_refusal(const std::string& text) {
 }
 std::string refusal(const json& file) { return text_refusal(file.dump()); }
 
-// Returns the message for the file with one value replaced.
-std::string refusal(json file, const char* place, const json& value) {
-  file[json::json_pointer(place)] = value;
-  return refusal(file);
+json data_file(const std::string& name) {
+  return json::parse(file_contents(HEADLIGHT_SOURCE_DIR "/tests/tokenizers/data/" + name));
+}
+
+// Returns the tokenizer.json of a group of tokenizer_files.txt.
+json base_file(const std::string& group) {
+  if (group == "char" || group == "byte") {
+    ByteTokenizer bytes;
+    bytes.set_prepends_begin_token(true);
+    return group == "char" ? char_file() : json::parse(to_tokenizer_json(bytes));
+  }
+  if (group == "bpe" || group == "BERT's WordPiece") {
+    return group == "bpe" ? data_file("bpe_tokenizer.json")
+                          : json::parse(to_tokenizer_json(*word_piece()));
+  }
+  const json kinds = data_file("pipeline_tokenizers.json");
+  return *std::ranges::find(kinds, json(group), [](const json& one) {
+            return one["kind"];
+          })->find("tokenizer");
+}
+
+TEST_CASE("tokenizer files whose ids Headlight would not reproduce are refused by key") {
+  std::map<std::string, json> bases;
+  check_rows("formats/tokenizer_files.txt", [&](const Row& row) {
+    const json& base = bases.try_emplace(row.group, base_file(row.group)).first->second;
+    const std::string file = changed_json(base, row.given).dump();
+    return error_behind("t.json: ", [&] { parse_tokenizer_json(file, "t.json"); });
+  });
 }
 
 TEST_CASE("special tokens with ids above those of the characters are read") {
@@ -26,11 +52,6 @@ TEST_CASE("special tokens with ids above those of the characters are read") {
   CHECK(read->encode("abx") == tokenizer.encode("abx"));
   CHECK(read->end_of_text() == 2);
   CHECK(to_tokenizer_json(*read) == to_tokenizer_json(tokenizer));
-}
-
-TEST_CASE("a tokenizer file without a vocabulary is refused") {
-  CHECK(refusal(char_file(), "/model/vocab", json::object()) ==
-        "t.json: model.vocab: is empty, expected the tokens with their ids");
 }
 
 TEST_CASE("a character tokenizer file has single characters, no merges and a fusing decoder") {
@@ -138,70 +159,16 @@ TEST_CASE("special tokens may stand in added_tokens alone") {
   CHECK(parse_tokenizer_json(file.dump(), "t.json")->end_of_text() == 256);
 }
 
-TEST_CASE("merges whose token is not in the vocabulary are refused") {
-  for (const json& file : {char_file(), byte_file()}) {
-    CHECK(refusal(file, "/model/merges", json::array({"a b"})) ==
-          "t.json: model.merges: merge 0: \"ab\" is not in the vocabulary");
-  }
-}
-
-TEST_CASE("text that is not JSON is refused in one line") {
-  CHECK(text_refusal("") == "t.json: invalid JSON at byte 0: unexpected end of input");
-  CHECK(text_refusal(R"({"a":1,})") == "t.json: invalid JSON at byte 7: unexpected '}'");
-  CHECK(text_refusal("{\"a\":\"\n\"}").starts_with("t.json: invalid JSON at byte 6: "));
-  CHECK(text_refusal("{\"a\xFF").starts_with("t.json: invalid JSON at byte 3: "));
-  CHECK(text_refusal("[]") == "t.json: expected an object, got array");
-  CHECK(text_refusal("{}") == "t.json: key \"model\" is missing");
-  CHECK(text_refusal("{\"a\":\"\\ud800\"}").starts_with("t.json: invalid JSON at byte "));
-}
-
 TEST_CASE("every file that ends too early is refused") {
   const std::string whole = char_file().dump();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     REQUIRE(text_refusal(whole.substr(0, size)).starts_with("t.json: "));
   }
   CHECK(text_refusal(whole) == "no error");
+  CHECK(text_refusal("[]") == "t.json: expected an object, got array");
 }
 
-TEST_CASE("deep nesting is refused before it is read") {
-  const std::string deep(1000000, '[');
-  CHECK(text_refusal(deep) == "t.json: JSON is nested deeper than 64");
-  std::string objects;
-  for (int i = 0; i < 100; ++i) {
-    objects += "{\"a\":";
-  }
-  CHECK(text_refusal(objects) == "t.json: JSON is nested deeper than 64");
-}
-
-TEST_CASE("a key that comes twice is refused") {
-  CHECK(text_refusal(R"({"model":{"vocab":{"a":2,"a":3}}})") ==
-        "t.json: duplicate key 'a' in 'model'");
-}
-
-TEST_CASE("ids must be whole numbers from 0 to V - 1, each once") {
-  const json file = char_file();
-  CHECK(refusal(file, "/model/vocab/b", 2) ==
-        "t.json: model.vocab: \"b\" and \"a\" have the same id 2");
-  CHECK(refusal(file, "/model/vocab/b", 4) ==
-        "t.json: model.vocab: id 4 of \"b\" is out of range, expected 0 ... 3 without gaps");
-  CHECK(refusal(file, "/model/vocab/b", 18446744073709551615ULL) ==
-        "t.json: model.vocab: id 18446744073709551615 of \"b\" is out of range, expected 0 ... 3 "
-        "without gaps");
-  CHECK(refusal(file, "/model/vocab/b", -1) ==
-        "t.json: model.vocab: id of \"b\" must be a whole number from 0, got \"-1\"");
-  for (const json& value : {json(3.0), json("3"), json(), json::array({3}), json(true)}) {
-    CHECK(refusal(file, "/model/vocab/b", value)
-              .starts_with("t.json: model.vocab: id of \"b\" must be a whole number"));
-  }
-  CHECK(refusal(file, "/added_tokens/1/id", 2) ==
-        "t.json: added_tokens gives \"<|unk|>\" the id 2, but model.vocab gives it 1");
-}
-
-TEST_CASE("a character vocabulary refuses tokens of zero or several characters") {
-  CHECK(
-      refusal(char_file(), "/model/vocab/bc", 4) ==
-      "t.json: model.vocab: \"bc\" has more than one character, expected one character per token");
-  CHECK(refusal(char_file(), "/model/vocab/", 4) == "t.json: model.vocab: a token is empty");
+TEST_CASE("a long token with line breaks is refused with a short line") {
   json file = char_file();
   file["model"]["vocab"][std::string(1000000, '\n')] = 4;
   const std::string message = refusal(file);
@@ -209,62 +176,20 @@ TEST_CASE("a character vocabulary refuses tokens of zero or several characters")
   CHECK(message.find('\n') == std::string::npos);
 }
 
-TEST_CASE("the special tokens of a character vocabulary have ids 0 and 1") {
-  json file = char_file();
-  file["model"]["vocab"]["<|unk|>"] = 2;
-  file["model"]["vocab"]["a"] = 1;
-  file["added_tokens"][1]["id"] = 2;
-  CHECK(refusal(file) == "t.json: model.vocab: id 1 must be \"<|unk|>\", got \"a\"");
-  CHECK(refusal(char_file(), "/added_tokens/1/special", false) ==
-        "t.json: added_tokens: \"<|unk|>\" is not special, expected special tokens only");
-  CHECK(refusal(char_file(), "/added_tokens/1/content", "c") ==
-        "t.json: model.vocab: \"c\" and \"<|unk|>\" have the same id 1");
-  CHECK(refusal(char_file(), "/added_tokens/1", {{"id", 3}, {"content", "b"}, {"special", true}}) ==
-        "t.json: added_tokens: \"<|unk|>\" is missing");
-  CHECK(refusal(char_file(), "/added_tokens", json::array()) ==
-        "t.json: added_tokens: \"<|endoftext|>\" is missing");
-  CHECK(refusal(char_file(), "/added_tokens/2", {{"id", 3}, {"content", "b"}, {"special", true}}) ==
-        "t.json: added_tokens: special token \"b\" is not supported");
-}
-
-TEST_CASE("a byte vocabulary may have another order, more tokens or fewer bytes") {
+TEST_CASE("a byte vocabulary may have another order or fewer bytes") {
   json file = byte_file();
   file["model"]["vocab"]["A"] = 66;
   file["model"]["vocab"]["B"] = 65;
   CHECK(parse_tokenizer_json(file.dump(), "t.json")->encode("AB") == Ids{66, 65});
-  CHECK(refusal(byte_file(), "/model/vocab/AB", 257) == "no error");
   file = byte_file();
   file["model"]["vocab"].erase("<|endoftext|>");
-  file["added_tokens"][0]["content"] = "<|stop|>";
-  CHECK(refusal(file) == "no error");
-  file["added_tokens"][0]["content"] = "<|endoftext|>";
   file["model"]["vocab"].erase("\xC3\xBF");
   file["added_tokens"][0]["id"] = 255;
   const auto tokenizer = parse_tokenizer_json(file.dump(), "t.json");
   CHECK(tokenizer->encode_bytes("A\xFF") == Ids{'A'});
 }
 
-TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the key") {
-  const json characters = char_file();
-  const json bytes = byte_file();
-  CHECK(refusal(characters, "/model/type", "Unigram") == "t.json: model.vocab: expected an array");
-  CHECK(refusal(characters, "/normalizer", {{"type", "Nmt"}}) ==
-        "t.json: normalizer: type \"Nmt\" is not supported");
-  CHECK(refusal(characters, "/model/fuse_unk", true) == "t.json: model.fuse_unk: expected false");
-  CHECK(refusal(characters, "/model/unk_token", "a") ==
-        "t.json: model.unk_token: expected \"<|unk|>\"");
-  CHECK(refusal(characters, "/model/continuing_subword_prefix", "##") ==
-        "t.json: model.continuing_subword_prefix: prefixes and suffixes of tokens are not "
-        "supported");
-  CHECK(refusal(characters, "/decoder", {{"type", "WordPiece"}}) ==
-        "t.json: decoder: expected type \"Fuse\", got \"WordPiece\"");
-  CHECK(refusal(bytes, "/decoder", {{"type", "Fuse"}}) ==
-        "t.json: decoder: expected type \"ByteLevel\", got \"Fuse\"");
-  CHECK(refusal(bytes, "/pre_tokenizer", {{"type", "UnicodeScripts"}}) ==
-        "t.json: pre_tokenizer: type \"UnicodeScripts\" is not supported");
-}
-
-TEST_CASE("a template of bytes may have an end, but no other ids than its tokens") {
+TEST_CASE("a template of bytes may have an end") {
   ByteTokenizer tokenizer;
   tokenizer.set_prepends_begin_token(true);
   const json file = json::parse(to_tokenizer_json(tokenizer));
@@ -273,25 +198,27 @@ TEST_CASE("a template of bytes may have an end, but no other ids than its tokens
   json around = file;
   around["post_processor"]["single"] = single;
   CHECK(parse_tokenizer_json(around.dump(), "t.json")->encode_prompt("A") == Ids{256, 'A', 256});
-  CHECK(refusal(file, "/post_processor/special_tokens/<|endoftext|>/ids", {65}) ==
-        "t.json: post_processor.special_tokens: expected ids [256] for <|endoftext|>");
-  CHECK(refusal(file, "/post_processor/type", 7) ==
-        "t.json: post_processor: \"type\" must be a string, got number");
-  CHECK(refusal(file, "/post_processor", "x") ==
-        "t.json: post_processor: expected an object, got string");
-  CHECK(refusal(file, "/post_processor", {{"type", "ByteLevel"}}) == "no error");
 }
 
+// Of the many tokens and merges of a BPE file, every fiftieth is changed.
 TEST_CASE("any value of a wrong type anywhere is refused or has no meaning, but never crashes") {
-  ByteTokenizer bytes;
-  bytes.set_prepends_begin_token(true);
   int refused = 0;
-  for (const json& file : {char_file(), json::parse(to_tokenizer_json(bytes))}) {
+  for (const char* base : {"char", "byte", "bpe"}) {
+    const json file = base_file(base);
     const json leaves = file.flatten();
+    int number = 0;
     for (const auto& leaf : leaves.items()) {
+      const bool is_one_of_many =
+          base == std::string("bpe") &&
+          (leaf.key().starts_with("/model/vocab/") || leaf.key().starts_with("/model/merges/"));
+      if (is_one_of_many && ++number % 50 != 0) {
+        continue;
+      }
       for (json::json_pointer place(leaf.key()); !place.empty(); place.pop_back()) {
         for (const json& value : {json(), json(-7), json("x"), json::array(), json::object()}) {
-          const std::string message = refusal(file, place.to_string().c_str(), value);
+          json other = file;
+          other[place] = value;
+          const std::string message = refusal(other);
           INFO(place.to_string() << " = " << value << ": " << message);
           REQUIRE((message == "no error" || message.starts_with("t.json: ")));
           refused += message == "no error" ? 0 : 1;
@@ -299,29 +226,6 @@ TEST_CASE("any value of a wrong type anywhere is refused or has no meaning, but 
       }
     }
   }
-  CHECK(refused > 1000);
-}
-
-TEST_CASE("a file without one of its keys is refused, naming the key") {
-  for (const char* key : {"model", "added_tokens", "decoder"}) {
-    json file = char_file();
-    file.erase(key);
-    CHECK(refusal(file) == "t.json: key \"" + std::string(key) + "\" is missing");
-  }
-  for (const char* key : {"vocab", "merges", "unk_token"}) {
-    json file = char_file();
-    file["model"].erase(key);
-    CHECK(refusal(file) == "t.json: model: key \"" + std::string(key) + "\" is missing");
-  }
-  json file = char_file();
-  file["model"].erase("type");
-  CHECK(refusal(file) == "no error");  // older files have no type
-  file["model"].erase("merges");
-  CHECK(refusal(file) == "t.json: model: key \"type\" is missing");
-  for (const char* key : {"id", "content", "special"}) {
-    file = char_file();
-    file["added_tokens"][0].erase(key);
-    CHECK(refusal(file) == "t.json: added_tokens: key \"" + std::string(key) + "\" is missing");
-  }
+  CHECK(refused > 1200);
 }
 }  // namespace tokenizer_file_test

@@ -1,28 +1,13 @@
 #include "runs/run_directory.h"
+#include "runs/saved_run.h"
 #include "support/test.h"
 
 namespace runs_run_directory_test {
-// Objects that a run would save.
-struct Learner {
-  ByteTokenizer tokenizer;
-  Gpt model{{.vocab_size = tokenizer.vocab_size(),
-             .block_size = 4,
-             .n_layer = 1,
-             .n_head = 1,
-             .n_embd = 4},
-            1};
-  AdamW optimizer{model.parameters(), {}};
-
-  float& weight() {
-    Tensor first = model.parameters()[0].second;
-    return first.data<float>()[0];
-  }
-  void save(RunDirectory& directory, Index iteration, bool best = false) {
-    const TrainingState state{.iteration = iteration};
-    directory.prepare(model, optimizer);
-    directory.save({model, tokenizer, optimizer, state}, best, [] {});
-  }
-};
+void save(Learner& learner, RunDirectory& directory, Index iteration, bool best = false) {
+  const TrainingState state{.iteration = iteration};
+  directory.prepare(learner.model, learner.optimizer);
+  directory.save({learner.model, learner.tokenizer, learner.optimizer, state}, best, [] {});
+}
 
 constexpr bool kWait = true;
 
@@ -52,7 +37,7 @@ TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]"
   Learner learner;
   CHECK(directory.last_saved() == -1);
   const float before = learner.weight();
-  learner.save(directory, 1, true);
+  save(learner, directory, 1, true);
   CHECK(directory.last_saved() == 1);
   CHECK((in_background || fs::exists(directory.path() / "step_00000001")));
   learner.weight() = before + 1;
@@ -60,8 +45,8 @@ TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]"
   REQUIRE(events.size() == 1);
   CHECK(events[0].checkpoint == directory.path() / "step_00000001");
   CHECK(directory.take_events(kWait).empty());
-  learner.save(directory, 2);
-  learner.save(directory, 3);
+  save(learner, directory, 2);
+  save(learner, directory, 3);
   CHECK(directory.take_events(kWait).size() == 2);
   CHECK(fs::read_symlink(directory.path() / "latest") == "step_00000003");
   CHECK(fs::read_symlink(directory.path() / "best") == "step_00000001");
@@ -78,10 +63,10 @@ TEST_CASE("a checkpoint that cannot be saved stops the run or causes a warning",
                            {.stops_on_error = stops, .in_background = in_background});
     directory.begin("");
     Learner learner;
-    learner.save(directory, 1);
+    save(learner, directory, 1);
     CHECK(directory.take_events(kWait).size() == 1);
     learner.weight() = std::numeric_limits<float>::infinity();
-    learner.save(directory, 2);
+    save(learner, directory, 2);
     const std::string warning = "cannot save " + (directory.path() / "step_00000002").string();
     if (stops) {
       CHECK_THROWS_AS(directory.take_events(kWait), SaveError);
@@ -104,7 +89,7 @@ TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[tra
     RunDirectory directory(run, {.keep = 3});
     directory.begin("");
     for (const Index iteration : {1, 2, 3}) {
-      learner.save(directory, iteration);
+      save(learner, directory, iteration);
     }
   }
   fs::resize_file(run / "step_00000003" / "state.json", 3);
@@ -116,7 +101,7 @@ TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[tra
   CHECK(directory.resume_from(newest, {.iteration = 2}).empty());
   CHECK(directory.last_saved() == 2);
   CHECK(fs::read_symlink(run / "latest") == "step_00000002");
-  learner.save(directory, 4);
+  save(learner, directory, 4);
   directory.take_events(kWait);
   CHECK(!fs::exists(run / "step_00000001"));
   CHECK(fs::exists(run / "step_00000002"));

@@ -17,18 +17,14 @@ struct Given {
 };
 
 std::string step(int iteration, double loss, double elapsed) {
-  std::ostringstream line;
-  line << R"({"iteration":)" << iteration << R"(,"loss":)" << loss
-       << R"(,"tokens":100,"seconds":0.5,"elapsed_seconds":)" << elapsed << "}\n";
-  return line.str();
+  return concat_text(R"({"iteration":)", iteration, R"(,"loss":)", loss,
+                     R"(,"tokens":100,"seconds":0.5,"elapsed_seconds":)", elapsed, "}\n");
 }
 
 std::string evaluation(int iteration, double loss, double elapsed) {
-  std::ostringstream line;
-  line << R"({"iteration":)" << iteration << R"(,"validation_loss":)" << loss
-       << R"(,"validation_bits_per_byte":)" << loss / 2
-       << R"(,"best":true,"seconds":0.25,"elapsed_seconds":)" << elapsed << "}\n";
-  return line.str();
+  return concat_text(R"({"iteration":)", iteration, R"(,"validation_loss":)", loss,
+                     R"(,"validation_bits_per_byte":)", loss / 2,
+                     R"(,"best":true,"seconds":0.25,"elapsed_seconds":)", elapsed, "}\n");
 }
 
 TEST_CASE("the history of a run has its losses, tokens and seconds", "[run_history]") {

@@ -2,37 +2,13 @@
 #include <new>
 
 #include "headlight/runs/run.h"
+#include "runs/small_run.h"
 #include "support/test.h"
 
 // Handling of non-finite losses and of failures to save.
 
 namespace trouble_test {
 using Json = nlohmann::json;
-
-std::string some_text() {
-  std::string text;
-  for (int i = 0; i < 60; ++i) {
-    text += "the cat sat on mat number " + std::to_string(i) + " and slept. ";
-  }
-  return text;
-}
-
-TrainConfig small_config(const TemporaryFolder& folder, const std::string& run) {
-  TrainConfig config{.out_dir = folder.at(run),
-                     .data = {folder.write("data.txt", some_text())},
-                     .batch_size = 2,
-                     .block_size = 16,
-                     .n_layer = 1,
-                     .n_head = 2,
-                     .n_embd = 16,
-                     .dropout = 0.1,
-                     .learning_rate = 1e-3,
-                     .warmup_iters = 0,
-                     .max_iters = 12,
-                     .eval_interval = 4,
-                     .keep_checkpoints = 9};
-  return config;
-}
 
 // Sets a weight to NaN after given steps, once each, to simulate memory errors.
 class Poison : public TrainObserver {
@@ -61,7 +37,7 @@ class Poison : public TrainObserver {
 
 TEST_CASE("a rollback returns to the last checkpoint and continues with other data", "[train]") {
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({5});
   const RunResult result = run_training(config, {.observers = {&poison}});
@@ -82,13 +58,13 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
   }
   CHECK(lines == 12);
 
-  TrainConfig again = small_config(folder, "b");
+  TrainConfig again = small_run_config(folder, "b");
   again.on_nan = "rollback";
   Poison same({5});
   run_training(again, {.observers = {&same}});
   CHECK(weights_of(config.out_dir) == weights_of(again.out_dir));
   CHECK(metrics_of(config.out_dir) == metrics_of(again.out_dir));
-  TrainConfig undisturbed = small_config(folder, "c");
+  TrainConfig undisturbed = small_run_config(folder, "c");
   run_training(undisturbed);
   CHECK(weights_of(config.out_dir) != weights_of(undisturbed.out_dir));
 }
@@ -96,7 +72,7 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
 TEST_CASE("a rollback also returns to the moving average", "[train]") {
   const TemporaryFolder folder;
   const auto trained = [&](const std::string& name, double decay, bool fails) {
-    TrainConfig config = small_config(folder, name);
+    TrainConfig config = small_run_config(folder, name);
     config.on_nan = "rollback";
     config.ema_decay = decay;
     Poison poison(fails ? std::vector<Index>{5} : std::vector<Index>{});
@@ -123,7 +99,7 @@ TEST_CASE("a rollback also returns to the moving average", "[train]") {
 
 TEST_CASE("a rollback after a change of settings keeps the change and its data", "[train]") {
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   config.max_iters = 8;
   run_training(config);
   config.max_iters = 12;
@@ -147,7 +123,7 @@ TEST_CASE("a rollback after a change of settings keeps the change and its data",
 
 TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({5, 6});
   run_training(config, {.observers = {&poison}});
@@ -164,7 +140,7 @@ TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
 
 TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]") {
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "rollback";
   Poison poison({1});
   run_training(config, {.observers = {&poison}});
@@ -174,7 +150,7 @@ TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]")
 
 TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train]") {
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "rollback";
   config.max_bad_updates = 2;
   config.learning_rate = config.min_lr = 1e37;
@@ -184,7 +160,7 @@ TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train
 
 TEST_CASE("bad updates are skipped until there are too many in a row", "[train]") {
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "skip";
   config.max_bad_updates = 3;
   config.eval_interval = 100;
@@ -196,7 +172,7 @@ TEST_CASE("bad updates are skipped until there are too many in a row", "[train]"
 
 TEST_CASE("a loss that is not finite stops a run by default and its checkpoint stays", "[train]") {
   const TemporaryFolder folder;
-  const TrainConfig config = small_config(folder, "a");
+  const TrainConfig config = small_run_config(folder, "a");
   Poison poison({5});
   CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
                     contains_text("step 6: the loss ("));
@@ -207,12 +183,12 @@ TEST_CASE("a loss that is not finite stops a run by default and its checkpoint s
 TEST_CASE("a save that fails stops the run, or is tried again at the next", "[train]") {
   const TemporaryFolder folder;
   // Saving fails because the weight is not finite, although no step has used it yet.
-  TrainConfig stops = small_config(folder, "a");
+  TrainConfig stops = small_run_config(folder, "a");
   stops.save_interval = 3;
   stops.on_nan = "skip";
   Poison poison({5});
   CHECK_THROWS_AS(run_training(stops, {.observers = {&poison}}), SaveError);
-  TrainConfig continues = small_config(folder, "b");
+  TrainConfig continues = small_run_config(folder, "b");
   continues.save_interval = 3;
   continues.on_nan = "skip";
   continues.on_save_error = "continue";
@@ -237,10 +213,10 @@ TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
     bool first = true;
   };
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   Hungry stops;
   CHECK_THROWS_AS(run_training(config, {.observers = {&stops}}), SaveError);
-  TrainConfig continues = small_config(folder, "b");
+  TrainConfig continues = small_run_config(folder, "b");
   continues.on_save_error = "continue";
   Hungry other;
   CHECK(run_training(continues, {.observers = {&other}}).iterations == 12);
@@ -272,7 +248,7 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
     fs::path stays;
   };
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   config.keep_checkpoints = 1;
   fs::permissions(folder.path(), fs::perms::all);
   {
@@ -288,7 +264,7 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
 
 TEST_CASE("loss spikes are skipped on request", "[train]") {
   const TemporaryFolder folder;
-  TrainConfig config = small_config(folder, "a");
+  TrainConfig config = small_run_config(folder, "a");
   config.max_iters = 150;
   config.eval_interval = 150;
   config.skip_spikes = 0.5;
@@ -302,7 +278,7 @@ TEST_CASE("loss spikes are skipped on request", "[train]") {
   CHECK(state.optimizer_steps == 150 - counter.skipped);
   CHECK(state.history.recent_losses.size() == 128);
 
-  TrainConfig parts = small_config(folder, "b");
+  TrainConfig parts = small_run_config(folder, "b");
   parts.eval_interval = 150;
   parts.skip_spikes = 0.5;
   parts.learning_rate = parts.min_lr = 1e-6;

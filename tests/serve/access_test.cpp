@@ -15,7 +15,7 @@ int status(const Access& access, HttpHeaders headers, const std::string& path = 
 constexpr const char* kKey = "0123456789abcdef";
 
 TEST_CASE("a Host header with another name than the server's is refused", "[serve]") {
-  const Access access({.allowed_hosts = {"box.example"}}, 8080);
+  const Access access({.allowed_hosts = {"Box.EXAMPLE"}}, 8080);
   for (const char* host : {"localhost", "localhost:8080", "127.0.0.1:9", "[::1]:8080", "10.0.0.7",
                            "box.example:8080", "LOCALHOST:8080", "Box.Example"}) {
     CHECK(status(access, {{"host", host}}) == 200);
@@ -34,6 +34,7 @@ TEST_CASE("requests from pages of other origins are refused unless allowed", "[s
     return status(access, {{"host", "localhost:8080"}, {"origin", origin}});
   };
   CHECK(from("http://localhost:8080") == 200);
+  CHECK(status(access, {{"host", "LocalHost:8080"}, {"origin", "http://localhost:8080"}}) == 200);
   CHECK(from("http://localhost:3000") == 403);
   CHECK(from("http://evil.example") == 403);
   CHECK(from("null") == 403);
@@ -71,12 +72,6 @@ TEST_CASE("only an allowed origin gets CORS headers", "[serve]") {
   CHECK(shared("http://localhost", "GET").empty());
   CHECK(status(access, {{"host", "localhost"}, {"origin", "https://page.example"}}, "/x",
                "OPTIONS") == 204);
-}
-
-TEST_CASE("host names are compared without case", "[serve]") {
-  const Access access({.allowed_hosts = {"Box.EXAMPLE"}}, 8080);
-  CHECK(status(access, {{"host", "box.example:8080"}}) == 200);
-  CHECK(status(access, {{"host", "LocalHost:8080"}, {"origin", "http://localhost:8080"}}) == 200);
 }
 
 TEST_CASE("invalid allowed origins and those that match every page are refused at the start",

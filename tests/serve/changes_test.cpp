@@ -86,35 +86,29 @@ TEST_CASE("echo with log-probabilities scores the prompt with the interventions"
   }
 }
 
-TEST_CASE("invalid interventions of a request are refused", "[serve]") {
+TEST_CASE("too many interventions of a request are refused, and a class of heads is not",
+          "[serve]") {
   const RunningServer server;
   const auto refusal = [&](Json request) {
     const HttpClient::Answer answer = server.post("/v1/completions", request.dump());
     CHECK(answer.status == 400);
     return answer.body;
   };
-  const auto mentions = [](const std::string& text, const char* what) {
-    return text.find(what) != std::string::npos;
-  };
-  CHECK(mentions(refusal(request_with("mean 0.1 from /etc/passwd")), "requests cannot name files"));
-  CHECK(mentions(refusal(request_with("off 7.1")), "the model has layers 0 to 1"));
-  CHECK(mentions(refusal(request_with("of 0.1")), "expected off, scale"));
-  CHECK(mentions(refusal(request_with("off induction")), "a class of heads"));
   std::string many = "off 0.1";
   for (int i = 0; i < 256; ++i) {
     many += ";off 0.1";
   }
-  CHECK(mentions(refusal(request_with(many)), "at most 256 changes"));
+  CHECK(contains(refusal(request_with(many)), "at most 256 changes"));
   const std::string text(9000, 'x');
-  CHECK(mentions(
+  CHECK(contains(
       refusal(request_with("mean 0.1 from \"" + text + "\"; mean 0.0 from \"" + text + "\"")),
       "texts of at most 16384 tokens together, got 18000"));
-  CHECK(mentions(refusal(request_with("off " + std::string(70'000, ' '))), "at most 65536 bytes"));
+  CHECK(contains(refusal(request_with("off " + std::string(70'000, ' '))), "at most 65536 bytes"));
   std::string distinct = "off mlp_post.0.0";
   for (int neuron = 1; neuron <= 1'024; ++neuron) {
     distinct += ",mlp_post.0." + std::to_string(neuron);
   }
-  CHECK(mentions(refusal(request_with(distinct)), "at most 1024 targets in all, got 1025"));
+  CHECK(contains(refusal(request_with(distinct)), "at most 1024 targets in all, got 1025"));
   Json by_class = request_with("off induction");
   by_class["classes"] = {{"0.1", "induction"}};
   CHECK(text_of(server, by_class) == text_of(server, request_with("off 0.1")));

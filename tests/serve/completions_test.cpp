@@ -262,30 +262,24 @@ TEST_CASE("a client that disconnects frees its slot before the next token", "[se
       {"prompt", "x"}, {"max_tokens", 90'000}, {"stream", true}, {"ignore_eos", true}};
   for (int i = 0; i < 3; ++i) {
     HttpClient client(server.port());
-    client.send(request_head("POST", "/v1/completions", endless.dump().size()) + endless.dump());
+    client.send(post_request("/v1/completions", endless.dump()));
     CHECK(client.receive_some().starts_with("HTTP/1.1 200"));
     client.close();
     CHECK(text_of(server, {{"prompt", "y"}, {"max_tokens", 17}, {"ignore_eos", true}}).size() > 0);
   }
   // A waiting client that goes frees its place, too.
   HttpClient first(server.port());
-  first.send(request_head("POST", "/v1/completions", endless.dump().size()) + endless.dump());
+  first.send(post_request("/v1/completions", endless.dump()));
   CHECK(!first.receive_some().empty());
   Json waiting = endless;
   waiting["stream"] = false;
   HttpClient second(server.port());
-  second.send(request_head("POST", "/v1/completions", waiting.dump().size()) + waiting.dump());
-  while (server.metric("headlight_requests") < 2) {
-    std::this_thread::yield();
-  }
+  second.send(post_request("/v1/completions", waiting.dump()));
+  server.wait_for("headlight_requests", 2, 2);
   second.close();
   first.close();
-  while (server.metric("headlight_requests") > 0) {
-    std::this_thread::yield();
-  }
-  while (server.metric("headlight_texts") > 0) {
-    std::this_thread::yield();
-  }
+  server.wait_for("headlight_requests", 0, 0);
+  server.wait_for("headlight_texts", 0, 0);
 }
 
 TEST_CASE("requests beyond the queue limit get status 429", "[serve]") {
@@ -295,11 +289,9 @@ TEST_CASE("requests beyond the queue limit get status 429", "[serve]") {
       Json{{"prompt", "x"}, {"max_tokens", 90'000}, {"ignore_eos", true}}.dump();
   HttpClient first(server.port());
   HttpClient second(server.port());
-  first.send(request_head("POST", "/v1/completions", endless.size()) + endless);
-  second.send(request_head("POST", "/v1/completions", endless.size()) + endless);
-  while (server.metric("headlight_requests") < 2) {
-    std::this_thread::yield();
-  }
+  first.send(post_request("/v1/completions", endless));
+  second.send(post_request("/v1/completions", endless));
+  server.wait_for("headlight_requests", 2, 2);
   const HttpClient::Answer third = server.post("/v1/completions", endless);
   CHECK(third.status == 429);
   CHECK(third.headers.at("retry-after") == "2");
@@ -311,7 +303,7 @@ TEST_CASE("a server that stops finishes the answers it has begun", "[serve]") {
   HttpClient client(server.port());
   const std::string body =
       Json{{"prompt", "x"}, {"max_tokens", 3000}, {"ignore_eos", true}, {"stream", true}}.dump();
-  client.send(request_head("POST", "/v1/completions", body.size()) + body);
+  client.send(post_request("/v1/completions", body));
   std::string all = client.receive_some();
   server.stop();
   for (std::string more = client.receive_some(); !more.empty(); more = client.receive_some()) {

@@ -10,8 +10,7 @@ using serve::Compute;
 using serve::Urgency;
 
 TEST_CASE("a job whose client has left is not started and takes no place in the queue", "[serve]") {
-  std::vector<ServedModel> models;
-  models.push_back(lively_served());
+  std::vector<ServedModel> models = served_models();
   Compute compute(models, {.slots = 1, .queue = 2, .context_tokens = 256});
   compute.start();
   const auto always = [] { return true; };
@@ -41,8 +40,7 @@ TEST_CASE("a job whose client has left is not started and takes no place in the 
 }
 
 TEST_CASE("a completion of one token waits for at most one slice of a job", "[serve]") {
-  std::vector<ServedModel> models;
-  models.push_back(lively_served());
+  std::vector<ServedModel> models = served_models();
   Compute compute(models, {.slots = 2, .queue = 2, .context_tokens = 256});
   compute.start();
   const Urgency urgency = GENERATE(Urgency::live, Urgency::requested, Urgency::background);
@@ -68,8 +66,7 @@ TEST_CASE("a completion of one token waits for at most one slice of a job", "[se
 }
 
 TEST_CASE("requests and jobs wait only while their memory is below the limit", "[serve]") {
-  std::vector<ServedModel> models;
-  models.push_back(lively_served());
+  std::vector<ServedModel> models = served_models();
   Compute compute(models, {.queue_bytes = 1000, .context_tokens = 256});
   const auto always = [] { return true; };
   const auto begin = [&](std::size_t bytes) {
@@ -98,8 +95,7 @@ TEST_CASE("requests and jobs wait only while their memory is below the limit", "
 }
 
 TEST_CASE("a request for many texts leaves a slot to others", "[serve]") {
-  std::vector<ServedModel> models;
-  models.push_back(lively_served());
+  std::vector<ServedModel> models = served_models();
   const Index slots = GENERATE(2, 4, 16);
   Compute compute(models, {.slots = slots, .context_tokens = 64 * 300});
   std::vector<std::string> ends;
@@ -129,8 +125,7 @@ TEST_CASE("a request for many texts leaves a slot to others", "[serve]") {
 
 TEST_CASE("memory of jobs is returned to the system when the server is idle", "[serve]") {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
-  std::vector<ServedModel> models;
-  models.push_back(lively_served());
+  std::vector<ServedModel> models = served_models();
   Compute compute(models, {.context_tokens = 256});
   compute.start();
   compute.run(Urgency::live, {[] { const Storage taken(kBytes); }, [] { return true; }});

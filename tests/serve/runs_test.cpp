@@ -40,7 +40,7 @@ Json next_event(HttpClient& client, std::string& rest) {
 
 void ask_to_watch(HttpClient& client, const std::string& run = "one") {
   const std::string body = Json{{"runs", {Json(run)}}}.dump();
-  client.send(request_head("POST", "/api/watch", body.size()) + body);
+  client.send(post_request("/api/watch", body));
 }
 
 TEST_CASE("runs are folders with a log and their names give access to no other file", "[serve]") {
@@ -155,6 +155,5 @@ TEST_CASE("/api/attribute splits a logit into parts", "[serve]") {
   const Json sources =
       server.asked("/api/attribute", {{"text", "abcabc"}, {"by", "source"}, {"against", "b"}});
   CHECK(sources["sources"].size() == 6);
-  CHECK(server.post("/api/attribute", R"({"text": "abc", "by": "heads"})").status == 400);
 }
 }  // namespace runs_test

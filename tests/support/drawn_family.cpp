@@ -24,14 +24,14 @@ constexpr std::string_view kLayerTypes =
 constexpr std::string_view kLayerRopes = "gemma3_text olmo3";
 
 // Values of a key that some families have. "absent" leaves the key out.
-struct Row {
+struct FamilyKey {
   std::string_view types;
   std::string_view key;
   std::string_view values;
 };
 
 constexpr std::string_view kBooleans = R"([true, false, "absent"])";
-constexpr Row kRows[] = {
+constexpr FamilyKey kRows[] = {
     {"llama qwen3 gemma gemma2 gemma3_text granite smollm3 arcee helium seed_oss olmo olmo2 olmo3 "
      "nanochat gpt_neox",
      "attention_bias", kBooleans},
@@ -63,7 +63,7 @@ class Draw {
 
   json config() {
     set_sizes();
-    for (const Row& row : kRows) {
+    for (const FamilyKey& row : kRows) {
       const json value = one_of(json::parse(row.values));
       if (has_word(row.types, type_) && value != "absent") {
         json_[std::string(row.key)] = value == "usual" ? json(type_ != "bert") : value;

@@ -1,4 +1,5 @@
 #include "formats/adapter/adapter.h"
+#include "support/rows.h"
 #include "support/test.h"
 
 namespace adapter_test {
@@ -163,67 +164,58 @@ TEST_CASE("adapters that do more than add to matrices are refused", "[adapter]")
   const auto model = load_weights(base);
   const Adapter adapter = adapt(*model, base, {{LoraTarget::o}});
   const fs::path path = written(folder, adapter, *model);
-  const fs::path config = path / "adapter_config.json";
-  const auto [from, to, message] = GENERATE(table<std::string, std::string, std::string>(
-      {{"\"LORA\"", "\"IA3\"", "peft_type: expected LORA, got 'IA3'"},
-       {"\"use_dora\": false", "\"use_dora\": true", "expected a lora_magnitude_vector"},
-       {"\"bias\": \"none\"", "\"bias\": \"some\"", "bias: expected none, all or lora_only"},
-       {"\"bias\":", "\"lora_bias\": true,\"bias\":", "lora_bias: is not supported"},
-       {"\"bias\":", "\"new_kind\": {\"of\": 1},\"bias\":", "new_kind: is not supported"},
-       {"\"bias\":", "\"init_lora_weights\": \"pissa_niter_4\",\"bias\":",
-        "init_lora_weights: \"pissa_niter_4\" changes the weights of the base model"},
-       {"\"alpha_pattern\": {}", "\"alpha_pattern\": {\"(q\": 8}", "alpha_pattern: '(q'"},
-       {"\"alpha_pattern\": {}", "\"alpha_pattern\": {\"o_proj\": 1e308}",
-        "values that are not finite"},
-       {"base\",", "gone\",", "expected the folder or file of its base model, got"},
-       {"base_model_name_or_path", "revision", "base model, which it does not name"}}));
-  INFO(to);
-  replace(config, from, to);
-  CHECK_THROWS_WITH(load_weights(path), contains_text(message));
+  const fs::path file = path / "adapter_config.json";
+  const auto config = nlohmann::json::parse(file_contents(file));
+  check_rows("formats/adapter/config_changes.txt", [&](const Row& row) {
+    write_bytes(file, changed_json(config, row.given).dump());
+    return error_of([&] { load_weights(path); });
+  });
 }
 
 TEST_CASE("adapters whose tensors do not fit are refused", "[adapter]") {
+  struct Fault {
+    std::string message;
+    std::function<void(NamedTensors&)> change;
+  };
+  const std::vector<Fault> faults{
+      {"expected a name that begins with base_model.model.",
+       [](auto& tensors) { tensors[0].first = "model.layers.0.other.lora_A.weight"; }},
+      {"module 'model.layers.0.self_attn.x_proj': the base model has no such matrix",
+       [](auto& tensors) {
+         for (auto& [name, tensor] : tensors) {
+           name.replace(name.find("o_proj"), 6, "x_proj");
+         }
+       }},
+      {"expected lora_A [R, I] and lora_B [P, R]",
+       [](auto& tensors) { tensors.erase(tensors.begin()); }},
+      {"with a rank R of at least 1",
+       [](auto& tensors) {
+         tensors[0].second = Tensor::zeros({0, 8});
+         tensors[1].second = Tensor::zeros({8, 0});
+       }},
+      {"after it is added, h.0.attn.c_proj.weight",  // the product is not finite
+       [](auto& tensors) {
+         tensors[0].second.fill(1e30);
+         tensors[1].second.fill(1e30);
+       }},
+      {"expected lora_A [R, 8]",
+       [](auto& tensors) {
+         tensors[0].second = Tensor::zeros({2, 9});
+       }},
+      {"lora_A", [](auto& tensors) { tensors[0].second.fill(INFINITY); }}};
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);
   const Adapter adapter = adapt(*model, base, {{LoraTarget::o}});
   const fs::path path = written(folder, adapter, *model);
-  NamedTensors tensors = adapter_tensors(adapter, *model);
-  const auto refused = [&](const std::string& message) {
-    write_safetensors(path / "adapter_model.safetensors", tensors);
-    CHECK_THROWS_WITH(load_weights(path), contains_text(message));
-  };
-  SECTION("another name") {
-    tensors[0].first = "model.layers.0.other.lora_A.weight";
-    refused("expected a name that begins with base_model.model.");
-  }
-  SECTION("an unknown matrix") {
-    for (auto& [name, tensor] : tensors) {
-      name.replace(name.find("o_proj"), 6, "x_proj");
+  for (const Fault& fault : faults) {
+    NamedTensors tensors;
+    for (const auto& [name, tensor] : adapter_tensors(adapter, *model)) {
+      tensors.emplace_back(name, tensor.clone());
     }
-    refused("module 'model.layers.0.self_attn.x_proj': the base model has no such matrix");
-  }
-  SECTION("half of a pair") {
-    tensors.erase(tensors.begin());
-    refused("expected lora_A [R, I] and lora_B [P, R]");
-  }
-  SECTION("a rank of 0") {
-    tensors[0].second = Tensor::zeros({0, 8});
-    tensors[1].second = Tensor::zeros({8, 0});
-    refused("with a rank R of at least 1");
-  }
-  SECTION("factors whose product is not finite") {
-    tensors[0].second.fill(1e30);
-    tensors[1].second.fill(1e30);
-    refused("after it is added, h.0.attn.c_proj.weight");
-  }
-  SECTION("another width") {
-    tensors[0].second = Tensor::zeros({2, 9});
-    refused("expected lora_A [R, 8]");
-  }
-  SECTION("numbers that are not finite") {
-    tensors[0].second.fill(std::numeric_limits<double>::infinity());
-    refused("lora_A");
+    fault.change(tensors);
+    write_safetensors(path / "adapter_model.safetensors", tensors);
+    CHECK_THROWS_WITH(load_weights(path), contains_text(fault.message));
   }
 }
 

@@ -3,11 +3,6 @@
 #include "support/test.h"
 
 namespace gguf_quantize_test {
-std::vector<float> gaussians(Index count) {
-  const Tensor values = random_normal({count}, {3, 1});
-  return {values.data<float>(), values.data<float>() + count};
-}
-
 // Returns the values after rounding to a type.
 std::vector<float> rounded(GgufType type, const std::vector<float>& values,
                            const std::vector<float>& importance = {}) {
@@ -40,7 +35,7 @@ double error_of_type(GgufType type, const std::vector<float>& values) {
 // A uniform grid over the range of 32 (or 16) Gaussian values with 2^bits numbers has an error of
 // about range / 2^bits / sqrt(12), with a range of 4.1 (3.5) deviations.
 TEST_CASE("integers of GGUF have the error of their number of bits") {
-  const std::vector<float> values = gaussians(256 * 64);
+  const std::vector<float> values = gaussians(256 * 64, 3);
   CHECK(error_of_type(GgufType::q8_0, values) < 0.0065);
   CHECK(error_of_type(GgufType::q6_k, values) < 0.0215);
   CHECK(error_of_type(GgufType::q5_k, values) < 0.041);
@@ -51,7 +46,7 @@ TEST_CASE("integers of GGUF have the error of their number of bits") {
 }
 
 TEST_CASE("columns with more importance have smaller errors") {
-  const std::vector<float> values = gaussians(256 * 64);
+  const std::vector<float> values = gaussians(256 * 64, 3);
   std::vector<float> importance(512);
   for (std::size_t i = 0; i < importance.size(); ++i) {
     importance[i] = i % 8 == 0 ? 100.0F : 1.0F;

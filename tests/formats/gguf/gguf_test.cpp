@@ -39,43 +39,54 @@ std::string list_of(std::uint32_t type, std::uint64_t count, const std::string& 
   return gguf_number(type) + gguf_number(count) + elements;
 }
 
-TEST_CASE("every type of GGUF's metadata is read") {
+// A key with a value of each type, and the bytes of that value.
+struct TypedKey {
+  std::string key;
+  std::uint32_t type;
+  std::string bytes;
+  GgufValue value;
+};
+
+std::vector<TypedKey> every_type() {
+  return {{"u8", 0, "\xFF", std::uint8_t{255}},
+          {"i8", 1, "\x80", std::int8_t{-128}},
+          {"u16", 2, gguf_number(std::uint16_t{65535}), std::uint16_t{65535}},
+          {"i16", 3, gguf_number(std::int16_t{-2}), std::int16_t{-2}},
+          {"u32", 4, gguf_number(std::uint32_t{4294967295}), std::uint32_t{4294967295}},
+          {"i32", 5, gguf_number(std::int32_t{-3}), std::int32_t{-3}},
+          {"f32", 6, gguf_number(0.1F), 0.1F},
+          {"no", 7, std::string(1, '\0'), false},
+          {"text", 8, gguf_text("a\n\xFF"), std::string("a\n\xFF")},
+          {"bools", 9, list_of(7, 2, std::string("\x01\0", 2)),
+           GgufArray(std::vector<bool>{true, false})},
+          {"texts", 9, list_of(8, 2, gguf_text("") + gguf_text("한")),
+           GgufArray(std::vector<std::string>{"", "한"})},
+          {"bytes", 9, list_of(0, 2, "\x01\x02"), GgufArray(std::vector<std::uint8_t>{1, 2})},
+          {"none", 9, list_of(6, 0, ""), GgufArray(std::vector<float>{})},
+          {"u64", 10, gguf_number(~std::uint64_t{0}), ~std::uint64_t{0}},
+          {"i64", 11, gguf_number(std::int64_t{-4}), std::int64_t{-4}},
+          {"f64", 12, gguf_number(0.1), 0.1}};
+}
+
+TEST_CASE("every type of GGUF's metadata is read and written") {
   const TemporaryFolder folder;
-  const auto version = GENERATE(2U, 3U);
-  write_bytes(
-      folder / "a.gguf",
-      gguf_start(0, 14, version) + gguf_entry("u8", 0, "\xFF") + gguf_entry("i8", 1, "\xFF") +
-          gguf_entry("u16", 2, gguf_number(std::uint16_t{65535})) +
-          gguf_entry("i16", 3, gguf_number(std::int16_t{-2})) +
-          gguf_entry("u32", 4, gguf_number(std::uint32_t{4294967295})) +
-          gguf_entry("i32", 5, gguf_number(std::int32_t{-3})) +
-          gguf_entry("f32", 6, gguf_number(0.1F)) + gguf_entry("no", 7, std::string(1, '\0')) +
-          gguf_entry("text", 8, gguf_text("a\n\xFF")) +
-          gguf_entry("bools", 9, list_of(7, 2, std::string("\x01\0", 2))) +
-          gguf_entry("texts", 9, list_of(8, 2, gguf_text("") + gguf_text("한"))) +
-          gguf_entry("u64", 10, gguf_number(~std::uint64_t{0})) +
-          gguf_entry("i64", 11, gguf_number(std::int64_t{-4})) +
-          gguf_entry("f64", 12, gguf_number(0.1)));
-  const GgufFile file(folder / "a.gguf");
-  CHECK(file.version() == version);
-  CHECK(file.tensors().empty());
-  REQUIRE(file.metadata().size() == 14);
-  CHECK(file.metadata()[0].first == "u8");
-  CHECK(holds(file, "u8", std::uint8_t{255}));
-  CHECK(holds(file, "i8", std::int8_t{-1}));
-  CHECK(holds(file, "u16", std::uint16_t{65535}));
-  CHECK(holds(file, "i16", std::int16_t{-2}));
-  CHECK(holds(file, "u32", std::uint32_t{4294967295}));
-  CHECK(holds(file, "i32", std::int32_t{-3}));
-  CHECK(holds(file, "f32", 0.1F));
-  CHECK(holds(file, "no", false));
-  CHECK(holds(file, "text", std::string("a\n\xFF")));
-  CHECK(holds(file, "bools", GgufArray(std::vector<bool>{true, false})));
-  CHECK(holds(file, "texts", GgufArray(std::vector<std::string>{"", "한"})));
-  CHECK(holds(file, "u64", ~std::uint64_t{0}));
-  CHECK(holds(file, "i64", std::int64_t{-4}));
-  CHECK(holds(file, "f64", 0.1));
-  CHECK(file.find_value("u") == nullptr);
+  std::string entries;
+  GgufMetadata metadata;
+  for (const TypedKey& entry : every_type()) {
+    entries += gguf_entry(entry.key, entry.type, entry.bytes);
+    metadata.emplace_back(entry.key, entry.value);
+  }
+  for (const std::uint32_t version : {2U, 3U}) {
+    write_bytes(folder / "a.gguf", gguf_start(0, every_type().size(), version) + entries);
+    const GgufFile file(folder / "a.gguf");
+    CHECK(file.version() == version);
+    CHECK(file.tensors().empty());
+    CHECK(file.metadata() == metadata);
+    CHECK(holds(file, "i8", std::int8_t{-128}));
+    CHECK(file.find_value("u") == nullptr);
+  }
+  write_gguf(folder / "b.gguf", metadata, {});
+  CHECK(file_contents(folder / "b.gguf").starts_with(file_contents(folder / "a.gguf")));
 }
 
 TEST_CASE("lists of GGUF's metadata longer than a buffer are read") {

@@ -3,26 +3,6 @@
 #include "support/test.h"
 
 namespace gguf_writer_test {
-GgufMetadata every_type() {
-  return {{"u8", std::uint8_t{255}},
-          {"i8", std::int8_t{-128}},
-          {"u16", std::uint16_t{65535}},
-          {"i16", std::int16_t{-1}},
-          {"u32", std::uint32_t{7}},
-          {"i32", std::int32_t{-7}},
-          {"f32", 0.1F},
-          {"yes", true},
-          {"text", std::string("a\0b", 3)},
-          {"u64", ~std::uint64_t{0}},
-          {"i64", std::int64_t{-1}},
-          {"f64", 0.1},
-          {"list.u8", GgufArray(std::vector<std::uint8_t>{1, 2})},
-          {"list.f32", GgufArray(std::vector<float>{})},
-          {"list.bool", GgufArray(std::vector<bool>{true, false, true})},
-          {"list.text", GgufArray(std::vector<std::string>{"a", ""})},
-          {"list.i64", GgufArray(std::vector<std::int64_t>{-5})}};
-}
-
 std::string stored_bytes(const fs::path& path, const GgufTensor& tensor) {
   return file_contents(path).substr(static_cast<std::size_t>(tensor.begin),
                                     static_cast<std::size_t>(tensor.end - tensor.begin));
@@ -44,14 +24,6 @@ TEST_CASE("a tiny GGUF file has the expected bytes") {
   const bool same = file_contents(folder / "a.gguf") == expected;
   CHECK(same);
   CHECK(folder.names() == std::vector<std::string>{"a.gguf"});
-}
-
-TEST_CASE("metadata of a GGUF file comes back as it was") {
-  const TemporaryFolder folder;
-  write_gguf(folder / "a.gguf", every_type(), {});
-  const GgufFile file(folder / "a.gguf");
-  CHECK(file.version() == 3);
-  CHECK(file.metadata() == every_type());
 }
 
 TEST_CASE("numbers are stored in a GGUF file as gguf.quants does, bit for bit") {
