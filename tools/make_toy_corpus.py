@@ -50,10 +50,8 @@ WOMEN = "Mina Anna Lily Rosa Nora Ella Ivy Hana Dora June".split()
 MEN = "Tom Ben Leo Max Sam Finn Jack Noah Theo Oscar".split()
 SHE_ANIMALS = "Owl Hare Deer Lark Wren Otter".split()
 HE_ANIMALS = "Fox Bear Mole Toad Crow Pig".split()
-PRONOUNS = {
-    "she": {"he": "she", "his": "her", "him": "her", "own": "hers"},
-    "he": {"he": "he", "his": "his", "him": "him", "own": "his"},
-}
+PRONOUNS = {"she": {"he": "she", "his": "her", "him": "her", "own": "hers"},
+            "he": {"he": "he", "his": "his", "him": "him", "own": "his"}}
 LOOKS = "red blue green yellow little old tiny orange white round".split()
 THINGS = "kite drum bell ball hat cup lamp key book map spoon scarf basket box".split()
 INDOORS = listed("under the bed|behind the door|under the stairs|in the kitchen|under the table")
@@ -80,14 +78,7 @@ WORDS = """apple ball bear bed bee bell bird boat book bread bridge bun cake car
 cow cup dog door drum duck egg fire fish frog gate goat hat hen hill horse house key kite lamp leaf
 letter map milk moon mouse mud nut pear plum pond rain ring river road salt seed sheep ship shoe
 snow soup spoon star stone sun table tree wall wind""".split()
-FOLK = {
-    "girl": "she",
-    "boy": "he",
-    "farmer": "he",
-    "baker": "she",
-    "sailor": "he",
-    "singer": "she",
-}
+FOLK = {"girl": "she", "boy": "he", "farmer": "he", "baker": "she", "sailor": "he", "singer": "she"}
 ACTS = listed("""sing songs|bake bread|tell stories|ring the bell|light the lamps|dance in the road
 feed the ducks|count the boats""")
 PETS = "cat dog bird frog duck goose mouse hen".split()
@@ -190,16 +181,10 @@ KOREAN_RIDDLES = listed("""밤에 나와서 아침에 가는 것은?;달;새
 물을 먹고 하늘로 자라는 것은?;나무;새""")
 KOREAN_WORDS = """감 강 공 구름 꽃 꿀 나무 나비 노래 달 떡 모자 문 물 바다 바람 밤 배 별 북 비 빵 사과 산 새 손
 연 우산 의자 이불 종 집 책 컵 콩 편지 해 가방 길 눈 돌 말""".split()
-KOREAN_VERBS = {
-    "주다": ("주었어요", "주셨어요"),
-    "말하다": ("말했어요", "말씀하셨어요"),
-    "오다": ("왔어요", "오셨어요"),
-    "웃다": ("웃었어요", "웃으셨어요"),
-}
-PARTICLES = {
-    "은": ("는", "은"), "이": ("가", "이"), "을": ("를", "을"), "과": ("와", "과"),
-    "아": ("야", "아"), "이야": ("야", "이야"), "으로": ("로", "으로"),
-}  # fmt: skip
+KOREAN_VERBS = {"주다": ("주었어요", "주셨어요"), "말하다": ("말했어요", "말씀하셨어요"),
+                "오다": ("왔어요", "오셨어요"), "웃다": ("웃었어요", "웃으셨어요")}
+PARTICLES = {"은": ("는", "은"), "이": ("가", "이"), "을": ("를", "을"), "과": ("와", "과"),
+             "아": ("야", "아"), "이야": ("야", "이야"), "으로": ("로", "으로")}
 
 KOREAN_RULES = """
 once := [어느 날|아침에|어느 날 아침|해가 질 때]
@@ -542,10 +527,8 @@ def annotate(text, spans, start):
     """Returns the story's place and pairs, in characters and in bytes; start is (chars, bytes)."""
     pairs, offsets = find_pairs(text, spans), byte_offsets(text)
     in_bytes = {k: [[offsets[at] for at in pair] for pair in v] for k, v in pairs.items()}
-    return {
-        "char": {"start": start[0], "length": len(text), **pairs},
-        "byte": {"start": start[1], "length": offsets[-1], **in_bytes},
-    }
+    return {"char": {"start": start[0], "length": len(text), **pairs},
+            "byte": {"start": start[1], "length": offsets[-1], **in_bytes}}
 
 
 def make_corpus():
