@@ -7,25 +7,17 @@ using Json = nlohmann::json;
 constexpr double kProductWeights = 6320;
 constexpr double kAttentionWidth = 2 * 16;  // head width x heads of both layers
 
-std::vector<std::string> tiny(std::vector<std::string> arguments) {
-  const std::vector<std::string> model{"--n_layer",    "2",  "--n_head",     "2",
-                                       "--n_embd",     "16", "--block_size", "8",
-                                       "--batch_size", "3",  "--vocab_size", "11"};
-  arguments.insert(arguments.begin(), "bench");
-  arguments.insert(arguments.end(), model.begin(), model.end());
-  return arguments;
+Arguments tiny(const std::string& options) {
+  return changed(changed({"bench"}, split_words(options)),
+                 words("--n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 3 "
+                       "--vocab_size 11"));
 }
 
-Json report_of(std::vector<std::string> arguments) {
-  arguments.push_back("--json");
-  return Json::parse(output_of(tiny(std::move(arguments))));
-}
+Json measured(const std::string& options) { return report_of(tiny(options)); }
 
-std::string refusal_of(const std::vector<std::string>& arguments) {
-  const ProgramResult result = run_headlight(tiny(arguments));
-  CHECK(result.exit_code == 2);
-  CHECK(result.out.empty());
-  return result.err;
+// A number of a report by its key.
+auto numbers_of(const Json& row) {
+  return [&row](const char* key) { return row.at(key).get<double>(); };
 }
 
 double visible_pairs(const Json& lengths) {
@@ -37,55 +29,51 @@ double visible_pairs(const Json& lengths) {
 }
 
 TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[cli]") {
-  const Json report = report_of({"train", "--steps", "1", "--warmup", "1"});
-  CHECK(report["kind"] == "train");
-  CHECK(report["tokens_per_step"] == 3 * 8);
-  CHECK(report["flops_per_step"] == 6 * kProductWeights * 24 + 12 * kAttentionWidth * 3 * 36);
-  const Json& phases = report["phases"];
+  const Json report = measured("train --steps 1 --warmup 1");
+  check_json(report, R"({"kind": "train", "tokens_per_step": 24})");
+  const auto number = numbers_of(report);
+  CHECK(number("flops_per_step") == 6 * kProductWeights * 24 + 12 * kAttentionWidth * 3 * 36);
   double sum = 0;
   for (const char* phase : {"data_ms", "forward_ms", "backward_ms", "optimizer_ms"}) {
     INFO(phase);
-    CHECK(phases[phase].get<double>() > 0);
-    sum += phases[phase].get<double>();
+    CHECK(report["phases"][phase] > 0);
+    sum += report["phases"][phase].get<double>();
   }
-  const auto step = report["ms_per_step"].get<double>();
+  const double step = number("ms_per_step");
   CHECK(sum == Approx(step));
-  CHECK(report["tokens_per_second"].get<double>() == Approx(24 / (step / 1e3)));
-  CHECK(report["mfu"].get<double>() ==
-        Approx(report["flops_per_step"].get<double>() / (step / 1e3) /
-               report["gemm_flops_per_second"].get<double>()));
-  CHECK(report["mfu"].get<double>() < 1);
-  CHECK(report["peak_rss_mib"].get<double>() > report["live_mib"].get<double>());
-  CHECK(report["live_mib"].get<double>() > 0);
-  CHECK(report["loss"].get<double>() == Approx(std::log(11.0)).epsilon(0.1));
+  CHECK(number("tokens_per_second") == Approx(24 / (step / 1e3)));
+  CHECK(number("mfu") ==
+        Approx(number("flops_per_step") / (step / 1e3) / number("gemm_flops_per_second")));
+  CHECK(number("mfu") < 1);
+  CHECK(number("peak_rss_mib") > number("live_mib"));
+  CHECK(number("live_mib") > 0);
+  CHECK(number("loss") == Approx(std::log(11.0)).epsilon(0.1));
   CHECK_FALSE(report.contains("sequence_lengths"));
 }
 
 TEST_CASE("bench train predicts steps of machines with more cores", "[cli]") {
-  const Json report =
-      report_of({"train", "--steps", "2", "--warmup", "0", "--cores", "8,64", "--threads", "2"});
-  REQUIRE(report["cores"].size() == 2);
+  const Json report = measured("train --steps 2 --warmup 0 --cores 8,64 --threads 2");
+  check_json(report, R"({"cores#": 2, "cores/1/cores": 64})");
   for (const Json& row : report["cores"]) {
-    const auto number = [&](const char* key) { return row[key].get<double>(); };
-    CHECK(number("barriers") > 0);
-    CHECK(number("serial_ms") > 0);
-    CHECK(number("loops_ms") > 0);
+    const auto number = numbers_of(row);
+    for (const char* key : {"barriers", "serial_ms", "loops_ms"}) {
+      CHECK(number(key) > 0);
+    }
     CHECK(number("barriers_ms") == Approx(1e-4 * number("barriers") * number("cores")));
     CHECK(number("step_ms") ==
           Approx(number("serial_ms") + number("loops_ms") + number("barriers_ms")));
     CHECK(number("gb_per_second") == Approx(number("bytes") / number("step_ms") / 1e6));
   }
-  CHECK(report["cores"][1]["cores"] == 64);
-  CHECK(contains(refusal_of({"train", "--cores", "8,1"}), "--cores: expected 2 to 1024, got 1"));
+  check_refused(tiny("train --cores 8,1"), {"--cores: expected 2 to 1024, got 1"});
 }
 
 TEST_CASE("bench train lists the parts of a step with their limits", "[cli]") {
-  const Json report = report_of({"train", "--steps", "2", "--warmup", "1", "--phases"});
+  const Json report = measured("train --steps 2 --warmup 1 --phases");
   double shares = 0;
   double flops = 0;
   std::set<std::string> phases;
   for (const Json& row : report["roofline"]) {
-    const auto number = [&](const char* key) { return row[key].get<double>(); };
+    const auto number = numbers_of(row);
     const auto phase = row["phase"].get<std::string>();
     INFO(phase);
     phases.insert(phase);
@@ -107,13 +95,12 @@ TEST_CASE("bench train lists the parts of a step with their limits", "[cli]") {
     CHECK(phases.contains(phase));
   }
   CHECK(flops == Approx(6 * kProductWeights * 24));
-  CHECK_FALSE(report_of({"train", "--steps", "1"}).contains("roofline"));
+  CHECK_FALSE(measured("train --steps 1").contains("roofline"));
 }
 
 TEST_CASE("bench names the machine that its numbers come from", "[cli]") {
-  const Json report = report_of({"--steps", "1", "--threads", "1"});
-  CHECK(report["kind"] == "train");
-  CHECK(report["threads"] == 1);
+  const Json report = measured("--steps 1 --threads 1");
+  check_json(report, R"({"kind": "train", "threads": 1})");
   CHECK(report["cpu"].is_string());
   CHECK_FALSE(report["kernel_variant"].get<std::string>().empty());
   CHECK_FALSE(report["blas"]["library"].get<std::string>().empty());
@@ -121,115 +108,105 @@ TEST_CASE("bench names the machine that its numbers come from", "[cli]") {
   const auto version = report["blas"]["version"].get<std::string>();
   INFO(version);
   CHECK(version.find_first_not_of("0123456789.dev") == std::string::npos);
-  CHECK(version.find('.') != std::string::npos);
+  CHECK(contains(version, "."));
 }
 
 TEST_CASE("bench train counts only real tokens of padded batches", "[cli]") {
-  const Json report = report_of({"train", "--batching", "padded", "--steps", "5", "--warmup", "2"});
-  const Json& lengths = report["sequence_lengths"];
-  REQUIRE(lengths.size() == 5);
+  const Json report = measured("train --batching padded --steps 5 --warmup 2");
+  const auto number = numbers_of(report);
+  REQUIRE(report["sequence_lengths"].size() == 5);
   double tokens = 0;
   double pairs = 0;
-  for (const Json& batch : lengths) {
+  for (const Json& batch : report["sequence_lengths"]) {
     REQUIRE(batch.size() == 3);
     for (const Json& length : batch) {
-      CHECK(length.get<int>() >= 1);
-      CHECK(length.get<int>() <= 8);
+      CHECK((length >= 1 && length <= 8));
       tokens += length.get<double>();
     }
     pairs += visible_pairs(batch);
   }
   CHECK(tokens < 5 * 24);
-  CHECK(report["tokens_per_step"].get<double>() == Approx(tokens / 5));
-  CHECK(report["flops_per_step"].get<double>() ==
+  CHECK(number("tokens_per_step") == Approx(tokens / 5));
+  CHECK(number("flops_per_step") ==
         Approx((6 * kProductWeights * tokens + 12 * kAttentionWidth * pairs) / 5));
-  CHECK(report["ms_per_step_min"].get<double>() <= report["ms_per_step"].get<double>());
-  CHECK(report["ms_per_step"].get<double>() <= report["ms_per_step_max"].get<double>());
+  CHECK(number("ms_per_step_min") <= number("ms_per_step"));
+  CHECK(number("ms_per_step") <= number("ms_per_step_max"));
 }
 
 TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]") {
-  const Json report =
-      report_of({"generate", "--prompt_tokens", "3", "--new_tokens", "4", "--rounds", "2"});
-  const auto token = report["ms_per_token"].get<double>();
+  const Json report = measured("generate --prompt_tokens 3 --new_tokens 4 --rounds 2");
+  const auto number = numbers_of(report);
+  const double token = number("ms_per_token");
   CHECK(token > 0);
-  CHECK(report["ms_to_first_token"].get<double>() > 0);
-  CHECK(report["tokens_per_second"].get<double>() == Approx(1e3 / token));
+  CHECK(number("ms_to_first_token") > 0);
+  CHECK(number("tokens_per_second") == Approx(1e3 / token));
   // Three tokens pass all products except the head, which sees one. Attention has six pairs.
   const double head = 16.0 * 11;
-  CHECK(report["prompt_flops_per_second"].get<double>() ==
+  CHECK(number("prompt_flops_per_second") ==
         Approx((2 * ((kProductWeights - head) * 3 + head) + 4 * kAttentionWidth * 6) /
-               (report["ms_to_first_token"].get<double>() / 1e3)));
-  CHECK(report["prompt_mfu"].get<double>() > 0);
+               (number("ms_to_first_token") / 1e3)));
+  CHECK(number("prompt_mfu") > 0);
   // Product weights and five norms of width 16, float32, without biases.
-  CHECK(report["bytes_per_token"] == 4 * (kProductWeights + 5 * 16));
+  CHECK(number("bytes_per_token") == 4 * (kProductWeights + 5 * 16));
   CHECK(report["cache_type"] == "float32");
-  CHECK(
-      report_of(words("generate --weights int8 --prompt_tokens 3 --new_tokens 2"))["cache_type"] ==
-      "float16");
+  CHECK(measured("generate --weights int8 --prompt_tokens 3 --new_tokens 2")["cache_type"] ==
+        "float16");
   // The token in the middle sees the prompt and two tokens: their keys and values.
-  CHECK(report["cache_bytes_per_token"] == 4 * 2 * kAttentionWidth * 5);
-  const double bytes =
-      report["bytes_per_token"].get<double>() + report["cache_bytes_per_token"].get<double>();
-  CHECK(report["bandwidth_share"].get<double>() ==
-        Approx(bytes / (token / 1e3) / (1e9 * report["read_gb_per_second"].get<double>())));
+  CHECK(number("cache_bytes_per_token") == 4 * 2 * kAttentionWidth * 5);
+  CHECK(number("bandwidth_share") ==
+        Approx((number("bytes_per_token") + number("cache_bytes_per_token")) / (token / 1e3) /
+               (1e9 * number("read_gb_per_second"))));
 }
 
 TEST_CASE("bench gemm lists the products that a training step consists of", "[cli]") {
-  const Json report = report_of({"gemm"});
+  const Json report = measured("gemm");
   double flops = 0;
   for (const Json& product : report["products"]) {
-    CHECK(product["ms"].get<double>() > 0);
-    flops += 2 * product["m"].get<double>() * product["n"].get<double>() *
-             product["k"].get<double>() * product["count"].get<double>();
+    const auto number = numbers_of(product);
+    CHECK(number("ms") > 0);
+    flops += 2 * number("m") * number("n") * number("k") * number("count");
   }
   CHECK(flops == 6 * kProductWeights * 24);
-  CHECK(report["step_ms"].get<double>() > 0);
+  CHECK(report["step_ms"] > 0);
 }
 
 TEST_CASE("bench memory gives three rates", "[cli]") {
-  const Json report = report_of({"memory"});
+  const Json report = measured("memory");
   for (const char* key : {"read_gb_per_second", "copy_gb_per_second", "triad_gb_per_second"}) {
     INFO(key);
-    CHECK(report[key].get<double>() > 0.1);
-    CHECK(report[key].get<double>() < 1e5);
+    CHECK((report[key] > 0.1 && report[key] < 1e5));
   }
 }
 
 TEST_CASE("bench attention gives a row for every length", "[cli]") {
-  const Json report = report_of({"attention", "--lengths", "4,16"});
-  REQUIRE(report["rows"].size() == 2);
-  CHECK(report["rows"][0]["length"] == 4);
-  CHECK(report["rows"][1]["length"] == 16);
+  const Json report = measured("attention --lengths 4,16");
+  check_json(report, R"({"rows#": 2, "rows/0/length": 4, "rows/1/length": 16})");
   for (const Json& row : report["rows"]) {
-    CHECK(row["backward_ms"].get<double>() > 0);
-    CHECK(row["recorded_ratio"].get<double>() ==
-          Approx(row["recorded_ms"].get<double>() / row["forward_ms"].get<double>()));
-    CHECK(row["model_recorded_ratio"].get<double>() ==
-          Approx(row["model_recorded_ms"].get<double>() / row["model_ms"].get<double>()));
+    const auto number = numbers_of(row);
+    CHECK(number("backward_ms") > 0);
+    CHECK(number("recorded_ratio") == Approx(number("recorded_ms") / number("forward_ms")));
+    CHECK(number("model_recorded_ratio") ==
+          Approx(number("model_recorded_ms") / number("model_ms")));
   }
 }
 
 TEST_CASE("bench prints text for people by default", "[cli]") {
-  const std::string printed = output_of(tiny({"train", "--steps", "2"}));
-  for (const char* part : {"tokens/s", "ms a step", "forward", "clip and optimizer", "GFLOP/s",
-                           "system allocations"}) {
-    INFO(part);
-    CHECK(contains(printed, part));
-  }
+  check_parts(
+      output_of(tiny("train --steps 2")),
+      {"tokens/s", "ms a step", "forward", "clip and optimizer", "GFLOP/s", "system allocations"});
 }
 
 TEST_CASE("bench refuses steps that need more than the free memory", "[cli]") {
-  CHECK(contains(refusal_of(words("train --batching padded --gradient_accumulation_steps 1000000 "
-                                  "--steps 100000")),
-                 "free"));
+  check_refused(
+      tiny("train --batching padded --gradient_accumulation_steps 1000000 --steps 100000"),
+      {"free"});
   check_refused(words("bench --vocab_size 16000000 --n_embd 1048576 --n_layer 1"), {"free"});
 }
 
 TEST_CASE("the presets of bench have the sizes of the models that they are named after", "[cli]") {
   const auto parameters = [](const std::string& name) {
-    return Json::parse(output_of(
-        {"info", std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/" + name + ".toml",
-         "--json"}))["parameters"]
+    return report_of({"info", HEADLIGHT_SOURCE_DIR "/configs/bench/" + name + ".toml"})
+        .at("parameters")
         .get<long long>();
   };
   // Number of parameters without biases: 12 L C^2 + (V + T) C + (2 L + 1) C.

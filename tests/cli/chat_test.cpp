@@ -1,3 +1,4 @@
+#include "support/saved_model.h"
 #include "support/test.h"
 
 namespace chat_command_test {
@@ -7,18 +8,11 @@ using Json = nlohmann::json;
 
 constexpr std::int32_t kEnd = 256;
 
-std::string written(const TemporaryFolder& folder, const Gpt& model) {
-  const std::string path = folder.at("model");
-  fs::create_directory(path);
-  write_model_files(path, model, ByteTokenizer());
-  return path;
-}
-
 // A model that answers "hi" to a prompt of 1 byte, "yo" to one of 4 and "ok" to one of 7.
 std::string greeting_model(const TemporaryFolder& folder, Index block_size = 16) {
   Ids script{'h', 'i', kEnd, 'y', 'o', kEnd, 'o', 'k', kEnd};
   script.resize(static_cast<std::size_t>(block_size), kEnd);
-  return written(folder, *scripted_model(257, script));
+  return save_model(folder, "model", *scripted_model(257, script));
 }
 
 // The contents without separators.
@@ -58,13 +52,8 @@ TEST_CASE("chat writes one JSON object for each answer", "[cli]") {
   const std::string output = answers(chat, "?\n/set\n!\n");
   const std::size_t line = output.find('\n');
   const Json first = Json::parse(output.substr(0, line));
-  CHECK(first["role"] == "assistant");
-  CHECK(first["content"] == "hi");
-  CHECK(first["finish_reason"] == "length");
-  CHECK(first["tokens"] == 2);
-  CHECK(first["prompt_tokens"] == 1);
-  CHECK(first["context"] == 3);
-  CHECK(first["left_out"] == 0);
+  check_json(first, R"({"role": "assistant", "content": "hi", "finish_reason": "length",
+                        "tokens": 2, "prompt_tokens": 1, "context": 3, "left_out": 0})");
   CHECK(Json::parse(output.substr(line + 1))["content"] == "yo");
 }
 
@@ -77,11 +66,12 @@ TEST_CASE("a conversation that outgrows the context loses its oldest turns", "[c
   CHECK(result.exit_code == 0);
   // s?.! has four tokens, s12345ANSWER?.! more than eight.
   CHECK(result.out.ends_with("\nyo\n"));
-  CHECK_THAT(result.err, contains_text("did not read the 2 oldest messages"));
+  CHECK(contains(result.err, "did not read the 2 oldest messages"));
   const ProgramResult too_long = run_headlight_reading("12345678\n", chat);
   CHECK(too_long.exit_code == 2);
-  CHECK_THAT(too_long.err, contains_text("messages: the prompt with the last message alone takes 9 "
-                                         "tokens, but the context holds 8"));
+  CHECK(contains(too_long.err,
+                 "messages: the prompt with the last message alone takes 9 "
+                 "tokens, but the context holds 8"));
 }
 
 TEST_CASE("a conversation is saved, loaded and never written over another file", "[cli]") {
@@ -96,17 +86,18 @@ TEST_CASE("a conversation is saved, loaded and never written over another file",
   CHECK(answers(chat, "/load " + file + "\n.\n") == "read 4 messages\nok\n");
   const ProgramResult again = run_headlight_reading("?\n/save " + file + "\n", chat);
   CHECK(again.exit_code == 2);
-  CHECK_THAT(again.err, contains_text("exists; choose another name"));
+  CHECK(contains(again.err, "exists; choose another name"));
   CHECK(Json::parse(file_contents(file)) == saved);
   folder.write("bad.json", R"({"messages": [{"role": "user"}]})");
-  CHECK_THAT(run_headlight_reading("/load " + folder.at("bad.json") + "\n", chat).err,
-             contains_text("bad.json: messages: key \"content\" is missing"));
+  CHECK(contains(run_headlight_reading("/load " + folder.at("bad.json") + "\n", chat).err,
+                 "bad.json: messages: key \"content\" is missing"));
 }
 
 TEST_CASE("heads that are switched off change the answers until they are switched on", "[cli]") {
   const TemporaryFolder folder;
-  const Arguments chat = changed(chat_arguments(folder, written(folder, *lively_model(257, 64))),
-                                 {"--temperature", "0", "--max_new_tokens", "8"});
+  const Arguments chat =
+      changed(chat_arguments(folder, save_model(folder, "model", *lively_model(257, 64))),
+              {"--temperature", "0", "--max_new_tokens", "8"});
   const std::string plain = answers(chat, "Hello\n");
   const std::string changed_text =
       answers(changed(chat, {"--intervene", "off layer.0"}), "Hello\n");
@@ -115,31 +106,31 @@ TEST_CASE("heads that are switched off change the answers until they are switche
         plain + changed_text + plain);
   CHECK(answers(chat, "/intervene off layer.0\n/intervene\n/on\n/intervene\n") ==
         "  off layer.0\nno changes\n");
-  CHECK_THAT(run_headlight_reading("/off 9.1\n", chat).err, contains_text("intervene: "));
+  CHECK(contains(run_headlight_reading("/off 9.1\n", chat).err, "intervene: "));
 }
 
 TEST_CASE("settings of a chat are checked and shown", "[cli]") {
   const TemporaryFolder folder;
   const Arguments chat = chat_arguments(folder, greeting_model(folder));
-  CHECK_THAT(answers(chat, "/set temperature 0.25\n/set top_k=7\n/set\n"),
-             contains_text("  max_new_tokens 2\n  temperature 0.25\n  top_k 7\n  top_p 0.95\n"));
+  CHECK(contains(answers(chat, "/set temperature 0.25\n/set top_k=7\n/set\n"),
+                 "  max_new_tokens 2\n  temperature 0.25\n  top_k 7\n  top_p 0.95\n"));
   CHECK(answers(chat, "/set max_new_tokens 1\n?\n") == "h\n");
-  CHECK_THAT(run_headlight_reading("/set temperature -1\n", chat).err,
-             contains_text("temperature: expected"));
-  CHECK_THAT(run_headlight_reading("/set heat 1\n", chat).err, contains_text("--heat"));
-  CHECK_THAT(run_headlight_reading("/rety\n", chat).err,
-             contains_text("unknown command '/rety'; did you mean '/retry'?"));
-  CHECK_THAT(run_headlight_reading("/retry\n", chat).err, contains_text("no question yet"));
-  CHECK_THAT(run_headlight_reading("/exit now\n", chat).err, contains_text("expected no text"));
-  CHECK_THAT(run_headlight_reading("\xFF\n", chat).err, contains_text("the message"));
+  CHECK(
+      contains(run_headlight_reading("/set temperature -1\n", chat).err, "temperature: expected"));
+  CHECK(contains(run_headlight_reading("/set heat 1\n", chat).err, "--heat"));
+  CHECK(contains(run_headlight_reading("/rety\n", chat).err,
+                 "unknown command '/rety'; did you mean '/retry'?"));
+  CHECK(contains(run_headlight_reading("/retry\n", chat).err, "no question yet"));
+  CHECK(contains(run_headlight_reading("/exit now\n", chat).err, "expected no text"));
+  CHECK(contains(run_headlight_reading("\xFF\n", chat).err, "the message"));
 }
 
 TEST_CASE("chat without a chat template says so", "[cli]") {
   const TemporaryFolder folder;
   const std::string model = greeting_model(folder);
-  CHECK_THAT(refusal({"chat", model}), contains_text("this model has no chat template"));
-  CHECK_THAT(refusal({"chat", model, "--chat_template", folder.write("bad", "{{ x")}),
-             contains_text("chat template, line 1"));
+  CHECK(contains(refusal({"chat", model}), "this model has no chat template"));
+  CHECK(contains(refusal({"chat", model, "--chat_template", folder.write("bad", "{{ x")}),
+                 "chat template, line 1"));
 }
 
 TEST_CASE("in a terminal chat edits lines, survives errors and shows the context", "[cli]") {
@@ -159,8 +150,7 @@ TEST_CASE("in a terminal chat edits lines, survives errors and shows the context
                            chat);
   INFO(result.out);
   CHECK(result.exit_code == 0);
-  CHECK_THAT(result.out, contains_text("hi"));
-  CHECK_THAT(result.out, contains_text("context 6 of 16"));
+  check_parts(result.out, {"hi", "context 6 of 16"});
 }
 
 TEST_CASE("in a terminal /save asks before it writes over a file", "[cli]") {
@@ -177,20 +167,20 @@ TEST_CASE("in a terminal /save asks before it writes over a file", "[cli]") {
     CHECK(result.exit_code == 0);
     return result.out;
   };
-  CHECK_THAT(save("n"), contains_text("not saved"));
+  CHECK(contains(save("n"), "not saved"));
   CHECK(file_contents(file) == "precious");
-  CHECK_THAT(save("y"), contains_text("wrote "));
+  CHECK(contains(save("y"), "wrote "));
   CHECK(Json::parse(file_contents(file))["messages"].size() == 2);
 }
 
 TEST_CASE("Ctrl-C stops an answer and not the chat", "[cli]") {
   const TemporaryFolder folder;
-  const std::string model = written(folder, *lively_model(257, 4096));
+  const std::string model = save_model(folder, "model", *lively_model(257, 4096));
   const ProgramResult result = run_headlight_typing(
       {{"> ", "a\r"}, {"\n", ""}, {"\xEF\xBF\xBD", "\x03"}, {"stopped", ""}, {"> ", "\x04"}},
       {"chat", model, "--chat_template", contents_only(folder), "--max_new_tokens", "4000"});
   INFO(result.out);
   CHECK(result.exit_code == 0);
-  CHECK_THAT(result.out, contains_text("stopped"));
+  CHECK(contains(result.out, "stopped"));
 }
 }  // namespace chat_command_test

@@ -15,8 +15,8 @@ std::vector<std::string> listed_commands(const std::string& help) {
 }
 
 // Arguments that call each command, with each subcommand of tokenizer and each experiment of lab.
-std::vector<std::vector<std::string>> all_commands() {
-  std::vector<std::vector<std::string>> commands;
+std::vector<Arguments> all_commands() {
+  std::vector<Arguments> commands;
   for (const std::string& name : listed_commands(run_headlight({"--help"}).out)) {
     if (name != "tokenizer") {
       commands.push_back({name});
@@ -32,13 +32,6 @@ std::vector<std::vector<std::string>> all_commands() {
   return commands;
 }
 
-// Joins lists of arguments.
-std::vector<std::string> joined(std::vector<std::string> first,
-                                const std::vector<std::string>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 std::ptrdiff_t lines_in(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
@@ -50,27 +43,25 @@ std::ptrdiff_t options_in(const std::string& help) {
 }
 
 TEST_CASE("The full help of every command has JSON keys and exit codes and an example") {
-  const std::vector<std::vector<std::string>> commands = all_commands();
+  const std::vector<Arguments> commands = all_commands();
   REQUIRE(commands.size() == 38);
   for (const std::vector<std::string>& command : commands) {
-    const ProgramResult result = run_headlight(joined(command, {"--help", "all"}));
+    const ProgramResult result = run_headlight(changed(command, {"--help", "all"}));
     INFO("headlight " << command[0]);
     CHECK(result.exit_code == 0);
     CHECK(result.err.empty());
-    CHECK(contains(result.out, "JSON keys"));
-    CHECK(contains(result.out, "Exit codes: 0 success, 1 failure, 2 bad input"));
-    CHECK(contains(result.out, "Examples:\n  headlight " + command[0]));
-    CHECK(contains(result.out, "Common options:"));
+    check_parts(result.out, {"JSON keys", "Exit codes: 0 success, 1 failure, 2 bad input",
+                             "Examples:\n  headlight " + command[0], "Common options:"});
   }
 }
 
 TEST_CASE("The usual help of a command is short and names the option for the full help") {
   for (const std::vector<std::string>& command : all_commands()) {
-    const std::string help = run_headlight(joined(command, {"--help"})).out;
+    const std::string help = run_headlight(changed(command, {"--help"})).out;
     INFO("headlight " << command[0]);
     CHECK(lines_in(help) <= 80);
     CHECK(options_in(help) >= 3);
-    const std::string all = run_headlight(joined(command, {"--help", "all"})).out;
+    const std::string all = run_headlight(changed(command, {"--help", "all"})).out;
     CHECK((help == all || contains(help, "--help all shows all")));
   }
   const std::string help = run_headlight({"train", "--help"}).out;
@@ -84,13 +75,12 @@ TEST_CASE("The usual help of a command is short and names the option for the ful
 TEST_CASE("help COMMAND prints what COMMAND --help prints") {
   for (const std::vector<std::string>& command : all_commands()) {
     INFO("headlight " << command[0]);
-    CHECK(run_headlight(joined({"help"}, command)).out ==
-          run_headlight(joined(command, {"--help"})).out);
+    CHECK(run_headlight(changed({"help"}, command)).out ==
+          run_headlight(changed(command, {"--help"})).out);
   }
-  CHECK(run_headlight({"help", "train", "all"}).out ==
+  CHECK(run_headlight(words("help train all")).out ==
         run_headlight({"train", "--help", "all"}).out);
   CHECK(run_headlight({"help"}).out == run_headlight({"--help"}).out);
-  CHECK(run_headlight({"help", "trian"}).exit_code == 2);
 }
 
 TEST_CASE("the option --help in any place of a command line prints the help") {

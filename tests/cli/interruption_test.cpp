@@ -7,14 +7,6 @@
 // Signals that end commands, with the real program.
 
 namespace interruption_test {
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
 
 // The program while it waits for standard input, which does not end.
 struct WaitingProgram {
@@ -46,15 +38,15 @@ WaitingProgram start(const std::vector<std::string>& arguments) {
 
 TEST_CASE("a command ended by a signal leaves the old file and no part of the new one", "[cli]") {
   const TemporaryFolder folder;
+  const TemporaryFolder outputs;
   const std::string text = folder.write("text.txt", "One day, Nora lost her red kite.\n");
   const std::string tokenizer = folder.at("tokenizer");
-  REQUIRE(run_headlight({"tokenizer", "train", text, "--vocab_size", "260", "--out", tokenizer})
+  REQUIRE(run_headlight(words("tokenizer train", text, "--vocab_size 260 --out", tokenizer))
               .exit_code == 0);
-  fs::create_directory(folder.at("out"));
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    const std::string out = folder.write("out/ids.bin", "old");
+    const std::string out = outputs.write("ids.bin", "old");
     const WaitingProgram program = start({"tokenizer", "encode", tokenizer, "-", "--out", out});
-    while (names_in(folder.at("out")).size() < 2) {  // the new file
+    while (outputs.names().size() < 2) {  // the new file
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     ::kill(program.process, signal);
@@ -63,7 +55,7 @@ TEST_CASE("a command ended by a signal leaves the old file and no part of the ne
     ::close(program.input);
     CHECK(WIFSIGNALED(status));
     CHECK(WTERMSIG(status) == signal);
-    CHECK(names_in(folder.at("out")) == std::vector<std::string>{"ids.bin"});
+    CHECK(outputs.names() == std::vector<std::string>{"ids.bin"});
     CHECK(file_contents(out) == "old");
   }
 }

@@ -6,10 +6,6 @@
 // `--products` with the real program.
 
 namespace cli_products_test {
-Arguments words(const std::string& text) {
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
-}
 
 struct Training {
   std::string run;
@@ -23,15 +19,12 @@ Arguments training(const TemporaryFolder& folder, const Training& task) {
   for (int i = 0; i < 300; ++i) {
     text += "line " + std::to_string(i * 7919 % 1000) + " of a small text\n";
   }
-  Arguments arguments = words(
-      "train --lr_decay_iters 20 --warmup_iters 1 --eval_interval 6 --eval_iters 2 --n_layer 2 "
-      "--n_head 2 --n_embd 64 --block_size 32 --batch_size 4 --products " +
-      task.products + " --max_iters " + task.max_iters);
-  for (const std::string& argument : {std::string("--data"), folder.write("text.txt", text),
-                                      std::string("--out_dir"), folder.at(task.run)}) {
-    arguments.push_back(argument);
-  }
-  return changed(std::move(arguments), task.more);
+  return changed(
+      words("train --lr_decay_iters 20 --warmup_iters 1 --eval_interval 6 --eval_iters 2 "
+            "--n_layer 2 --n_head 2 --n_embd 64 --block_size 32 --batch_size 4 --products",
+            task.products, "--max_iters", task.max_iters, "--data", folder.write("text.txt", text),
+            "--out_dir", folder.at(task.run)),
+      task.more);
 }
 
 // Last training loss of a run.
@@ -50,7 +43,7 @@ TEST_CASE("the run and its checkpoint and its log name the library of matrix pro
   const std::string own = log_of(training(folder, {.run = "own", .products = "own"}));
   CHECK(contains(own, "products by Headlight\n"));
   const std::string blas = log_of(training(folder, {.run = "blas", .products = "blas"}));
-  CHECK(blas.find(blas_line()) != std::string::npos);
+  CHECK(contains(blas, blas_line()));
   log_of(training(folder, {.run = "again", .products = "blas", .more = {"--threads", "2"}}));
   CHECK(weights_of(folder.at("blas")) == weights_of(folder.at("again")));
 #if !defined(__aarch64__)  // there both add the products of these small matrices in one order
@@ -61,19 +54,17 @@ TEST_CASE("the run and its checkpoint and its log name the library of matrix pro
   CHECK(state["products"] == kernels::blas_description());
   const std::string resumed = log_of(
       training(folder, {.run = "blas", .products = "own", .max_iters = "8", .more = {"--resume"}}));
-  CHECK(resumed.find("--resume: the checkpoint was written with products by " +
-                     kernels::blas_description() + ", now Headlight: rounding may differ") !=
-        std::string::npos);
+  CHECK(contains(resumed, "--resume: the checkpoint was written with products by " +
+                              kernels::blas_description() +
+                              ", now Headlight: rounding may differ"));
 }
 
 TEST_CASE("info and bench name the library of matrix products", "[cli]") {
   const std::string config = std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/cpu-char.toml";
   const std::string text = output_of({"info", config, "--products", "blas", "--threads", "1"});
-  CHECK(contains(text, "computed with 1 thread, "));
-  CHECK(text.find(blas_line()) != std::string::npos);
+  check_parts(text, {"computed with 1 thread, ", blas_line()});
   const auto info = report_of({"info", config, "--products", "own"})["machine"];
-  CHECK(info["products_option"] == "own");
-  CHECK(info["products_by"] == "Headlight");
+  check_json(info, R"({"products_option": "own", "products_by": "Headlight"})");
   Arguments bench = words("bench attention --lengths 8 --n_layer 1 --n_embd 16");
   CHECK(report_of(bench)["products_option"] == "auto");
   bench.push_back("--products=blas");
@@ -85,7 +76,7 @@ TEST_CASE("info and bench name the library of matrix products", "[cli]") {
 TEST_CASE("products that BLAS lacks are refused", "[cli]") {
   const std::string config = std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/cpu-char.toml";
   if (!kernels::bfloat16_instructions().empty()) {
-    check_refused({"train", "--data", config, "--dtype", "bfloat16", "--products", "blas"},
+    check_refused(words("train --data", config, "--dtype bfloat16 --products blas"),
                   {"dtype: bfloat16 products are computed by Headlight's own tiles"});
   }
 }

@@ -105,21 +105,15 @@ TEST_CASE("Figures follow language and number format and colours") {
                                         {.colours = ColourMap::viridis,
                                          .numbers = {.decimals = 1, .percent = true},
                                          .language = Language::korean});
-  for (const char* part : {"75.0%", "3층 · 헤드 1", "쿼리", "단어 2개", "#440154", "#fde725"}) {
-    INFO(part);
-    CHECK(contains(svg, part));
-  }
+  check_parts(svg, {"75.0%", "3층 · 헤드 1", "쿼리", "단어 2개", "#440154", "#fde725"});
   CHECK(contains(attention_svg(maps, maps.layers[0]), "1 head, 2 words"));
   const std::string text = attention_text(
       maps, maps.layers[0], 0,
       {.colours = true, .style = {.colours = ColourMap::greys, .language = Language::korean}});
-  CHECK(contains(text, "헤드 3.1"));
-  CHECK(contains(text, "48;5;231;38;5;16m100"));  // greys turn on a dark ground
+  check_parts(text, {"헤드 3.1", "48;5;231;38;5;16m100"});  // greys turn on a dark ground
   const std::string numbers = attention_text(maps, maps.layers[0], 0, {.own_numbers = true});
   CHECK(contains(numbers, "0.25 0.75"));
   const std::string page =
       attention_html({maps}, {.style = {.numbers = {.decimals = 3}, .language = Language::korean}});
-  CHECK(contains(page, "<html lang=\"ko\">"));
-  CHECK(contains(page, "\"decimals\":3"));
-  CHECK(contains(page, "단어 2개의 어텐션"));
+  check_parts(page, {"<html lang=\"ko\">", "\"decimals\":3", "단어 2개의 어텐션"});
 }

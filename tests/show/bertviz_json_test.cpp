@@ -13,8 +13,7 @@ TEST_CASE("BertViz gets weights by layer, head, query and key with the tokens on
   REQUIRE(first["right_text"] == first["left_text"]);
   REQUIRE(first["attn"] == nlohmann::json::parse("[[[[1,0],[0.25,0.75]],[[1,0],[0.5,0.5]]],"
                                                  "[[[1,0],[0,1]],[[1,0],[1,0]]]]"));
-  REQUIRE(json["default_filter"] == "0");
-  REQUIRE(json["layer"] == 2);
+  check_json(json, R"({"default_filter": "0", "layer": 2})");
   REQUIRE(json["heads"] == nlohmann::json({0, 1}));
   REQUIRE(json["include_layers"] == nlohmann::json({2, 5}));
   REQUIRE(json["include_heads"] == nlohmann::json({1, 3}));

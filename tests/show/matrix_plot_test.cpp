@@ -1,14 +1,8 @@
 #include "headlight/show/plot/matrix_plot.h"
+#include "show/attention_samples.h"
 #include "support/test.h"
 
 namespace matrix_plot_test {
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
 
 TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and size") {
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -19,21 +13,21 @@ TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and s
                                            .columns = {"0", "1", "2"},
                                            .values = {-0.004, 2, -2, 1, none, -4},
                                            .limit = 2});
-  CHECK(count_of(svg, "<rect x=") == 5);
-  CHECK(count_of(svg, "a &lt; b") == 2);
-  CHECK(count_of(svg, "fill=\"#ffffff\"") == 1);
-  CHECK(count_of(svg, "fill=\"#005ab5\"") == 1);  // 2, the limit
-  CHECK(count_of(svg, "fill=\"#dc6005\"") == 2);  // -2 and -4, beyond the limit
-  CHECK(count_of(svg, "<title>1, 2: -4</title>") == 1);
-  CHECK(count_of(svg, ">-4.00<") == 1);
-  CHECK(count_of(svg, ">0.00<") == 1);  // not -0.00
+  CHECK(occurrences(svg, "<rect x=") == 5);
+  CHECK(occurrences(svg, "a &lt; b") == 2);
+  CHECK(occurrences(svg, "fill=\"#ffffff\"") == 1);
+  CHECK(occurrences(svg, "fill=\"#005ab5\"") == 1);  // 2, the limit
+  CHECK(occurrences(svg, "fill=\"#dc6005\"") == 2);  // -2 and -4, beyond the limit
+  CHECK(occurrences(svg, "<title>1, 2: -4</title>") == 1);
+  CHECK(occurrences(svg, ">-4.00<") == 1);
+  CHECK(occurrences(svg, ">0.00<") == 1);  // not -0.00
 }
 
 TEST_CASE("the colours of a matrix plot span its values when no limit is given") {
   const std::string svg =
       matrix_plot_svg({.title = "t", .rows = {"0"}, .columns = {"0", "1"}, .values = {0.5, -0.25}});
-  CHECK(count_of(svg, "#005ab5") == 1);
-  CHECK(count_of(svg, "#dc6005") == 0);
+  CHECK(occurrences(svg, "#005ab5") == 1);
+  CHECK(occurrences(svg, "#dc6005") == 0);
 }
 
 TEST_CASE("a wide matrix plot leaves the numbers to the tooltips") {
@@ -41,8 +35,8 @@ TEST_CASE("a wide matrix plot leaves the numbers to the tooltips") {
                                            .rows = {"0"},
                                            .columns = std::vector<std::string>(17, "c"),
                                            .values = std::vector<double>(17, 0.5)});
-  CHECK(count_of(svg, ">0.50<") == 0);
-  CHECK(count_of(svg, ": 0.5</title>") == 17);
+  CHECK(occurrences(svg, ">0.50<") == 0);
+  CHECK(occurrences(svg, ": 0.5</title>") == 17);
 }
 
 TEST_CASE("a matrix plot can show texts instead of values cut to the width of a cell") {
@@ -53,11 +47,11 @@ TEST_CASE("a matrix plot can show texts instead of values cut to the width of a 
                   .texts = std::vector<std::string>(17, "a<b")};
   plot.texts[3] = "a text that is much longer than a cell is wide";
   const std::string svg = matrix_plot_svg(plot);
-  CHECK(count_of(svg, ">a&lt;b</text>") == 16);
-  CHECK(count_of(svg, "</title>") == 18);
-  CHECK(count_of(svg, ": 0.5, a&lt;b</title>") == 16);
-  CHECK(count_of(svg, "…</text>") == 1);
-  CHECK(count_of(svg, ">0.50<") == 0);
+  CHECK(occurrences(svg, ">a&lt;b</text>") == 16);
+  CHECK(occurrences(svg, "</title>") == 18);
+  CHECK(occurrences(svg, ": 0.5, a&lt;b</title>") == 16);
+  CHECK(occurrences(svg, "…</text>") == 1);
+  CHECK(occurrences(svg, ">0.50<") == 0);
   plot.texts.pop_back();
   check_error([&] { matrix_plot_svg(plot); }, {"17 texts", "16"});
 }
@@ -75,7 +69,7 @@ TEST_CASE("column labels wider than a cell are drawn vertically above the cells"
                                              .rows = {"0"},
                                              .columns = columns,
                                              .values = std::vector<double>(columns.size(), 0.5)});
-    CHECK(count_of(svg, "rotate(-90 ") == (columns[0].size() > 8 ? columns.size() : 0));
+    CHECK(occurrences(svg, "rotate(-90 ") == (columns[0].size() > 8 ? std::ssize(columns) : 0));
     const std::size_t cell = svg.find("<rect x=");
     return std::stod(svg.substr(svg.find(" y=\"", cell) + 4));
   };
@@ -92,9 +86,9 @@ TEST_CASE("a matrix of uncertain values has a note and marks its values") {
                                            .limit = 1,
                                            .note = "these are <nothing>",
                                            .doubtful = true});
-  CHECK(count_of(svg, "these are &lt;nothing&gt;") == 1);
-  CHECK(count_of(svg, ">1.00?<") == 1);
-  CHECK(count_of(svg, ">-0.50?<") == 1);
-  CHECK(count_of(svg, "#005ab5") == 0);  // faint
+  CHECK(occurrences(svg, "these are &lt;nothing&gt;") == 1);
+  CHECK(occurrences(svg, ">1.00?<") == 1);
+  CHECK(occurrences(svg, ">-0.50?<") == 1);
+  CHECK(occurrences(svg, "#005ab5") == 0);  // faint
 }
 }  // namespace matrix_plot_test

@@ -1,14 +1,8 @@
 #include "headlight/show/plot/scatter_plot.h"
+#include "show/attention_samples.h"
 #include "support/test.h"
 
 namespace scatter_plot_test {
-Index circles(const std::string& svg) {
-  Index count = 0;
-  for (std::size_t at = svg.find("<circle"); at != svg.npos; at = svg.find("<circle", at + 1)) {
-    ++count;
-  }
-  return count;
-}
 
 TEST_CASE("a scatter plot has a circle for each finite point and Pearson's r", "[views]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -17,11 +11,11 @@ TEST_CASE("a scatter plot has a circle for each finite point and Pearson's r", "
                    .y_label = "y",
                    .points = {{"0.0", 0, 1}, {"<0.1>", 1, 3}, {"0.2", 2, 5}, {"0.3", none, 9}}};
   const std::string svg = scatter_plot_svg(plot);
-  CHECK(circles(svg) == 3);
+  CHECK(occurrences(svg, "<circle") == 3);
   CHECK(has_parts(svg, {"a &lt; b", "3 points, r = 1.00", "&lt;0.1&gt;: 1.0000, 3.0000"}));
-  CHECK(svg.find("stroke-dasharray") == svg.npos);
+  CHECK_FALSE(contains(svg, "stroke-dasharray"));
   plot.has_diagonal = true;
-  CHECK(scatter_plot_svg(plot).find("stroke-dasharray") != svg.npos);
+  CHECK(contains(scatter_plot_svg(plot), "stroke-dasharray"));
   plot.points = {{"0.0", 1, 1}};  // no r of one point
   CHECK(has_parts(scatter_plot_svg(plot), {"1 point<"}));
 }
@@ -35,8 +29,8 @@ TEST_CASE("labels of a scatter plot are those of the outlying points and do not 
   plot.points.push_back({"outer", 0, 1});
   plot.points.push_back({"hidden", 0, 1});
   const std::string svg = scatter_plot_svg(plot);
-  CHECK(svg.find(">outer</text>") != svg.npos);
-  CHECK(svg.find(">hidden</text>") == svg.npos);
+  CHECK(contains(svg, ">outer</text>"));
+  CHECK_FALSE(contains(svg, ">hidden</text>"));
 }
 
 TEST_CASE("labels of a scatter plot cover no point", "[views]") {

@@ -9,36 +9,33 @@ namespace awkward_text_test {
 constexpr long kStreamed = 300 * 1024;  // KB
 
 // Tokenizers and awkward files for the tests.
-class Texts {
- public:
+struct Texts {
   Texts() {
-    headlight::save_tokenizer(folder_.at("byte"), headlight::ByteTokenizer());
-    headlight::BpeTrainer trainer({.vocab_size = 260});
+    save_tokenizer(folder.at("byte"), ByteTokenizer());
+    BpeTrainer trainer({.vocab_size = 260});
     trainer.feed("the cat and the hat");
-    headlight::save_tokenizer(folder_.at("bpe"), headlight::BpeTokenizer(trainer.finish()));
+    save_tokenizer(folder.at("bpe"), BpeTokenizer(trainer.finish()));
   }
-
-  const TemporaryFolder& folder() const { return folder_; }
   // File of zero bytes that occupies no disk space.
   std::string sparse(const std::string& name, std::uintmax_t bytes) const {
-    folder_.write(name, "");
-    fs::resize_file(folder_.at(name), bytes);
-    return folder_.at(name);
+    folder.write(name, "");
+    fs::resize_file(folder.at(name), bytes);
+    return folder.at(name);
   }
   ProgramResult encode(const std::string& tokenizer, const std::string& file) const {
-    return run_headlight(words("tokenizer encode", folder_.at(tokenizer), "--file", file, "--out",
-                               folder_.at("ids.bin")));
+    return run_headlight(words("tokenizer encode", folder.at(tokenizer), "--file", file, "--out",
+                               folder.at("ids.bin")));
   }
   ProgramResult learn(const std::string& file) const {
     return run_headlight(
-        words("tokenizer train --data", file, "--vocab_size 270 --out", folder_.at("learned")));
+        words("tokenizer train --data", file, "--vocab_size 270 --out", folder.at("learned")));
   }
   ProgramResult train(const std::string& file, const std::string& log_level = "error") const {
     return run_headlight_within(1024 * 1024, {"train",
                                               "--data",
                                               file,
                                               "--out_dir",
-                                              folder_.at("run"),
+                                              folder.at("run"),
                                               "--n_layer",
                                               "1",
                                               "--n_head",
@@ -57,8 +54,7 @@ class Texts {
                                               log_level});
   }
 
- private:
-  TemporaryFolder folder_;
+  TemporaryFolder folder;
 };
 
 void check_refused(const ProgramResult& result, const std::string& message) {
@@ -82,7 +78,7 @@ TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory
     check_refused(result, place);
     check_streamed(result);
   }
-  CHECK_FALSE(fs::exists(texts.folder().at("ids.bin")));
+  CHECK_FALSE(fs::exists(texts.folder.at("ids.bin")));
   if (!has_sanitizer()) {
     const ProgramResult trained = texts.train(file);
     check_refused(trained, file + ": does not fit in memory");
@@ -108,7 +104,7 @@ TEST_CASE("one line of two gigabytes is refused in one line and little memory", 
   check_refused(result, file + ": no word ends");
   check_streamed(result);
   const ProgramResult list =
-      run_headlight({"tokenizer", "encode", texts.folder().at("bpe"), file, "--jsonl", "text"});
+      run_headlight({"tokenizer", "encode", texts.folder.at("bpe"), file, "--jsonl", "text"});
   check_refused(list, file + ": line 1: longer than 134217728 bytes");
   check_streamed(list);
 }
@@ -120,14 +116,14 @@ TEST_CASE("a tokenizer learns from and encodes a line of many megabytes with bla
   while (line.size() < std::size_t{40} << 20) {
     line += "the cat and the hat ";
   }
-  const std::string file = texts.folder().write("line.txt", line);
+  const std::string file = texts.folder.write("line.txt", line);
   for (const ProgramResult& result : {texts.learn(file), texts.encode("bpe", file)}) {
     CAPTURE(result.err);
     CHECK(result.exit_code == 0);
     check_streamed(result);
   }
-  const std::string ids = file_contents(texts.folder().at("ids.bin"));
-  const auto bpe = headlight::open_tokenizer(texts.folder().at("bpe"));
+  const std::string ids = file_contents(texts.folder.at("ids.bin"));
+  const auto bpe = open_tokenizer(texts.folder.at("bpe"));
   const Ids whole = bpe->encode(line.substr(0, 2000));
   REQUIRE(ids.size() > 4000);
   for (std::size_t i = 0; i + 10 < whole.size(); ++i) {
@@ -144,14 +140,14 @@ TEST_CASE("encode keeps byte order mark and line ends and zero bytes and trainin
       "\xEF\xBB\xBF"
       "ab\r\ncd\0ef\r\n",
       14);
-  const std::string file = texts.folder().write("mixed.txt", text);
+  const std::string file = texts.folder.write("mixed.txt", text);
   REQUIRE(texts.encode("byte", file).exit_code == 0);
   std::string expected;
   for (const char byte : text) {
     expected += byte;
     expected += '\0';
   }
-  CHECK(file_contents(texts.folder().at("ids.bin")) == expected);
+  CHECK(file_contents(texts.folder.at("ids.bin")) == expected);
   const ProgramResult trained = texts.train(file, "info");
   CAPTURE(trained.err);
   CHECK(trained.exit_code == 0);
@@ -162,7 +158,7 @@ TEST_CASE("encode keeps byte order mark and line ends and zero bytes and trainin
 TEST_CASE("a file that shrinks while it is read is an error that says where it ends") {
   const TemporaryFolder folder;
   const std::string path = folder.write("text.txt", std::string(5000, 'x'));
-  const headlight::InputFile file(path);
+  const InputFile file(path);
   CHECK(file.size() == 5000);
   fs::resize_file(path, 1000);
   std::vector<std::byte> bytes(5000);

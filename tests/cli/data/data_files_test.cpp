@@ -27,21 +27,14 @@ class Given {
   }
 
   Arguments train(const std::string& run, const Arguments& data) const {
-    Arguments command{"train", "--out_dir", folder.at(run)};
-    command.insert(command.end(), data.begin(), data.end());
-    command.insert(command.end(), {"--tokenizer", "byte", "--n_layer", "1", "--n_head", "2",
-                                   "--n_embd", "8", "--block_size", "16", "--batch_size", "2",
-                                   "--max_iters", "2", "--eval_iters", "1", "--threads", "1"});
-    return command;
+    return changed(
+        changed({"train", "--out_dir", folder.at(run)}, data),
+        words("--tokenizer byte --n_layer 1 --n_head 2 --n_embd 8 --block_size 16 --batch_size 2 "
+              "--max_iters 2 --eval_iters 1 --threads 1"));
   }
   // Trains and returns the log messages.
   std::string trained(const std::string& run, const Arguments& data) const {
-    return messages_of(run_headlight(train(run, data)));
-  }
-  static std::string messages_of(const ProgramResult& result) {
-    INFO(result.err);
-    REQUIRE(result.exit_code == 0);
-    return result.err;
+    return log_of(train(run, data));
   }
   // Trains a model on both texts.
   std::string model() const {
@@ -84,8 +77,8 @@ TEST_CASE("training accepts several files in every common form", "[cli]") {
     CHECK(counts(given.trained(run, data)) == expected);
     CHECK((weights_of(given.folder.at(run)) == weights));
   }
-  CHECK(file_contents(given.folder.at("first/config.toml"))
-            .find("data = [\"" + given.a + "\", \"" + given.b + "\"]\n") != std::string::npos);
+  CHECK(contains(file_contents(given.folder.at("first/config.toml")),
+                 "data = [\"" + given.a + "\", \"" + given.b + "\"]\n"));
   // A resumed run reads the saved settings.
   output_of({"train", "--resume", "--out_dir", given.folder.at("first"), "--max_iters", "3"});
 }
@@ -133,32 +126,25 @@ TEST_CASE("a configuration may follow the data files and a pattern without a mat
   CHECK(!fs::exists(given.folder.at("none")));
 }
 
-TEST_CASE("validation data takes several files, too", "[cli]") {
-  const Given given;
-  CHECK(counts(given.trained("run", {"--data", given.a, "--validation_data", given.a, given.b}))
-            .ends_with("1,601 validation tokens"));
-}
-
 TEST_CASE("training reads standard input but a resumed run does not", "[cli]") {
   const Given given;
   given.trained("plain", {"--data", given.a});
-  Given::messages_of(run_headlight_reading(story('a', 40), given.train("piped", {"--data", "-"})));
+  CHECK(run_headlight_reading(story('a', 40), given.train("piped", {"--data", "-"})).exit_code ==
+        0);
   CHECK((weights_of(given.folder.at("piped")) == weights_of(given.folder.at("plain"))));
   const Arguments resume =
       words("train --resume --out_dir", given.folder.at("piped"), "--max_iters 3");
   CHECK(refusal(resume) ==
         "error: --resume: the data came from standard input, which cannot be read again; name a "
         "file with the same text (--data FILE)");
-  Arguments with_file = resume;
-  with_file.insert(with_file.end(), {"--data", given.a});
-  CHECK(run_headlight(with_file).exit_code == 0);
+  log_of(changed(resume, {"--data", given.a}));
   CHECK(refusal(given.train("none", {"--data", "-", "--validation_data", "-"})) ==
         "error: validation_data: standard input can be read only once, and data uses it");
   // A run that learns a tokenizer reads the text twice.
   Arguments learns = words(
       "train --data - --out_dir", given.folder.at("learned"),
       "--n_layer 1 --n_head 1 --n_embd 8 --block_size 8 --max_iters 1 --eval_iters 1 --threads 1");
-  Given::messages_of(run_headlight_reading(gzip(story('a', 40)), learns));
+  CHECK(run_headlight_reading(gzip(story('a', 40)), learns).exit_code == 0);
 }
 
 TEST_CASE("every command that reads text takes several files", "[cli]") {
@@ -191,7 +177,7 @@ TEST_CASE("every command that reads text takes several files", "[cli]") {
                                     "--max_documents 2 --max_tokens 8 --format json --out",
                                     given.folder.at("maps")));
   CHECK(maps["tokens"] == 16);
-  CHECK(refusal({"eval", "--data", given.a, given.b, model}) ==
+  CHECK(refusal(words("eval --data", given.a, given.b, model)) ==
         "error: --data: it is unclear which of its values is MODEL; write it first: headlight eval "
         "MODEL --data ...");
 }
@@ -212,7 +198,7 @@ TEST_CASE("a tokenizer learns from files without an option, and is replaced only
   output_of(forced);
   CHECK(file_contents(bpe + "/tokenizer.json") != before);
   const std::string ids = given.folder.write("ids.bin", "abcd");
-  CHECK(refusal({"tokenizer", "train", ids, "--vocab_size", "270", "--out", bpe, "--force"}) ==
+  CHECK(refusal(words("tokenizer train", ids, "--vocab_size 270 --out", bpe, "--force")) ==
         "error: " + ids + ": contains token ids, expected text");
 }
 
@@ -224,10 +210,9 @@ TEST_CASE("encode turns documents into ids and puts the end of text after each",
       given.folder.write("d.jsonl.gz", gzip("{\"text\": \"ab\"}\n{\"text\": \"\"}\n\"c\"\n"));
   const std::string out = given.folder.at("ids.bin");
   const Json report = report_of({"tokenizer", "encode", byte, lines, "--out", out});
-  CHECK(report["tokens"] == 5);
-  CHECK(report["bytes"] == 3);
+  check_json(report, R"({"tokens": 5, "bytes": 3})");
   CHECK(file_contents(out) == std::string("a\0b\0\0\1c\0\0\1", 10));
-  CHECK(output_of({"tokenizer", "encode", byte, lines, "--json"}) ==
+  CHECK(output_of(words("tokenizer encode", byte, lines, "--json")) ==
         "{\"ids\": [[97, 98], [], [99]]}\n");
   const std::string x = given.folder.write("x.txt", "x\n");
   CHECK(output_of({"tokenizer", "encode", byte, x, "--file", x}) == "120 10\n120 10\n");
@@ -250,9 +235,11 @@ TEST_CASE("a prompt comes through standard input", "[cli]") {
   CHECK(refusal(command) == "error: standard input: is empty");
 }
 
-TEST_CASE("short files are trained on whole", "[cli]") {
+TEST_CASE("short files are trained on whole, and validation data takes several", "[cli]") {
   const Given given;
   const std::string one = given.folder.write("one.txt", "x");
   CHECK(counts(given.trained("short", {"--data", given.a, one})).ends_with("validation tokens"));
+  CHECK(counts(given.trained("run", {"--data", given.a, "--validation_data", given.a, given.b}))
+            .ends_with("1,601 validation tokens"));
 }
 }  // namespace data_files_test

@@ -19,9 +19,9 @@ TEST_CASE("shards provide their tokenizer and need documents for batches of docu
   CHECK(output_of(words("tokenizer encode", folder.at("bpe"), text, "--out", folder.at("ids"),
                         "--shard_tokens 500"))
             .starts_with(folder.at("ids") + ": "));
-  CHECK(output_of(words("tokenizer encode", folder.at("bpe"), text, "--out", folder.at("ids"),
-                        "--shard_tokens 500"))
-            .find("already existed") != std::string::npos);
+  CHECK(contains(output_of(words("tokenizer encode", folder.at("bpe"), text, "--out",
+                                 folder.at("ids"), "--shard_tokens 500")),
+                 "already existed"));
   Arguments packed = train(folder.at("ids"), folder.at("run"), "packed");
   packed = changed(packed, {"--tokenizer", "char"});
   output_of(packed);
@@ -33,7 +33,7 @@ TEST_CASE("shards provide their tokenizer and need documents for batches of docu
       fs::remove(entry.path());
     }
   }
-  check_refused(changed(packed, {"--batching", "padded", "--out_dir", folder.at("padded")}),
+  check_refused(changed(packed, words("--batching padded --out_dir", folder.at("padded"))),
                 {"batching: padded needs documents; ", "no index of documents (.idx) next to"});
 }
 }  // namespace data_shards_test

@@ -40,9 +40,8 @@ TEST_CASE("a nanoGPT data folder trains without a tokenizer option and the model
   const TemporaryFolder folder;
   const std::string data = nanogpt_folder(folder);
   const std::string messages = log_of(train(data, folder.at("run")));
-  CHECK(contains(messages, "using the characters of meta.pkl next to " + data));
-  CHECK(contains(messages, "vocabulary 22"));
-  CHECK(contains(messages, "; the token ids stay in their file"));
+  check_parts(messages, {"using the characters of meta.pkl next to " + data, "vocabulary 22",
+                         "; the token ids stay in their file"});
   CHECK(output_of({"tokenizer", "encode", folder.at("run"), "--text", "ha 0"}) == "19 12 1 2\n");
   const std::string text =
       output_of({"generate", folder.at("run"), "--prompt", "abc", "--max_new_tokens", "8"});
@@ -51,7 +50,7 @@ TEST_CASE("a nanoGPT data folder trains without a tokenizer option and the model
   CHECK(report_of({"eval", folder.at("run"), "--data", data + "/val.bin"})["tokens"] == 79);
   CHECK(report_of({"info", folder.write("a.toml", "data = \"" + data + "\"\n")})["vocab_size"] ==
         22);
-  CHECK(output_of({"tokenizer", "decode", data, "--file", data + "/val.bin"}) ==
+  CHECK(output_of(words("tokenizer decode", data, "--file", data + "/val.bin")) ==
         small_text().substr(small_text().size() - 80));
   // Resuming and fine-tuning need no meta.pkl.
   CHECK(output_of({"eval", folder.at("run"), "--data", data}) ==

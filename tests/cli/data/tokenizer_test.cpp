@@ -43,16 +43,13 @@ TEST_CASE("tokenizer train writes a tokenizer and reports its merges", "[cli]") 
       {"tokenizer", "train", "--data", data, more, "--vocab_size", "300", "--out", out, "--json"});
   REQUIRE(result.exit_code == 0);
   const Json report = Json::parse(result.out);
-  CHECK(report["vocab_size"] == 267);
-  CHECK(report["merges"] == 10);
-  CHECK(report["bytes"] == 20);
+  check_json(report, R"({"vocab_size": 267, "merges": 10, "bytes": 20})");
   CHECK(report["directory"] == out);
   REQUIRE(result.messages().size() == 1);
   CHECK(result.messages()[0] ==
         "warning: the text has no more pairs to merge: 267 tokens instead of 300");
   const Json file = Json::parse(file_contents(out + "/tokenizer.json"));
-  CHECK(file["model"]["vocab"]["hug"] == 258);
-  CHECK(file["added_tokens"][0]["content"] == "<|endoftext|>");
+  check_json(file, R"({"model/vocab/hug": 258, "added_tokens/0/content": "<|endoftext|>"})");
   CHECK(Json::parse(file_contents(out + "/tokenizer_config.json"))["eos_token"] == "<|endoftext|>");
   CHECK(output_of({"tokenizer", "encode", out, "--text", "hug bun!"}) == "258 263 1\n");
 }
@@ -93,7 +90,7 @@ TEST_CASE("encode and decode give back any bytes", "[cli]") {
     CHECK(output_of({"tokenizer", "decode", tokenizer, "--file", bin}) == bytes);
   }
   CHECK(output_of({"tokenizer", "decode", bpe, "--ids", "0,1,0", "--skip_special"}) == "!");
-  CHECK(Json::parse(output_of({"tokenizer", "decode", bpe, "--ids", "0,188", "--json"})) ==
+  CHECK(Json::parse(output_of(words("tokenizer decode", bpe, "--ids 0,188 --json"))) ==
         Json{{"text", "<|endoftext|>\xEF\xBF\xBD"}});
 }
 
@@ -103,23 +100,12 @@ TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines f
   const Json text = Json::parse(output_of({"tokenizer", "encode", bpe, "--text", "#$", "--json"}));
   CHECK(text == Json{{"ids", {3, 4}}});
   const std::string lines = folder.write("lines.jsonl", "\"#$\"\n\"\"\n\"#\"\n");
-  CHECK(Json::parse(output_of({"tokenizer", "encode", bpe, lines, "--json"})) ==
+  CHECK(Json::parse(output_of(words("tokenizer encode", bpe, lines, "--json"))) ==
         Json{{"ids", {{3, 4}, Json::array(), {3}}}});
   CHECK(output_of({"tokenizer", "encode", bpe, "--file", lines}) == "3 4\n\n3\n");
   CHECK(output_of({"tokenizer", "encode", bpe, "--text", "", "--json"}) == "{\"ids\": []}\n");
   // Standard input is empty here.
-  CHECK(output_of({"tokenizer", "encode", bpe, "-", "--jsonl", "text", "--json"}) ==
-        "{\"ids\": []}\n");
-}
-
-TEST_CASE("names of special tokens are read as those tokens unless this is switched off", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string bpe = small_tokenizer(folder);
-  const std::string name = "!<|endoftext|>!";
-  CHECK(output_of({"tokenizer", "encode", bpe, "--text", name}) == "1 0 1\n");
-  const std::string plain =
-      output_of({"tokenizer", "encode", bpe, "--text", name, "--special_tokens", "off"});
-  CHECK(plain.rfind("1 28 ", 0) == 0);  // '!' and '<'
+  CHECK(output_of(words("tokenizer encode", bpe, "- --jsonl text --json")) == "{\"ids\": []}\n");
 }
 
 TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "[cli]") {
@@ -155,9 +141,7 @@ TEST_CASE("info describes every kind of tokenizer", "[cli]") {
   const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   const Json report = Json::parse(output_of({"tokenizer", "info", bpe, "--json"}));
-  CHECK(report["kind"] == "bpe");
-  CHECK(report["vocab_size"] == 300);
-  CHECK(report["merges"] == 43);
+  check_json(report, R"({"kind": "bpe", "vocab_size": 300, "merges": 43})");
   CHECK(report["special_tokens"] == Json{{"<|endoftext|>", 0}});
   CHECK(report["end_of_text"] == 0);
   CHECK(report["ends"] == Json::array({0}));
@@ -165,10 +149,9 @@ TEST_CASE("info describes every kind of tokenizer", "[cli]") {
         static_cast<int>(report["longest_token"].get<std::string>().size()));
   save_tokenizer(folder.at("char"), build_char_tokenizer("abc"));
   const std::string text = output_of({"tokenizer", "info", folder.at("char")});
-  CHECK(contains(text, "char (one token for each character)"));
-  CHECK(contains(text, "<|unk|> = 1"));
-  CHECK(Json::parse(output_of({"tokenizer", "info", folder.at("char") + "/tokenizer.json",
-                               "--json"}))["vocab_size"] == 5);
+  check_parts(text, {"char (one token for each character)", "<|unk|> = 1"});
+  CHECK(Json::parse(output_of(words("tokenizer info", folder.at("char") + "/tokenizer.json",
+                                    "--json")))["vocab_size"] == 5);
 }
 
 TEST_CASE("show prints each token above its id, wide characters in two columns", "[cli]") {
@@ -178,7 +161,7 @@ TEST_CASE("show prints each token above its id, wide characters in two columns",
   CHECK(output_of({"tokenizer", "show", folder.at("char"), "a 한b\n<|endoftext|>\x1B"}) ==
         "a · 한 b ⏎ <|endoftext|> ␛\n"
         "5 4 7  6 2 0             3\n");
-  CHECK(output_of({"tokenizer", "show", folder.at("char"), std::string(41, 'a')}) == [] {
+  CHECK(output_of(words("tokenizer show", folder.at("char"), std::string(41, 'a'))) == [] {
     std::string rows;
     for (const char* item : {"a", "5"}) {
       for (int i = 0; i < 40; ++i) {
@@ -189,7 +172,7 @@ TEST_CASE("show prints each token above its id, wide characters in two columns",
   }());
   save_tokenizer(folder.at("byte"), ByteTokenizer());
   CHECK(output_of({"tokenizer", "show", folder.at("byte"), "é"}) == "<0xC3> <0xA9>\n195    169\n");
-  CHECK(Json::parse(output_of({"tokenizer", "show", folder.at("byte"), "a", "--json"})) ==
+  CHECK(Json::parse(output_of(words("tokenizer show", folder.at("byte"), "a --json"))) ==
         Json{{"tokens", {{{"id", 97}, {"label", "a"}, {"bytes", 1}}}}});
 }
 
@@ -223,21 +206,5 @@ TEST_CASE("training learns a tokenizer of its own and keeps it when it is resume
     REQUIRE(run_headlight(command).exit_code == 0);
     CHECK(file_contents(folder.at("second/latest/tokenizer.json")) == learned);
   }
-}
-
-TEST_CASE("training reports what is wrong with the tokenizer given to it", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string data = folder.write("data.txt", "hug pug pun bun hugs " + small_corpus());
-  const auto train = [&](const std::string& tokenizer, const std::string& size) {
-    return refusal(words("train --data", data, "--out_dir", folder.at("run"),
-                         "--n_layer 1 --n_head 1 --n_embd 8 --tokenizer", tokenizer, "--vocab_size",
-                         size, "--log_level error"));
-  };
-  CHECK(train("bytes", "0") ==
-        "error: tokenizer: expected char, byte, bpe, ids or the path of a tokenizer, got 'bytes'");
-  CHECK(train("bpe", "100") ==
-        "error: vocab_size: expected at least 257 (256 bytes and 1 special tokens), got 100");
-  CHECK(train(folder.at("none.json"), "0") ==
-        "error: " + folder.at("none.json") + ": no such file or directory");
 }
 }  // namespace data_tokenizer_test

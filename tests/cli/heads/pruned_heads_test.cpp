@@ -1,5 +1,6 @@
 #include "headlight/interpret/prune.h"
 #include "show/attention_samples.h"
+#include "support/saved_model.h"
 #include "support/test.h"
 
 namespace pruned_heads_test {
@@ -13,8 +14,7 @@ const Names kLeft{"0.1", "0.2", "1.1", "1.2"};
 
 // Model of two layers that lost head 0 of three heads in each, and a text.
 struct Material {
-  Material()
-      : model(folder.at("model")), text(folder.write("text.txt", "one line\nanother\nend\n")) {
+  Material() {
     GptConfig config{.vocab_size = 257, .block_size = 32, .n_layer = 2, .n_head = 3, .n_embd = 12};
     config.tie_weights = false;
     const Gpt whole(config);
@@ -24,18 +24,14 @@ struct Material {
         parameter.copy_from(random_normal(parameter.shape(), {5, stream++}, 0, 0.5));
       }
     }
-    fs::create_directory(model);
-    write_model_files(model, *prune_heads(whole, {{0, 0}, {1, 0}}), ByteTokenizer());
+    save_model(folder, "model", *prune_heads(whole, {{0, 0}, {1, 0}}));
   }
 
-  Arguments on_text(const std::string& command, const Arguments& more = {}) const {
-    return changed({command, model, "--data", text, "--documents", "line"}, more);
-  }
   std::string file(const std::string& name) const { return file_contents(folder.at(name)); }
 
   TemporaryFolder folder;
-  std::string model;
-  std::string text;
+  std::string model = folder.at("model");
+  std::string text = folder.write("text.txt", "one line\nanother\nend\n");
 };
 
 void add_names(const Json& json, Names& names) {
@@ -72,32 +68,23 @@ Names rows_of(const std::string& table) {
   return names;
 }
 
-std::map<std::string, Tensor> arrays_in(const std::string& file) {
-  const NamedTensors arrays = read_npz(file);
-  return {arrays.begin(), arrays.end()};
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_CASE("scores of heads of a pruned model keep the heads' original numbers also over time",
           "[cli]") {
   const Material given;
-  const Arguments arguments =
-      given.on_text("heads", {"--out", given.folder.at("out"), "--cluster_below", "1"});
+  const Arguments arguments = words("heads", given.model, "--data", given.text, "--out",
+                                    given.folder.at("out"), "--documents line --cluster_below 1");
   const Json report = report_of(arguments);
   CHECK(named_in(report) == kLeft);
   CHECK(named_in(report["clusters"]) == kLeft);
   CHECK(named_in(Json::parse(given.file("out/heads.json"))) == kLeft);
   CHECK(rows_of(given.file("out/heads.csv")) == kLeft);
   CHECK(rows_of(output_of(arguments)) == kLeft);
-  const auto arrays = arrays_in(given.folder.at("out/heads.npz"));
+  const auto arrays = npz_arrays(given.folder.at("out/heads.npz"));
   for (const char* name : {"heads", "all_heads"}) {
     CHECK(arrays.at(name).to_vector() == std::vector<double>{0, 1, 0, 2, 1, 1, 1, 2});
   }
   for (const char* figure : {"out/redundancy.svg", "out/k_composition.svg"}) {
-    CHECK(holds(given.file(figure), ">1.2</text>"));
+    CHECK(contains(given.file(figure), ">1.2</text>"));
   }
   output_of(words("attention", given.model, "--text abca --out", given.folder.at("maps"),
                   "--scores", given.folder.at("out/heads.json"), "--format html"));
@@ -108,6 +95,6 @@ TEST_CASE("scores of heads of a pruned model keep the heads' original numbers al
                   "--block_size 8 --batch_size 2 --max_iters 2 --track_heads 1"));
   const Json times = report_of({"heads", run, "--over_time"});
   CHECK(named_in(times["scores"]) == kLeft);
-  CHECK(holds(given.file("run/heads_over_time.svg"), "1.2"));
+  CHECK(contains(given.file("run/heads_over_time.svg"), "1.2"));
 }
 }  // namespace pruned_heads_test

@@ -1,5 +1,6 @@
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
+#include "support/saved_model.h"
 #include "support/test.h"
 
 namespace chat_tuning_test {
@@ -30,10 +31,7 @@ std::string chat_model(const TemporaryFolder& folder, const std::string& name = 
   loaded.model = std::make_unique<Gpt>(config, 3);
   loaded.tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
   set_chat_template(loaded, read_chat_template("chatml"));
-  const std::string path = folder.at(name);
-  fs::create_directory(path);
-  write_model_files(path, *loaded.model, *loaded.tokenizer);
-  return path;
+  return save_model(folder, name, *loaded.model, *loaded.tokenizer);
 }
 
 std::string conversations(const TemporaryFolder& folder) {
@@ -46,20 +44,12 @@ std::string conversations(const TemporaryFolder& folder) {
   return folder.write("chat.jsonl", lines);
 }
 
-std::vector<std::string> tuning(const std::string& start, const std::string& data,
-                                const std::string& out, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"train", "--init_from",     start,  "--data",
-                                     data,    "--out_dir",       out,    "--batch_size",
-                                     "4",     "--learning_rate", "0.01", "--eval_interval",
-                                     "3",     "--max_iters",     "6"};
+Arguments tuning(const std::string& start, const std::string& data, const std::string& out,
+                 const Arguments& more) {
+  Arguments arguments =
+      words("train --init_from", start, "--data", data, "--out_dir", out,
+            "--batch_size 4 --learning_rate 0.01 --eval_interval 3 --max_iters 6");
   return changed(std::move(arguments), more);
-}
-
-std::string log_of(const std::vector<std::string>& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  return result.err + result.out;
 }
 
 nlohmann::json json_file(const std::string& path) {
@@ -70,25 +60,17 @@ std::string adapter_of(const std::string& run) {
   return file_contents(run + "/latest/adapter_model.safetensors");
 }
 
-const std::vector<std::string> kLora{"--lora_rank", "2"};
-
-std::vector<std::string> with_lora(const std::vector<std::string>& more = {}) {
-  std::vector<std::string> all = kLora;
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
+Arguments with_lora(const Arguments& more = {}) { return changed(words("--lora_rank 2"), more); }
 
 TEST_CASE("a run with lora_rank trains an adapter that other commands open", "[cli]") {
   const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string run = folder.at("run");
   const std::string log = log_of(tuning(start, conversations(folder), run, with_lora()));
-  CHECK_THAT(log, contains_text("20 conversations, 20 answers; "));
-  CHECK_THAT(log, contains_text("batching padded"));
+  check_parts(log, {"20 conversations, 20 answers; ", "batching padded"});
   CHECK(fs::exists(run + "/best/adapter_config.json"));
   CHECK_FALSE(fs::exists(run + "/best/model.safetensors"));
-  CHECK_THAT(log_of({"generate", run, "--prompt", "say", "--max_new_tokens", "2"}),
-             contains_text("say"));
+  CHECK(contains(output_of(words("generate", run, "--prompt say --max_new_tokens 2")), "say"));
   const std::string whole = folder.at("whole");
   log_of({"export", run, "--to", "hf", "--out", whole});
   const auto before = load_weights(start);
@@ -104,9 +86,9 @@ TEST_CASE("an adapter learns the tokens that the chat template added", "[cli]") 
   const std::string start = chat_model(folder);
   const std::string run = folder.at("run");
   const std::string data = conversations(folder);
-  CHECK_THAT(log_of(tuning(start, data, run, with_lora({"--learning_rate", "0.03"}))),
-             contains_text("trains the rows of tokens that the model has not learned: "
-                           "<|im_start|>, <|im_end|>"));
+  CHECK(contains(log_of(tuning(start, data, run, with_lora({"--learning_rate", "0.03"}))),
+                 "trains the rows of tokens that the model has not learned: "
+                 "<|im_start|>, <|im_end|>"));
   const auto config = json_file(run + "/latest/adapter_config.json");
   CHECK(config["trainable_token_indices"] == nlohmann::json({{"embed_tokens", {257, 258}}}));
   const std::string name =
@@ -130,8 +112,8 @@ TEST_CASE("new tokens under a tied head with a bias stay frozen, as PEFT trains 
           "[cli]") {
   const TemporaryFolder folder;
   const std::string start = chat_model(folder, "start", 16, true);
-  CHECK_THAT(log_of(tuning(start, conversations(folder), folder.at("run"), with_lora())),
-             contains_text("rows of the tokens <|im_start|>, <|im_end|> stay frozen"));
+  CHECK(contains(log_of(tuning(start, conversations(folder), folder.at("run"), with_lora())),
+                 "rows of the tokens <|im_start|>, <|im_end|> stay frozen"));
   const auto config = json_file(folder.at("run/latest/adapter_config.json"));
   CHECK(config["trainable_token_indices"].is_null());
   log_of({"generate", folder.at("run"), "--prompt", "say", "--max_new_tokens", "1"});
@@ -141,11 +123,11 @@ TEST_CASE("a run that freezes tokens which the model has not learned says so", "
   const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
-  CHECK_THAT(log_of(tuning(start, data, folder.at("run"), {"--train", "attn"})),
-             contains_text("has not learned the tokens <|im_start|>, <|im_end|>, and their rows "
-                           "are frozen; add wte to the parts"));
+  CHECK(contains(log_of(tuning(start, data, folder.at("run"), {"--train", "attn"})),
+                 "has not learned the tokens <|im_start|>, <|im_end|>, and their rows "
+                 "are frozen; add wte to the parts"));
   const std::string log = log_of(tuning(start, data, folder.at("other"), {"--train", "attn, wte"}));
-  CHECK(log.find("has not learned") == log.npos);
+  CHECK_FALSE(contains(log, "has not learned"));
 }
 
 TEST_CASE("the memory of a run is planned for the lengths of its data", "[cli]") {
@@ -175,15 +157,12 @@ TEST_CASE("an adapter is trained further as an adapter", "[cli]") {
   CHECK(adapter_of(folder.at("more")) ==  // at a rate of 0
         file_contents(folder.at("run/best/adapter_model.safetensors")));
   CHECK(json_file(folder.at("more/latest/adapter_config.json"))["lora_alpha"] == 6);
-  const auto refused = [&](const std::vector<std::string>& more) {
-    const ProgramResult result =
-        run_headlight(tuning(folder.at("run"), data, folder.at("no"), more));
-    CHECK(result.exit_code == 2);
-    return result.err;
+  const auto refused = [&](const Arguments& more) {
+    return refusal(tuning(folder.at("run"), data, folder.at("no"), more));
   };
-  CHECK_THAT(refused({"--lora_rank", "3"}),
-             contains_text("lora_rank: expected 2, as in the adapter that the run continues"));
-  CHECK_THAT(refused(with_lora({"--lora_alpha", "8"})), contains_text("lora_alpha: expected"));
+  check_parts(refused({"--lora_rank", "3"}),
+              {"lora_rank: expected 2, as in the adapter that the run continues"});
+  check_parts(refused(with_lora({"--lora_alpha", "8"})), {"lora_alpha: expected"});
 }
 
 TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[cli]") {
@@ -228,7 +207,7 @@ TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
   const std::string format = GENERATE("float32", "int8");
-  const std::vector<std::string> six =
+  const Arguments six =
       with_lora({"--lora_dropout", "0.1", "--lr_decay_iters", "6", "--warmup_iters", "1",
                  "--base_weights", format, "--track_heads", "3"});
   log_of(tuning(start, data, folder.at("once"), six));
@@ -258,7 +237,7 @@ TEST_CASE("the first conversation is shown as training reads it", "[cli]") {
                                  R"( {"role": "assistant", "content": "b"}]})"
                                  "\n");
   const std::string start = chat_model(folder);
-  const auto ends = [&](const std::vector<std::string>& more) {
+  const auto ends = [&](const Arguments& more) {
     Arguments show{"tokenizer", "show", start, "--template", data, "--json"};
     show.insert(show.end(), more.begin(), more.end());
     const nlohmann::json tokens = report_of(show)["tokens"];
@@ -274,38 +253,35 @@ TEST_CASE("epochs give the number of steps and patience ends a run", "[cli]") {
   const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
-  const std::string log = log_of({"train", "--init_from", start, "--data", data, "--out_dir",
-                                  folder.at("run"), "--batch_size", "4", "--epochs", "2"});
-  CHECK_THAT(log, contains_text("epochs 2: 10 steps"));  // 18 conversations for training
-  CHECK_THAT(log_of(tuning(start, data, folder.at("worse"),
-                           {"--learning_rate", "0", "--patience", "2", "--max_iters", "30"})),
-             contains_text("stopping: no better validation loss in 2 evaluations (patience)"));
+  const std::string log = log_of(words("train --init_from", start, "--data", data, "--out_dir",
+                                       folder.at("run"), "--batch_size 4 --epochs 2"));
+  CHECK(contains(log, "epochs 2: 10 steps"));  // 18 conversations for training
+  CHECK(contains(log_of(tuning(start, data, folder.at("worse"),
+                               {"--learning_rate", "0", "--patience", "2", "--max_iters", "30"})),
+                 "stopping: no better validation loss in 2 evaluations (patience)"));
 }
 
 TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]") {
   const TemporaryFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
-  const auto refused = [&](const std::vector<std::string>& more) {
-    const ProgramResult result = run_headlight(tuning(start, data, folder.at("run"), more));
-    INFO(result.err);
-    CHECK(result.exit_code == 2);
+  for (const auto& [options, message] : std::vector<std::pair<std::string, std::string>>{
+           {"--lora_targets q", "lora_targets: needs lora_rank"},
+           {"--lora_rank 2 --lora_targets q,x", "lora_targets"},
+           {"--lora_rank 2 --train wte", "train: expected parts"},
+           {"--base_weights int8", "base_weights: needs lora_rank"},
+           {"--lora_rank 2 --base_weights int4", "base_weights"},
+           {"--base_weights stored", "base_weights: needs lora_rank"},
+           {"--lora_rank 2 --base_weights stored",
+            "base_weights: stored needs the blocks of a GGUF file"},
+           {"--lora_rank 2 --optimizer muon", "optimizer: muon"},
+           {"--train layer.7", "train: expected parts of the model"},
+           {"--batching packed", "contains conversations, which packed would cut"},
+           {"--epochs 2", "give one of the two"}}) {
+    INFO(options);
+    check_parts(refusal(tuning(start, data, folder.at("run"), split_words(options))), {message});
     CHECK_FALSE(fs::exists(folder.at("run")));
-    return result.err;
-  };
-  CHECK_THAT(refused({"--lora_targets", "q"}), contains_text("lora_targets: needs lora_rank"));
-  CHECK_THAT(refused(with_lora({"--lora_targets", "q,x"})), contains_text("lora_targets"));
-  CHECK_THAT(refused(with_lora({"--train", "wte"})), contains_text("train: expected parts"));
-  CHECK_THAT(refused({"--base_weights", "int8"}), contains_text("base_weights: needs lora_rank"));
-  CHECK_THAT(refused(with_lora({"--base_weights", "int4"})), contains_text("base_weights"));
-  CHECK_THAT(refused({"--base_weights", "stored"}), contains_text("base_weights: needs lora_rank"));
-  CHECK_THAT(refused(with_lora({"--base_weights", "stored"})),
-             contains_text("base_weights: stored needs the blocks of a GGUF file"));
-  CHECK_THAT(refused(with_lora({"--optimizer", "muon"})), contains_text("optimizer: muon"));
-  CHECK_THAT(refused({"--train", "layer.7"}), contains_text("train: expected parts of the model"));
-  CHECK_THAT(refused({"--batching", "packed"}),
-             contains_text("contains conversations, which packed would cut"));
-  CHECK_THAT(refused({"--epochs", "2"}), contains_text("give one of the two"));
+  }
 }
 
 TEST_CASE("eval has the loss of the answers that train --eval_only gives", "[cli]") {
@@ -319,12 +295,12 @@ TEST_CASE("eval has the loss of the answers that train --eval_only gives", "[cli
     const nlohmann::json trained = report_of(
         tuning(start, data, folder.at("none"), {"--validation_data", data, "--eval_only", "true"}));
     const nlohmann::json found = report_of({"eval", start, "--data", data});
-    CHECK(found["loss"].get<double>() ==
-          Approx(trained["validation_loss"].get<double>()).epsilon(1e-6));
+    CHECK(found["loss"] == Approx(trained["validation_loss"]).epsilon(1e-6));
   }
   CHECK(report_of({"eval", start, "--data", texts})["tokens"] == 4);  // two digits, two end tokens
   CHECK(report_of({"eval", start, "--data", texts, "--learn", "all"})["tokens"] == 12);
-  CHECK_THAT(refusal({"eval", start, "--data", folder.write("a.txt", "text"), "--learn", "all"}),
-             contains_text("--learn: the data has no conversations"));
+  CHECK(contains(
+      refusal(words("eval", start, "--data", folder.write("a.txt", "text"), "--learn all")),
+      "--learn: the data has no conversations"));
 }
 }  // namespace chat_tuning_test

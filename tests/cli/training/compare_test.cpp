@@ -3,10 +3,6 @@
 namespace training_compare_test {
 using Json = nlohmann::json;
 
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Makes a run directory without a model. Its `updates` losses fall from 5 towards `floor`.
 std::string make_run(const TemporaryFolder& folder, const std::string& name, int updates,
                      double floor, const std::string& settings) {
@@ -37,38 +33,25 @@ struct Given {
 TEST_CASE("compare shows settings, losses and one chart of several runs", "[compare]") {
   const Given given;
   const std::string text = output_of({"compare", given.one, given.two});
-  CHECK(holds(text, "a  " + given.one + "\nb  " + given.two + "\n"));
-  CHECK(holds(text, "learning_rate"));
-  CHECK_FALSE(holds(text, "max_iters"));
-  CHECK(holds(text, "200 of 200"));
-  CHECK(holds(text, "120 of 200"));
-  CHECK(holds(text, "stopped"));
-  CHECK(holds(text, "training, at 119"));
-  CHECK(holds(text, "└──"));
-  CHECK(holds(text, "aaa"));
-  CHECK(holds(text, "B"));
-  CHECK_FALSE(holds(text, "\x1B"));
+  check_parts(text, {"a  " + given.one + "\nb  " + given.two + "\n", "learning_rate"});
+  CHECK_FALSE(contains(text, "max_iters"));
+  check_parts(text, {"200 of 200", "120 of 200", "stopped", "training, at 119", "└──", "aaa", "B"});
+  CHECK_FALSE(contains(text, "\x1B"));
 }
 
 TEST_CASE("compare --json has figures and curves of every run", "[compare]") {
   const Given given;
   const Json report =
       report_of({"compare", given.one, given.two, "--axis", "tokens", "--smooth", "0"});
-  CHECK(report["unit"] == "nats_per_token");
-  CHECK(report["x"] == "tokens");
+  check_json(report, R"({"unit": "nats_per_token", "x": "tokens"})");
   CHECK(report["settings"]["learning_rate"] == Json({"0.001", "0.002"}));
   REQUIRE(report["runs"].size() == 2);
   const Json& two = report["runs"][1];
-  CHECK(two["updates"] == 120);
-  CHECK(two["max_updates"] == 200);
+  check_json(two, R"({"updates": 120, "max_updates": 200})");
   CHECK(two["tokens"] == 120 * 64);
-  CHECK(two["tokens_per_second"] == 128);
-  CHECK(two["seconds"] == 120);
-  CHECK(two["running"] == false);
-  CHECK(two["best_updates"] == 100);
-  CHECK(two["training"]["x"].size() == 120);
-  CHECK(two["training"]["x"][2] == 128);
-  CHECK(two["training"]["loss"][0] == 5);
+  check_json(two, R"({"tokens_per_second": 128, "seconds": 120, "running": false,
+                      "best_updates": 100, "training/x#": 120, "training/x/2": 128,
+                      "training/loss/0": 5})");
   CHECK(two["validation"]["x"] == Json({50 * 64, 100 * 64}));
 }
 
@@ -76,13 +59,11 @@ TEST_CASE("compare shows runs of different tokenizers in bits per byte and notes
   const Given given;
   const ProgramResult result = run_headlight({"compare", given.one, given.bytes});
   CHECK(result.exit_code == 0);
-  CHECK(holds(result.err, "the tokenizers differ"));
-  CHECK(holds(result.err, "bits per byte"));
+  check_parts(result.err, {"the tokenizers differ", "bits per byte"});
   CHECK(result.messages().size() == 1);
   const Json report = report_of({"compare", given.one, given.bytes, "--smooth", "0"});
-  CHECK(report["unit"] == "bits_per_byte");
-  CHECK(report["same_tokenizer"] == false);
-  CHECK(report["runs"][0]["training"]["loss"][0].get<double>() == Approx(5.0 / 3));
+  check_json(report, R"({"unit": "bits_per_byte", "same_tokenizer": false})");
+  CHECK(report["runs"][0]["training"]["loss"][0] == Approx(5.0 / 3));
 }
 
 TEST_CASE("compare writes the chart as an SVG figure", "[compare]") {
@@ -90,34 +71,24 @@ TEST_CASE("compare writes the chart as an SVG figure", "[compare]") {
   const std::string svg = given.folder.at("losses.svg");
   output_of({"compare", given.one, given.two, "--svg", svg, "--axis", "seconds"});
   const std::string figure = file_contents(svg);
-  CHECK(holds(figure, "<svg"));
-  CHECK(holds(figure, "nats a token"));
-  CHECK(holds(figure, ">seconds<"));
-  CHECK(holds(figure, "<circle"));
-  const std::string text = given.folder.write("notes.txt", "mine");
-  check_refused({"compare", given.one, "--svg", text}, {"--svg", "is not a .svg file"});
-  CHECK(file_contents(text) == "mine");
+  check_parts(figure, {"<svg", "nats a token", ">seconds<", "<circle"});
 }
 
 TEST_CASE("compare reads runs that are damaged or empty or still training", "[compare]") {
   const Given given;
-  const std::string log = given.two + "/metrics.jsonl";
-  const std::string text = file_contents(log);
+  const Arguments compare{"compare", given.one, given.two};
+  const std::string text = file_contents(given.two + "/metrics.jsonl");
   given.folder.write("two/metrics.jsonl", text.substr(0, text.size() - 20));
-  CHECK(run_headlight({"compare", given.one, given.two}).err.empty());
+  CHECK(log_of(compare).empty());
   given.folder.write("two/metrics.jsonl", "\x01\n{\n" + text);
-  CHECK(holds(run_headlight({"compare", given.one, given.two}).err, "damaged line"));
+  CHECK(contains(log_of(compare), "damaged line"));
   given.folder.write("two/metrics.jsonl", "");
   fs::remove(given.two + "/config.toml");
-  const ProgramResult result = run_headlight({"compare", given.one, given.two});
-  CHECK(result.exit_code == 0);
-  CHECK(holds(result.err, "has no loss yet"));
-  CHECK(holds(result.err, "no config.toml"));
-  CHECK_FALSE(holds(result.err, "differ"));  // unknown without config.toml
-  const ProgramResult refused =
-      run_headlight({"compare", given.two, "--svg", given.folder.at("x.svg")});
-  CHECK(refused.exit_code == 2);
-  CHECK(holds(refused.err, "error: --svg: no run has a loss to draw\n"));
+  const std::string log = log_of(compare);
+  check_parts(log, {"has no loss yet", "no config.toml"});
+  CHECK_FALSE(contains(log, "differ"));  // unknown without config.toml
+  CHECK(refusal({"compare", given.two, "--svg", given.folder.at("x.svg")}) ==
+        "error: --svg: no run has a loss to draw");
   CHECK_FALSE(fs::exists(given.folder.at("x.svg")));
 }
 
@@ -140,23 +111,5 @@ TEST_CASE("compare reads the log that train writes", "[compare]") {
   }
   CHECK(report["settings"].contains("tokenizer"));
   CHECK_FALSE(report["settings"].contains("out_dir"));
-}
-
-TEST_CASE("compare distinguishes lists of files and texts that were read in different ways",
-          "[compare]") {
-  const Given given;
-  const std::string three = make_run(given.folder, "three", 60, 1,
-                                     "data = [\"a.txt\", \"b.txt\"]\ntokenizer = \"byte\"\n");
-  const std::string four = make_run(given.folder, "four", 60, 1,
-                                    "data = [\"a.txt\", \"c.txt\"]\ntokenizer = \"byte\"\n");
-  const ProgramResult result = run_headlight({"compare", three, four});
-  CHECK(holds(result.out, "[a.txt,b.txt]"));
-  CHECK(holds(result.out, "[a.txt,c.txt]"));
-  CHECK(holds(result.err, "texts"));
-  const std::string five = make_run(given.folder, "five", 60, 1,
-                                    "data = \"a.jsonl\"\njsonl = \"x\"\ntokenizer = \"byte\"\n");
-  const std::string six = make_run(given.folder, "six", 60, 1,
-                                   "data = \"a.jsonl\"\njsonl = \"y\"\ntokenizer = \"byte\"\n");
-  CHECK(holds(run_headlight({"compare", five, six}).err, "texts"));
 }
 }  // namespace training_compare_test

@@ -17,15 +17,13 @@ Arguments training(const TemporaryFolder& folder, const std::string& out,
   return changed(std::move(arguments), more);
 }
 
-void succeed(const Arguments& arguments) { output_of(arguments); }
-
-const Arguments kSampling{"--sample_interval", "4", "--sample_prompt", "Mina has",
-                          "--sample_tokens",   "10"};
+const Arguments kSampling =
+    words("--sample_interval 4 --sample_prompt 'Mina has' --sample_tokens 10");
 
 TEST_CASE("samples are written as the run goes on and change no bit of it", "[cli]") {
   const TemporaryFolder folder;
-  succeed(training(folder, "plain"));
-  succeed(training(folder, "sampled", kSampling));
+  output_of(training(folder, "plain"));
+  output_of(training(folder, "sampled", kSampling));
   CHECK(weights_of(folder.at("plain")) == weights_of(folder.at("sampled")));
   CHECK_FALSE(fs::exists(folder.at("plain/samples.jsonl")));
 
@@ -43,9 +41,9 @@ TEST_CASE("samples are written as the run goes on and change no bit of it", "[cl
 
 TEST_CASE("the last sample equals the output of generate with the same seed", "[cli]") {
   const TemporaryFolder folder;
-  succeed(training(folder, "run", kSampling));
-  const std::string generated = output_of({"generate", folder.at("run"), "--prompt", "Mina has",
-                                           "--max_new_tokens", "10", "--seed", "1337", "--json"});
+  output_of(training(folder, "run", kSampling));
+  const std::string generated = output_of(words(
+      "generate", folder.at("run"), "--prompt 'Mina has' --max_new_tokens 10 --seed 1337 --json"));
   const auto samples = json_lines(folder.at("run") + "/samples.jsonl");
   CHECK(samples.back()["text"].get<std::string>() ==
         "Mina has" + nlohmann::json::parse(generated)["text"].get<std::string>());
@@ -53,12 +51,12 @@ TEST_CASE("the last sample equals the output of generate with the same seed", "[
 
 TEST_CASE("a resumed run appends to its samples without repeating one", "[cli]") {
   const TemporaryFolder folder;
-  succeed(training(folder, "whole", kSampling));
-  succeed(training(folder, "run", changed(kSampling, {"--max_iters", "8"})));
+  output_of(training(folder, "whole", kSampling));
+  output_of(training(folder, "run", changed(kSampling, {"--max_iters", "8"})));
   REQUIRE(json_lines(folder.at("run") + "/samples.jsonl").size() == 2);
   folder.write("run/samples.jsonl", file_contents(folder.at("run/samples.jsonl")) +
                                         "{\"iteration\":12,\"text\":\"old\"}\n{\"iterat");
-  succeed(training(folder, "run", changed(kSampling, {"--resume"})));
+  output_of(training(folder, "run", changed(kSampling, {"--resume"})));
   CHECK(file_contents(folder.at("run/samples.jsonl")) ==
         file_contents(folder.at("whole/samples.jsonl")));
 }

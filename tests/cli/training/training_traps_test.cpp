@@ -64,7 +64,7 @@ TEST_CASE("token ids without a text get a vocabulary of numbers", "[cli]") {
   check_refused(tiny_run(data, run, {}), {"no char tokenizer", "set tokenizer to ids"});
   const Arguments train =
       tiny_run(data, run, {"--tokenizer", "ids", "--max_iters", "150", "--learning_rate", "0.01"});
-  CHECK_THAT(log_of(train), contains_text("a vocabulary of the ids 0 to 399"));
+  CHECK(contains(log_of(train), "a vocabulary of the ids 0 to 399"));
   const auto report = report_of(
       {"generate", run, "--prompt", "399 12", "--temperature", "0", "--max_new_tokens", "4"});
   CHECK(report["text"] == " 300 7 399 12");
@@ -86,15 +86,15 @@ TEST_CASE("ids above nanoGPT's table are no special tokens", "[cli]") {
 TEST_CASE("bpe learns a vocabulary of usual size if none is given", "[cli]") {
   const TemporaryFolder folder;
   const std::string data = poems(folder, 60);
-  CHECK_THAT(log_of(tiny_run(data, folder.at("run"), {"--tokenizer", "bpe"})),
-             contains_text("vocab_size is 1024"));
+  CHECK(contains(log_of(tiny_run(data, folder.at("run"), {"--tokenizer", "bpe"})),
+                 "vocab_size is 1024"));
 }
 
 TEST_CASE("config.toml says where a warm-up came from", "[cli]") {
   const TemporaryFolder folder;
   log_of(tiny_run(poems(folder, 20), folder.at("run"), {"--warmup_ratio", "0.25"}));
-  CHECK_THAT(file_contents(folder.at("run/config.toml")),
-             contains_text("# warmup_iters = 2  # not given: warmup_ratio max_iters\n"));
+  CHECK(contains(file_contents(folder.at("run/config.toml")),
+                 "# warmup_iters = 2  # not given: warmup_ratio max_iters\n"));
 }
 
 TEST_CASE("patience counts evaluations, also after a change of eval_interval", "[cli]") {
@@ -105,7 +105,7 @@ TEST_CASE("patience counts evaluations, also after a change of eval_interval", "
                   {"--learning_rate", "0", "--eval_interval", "4", "--max_iters", "12"}));
   const std::string log = log_of(
       {"train", "--resume", run, "--eval_interval", "1", "--patience", "5", "--max_iters", "40"});
-  CHECK_THAT(log, contains_text("no better validation loss in 5 evaluations (patience)"));
+  CHECK(contains(log, "no better validation loss in 5 evaluations (patience)"));
   CHECK(json_lines(run + "/metrics.jsonl").back()["iteration"] == 15);
 }
 
@@ -122,18 +122,16 @@ TEST_CASE("over-fitting is shown with the best step and advice", "[cli]") {
                       {"--n_layer", "2", "--n_head", "2", "--n_embd", "64", "--block_size", "16",
                        "--batch_size", "8", "--max_iters", "300", "--eval_interval", "30",
                        "--learning_rate", "0.003", "--validation_fraction", "0.3"}));
-  CHECK_THAT(log, contains_text("o: validation loss"));
-  CHECK_THAT(log, contains_text("validation loss: best "));
-  CHECK_THAT(log, contains_text("over-fitting: since step "));
-  CHECK_THAT(log, contains_text("--dropout 0.2"));
+  check_parts(log, {"o: validation loss", "validation loss: best ", "over-fitting: since step ",
+                    "--dropout 0.2"});
 
   const ProgramResult seen = run_headlight({"eval", run + "/best", "--data", data});
-  CHECK_THAT(seen.err, contains_text("the run trained on this text"));
+  CHECK(contains(seen.err, "the run trained on this text"));
   const std::string excerpt = folder.write("copy.md", text.substr(20, 120));
-  CHECK_THAT(run_headlight({"eval", run, "--data", excerpt}).err,
-             contains_text("the run trained on this text"));
+  CHECK(contains(run_headlight({"eval", run, "--data", excerpt}).err,
+                 "the run trained on this text"));
   const std::string held_out = folder.write("held_out.txt", text.substr(text.size() * 8 / 10));
-  CHECK_THAT(run_headlight({"eval", run, "--data", held_out}).err,
-             !contains_text("the run trained on this text"));
+  CHECK_FALSE(contains(run_headlight({"eval", run, "--data", held_out}).err,
+                       "the run trained on this text"));
 }
 }  // namespace training_traps_test
