@@ -19,9 +19,9 @@
 namespace headlight::test {
 
 struct Row {
-  std::string group;
-  std::string given;
-  std::string expected;
+  std::string group = {};
+  std::string given = {};
+  std::string expected = {};
   int line = 0;  // of the file
 };
 
