@@ -11,7 +11,7 @@ void check_all(const std::string& group, std::size_t count) {
   const std::vector<Case> cases = read_cases(fixture(group));
   CHECK(cases.size() == count);
   for (const Case& subject : cases) {
-    const Verdict verdict = judge(subject);
+    const CaseVerdict verdict = judge(subject);
     INFO(verdict.name << ": " << verdict.trouble);
     CHECK(verdict.passed);
   }
@@ -61,7 +61,7 @@ TEST_CASE("a wrong learning rate, decay or loss makes a training case fail", "[p
   Tensor losses = subject.outputs.at("losses").clone();
   losses.copy_from(Tensor::zeros(losses.shape(), losses.dtype()));
   subject.outputs["losses"] = losses;
-  const Verdict verdict = judge(subject);
+  const CaseVerdict verdict = judge(subject);
   CHECK_FALSE(verdict.passed);
   CHECK(verdict.trouble.find("losses") == 0);
 }

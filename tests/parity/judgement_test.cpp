@@ -32,7 +32,7 @@ void collect_functions(const fs::path& header, std::set<std::string>& names) {
 }
 
 TEST_CASE("a parity case passes when outputs and gradients lie within its tolerance") {
-  const Verdict verdict = judge(exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2})));
+  const CaseVerdict verdict = judge(exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2})));
   CHECK(verdict.passed);
   CHECK(verdict.elements == 4);
   CHECK(verdict.error < 1e-15);
@@ -40,7 +40,8 @@ TEST_CASE("a parity case passes when outputs and gradients lie within its tolera
 }
 
 TEST_CASE("a parity case fails for one wrong element of an output and names it") {
-  const Verdict verdict = judge(exponential(doubles({1, 2 + 1e-9}, {2}), doubles({1, 20}, {2})));
+  const CaseVerdict verdict =
+      judge(exponential(doubles({1, 2 + 1e-9}, {2}), doubles({1, 20}, {2})));
   CHECK_FALSE(verdict.passed);
   CHECK(verdict.error == Approx(5e-10).epsilon(0.01));
   CHECK(mentions(verdict.trouble, {"y [2] element 1 is 2"}));

@@ -22,7 +22,7 @@ inline void check_rung(const std::string& group, const std::string& rung) {
     Index judged = 0;
     for (const Case& subject : cases) {
       if (subject.rung == rung + ", " + dtype) {
-        const Verdict verdict = judge(subject);
+        const CaseVerdict verdict = judge(subject);
         INFO(verdict.name << ": " << verdict.trouble);
         CHECK(verdict.passed);
         ++judged;

@@ -12,17 +12,17 @@ constexpr int kNameWidth = 44;
 struct Row {
   Index cases = 0;
   bool passed = true;
-  const Verdict* tightest = nullptr;
+  const CaseVerdict* tightest = nullptr;
 };
 
 // Returns the error as a share of its limit.
-double used(const Verdict& verdict) {
+double used(const CaseVerdict& verdict) {
   return verdict.limit > 0 ? verdict.error / verdict.limit : verdict.error;
 }
 
-std::map<std::string, Row> rows_of(const std::vector<Verdict>& verdicts) {
+std::map<std::string, Row> rows_of(const std::vector<CaseVerdict>& verdicts) {
   std::map<std::string, Row> rows;
-  for (const Verdict& verdict : verdicts) {
+  for (const CaseVerdict& verdict : verdicts) {
     Row& row = rows[verdict.rung];
     ++row.cases;
     row.passed = row.passed && verdict.passed;
@@ -33,7 +33,7 @@ std::map<std::string, Row> rows_of(const std::vector<Verdict>& verdicts) {
   return rows;
 }
 
-Json case_json(const Verdict& verdict) {
+Json case_json(const CaseVerdict& verdict) {
   Json result{{"name", verdict.name},         {"rung", verdict.rung},   {"error", verdict.error},
               {"elements", verdict.elements}, {"limit", verdict.limit}, {"passed", verdict.passed}};
   if (!verdict.passed) {
@@ -44,12 +44,12 @@ Json case_json(const Verdict& verdict) {
 
 }  // namespace
 
-bool all_passed(const std::vector<Verdict>& verdicts) {
+bool all_passed(const std::vector<CaseVerdict>& verdicts) {
   return std::all_of(verdicts.begin(), verdicts.end(),
-                     [](const Verdict& verdict) { return verdict.passed; });
+                     [](const CaseVerdict& verdict) { return verdict.passed; });
 }
 
-void print_table(std::ostream& out, const std::vector<Verdict>& verdicts) {
+void print_table(std::ostream& out, const std::vector<CaseVerdict>& verdicts) {
   out << std::left << std::setw(kNameWidth) << "what"
       << " | cases | largest error | limit   | verdict\n";
   out << std::setprecision(2) << std::scientific;
@@ -59,16 +59,16 @@ void print_table(std::ostream& out, const std::vector<Verdict>& verdicts) {
         << std::setprecision(1) << row.tightest->limit << std::setprecision(2) << " | "
         << (row.passed ? "passed" : "FAILED") << "\n";
   }
-  for (const Verdict& verdict : verdicts) {
+  for (const CaseVerdict& verdict : verdicts) {
     if (!verdict.passed) {
       out << verdict.name << ": " << verdict.trouble << "\n";
     }
   }
 }
 
-void print_json(std::ostream& out, const std::vector<Verdict>& verdicts) {
+void print_json(std::ostream& out, const std::vector<CaseVerdict>& verdicts) {
   Json cases = Json::array();
-  for (const Verdict& verdict : verdicts) {
+  for (const CaseVerdict& verdict : verdicts) {
     cases.push_back(case_json(verdict));
   }
   out << Json{{"passed", all_passed(verdicts)}, {"cases", cases}}.dump() << "\n";

@@ -9,11 +9,11 @@ namespace headlight::parity {
 
 // Prints one row per rung: "what | cases | largest error | limit | verdict", for the case closest
 // to its limit. One line per failed case follows.
-void print_table(std::ostream& out, const std::vector<Verdict>& verdicts);
+void print_table(std::ostream& out, const std::vector<CaseVerdict>& verdicts);
 
 // Prints one JSON object with all cases.
-void print_json(std::ostream& out, const std::vector<Verdict>& verdicts);
+void print_json(std::ostream& out, const std::vector<CaseVerdict>& verdicts);
 
-bool all_passed(const std::vector<Verdict>& verdicts);
+bool all_passed(const std::vector<CaseVerdict>& verdicts);
 
 }  // namespace headlight::parity

@@ -37,7 +37,7 @@ std::string digits(double value) {
   return out.str();
 }
 
-void blame(Verdict& verdict, const std::string& trouble) {
+void blame(CaseVerdict& verdict, const std::string& trouble) {
   if (verdict.passed) {
     verdict.trouble = trouble;
   }
@@ -45,14 +45,14 @@ void blame(Verdict& verdict, const std::string& trouble) {
 }
 
 // Keeps the error and limit of the tensor that is closest to its limit.
-void keep_tightest(Verdict& verdict, double error, double limit) {
+void keep_tightest(CaseVerdict& verdict, double error, double limit) {
   if (verdict.elements == 0 || error * verdict.limit > verdict.error * limit) {
     verdict.error = error;
     verdict.limit = limit;
   }
 }
 
-void compare(Verdict& verdict, const std::string& what, const Tensor& actual,
+void compare(CaseVerdict& verdict, const std::string& what, const Tensor& actual,
              const Tensor& expected, const Tolerance& tolerance) {
   if (!actual.defined() || actual.shape() != expected.shape() ||
       actual.dtype() != expected.dtype()) {
@@ -85,7 +85,7 @@ struct Side {
   const Results& found;
 };
 
-void compare_side(Verdict& verdict, const Case& subject, const Side& side) {
+void compare_side(CaseVerdict& verdict, const Case& subject, const Side& side) {
   for (const auto& [name, expected] : side.expected) {
     const auto place = subject.tolerances.find(name);
     const Tolerance& tolerance =
@@ -105,7 +105,7 @@ void compare_side(Verdict& verdict, const Case& subject, const Side& side) {
   }
 }
 
-Verdict unjudged(const Case& subject) {
+CaseVerdict unjudged(const Case& subject) {
   return {.name = subject.name,
           .rung = subject.rung,
           .limit = subject.tolerance.relative,
@@ -114,14 +114,14 @@ Verdict unjudged(const Case& subject) {
 
 }  // namespace
 
-Verdict judge(const Case& subject, const Run& run) {
-  Verdict verdict = unjudged(subject);
+CaseVerdict judge(const Case& subject, const Run& run) {
+  CaseVerdict verdict = unjudged(subject);
   compare_side(verdict, subject, {"", subject.outputs, run.outputs()});
   compare_side(verdict, subject, {"the gradient of ", subject.gradients, run.gradients()});
   return verdict;
 }
 
-Verdict judge(const Case& subject) {
+CaseVerdict judge(const Case& subject) {
   try {
     const auto runner = all_runners().find(subject.op);
     require(runner != all_runners().end(), "no runner for ", subject.op);
@@ -130,14 +130,14 @@ Verdict judge(const Case& subject) {
     run.go_backward();
     return judge(subject, run);
   } catch (const std::exception& error) {
-    Verdict verdict = unjudged(subject);
+    CaseVerdict verdict = unjudged(subject);
     verdict.error = kInfinity;
     blame(verdict, error.what());
     return verdict;
   }
 }
 
-std::vector<Verdict> judge_folder(const std::filesystem::path& folder) {
+std::vector<CaseVerdict> judge_folder(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".safetensors") {
@@ -146,7 +146,7 @@ std::vector<Verdict> judge_folder(const std::filesystem::path& folder) {
   }
   require(!files.empty(), folder.string(), ": no .safetensors file");
   std::sort(files.begin(), files.end());
-  std::vector<Verdict> verdicts;
+  std::vector<CaseVerdict> verdicts;
   for (const std::filesystem::path& file : files) {
     for (const Case& subject : read_cases(file)) {
       verdicts.push_back(judge(subject));

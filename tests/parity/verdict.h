@@ -9,7 +9,7 @@
 namespace headlight::parity {
 
 // Result of the comparison of Headlight with one case.
-struct Verdict {
+struct CaseVerdict {
   std::string name;
   std::string rung;
   Index elements = 0;  // number of compared elements
@@ -22,12 +22,12 @@ struct Verdict {
 };
 
 // Computes the case and compares. Never throws: a case that ends in an error has failed.
-Verdict judge(const Case& subject);
+CaseVerdict judge(const Case& subject);
 
 // Compares all results of a run.
-Verdict judge(const Case& subject, const Run& run);
+CaseVerdict judge(const Case& subject, const Run& run);
 
 // Judges all cases of all .safetensors files in a folder. Throws Error if there is none.
-std::vector<Verdict> judge_folder(const std::filesystem::path& folder);
+std::vector<CaseVerdict> judge_folder(const std::filesystem::path& folder);
 
 }  // namespace headlight::parity
