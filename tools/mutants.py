@@ -142,7 +142,7 @@ MUTANTS = [
      "for (Index distance = processes.count() / 2; distance > 0; distance /= 2) {", "processes_test"),
     ("a tensor of a file may be shorter than its shape", "src/formats/arrays/safetensors.cpp",
      "require(end - begin == *bytes, where_,", "require(end - begin <= *bytes, where_,",
-     "safetensors_test safetensors_hostile_test"),
+     "safetensors_test damaged_files_test"),
     ("JSON may be nested one deeper", "src/base/json.cpp",
      "require(open_.size() < kMaxJsonDepth,", "require(open_.size() <= kMaxJsonDepth,", "json_test"),
     ("the average of weights starts slowly", "src/optim/weight_average.cpp",
