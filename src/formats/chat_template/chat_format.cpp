@@ -192,8 +192,7 @@ std::vector<std::string> template_names(const ChatTemplates& templates) {
 
 ChatFormat::ChatFormat(const ChatTemplates& templates, const Tokenizer& tokenizer)
     : tokenizer_(tokenizer),
-      special_(std::make_shared<AddedTokenMatcher>(special_tokens_of(tokenizer))),
-      may_drop_last_blanks_(may_drop_last_blanks(tokenizer)) {
+      special_(std::make_shared<AddedTokenMatcher>(special_tokens_of(tokenizer))) {
   Json names = Json::object();
   const auto add_name = [&](const char* key, std::optional<std::int32_t> id) {
     if (id) {
@@ -421,6 +420,7 @@ std::vector<std::int32_t> ChatFormat::encode_completion(const std::vector<ChatMe
 std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, const ChatTokens& whole,
                                                  Learn learn) const {
   std::vector<ByteRange> spans;
+  const bool may_drop_blanks = may_drop_last_blanks(tokenizer_);
   bool is_last = true;
   for (std::size_t i = chat.messages.size(); i-- > 0;) {
     if (chat.messages[i].role != "assistant") {
@@ -429,7 +429,8 @@ std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, const ChatTok
     if (chat.messages[i].is_learned && (is_last || learn != Learn::last)) {
       const std::string before = i == 0 ? "" : prompt_of(chat, i);
       const ByteRange answer = answer_span(chat, i, before);
-      spans.push_back({learned_begin(whole, before, whole.chat.offset(answer.begin)),
+      const std::size_t begin = whole.chat.offset(answer.begin);
+      spans.push_back({may_drop_blanks ? learned_begin(whole, before, begin) : begin,
                        whole.chat.offset(answer.end)});
     }
     is_last = false;
@@ -442,9 +443,6 @@ std::vector<ByteRange> ChatFormat::learned_spans(const Chat& chat, const ChatTok
 // of them, since a normalizer drops blanks at the end of a text. The model must write them then.
 std::size_t ChatFormat::learned_begin(const ChatTokens& whole, const std::string& before,
                                       std::size_t begin) const {
-  if (!may_drop_last_blanks_) {
-    return begin;
-  }
   const UnmarkedText prompt = unmarked(before);
   if (prompt.text.size() != begin || !whole.chat.text.starts_with(prompt.text)) {
     return begin;

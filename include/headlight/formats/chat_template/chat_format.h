@@ -123,8 +123,7 @@ class ChatFormat {
 
   const Tokenizer& tokenizer_;
   std::shared_ptr<const AddedTokenMatcher> special_;  // never changes; copies share it
-  bool may_drop_last_blanks_ = false;  // of a text, as the tokenizer's normalizer may
-  std::string variables_;              // JSON object with the names of special tokens
+  std::string variables_;  // JSON object with the names of special tokens
   std::vector<std::int32_t> end_tokens_;
   Form main_;
   std::optional<Form> tool_use_;  // for prompts with tools, if the model has such a template
