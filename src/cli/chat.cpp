@@ -19,6 +19,7 @@
 #include "headlight/base/utf8.h"
 #include "headlight/generate/weights.h"
 #include "show/report/parts/json_output.h"
+#include "show/report/parts/terminal_text.h"
 
 namespace headlight::cli {
 namespace {
@@ -101,7 +102,7 @@ std::string status_line(const ChatReply& reply, Index block_size) {
   } else if (result.finish_reason == FinishReason::cancelled) {
     text += ": stopped";
   }
-  return has_colours(Stream::output) ? "\033[2m" + text + "\033[0m\n" : text + "\n";
+  return has_colours(Stream::output) ? kFaintStyle + text + kStyleEnd + "\n" : text + "\n";
 }
 
 // Who reads the answers.

@@ -11,12 +11,10 @@
 #include "show/report/parts/json_output.h"
 #include "show/report/parts/numbers.h"
 #include "show/report/parts/table.h"
+#include "show/report/parts/terminal_text.h"
 
 namespace headlight::cli {
 namespace {
-
-constexpr const char* kReset = "\x1B[0m";
-constexpr const char* kFaintToken = "\x1B[2m";
 
 // Colours of tokens by probability: black letters on red that deepens as the probability falls.
 // Readable on light and dark terminals. Likely tokens have no colour.
@@ -110,7 +108,7 @@ void TokenReport::print_text(const TokenEvaluation& token) {
     if (token.is_predicted()) {
       print_colour(name, token.log_probability);
     } else {
-      std::cout << kFaintToken << display_label(name) << kReset;
+      std::cout << kFaintStyle << display_label(name) << kStyleEnd;
       at_start_ = false;
     }
     return;
@@ -126,7 +124,7 @@ void TokenReport::print_text(const TokenEvaluation& token) {
 // Prints text in its colour. Coloured line ends also get a visible mark.
 void TokenReport::print_colour(std::string_view text, double log_probability) {
   const std::string style = style_of(log_probability);
-  const std::string reset = style.empty() ? "" : kReset;
+  const std::string reset = style.empty() ? "" : kStyleEnd;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const bool breaks = end < text.size();
@@ -152,7 +150,7 @@ void TokenReport::finish() {
     print_colour(decoder_.finish(), pending_);
     std::cout << (at_start_ ? "" : "\n") << "\nprobability of a token:";
     for (const Shade& shade : kShades) {
-      std::cout << "  " << shade.style << " " << shade.name << " " << kReset;
+      std::cout << "  " << shade.style << " " << shade.name << " " << kStyleEnd;
     }
     std::cout << "\n";
   }

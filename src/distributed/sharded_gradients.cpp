@@ -7,6 +7,7 @@
 
 #include "kernels/loops.h"
 #include "kernels/threads/parallel.h"
+#include "tensor/tensor_file.h"
 
 namespace headlight {
 namespace {
@@ -38,12 +39,6 @@ void add_elements(const Tensor& from, Tensor& to) {
   });
 }
 
-std::byte* writable_bytes(Tensor& tensor) {
-  return dispatch_floating(tensor.dtype(), "ShardedGradients", [&](auto zero) {
-    return reinterpret_cast<std::byte*>(tensor.mutable_data<decltype(zero)>());
-  });
-}
-
 using SentRuns = std::vector<std::span<const std::byte>>;
 using ReceivedRuns = std::vector<std::span<std::byte>>;
 
@@ -53,8 +48,9 @@ void add_runs(const Segments& segments, const TensorOf& tensor_of, Runs& runs) {
   for (const Segment& segment : segments) {
     Tensor tensor = tensor_of(segment.parameter);
     const std::size_t element = element_size(tensor.dtype());
-    runs.emplace_back(writable_bytes(tensor) + static_cast<std::size_t>(segment.begin) * element,
-                      static_cast<std::size_t>(segment.size()) * element);
+    runs.emplace_back(
+        writable_bytes_of(tensor).data() + static_cast<std::size_t>(segment.begin) * element,
+        static_cast<std::size_t>(segment.size()) * element);
   }
 }
 
@@ -62,7 +58,7 @@ void add_runs(const Segments& segments, const TensorOf& tensor_of, Runs& runs) {
 ReceivedRuns runs_in(Tensor& buffer, const Segments& segments) {
   const std::size_t element = element_size(buffer.dtype());
   ReceivedRuns runs;
-  std::byte* begin = writable_bytes(buffer);
+  std::byte* begin = writable_bytes_of(buffer).data();
   for (const Segment& segment : segments) {
     runs.emplace_back(begin, static_cast<std::size_t>(segment.size()) * element);
     begin += runs.back().size();
@@ -91,11 +87,6 @@ double sum_of_squares(const Tensor& tensor, const Segment& segment) {
     }
     return sum;
   });
-}
-
-std::span<std::byte> all_bytes(Tensor& tensor) {
-  return {writable_bytes(tensor),
-          static_cast<std::size_t>(tensor.numel()) * element_size(tensor.dtype())};
 }
 
 // Returns "wte.weight" for "exp_avg.wte.weight".
@@ -355,7 +346,7 @@ NamedTensors ShardedGradients::gather_state(const NamedTensors& part) {
       whole.emplace_back(name, Tensor::empty(whole_shape(name), own.dtype()));
     } else if (own.numel() > 0) {
       Tensor sent = own;
-      processes_.exchange(0, all_bytes(sent), {});
+      processes_.exchange(0, writable_bytes_of(sent), {});
     }
   }
   for (Index rank = 0; processes_.leads() && rank < processes_.count(); ++rank) {
@@ -367,7 +358,7 @@ NamedTensors ShardedGradients::gather_state(const NamedTensors& part) {
         Tensor arrived = own;
         if (rank > 0) {
           arrived = Tensor::empty({total(found->second)}, own.dtype());
-          processes_.exchange(rank, {}, all_bytes(arrived));
+          processes_.exchange(rank, {}, writable_bytes_of(arrived));
         }
         copy_ranges(found->second, arrived, whole[i].second, Direction::to_whole);
       }

@@ -32,30 +32,13 @@ std::string unescaped(const std::string& text) {
   return bytes;
 }
 
-// Returns the words of a command line, in which '...' keeps blanks.
+// Returns the words of a command line with the values of the names.
 Arguments words_of(const std::string& line, const Names& names) {
-  Arguments words;
-  bool inside = false;
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == ' ' && !quoted) {
-      inside = false;
-      continue;
-    }
-    if (!inside) {
-      words.emplace_back();
-    }
-    inside = true;
-    if (c == '\'') {
-      quoted = !quoted;
-    } else {
-      words.back() += c;
-    }
-  }
-  for (std::string& word : words) {
+  Arguments all = split_words(line);
+  for (std::string& word : all) {
     word = unescaped(replaced_all(word, names));
   }
-  return words;
+  return all;
 }
 
 // Checks the only message of a refused command. A final "..." stands for any text.

@@ -1,4 +1,5 @@
 #include "support/bert_directory.h"
+#include "support/saved_model.h"
 #include "support/test.h"
 
 namespace bert_test {
@@ -11,12 +12,6 @@ std::unique_ptr<Gpt> loaded(const fs::path& directory, std::vector<std::string>&
   return load_weights(directory, {.bidirectional = true, .warn = [&](const std::string& line) {
                                     warnings.push_back(line);
                                   }});
-}
-
-void change_config(const fs::path& directory, const nlohmann::json& changes) {
-  nlohmann::json config = nlohmann::json::parse(file_contents(directory / "config.json"));
-  config.update(changes);
-  write_bytes(directory / "config.json", config.dump());
 }
 
 TEST_CASE("a BERT directory gives the weights back bit by bit", "[io]") {

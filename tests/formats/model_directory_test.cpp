@@ -1,5 +1,6 @@
 #include "formats/families/families.h"
 #include "support/drawn_config.h"
+#include "support/saved_model.h"
 #include "support/test.h"
 
 namespace model_directory_test {
@@ -44,12 +45,6 @@ Tensor* find(NamedTensors& tensors, const std::string& name) {
     }
   }
   return nullptr;
-}
-
-void change_config(const fs::path& directory, const nlohmann::json& changes) {
-  nlohmann::json config = nlohmann::json::parse(file_contents(directory / "config.json"));
-  config.update(changes);
-  write_bytes(directory / "config.json", config.dump());
 }
 
 void check_same_parameters(const Gpt& a, const Gpt& b) {

@@ -43,12 +43,14 @@ std::vector<Row> rows_of(const std::string& file) {
       row = {.group = row.group};
     }
     if (line.starts_with("= ")) {
+      REQUIRE(row.given.empty());  // a row without what is expected
       row.group = line.substr(2);
       continue;
     }
     row.line = row.given.empty() ? number : row.line;
     append(row.given, '\n', line);
   }
+  REQUIRE_FALSE(row.expected.empty());
   rows.push_back(row);
   return rows;
 }

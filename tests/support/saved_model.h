@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "headlight/formats/arrays/npz.h"
@@ -18,6 +19,13 @@ inline std::string save_model(const TemporaryFolder& folder, const std::string& 
   std::filesystem::create_directory(folder / name);
   write_model_files(folder / name, model, tokenizer);
   return folder.at(name);
+}
+
+// Sets keys of the config.json of a model.
+inline void change_config(const std::filesystem::path& directory, const nlohmann::json& changes) {
+  nlohmann::json config = nlohmann::json::parse(file_contents(directory / "config.json"));
+  config.update(changes);
+  write_bytes(directory / "config.json", config.dump());
 }
 
 // A folder with a lively model of two layers of two heads, bytes as tokens and a context of 32,

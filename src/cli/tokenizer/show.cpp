@@ -21,8 +21,6 @@ namespace {
 // Background colours of neighbouring tokens, with black letters.
 constexpr std::array kColours{"\x1B[30;48;5;153m", "\x1B[30;48;5;222m", "\x1B[30;48;5;157m",
                               "\x1B[30;48;5;217m"};
-constexpr const char* kFaint = "\x1B[2m";
-constexpr const char* kPlain = "\x1B[0m";
 
 Options tokenizer_show_options() {
   Options options(
@@ -80,9 +78,9 @@ std::string row_text(const std::vector<Cell>& cells, std::size_t begin, std::siz
   std::string ids;
   for (std::size_t i = begin; i < end; ++i) {
     const Cell& cell = cells[i];
-    const char* colour = cell.is_learned ? kColours[i % kColours.size()] : kFaint;
-    labels += colours ? colour + cell.label + kPlain : cell.label;
-    ids += colours ? kFaint + cell.id + kPlain : cell.id;
+    const char* colour = cell.is_learned ? kColours[i % kColours.size()] : kFaintStyle;
+    labels += colours ? colour + cell.label + kStyleEnd : cell.label;
+    ids += colours ? kFaintStyle + cell.id + kStyleEnd : cell.id;
     if (i + 1 < end) {
       labels += std::string(cell.width - display_width(cell.label) + 1, ' ');
       ids += std::string(cell.width - cell.id.size() + 1, ' ');

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/strings/printable.h"
+#include "formats/huggingface/rope_config.h"
 #include "formats/token_settings.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
@@ -16,9 +17,6 @@ constexpr std::array kFamilies{
     &kGemma3,  &kPhi3,   &kStableLm, &kStarcoder2, &kPhi,      &kGemma, &kGranite,
     &kSmolLm3, &kArcee,  &kErnie,    &kHelium,     &kSeedOss,  &kOpt,   &kOlmo,
     &kOlmo2,   &kOlmo3,  &kExaone4,  &kGemma2,     &kNanochat, &kBert,  &kHeadlight};
-
-constexpr const char* kWhole = "full_attention";
-constexpr const char* kSliding = "sliding_attention";
 
 // Keys of transformers that do not change a model's function: its origin and storage, special
 // tokens (see TokenSettings), heads for other tasks.
@@ -130,8 +128,9 @@ std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<b
     bool is_sliding = sliding[layer];
     if (has_types) {
       const std::string& type = types[layer].text();
-      is_sliding = type == kSliding;
-      require_value((is_sliding && window > 0) || type == kWhole, kKey, "expected ", kWhole,
+      is_sliding = type == kSlidingAttention;
+      require_value((is_sliding && window > 0) || type == kFullAttention, kKey, "expected ",
+                    kFullAttention,
                     window > 0 ? " or sliding_attention" : ", as there is no window", ", got ",
                     in_quotes(type));
     }
@@ -143,7 +142,8 @@ std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<b
 Json layer_types_json(const GptConfig& config) {
   Json types;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    types.push_back(block_plan(config, layer).attention.window > 0 ? kSliding : kWhole);
+    types.push_back(block_plan(config, layer).attention.window > 0 ? kSlidingAttention
+                                                                   : kFullAttention);
   }
   return types;
 }

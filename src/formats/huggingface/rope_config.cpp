@@ -18,8 +18,6 @@ constexpr const char* kOldRope = "rope_scaling";
 constexpr const char* kNewRope = "rope_parameters";
 
 // Types of layers that may have rotations of their own.
-constexpr const char* kFullAttention = "full_attention";
-constexpr const char* kSlidingAttention = "sliding_attention";
 
 bool has_object(const ConfigReader& reader, const char* key) {
   const Json* value = reader.find(key);

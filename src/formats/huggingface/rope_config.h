@@ -7,6 +7,10 @@
 // keys and rope_scaling before.
 namespace headlight {
 
+// Types of layers, by their attention, in layer_types and rope_parameters.
+inline constexpr const char* kFullAttention = "full_attention";
+inline constexpr const char* kSlidingAttention = "sliding_attention";
+
 struct RopeKeys {
   Index block_size;  // of the model; default original length before a scaling
   const char* theta = "rope_theta";

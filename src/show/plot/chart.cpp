@@ -34,7 +34,6 @@ std::string label(double value) { return pad_left(fixed_number(value, 3), 8) + "
 
 // Colours of a 256-colour terminal that suit dark and light backgrounds.
 constexpr std::array kSeriesColours{33, 208, 35, 170, 178, 45, 99, 203};
-constexpr const char* kReset = "\x1B[0m";
 
 // Canvas of Braille characters, 2 x 4 dots a cell. A cell belongs to the last series drawn in it.
 class DotCanvas {
@@ -152,7 +151,7 @@ std::string x_ticks(const Bounds& across, const SeriesChartOptions& options) {
 
 std::string in_series_colour(const std::string& text, int colour) {
   const int code = kSeriesColours[static_cast<std::size_t>(colour) % kSeriesColours.size()];
-  return "\x1B[38;5;" + std::to_string(code) + "m" + text + kReset;
+  return "\x1B[38;5;" + std::to_string(code) + "m" + text + kStyleEnd;
 }
 
 std::string series_chart(const std::vector<ChartSeries>& series,

@@ -17,11 +17,9 @@ namespace headlight {
 namespace {
 
 constexpr const char* kBold = "\033[1m";
-constexpr const char* kDim = "\033[2m";
 constexpr const char* kStrong = "\033[1;36m";  // shares of 0.5 and more
 constexpr const char* kWarning = "\033[33m";
 constexpr const char* kPlain = "";
-constexpr const char* kStyleEnd = "\033[0m";
 
 std::string painted(const std::string& text, const char* style, bool colour) {
   return colour && style[0] != '\0' ? style + text + kStyleEnd : text;
@@ -43,7 +41,7 @@ const char* verdict_style(std::string_view verdict) {
                                           {"fixed_offset", "\033[36m"},
                                           {"first_token", "\033[34m"}}};
   const auto* style = std::ranges::find(kStyles, verdict, &Style::verdict);
-  return style == kStyles.end() ? kDim : style->style;
+  return style == kStyles.end() ? kFaintStyle : style->style;
 }
 
 const char* cell_style(const HeadColumn& column, const ScoredHead& head) {
@@ -54,7 +52,7 @@ const char* cell_style(const HeadColumn& column, const ScoredHead& head) {
     return kPlain;
   }
   const double value = column.number(head);
-  return value >= 0.5 ? kStrong : (value >= 0.1 ? kPlain : kDim);
+  return value >= 0.5 ? kStrong : (value >= 0.1 ? kPlain : kFaintStyle);
 }
 
 std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
@@ -79,7 +77,7 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
                 "by: the score behind the verdict; weight in shares, entropy in nats, distance in "
                 "tokens",
                 "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
-            kDim, options.colour) +
+            kFaintStyle, options.colour) +
         "\n";
   }
   if (left_out > 0) {
@@ -89,7 +87,7 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
                           "개가 더 보입니다. --columns로 골라도 됩니다)")
             : concat_text("(", left_out,
                           " more columns in a wider window, or choose some with --columns)");
-    text += painted(note, kDim, options.colour) + "\n";
+    text += painted(note, kFaintStyle, options.colour) + "\n";
   }
   return text;
 }
@@ -106,7 +104,7 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
       sentence += painted(" (" + fixed_number(score.value.low, 2) +
                               in_language(report.language, " to ", "~") +
                               fixed_number(score.value.high, 2) + ")",
-                          kDim, colour);
+                          kFaintStyle, colour);
     }
     sentence += even_weights_text(head, report.language);
     text += painted(name, verdict_style(head.verdict.name), colour) +

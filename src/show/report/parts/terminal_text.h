@@ -10,6 +10,10 @@
 // Text that fits a terminal.
 namespace headlight {
 
+// Escape sequences of a terminal: faint text from here on, and the end of all styles.
+inline constexpr const char* kFaintStyle = "\x1B[2m";
+inline constexpr const char* kStyleEnd = "\x1B[0m";
+
 // Returns the characters of a token's label, each with its combining marks. Omits joiners and
 // variation selectors: terminals disagree about the width of joined characters.
 std::vector<std::string> terminal_characters(std::string_view label);
