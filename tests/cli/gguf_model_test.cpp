@@ -9,7 +9,7 @@ namespace cli_gguf_model_test {
 
 using Json = nlohmann::json;
 
-// A model with biases: export leaves out those that are zero.
+// A model with biases: export leaves out the biases that are zero.
 std::unique_ptr<Gpt> biased_model() {
   std::unique_ptr<Gpt> gpt = lively_model(257, 32);
   for (auto& [name, parameter] : gpt->parameters()) {

@@ -200,7 +200,7 @@ TEST_CASE("a template of bytes may have an end") {
   CHECK(parse_tokenizer_json(around.dump(), "t.json")->encode_prompt("A") == Ids{256, 'A', 256});
 }
 
-// Of the many tokens and merges of a BPE file, every fiftieth is changed.
+// A BPE file has many tokens and merges: every fiftieth is changed.
 TEST_CASE("any value of a wrong type anywhere is refused or has no meaning, but never crashes") {
   int refused = 0;
   for (const char* base : {"char", "byte", "bpe"}) {

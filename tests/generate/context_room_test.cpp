@@ -70,7 +70,7 @@ void check_same(const Results& a, const Results& b) {
 
 TEST_CASE("texts in little room get the same bits as texts with room", "[engine]") {
   const auto model = lively_model(257, 160);
-  // Doubles what layer 1 adds: texts with it are computed in passes of their own.
+  // Doubles the output of layer 1: texts with it are computed in passes of their own.
   HookAt hook(Point::mlp_out, 1, [](const Tensor& value) { return add(value, value); });
   std::vector<Wanted> all;
   std::mt19937 draw(3);

@@ -30,7 +30,7 @@ inline void finish(Engine& engine) {
   }
 }
 
-// What an engine works with. A base of ByteEngine, so that it is made before the engine.
+// The model, tokenizer and decoder of an engine. A base of ByteEngine: they are made before it.
 struct EngineParts {
   explicit EngineParts(Index block_size) : model(lively_model(257, block_size)), decoder(*model) {}
 

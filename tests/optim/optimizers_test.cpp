@@ -1,7 +1,7 @@
 #include "optim/optim_support.h"
 #include "support/test.h"
 
-// What every optimizer promises.
+// Promises that every optimizer keeps.
 
 namespace optimizers_test {
 struct Kind {

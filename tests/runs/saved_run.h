@@ -8,7 +8,7 @@
 
 namespace headlight::test {
 
-// What a run saves: a tiny model, its tokenizer and optimizer.
+// The contents of a checkpoint: a tiny model, its tokenizer and optimizer.
 struct Learner {
   explicit Learner(std::uint64_t seed = 1)
       : model({.vocab_size = 257, .block_size = 4, .n_layer = 1, .n_head = 1, .n_embd = 4}, seed) {}

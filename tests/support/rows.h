@@ -14,8 +14,8 @@
 //   what is given, in one line or more
 //     what is expected
 //
-// Lines of what is expected are joined with blanks. There, "..." stands for any text and \n for a
-// line break.
+// Blanks join the lines of an expected text. "..." in it stands for any text, and \n for a line
+// break.
 namespace headlight::test {
 
 struct Row {

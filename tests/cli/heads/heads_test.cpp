@@ -163,7 +163,7 @@ TEST_CASE("heads writes tables, arrays and figures", "[cli]") {
 
 TEST_CASE("with a limit on tokens heads are also compared on that many tokens only", "[cli]") {
   const Given given;
-  // Of five tokens in each of three documents, the first query sees only itself.
+  // Three documents of five tokens; the first query of each sees only itself.
   check_json(report_of(given.on_text("--max_tokens 5")),
              R"({"tokens": 15, "compared_queries": 12})");
 }
