@@ -8,14 +8,9 @@ session=
 
 # post PATH JSON: prints .value of the response; on an error, prints its message and returns 1.
 post() {
-  local answer
-  answer=$(curl -sS --max-time 120 -H 'Content-Type: application/json' --data-binary @- "$driver_url$1" <<<"$2") ||
-    return 1
-  if jq -e '.value.error? // empty' >/dev/null 2>&1 <<<"$answer"; then
-    jq -r '.value.error + ": " + .value.message' <<<"$answer" | head -1 >&2
-    return 1
-  fi
-  jq -r '.value' <<<"$answer"
+  curl -sS --max-time 120 -H 'Content-Type: application/json' --data-binary @- "$driver_url$1" <<<"$2" |
+    jq -r 'if (.value | type) == "object" and .value.error
+           then .value | "\(.error): \(.message | split("\n")[0])\n" | halt_error(1) else .value end'
 }
 
 # Additional flags of the browser, as a JSON list.
@@ -85,14 +80,19 @@ js() {
   post "/session/$session/execute/sync" "$(jq -n --arg s "return ($1)" '{script: $s, args: []}')"
 }
 
-# wait_for EXPRESSION: waits until it is true; fails after 30 s or more (tests may run in parallel).
+# wait_for EXPRESSION: waits until it is true; fails after 30 s or more (tests may run in parallel). The page
+# itself asks again and again; it is asked anew where another page has come in between.
 wait_for() {
-  for _ in $(seq 300); do
-    [ "$(js "Boolean($1)")" = true ] && return 0
+  local wait end=$((SECONDS + 30))
+  wait=$(jq -n --arg s "$1" '{args: [], script: "const done = arguments[0], ask = () => {
+    let holds = false; try { holds = Boolean(\($s)); } catch {} holds ? done(true) : setTimeout(ask, 50); }; ask();"}')
+  until [ "$(post "/session/$session/execute/async" "$wait" 2>/dev/null)" = true ]; do
+    if [ $SECONDS -ge $end ]; then
+      echo "timed out waiting for: $1" >&2
+      return 1
+    fi
     sleep 0.1
   done
-  echo "timed out waiting for: $1" >&2
-  return 1
 }
 
 element_at() {
