@@ -1,9 +1,8 @@
 #include "support/test.h"
 
 // The library's regular expressions call themselves for every character that they read: a long text
-// overflows the stack.
-TEST_CASE("std::regex reads nothing that comes from outside", "[structure]") {
-  const std::set<std::string> reads_own_scripts{"src/show/html/page_script.cpp"};
+// overflows the stack. They also take seconds to compile.
+TEST_CASE("std::regex is used by tests only", "[structure]") {
   const fs::path root = HEADLIGHT_SOURCE_DIR;
   std::set<std::string> users;
   for (const char* top : {"include", "src"}) {
@@ -19,5 +18,5 @@ TEST_CASE("std::regex reads nothing that comes from outside", "[structure]") {
       }
     }
   }
-  CHECK(users == reads_own_scripts);
+  CHECK(users == std::set<std::string>{});
 }

@@ -19,6 +19,10 @@ function(headlight_defaults target)
   endif()
   if(CMAKE_UNITY_BUILD)
     headlight_unite_folders(${target})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # GCC collects garbage less often: 10 to 20 % less time for large units, with up to 1 GB each.
+      target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=393216)
+    endif()
   endif()
   if(HEADLIGHT_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${HEADLIGHT_SANITIZE}

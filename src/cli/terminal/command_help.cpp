@@ -1,8 +1,11 @@
 #include "cli/terminal/command_help.h"
 
 #include <algorithm>
-#include <cxxopts.hpp>
 #include <sstream>
+
+// Options are parsed elsewhere; regular expressions take longer to compile than this folder.
+#define CXXOPTS_NO_REGEX
+#include <cxxopts.hpp>
 
 #include "show/report/parts/terminal_text.h"
 

@@ -1,8 +1,10 @@
 #include "show/html/page_script.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
-#include <regex>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -19,6 +21,60 @@ std::string resolved(const std::string& importer, const std::string& path) {
     return path.substr(1);
   }
   return (std::filesystem::path(importer).parent_path() / path).lexically_normal().generic_string();
+}
+
+// Takes the word at the start of a text; "" if there is none.
+std::string take_script_word(std::string_view& text) {
+  const auto is_part = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  const auto end = std::find_if_not(text.begin(), text.end(), is_part);
+  const std::string word(text.begin(), end);
+  text.remove_prefix(word.size());
+  return word;
+}
+
+void skip_any_of(std::string_view& text, std::string_view characters) {
+  text.remove_prefix(std::min(text.find_first_not_of(characters), text.size()));
+}
+
+// Returns the name that a line declares, "" for a pattern such as {a, b}; nothing for other lines.
+std::optional<std::string> declared_in(std::string_view line) {
+  static constexpr std::array<std::string_view, 6> kBegins{"async function", "function", "class ",
+                                                           "const ",         "let ",     "var "};
+  for (const std::string_view begin : kBegins) {
+    if (line.starts_with(begin)) {
+      line.remove_prefix(begin.size());
+      skip_any_of(line, "* ");
+      return take_script_word(line);
+    }
+  }
+  return std::nullopt;
+}
+
+// The parts of `import {name, ...} from './file.js';`.
+struct ScriptImport {
+  std::vector<std::string> names;
+  std::string path;
+};
+
+// Returns nothing if the statement has another form.
+std::optional<ScriptImport> import_in(std::string_view statement) {
+  ScriptImport parts;
+  for (std::string_view begin = "import {"; statement.starts_with(begin); begin = ",") {
+    statement.remove_prefix(begin.size());
+    skip_any_of(statement, " \n");
+    parts.names.push_back(take_script_word(statement));
+  }
+  constexpr std::string_view kFrom = "} from '";
+  const std::size_t end = statement.find("';");
+  if (!statement.starts_with(kFrom) || end == statement.npos) {
+    return std::nullopt;
+  }
+  parts.path = statement.substr(kFrom.size(), end - kFrom.size());
+  const bool is_relative = parts.path.starts_with('.') || parts.path.starts_with('/');
+  const bool has_names = std::count(parts.names.begin(), parts.names.end(), "") == 0;
+  return is_relative && has_names ? std::optional(parts) : std::nullopt;
 }
 
 // Joins a module and its imports into one script. Each module follows its imports, in a scope of
@@ -75,17 +131,13 @@ class Bundle {
   }
 
   void add_import(const std::string& importer, const std::string& statement, Module& to) {
-    static const std::regex kImport(R"(import \{(\w+(?:,\s+\w+)*)\} from '([./][\w./]+)';\s*)");
-    static const std::regex kName(R"(\w+)");
-    std::smatch match;
-    require(std::regex_match(statement, match, kImport), importer,
-            ": expected import {name, ...} from './file.js';, got ", statement);
-    const std::string names = match[1];
-    const std::string path = resolved(importer, match[2]);
+    const std::optional<ScriptImport> parts = import_in(statement);
+    require(parts.has_value(), importer, ": expected import {name, ...} from './file.js';, got ",
+            statement);
+    const std::string path = resolved(importer, parts->path);
     const Module& module = add(path);
     std::string taken;
-    for (std::sregex_iterator name(names.begin(), names.end(), kName), end; name != end; ++name) {
-      const std::string imported = name->str();
+    for (const std::string& imported : parts->names) {
       if (module.variables.count(imported) == 0) {
         require(module.exported.count(imported) > 0, importer, ": imports ", imported, ", which ",
                 path, " does not export");
@@ -100,20 +152,16 @@ class Bundle {
   // Records the declaration in a line; an unindented line is at the top level. Returns the line
   // without `export`, and without `let` for an exported variable.
   std::string without_export(const std::string& name, std::string line, Module& module) {
-    static const std::regex kDeclaration(
-        R"((?:(?:async )?function\*? ?|class |const |let |var )(\w*))");
     constexpr std::string_view kExport = "export ";
     const bool is_exported = line.starts_with(kExport);
     line.erase(0, is_exported ? kExport.size() : 0);
-    std::smatch match;
-    const bool declares =
-        std::regex_search(line, match, kDeclaration, std::regex_constants::match_continuous);
-    require(declares ? match.length(1) > 0 : !is_exported, name,
+    const std::optional<std::string> declaration = declared_in(line);
+    require(declaration ? !declaration->empty() : !is_exported, name,
             ": expected a function, a class, or one name of const or let, got ", line);
-    if (!declares) {
+    if (!declaration) {
       return line;
     }
-    const std::string declared = match[1];
+    const std::string& declared = *declaration;
     require(module.declared.insert(declared).second, name, ": declares ", declared, " twice");
     constexpr std::string_view kLet = "let ";
     if (!is_exported || !line.starts_with(kLet)) {
