@@ -44,7 +44,7 @@ live_cases() {
 }
 models_and_files() {
   check 1-cases live_cases
-  local names=(hf families llmc files bpe_trainer openai gguf_model)
+  local names=(hf families files bpe_trainer openai gguf_model)
   [ -z "$peers" ] || names+=(configs adapters)
   # TRL is not among the packages that are installed above.
   [ -z "$peers" ] || ! "$python" -c 'import trl' 2>/dev/null || names+=(preferences masks completions)

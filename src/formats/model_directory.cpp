@@ -12,7 +12,6 @@
 #include "formats/families/families.h"
 #include "formats/gguf/gguf_header.h"
 #include "formats/huggingface/model_weights.h"
-#include "formats/llmc/llmc_file.h"
 #include "formats/model_files.h"
 #include "formats/nanogpt/nanogpt_file.h"
 #include "formats/stored_model.h"
@@ -130,13 +129,13 @@ bool is_pickle_name(const fs::path& path) {
             in_quotes(path.filename().string() + ".gguf"));
   }
   fail(shown(path),
-       ": is not a directory; expected a model directory, a FILE.gguf, nanoGPT's ckpt.pt or a "
-       "model_NAME.bin of llm.c");
+       ": is not a directory; expected a model directory, a FILE.gguf or nanoGPT's "
+       "ckpt.pt");
 }
 
 // Returns the name of the format of a model file.
 std::string_view format_of(const fs::path& file) {
-  return is_gguf_file(file) ? "a GGUF" : is_torch_file(file) ? "a PyTorch" : "an llm.c";
+  return is_gguf_file(file) ? "a GGUF" : "a PyTorch";
 }
 
 // Throws Error for a directory without config.json and ckpt.pt. The message names another program's
@@ -163,7 +162,7 @@ std::string_view format_of(const fs::path& file) {
 }  // namespace
 
 bool is_model_file(const fs::path& path) {
-  return is_gguf_file(path) || is_torch_file(path) || is_llmc_file(path);
+  return is_gguf_file(path) || is_torch_file(path);
 }
 
 fs::path find_model_directory(const fs::path& path) {

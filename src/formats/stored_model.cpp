@@ -4,7 +4,6 @@
 
 #include "base/strings/printable.h"
 #include "formats/gguf/gguf_config.h"
-#include "formats/llmc/llmc_file.h"
 #include "formats/nanogpt/nanogpt_file.h"
 #include "headlight/formats/model_directory.h"
 #include "storage/input_file.h"
@@ -28,10 +27,6 @@ StoredModel open_model(const fs::path& path) {
   if (is_torch_file(path)) {
     const auto file = std::make_shared<const NanoGptFile>(path);
     return {"nanogpt", file->config(), ModelWeights(nanogpt_weights(file), kNanoGptLayout)};
-  }
-  if (is_llmc_file(path)) {
-    const auto file = std::make_shared<const LlmcFile>(path);
-    return {"llm.c", file->config(), ModelWeights(llmc_weights(file), kNanoGptLayout)};
   }
   const ModelConfig read = read_model_config(path);
   std::string keys;

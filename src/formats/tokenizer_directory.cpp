@@ -4,8 +4,6 @@
 #include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
 #include "formats/gguf/gguf_vocabulary.h"
-#include "formats/llmc/llmc_file.h"
-#include "formats/llmc/llmc_tokenizer.h"
 #include "formats/nanogpt/nanogpt_file.h"
 #include "formats/sentencepiece/sentencepiece_tokenizer.h"
 #include "formats/token_settings.h"
@@ -112,27 +110,9 @@ std::unique_ptr<Tokenizer> read_nanogpt_tokenizer(const fs::path& checkpoint) {
   return read_characters(meta);
 }
 
-std::unique_ptr<Tokenizer> read_llmc_tokenizer(const fs::path& file) {
-  return parse_llmc_tokenizer(read_whole_file(file, kLargestFile), shown(file));
-}
-
-// Loads the tokenizer of a checkpoint of llm.c.
-std::unique_ptr<Tokenizer> read_tokenizer_of_llmc(const fs::path& checkpoint) {
-  const fs::path folder = parent_folder(checkpoint);
-  if (fs::exists(folder / kLlmcTokenizerFile)) {
-    return read_llmc_tokenizer(folder / kLlmcTokenizerFile);
-  }
-  require(tokenizer_in(folder) == folder, shown(checkpoint), ": no tokenizer: put ",
-          kLlmcTokenizerFile, ", or GPT-2's tokenizer.json, beside it");
-  return read_tokenizer(folder / "tokenizer.json");
-}
-
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory, const fs::path& base) {
-  if (is_llmc_file(directory)) {
-    return read_tokenizer_of_llmc(directory);
-  }
   if (is_torch_file(directory)) {
     return read_nanogpt_tokenizer(directory);
   }
@@ -149,9 +129,6 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path, const fs::path& 
   if (path.extension() == ".pkl") {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }
-  if (is_llmc_tokenizer(path)) {
-    return read_llmc_tokenizer(path);
-  }
   if (!fs::is_directory(path)) {
     return is_model_file(path) ? load_tokenizer(path, base) : read_tokenizer(path);
   }
@@ -163,9 +140,6 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path, const fs::path& 
   }
   if (fs::exists(path / kNanoGptFile)) {
     return load_tokenizer(path / kNanoGptFile);
-  }
-  if (fs::exists(path / kLlmcTokenizerFile)) {
-    return read_llmc_tokenizer(path / kLlmcTokenizerFile);
   }
   if (auto tokenizer = vocabulary_beside(path)) {
     return tokenizer;

@@ -23,7 +23,6 @@ void texts(std::string_view input);
 void serve(std::string_view input);
 void chat_template(std::string_view input);
 void nanogpt(std::string_view input);
-void llmc(std::string_view input);
 void sentencepiece(std::string_view input);
 void grammar(std::string_view input);
 
@@ -47,7 +46,6 @@ inline constexpr std::array kTargets{Target{"safetensors", safetensors},
                                      Target{"serve", serve},
                                      Target{"chat_template", chat_template},
                                      Target{"nanogpt", nanogpt},
-                                     Target{"llmc", llmc},
                                      Target{"sentencepiece", sentencepiece},
                                      Target{"grammar", grammar}};
 

@@ -52,9 +52,8 @@ struct LoadOptions {
 };
 
 // Loads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
-// directory, a model directory of another tool, an adapter (LoRA) of PEFT, a GGUF file, nanoGPT's
-// ckpt.pt or its folder, or a checkpoint of llm.c (model_NAME.bin, version 3 or 5). Another tool's
-// directory holds one model.safetensors, or shards with an index, of float32, float64, float16 or
+// directory, a model directory of another tool, an adapter (LoRA) of PEFT, a GGUF file, or
+// nanoGPT's ckpt.pt or its folder. Another tool's directory holds one model.safetensors, or shards with an index, of float32, float64, float16 or
 // bfloat16; the name prefix "transformer." is optional. An adapter is added to the weights of its
 // base model, which must be those that it was trained on if it has their fingerprint. A GGUF file
 // has the architecture llama, qwen2, qwen3, gemma3, gpt2 or gptneox. nanoGPT's checkpoint has an
@@ -78,8 +77,7 @@ NamedTensors model_tensors(const Gpt& model);
 std::optional<double> stored_weight_bytes(const std::filesystem::path& path, bool layers_only,
                                           const std::filesystem::path& base = {});
 
-// True for a path with the name of a GGUF file or a PyTorch file (NAME.pt), unless it is a folder,
-// and for a NAME.bin that begins as checkpoints of llm.c do.
+// True for a path with the name of a GGUF file or a PyTorch file (NAME.pt), unless it is a folder.
 bool is_model_file(const std::filesystem::path& path);
 
 // Returns the directory or file that load_model reads (see model_in). Throws Error without one.

@@ -18,8 +18,8 @@ constexpr std::size_t kColumns = 80;
 constexpr std::ptrdiff_t kLongHelp = 80;  // lines
 
 constexpr std::string_view kModelHelp =
-    "MODEL is a run directory, a checkpoint, a Hugging Face directory, a GGUF file, nanoGPT's "
-    "ckpt.pt or a model_NAME.bin of llm.c.";
+    "MODEL is a run directory, a checkpoint, a Hugging Face directory, a GGUF file or nanoGPT's "
+    "ckpt.pt.";
 
 // Paragraph, or consecutive lines that keep their layout.
 struct TextBlock {

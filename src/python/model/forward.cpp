@@ -134,8 +134,8 @@ void add_load(nb::module_& module) {
       "adapter"_a = true, "bidirectional"_a = false, "base"_a = nb::none(),
       "Loads a model.\n\n"
       "Parameters\n----------\n"
-      "path : a run, a checkpoint, a folder of Hugging Face, an adapter (LoRA), a GGUF file, "
-      "nanoGPT's ckpt.pt or a checkpoint of llm.c.\n"
+      "path : a run, a checkpoint, a folder of Hugging Face, an adapter (LoRA), a GGUF file "
+      "or nanoGPT's ckpt.pt.\n"
       "dtype : \"float32\" or \"float64\", type of the weights.\n"
       "block_size : largest context in tokens; 0: the model's.\n"
       "adapter : add an adapter to its base model.\n"
