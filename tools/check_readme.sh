@@ -33,7 +33,6 @@ shortened() {
     bench*) words+=(--steps 2 --warmup 1) ;;
     'lab single-vs-multi') words+=(--iters 20 --starts 2) ;;
     'lab heads' | 'lab pre-post-ln') words+=(--iters 20) ;;
-    'lab induction') [[ ${words[*]} == *--model* ]] || words+=(--iters 20) ;;
   esac
 }
 

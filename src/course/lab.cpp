@@ -28,7 +28,6 @@ constexpr const char* kLabDetails =
     "input. Each claim below the results is marked by whether the numbers of this run support it. "
     "headlight lab alone lists the experiments. The same seed gives the same numbers with any "
     "number of threads.\n\n"
-    "induction trains two models (--full: five), which takes about a minute.\n\n"
     "JSON keys: experiments[{name, summary}] without EXPERIMENT.";
 
 constexpr const char* kExperimentDetails =
@@ -141,14 +140,10 @@ std::vector<std::string> write_results(const std::filesystem::path& directory, c
 
 lab::Settings settings_of(const Options& options) {
   const Index iterations = options.has("iters") ? count_option(options, "iters", 0) : 0;
-  const std::string model = options.has("model") ? options.text("model") : "";
-  require(model.empty() || iterations == 0,
-          "--iters: cannot be combined with --model, which is not trained");
   return {.options = options,
           .full = options.given("full"),
           .iterations = iterations,
-          .seed = seed_option(options),
-          .model = model};
+          .seed = seed_option(options)};
 }
 
 void run_experiment(const Experiment& experiment, const Options& options) {

@@ -17,7 +17,6 @@ struct Settings {
   bool full = false;          // the long version
   Index iterations = 0;       // steps of every training; 0: the experiment's default
   std::uint64_t seed = 1337;  // of all random numbers
-  std::string model = {};     // model to investigate; empty: train one
 
   // Number of training steps.
   Index updates(Index quick, Index long_run) const {
@@ -51,7 +50,6 @@ void run_norms(const Settings& settings, Report& report);
 void run_pre_post_ln(const Settings& settings, Report& report);
 void run_heads(const Settings& settings, Report& report);
 void run_single_vs_multi(const Settings& settings, Report& report);
-void run_induction(const Settings& settings, Report& report);
 void run_params(const Settings& settings, Report& report);
 
 void declare_scaling(Options& options);
@@ -63,7 +61,6 @@ void declare_norms(Options& options);
 void declare_training(Options& options);  // of experiments that only train
 void declare_heads(Options& options);
 void declare_single_vs_multi(Options& options);
-void declare_induction(Options& options);
 void declare_params(Options& options);
 
 inline constexpr Experiment kExperiments[]{
@@ -76,7 +73,6 @@ inline constexpr Experiment kExperiments[]{
     {"pre-post-ln", run_pre_post_ln, declare_training, "--full"},
     {"heads", run_heads, declare_heads, "--heads 1,4,16"},
     {"single-vs-multi", run_single_vs_multi, declare_single_vs_multi, "--starts 5"},
-    {"induction", run_induction, declare_induction, "--model runs/induction --out story"},
     {"params", run_params, declare_params, "--width 64 --heads 8"}};
 
 }  // namespace headlight::cli::lab

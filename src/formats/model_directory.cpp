@@ -161,9 +161,7 @@ std::string_view format_of(const fs::path& file) {
 
 }  // namespace
 
-bool is_model_file(const fs::path& path) {
-  return is_gguf_file(path) || is_torch_file(path);
-}
+bool is_model_file(const fs::path& path) { return is_gguf_file(path) || is_torch_file(path); }
 
 fs::path find_model_directory(const fs::path& path) {
   require(!path.empty(), "expected a model or a run, got an empty name");

@@ -24,18 +24,18 @@ void check_printed(const Json& values, const std::vector<double>& printed,
   }
 }
 
-TEST_CASE("lab alone lists all eleven experiments in both languages", "[cli]") {
+TEST_CASE("lab alone lists all ten experiments in both languages", "[cli]") {
   const std::string english = lab_text({});
   const std::string korean = lab_text({"--lang", "ko"});
-  CHECK(std::count(english.begin(), english.end(), '\n') == 11);
+  CHECK(std::count(english.begin(), english.end(), '\n') == 10);
   for (const char* name : {"scaling", "masks", "worked-example", "attention", "shapes", "norms",
-                           "pre-post-ln", "heads", "single-vs-multi", "induction", "params"}) {
+                           "pre-post-ln", "heads", "single-vs-multi", "params"}) {
     CHECK(contains(english, name));
     CHECK(contains(korean, name));
   }
   CHECK(contains(english, "Every number of a small attention layer"));
   CHECK(contains(korean, "모든 숫자를 한 단계씩"));
-  CHECK(lab_json({})["experiments"].size() == 11);
+  CHECK(lab_json({})["experiments"].size() == 10);
 }
 
 // worked_example.json has the numbers as the notes print them.
@@ -164,7 +164,7 @@ TEST_CASE("lab masks hides the future, pads and a whole row without NaN", "[cli]
 TEST_CASE("lab params counts four squares and four biases whatever the number of heads", "[cli]") {
   const Json results = lab_json({"params"});
   const Json& layers = results["values"]["layers"];
-  REQUIRE(layers.size() == 11);
+  REQUIRE(layers.size() == 10);
   for (const Json& layer : layers) {
     const Index d = layer["width"];
     CHECK(layer["counted"] == 4 * d * d + 4 * d);

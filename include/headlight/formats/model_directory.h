@@ -53,13 +53,14 @@ struct LoadOptions {
 
 // Loads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
 // directory, a model directory of another tool, an adapter (LoRA) of PEFT, a GGUF file, or
-// nanoGPT's ckpt.pt or its folder. Another tool's directory holds one model.safetensors, or shards with an index, of float32, float64, float16 or
-// bfloat16; the name prefix "transformer." is optional. An adapter is added to the weights of its
-// base model, which must be those that it was trained on if it has their fingerprint. A GGUF file
-// has the architecture llama, qwen2, qwen3, gemma3, gpt2 or gptneox. nanoGPT's checkpoint has an
-// exact GELU; see load_tokenizer() for its tokenizer. Converts weights to `dtype`. Throws Error,
-// naming the file and the problem, if a file is missing or damaged, if the parameters do not fit in
-// memory, or for a bidirectional model unless options.bidirectional is set.
+// nanoGPT's ckpt.pt or its folder. Another tool's directory holds one model.safetensors, or shards
+// with an index, of float32, float64, float16 or bfloat16; the name prefix "transformer." is
+// optional. An adapter is added to the weights of its base model, which must be those that it was
+// trained on if it has their fingerprint. A GGUF file has the architecture llama, qwen2, qwen3,
+// gemma3, gpt2 or gptneox. nanoGPT's checkpoint has an exact GELU; see load_tokenizer() for its
+// tokenizer. Converts weights to `dtype`. Throws Error, naming the file and the problem, if a file
+// is missing or damaged, if the parameters do not fit in memory, or for a bidirectional model
+// unless options.bidirectional is set.
 LoadedModel load_model(const std::filesystem::path& path, const LoadOptions& options);
 LoadedModel load_model(const std::filesystem::path& path, DType dtype = DType::float32);
 

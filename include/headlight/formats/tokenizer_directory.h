@@ -9,12 +9,13 @@
 namespace headlight {
 
 // Loads the tokenizer of a folder (tokenizer.json, else GPT-2's vocab.json and merges.txt, else
-// SentencePiece's tokenizer.model), of a GGUF file, or of nanoGPT's ckpt.pt. The other files of the folder, or the keys of the GGUF file, give the tokens that begin,
-// end and pad texts, and the chat template. They also add tokens, as in AutoTokenizer of
-// transformers 5.24. For nanoGPT: meta.pkl beside the file, else the files
-// of a folder beside it, else ../data/DATASET/meta.pkl, with the name of its data set.
-// `base`: the base model of an adapter, whose tokenizer it has; empty: the one that it names.
-// Throws Error naming the file if there is no tokenizer or Headlight cannot reproduce it.
+// SentencePiece's tokenizer.model), of a GGUF file, or of nanoGPT's ckpt.pt. The other files of the
+// folder, or the keys of the GGUF file, give the tokens that begin, end and pad texts, and the chat
+// template. They also add tokens, as in AutoTokenizer of transformers 5.24. For nanoGPT: meta.pkl
+// beside the file, else the files of a folder beside it, else ../data/DATASET/meta.pkl, with the
+// name of its data set. `base`: the base model of an adapter, whose tokenizer it has; empty: the
+// one that it names. Throws Error naming the file if there is no tokenizer or Headlight cannot
+// reproduce it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory,
                                           const std::filesystem::path& base = {});
 

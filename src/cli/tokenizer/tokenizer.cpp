@@ -18,18 +18,21 @@ constexpr auto kSubcommands = std::to_array<Command>({
 });
 
 CommandTable tokenizer_table() {
-  return {.info = {.name = "tokenizer",
-                   .summary = "Learn a tokenizer; encode, decode and show text.",
-                   .positional = "SUBCOMMAND",
-                   .details = "A tokenizer is read from a tokenizer.json, from SentencePiece's "
-                              "tokenizer.model, from nanoGPT's meta.pkl, from a folder with one of these (or with "
-                              "GPT-2's vocab.json and merges.txt), from a run directory, from a "
-                              "GGUF file, or from nanoGPT's checkpoints.\n\n"
-                              "headlight tokenizer SUBCOMMAND --help describes a subcommand.",
-                   .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out "
-                                "runs/bpe",
-                                "headlight tokenizer show runs/toy \"Once upon a time\""}},
-          .commands = kSubcommands};
+  return {
+      .info =
+          {.name = "tokenizer",
+           .summary = "Learn a tokenizer; encode, decode and show text.",
+           .positional = "SUBCOMMAND",
+           .details =
+               "A tokenizer is read from a tokenizer.json, from SentencePiece's "
+               "tokenizer.model, from nanoGPT's meta.pkl, from a folder with one of these (or with "
+               "GPT-2's vocab.json and merges.txt), from a run directory, from a "
+               "GGUF file, or from nanoGPT's checkpoints.\n\n"
+               "headlight tokenizer SUBCOMMAND --help describes a subcommand.",
+           .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out "
+                        "runs/bpe",
+                        "headlight tokenizer show runs/toy \"Once upon a time\""}},
+      .commands = kSubcommands};
 }
 
 }  // namespace

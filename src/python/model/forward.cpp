@@ -129,21 +129,20 @@ std::string described(const Model& model) {
 }
 
 void add_load(nb::module_& module) {
-  module.def(
-      "load", &load_at, "path"_a, nb::kw_only(), "dtype"_a = "float32", "block_size"_a = 0,
-      "adapter"_a = true, "bidirectional"_a = false, "base"_a = nb::none(),
-      "Loads a model.\n\n"
-      "Parameters\n----------\n"
-      "path : a run, a checkpoint, a folder of Hugging Face, an adapter (LoRA), a GGUF file "
-      "or nanoGPT's ckpt.pt.\n"
-      "dtype : \"float32\" or \"float64\", type of the weights.\n"
-      "block_size : largest context in tokens; 0: the model's.\n"
-      "adapter : add an adapter to its base model.\n"
-      "bidirectional : accept models such as BERT.\n"
-      "base : base model of the adapter, if it has moved or the adapter names none.\n\n"
-      "Raises\n------\n"
-      "FileNotFoundError : there is no such path.\n"
-      "ValueError : the file is damaged or of an unknown format.");
+  module.def("load", &load_at, "path"_a, nb::kw_only(), "dtype"_a = "float32", "block_size"_a = 0,
+             "adapter"_a = true, "bidirectional"_a = false, "base"_a = nb::none(),
+             "Loads a model.\n\n"
+             "Parameters\n----------\n"
+             "path : a run, a checkpoint, a folder of Hugging Face, an adapter (LoRA), a GGUF file "
+             "or nanoGPT's ckpt.pt.\n"
+             "dtype : \"float32\" or \"float64\", type of the weights.\n"
+             "block_size : largest context in tokens; 0: the model's.\n"
+             "adapter : add an adapter to its base model.\n"
+             "bidirectional : accept models such as BERT.\n"
+             "base : base model of the adapter, if it has moved or the adapter names none.\n\n"
+             "Raises\n------\n"
+             "FileNotFoundError : there is no such path.\n"
+             "ValueError : the file is damaged or of an unknown format.");
 }
 
 }  // namespace

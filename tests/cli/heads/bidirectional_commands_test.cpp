@@ -25,7 +25,6 @@ TEST_CASE("commands that need a causal model refuse a bidirectional one in one l
         words("prune", given.bert, "--heads 0.0 --out", given.out),
         words("export", given.bert, "--to hf --out", given.out),
         words("serve", given.bert, "--port 0"), words("bench generate --model", given.bert),
-        words("lab induction --model", given.bert),
         words("train --init_from", given.bert, "--data", given.text, "--out_dir", given.out)}) {
     INFO(command[0]);
     check_parts(refusal(command), {"needs a causal model; "});

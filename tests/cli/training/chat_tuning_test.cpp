@@ -187,7 +187,6 @@ TEST_CASE("an adapter of a run keeps to the weights that it was trained on", "[c
     log_of({"train", "--resume", run, "--max_iters", "7", "--init_from", folder.at("moved")});
     log_of({"train", "--resume", run, "--max_iters", "8", "--base", folder.at("moved")});
     log_of(tuning(run, data, folder.at("more"), with_lora({"--base", folder.at("moved")})));
-    output_of({"lab", "induction", "--model", run, "--base", folder.at("moved"), "--json"});
   }
   SECTION("another base is refused") {
     check_refused({"eval", run, "--base", folder.at("start"), "--data", folder.at("t.txt")},
