@@ -54,7 +54,7 @@ Options info_options() {
            "heads that rarely work well. The vocabulary of a configuration is --vocab_size, "
            "its vocab_size, or counted from its data.\n\n"
            "--svg and --png draw the architecture: the shapes on the arrows, the parameters in "
-           "the boxes, and a table of all weights. --diagram prints the same as text.\n\n"
+           "the boxes, and a table of all weights.\n\n"
            "For a FILE.safetensors, FILE.npz or FILE.gguf, lists the tensors: name, type and "
            "shape. A GGUF file is also described as a model.\n\n"
            "JSON keys: parameters, layers, heads, heads_of_layers, width, head_width, "
@@ -73,8 +73,7 @@ Options info_options() {
              "Assume this vocabulary size for a configuration, instead of reading its data")
       .value("svg", "Draw the architecture to this .svg file")
       .value("png", "Draw the architecture to this .png file")
-      .flag("diagram", "Print the architecture and a table of all weights")
-      .choice("lang", "Language of the diagram", kChoiceNames<Language>, "en")
+      .choice("lang", "Language of the drawing", kChoiceNames<Language>, "en")
       .paths({"svg", "png"});
   return options;
 }
@@ -347,7 +346,7 @@ class DiagramFiles {
 
   // Throws Error about an option that needs a model.
   void refuse(const std::string& reason) const {
-    refuse_options(options_, {"svg", "png", "diagram"}, reason);
+    refuse_options(options_, {"svg", "png"}, reason);
   }
   // Writes the files. Returns their names.
   std::vector<std::string> write(const GptConfig& config) const {
@@ -363,10 +362,6 @@ class DiagramFiles {
     }
     staged.commit();
     return files;
-  }
-  // Returns the diagram as text with --diagram; otherwise "".
-  std::string text(const GptConfig& config) const {
-    return options_.given("diagram") ? model_diagram_text(config, diagram_) + "\n" : "";
   }
 
  private:
@@ -385,7 +380,7 @@ std::string model_report(const Subject& subject, const DiagramFiles& diagram, bo
   const ParameterCounts counts = count_parameters(subject.model);
   const std::vector<std::string> files = diagram.write(subject.model);
   if (!json) {
-    return diagram.text(subject.model) + text_of(subject, counts) + written_text(files);
+    return text_of(subject, counts) + written_text(files);
   }
   Json result = json_of(subject, counts);
   if (!files.empty()) {

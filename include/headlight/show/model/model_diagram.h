@@ -19,7 +19,4 @@ struct ModelDiagramOptions {
 // tokens. Throws Error for an invalid configuration.
 std::string model_diagram_svg(const GptConfig& config, const ModelDiagramOptions& options = {});
 
-// Returns the same as text for a terminal, ending with a newline.
-std::string model_diagram_text(const GptConfig& config, const ModelDiagramOptions& options = {});
-
 }  // namespace headlight
