@@ -10,8 +10,8 @@ std::string script_of(const Modules& modules) {
 }
 
 TEST_CASE("The page's modules are joined into one script") {
-  const PageReader read = page_reader("");
-  const std::string script = "\n" + page_script(read) + page_script(read, "results/main.js");
+  const std::string script =
+      "\n" + page_script(page_file) + page_script(page_file, "results/main.js");
   int exporting = 0;
   for (const EmbeddedFile& file : page_files()) {
     const std::string_view text = file.contents;

@@ -55,8 +55,8 @@ constexpr const char* kAttentionDetails =
     "--view terminal (or --format text) prints the patterns instead; name one or a few "
     "--heads. With --out it also writes them, without colours, to attention.txt.\n\n"
     "Higher weights have more contrast: darker on the light background of figures and pages, "
-    "brighter on a dark one. --ground sets the background of the terminal; auto reads "
-    "COLORFGBG, and assumes dark without it. --scores accepts only scores of this model "
+    "brighter on a dark one. A terminal's background is that of the variable COLORFGBG, and dark "
+    "without it. --scores accepts only scores of this model "
     "(heads.json holds its fingerprint) and marks classes with too little evidence by ?.\n\n"
     "Arrays hold the chosen heads in ascending order. Files of the same names in the output "
     "directory are replaced, and layer figures of earlier calls are removed. Other files stay.\n\n"
@@ -67,7 +67,6 @@ constexpr int kTextColumns = 100;  // width of text if no terminal gives one
 
 constexpr std::array<std::string_view, 7> kFormats{"npz",  "json",    "svg", "png",
                                                    "html", "bertviz", "text"};
-constexpr std::array<std::string_view, 3> kGrounds{"dark", "light", "auto"};
 
 void add_source_options(Options& options) {
   options.value("text", "Show the attention patterns of this text");
@@ -86,8 +85,7 @@ void add_style_options(Options& options) {
               "headlight")
       .value("title", "Title of figures and pages, instead of the model's name")
       .value("number_format", "Format of the weights in cells: .0f to .4f, or .0% to .4%", ".2f");
-  add_language_option(options, "Language of figures and pages")
-      .choice("ground", "Choose colours for a dark or light terminal background", kGrounds, "auto");
+  add_language_option(options, "Language of figures and pages");
 }
 
 Options attention_options() {
@@ -120,7 +118,6 @@ Options attention_options() {
              "Label heads with their classes from this file, written by headlight heads; "
              "FILE,FILE2 for MODEL and --compare")
       .choice("view", "View in which the page opens, or terminal to print text", views, "model")
-      .value("page_files", "Take the page's own files from this folder, to develop the page")
       .flag("difference",
             "Draw in layer figures the weights minus those of --compare or --compare_text")
       .flag("value_weighted",
@@ -139,7 +136,7 @@ Options attention_options() {
       .choices(kFormats)
       .value("out", "Write to this directory", "attention");
   add_intervene_options(options);
-  options.paths({"file", "compare", "scores", "page_files", "out"})
+  options.paths({"file", "compare", "scores", "out"})
       .basic({"text", "file", "layers", "heads", "by", "compare_text", "compare", "view", "format",
               "out"});
   return options;
@@ -202,14 +199,6 @@ std::vector<std::string> read_documents(const Options& options) {
     documents.push_back(options.text("compare_text"));
   }
   return documents;
-}
-
-std::string page_files_option(const Options& options) {
-  const std::string folder = options.text("page_files");
-  require(!options.given("page_files") ||
-              std::filesystem::exists(std::filesystem::path(folder) / "index.html"),
-          "--page_files: expected a folder with an index.html, got '", folder, "'");
-  return folder;
 }
 
 // Title of a model: "toy" for runs/toy and runs/toy/.
@@ -313,12 +302,10 @@ Json json_of(const std::vector<std::string>& files, const RecordedAttention& rec
           {"directory", directory}};
 }
 
-void print_maps(const Options& options, const std::vector<AttentionMaps>& documents,
-                AttentionTextOptions text) {
-  const std::string ground = options.text("ground");
+void print_maps(const std::vector<AttentionMaps>& documents, AttentionTextOptions text) {
   text.columns = columns_of(Stream::output, kTextColumns);
   text.colours = has_colours(Stream::output);
-  text.light_ground = ground == "auto" ? has_light_background() : ground == "light";
+  text.light_ground = has_light_background();
   std::cout << attention_maps_text(documents, text);
 }
 
@@ -404,11 +391,7 @@ RecordAttentionOptions recording_options(const Options& options) {
 
 // Throws Error for options of outputs that are not written.
 void check_outputs(const Options& options, const std::set<std::string>& formats) {
-  if (!formats.contains("text")) {
-    refuse_options(options, {"ground"}, "needs --view terminal or --format text");
-  }
   if (!formats.contains("html")) {
-    refuse_options(options, {"page_files"}, "needs --format html");
     const bool has_effect = is_terminal_view(options) || options.text("view") == "neuron";
     require(has_effect || !options.given("view"), "--view ", options.text("view"),
             ": needs --format html");
@@ -437,7 +420,6 @@ AttentionFilesOptions files_options(const Options& options) {
   if (!is_terminal_view(options)) {
     wanted.page.view = options.chosen<AttentionView>("view");
   }
-  wanted.page.page_files = page_files_option(options);
   wanted.page.style = style_option(options);
   wanted.differences = differences_option(options, wanted.formats);
   return wanted;
@@ -485,7 +467,7 @@ void attention_command(const Options& options) {
                                   : ResultArrays{};
   const std::vector<std::string> files = write_files(options, wanted.formats, arrays, contents);
   if (wanted.formats.contains("text")) {
-    print_maps(options, documents, text);
+    print_maps(documents, text);
   }
   std::cout << (options.json() ? json_line(json_of(files, recorded, options.text("out")))
                                : text_of(files));

@@ -45,7 +45,7 @@ std::string page_title(const std::vector<AttentionMaps>& documents) {
 
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
-  return filled_page(page_reader(options.page_files), "",
+  return filled_page(page_file, "",
                      {{"data", attention_page_data(documents, options)},
                       {"title", page_title(documents)},
                       {"language", std::string(name_of(options.style.language))},

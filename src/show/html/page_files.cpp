@@ -1,17 +1,10 @@
 #include "show/html/page_files.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "headlight/base/error.h"
-#include "storage/input_file.h"
 
 namespace headlight {
-namespace {
-
-constexpr Index kLargestFile = Index{1} << 20;
-
-}  // namespace
 
 std::string_view contents_of(std::span<const EmbeddedFile> files, std::string_view name) {
   const auto file = std::ranges::find(files, name, &EmbeddedFile::name);
@@ -19,13 +12,8 @@ std::string_view contents_of(std::span<const EmbeddedFile> files, std::string_vi
   return file->contents;
 }
 
-PageReader page_reader(const std::string& folder) {
-  if (folder.empty()) {
-    return [](const std::string& name) { return std::string(contents_of(page_files(), name)); };
-  }
-  return [folder](const std::string& name) {
-    return read_whole_file(std::filesystem::path(folder) / name, kLargestFile);
-  };
+std::string page_file(const std::string& name) {
+  return std::string(contents_of(page_files(), name));
 }
 
 }  // namespace headlight

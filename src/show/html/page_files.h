@@ -19,7 +19,7 @@ std::string_view contents_of(std::span<const EmbeddedFile> files, std::string_vi
 // Function that returns the text of a page file.
 using PageReader = std::function<std::string(const std::string& name)>;
 
-// Returns a reader of the files in `folder`, read at each call; empty: of the embedded files.
-PageReader page_reader(const std::string& folder);
+// Reads an embedded file of the page.
+std::string page_file(const std::string& name);
 
 }  // namespace headlight

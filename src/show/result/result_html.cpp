@@ -27,7 +27,7 @@ Json grid_json(const ResultGrid& grid) {
 }  // namespace
 
 std::string result_html(const ResultPage& page) {
-  return filled_page(page_reader(""), "results/",
+  return filled_page(page_file, "results/",
                      {{"title", escape_markup(printable_text(page.title))},
                       {"note", escape_markup(printable_text(page.note))},
                       {"graph", page.graph},

@@ -34,30 +34,6 @@ TEST_CASE("attention puts a second text or model beside the first", "[cli]") {
   CHECK(embedded_data(given.page(), 2)["title"] == given.model);
 }
 
-TEST_CASE("attention takes the page's files from a folder when one is given", "[cli]") {
-  const Given given;
-  const fs::path files = given.folder / "files";
-  fs::copy(HEADLIGHT_SOURCE_DIR "/src/show/page", files, fs::copy_options::recursive);
-  const std::string from_files = "--format html --page_files " + files.string();
-  given.draw(from_files);
-  const std::string page = given.page();
-  given.draw("--format html");
-  CHECK(given.page() == page);
-
-  std::ofstream(files / "style.css", std::ios::app) << ".of-my-own {}\n";
-  std::ofstream(files / "main.js", std::ios::app) << "const ofMyOwn = 1;\n";
-  given.draw(from_files);
-  check_parts(given.page(), {".of-my-own {}\n</style>", "const ofMyOwn = 1;\n"});
-
-  std::ofstream(files / "main.js", std::ios::app) << "import {none} from './dom.js';\n";
-  check_refused(given.with(from_files), {"main.js: imports none, which dom.js does not export"});
-  fs::remove(files / "style.css");
-  check_refused(given.with(from_files), {(files / "style.css").string()});
-  fs::remove(files / "index.html");
-  check_refused(given.with(from_files),
-                {"--page_files: expected a folder with an index.html, got '" + files.string()});
-}
-
 TEST_CASE("attention records queries and keys when the neuron view is asked for", "[cli]") {
   const Given given;
   given.draw("--format html,npz");
@@ -94,7 +70,6 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
   CHECK(contains(given.draw("--view terminal --number_format .1f"), "\n0 a  1.0\n"));
   CHECK_FALSE(
       contains(output_of(words("attention", given.model, "--text ab --view terminal")), "wrote"));
-  given.draw("--view terminal --ground light");
 }
 
 TEST_CASE("attention deletes layer figures that an earlier run left in its folder", "[cli]") {

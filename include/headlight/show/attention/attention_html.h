@@ -30,9 +30,6 @@ struct AttentionPageOptions {
   Index beside = -1;
   // Limit in base64 characters: pages with more weight data store 8 bits a weight instead of 16.
   Index exact_characters = Index{20} << 20;
-  // Folder of the page's files (index.html, style.css, modules: src/show/page). Empty: the files
-  // embedded in the library. A folder allows changes to the page without a build.
-  std::string page_files = {};
   AttentionStyle style = {};
 };
 
@@ -51,8 +48,8 @@ struct AttentionPageOptions {
 // hold any text; they are escaped.
 //
 // Throws Error if there is no document, a document has no layer, a layer appears twice or does not
-// fit its tokens (see attention_svg), queries and keys do not fit, weights and vectors exceed 128
-// MiB, or `page_files` holds no valid page.
+// fit its tokens (see attention_svg), queries and keys do not fit, or weights and vectors exceed 128
+// MiB.
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options = {});
 
