@@ -30,12 +30,11 @@ constexpr const char* kIntroduction =
     "queries for which its pattern exists; 1 means that the head does nothing else. Without "
     "--text and --data, all scores are measured on repeated random tokens.\n\n"
     "'induction' is always measured on repeated random tokens. 'copying' and 'k_composition' "
-    "come from the weight matrices alone, without norms, biases and MLPs. mul.* and abs.* are "
-    "the numbers of TransformerLens's head_detector on the text.\n\n"
+    "come from the weight matrices alone, without norms, biases and MLPs.\n\n"
     "Bidirectional models (BERT) need a text. Queries then see both sides: entropy, spread, "
     "mean_distance (to either side), confidence and sparsity are over all keys. Scores that "
     "have a meaning only with a causal mask are null: offset_share, induction, copying, "
-    "k_composition, near, phrase, every score ending in _ahead, and the detector.\n";
+    "k_composition, near, phrase, and every score ending in _ahead.\n";
 
 constexpr const char* kEvidence =
     "A verdict is settled if the 95 % interval of its score ('by' in the table) is on one side "
@@ -55,8 +54,8 @@ constexpr const char* kFiles =
     "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all "
     "verdicts are settled), heads[{head, layer, index, verdict, verdict_score, "
     "verdict_measure, verdict_interval{low, high}, verdict_places, settled, sentence, every "
-    "score (null: not measured), best_offset, k_source, intervals{score{low, high}}, "
-    "detector{mul{...}, abs{...}}}], layers[{layer, entropy (nats), mean_distance, confidence, "
+    "score (null: not measured), best_offset, k_source, intervals{score{low, high}}}], "
+    "layers[{layer, entropy (nats), mean_distance, confidence, "
     "sparsity}], even_weights{score} (of a head with uniform attention), clusters, "
     "cluster_threshold, compared_queries, files.\n\n"
     "--over_time reads no text. It shows heads.jsonl of a run trained with --track_heads N, "
@@ -129,9 +128,6 @@ Options heads_options() {
       .flag("over_time", "Show the scores recorded by a run with --track_heads")
       .flag("no_weight_scores", "Leave out the scores copying and k_composition")
       .flag("exclude_first_token", "Leave out the first token; other weights then sum to 1")
-      .flag("exclude_bos", "Scores mul and abs: leave out the weights of the first token")
-      .flag("exclude_current_token",
-            "Scores mul and abs: leave out the weight of the query's own token")
       .value("resamples", "Number of bootstrap resamples; 0: no intervals", "1000")
       .value("seed", "Seed of the bootstrap and the random tokens", "1337")
       .choice("lang", "Language of tables and sentences", kChoiceNames<Language>, "en")
@@ -204,8 +200,6 @@ HeadScoreOptions score_options(const Options& options) {
   result.max_tokens = count_option(options, "max_tokens", 0);
   result.weight_scores = !options.given("no_weight_scores");
   result.exclude_first_token = options.given("exclude_first_token");
-  result.exclude_bos = options.given("exclude_bos");
-  result.exclude_current_token = options.given("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
   result.bootstrap.seed = seed_option(options);
   result.unit = options.chosen<TextUnit>("by");
@@ -324,8 +318,6 @@ void check_over_time(const Options& options) {
                   "cluster_below",
                   "no_weight_scores",
                   "exclude_first_token",
-                  "exclude_bos",
-                  "exclude_current_token",
                   "resamples",
                   "seed"},
                  "cannot be combined with --over_time");

@@ -7,7 +7,6 @@
 #include "base/transformed.h"
 #include "datasets/fingerprint.h"
 #include "interpret/layer_maps.h"
-#include "interpret/scores/detector.h"
 #include "interpret/scores/repeated_tokens.h"
 #include "interpret/scores/score_definitions.h"
 #include "kernels/threads/parallel.h"
@@ -56,8 +55,6 @@ struct HeadSums {
   GroupSums scores;
   // Number of queries with their largest weight at each offset; not the first, which sees itself.
   std::vector<double> offsets;
-  DetectorNumbers detector = {};
-  double detected = 0;  // sequences in `detector`: of two tokens or more
 
   // Calls visit(number) for all numbers.
   template <class Visit>
@@ -69,8 +66,6 @@ struct HeadSums {
       }
     }
     std::for_each(offsets.begin(), offsets.end(), visit);
-    std::for_each(detector.begin(), detector.end(), visit);
-    visit(detected);
   }
 };
 
@@ -84,11 +79,10 @@ class ScoreSums {
   };
 
   ScoreSums(HeadLayout layout, const HeadSet& heads, const Definitions& definitions,
-            const HeadScoreOptions& scoring, const Options& options)
+            const Options& options)
       : layout_(std::move(layout)),
         heads_(heads),
         definitions_(definitions),
-        scoring_(scoring),
         options_(options),
         sums_(heads.size()) {
     for (HeadSums& head : sums_) {
@@ -145,17 +139,11 @@ class ScoreSums {
     for (Index query = 1; query < map.length(); ++query) {
       head.offsets[static_cast<std::size_t>(query - map.top_key(query))] += 1;
     }
-    const DetectorNumbers numbers = detector_numbers(map, scoring_);
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      head.detector[i] += numbers[i];
-    }
-    head.detected += 1;
   }
 
   HeadLayout layout_;
   const HeadSet& heads_;
   const Definitions& definitions_;
-  const HeadScoreOptions& scoring_;
   Options options_;
   std::vector<HeadSums> sums_;  // [heads]
 };
@@ -263,7 +251,7 @@ class HeadScoring {
       longest = std::max(longest, piece.length);
     }
     ScoreSums sums(
-        layout_, heads_, definitions_, options_,
+        layout_, heads_, definitions_,
         {.source = ScoreSource::text, .groups = std::min(units, kMaxGroups), .longest = longest});
     EvenScores even(definitions_, ScoreSource::text);
     const auto end_of = [&](std::size_t begin) { return batch_end(begin); };
@@ -367,7 +355,7 @@ class HeadScoring {
     if (repeats.sequences == 0 || length < 1) {
       return;
     }
-    ScoreSums sums(layout_, heads_, definitions_, options_,
+    ScoreSums sums(layout_, heads_, definitions_,
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = repeat_tokens(repeats, model_.block_size())});
@@ -455,15 +443,6 @@ class HeadScoring {
           .value = {share, share, share},
           .count = causal_ ? queries[best] : 0,
           .even = queries[best] > 0 ? even[best] / queries[best] : 0};
-      DetectorNumbers detector = own.detector;
-      for (double& number : detector) {
-        number *= own.detected > 0 ? 1 / own.detected : 0;
-      }
-      if (!causal_) {
-        detector.fill(std::numeric_limits<double>::quiet_NaN());
-      }
-      head.mul = {detector[0], detector[1], detector[2]};
-      head.abs = {detector[3], detector[4], detector[5]};
     }
   }
 

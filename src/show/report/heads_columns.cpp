@@ -41,22 +41,6 @@ HeadColumn score_column(const ScoreInfo& info, std::size_t index) {
           }};
 }
 
-// Columns of TransformerLens's scores.
-void add_detector_columns(std::vector<HeadColumn>& columns) {
-  const auto add = [&](const std::string& name, DetectorScores ScoredHead::*kind,
-                       double DetectorScores::*score) {
-    columns.push_back({.name = name, .title = name, .korean_title = name, .decimals = 3});
-    columns.back().number = [=](const ScoredHead& head) { return head.*kind.*score; };
-  };
-  const auto add_both = [&](const std::string& name, double DetectorScores::*score) {
-    add("mul." + name, &ScoredHead::mul, score);
-    add("abs." + name, &ScoredHead::abs, score);
-  };
-  add_both("previous_token_head", &DetectorScores::previous_token_head);
-  add_both("duplicate_token_head", &DetectorScores::duplicate_token_head);
-  add_both("induction_head", &DetectorScores::induction_head);
-}
-
 std::string verdict_text(const ScoredHead& head, Language language) {
   return std::string(verdict_label(head.verdict.name, language)) +
          (head.verdict.significant ? "" : " ?");
@@ -182,7 +166,6 @@ HeadColumns head_columns(const std::vector<ScoreInfo>& list) {
       };
     }
   }
-  add_detector_columns(columns);
   std::set<std::string> names;
   for (const HeadColumn& column : columns) {
     require_value(names.insert(column.name).second, "annotations", "the relation '", column.name,

@@ -14,12 +14,6 @@
 namespace headlight {
 namespace {
 
-Json json_of(const DetectorScores& scores) {
-  return {{"previous_token_head", scores.previous_token_head},
-          {"duplicate_token_head", scores.duplicate_token_head},
-          {"induction_head", scores.induction_head}};
-}
-
 Json json_of(const ScoredHead& head, const std::vector<ScoreInfo>& list, Language language) {
   Json json = head_json(head.head);
   json["verdict"] = head.verdict.name;
@@ -42,8 +36,6 @@ Json json_of(const ScoredHead& head, const std::vector<ScoreInfo>& list, Languag
   json["best_offset"] = has_offsets ? Json(head.best_offset) : Json();
   json["k_source"] = head.k_source ? Json(head_name(*head.k_source)) : Json(nullptr);
   json["intervals"] = std::move(intervals);
-  json["detector"] =
-      has_offsets ? Json{{"mul", json_of(head.mul)}, {"abs", json_of(head.abs)}} : Json();
   return json;
 }
 

@@ -41,8 +41,6 @@ TEST_CASE("heads gives scores and intervals and a verdict and a sentence for eve
   CHECK(head["intervals"]["entropy"]["low"] <= head["entropy"]);
   CHECK(head["intervals"]["entropy"]["high"] >= head["entropy"]);
   CHECK(head["sentence"].get<std::string>().starts_with("1.1 "));
-  CHECK(head["detector"]["mul"]["induction_head"].is_number());
-  CHECK(head["detector"]["abs"]["previous_token_head"] < 1);
   CHECK(report["layers"][1]["entropy"] ==
         Approx((report["heads"][2]["entropy"].get<double>() + head["entropy"].get<double>()) / 2));
 }
@@ -67,8 +65,8 @@ TEST_CASE("heads sorts, filters and shows the columns that are asked for", "[cli
   }
   CHECK(heads("--filter quote>0").empty());
   CHECK(heads("--heads 0.1")[0] == all[1]);
-  check_parts(output_of(given.on_text("--columns head,near,abs.induction_head")),
-              {"head  near  abs.induction_head\n", "\n1.1"});
+  check_parts(output_of(given.on_text("--columns head,near,same_token")),
+              {"head  near  self\n", "\n1.1"});
   CHECK(contains(output_of(given.on_text("--filter layer>5")), "no head meets"));
 }
 

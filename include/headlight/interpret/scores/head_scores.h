@@ -50,22 +50,12 @@ struct ScoreValue {
   bool measured() const { return count > 0; }
 };
 
-// Scores of TransformerLens's head_detector: https://github.com/TransformerLensOrg/TransformerLens
-// (transformer_lens/head_detector.py). Mean over sequences of two tokens or more.
-struct DetectorScores {
-  double previous_token_head = 0;
-  double duplicate_token_head = 0;
-  double induction_head = 0;
-};
-
 struct ScoredHead {
   HeadId head;
   std::vector<ScoreValue> scores;    // in the order of HeadScores::list
   Index best_offset = 0;             // for offset_share: distance in tokens
   std::optional<HeadId> k_source;    // for k_composition: the earlier head
   std::vector<double> offset_share;  // [offsets] share of the queries with that offset
-  DetectorScores mul;
-  DetectorScores abs;
   Verdict verdict;
 
   const ScoreValue& score(std::string_view name) const { return scores[score_index(name)]; }
@@ -106,10 +96,8 @@ struct HeadScoreOptions {
   // divides the other weights of each query by their sum. first_token is not measured then. Many
   // heads rest on the first token, which hides their other functions.
   bool exclude_first_token = false;
-  bool exclude_bos = false;            // DetectorScores: ignore the first key
-  bool exclude_current_token = false;  // DetectorScores: ignore the query itself
-  BootstrapOptions bootstrap = {};     // resamples 0: no intervals
-  bool fingerprint = false;            // compute HeadScores::model_fingerprint
+  BootstrapOptions bootstrap = {};  // resamples 0: no intervals
+  bool fingerprint = false;         // compute HeadScores::model_fingerprint
   // Called with the finished share after every batch, and repeatedly during work outside batches.
   std::function<void(double share)> progress = [](double) {};
   // Processes that share the batches: every process calls score_heads() and gets the whole result.
@@ -122,8 +110,8 @@ struct HeadScores {
   std::vector<ScoreInfo> list;    // the scores of each head
   Index sequences = 0;            // after cutting at the context length
   Index tokens = 0;
-  // False for a bidirectional model: scores that need a causal mask, offsets, detector and weight
-  // scores are then not measured.
+  // False for a bidirectional model: scores that need a causal mask, offsets and weight scores
+  // are then not measured.
   bool causal = true;
   std::optional<WeightScores> weights = {};  // of all heads of the model, if requested
   // XXH3-128 of the model's weights in 32 hexadecimal digits. Empty: not requested.
