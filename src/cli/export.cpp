@@ -19,14 +19,12 @@
 #include "cli/terminal/progress.h"
 #include "formats/adapter/adapter.h"
 #include "formats/token_settings.h"
-#include "headlight/datasets/nanogpt_vocabulary.h"
 #include "headlight/datasets/token_file.h"
 #include "headlight/formats/arrays/npz.h"
 #include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/formats/nanogpt_checkpoint.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/runs/checkpoint.h"
@@ -40,9 +38,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 5> kExportFormats{"hf", "nanogpt", "gguf", "npz",
-                                                         "safetensors"};
-// The types of --type. Files of other formats than GGUF have the first three.
+constexpr std::array<std::string_view, 3> kExportFormats{"hf", "gguf", "safetensors"};
 // The first three are floats, which other formats have as well.
 constexpr std::array<std::string_view, 8> kTypeNames{"f32",  "f16",  "bf16", "q8_0",
                                                      "q6_k", "q5_k", "q4_k", "q4_0"};
@@ -55,34 +51,26 @@ constexpr const char* kExportDetails =
     "Writes a model in the format of another program:\n\n"
     "  hf           directory for transformers: AutoModelForCausalLM.from_pretrained(OUT).\n"
     "               --type f16 or bf16 stores weights in 2 bytes.\n"
-    "  nanogpt      directory with ckpt.pt for nanoGPT's sample.py and train.py. For a\n"
-    "               model of characters also meta.pkl, the vocabulary: copy it to\n"
-    "               data/NAME, where NAME is the last part of OUT. The optimizer's state\n"
-    "               is not written.\n"
     "  gguf         FILE.gguf for llama.cpp, with the tokenizer. --type f16, bf16, q8_0, q4_k ...\n"
     "               stores matrices in 2 bytes, 1 byte or about half a byte per weight.\n"
     "               --calibrate FILE measures the inputs of each matrix while the model reads\n"
     "               up to 65,536 tokens of a text, and rounds columns with large inputs more\n"
     "               precisely: q5_k and q4_0 of the same size lose less, q6_k and q4_k change\n"
     "               little. --documents and --jsonl say where the text is divided.\n"
-    "  npz          tensors for numpy.load, with the names and layout of\n"
-    "               model.safetensors (\"transformer.wte.weight\"). bfloat16 becomes\n"
-    "               float32. config.json lists the heads of a pruned model\n"
-    "               (heads_per_layer, head_numbers).\n"
-    "  safetensors  the same tensors in that format; --type f16 or bf16 as for hf\n\n"
-    "npz and safetensors write the file OUT, or weights.npz and weights.safetensors in a new "
-    "directory OUT if the name has another ending. They also convert any FILE.safetensors or "
-    "FILE.npz, and the tensors of a FILE.gguf, which become float32.\n\n"
+    "  safetensors  the tensors of hf alone, with their names (\"transformer.wte.weight\"), in "
+    "the\n"
+    "               file OUT, or in weights.safetensors of a new directory OUT if the name\n"
+    "               has another ending. Also converts any FILE.safetensors or FILE.npz, and\n"
+    "               the tensors of a FILE.gguf, which become float32. --type as for hf\n\n"
     "Types of 2 bytes round to the nearest value, ties to even. Weights that are too large for "
     "one, above 65,504 for f16, are refused.\n\n"
     "Models that a format cannot express are refused. Layers without an MLP get an MLP of "
-    "zeros in hf, gguf and nanogpt, which does not change the results; where the format has no "
+    "zeros in hf and gguf, which does not change the results; where the format has no "
     "attention_scale, the queries take it. hf writes a model family that can express the model: "
     "gpt2, else gpt_neo and others. gguf writes one of the "
     "architectures gpt2, gptneox, llama, qwen2, qwen3 and gemma3.\n\n"
-    "nanoGPT has exact GELU. A model with the tanh approximation (activation = gelu_new) is "
-    "exported with a warning: its logits differ there by about 1e-3. llama.cpp has only the "
-    "approximation. hf and gguf keep the tokens that begin, end and pad texts, and the chat "
+    "llama.cpp has only the tanh approximation of GELU. hf and gguf keep the tokens that begin, "
+    "end and pad texts, and the chat "
     "template. A warning names settings that they do not keep, such as temperature in "
     "generation_config.json.\n\n"
     "JSON keys: format, files (paths), tensors (number written), warnings.";
@@ -96,12 +84,11 @@ Options export_options() {
        .examples = {
            "headlight export runs/toy --to hf --out toy_hf",
            "headlight export runs/toy --to hf --type bf16 --out toy_bf16",
-           "headlight export runs/chars --to nanogpt --out chars_nanogpt",
            "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
            "headlight export runs/toy --to gguf --type q4_0 --calibrate data/toy.txt --out "
            "toy4.gguf",
            "headlight export base.gguf --to hf --chat_template chatml --out base_chat",
-           "headlight export runs/toy --to npz --out toy.npz",
+           "headlight export runs/toy --to safetensors --out toy.safetensors",
            "headlight export weights.npz --to safetensors --out w.safetensors"}});
   options.choice("to", "Format", kExportFormats).value("out", "Write to this directory or file");
   options.choice("type", "gguf: data type of the matrices; hf, safetensors: of all weights",
@@ -211,67 +198,6 @@ Exported export_hf(const fs::path& model, const Options& options) {
   return report;
 }
 
-NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
-  NanoGptDetails details{.dataset = fs::absolute(out).lexically_normal().filename().string()};
-  if (fs::exists(model / kCheckpointState)) {
-    const TrainingState state = read_training_state(model);
-    details.iteration = state.iteration;
-    details.best_validation_loss = state.best_validation_loss;
-  }
-  return details;
-}
-
-// Lists the tokenizer settings that ckpt.pt and meta.pkl cannot hold, one a line.
-std::vector<std::string> dropped_by_nanogpt(const fs::path& source, const Tokenizer& tokenizer) {
-  std::vector<std::string> lines;
-  add_line(dropped_settings(source, tokenizer), lines);
-  if (!tokenizer.chat_template().empty()) {
-    lines.emplace_back("not kept: the chat template");
-  }
-  constexpr Index kTokensOfGpt2 = 50257;
-  if (tokenizer.kind() != "char" && tokenizer.vocab_size() != kTokensOfGpt2) {
-    lines.push_back(concat_text("not kept: the tokenizer, of kind ", tokenizer.kind(),
-                                ": nanoGPT has GPT-2's, or the characters of a meta.pkl"));
-  }
-  return lines;
-}
-
-Exported export_nanogpt(const fs::path& model, const fs::path& out, const fs::path& base) {
-  const fs::path source = find_model_directory(model);
-  const std::unique_ptr<Gpt> weights = in_plain_form(load_weights(
-      source,
-      {.adjust = simplify_heads, .base = base, .warn = log_warning, .progress = loading_bar()}));
-  require_nanogpt(weights->config());
-  Exported report{.tensors = static_cast<Index>(weights->parameters().size()) + 1};
-  AtomicDirectory directory(out, AtomicDirectory::Target::for_others);
-  write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out),
-                           progress_bar("writing"));
-  if (is_model_file(source) || tokenizer_in(source)) {
-    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(source, base);
-    if (tokenizer->kind() == "char") {
-      write_nanogpt_vocabulary(directory.path() / "meta.pkl", *tokenizer);
-    }
-    report.warnings = dropped_by_nanogpt(source, *tokenizer);
-  }
-  directory.commit();
-  report.files = files_in(out);
-  const GptConfig& config = weights->config();
-  if (config.attention_dropout != config.residual_dropout ||
-      config.embedding_dropout != config.residual_dropout) {
-    report.warnings.push_back(
-        concat_text("nanoGPT has one dropout: residual_dropout = ", config.residual_dropout,
-                    " is written, attention_dropout = ", config.attention_dropout,
-                    " and embedding_dropout = ", config.embedding_dropout, " are not"));
-  }
-  if (nanogpt_differs(weights->config())) {
-    report.warnings.emplace_back(
-        "nanoGPT computes GELU exactly, but this model uses the tanh approximation: logits differ "
-        "by about "
-        "1e-3");
-  }
-  return report;
-}
-
 // Reads the data of --calibrate; none without the option.
 std::optional<TokenDataset> calibration_data(const Options& options, const LoadedModel& loaded) {
   return options.given("calibrate")
@@ -332,49 +258,39 @@ ResultArrays read_arrays(const fs::path& source, const fs::path& base) {
   return arrays;
 }
 
-void write_arrays(const fs::path& file, const ResultArrays& arrays, StoredFloats floats) {
-  file.extension() == ".npz"
-      ? write_npz(file, arrays.tensors, arrays.texts, progress_bar("writing"))
-      : write_safetensors(file, arrays.tensors, {{"format", "pt"}}, floats,
-                          progress_bar("writing"));
+void write_tensors(const fs::path& file, const NamedTensors& tensors, const Options& options) {
+  write_safetensors(file, tensors, {{"format", "pt"}}, kFileTypes.at(type_of(options)),
+                    progress_bar("writing"));
 }
 
-Exported export_tensors(const fs::path& source, const std::string& format, const Options& options) {
+Exported export_tensors(const fs::path& source, const Options& options) {
   const fs::path out = options.text("out");
-  const StoredFloats floats = kFileTypes.at(type_of(options));
-  const std::string suffix = "." + format;
   const ResultArrays arrays = read_arrays(source, base_option(options, source));
   for (const auto& [name, list] : arrays.texts) {
-    require(format == "npz", source.string(), ": '", name,
-            "' contains text, which a safetensors file cannot store; use --to npz");
+    fail(source.string(), ": '", name, "' contains text, which a safetensors file cannot store");
   }
   require_fitting(arrays.tensors, options);
-  Exported report{.tensors = std::ssize(arrays.tensors) + std::ssize(arrays.texts)};
-  if (out.extension() == suffix) {
-    write_arrays(out, arrays, floats);
+  Exported report{.tensors = std::ssize(arrays.tensors)};
+  if (out.extension() == ".safetensors") {
+    write_tensors(out, arrays.tensors, options);
     report.files = {out.string()};
     return report;
   }
   AtomicDirectory directory(out, AtomicDirectory::Target::for_others);
-  write_arrays(directory.path() / ("weights" + suffix), arrays, floats);
+  write_tensors(directory.path() / "weights.safetensors", arrays.tensors, options);
   directory.commit();
   report.files = files_in(out);
   return report;
 }
 
 Exported export_to(const std::string& format, const fs::path& source, const Options& options) {
-  const fs::path out = options.text("out");
-  if (format == "npz" || format == "safetensors") {
-    return export_tensors(source, format, options);
+  if (format == "safetensors") {
+    return export_tensors(source, options);
   }
   require(!is_tensor_file(source) || fs::is_directory(source) || is_gguf_file(source),
           "--to: ", format, " needs a model, ", source.string(),
-          " is a file of tensors; use --to npz or safetensors");
-  if (format == "gguf") {
-    return export_gguf(source, options);
-  }
-  return format == "hf" ? export_hf(source, options)
-                        : export_nanogpt(source, out, base_option(options, source));
+          " is a file of tensors; use --to safetensors");
+  return format == "gguf" ? export_gguf(source, options) : export_hf(source, options);
 }
 
 void print(const Exported& report, const std::string& format, bool json) {
@@ -394,8 +310,6 @@ void print(const Exported& report, const std::string& format, bool json) {
 void export_command(const Options& options) {
   require(options.given("to"), "--to: expected ", listed(kExportFormats));
   const std::string format = options.text("to");
-  const bool has_types = format == "gguf" || format == "hf" || format == "safetensors";
-  require(has_types || !options.given("type"), "--type: only for --to hf, gguf and safetensors");
   require(format == "gguf" || !options.text("type").starts_with("q"),
           "--type: ", options.text("type"), " is only for --to gguf");
   const std::string type = options.text("type");

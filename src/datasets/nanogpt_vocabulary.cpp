@@ -8,7 +8,6 @@
 
 #include "base/strings/printable.h"
 #include "datasets/pickle_reader.h"
-#include "datasets/pickle_writer.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/storage/file_writer.h"
@@ -125,34 +124,6 @@ CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view 
 
 CharTokenizer read_nanogpt_vocabulary(const fs::path& path, SpecialTokens fallback) {
   return parse_nanogpt_vocabulary(read_whole_file(path, kLargestFile), shown(path), fallback);
-}
-
-void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer& tokenizer) {
-  require(tokenizer.kind() == "char", "nanogpt: meta.pkl lists characters; the tokenizer is of ",
-          "kind ", tokenizer.kind());
-  const auto count = static_cast<std::int32_t>(tokenizer.vocab_size());
-  PickleWriter pickle;
-  pickle.begin_dictionary();
-  pickle.text("vocab_size");
-  pickle.integer(count);
-  pickle.text("itos");
-  pickle.begin_dictionary();
-  for (std::int32_t id = 0; id < count; ++id) {
-    pickle.integer(id);
-    pickle.text(tokenizer.token_bytes(id));
-  }
-  pickle.end_dictionary();
-  pickle.text("stoi");
-  pickle.begin_dictionary();
-  for (std::int32_t id = 0; id < count; ++id) {
-    if (tokenizer.special_name(id).empty()) {
-      pickle.text(tokenizer.token_bytes(id));
-      pickle.integer(id);
-    }
-  }
-  pickle.end_dictionary();
-  pickle.end_dictionary();
-  write_file(path, pickle.finish());
 }
 
 namespace {

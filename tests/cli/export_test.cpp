@@ -1,6 +1,7 @@
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/interpret/prune.h"
+#include "support/bytes/pickle_writer.h"
 #include "support/saved_model.h"
 #include "support/test.h"
 
@@ -19,24 +20,23 @@ std::string model_directory(const TemporaryFolder& folder, GptConfig config = {}
   return save_model(folder, "model", Gpt(config), tokenizer);
 }
 
-TEST_CASE("export writes the tensors of a model for NumPy and back", "[cli]") {
+TEST_CASE("export writes the tensors of a model and of NumPy's files", "[cli]") {
   const TemporaryFolder folder;
   const std::string model = model_directory(folder);
-  const std::string npz = folder.at("weights.npz");
-  const Json report = report_of({"export", model, "--to", "npz", "--out", npz});
+  const std::string out = folder.at("weights.safetensors");
+  const Json report = report_of({"export", model, "--to", "safetensors", "--out", out});
   CHECK(report["tensors"] == 16);
-  CHECK(report["files"] == Json::array({npz}));
-  const std::string back = folder.at("back.safetensors");
-  report_of({"export", npz, "--to", "safetensors", "--out", back});
+  CHECK(report["files"] == Json::array({out}));
   const NamedTensors expected = read_safetensors(model + "/model.safetensors");
-  const NamedTensors read = read_safetensors(back);
+  const NamedTensors read = read_safetensors(out);
   REQUIRE(read.size() == expected.size());
   for (std::size_t i = 0; i < read.size(); ++i) {
     CHECK(read[i].first == expected[i].first);
     CHECK(read[i].second.to_vector() == expected[i].second.to_vector());
   }
-  report_of({"export", npz, "--to", "npz", "--out", folder.at("new")});
-  CHECK(file_contents(folder.path() / "new" / "weights.npz") == file_contents(npz));
+  write_npz(folder.at("weights.npz"), expected);
+  report_of({"export", folder.at("weights.npz"), "--to", "safetensors", "--out", folder.at("new")});
+  CHECK(file_contents(folder.at("new") + "/weights.safetensors") == file_contents(out));
 }
 
 TEST_CASE("info lists the tensors of a file", "[cli]") {
@@ -187,22 +187,6 @@ TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
   CHECK(again["warnings"].empty());
 }
 
-TEST_CASE("export to nanoGPT names the settings that nanoGPT's files cannot hold") {
-  const TemporaryFolder folder;
-  GptConfig config{.attention_dropout = 0.25, .activation = Activation::gelu_erf};
-  ByteTokenizer tokenizer;
-  tokenizer.set_chat_template("{{ messages }}");
-  const std::string model = model_directory(folder, config, tokenizer);
-  folder.write("model/generation_config.json", R"({"eos_token_id": 256, "temperature": 0.6})");
-  const Json report = report_of({"export", model, "--to", "nanogpt", "--out", folder.at("nano")});
-  CHECK(report["warnings"] ==
-        Json::array({"not kept: generation_config.json: temperature", "not kept: the chat template",
-                     "not kept: the tokenizer, of kind byte: nanoGPT has GPT-2's, or the "
-                     "characters of a meta.pkl",
-                     "nanoGPT has one dropout: residual_dropout = 0 is written, "
-                     "attention_dropout = 0.25 and embedding_dropout = 0 are not"}));
-}
-
 TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them for a folder") {
   const TemporaryFolder folder;
   const std::string file = folder.at("a.gguf");
@@ -222,38 +206,18 @@ TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them f
   CHECK(report["warnings"] == Json::array({"not kept: a.gguf: general.license"}));
 }
 
-TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
-  const TemporaryFolder folder;
-  const CharTokenizer tokenizer = build_char_tokenizer("abc\n");
-  GptConfig config{.bias = false, .activation = Activation::gelu_erf};
-  const std::string model = model_directory(folder, config, tokenizer);
-  const std::string out = folder.at("nano");
-  const Json report = report_of({"export", model, "--to", "nanogpt", "--out", out});
-  CHECK(report["warnings"].empty());
-  // Uncompressed zip archive: the parts that torch.load reads are plain bytes in it.
-  const std::string checkpoint = file_contents(out + "/ckpt.pt");
-  check_parts(checkpoint, {"ckpt/data.pkl", "ckpt/data/0", "ckpt/version", "_rebuild_tensor_v2",
-                           "transformer.wte.weight", "lm_head.weight", "model_args", "iter_num"});
-  CHECK_FALSE(contains(checkpoint, "ln_f.bias"));
-  const std::string vocabulary = file_contents(out + "/meta.pkl");
-  CHECK(vocabulary.substr(0, 4) == "\x80\x02}(");
-  CHECK(contains(vocabulary, std::string("X\x01\x00\x00\x00"
-                                         "aJ\x03\x00\x00\x00",
-                                         11)));
-}
-
 TEST_CASE("commands take nanoGPT's checkpoint as a model", "[cli]") {
   const TemporaryFolder folder;
-  GptConfig config{.activation = Activation::gelu_erf};
-  const std::string model = model_directory(folder, config, build_char_tokenizer("abc\n"));
   const std::string nano = folder.at("nano");
-  REQUIRE(run_headlight({"export", model, "--to", "nanogpt", "--out", nano}).exit_code == 0);
+  fs::create_directory(nano);
+  fs::copy_file(HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt", nano + "/ckpt.pt");
+  write_nanogpt_vocabulary(nano + "/meta.pkl",
+                           CharTokenizer({U'a', U'b', U'c'}, SpecialTokens::none));
   const auto text = [](const std::string& path) {
-    return run_headlight({"generate", path, "--prompt", "ab", "--max_new_tokens", "5"}).out;
+    return output_of(words("generate", path, "--prompt ab --max_new_tokens 1"));
   };
-  CHECK(text(nano) == text(model));
-  CHECK(text(nano + "/ckpt.pt") == text(model));
-  CHECK(contains(run_headlight({"info", nano + "/ckpt.pt"}).out, "layers"));
+  CHECK(text(nano + "/ckpt.pt") == text(nano));
+  CHECK(contains(output_of({"info", nano + "/ckpt.pt"}), "layers"));
   write_file(nano + "/ckpt.pt", "PK\x03\x04");
   check_parts(refusal({"generate", nano, "--prompt", "ab"}), {"/ckpt.pt: "});
 }
@@ -262,33 +226,21 @@ TEST_CASE("export names the settings that a format cannot express", "[cli]") {
   const TemporaryFolder folder;
   const std::string out = folder.at("out");
   GptConfig config;
-  const auto refused = [&](const std::string& format) {
+  const auto refused = [&] {
     fs::remove_all(folder.at("model"));
     const std::string model = model_directory(folder, config);
-    const std::string message = refusal({"export", model, "--to", format, "--out", out});
+    const std::string message = refusal({"export", model, "--to", "hf", "--out", out});
     CHECK_FALSE(fs::exists(out));
     return message;
   };
   SECTION("post-norm") {
     config.norm = NormPosition::post;
-    CHECK(contains(refused("hf"), "hf: norm = post cannot be expressed: GPT-2 has its norms"));
-    CHECK(contains(refused("nanogpt"), "nanogpt: norm = post cannot be expressed"));
+    CHECK(contains(refused(), "hf: norm = post cannot be expressed: GPT-2 has its norms"));
   }
   SECTION("heads that do not divide the width") {
     config.heads_per_layer = {1};
     config.head_width = 5;
-    CHECK(contains(refused("hf"), "cannot be expressed: GPT-2 has n_head heads of width"));
-    CHECK(contains(refused("nanogpt"), "cannot be expressed"));
-  }
-  SECTION("an untied output head and relu and another epsilon") {
-    config.tie_weights = false;
-    CHECK(contains(refused("nanogpt"), "an untied output head cannot be expressed"));
-    config.tie_weights = true;
-    config.activation = Activation::relu;
-    CHECK(contains(refused("nanogpt"), "activation = relu cannot be expressed"));
-    config.activation = Activation::gelu_erf;
-    config.layer_norm_epsilon = 1e-3;
-    CHECK(contains(refused("nanogpt"), "layer_norm_epsilon 0.001 cannot be expressed"));
+    CHECK(contains(refused(), "cannot be expressed: GPT-2 has n_head heads of width"));
   }
   SECTION("other formats and inputs") {
     const std::string file = folder.at("a.npz");
@@ -296,16 +248,5 @@ TEST_CASE("export names the settings that a format cannot express", "[cli]") {
     CHECK(
         contains(refusal(words("export", file, "--to hf --out", out)), "--to: hf needs a model, "));
   }
-}
-
-TEST_CASE("export warns that nanoGPT uses another form of GELU", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string model = model_directory(folder);
-  const ProgramResult result =
-      run_headlight({"export", model, "--to", "nanogpt", "--out", folder.at("out")});
-  REQUIRE(result.exit_code == 0);
-  CHECK(contains(result.err, "nanoGPT computes GELU exactly"));
-  CHECK(fs::exists(folder.at("out") + "/ckpt.pt"));
-  CHECK_FALSE(fs::exists(folder.at("out") + "/meta.pkl"));
 }
 }  // namespace export_test

@@ -1,5 +1,6 @@
 #include <sys/stat.h>
 
+#include "support/bytes/pickle_writer.h"
 #include "support/test.h"
 
 namespace token_file_test {

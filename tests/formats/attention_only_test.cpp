@@ -1,4 +1,3 @@
-#include "headlight/formats/nanogpt_checkpoint.h"
 #include "support/test.h"
 
 namespace attention_only_test {
@@ -116,9 +115,6 @@ TEST_CASE("an attention-only model is written with its own model type and read b
   CHECK(loaded.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
   CHECK_THROWS_WITH(require_exportable(gpt.config()),
                     "hf: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
-  CHECK_THROWS_WITH(
-      require_nanogpt(gpt.config()),
-      "nanogpt: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
 }
 
 TEST_CASE("an attention-only model is exported as a GPT-2 that computes the same") {

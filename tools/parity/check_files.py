@@ -13,6 +13,7 @@ import json
 import struct
 
 import numpy as np
+import safetensors.numpy
 import safetensors.torch
 import torch
 
@@ -52,11 +53,11 @@ def check_npz(table, program, folder):
     expected["labels"] = np.array(["0.1", "하늘", ""])
     theirs = folder / "theirs.npz"
     np.savez(theirs, **expected)
-    ours = rewritten(program, theirs, folder / "ours.npz")
-    wrong = same_all(expected, dict(np.load(ours)))
-    table.good("npz: numpy -> headlight -> numpy", not wrong, wrong)
-    again = rewritten(program, ours, folder / "again.npz")
-    table.good("npz: the same tensors give the same bytes", ours.read_bytes() == again.read_bytes())
+    listed_texts = {"labels"}
+    np.savez(folder / "numbers.npz", **{name: a for name, a in expected.items() if name not in listed_texts})
+    got = safetensors.numpy.load_file(rewritten(program, folder / "numbers.npz", folder / "numbers.safetensors"))
+    wrong = same_all({name: a for name, a in expected.items() if name not in listed_texts}, got)
+    table.good("npz: numpy -> headlight -> safetensors", not wrong, wrong)
     listed = program.json("info", theirs)["tensors"]
     table.good("npz: info lists names, types and shapes",
         {t["name"]: (t["dtype"], tuple(t["shape"])) for t in listed}
@@ -74,8 +75,8 @@ def check_npz(table, program, folder):
 
 
 def check_refused(table, program, path, what):
-    out = program.folder / "never.npz"
-    done = program.start("export", path, "--to", "npz", "--out", out)
+    out = program.folder / "never.safetensors"
+    done = program.start("export", path, "--to", "safetensors", "--out", out)
     table.good("refused with one line and exit code 2",
         done.returncode == 2 and len(done.stderr.splitlines()) == 1 and not out.exists(),
         f"{what}: {done.returncode} {done.stderr}")
@@ -117,7 +118,7 @@ def check_converted(table, program, folder):
               "I8": torch.tensor([-128, 127], dtype=torch.int8),
               "U8": torch.tensor([0, 255], dtype=torch.uint8)}
     safetensors.torch.save_file(source, folder / "types.safetensors")
-    got = dict(np.load(rewritten(program, folder / "types.safetensors", folder / "types.npz")))
+    got = safetensors.numpy.load_file(rewritten(program, folder / "types.safetensors", folder / "again.safetensors"))
     values = got["F16"]
     with np.errstate(invalid="ignore"):
         wide = halves.numpy().astype(np.float32)
@@ -128,10 +129,6 @@ def check_converted(table, program, folder):
     for name in ("I64", "I16", "I8", "U8"):
         table.good("safetensors: other integers as int32",
             same(got[name], source[name].numpy().astype(np.int32)), name)
-    rounded = torch.randn(50).bfloat16()
-    safetensors.torch.save_file({"a": rounded}, folder / "b.safetensors")
-    got = dict(np.load(rewritten(program, folder / "b.safetensors", folder / "b.npz")))
-    table.good("safetensors: BF16 as float32 in npz", same(got["a"], rounded.float().numpy()))
 
 
 def check_hostile(table, program, folder):

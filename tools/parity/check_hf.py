@@ -13,7 +13,6 @@ and numpy. Exit code 1 when a comparison fails.
 import collections
 import json
 import pickle
-import shutil
 
 import safetensors.torch
 import torch
@@ -262,44 +261,49 @@ def add_first_logits(table, what, model, arrays):
     table.add(what, (logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max(), LOGIT_LIMIT)
 
 
-def opened_from_nanogpt(table, program, checkpoint, exported):
+def nanogpt_checkpoint(bias):
+    """Random weights as nanoGPT's train.py saves them, for the characters of TEXT."""
+    characters = sorted(set(TEXT))
+    width, count = 21, len(characters)
+    model = {"transformer.wte.weight": torch.randn(count, width), "transformer.wpe.weight": torch.randn(50, width)}
+    for layer in range(2):
+        for name, shape in {"ln_1": (width,), "attn.c_attn": (3 * width, width), "attn.c_proj": (width, width),
+                            "ln_2": (width,), "mlp.c_fc": (4 * width, width), "mlp.c_proj": (width, 4 * width)}.items():
+            model[f"transformer.h.{layer}.{name}.weight"] = torch.randn(shape) / 5
+            if bias:
+                model[f"transformer.h.{layer}.{name}.bias"] = torch.randn(shape[0])
+    model["transformer.ln_f.weight"] = torch.randn(width)
+    if bias:
+        model["transformer.ln_f.bias"] = torch.randn(width)
+    arguments = dict(n_layer=2, n_head=3, n_embd=width, block_size=50, bias=bias, vocab_size=count, dropout=0.0)
+    meta = {"vocab_size": count, "itos": dict(enumerate(characters)),
+            "stoi": {character: i for i, character in enumerate(characters)}}
+    return {"model": model | {"lm_head.weight": model["transformer.wte.weight"]}, "model_args": arguments, "iter_num": 3,
+            "best_val_loss": torch.tensor(1.5), "config": {"dataset": "letters"}}, meta
+
+
+def opened_from_nanogpt(table, program):
     """Headlight opens files of torch.save with an optimizer and the names of torch.compile."""
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        model = {name: value.to(dtype) for name, value in checkpoint["model"].items()}
-        weights = [value.float().clone().requires_grad_() for name, value in model.items()
-                   if name != "lm_head.weight"]
-        optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.95))
-        sum(weight.sum() for weight in weights).backward()
-        optimizer.step()
-        folder = program.folder / f"{exported.name}_{str(dtype).split('.')[1]}"
-        folder.mkdir()
-        names = collections.OrderedDict(("_orig_mod." + name, value) for name, value in model.items())
-        torch.save({**checkpoint, "model": names, "optimizer": optimizer.state_dict(),
-                    "best_val_loss": torch.tensor(1.5)}, folder / "ckpt.pt")
-        shutil.copy(exported / "meta.pkl", folder)
-        _, arrays = program.evaluate(folder / "ckpt.pt")
-        own = NanoGpt({**checkpoint, "model": {name: value.float() for name, value in model.items()}})
-        add_first_logits(table, "nanogpt's file: logits", own, arrays)
-
-
-def exported_to_nanogpt(table, program):
-    sizes = dict(n_layer=2, n_head=3, n_embd=21, block_size=50, activation="gelu")
-    for number, bias in enumerate(("true", "false")):
-        directory = program.train(f"for_nano{number}", "char", bias=bias, **sizes)
-        out = program.export(directory, "nanogpt", program.folder / f"nano{number}")
-        checkpoint = torch.load(out / "ckpt.pt", weights_only=True)
-        table.add("nanogpt: keys that are missing",
-                  len({"model", "model_args", "iter_num", "best_val_loss", "config"} - checkpoint.keys()))
-        table.add("nanogpt: iter_num", abs(checkpoint["iter_num"] - 3))
-        shared = (checkpoint["model"]["lm_head.weight"].data_ptr()
-                  == checkpoint["model"]["transformer.wte.weight"].data_ptr())
-        table.add("nanogpt: head that is not shared", not shared)
-        _, arrays = program.evaluate(directory)
-        add_first_logits(table, "nanogpt: logits", NanoGpt(checkpoint), arrays)
-        opened_from_nanogpt(table, program, checkpoint, out)
-        meta = pickle.loads((out / "meta.pkl").read_bytes())
-        ids = [meta["stoi"][character] for character in TEXT]
-        table.add("nanogpt: ids of meta.pkl that differ", sum(a != b for a, b in zip(ids, stream_of(arrays), strict=True)))
+    for bias in (True, False):
+        checkpoint, meta = nanogpt_checkpoint(bias)
+        for dtype in (torch.float32, torch.float16, torch.bfloat16):
+            model = {name: value.to(dtype) for name, value in checkpoint["model"].items()}
+            weights = [value.float().clone().requires_grad_() for name, value in model.items()
+                       if name != "lm_head.weight"]
+            optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.95))
+            sum(weight.sum() for weight in weights).backward()
+            optimizer.step()
+            folder = program.folder / f"nano_{bias}_{str(dtype).split('.')[1]}"
+            folder.mkdir()
+            names = collections.OrderedDict(("_orig_mod." + name, value) for name, value in model.items())
+            torch.save({**checkpoint, "model": names, "optimizer": optimizer.state_dict()}, folder / "ckpt.pt")
+            (folder / "meta.pkl").write_bytes(pickle.dumps(meta))
+            _, arrays = program.evaluate(folder / "ckpt.pt")
+            own = NanoGpt({**checkpoint, "model": {name: value.float() for name, value in model.items()}})
+            add_first_logits(table, "nanogpt's file: logits", own, arrays)
+            ids = [meta["stoi"][character] for character in TEXT]
+            table.add("nanogpt: ids of meta.pkl that differ",
+                      sum(a != b for a, b in zip(ids, stream_of(arrays), strict=True)))
 
 
 def check(table, program, _):
@@ -310,7 +314,7 @@ def check(table, program, _):
     stored_in_16_bits(table, program, (program.folder / "own3/latest").resolve())
     begun_or_not(table, program)
     fine_tuned(table, program)
-    exported_to_nanogpt(table, program)
+    opened_from_nanogpt(table, program)
 
 
 if __name__ == "__main__":

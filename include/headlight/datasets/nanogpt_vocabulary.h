@@ -14,17 +14,14 @@ namespace headlight {
 // cannot call or load anything.
 
 // Reads the tokenizer of a meta.pkl: its characters with their ids. `fallback` is the position of
-// <|endoftext|> and <|unk|>, which nanoGPT lacks. A file from write_nanogpt_vocabulary() gives the
-// original tokenizer back. Throws Error naming the file for any other content.
+// <|endoftext|> and <|unk|>, which nanoGPT lacks. A file with ids for both keeps their places.
+// Throws Error naming the file for any other content.
 CharTokenizer read_nanogpt_vocabulary(const std::filesystem::path& path,
                                       SpecialTokens fallback = SpecialTokens::last);
 
 // Parses the bytes of a meta.pkl. `name` begins every error message.
 CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view name,
                                        SpecialTokens fallback = SpecialTokens::last);
-
-// Writes a meta.pkl. Throws Error if the tokenizer is not of kind "char" or the write fails.
-void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer& tokenizer);
 
 // Returns the tokenizer of the meta.pkl beside a token file or in a folder; null if there is none.
 std::unique_ptr<Tokenizer> vocabulary_beside(const std::filesystem::path& data);

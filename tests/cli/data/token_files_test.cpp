@@ -1,3 +1,4 @@
+#include "support/bytes/pickle_writer.h"
 #include "support/test.h"
 
 namespace token_files_test {

@@ -4,7 +4,7 @@
 
 namespace headlight::fuzz {
 
-// A vocabulary must keep every id when it is written and read again.
+// Every character of a vocabulary must have the id that it stands for.
 void meta_pkl(std::string_view input) {
   accepted([&] {
     const CharTokenizer tokenizer = parse_nanogpt_vocabulary(input, "meta.pkl");
@@ -17,11 +17,6 @@ void meta_pkl(std::string_view input) {
       }
     }
     demand(tokenizer.encode(text) == expected, "a character has not the id that it stands for");
-    static const Folder folder;
-    write_nanogpt_vocabulary(folder.path() / "meta.pkl", tokenizer);
-    const CharTokenizer again = read_nanogpt_vocabulary(folder.path() / "meta.pkl");
-    demand(again.encode(text) == expected && again.end_of_text() == tokenizer.end_of_text(),
-           "the written vocabulary is another one");
   });
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
 #include "headlight/tensor/shape.h"
+#include "headlight/tokenizers/char_tokenizer.h"
 
 namespace headlight {
 
@@ -42,5 +44,8 @@ class PickleWriter {
 
   std::string code_;
 };
+
+// Writes nanoGPT's meta.pkl of a tokenizer, and its special tokens as ids without a character.
+void write_nanogpt_vocabulary(const std::filesystem::path& path, const CharTokenizer& tokenizer);
 
 }  // namespace headlight

@@ -1,4 +1,6 @@
-#include "datasets/pickle_writer.h"
+#include "support/bytes/pickle_writer.h"
+
+#include "headlight/storage/file_writer.h"
 
 #include <bit>
 #include <limits>
@@ -50,5 +52,31 @@ void PickleWriter::global(std::string_view module, std::string_view name) {
 }
 
 std::string PickleWriter::finish() { return std::move(code_) + '.'; }
+
+void write_nanogpt_vocabulary(const std::filesystem::path& path, const CharTokenizer& tokenizer) {
+  const auto count = static_cast<std::int32_t>(tokenizer.vocab_size());
+  PickleWriter pickle;
+  pickle.begin_dictionary();
+  pickle.text("vocab_size");
+  pickle.integer(count);
+  pickle.text("itos");
+  pickle.begin_dictionary();
+  for (std::int32_t id = 0; id < count; ++id) {
+    pickle.integer(id);
+    pickle.text(tokenizer.token_bytes(id));
+  }
+  pickle.end_dictionary();
+  pickle.text("stoi");
+  pickle.begin_dictionary();
+  for (std::int32_t id = 0; id < count; ++id) {
+    if (tokenizer.special_name(id).empty()) {
+      pickle.text(tokenizer.token_bytes(id));
+      pickle.integer(id);
+    }
+  }
+  pickle.end_dictionary();
+  pickle.end_dictionary();
+  write_file(path, pickle.finish());
+}
 
 }  // namespace headlight
