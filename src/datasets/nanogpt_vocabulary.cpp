@@ -10,7 +10,6 @@
 #include "datasets/pickle_reader.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/storage/file_writer.h"
 #include "storage/input_file.h"
 
 namespace headlight {

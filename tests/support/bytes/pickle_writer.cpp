@@ -1,9 +1,9 @@
 #include "support/bytes/pickle_writer.h"
 
-#include "headlight/storage/file_writer.h"
-
 #include <bit>
 #include <limits>
+
+#include "headlight/storage/file_writer.h"
 
 namespace headlight {
 
