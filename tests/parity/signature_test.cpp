@@ -56,7 +56,7 @@ TEST_CASE("a build computes the bits that are committed for it", "[parity]") {
   }
 }
 
-TEST_CASE("the signature is the same for any number of threads", "[parity][bits]") {
+TEST_CASE("the signature is the same for any number of threads", "[parity][long]") {
   const std::vector<std::string> variants = supported_variants();
   for (const std::string& variant : {variants.front(), variants.back()}) {
     std::set<std::string> different;
