@@ -45,6 +45,22 @@ inline void randomize(const Module& module, std::uint64_t seed) {
   }
 }
 
+// Draws values for tensors, each from a stream of its own.
+inline void draw_normal(const NamedTensors& tensors, std::uint64_t seed, double mean,
+                        double deviation) {
+  std::uint64_t stream = 0;
+  for (auto [name, tensor] : tensors) {
+    tensor.copy_from(random_normal(tensor.shape(), {seed, stream++}, mean, deviation));
+  }
+}
+
+inline void draw_uniform(const NamedTensors& tensors, std::uint64_t seed, double low, double high) {
+  std::uint64_t stream = 0;
+  for (auto [name, tensor] : tensors) {
+    tensor.copy_from(random_uniform(tensor.shape(), {seed, stream++}, low, high));
+  }
+}
+
 // Copies parameters of the same names and shapes.
 inline void copy_parameters(const Module& from, const Module& to) {
   for (auto& [name, parameter] : to.parameters()) {
@@ -210,6 +226,16 @@ inline std::vector<GptConfig> configs_of_all_kinds() {
   configs[8].qkv_clip = 0.05;
   configs[8].logit_cap = 15;
   return configs;
+}
+
+// Returns sizes as a model of Llama's kind.
+inline GptConfig llama_like(GptConfig sizes) {
+  sizes.bias = false;
+  sizes.norm_type = NormKind::rms;
+  sizes.position = PositionKind::rope;
+  sizes.activation = Activation::silu;
+  sizes.gated_mlp = true;
+  return sizes;
 }
 
 // A model whose next token depends only on the position: after position p, script[p] is by far the
