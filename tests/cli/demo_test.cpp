@@ -1,5 +1,5 @@
 #include "base/strings/base64.h"
-#include "support/story_facts.h"
+#include "support/models/story_facts.h"
 #include "support/test.h"
 
 namespace demo_test {

@@ -1,6 +1,6 @@
 #include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "support/gguf_bytes.h"
+#include "support/bytes/gguf_bytes.h"
 #include "support/saved_model.h"
 #include "support/test.h"
 

@@ -1,5 +1,4 @@
-#include "support/hostile_gguf.h"
-#include "support/hostile_safetensors.h"
+#include "support/bytes/hostile_files.h"
 #include "support/test.h"
 
 // Malicious files given to the real program.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/catch.h"
-#include "support/program.h"
+#include "support/programs/program.h"
 #include "support/tensors.h"
 
 // Results of `headlight lab`, run with the real program.

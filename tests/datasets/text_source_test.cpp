@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/compressed.h"
+#include "support/bytes/compressed.h"
 #include "support/test.h"
 
 namespace text_source_test {

@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "kernels/gemm/gemm.h"
-#include "support/launcher.h"
+#include "support/programs/launcher.h"
 #include "support/test.h"
 
 // Runs the program under a real mpirun, if there is one.

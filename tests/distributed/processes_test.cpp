@@ -1,6 +1,6 @@
 #include <mutex>
 
-#include "support/local_processes.h"
+#include "support/programs/local_processes.h"
 #include "support/test.h"
 
 TEST_CASE("gathering gives every process the texts of all processes at any length", "[cluster]") {

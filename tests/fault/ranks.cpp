@@ -3,7 +3,7 @@
 
 #include "fault/campaigns.h"
 #include "fault/training_case.h"
-#include "support/launcher.h"
+#include "support/programs/launcher.h"
 
 namespace headlight::fault {
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "support/launcher.h"
+#include "support/programs/launcher.h"
 
 namespace headlight::fault {
 namespace {

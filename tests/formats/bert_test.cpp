@@ -1,4 +1,4 @@
-#include "support/bert_directory.h"
+#include "support/models/bert_directory.h"
 #include "support/saved_model.h"
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 #include "formats/families/families.h"
 #include "formats/word_list.h"
-#include "support/drawn_family.h"
+#include "support/models/drawn_family.h"
 #include "support/rows.h"
 #include "support/test.h"
 

@@ -2,9 +2,8 @@
 
 #include "formats/nanogpt/nanogpt_file.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "support/gguf_bytes.h"
-#include "support/hostile_gguf.h"
-#include "support/hostile_safetensors.h"
+#include "support/bytes/gguf_bytes.h"
+#include "support/bytes/hostile_files.h"
 #include "support/test.h"
 
 namespace damaged_files_test {

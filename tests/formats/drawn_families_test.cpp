@@ -1,7 +1,7 @@
 #include "formats/families/families.h"
 #include "headlight/runs/starting_model.h"
-#include "support/drawn_config.h"
-#include "support/drawn_family.h"
+#include "support/models/drawn_config.h"
+#include "support/models/drawn_family.h"
 #include "support/test.h"
 
 namespace drawn_families_test {

@@ -1,5 +1,5 @@
 #include "formats/families/families.h"
-#include "support/drawn_config.h"
+#include "support/models/drawn_config.h"
 #include "support/saved_model.h"
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 #include "headlight/formats/shards/shards.h"
 #include "kernels/threads/parallel.h"
-#include "support/compressed.h"
+#include "support/bytes/compressed.h"
 #include "support/test.h"
 
 namespace formats_shards_test {

@@ -8,7 +8,7 @@
 #include "headlight/interpret/prune_plan.h"
 #include "headlight/interpret/record_attention.h"
 #include "headlight/interpret/scores/head_scores.h"
-#include "support/bert_directory.h"
+#include "support/models/bert_directory.h"
 #include "support/test.h"
 
 namespace bidirectional_test {

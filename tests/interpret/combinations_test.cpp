@@ -5,7 +5,7 @@
 #include "headlight/interpret/prune.h"
 #include "headlight/interpret/scores/head_scores.h"
 #include "interpret/head_experiments_support.h"
-#include "support/drawn_config.h"
+#include "support/models/drawn_config.h"
 #include "support/test.h"
 
 // Head tools on combinations of all configuration keys.

@@ -1,4 +1,4 @@
-#include "support/own_model.h"
+#include "support/models/own_model.h"
 #include "headlight/interpret/effects/ablation.h"
 #include "headlight/interpret/effects/importance.h"
 #include "headlight/interpret/effects/patching.h"

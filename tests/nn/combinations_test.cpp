@@ -1,4 +1,4 @@
-#include "support/drawn_config.h"
+#include "support/models/drawn_config.h"
 #include "support/test.h"
 
 // Random combinations of all configuration keys, to find keys that break each other.

@@ -1,4 +1,4 @@
-#include "support/own_model.h"
+#include "support/models/own_model.h"
 #include "headlight/runs/checkpoint.h"
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 #include "headlight/formats/chat_template/chat_format.h"
 #include "serve/running_server.h"
-#include "support/marked_bytes.h"
+#include "support/models/marked_bytes.h"
 #include "support/test.h"
 
 namespace chat_test {

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "headlight/serve/server.h"
 #include "headlight/tokenizers/byte_tokenizer.h"
-#include "support/http_client.h"
 #include "support/models.h"
+#include "support/programs/http_client.h"
 
 namespace headlight::test {
 

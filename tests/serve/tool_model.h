@@ -8,8 +8,8 @@
 
 #include "serve/running_server.h"
 #include "support/files.h"
-#include "support/marked_bytes.h"
-#include "support/published_templates.h"
+#include "support/models/marked_bytes.h"
+#include "support/models/published_templates.h"
 
 namespace headlight::test {
 

@@ -36,11 +36,11 @@
 #include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/headlight.h"
 #include "support/catch.h"
-#include "support/commands.h"
 #include "support/errors.h"
 #include "support/files.h"
 #include "support/models.h"
-#include "support/program.h"
+#include "support/programs/commands.h"
+#include "support/programs/program.h"
 #include "support/runs.h"
 #include "support/tensors.h"
 

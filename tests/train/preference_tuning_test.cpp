@@ -1,6 +1,6 @@
 #include <mutex>
 
-#include "support/local_processes.h"
+#include "support/programs/local_processes.h"
 #include "support/test.h"
 
 namespace preference_tuning_test {

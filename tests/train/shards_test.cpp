@@ -1,7 +1,7 @@
 #include <bit>
 #include <mutex>
 
-#include "support/local_processes.h"
+#include "support/programs/local_processes.h"
 #include "support/test.h"
 
 namespace train_shards_test {

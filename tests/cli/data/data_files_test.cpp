@@ -1,4 +1,4 @@
-#include "support/compressed.h"
+#include "support/bytes/compressed.h"
 #include "support/test.h"
 
 namespace data_files_test {

@@ -1,4 +1,4 @@
-#include "support/bert_directory.h"
+#include "support/models/bert_directory.h"
 #include "support/test.h"
 
 namespace bidirectional_commands_test {

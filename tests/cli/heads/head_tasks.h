@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/commands.h"
+#include "support/programs/commands.h"
 #include "support/saved_model.h"
 
 namespace headlight::test {

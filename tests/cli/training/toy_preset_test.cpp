@@ -1,6 +1,6 @@
 #include <cctype>
 
-#include "support/story_facts.h"
+#include "support/models/story_facts.h"
 #include "support/test.h"
 
 namespace toy_preset_test {

@@ -1,7 +1,7 @@
 #include "headlight/formats/chat_template/chat_template.h"
 #include "base/json.h"
 #include "headlight/formats/chat_template/known_templates.h"
-#include "support/published_templates.h"
+#include "support/models/published_templates.h"
 #include "support/test.h"
 
 namespace chat_template_test {

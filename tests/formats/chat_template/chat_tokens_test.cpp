@@ -1,6 +1,6 @@
 #include "base/json.h"
 #include "headlight/formats/chat_template/chat_format.h"
-#include "support/published_templates.h"
+#include "support/models/published_templates.h"
 #include "support/test.h"
 
 namespace chat_tokens_test {

@@ -1,5 +1,5 @@
 #include "formats/chat_template/tool_call_parser.h"
-#include "support/published_templates.h"
+#include "support/models/published_templates.h"
 #include "support/rows.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 #include "formats/families/families.h"
 #include "formats/gguf/gguf_rows.h"
 #include "formats/token_settings.h"
-#include "support/drawn_config.h"
+#include "support/models/drawn_config.h"
 #include "support/rows.h"
 #include "support/test.h"
 

@@ -4,7 +4,7 @@
 #include "formats/huggingface/weight_files.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "nn/packed/packed_weight.h"
-#include "support/gguf_bytes.h"
+#include "support/bytes/gguf_bytes.h"
 #include "support/test.h"
 #include "tensor/float16.h"
 

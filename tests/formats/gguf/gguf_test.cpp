@@ -1,7 +1,7 @@
 #include <bit>
 
 #include "headlight/formats/gguf/gguf.h"
-#include "support/gguf_bytes.h"
+#include "support/bytes/gguf_bytes.h"
 #include "support/test.h"
 
 namespace gguf_test {

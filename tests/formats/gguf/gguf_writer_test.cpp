@@ -1,5 +1,5 @@
 #include "headlight/formats/gguf/gguf.h"
-#include "support/gguf_bytes.h"
+#include "support/bytes/gguf_bytes.h"
 #include "support/test.h"
 
 namespace gguf_writer_test {

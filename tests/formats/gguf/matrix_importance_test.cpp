@@ -1,6 +1,6 @@
 #include "headlight/formats/gguf/matrix_importance.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "support/drawn_config.h"
+#include "support/models/drawn_config.h"
 #include "support/test.h"
 
 namespace matrix_importance_test {

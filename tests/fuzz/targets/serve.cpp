@@ -4,7 +4,7 @@
 #include "serve/completions/completion_request.h"
 #include "serve/http/access.h"
 #include "serve/request/fields.h"
-#include "support/marked_bytes.h"
+#include "support/models/marked_bytes.h"
 
 namespace headlight::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 #include "datasets/file_size_limit.h"
 #include "headlight/interpret/activations/activation_files.h"
 #include "headlight/interpret/prune.h"
-#include "support/own_model.h"
+#include "support/models/own_model.h"
 #include "support/test.h"
 
 namespace activation_cache_test {

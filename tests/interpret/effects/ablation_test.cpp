@@ -1,7 +1,7 @@
 #include "headlight/interpret/effects/ablation.h"
 #include "interpret/head_experiments_support.h"
 #include "interpret/point_values.h"
-#include "support/local_processes.h"
+#include "support/programs/local_processes.h"
 #include "support/test.h"
 
 namespace ablation_test {

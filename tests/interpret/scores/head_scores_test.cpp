@@ -1,7 +1,7 @@
 #include "headlight/interpret/scores/head_scores.h"
 #include "interpret/head_experiments_support.h"
 #include "interpret/planted_models.h"
-#include "support/local_processes.h"
+#include "support/programs/local_processes.h"
 #include "support/test.h"
 
 namespace head_scores_test {

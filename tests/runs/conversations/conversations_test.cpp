@@ -2,7 +2,7 @@
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "runs/conversations/template_use.h"
-#include "support/published_templates.h"
+#include "support/models/published_templates.h"
 #include "support/rows.h"
 #include "support/test.h"
 

@@ -1,4 +1,4 @@
-#include "support/launcher.h"
+#include "support/programs/launcher.h"
 
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-#include "support/http_client.h"
+#include "support/programs/http_client.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

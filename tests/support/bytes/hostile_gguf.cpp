@@ -1,9 +1,9 @@
-#include "support/hostile_gguf.h"
+#include "support/bytes/hostile_files.h"
 
 #include <initializer_list>
 #include <limits>
 
-#include "support/gguf_bytes.h"
+#include "support/bytes/gguf_bytes.h"
 
 namespace headlight::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "support/local_processes.h"
+#include "support/programs/local_processes.h"
 
 #include <algorithm>
 #include <condition_variable>

@@ -1,4 +1,4 @@
-#include "support/program.h"
+#include "support/programs/program.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "support/drawn_family.h"
+#include "support/models/drawn_family.h"
 
 #include <nlohmann/json.hpp>
 #include <random>

@@ -1,4 +1,4 @@
-#include "support/story_facts.h"
+#include "support/models/story_facts.h"
 
 #include <cmath>
 #include <regex>
@@ -7,7 +7,7 @@
 #include "headlight/interpret/record_attention.h"
 #include "serve/file_page/story_address.h"
 #include "support/catch.h"
-#include "support/commands.h"
+#include "support/programs/commands.h"
 
 namespace headlight::test {
 

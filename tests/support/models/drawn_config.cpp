@@ -1,4 +1,4 @@
-#include "support/drawn_config.h"
+#include "support/models/drawn_config.h"
 
 #include <random>
 

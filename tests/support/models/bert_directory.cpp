@@ -1,4 +1,4 @@
-#include "support/bert_directory.h"
+#include "support/models/bert_directory.h"
 
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"

@@ -1,10 +1,10 @@
-#include "support/commands.h"
+#include "support/programs/commands.h"
 
 #include <algorithm>
 
 #include "support/catch.h"
 #include "support/errors.h"
-#include "support/program.h"
+#include "support/programs/program.h"
 
 namespace headlight::test {
 namespace {

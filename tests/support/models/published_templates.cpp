@@ -1,4 +1,4 @@
-#include "support/published_templates.h"
+#include "support/models/published_templates.h"
 
 #include <sstream>
 

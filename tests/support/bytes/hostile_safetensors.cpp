@@ -1,4 +1,4 @@
-#include "support/hostile_safetensors.h"
+#include "support/bytes/hostile_files.h"
 
 #include <cstdint>
 #include <utility>

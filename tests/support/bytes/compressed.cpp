@@ -1,4 +1,4 @@
-#include "support/compressed.h"
+#include "support/bytes/compressed.h"
 
 #include <zlib.h>
 #include <zstd.h>
