@@ -92,4 +92,20 @@ TEST_CASE("mean, var and max of nothing are errors unless there is no output eit
   CHECK(max(nothing, {.axes = {0}}).shape() == Shape{0});
   CHECK(var(nothing, {.axes = {0}}).shape() == Shape{0});
 }
+
+TEST_CASE("argmax gives the first largest element of an axis or of all") {
+  const Tensor x = doubles({1, 5, 5, 7, -1, 7}, {2, 3});
+  check_values(argmax(x, 1), {1, 0});
+  check_values(argmax(x, 0), {1, 0, 1});
+  check_values(argmax(transpose(x), -1), {1, 0, 1});
+  CHECK(argmax(x).item() == 3);
+  CHECK(argmax(x).dtype() == DType::int32);
+  CHECK(argmax(x, 1, true).shape() == Shape{2, 1});
+  CHECK(argmax(x, std::nullopt, true).shape() == Shape{1, 1});
+  CHECK(argmax(Tensor::scalar(3)).item() == 0);
+  check_values(argmax(doubles({1, kNaN, 9, kNaN}, {4}), 0), {1});
+  check_values(argmax(ints({3, 9, 9}, {3}), 0), {1});
+  check_values(argmax(bools({false, true}, {2}), 0), {1});
+  CHECK(argmax(Tensor::zeros({0, 3}), 1).shape() == Shape{0});
+}
 }  // namespace reduce_test

@@ -37,29 +37,3 @@ TEST_CASE("rope accepts zero rows and zero heads and positions with gaps") {
   const Tensor every_second = slice(ints({5, 0, 7, 0}, {4}), 0, 0, 4, 2);
   CHECK(same_bits(rope(x, every_second), rope(x, ints({5, 7}, {2}))));
 }
-
-TEST_CASE("rope names the argument that it refuses") {
-  const Tensor x = Tensor::zeros({2, 1, 6});
-  const Tensor positions = ints({0, 1}, {2});
-  const auto message = [&](const RopeOptions& options) {
-    return error_of([&] { rope(x, positions, options); });
-  };
-  check_error([&] { rope(Tensor(), positions); }, {"[rope]", "three axes"});
-  check_error([&] { rope(Tensor::zeros({2, 6}), positions); }, {"[rope]", "three axes"});
-  check_error([&] { rope(x, ints({0}, {1})); }, {"positions", "[2]", "[1]"});
-  check_error([&] { rope(x, Tensor::zeros({2})); }, {"positions", "int32"});
-  check_error([&] { rope(x, {}); }, {"positions", "undefined"});
-  check_error([&] { rope(Tensor::zeros({2, 1, 5}), positions); }, {"width", "even", "5"});
-  CHECK(mentions(message({.width = 8}), {"width", "6", "8"}));
-  CHECK(mentions(message({.width = -2}), {"width", "-2"}));
-  CHECK(mentions(message({.theta = 0}), {"theta", "0"}));
-  CHECK(mentions(message({.theta = std::numeric_limits<double>::quiet_NaN()}), {"theta"}));
-  CHECK(mentions(message({.scaling = RopeScaling::linear, .factor = 0}), {"factor", "0"}));
-  CHECK(mentions(message({.scaling = RopeScaling::llama3, .factor = 8, .high_freq_factor = 1}),
-                 {"low_freq_factor", "high_freq_factor"}));
-  CHECK(mentions(
-      message({.scaling = RopeScaling::llama3, .factor = 8, .original_max_position_embeddings = 0}),
-      {"original_max_position_embeddings", "0"}));
-  CHECK(mentions(message({.scaling = RopeScaling::yarn, .factor = 8, .beta_fast = 0.5}),
-                 {"beta_slow", "beta_fast"}));
-}
