@@ -90,11 +90,4 @@ TEST_CASE("the list of weights marks those in products and those of heads", "[nn
   CHECK(!weights_of(config)[0].multiplied);
   CHECK(weights_of(config).back().multiplied);
 }
-
-TEST_CASE("the FLOPs of a token in a full block count attention to all positions", "[nn]") {
-  const GptConfig config = small();
-  // Each token of the block attends to all T tokens instead of the (T + 1) / 2 visible on average.
-  const double pairs = 12.0 * 3 * 6 * 7;
-  CHECK(training_flops_per_token(config) - pairs == training_flops(config, {0, 1}) - 12.0 * 3 * 6);
-}
 }  // namespace architecture_test

@@ -104,40 +104,4 @@ TEST_CASE("hidden keys and values receive no gradient whatever their values") {
   CHECK(same_bits(run(), before));
   CHECK(same_bits(gradients_of(setting.attention), gradients));
 }
-
-TEST_CASE("attention refuses masks of other shapes and types") {
-  const Setting s;
-  const auto forward = [&](const AttentionMasks& masks) {
-    return s.attention.forward(s.query, s.key, s.value, masks);
-  };
-  CHECK_THROWS_WITH(forward({.key_padding = Tensor::zeros({kBatch, kQueries}, DType::boolean)}),
-                    "[MultiHeadAttention] key padding: expected shape [3, 5], got [3, 4]");
-  CHECK_THROWS_WITH(forward({.key_padding = Tensor::zeros({kKeys}, DType::boolean)}),
-                    "[MultiHeadAttention] key padding: expected shape [3, 5], got [5]");
-  CHECK_THROWS_WITH(
-      forward({.mask = Tensor::zeros({2, kBatch, kHeads, kQueries, kKeys}, DType::boolean)}),
-      "[MultiHeadAttention] expected a mask [T, S], [B, 1, T, S] or [B, H, T, S] that fits scores "
-      "[3, 2, 4, 5], got [2, 3, 2, 4, 5]");
-  CHECK_THROWS_AS(forward({.mask = Tensor::zeros({kKeys, kQueries}, DType::boolean)}), Error);
-  CHECK_THROWS_AS(forward({.mask = Tensor::zeros({kQueries, kKeys})}), Error);
-  CHECK_THROWS_AS(forward({.key_padding = Tensor::zeros({kBatch, kKeys})}), Error);
-}
-
-TEST_CASE("a mask for more sequences than the query has is refused") {
-  const Setting s;
-  const Tensor query = s.query.strided_view({1, kQueries, kWidth}, {kWidth, kWidth, 1});
-  const Tensor key = s.key.strided_view({1, kKeys, kWidth}, {kWidth, kWidth, 1});
-  const AttentionMasks masks{.mask = Tensor::zeros({2, 1, kQueries, kKeys}, DType::boolean)};
-  CHECK_THROWS_WITH(s.attention.forward(query, key, key, masks),
-                    "[MultiHeadAttention] expected a mask [T, S], [B, 1, T, S] or [B, H, T, S] "
-                    "that fits scores [1, 2, 4, 5], got [2, 1, 4, 5]");
-}
-
-TEST_CASE("a mask of three axes is refused, because its first could mean sequences or heads") {
-  const Setting s;
-  for (const Index first : {kBatch, kHeads}) {
-    const AttentionMasks masks{.mask = Tensor::zeros({first, kQueries, kKeys}, DType::boolean)};
-    CHECK_THROWS_AS(s.attention.forward(s.query, s.key, s.value, masks), Error);
-  }
-}
 }  // namespace attention_masks_test

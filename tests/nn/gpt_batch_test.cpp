@@ -86,22 +86,6 @@ TEST_CASE("changing a token changes no logits before it, bit for bit") {
   }
 }
 
-TEST_CASE("a sequence gets the same logits in a batch as alone") {
-  for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
-    GptConfig config = small_config();
-    config.norm = position;
-    const Gpt gpt(config, 3, kDouble);
-    randomize(gpt, 63);
-    const Batch batch = make_batch(seed_sequences());
-    const Tensor together = gpt.logits(batch);
-    for (std::size_t b = 0; b < seed_sequences().size(); ++b) {
-      const Tensor alone = gpt.logits(make_batch({seed_sequences()[b]}));
-      INFO("sequence " << b);
-      CHECK(largest_difference(rows(together, batch.offsets[b], alone.size(0)), alone) < 1e-12);
-    }
-  }
-}
-
 TEST_CASE("a sequence of a batch keeps its bits when a neighbour changes its tokens") {
   const Gpt gpt(small_config(), 3);
   std::vector<Ids> sequences = seed_sequences();

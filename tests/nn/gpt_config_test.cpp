@@ -96,20 +96,6 @@ TEST_CASE("the parts of GPT-2 small are counted one by one") {
   CHECK(counts.head == 0);
 }
 
-TEST_CASE("the number of parameters of a GPT does not depend on its number of heads") {
-  GptConfig config = small_config();
-  // V C + T C + L (12 C^2 + 13 C) + 2 C
-  const Index expected = 11 * 8 + 6 * 8 + 3 * (12 * 64 + 13 * 8) + 2 * 8;
-  for (const Index heads : {1, 2, 4, 8}) {
-    config.n_head = heads;
-    CHECK(Gpt(config).parameter_count() == expected);
-    CHECK(count_parameters(config).total() == expected);
-  }
-  config.tie_weights = false;
-  CHECK(Gpt(config).parameter_count() == expected + 11 * 8);
-  CHECK(count_parameters(config).head == 11 * 8);
-}
-
 TEST_CASE("a configuration with more parameters than any memory holds is refused") {
   GptConfig config = small_config();
   config.vocab_size = Index{1} << 24;

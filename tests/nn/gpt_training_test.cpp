@@ -103,37 +103,4 @@ TEST_CASE("no graph is left after backward, after evaluation and after an error"
   CHECK_FALSE(loss.requires_grad());
   CHECK(live_graph_nodes() == 0);
 }
-
-TEST_CASE("gradients of several batches add up until they are zeroed") {
-  Gpt gpt(small_config(), 3, kDouble);
-  const Batch batch = make_batch(seed_sequences());
-  const LossAndGradients once = learn(gpt, batch);
-  backward(gpt.loss(batch));
-  const std::vector<Tensor> twice = gradients_of(gpt);
-  for (std::size_t i = 0; i < twice.size(); ++i) {
-    CHECK(relative_difference(twice[i], once.gradients[i]) == Approx(1).epsilon(1e-12));
-  }
-}
-
-TEST_CASE("a recorder collects every layer of a GPT and changes nothing") {
-  const Gpt gpt(small_config(), 3, kDouble);
-  randomize(gpt, 81);
-  const Batch batch = make_batch(seed_sequences());
-  Recorder recorder;
-  const Tensor recorded = gpt.logits(batch, {.recorder = &recorder});
-  CHECK(same_bits(recorded.detach(), gpt.logits(batch).detach()));
-  REQUIRE(recorder.layers().size() == 2);
-  CHECK(recorder.padded(0).shape() == Shape{10, 4, 20, 20});
-  CHECK(recorder.padded(1).shape() == Shape{10, 4, 20, 20});
-  CHECK_FALSE(same_bits(recorder.padded(0), recorder.padded(1)));
-  CHECK_FALSE(recorder.padded(0).requires_grad());
-}
-
-TEST_CASE("a recorder can ask for some layers of a GPT") {
-  const Gpt gpt(small_config(), 3);
-  Recorder recorder({1});
-  gpt.logits(make_batch({{1, 2, 3}}), {.recorder = &recorder});
-  CHECK(recorder.layers().size() == 1);
-  CHECK(recorder.sequences(1).size() == 1);
-}
 }  // namespace gpt_training_test

@@ -19,15 +19,6 @@ TEST_CASE("a linear layer starts uniform within 1/sqrt(inputs)") {
   CHECK(linear.weight.to_vector()[0] != linear.bias.to_vector()[0]);
 }
 
-TEST_CASE("linear layers and embeddings refuse sizes that are not positive") {
-  CHECK_THROWS_WITH(Linear({.inputs = 0, .outputs = 3}),
-                    "[Linear] expected positive sizes, got 0 inputs and 3 outputs");
-  CHECK_THROWS_WITH(Linear({.inputs = 2, .outputs = -1}),
-                    "[Linear] expected positive sizes, got 2 inputs and -1 outputs");
-  CHECK_THROWS_WITH(Embedding({.count = 0, .width = 4}),
-                    "[Embedding] expected positive sizes, got 0 rows of width 4");
-}
-
 TEST_CASE("an embedding starts with standard normal rows") {
   const Embedding embedding({.count = 200, .width = 50}, {2, 2});
   const double count = 200 * 50;
@@ -53,14 +44,6 @@ TEST_CASE("an embedding without padding index starts with the same rows and trai
   check_values(without.weight.grad(), {0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("an embedding refuses a padding index outside its rows") {
-  for (const Index index : {-1, 4}) {
-    CHECK_THROWS_WITH(
-        Embedding({.count = 4, .width = 3, .padding_index = index}),
-        "[Embedding] expected a padding index from 0 to 3, got " + std::to_string(index));
-  }
-}
-
 TEST_CASE("the running statistics that batch norm saves are the ones it uses") {
   BatchNorm1d layer({.width = 1, .dtype = kDouble});
   NamedTensors buffers = layer.buffers();
@@ -71,14 +54,6 @@ TEST_CASE("the running statistics that batch norm saves are the ones it uses") {
   layer.forward(doubles({0, 2}, {2, 1}), {.training = true});
   check_values(buffers[0].second, {0.9 * 3 + 0.1 * 1}, 1e-14);
   check_values(buffers[1].second, {0.9 * 4 + 0.1 * 2}, 1e-14);
-}
-
-TEST_CASE("batch norm refuses to train on a single value per channel") {
-  BatchNorm1d layer({.width = 3});
-  CHECK_THROWS_WITH(layer.forward(Tensor::ones({1, 3}), {.training = true}),
-                    "[batch_norm] training needs more than one value a channel, got input [1, 3]");
-  CHECK_NOTHROW(layer.forward(Tensor::ones({1, 3}), {}));
-  CHECK_THROWS_AS(layer.forward(Tensor::ones({4, 2}), {.training = true}), Error);
 }
 
 TEST_CASE("dropout does nothing in evaluation and with probability 0") {
@@ -95,12 +70,6 @@ TEST_CASE("dropout is the same for the same stream and differs between streams a
   CHECK_FALSE(same_bits(Dropout(0.5, 2).forward(x, context), first));
   const ForwardContext other{.training = true, .random = {1, 2}};
   CHECK_FALSE(same_bits(Dropout(0.5, 1).forward(x, other), first));
-}
-
-TEST_CASE("dropout refuses a probability outside 0 to below 1") {
-  CHECK_THROWS_WITH(Dropout(1), "[Dropout] expected a probability from 0 to below 1, got 1");
-  CHECK_THROWS_WITH(Dropout(-0.1), "[Dropout] expected a probability from 0 to below 1, got -0.1");
-  CHECK_THROWS_AS(Dropout(std::nan("")), Error);
 }
 
 TEST_CASE("a layer norm of the RMS kind has no bias, and gains of 1 + w start from 0") {

@@ -58,30 +58,19 @@ TEST_CASE("a module lists its own parameters first and then its parts by dotted 
   CHECK(module.parameter_count() == 3 + 3 + 6 + 3 + 3 + 3);
 }
 
-TEST_CASE("the listed parameters share elements and gradients with the module") {
+TEST_CASE(
+    "the listed parameters share elements and gradients with the module, and buffers have none") {
   Scaled module;
   parameter_of(module, "scale").fill(5);
   CHECK(module.scale.to_vector() == std::vector<double>{5, 5, 5});
   backward(sum(module.forward(Tensor::ones({4, 2}))));
   CHECK(parameter_of(module, "shift").grad().to_vector() == std::vector<double>{4, 4, 4});
   CHECK(parameter_of(module, "inner.bias").grad().to_vector() == std::vector<double>{20, 20, 20});
-}
-
-TEST_CASE("zero_grad drops the gradients of the module and of its parts") {
-  Scaled module;
-  backward(sum(module.forward(Tensor::ones({4, 2}))));
   module.zero_grad();
   for (const auto& [name, parameter] : module.parameters()) {
     INFO(name);
-    CHECK_FALSE(parameter.grad().defined());
-  }
-}
-
-TEST_CASE("parameters require gradients and buffers do not") {
-  const Scaled module;
-  for (const auto& [name, parameter] : module.parameters()) {
-    INFO(name);
     CHECK(parameter.requires_grad());
+    CHECK_FALSE(parameter.grad().defined());
   }
   for (const auto& [name, buffer] : module.buffers()) {
     INFO(name);

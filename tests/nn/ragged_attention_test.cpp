@@ -13,36 +13,6 @@ CausalSelfAttentionOptions double_options() {
   return {.width = kWidth, .plan = {.heads = kHeads}, .dtype = DType::float64};
 }
 
-TEST_CASE("a window hides the keys before it like a mask of MultiHeadAttention") {
-  CausalSelfAttentionOptions options = double_options();
-  options.plan.window = 2;
-  const CausalSelfAttention attention(options, RandomStream{7});
-  MultiHeadAttention general({.width = kWidth, .heads = kHeads, .dtype = DType::float64});
-  copy_projections(attention, general);
-  const Tensor x = random_normal({5, kWidth}, RandomStream{8}, 0, 1, DType::float64);
-  const Tensor batch = reshape(x, {1, 5, kWidth});
-  const Tensor before = convert(tril(Tensor::ones({5, 5}), -2), DType::boolean);
-  const AttentionResult whole =
-      general.forward(batch, batch, batch, {.mask = before, .causal = true});
-  CHECK(whole.weights.to_vector()[2 * 5] == 0);  // key 0 of query 2
-  CHECK(largest_difference(reshape(whole.output, {5, kWidth}), attention.forward(x, {0, 5})) <
-        1e-12);
-}
-
-TEST_CASE("causal self-attention refuses invalid sizes") {
-  CHECK_THROWS_WITH(CausalSelfAttention({.width = 512, .plan = {.heads = 7}}),
-                    "[CausalSelfAttention] width 512 must be a multiple of the number of heads, 7");
-  CHECK_NOTHROW(CausalSelfAttention({.width = 512, .plan = {.heads = 7, .head_width = 64}}));
-  CHECK_THROWS_WITH(CausalSelfAttention({.width = 8, .plan = {.heads = 4, .key_heads = 3}}),
-                    "[CausalSelfAttention] 4 heads cannot share 3 key heads");
-  CHECK_NOTHROW(
-      CausalSelfAttention({.width = 8, .plan = {.heads = 4, .key_heads = 2, .key_ends = {3, 4}}}));
-  CHECK_THROWS_WITH(CausalSelfAttention({.width = 0, .plan = {.heads = 1}}),
-                    "[CausalSelfAttention] expected a positive width and number of heads, got 0 "
-                    "and 1");
-  CHECK_THROWS_AS(CausalSelfAttention({.width = 8, .plan = {.heads = 2, .head_width = -4}}), Error);
-}
-
 TEST_CASE("a recorder collects and pads the weights of heads as the general module returns them") {
   const CausalSelfAttention attention(double_options());
   randomize(attention, 2);
@@ -66,18 +36,6 @@ TEST_CASE("a recorder collects and pads the weights of heads as the general modu
     CHECK(same_bits(slice(slice(in_padding, 1, 0, length), 2, 0, length), own));
     CHECK(sum(in_padding).item() == Approx(sum(own).item()).epsilon(1e-12));  // zeros elsewhere
   }
-}
-
-TEST_CASE("a recorder takes the weights before dropout") {
-  CausalSelfAttentionOptions options = double_options();
-  options.dropout = 0.5;
-  const CausalSelfAttention attention(options);
-  const std::vector<Index> offsets{0, 6, 15};
-  Recorder evaluated;
-  Recorder trained;
-  attention.forward(input(15), offsets, {.recorder = &evaluated});
-  attention.forward(input(15), offsets, {.training = true, .random = {3, 3}, .recorder = &trained});
-  CHECK(same_bits(trained.sequences(0), evaluated.sequences(0)));
 }
 
 TEST_CASE("a recorder keeps the requested layers under their own numbers") {

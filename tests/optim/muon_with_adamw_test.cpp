@@ -62,12 +62,8 @@ TEST_CASE("Muon with AdamW continues from the restored state and step count of a
   MuonWithAdamW successor(resumed);
   for (std::uint64_t step = 0; step < 6; ++step) {
     if (step == 3) {
-      for (std::size_t i = 0; i < model.parameters().size(); ++i) {
-        resumed.parameters()[i].second.copy_from(model.parameters()[i].second.detach());
-      }
-      for (std::size_t i = 0; i < optimizer.state().size(); ++i) {
-        successor.state()[i].second.copy_from(optimizer.state()[i].second);
-      }
+      copy_tensors(model.parameters(), resumed.parameters(), "parameters");
+      copy_tensors(optimizer.state(), successor.state(), "state");
       successor.set_step_count(optimizer.step_count());
     }
     set_gradients(model, step);
@@ -89,13 +85,12 @@ TEST_CASE("Muon takes any model that names its hidden matrices, and refuses wron
   const std::string inner = "inner.h.0.mlp.c_fc.weight";
   const Claiming right({{inner}});
   CHECK(MuonWithAdamW(right).state().front().first == "momentum_buffer." + inner);
-  CHECK_THROWS_WITH(
-      MuonWithAdamW(Claiming({})),
-      contains_text(
-          "optimizer: muon: a model of type 'custom' names no hidden matrices that are trained"));
-  CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{"h.0"}})), contains_text("names 'h.0', which is no"));
-  CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{inner}, {inner}})), contains_text("is named twice"));
-  CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{"inner.ln_f.weight"}})),
-                    contains_text("[Muon] inner.ln_f.weight: expected a matrix"));
+  const auto refused = [](const std::vector<HiddenMatrix>& claims, const std::string& part) {
+    check_error([&] { MuonWithAdamW{Claiming(claims)}; }, {part});
+  };
+  refused({}, "type 'custom' names no hidden matrices");
+  refused({{"h.0"}}, "names 'h.0', which is no");
+  refused({{inner}, {inner}}, "is named twice");
+  refused({{"inner.ln_f.weight"}}, "inner.ln_f.weight: expected a matrix");
 }
 }  // namespace muon_with_adamw_test

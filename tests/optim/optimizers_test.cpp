@@ -132,6 +132,26 @@ TEST_CASE("an update of a large tensor has the same bits for any number of threa
   }
 }
 
+TEST_CASE("optimizers refuse options and parameters outside their range by name") {
+  check_error([] { AdamW({}, {.beta1 = 1}); }, {"[AdamW]", "beta1", "1 and 0.95"});
+  check_error([] { AdamW({}, {.beta2 = -0.5}); }, {"[AdamW]", "beta2", "0.9 and -0.5"});
+  check_error([] { AdamW({}, {.beta1 = std::nan("")}); }, {"[AdamW]", "beta1"});
+  check_error([] { AdamW({}, {.epsilon = 0}); }, {"[AdamW]", "positive epsilon, got 0"});
+  check_error([] { AdamW({}, {.weight_decay = -1}); }, {"[AdamW]", "weight_decay", "got -1"});
+  check_error([] { Sgd({}, {.momentum = 1}); }, {"[Sgd]", "momentum", "got 1"});
+  check_error([] { Sgd({}, {.momentum = -0.5}); }, {"[Sgd]", "momentum", "got -0.5"});
+  check_error([] { Sgd({}, {.nesterov = true}); }, {"[Sgd]", "nesterov needs a momentum"});
+  check_error([] { Sgd({}, {.weight_decay = -1}); }, {"[Sgd]", "weight_decay", "got -1"});
+  check_error([] { Muon({}, {.momentum = 1}); }, {"[Muon]", "momentum", "got 1"});
+  check_error([] { Muon({}, {.weight_decay = -1}); }, {"[Muon]", "weight_decay", "got -1"});
+  check_error([] { Muon({}, {.newton_schulz = {.steps = 100}}); }, {"[Muon]", "0 to 99", "100"});
+  check_error([] { Muon({{"x", Tensor::ones({3})}}); }, {"[Muon] x", "a matrix"});
+  const Tensor matrix = Tensor::ones({4, 3});
+  check_error([&] { Muon({{"x", matrix, {2, 1}}}); }, {"[Muon] x", "4 rows, got 3"});
+  check_error([&] { Muon({{"x", matrix, {4, 0}}}); }, {"[Muon] x", "blocks"});
+  check_error([&] { Muon({{"x", matrix, {5, -1}}}); }, {"[Muon] x", "blocks"});
+}
+
 TEST_CASE("optimizers refuse parameters whose elements are not contiguous") {
   const Tensor transposed = transpose(Tensor::ones({2, 3}));
   const Tensor expanded = Tensor::ones({1}).strided_view({5, 5}, {0, 0});

@@ -80,9 +80,8 @@ TEST_CASE("a pattern is resolved in the folder where a file matches it", "[train
 
 TEST_CASE("batches of documents are refused for data known to have no documents", "[train]") {
   TrainConfig config{.data = {"a.txt"}, .batching = "bucketed"};
-  CHECK_THROWS_WITH(
-      require_documents(config),
-      "batching: bucketed needs documents; set documents to line, blank_line or token");
+  check_error([&] { require_documents(config); },
+              {"batching: bucketed needs documents; set documents to line, blank_line or token"});
   config.data = {"a.jsonl.gz"};
   CHECK_NOTHROW(require_documents(config));
   config.data = {"folder"};

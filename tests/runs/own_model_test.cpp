@@ -105,16 +105,6 @@ TEST_CASE("a custom model resumes from its checkpoint with the same bits", "[tra
   }
 }
 
-TEST_CASE("Muon refuses a custom model that names no hidden matrices", "[train]") {
-  Setup setup;
-  setup.config.optimizer = "muon";
-  OwnModel own(setup.shape, 1);
-  CHECK_THROWS_WITH(
-      Trainer(setup.config, own, setup.dataset),
-      contains_text(
-          "optimizer: muon: a model of type 'custom' names no hidden matrices that are trained"));
-}
-
 TEST_CASE("weights of another model are not loaded into a custom model", "[train]") {
   const Setup setup;
   const TemporaryFolder folder;
