@@ -144,21 +144,6 @@ TEST_CASE("a decoder gives the logits of the model, whatever its shape, weights 
   }
 }
 
-TEST_CASE("rounding the weights of a model changes its logits a little") {
-  for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
-    for (const GptConfig& config : odd_configs()) {
-      Gpt gpt(config);
-      liven(gpt, 6);
-      const Tensor before = gpt.logits(make_batch({draw_ids(40, 53)}));
-      round_weights(gpt, format);
-      const double difference =
-          largest_difference(before, gpt.logits(make_batch({draw_ids(40, 53)})));
-      CHECK(difference > 1e-4);
-      CHECK(difference < 0.5);
-    }
-  }
-}
-
 TEST_CASE("long contexts are computed in parts whose bits do not depend on the threads") {
   GptConfig config = small_config();
   config.block_size = 5000;
@@ -368,10 +353,8 @@ TEST_CASE("a decoder refuses wrong sizes and leaves the caches unchanged") {
   const auto step = [&](std::vector<DecodeItem> items) { decoder.step(items); };
   CHECK_THROWS_WITH(step({}), "[Decoder] expected at least one sequence");
   CHECK_THROWS_WITH(step({{1, nullptr}}), "[Decoder] expected a cache for sequence 0");
-  CHECK_THROWS_WITH(step({{1, &cache}, {53, &cache}}),
-                    "[Decoder] expected ids from 0 to 52, got 53 for sequence 1");
-  CHECK_THROWS_WITH(step({{-1, &cache}}),
-                    "[Decoder] expected ids from 0 to 52, got -1 for sequence 0");
+  check_error([&] { step({{1, &cache}, {53, &cache}}); }, {"[Decoder]", "got 53 for sequence 1"});
+  check_error([&] { step({{-1, &cache}}); }, {"[Decoder]", "got -1 for sequence 0"});
   CHECK_THROWS_WITH(step({{1, &cache}, {1, &full}}),
                     "[Gpt] a context of 40 positions has no room for 1 more after 40");
   CHECK(cache.length() == 39);

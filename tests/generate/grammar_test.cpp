@@ -1,14 +1,9 @@
 #include "generate/grammar/grammar_state.h"
+#include "generate/grammar_rows.h"
 #include "generate/word_tokenizer.h"
 #include "support/test.h"
 
 namespace grammar_test {
-struct Case {
-  const char* grammar;
-  std::vector<std::string> matching;
-  std::vector<std::string> others;
-};
-
 std::string repeated(const std::string& text, int count) {
   std::string all;
   for (int i = 0; i < count; ++i) {
@@ -47,97 +42,16 @@ std::vector<int> allowed_ids(GrammarState& state, const TokenTrie& tokens) {
   return ids;
 }
 
-TEST_CASE("a grammar matches the texts of its notation", "[generate]") {
-  const std::vector<Case> cases{
-      {R"(root ::= "yes" | "no")", {"yes", "no"}, {"", "ye", "yesno", "YES"}},
-      {R"(root ::= "a" "b"?  "c"*)", {"a", "ab", "abc", "accc"}, {"b", "abb", "acb"}},
-      {R"(root ::= ("ab" | "c")+)", {"ab", "cab", "ccc"}, {"", "a", "abb"}},
-      {R"(root ::= "ab"{2} [0-9]{1,3} "x"{2,} "y"{0})",
-       {"abab1xx", "abab123xxxx"},
-       {"abb1xx", "abab1234xx", "abab1x", "abab1xxy"}},
-      {R"(root ::= [^a-c\n] .)", {"d\n", "\xC3\xA9\xF0\x9F\x98\x80"}, {"aa", "\nx", "d", "d\xFF"}},
-      {R"(root ::= [\x41\u00e9\U0001F600\]\\-])",
-       {"A", "\xC3\xA9", "\xF0\x9F\x98\x80", "]", "\\", "-"},
-       {"B", "^"}},
-      {R"(root ::= "\"\\\t\x41\u00E9" [a-])",
-       {"\"\\\tA\xC3\xA9-",
-        "\"\\\tA\xC3\xA9"
-        "a"},
-       {""}},
-      {R"(root ::= "")", {""}, {"a"}},
-      {R"(root ::= "a" (("b")) () "c")", {"abc"}, {"ac"}},
-      {R"(root ::= ([a]* [b]?)*)", {"", "a", "aabba"}, {"c"}},
-      {"# a comment\nroot ::= # another\n  item (\"-\"\n item)* # last\n\nitem ::=\n  [0-9]\n | "
-       "\"x\"",
-       {"1", "x-2"},
-       {"1-", "-"}},
-      {"root ::= a \"!\"\na ::=\nb ::= \"unused\"", {"!"}, {"unused!"}},
-      {"root ::= \"(\" root \")\" root |", {"", "()", "(())()"}, {"(", ")(", "(()"}},
-      {"root ::= under_score2-x\r\nunder_score2-x ::= \"a\" |\r\n \"b\"\r\n", {"a", "b"}, {""}},
-      {R"(root ::= [\u0370-\U00010330])",
-       {"\xCD\xB0", "\xE2\x82\xAC", "\xF0\x90\x8C\xB0"},
-       {"\xCD\xAF", "\xF0\x90\x8C\xB1", "\xED\xA0\x80", "\xC0\xB0"}},
-      {R"(root ::= "x" [^\x00-\U0010FFFF] | "y")", {"y"}, {"x"}},
-  };
-  for (const Case& one : cases) {
-    const Grammar grammar(one.grammar);
-    for (const std::string& text : one.matching) {
-      INFO(one.grammar << " with " << text);
-      CHECK(grammar.matches(text));
-    }
-    for (const std::string& text : one.others) {
-      INFO(one.grammar << " with " << text);
-      CHECK(!grammar.matches(text));
-    }
-  }
-}
-
-TEST_CASE("a fault in a grammar is reported with its line", "[generate]") {
-  const std::vector<std::pair<std::string, std::string>> cases{
-      {"", "grammar: has no rule 'root'"},
-      {"a ::= \"b\"", "grammar: has no rule 'root'"},
-      {"root ::= \"a\"\n\nb = c", "grammar: line 3: expected '::=' after the rule name, got '='"},
-      {"root ::= a\n", "grammar: line 1: the rule 'a' is not defined"},
-      {"root ::= \"a",
-       "grammar: line 1: expected '\"' at the end of the text, got the end of the "
-       "grammar"},
-      {"root ::= \"a\n\"",
-       "grammar: line 1: expected '\"' at the end of the text, got the end of "
-       "the line"},
-      {"root ::= [a",
-       "grammar: line 1: expected ']' at the end of the characters, got the end of "
-       "the grammar"},
-      {"root ::= [z-a]", "grammar: line 1: a range of characters ends before it begins"},
-      {"root ::= (\"a\"\n\n",
-       "grammar: line 3: expected ')' at the end of the group, got the end "
-       "of the grammar"},
-      {"root ::= \"a\")", "grammar: line 1: expected the end of the rule, got ')'"},
-      {"root ::= \"\\q\"",
-       "grammar: line 1: expected one of n r t \" \\ [ ] - xNN uNNNN UNNNNNNNN "
-       "after '\\', got 'q'"},
-      {"root ::= \"\\xg\"", "grammar: line 1: expected a hexadecimal digit, got 'g'"},
-      {"root ::= \"\\uD800\"", "grammar: line 1: an escape is not a character of Unicode"},
-      {"root ::= \"a\"{3,2}", "grammar: line 1: a repetition has a maximum below its minimum"},
-      {"root ::= \"a\"{}", "grammar: line 1: expected a number of repetitions, got '}'"},
-      {"root ::= \"a\"{1",
-       "grammar: line 1: expected '}' at the end of the repetition, got the "
-       "end of the grammar"},
-      {"root ::= *", "grammar: line 1: expected a rule, a text, '[', '.' or '(', got '*'"},
-      {"root ::= \"a\"\nroot ::= \"b\"", "grammar: line 2: the rule 'root' is defined twice"},
-      {"root ::= <think>", "grammar: line 1: expected a rule, a text, '[', '.' or '(', got '<'"},
-      {"root ::= \"\xFF\"", "grammar: invalid UTF-8 at byte 10"},
-      {"root ::= \"x\" root", "grammar: no text matches the rule 'root'"},
-      {"root ::= a\na ::= b \"x\"\nb ::= a | \"y\"",
-       "grammar: the rule 'a' may begin with itself (left recursion): let it begin with a "
-       "character"},
-      {"root ::= \"x\"? [b]{0,2} root | \"y\"",
-       "grammar: the rule 'root' may begin with itself (left recursion): let it begin with a "
-       "character"},
-  };
-  for (const auto& [grammar, message] : cases) {
-    INFO(grammar);
-    CHECK(error_of(grammar) == message);
-  }
+TEST_CASE("a grammar matches the texts of its notation, or its faults are reported", "[generate]") {
+  check_grammars("generate/grammars.txt", "grammar: ", [](const std::string& grammar) {
+    return std::make_unique<const Grammar>(grammar);
+  });
+  CHECK(error_of("") == "grammar: has no rule 'root'");
+  CHECK(error_of("root ::= \"\xFF\"") == "grammar: invalid UTF-8 at byte 10");
+  CHECK_FALSE(Grammar("root ::= [^a] .").matches("d\xFF"));
+  const Grammar letters("root ::= [\\u0370-\\U00010330]");
+  CHECK_FALSE(letters.matches("\xED\xA0\x80"));  // half of a pair
+  CHECK_FALSE(letters.matches("\xC0\xB0"));
 }
 
 TEST_CASE("hostile grammars end soon with one error", "[generate]") {

@@ -1,3 +1,5 @@
+#include "generate/grammar/regular_expression.h"
+#include "generate/grammar_rows.h"
 #include "generate/json_schema/json_schema_grammar.h"
 #include "support/test.h"
 
@@ -221,6 +223,15 @@ class Schemas {
   std::mt19937 random_;
 };
 
+TEST_CASE("a schema accepts the values that satisfy it, or is refused by name", "[generate]") {
+  check_grammars("generate/json_schemas.txt", "json_schema: ", [](const std::string& schema) {
+    return std::make_unique<const Grammar>(json_schema_grammar(std::string_view(schema)));
+  });
+  const char* endless = R"({"properties": {"a": {"$ref": "#"}}, "required": ["a"]})";
+  check_error([&] { Grammar{json_schema_grammar(std::string_view(endless))}; },
+              {"grammar: no text matches the rule 'root'"});
+}
+
 bool is_accepted(const Json& schema, const std::string& text) {
   return Grammar(json_schema_grammar(schema)).matches(text);
 }
@@ -254,127 +265,6 @@ TEST_CASE("generated texts satisfy random schemas", "[generate]") {
     }
   }
   CHECK(finished > 300);
-}
-
-TEST_CASE("a schema accepts the values that satisfy it", "[generate]") {
-  struct Case {
-    Json schema;
-    std::vector<std::string> accepted;
-    std::vector<std::string> refused;
-  };
-  const Json date{{"type", "string"}, {"format", "date"}};
-  const Json time{{"format", "time"}};
-  const std::vector<Case> cases{
-      {true,
-       {"1", "[]", R"({"a": [null, "\u00e9\ud83d\ude00"]})", "-1.5e-7"},
-       {"", "01", "'a'", R"("\ud800")", "[1,]", "\"a\n\"", " 1", "1 "}},
-      {{{"type", "object"}}, {"{}", R"({"a":1, "b": {}})", "{\n  \"a\": []\n}"}, {"[]", "{\n\n}"}},
-      {{{"properties", {{"a", true}, {"b", {{"type", "null"}}}}}, {"required", Json::array({"b"})}},
-       {R"({"b":null})", R"({"a": 1, "b": null})"},
-       {"{}", R"({"a":1})", R"({"b":null,"a":1})"}},
-      {{{"required", Json::array({"x"})}},
-       {R"({"x":1})", R"({"x":1,"xy":2,"":0})"},
-       {"{}", R"({"x":1,"x":2})", R"({"x":1,"\u0078":2})"}},
-      {{{"type", "array"}, {"items", {{"const", 1}}}, {"minItems", 2}, {"maxItems", 3}},
-       {"[1,1]", "[1, 1, 1]"},
-       {"[]", "[1]", "[1,1,1,1]", "[1,2]"}},
-      {{{"prefixItems", Json::array({{{"const", 1}}, {{"const", 2}}})}, {"items", false}},
-       {"[]", "[1]", "[1,2]"},
-       {"[2]", "[1,2,3]"}},
-      {date,
-       {"\"2024-02-29\"", "\"2000-02-29\"", "\"1999-12-31\""},
-       {"\"2023-02-29\"", "\"1900-02-29\"", "\"2023-04-31\"", "\"2023-13-01\"", "\"2023-1-01\""}},
-      {time, {"\"23:59:59Z\"", "\"00:00:00.5-08:30\""}, {"\"24:00:00Z\"", "\"12:00:00\""}},
-      {{{"type", "integer"}, {"minimum", -12.5}, {"exclusiveMaximum", 305}},
-       {"-12", "-1", "0", "9", "10", "99", "100", "299", "304"},
-       {"-13", "-0", "305", "310", "1000", "1.0", "007"}},
-      {{{"type", "number"}, {"minimum", -2}, {"maximum", 10}},
-       {"-2", "-2.0", "-1.999", "-0.5", "0", "0.1", "9.99", "10.0"},
-       {"-2.1", "10.1", "1e5", "11"}},
-      {{{"enum", Json::array({1, "1", nullptr})}, {"type", "string"}}, {"\"1\""}, {"1", "null"}},
-      {{{"oneOf",
-         Json::array({{{"properties", {{"k", {{"const", "a"}}}, {"x", {{"type", "null"}}}}},
-                       {"required", Json::array({"k", "x"})},
-                       {"type", "object"}},
-                      {{"properties", {{"k", {{"const", "b"}}}}},
-                       {"required", Json::array({"k"})},
-                       {"type", "object"}}})}},
-       {R"({"k":"a","x":null})", R"({"k":"b"})"},
-       {R"({"k":"a"})", R"({"k":"b","x":null})"}},
-      {{{"$ref", "#/$defs/a~1b"},
-        {"description", "a list"},
-        {"$defs",
-         {{"a/b", {{"type", Json::array({"array", "null"})}, {"items", {{"$ref", "#"}}}}}}}},
-       {"null", "[]", "[null,[[]]]"},
-       {"1", "[1]"}},
-      {{{"type", "object"},
-        {"properties", {{"a", {{"type", "null"}}}, {"b", {{"type", "null"}}}}},
-        {"anyOf",
-         Json::array({{{"required", Json::array({"a"})}}, {{"required", Json::array({"b"})}}})}},
-       {R"({"a":null})", R"({"b":null})", R"({"a":null,"b":null})"},
-       {"{}"}},
-  };
-  for (const Case& one : cases) {
-    for (const std::string& text : one.accepted) {
-      INFO(one.schema.dump() << " with " << text);
-      CHECK(is_accepted(one.schema, text));
-    }
-    for (const std::string& text : one.refused) {
-      INFO(one.schema.dump() << " with " << text);
-      CHECK(!is_accepted(one.schema, text));
-    }
-  }
-}
-
-TEST_CASE("what a schema cannot express is refused by name", "[generate]") {
-  const std::string unique =
-      "json_schema: #: uniqueItems: a grammar can only compare items with listed values (enum, "
-      "const, boolean or null)";
-  const std::vector<std::pair<Json, std::string>> cases{
-      {{{"pattern", R"((a)\1)"}},
-       R"(json_schema: #: the pattern '(a)\1': '\1' cannot be expressed by a grammar)"},
-      {{{"pattern", "a(?=b)"}},
-       "json_schema: #: the pattern 'a(?=b)': '(?=' cannot be expressed by a grammar"},
-      {{{"pattern", "[b-a]"}},
-       "json_schema: #: the pattern '[b-a]': a range of characters ends before it begins"},
-      {{{"properties", {{"a", {{"multipleOf", 0}}}}}},
-       "json_schema: #/properties/a: multipleOf: expected a number above 0, got '0'"},
-      {{{"multipleOf", 12'345}}, "json_schema: #: multipleOf: expected at most 2000, got 12345"},
-      {{{"uniqueItems", true}}, unique},
-      {{{"not", {{"multipleOf", 2}}}},
-       "json_schema: #/not: not, if or oneOf: values that do not satisfy 'multipleOf' cannot be "
-       "expressed"},
-      {{{"minProperties", 2}},
-       "json_schema: #: minProperties: a grammar cannot count names that the schema does not list"},
-      {{{"type", "any"}},
-       "json_schema: #: type: expected object, array, string, number, integer, "
-       "boolean or null, got '\"any\"'"},
-      {{{"$ref", "#/x"}}, "json_schema: #: $ref: the schema has no '#/x'"},
-      {{{"$ref", "http://x"}}, "json_schema: #: $ref: the schema has no 'http://x'"},
-      {{{"items", false}, {"minItems", 1}}, "json_schema: #: minItems: expected at most 0"},
-      {{{"minLength", 3}, {"maxLength", 2}},
-       "json_schema: #: maxLength: expected at least minLength"},
-      {{{"minLength", -1}}, "json_schema: #: minLength: expected a whole number from 0, got '-1'"},
-      {{{"type", "integer"}, {"minimum", 3}, {"maximum", 2}},
-       "json_schema: #: no number satisfies the limits"},
-      {{{"pattern", "^a$"}, {"minLength", 2}},
-       "json_schema: #: no text satisfies pattern, format and lengths"},
-      {{{"allOf", Json::array({{{"type", "string"}}, {{"type", "null"}}})}},
-       "json_schema: #: no value is allowed"},
-      {{{"required", Json::array({"a"})}, {"additionalProperties", false}},
-       "json_schema: #: required: 'a' is no property"},
-      {false, "json_schema: #: no value is allowed"},
-      {1, "json_schema: #: expected a schema, got number"},
-      {{{"$ref", "#"}}, "json_schema: #: the schema is a part of itself"},
-      {{{"allOf", Json::array({{{"$ref", "#"}}})}},
-       "json_schema: #: the schema is a part of itself"},
-      {{{"properties", {{"a", {{"$ref", "#"}}}}}, {"required", Json::array({"a"})}},
-       "grammar: no text matches the rule 'root'"},
-  };
-  for (const auto& [schema, message] : cases) {
-    INFO(schema.dump());
-    CHECK(refusal(schema) == message);
-  }
 }
 
 TEST_CASE("schemas are combined in a time and memory that grow with their size", "[generate]") {
@@ -469,5 +359,36 @@ TEST_CASE("hostile schemas end soon with one error", "[generate]") {
     INFO(schema.dump().substr(0, 100) << " gives " << message);
     CHECK((message.starts_with("json_schema: ") || message.starts_with("grammar: ")));
   }
+}
+
+TEST_CASE("a regular expression finds texts as other engines do", "[generate]") {
+  const auto matches = [](const char* pattern, const char* text, PatternMatch match) {
+    return pattern_language(pattern, match).contains(text);
+  };
+  constexpr auto kSurely = PatternMatch::surely;
+  constexpr auto kPossibly = PatternMatch::possibly;
+  CHECK(matches("(^a|b)c$", "ac", kSurely));
+  CHECK(matches("(^a|b)c$", "xbc", kSurely));
+  CHECK(!matches("(^a|b)c$", "xac", kSurely));
+  CHECK(matches("^(?:a{2,3}?|[^\\W\\d])*$", "aab", kSurely));
+  CHECK(!matches("^(?:aa){2}$", "aaaaa", kSurely));
+  CHECK(matches("^a{$", "a{", kSurely));
+  CHECK(!matches("^a$", "a\n", kSurely));  // Python's `$` matches before a last line end
+  CHECK(matches("^a$", "a\n", kPossibly));
+  CHECK(!matches("^\\w$", "é", kSurely));  // a letter in Python, not in ECMAScript
+  CHECK(matches("^\\w$", "é", kPossibly));
+  CHECK(!matches("^\\W$", "é", kSurely));
+  CHECK(whole_language("a|bc").contains("bc"));
+  CHECK(!whole_language("a|bc").contains("abc"));  // as re.fullmatch does
+  CHECK(whole_language("^(?!ab)[abc]{2}$").contains("ba"));
+  CHECK(!whole_language("^(?!ab)[abc]{2}").contains("abc"));
+  CHECK_THROWS_AS(whole_language("a)|(b"), Error);
+  CHECK_THROWS_AS(pattern_language("(a{1000}){1000}"), Error);
+  CHECK_THROWS_AS(pattern_language(std::string(200, '(') + std::string(200, ')')), Error);
+  std::string nested = "a";
+  for (int i = 0; i < 60; ++i) {
+    nested = "(" + nested + ")?";
+  }
+  CHECK(pattern_language("^" + nested + "$").contains(""));
 }
 }  // namespace json_schema_test

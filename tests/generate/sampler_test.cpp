@@ -25,8 +25,11 @@ std::map<std::int32_t, double> distribution(const SamplingOptions& options, cons
   return result;
 }
 
-void check_distribution(const std::map<std::int32_t, double>& got,
-                        const std::map<std::int32_t, double>& expected) {
+using Chances = std::map<std::int32_t, double>;
+
+void check_chances(const SamplingOptions& options, const Tensor& logits, const Chances& expected,
+                   const Ids& history = {}, const Ids& excluded = {}) {
+  const Chances got = distribution(options, logits, history, excluded);
   REQUIRE(got.size() == expected.size());
   for (const auto& [id, probability] : expected) {
     REQUIRE(got.count(id) == 1);
@@ -57,135 +60,120 @@ TEST_CASE("at temperature 0 the sampler takes the first likeliest token that is 
 }
 
 TEST_CASE("without any filter the distribution is the softmax of the logits") {
-  check_distribution(distribution({}, logits_of({0.5, 0.125, 0.25, 0.125})),
-                     {{0, 0.5}, {1, 0.125}, {2, 0.25}, {3, 0.125}});
-  check_distribution(distribution({}, tensor_of({7.0})), {{0, 1.0}});
+  check_chances({}, logits_of({0.5, 0.125, 0.25, 0.125}),
+                {{0, 0.5}, {1, 0.125}, {2, 0.25}, {3, 0.125}});
+  check_chances({}, tensor_of({7.0}), {{0, 1.0}});
   // Logits far outside the range of exp.
-  check_distribution(distribution({}, tensor_of({10000.0, 10000.0, -10000.0})),
-                     {{0, 0.5}, {1, 0.5}, {2, 0.0}});
+  check_chances({}, tensor_of({10000.0, 10000.0, -10000.0}), {{0, 0.5}, {1, 0.5}, {2, 0.0}});
 }
 
 TEST_CASE("temperature divides the logits") {
   // sqrt(0.64) : sqrt(0.36) = 0.8 : 0.6, squares 0.4096 : 0.1296.
-  check_distribution(distribution({.temperature = 2}, logits_of({0.64, 0.36})),
-                     {{0, 0.8 / 1.4}, {1, 0.6 / 1.4}});
-  check_distribution(distribution({.temperature = 0.5}, logits_of({0.64, 0.36})),
-                     {{0, 0.4096 / 0.5392}, {1, 0.1296 / 0.5392}});
+  check_chances({.temperature = 2}, logits_of({0.64, 0.36}), {{0, 0.8 / 1.4}, {1, 0.6 / 1.4}});
+  check_chances({.temperature = 0.5}, logits_of({0.64, 0.36}),
+                {{0, 0.4096 / 0.5392}, {1, 0.1296 / 0.5392}});
 }
 
 TEST_CASE("temperature 0 always takes the likeliest token, the lowest id of several") {
-  check_distribution(distribution({.temperature = 0}, tensor_of({1, 3, 2, 3})), {{1, 1.0}});
-  check_distribution(distribution({.temperature = 0}, tensor_of({-5})), {{0, 1.0}});
+  check_chances({.temperature = 0}, tensor_of({1, 3, 2, 3}), {{1, 1.0}});
+  check_chances({.temperature = 0}, tensor_of({-5}), {{0, 1.0}});
   // The penalty comes first: 3 / 2 is less than 2.
-  check_distribution(
-      distribution({.repetition_penalty = 2, .temperature = 0}, tensor_of({1, 3, 2}), {1}),
-      {{2, 1.0}});
+  check_chances({.repetition_penalty = 2, .temperature = 0}, tensor_of({1, 3, 2}), {{2, 1.0}}, {1});
 }
 
 TEST_CASE("extreme temperatures give finite probabilities") {
   for (const double temperature : {1e-9, 1e-300, 5e-324}) {
-    check_distribution(distribution({.temperature = temperature}, tensor_of({40, 41, -90})),
-                       {{0, 0.0}, {1, 1.0}, {2, 0.0}});
+    check_chances({.temperature = temperature}, tensor_of({40, 41, -90}),
+                  {{0, 0.0}, {1, 1.0}, {2, 0.0}});
   }
-  check_distribution(distribution({.temperature = 1e300}, tensor_of({40, -40})),
-                     {{0, 0.5}, {1, 0.5}});
+  check_chances({.temperature = 1e300}, tensor_of({40, -40}), {{0, 0.5}, {1, 0.5}});
   // The probabilities are equal after rounding, but top_k still compares the logits.
-  check_distribution(distribution({.temperature = 1e300, .top_k = 1}, tensor_of({-40, 40})),
-                     {{1, 1.0}});
+  check_chances({.temperature = 1e300, .top_k = 1}, tensor_of({-40, 40}), {{1, 1.0}});
 }
 
 TEST_CASE("top_k keeps the likeliest tokens and never more than there are") {
   const Tensor logits = logits_of({0.1, 0.4, 0.2, 0.3});
-  check_distribution(distribution({.top_k = 1}, logits), {{1, 1.0}});
-  check_distribution(distribution({.top_k = 2}, logits), {{1, 4.0 / 7}, {3, 3.0 / 7}});
+  check_chances({.top_k = 1}, logits, {{1, 1.0}});
+  check_chances({.top_k = 2}, logits, {{1, 4.0 / 7}, {3, 3.0 / 7}});
   const std::map<std::int32_t, double> all{{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}};
-  check_distribution(distribution({.top_k = 4}, logits), all);
-  check_distribution(distribution({.top_k = 1000000}, logits), all);
-  check_distribution(distribution({.top_k = 0}, logits), all);
+  check_chances({.top_k = 4}, logits, all);
+  check_chances({.top_k = 1000000}, logits, all);
+  check_chances({.top_k = 0}, logits, all);
   // Among equal tokens the lower ids stay.
-  check_distribution(distribution({.top_k = 2}, tensor_of({1, 2, 2, 2})), {{1, 0.5}, {2, 0.5}});
+  check_chances({.top_k = 2}, tensor_of({1, 2, 2, 2}), {{1, 0.5}, {2, 0.5}});
 }
 
 TEST_CASE("top_p keeps the likeliest tokens up to the sum that crosses it") {
   const Tensor logits = logits_of({0.1, 0.4, 0.2, 0.3});
-  check_distribution(distribution({.top_p = 0}, logits), {{1, 1.0}});
-  check_distribution(distribution({.top_p = 0.39}, logits), {{1, 1.0}});
-  check_distribution(distribution({.top_p = 0.41}, logits), {{1, 4.0 / 7}, {3, 3.0 / 7}});
-  check_distribution(distribution({.top_p = 0.69}, logits), {{1, 4.0 / 7}, {3, 3.0 / 7}});
-  check_distribution(distribution({.top_p = 0.71}, logits),
-                     {{1, 4.0 / 9}, {2, 2.0 / 9}, {3, 3.0 / 9}});
+  check_chances({.top_p = 0}, logits, {{1, 1.0}});
+  check_chances({.top_p = 0.39}, logits, {{1, 1.0}});
+  check_chances({.top_p = 0.41}, logits, {{1, 4.0 / 7}, {3, 3.0 / 7}});
+  check_chances({.top_p = 0.69}, logits, {{1, 4.0 / 7}, {3, 3.0 / 7}});
+  check_chances({.top_p = 0.71}, logits, {{1, 4.0 / 9}, {2, 2.0 / 9}, {3, 3.0 / 9}});
   // The token that reaches the sum exactly is the last.
-  check_distribution(distribution({.top_p = 0.5}, tensor_of({2, 2, 2, 2})), {{0, 0.5}, {1, 0.5}});
-  check_distribution(distribution({.top_p = 1}, logits), {{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}});
+  check_chances({.top_p = 0.5}, tensor_of({2, 2, 2, 2}), {{0, 0.5}, {1, 0.5}});
+  check_chances({.top_p = 1}, logits, {{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}});
 }
 
 TEST_CASE("min_p drops tokens below a share of the likeliest") {
   const Tensor logits = logits_of({0.1, 0.4, 0.2, 0.3});
-  check_distribution(distribution({.min_p = 0.24}, logits),
-                     {{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}});
-  check_distribution(distribution({.min_p = 0.26}, logits),
-                     {{1, 4.0 / 9}, {2, 2.0 / 9}, {3, 3.0 / 9}});
-  check_distribution(distribution({.min_p = 0.74}, logits), {{1, 4.0 / 7}, {3, 3.0 / 7}});
-  check_distribution(distribution({.min_p = 1}, logits), {{1, 1.0}});
+  check_chances({.min_p = 0.24}, logits, {{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}});
+  check_chances({.min_p = 0.26}, logits, {{1, 4.0 / 9}, {2, 2.0 / 9}, {3, 3.0 / 9}});
+  check_chances({.min_p = 0.74}, logits, {{1, 4.0 / 7}, {3, 3.0 / 7}});
+  check_chances({.min_p = 1}, logits, {{1, 1.0}});
 }
 
 TEST_CASE("the filters run in their order: penalty, temperature, top_k, top_p, min_p") {
   // top_p gets the result of top_k, renormalised: 0.4 / 0.7 = 0.571 is already above 0.5.
-  check_distribution(distribution({.top_k = 2, .top_p = 0.5}, logits_of({0.1, 0.4, 0.2, 0.3})),
-                     {{1, 1.0}});
+  check_chances({.top_k = 2, .top_p = 0.5}, logits_of({0.1, 0.4, 0.2, 0.3}), {{1, 1.0}});
   // Temperature 2 turns 0.81 : 0.09 : 0.09 : 0.01 into 9 : 3 : 3 : 1, of which 9 / 16 < 0.6.
-  check_distribution(
-      distribution({.temperature = 2, .top_p = 0.6}, logits_of({0.81, 0.09, 0.09, 0.01})),
-      {{0, 0.75}, {1, 0.25}});
+  check_chances({.temperature = 2, .top_p = 0.6}, logits_of({0.81, 0.09, 0.09, 0.01}),
+                {{0, 0.75}, {1, 0.25}});
   // min_p compares the probabilities after temperature: 3 / 9 passes, 1 / 9 does not.
-  check_distribution(
-      distribution({.temperature = 2, .min_p = 0.2}, logits_of({0.81, 0.09, 0.09, 0.01})),
-      {{0, 0.6}, {1, 0.2}, {2, 0.2}});
+  check_chances({.temperature = 2, .min_p = 0.2}, logits_of({0.81, 0.09, 0.09, 0.01}),
+                {{0, 0.6}, {1, 0.2}, {2, 0.2}});
 }
 
 TEST_CASE("the repetition penalty divides positive and multiplies negative logits, once each") {
   const Tensor logits = tensor_of({2, -1, 0, 1});
   const double sum = std::exp(1.0) + std::exp(-2.0) + std::exp(0.0) + std::exp(1.0);
-  check_distribution(distribution({.repetition_penalty = 2}, logits, {0, 1, 0, 2, 1, 0}),
-                     {{0, std::exp(1.0) / sum},
-                      {1, std::exp(-2.0) / sum},
-                      {2, std::exp(0.0) / sum},
-                      {3, std::exp(1.0) / sum}});
+  check_chances({.repetition_penalty = 2}, logits,
+                {{0, std::exp(1.0) / sum},
+                 {1, std::exp(-2.0) / sum},
+                 {2, std::exp(0.0) / sum},
+                 {3, std::exp(1.0) / sum}},
+                {0, 1, 0, 2, 1, 0});
 }
 
 TEST_CASE("the repetition window counts from the end of the history") {
   const Tensor logits = tensor_of({2, 2, 2});
   const SamplingOptions one{.repetition_penalty = 2, .repetition_window = 1, .temperature = 0};
-  check_distribution(distribution(one, logits, {0, 1}), {{0, 1.0}});
-  check_distribution(distribution(one, logits, {1, 0}), {{1, 1.0}});
+  check_chances(one, logits, {{0, 1.0}}, {0, 1});
+  check_chances(one, logits, {{1, 1.0}}, {1, 0});
   SamplingOptions two = one;
   two.repetition_window = 2;
-  check_distribution(distribution(two, logits, {2, 1, 0}), {{2, 1.0}});
+  check_chances(two, logits, {{2, 1.0}}, {2, 1, 0});
   two.repetition_window = 50;
-  check_distribution(distribution(two, logits, {1, 0}), {{2, 1.0}});
+  check_chances(two, logits, {{2, 1.0}}, {1, 0});
 }
 
 TEST_CASE("extreme penalties leave every token possible") {
   const Tensor logits = tensor_of({-1e10, -1e10});
-  check_distribution(distribution({.repetition_penalty = 1e300}, logits, {0, 1}),
-                     {{0, 0.5}, {1, 0.5}});
-  check_distribution(distribution({.repetition_penalty = 1e-320}, tensor_of({5, 5}), {0, 1}),
-                     {{0, 0.5}, {1, 0.5}});
+  check_chances({.repetition_penalty = 1e300}, logits, {{0, 0.5}, {1, 0.5}}, {0, 1});
+  check_chances({.repetition_penalty = 1e-320}, tensor_of({5, 5}), {{0, 0.5}, {1, 0.5}}, {0, 1});
 }
 
 TEST_CASE("excluded tokens and tokens of probability 0 are never chosen") {
-  check_distribution(distribution({}, tensor_of({1, -kInfinity, 1, 9}), {}, {3}),
-                     {{0, 0.5}, {2, 0.5}});
-  check_distribution(distribution({.temperature = 0}, tensor_of({1, 9}), {}, {1}), {{0, 1.0}});
-  check_distribution(distribution({}, tensor_of({1, 9}), {}, {1, 77}), {{0, 1.0}});
+  check_chances({}, tensor_of({1, -kInfinity, 1, 9}), {{0, 0.5}, {2, 0.5}}, {}, {3});
+  check_chances({.temperature = 0}, tensor_of({1, 9}), {{0, 1.0}}, {}, {1});
+  check_chances({}, tensor_of({1, 9}), {{0, 1.0}}, {}, {1, 77});
   CHECK(error_of({}, tensor_of({1, 9}), {}, {0, 1}) ==
         "[Sampler] none of the 2 tokens is possible");
   CHECK(error_of({}, tensor_of({-kInfinity})) == "[Sampler] none of the 1 tokens is possible");
 }
 
 TEST_CASE("a penalty does not make an impossible token possible") {
-  check_distribution(
-      distribution({.repetition_penalty = 2}, tensor_of({-1e308, -kInfinity}), {0, 1}), {{0, 1.0}});
+  check_chances({.repetition_penalty = 2}, tensor_of({-1e308, -kInfinity}), {{0, 1.0}}, {0, 1});
 }
 
 TEST_CASE("a draw takes the token whose cumulative probability range holds the random number") {
@@ -226,7 +214,7 @@ TEST_CASE("draw n of a sample depends only on the seed and the sample and n") {
 
 TEST_CASE("float32 logits give the same choice as float64") {
   const Tensor wide = tensor_of({0.5, 2.25, -1.5});
-  check_distribution(distribution({}, convert(wide, DType::float32)), distribution({}, wide));
+  check_chances({}, convert(wide, DType::float32), distribution({}, wide));
 }
 
 TEST_CASE("NaN logits are refused with an error that names them") {
