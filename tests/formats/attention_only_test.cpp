@@ -12,23 +12,8 @@ GptConfig attention_only(bool bias = true) {
 
 Batch some_tokens() { return make_batch({{5, 1, 250, 7, 7, 30}, {9, 2}}); }
 
-TEST_CASE("attention-only layers have no MLP and no second norm") {
+TEST_CASE("attention-only layers count no MLP and no second norm") {
   const Gpt gpt(attention_only());
-  std::vector<std::string> names;
-  for (const auto& [name, parameter] : gpt.parameters()) {
-    names.push_back(name);
-  }
-  CHECK(names == std::vector<std::string>{
-                     "wte.weight", "wpe.weight", "h.0.ln_1.weight", "h.0.ln_1.bias",
-                     "h.0.attn.c_attn.weight", "h.0.attn.c_attn.bias", "h.0.attn.c_proj.weight",
-                     "h.0.attn.c_proj.bias", "h.1.ln_1.weight", "h.1.ln_1.bias",
-                     "h.1.attn.c_attn.weight", "h.1.attn.c_attn.bias", "h.1.attn.c_proj.weight",
-                     "h.1.attn.c_proj.bias", "ln_f.weight", "ln_f.bias"});
-  std::vector<std::string> listed;
-  for (const Weight& weight : weights_of(attention_only())) {
-    listed.push_back(weight.name);
-  }
-  CHECK(listed == names);
   const ParameterCounts counts = count_parameters(attention_only());
   CHECK(counts.mlp == 0);
   CHECK(counts.norms == 3 * 16);
@@ -98,9 +83,8 @@ TEST_CASE("an attention-only layer with post-norm ends with its first norm") {
   for (std::size_t i = 0; i < x.size(); ++i) {
     CHECK(hidden[i] == Approx((x[i] - mean) / std::sqrt(variance + 1e-5)).margin(1e-5));
   }
-  CHECK_THROWS_WITH(with_zero_mlps(gpt),
-                    "[with_zero_mlps] expected norm = pre: a norm behind an MLP changes what "
-                    "passes");
+  check_error([&] { with_zero_mlps(gpt); },
+              {"[with_zero_mlps] expected norm = pre: a norm behind an MLP changes what passes"});
 }
 
 TEST_CASE("an attention-only model is written with its own model type and read back") {

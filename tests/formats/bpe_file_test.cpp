@@ -152,14 +152,6 @@ TEST_CASE("vocab.json and merges.txt that contradict each other are refused nami
   CHECK(refusal(files) == "dir: vocab.json: expected an object, got array");
 }
 
-TEST_CASE("a merge listed twice in merges.txt has its last rank") {
-  const std::string text = "They're sure \xEB\x82\x98\xEB\x8A\x94 of the stories\n";
-  Gpt2Files files = gpt2_files();
-  const Ids ids = parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text);
-  files.merges += files.merges.substr(files.merges.find('\n') + 1);
-  CHECK(parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text) == ids);
-}
-
 TEST_CASE("names that are no bytes never match, and bytes without a token are left out") {
   json file = hf_file();
   const Ids ids = read(file).encode("a cat");

@@ -90,20 +90,6 @@ TEST_CASE("keys that every family of transformers reads are obeyed or refused") 
   }
 }
 
-TEST_CASE("null and missing windows and key heads have the same meaning as in transformers") {
-  const auto attention = [](std::string_view type, const std::string& keys) {
-    return block_plan(config_of(type, keys), 31).attention;
-  };
-  CHECK(attention("mistral", R"("sliding_window": null)").window == 0);
-  CHECK(attention("qwen2", R"("num_key_value_heads": null, "num_attention_heads": 16)").key_heads ==
-        16);
-  CHECK(attention("qwen2", R"("use_sliding_window": true)").window == 4096);
-  CHECK(attention("qwen2", R"("use_sliding_window": true, "sliding_window": null)").window == 0);
-  const GptConfig scaled =
-      config_of("llama", R"("rope_scaling": {"rope_type": "llama3", "factor": 8})");
-  CHECK(scaled.rope.original_max_position_embeddings == 2048);  // the context length
-}
-
 TEST_CASE("missing soft caps and scales get the defaults of transformers") {
   const GptConfig gemma = config_of("gemma2", R"("query_pre_attn_scalar": 144)");
   CHECK(gemma.attention_cap == 50);
@@ -137,12 +123,19 @@ TEST_CASE(
         std::vector<std::string>{"residual_multiplier", "new"});
 }
 
-TEST_CASE("null is the usual value of some keys") {
-  CHECK(config_of("llama", R"("num_key_value_heads": null)").n_kv_head == 0);
+TEST_CASE("null is the usual value of some keys, and not that of a missing key") {
+  CHECK(config_of("llama", R"("rope_scaling": {"rope_type": "llama3", "factor": 8})")
+            .rope.original_max_position_embeddings == 2048);  // the context length
   CHECK(config_of("qwen3", R"("num_key_value_heads": null)").n_kv_head == 0);
   CHECK(config_of("ernie4_5", R"("head_dim": null, "use_bias": null)").elements_of_head() == 64);
   CHECK(config_of("gpt2", R"("n_inner": null)").n_inner == 0);
   CHECK(config_of("mistral", R"("sliding_window": null)").windows.empty());
+  const auto window = [](const std::string& keys) {
+    return block_plan(config_of("qwen2", R"("use_sliding_window": true)" + keys), 31)
+        .attention.window;
+  };
+  CHECK(window("") == 4096);
+  CHECK(window(R"(, "sliding_window": null)") == 0);
   CHECK(config_of("olmo", R"("clip_qkv": null)").qkv_clip == 0);
   CHECK(config_of("opt", R"("word_embed_proj_dim": null)").n_embd == 768);
   const RopeOptions rope =

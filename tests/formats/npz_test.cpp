@@ -107,10 +107,6 @@ TEST_CASE("an npz file does not replace a folder or a pipe") {
   CHECK(fs::is_fifo(folder / "pipe"));
 }
 
-TEST_CASE("an archive without arrays has only an end") {
-  CHECK(npz_bytes({}) == std::string("PK\x05\x06", 4) + std::string(18, '\0'));
-}
-
 TEST_CASE("npz members are stored, dated 1980-01-01, and the same tensors give the same bytes") {
   const NamedTensors tensors{{"a", Tensor::arange(3)}, {"b", Tensor::scalar(2)}};
   const std::string bytes = npz_bytes(tensors);
@@ -135,10 +131,7 @@ TEST_CASE("unusable names and tensors are not written into an archive") {
   CHECK(contains(error({{"a", Tensor()}}), "tensor 'a' is undefined"));
   CHECK(contains(error({{"a\xFF", one}}), "Invalid argument"));
   CHECK(contains(error_of([&] { write_npy(folder / "a.npy", Tensor()); }), "undefined"));
-  CHECK(contains(error_of([&] {
-                   write_npz(folder / "none" / "a.npz", {{"a", one}});
-                 }),
-                 "No such file"));
+  check_error([&] { write_npz(folder / "none" / "a.npz", {{"a", one}}); }, {"No such file"});
   CHECK(folder.names().empty());
 }
 
@@ -229,7 +222,9 @@ TEST_CASE("a malicious npy header is refused in one line") {
 TEST_CASE("a malicious archive is refused in one line") {
   const std::string good = npz_bytes({{"aaaa", Tensor::ones({2}, DType::boolean)}});
   const std::string pair = npz_bytes({{"aaaa", Tensor::scalar(1)}, {"bbbb", Tensor::scalar(2)}});
+  const std::string booleans = format_npy_header({DType::boolean, {2}});
   REQUIRE(read_error(good) == "no error");
+  REQUIRE(read_error(archive_of(booleans + "\x01\x01")) == "no error");
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "ot a zip archive"},
       {"not an archive", "ot a zip archive"},
@@ -246,6 +241,14 @@ TEST_CASE("a malicious archive is refused in one line") {
       {replaced(good, "(2,)", "(3,)"), "does not match its 2 bytes"},
       {replaced(good, "'|b1'", "'<f4'"), "does not match its 2 bytes"},
       {replaced(good, "\n\x01\x01", "\n\x01\x02"), "CRC error"},
+      // Right checksums, but wrong content.
+      {archive_of(booleans + "\x01\x02"), "member 'a.npy': element 1 is neither 0 nor 1"},
+      {archive_of(""), "0 bytes are too few"},
+      {archive_of("\x93NUMPY\x01"), "7 bytes are too few"},
+      {archive_of(std::string("\x93NUMPY\x01\0\xFF\xFF", 10)), "header of 65535 bytes"},
+      {archive_of(booleans), "does not match its 0 bytes"},
+      {archive_of(format_npy_header({DType::boolean, {Index{1} << 40, Index{1} << 40}})),
+       "does not match its 0 bytes"},
   };
   for (const auto& [bytes, expected] : cases) {
     CAPTURE(expected);
@@ -255,21 +258,6 @@ TEST_CASE("a malicious archive is refused in one line") {
     CHECK(contains(error, "a.npz: "));
     CHECK_FALSE(contains(error, "\n"));
   }
-}
-
-TEST_CASE("an array with a right checksum but wrong content is refused") {
-  const std::string booleans = format_npy_header({DType::boolean, {2}});
-  CHECK(read_error(archive_of(booleans + "\x01\x01")) == "no error");
-  CHECK(contains(read_error(archive_of(booleans + "\x01\x02")),
-                 "member 'a.npy': element 1 is neither 0 nor 1"));
-  CHECK(contains(read_error(archive_of("")), "0 bytes are too few"));
-  CHECK(contains(read_error(archive_of("\x93NUMPY\x01")), "7 bytes are too few"));
-  CHECK(contains(read_error(archive_of(std::string("\x93NUMPY\x01\0\xFF\xFF", 10))),
-                 "header of 65535 bytes, but the member has 10"));
-  CHECK(contains(read_error(archive_of(booleans)), "does not match its 0 bytes"));
-  CHECK(contains(
-      read_error(archive_of(format_npy_header({DType::boolean, {Index{1} << 40, Index{1} << 40}}))),
-      "does not match its 0 bytes"));
 }
 
 TEST_CASE("names of axes are stored as NumPy texts of four bytes a character") {
@@ -293,10 +281,7 @@ TEST_CASE("names of axes are stored as NumPy texts of four bytes a character") {
   NamedTexts texts;
   read_npz(folder / "a.npz", &texts);
   CHECK(texts == NamedTexts{{"axis", {"0.1", "하늘", ""}}, {"none", {}}});
-  CHECK(contains(error_of([&] {
-                   write_npz(folder / "b.npz", tensors, NamedTexts{{"a", {}}});
-                 }),
-                 "a"));
+  check_error([&] { write_npz(folder / "b.npz", tensors, NamedTexts{{"a", {}}}); }, {"a"});
   CHECK(contains(text_error(npy_text("<U0", "False", "(3,)")), "strings that are empty"));
   CHECK(contains(text_error(npy_text("<U99999999", "False", "(3,)")), "too long"));
   CHECK(contains(text_error(npy_text("<Ux", "False", "(3,)")), "strings that are empty"));
@@ -315,21 +300,5 @@ TEST_CASE("texts that are no list or no valid characters are refused when texts 
   CHECK(contains(error({1}, std::string("\0\xD8\0\0", 4)),
                  "55296 is not a valid Unicode code point"));
   CHECK(error({1}, std::string("a\0\0\0", 4)) == "no error");
-}
-
-TEST_CASE("a flipped bit of an archive's data is an error, elsewhere at least harmless") {
-  const std::string good =
-      npz_bytes({{"a", Tensor::scalar(1)}, {"b", Tensor::ones({2}, DType::boolean)}});
-  const std::size_t data = good.find("\x93NUMPY");
-  const std::size_t data_end = data + 128 + 4;
-  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
-    CAPTURE(bit / 8);
-    std::string bad = good;
-    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
-    const std::string error = read_error(bad);
-    if (bit / 8 >= data && bit / 8 < data_end) {
-      CHECK(error != "no error");
-    }
-  }
 }
 }  // namespace npz_test

@@ -8,19 +8,14 @@ namespace packed_folder_test {
 // Writes a model of the family Llama: fused rows of keys and values, an embedding that is not the
 // head, and rows that do not fill the last panel.
 fs::path write_folder(const TemporaryFolder& folder) {
-  GptConfig config{.vocab_size = 259,
-                   .block_size = 8,
-                   .n_layer = 1,
-                   .n_head = 4,
-                   .n_embd = 256,
-                   .bias = false,
-                   .tie_weights = false,
-                   .norm_type = NormKind::rms,
-                   .position = PositionKind::rope,
-                   .activation = Activation::silu,
-                   .gated_mlp = true,
-                   .n_inner = 1024,
-                   .n_kv_head = 1};
+  const GptConfig config = llama_like({.vocab_size = 259,
+                                       .block_size = 8,
+                                       .n_layer = 1,
+                                       .n_head = 4,
+                                       .n_embd = 256,
+                                       .tie_weights = false,
+                                       .n_inner = 1024,
+                                       .n_kv_head = 1});
   write_model_files(folder.path(), Gpt(config, 7), ByteTokenizer(), StoredFloats::bfloat16);
   return folder.path();
 }

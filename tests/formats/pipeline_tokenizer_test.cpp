@@ -140,13 +140,6 @@ TEST_CASE("bytes that are no character are restored by tokenizers with byte toke
   }
 }
 
-TEST_CASE("the end-of-text token can be chosen by name") {
-  const std::string file = kind("Qwen2").dump();
-  CHECK(parse_tokenizer_json(file, "t.json")->end_of_text() == 0);
-  CHECK(parse_tokenizer_json(file, "t.json", "<|im_end|>")->end_of_text() == 2);
-  CHECK(parse_tokenizer_json(file, "t.json", "none such")->end_of_text() == 0);
-}
-
 TEST_CASE("a merge listed twice has its last rank as in Hugging Face") {
   const std::string text = "They're sure: it's 12345! The end of the world\xED\x95\x9C.";
   for (json file : {kind("Llama 2"), kind("Qwen2"), kind("SmolLM2"), gpt2_kind()}) {

@@ -188,11 +188,9 @@ TEST_CASE("shards of other texts or settings or program versions are refused", "
   CHECK(contains(error_of([&] { encode(options_of(1000)); }), "b.txt: has changed since "));
   fs::create_directory(folder / "other");
   write_bytes(folder / "other" / "thesis.txt", "years of work");
-  CHECK(contains(error_of([&] {
-                   encode_shards(folder / "other", texts.files(), ByteTokenizer(),
-                                 options_of(1000));
-                 }),
-                 "contains thesis.txt and no shards; choose another folder"));
+  check_error(
+      [&] { encode_shards(folder / "other", texts.files(), ByteTokenizer(), options_of(1000)); },
+      {"contains thesis.txt and no shards; choose another folder"});
   write_bytes(out / "shards.json", "{\"version\": 2}");
   CHECK(contains(error_of([&] { encode(options_of(1000)); }), "shards.json: version: expected 1"));
 }
@@ -210,8 +208,7 @@ TEST_CASE("shards are read only if they match their manifest", "[io]") {
   CHECK(contains(error_of([&] { open_token_file(first, other); }),
                  "shard_000000.bin: its ids were made with another tokenizer"));
   fs::resize_file(first, 1000);
-  CHECK(contains(error_of([&] { open_token_file(first, ByteTokenizer()); }),
-                 "shard_000000.bin: expected "));
+  check_error([&] { open_token_file(first, ByteTokenizer()); }, {"shard_000000.bin: expected "});
   fs::remove(folder / "out" / "shard_000000.idx");
   CHECK(contains(error_of([&] { open_token_file(first, ByteTokenizer()); }),
                  "shard_000000.bin: has 500 tokens, "));

@@ -4,15 +4,13 @@
 
 namespace adapter_test {
 GptConfig llama_config() {
-  GptConfig config{
-      .vocab_size = 257, .block_size = 16, .n_layer = 2, .n_head = 2, .n_embd = 8, .bias = false};
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.activation = Activation::silu;
-  config.gated_mlp = true;
-  config.n_inner = 12;
-  config.n_kv_head = 1;
-  return config;
+  return llama_like({.vocab_size = 257,
+                     .block_size = 16,
+                     .n_layer = 2,
+                     .n_head = 2,
+                     .n_embd = 8,
+                     .n_inner = 12,
+                     .n_kv_head = 1});
 }
 
 // Writes a model and returns its folder.
@@ -27,10 +25,7 @@ fs::path base_model(const TemporaryFolder& folder, const GptConfig& config) {
 Adapter adapt(Gpt& model, const fs::path& base, const AdaptedParts& adapted = {}) {
   Adapter adapter = plan_adapter(base, model.config(), {.rank = 2, .alpha = 3}, adapted);
   add_lora(model, adapter.modules(), adapter.options, {5, 0});
-  std::uint64_t stream = 0;
-  for (auto& [name, parameter] : model.trainable_parameters()) {
-    parameter.copy_from(random_uniform(parameter.shape(), {8, stream++}, -0.5, 0.5));
-  }
+  draw_uniform(model.trainable_parameters(), 8, -0.5, 0.5);
   return adapter;
 }
 

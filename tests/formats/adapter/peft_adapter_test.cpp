@@ -24,8 +24,7 @@ TEST_CASE("adapters of PEFT give PEFT's logits", "[adapter]") {
     }
     INFO(name);
     if (name.ends_with("pissa") || name.ends_with("olora")) {
-      CHECK_THROWS_WITH(load_weights(kData / name),
-                        contains_text("init_lora_weights") && contains_text("merge_and_unload"));
+      check_error([&] { load_weights(kData / name); }, {"init_lora_weights", "merge_and_unload"});
       continue;
     }
     if (name == "tied-tied_embedding") {

@@ -5,13 +5,9 @@
 
 namespace matrix_importance_test {
 Gpt small_llama() {
-  GptConfig config{.vocab_size = 259, .block_size = 16, .n_layer = 2, .n_head = 4, .n_embd = 64};
-  config.bias = false;
-  config.norm_type = NormKind::rms;
+  GptConfig config =
+      llama_like({.vocab_size = 259, .block_size = 16, .n_layer = 2, .n_head = 4, .n_embd = 64});
   config.layer_norm_epsilon = 1e-6;
-  config.position = PositionKind::rope;
-  config.activation = Activation::silu;
-  config.gated_mlp = true;
   return Gpt(config, 7);
 }
 
@@ -96,7 +92,6 @@ TEST_CASE("a model whose activations are not finite has no importance") {
   const Gpt model = small_llama();
   Tensor embedding = model.weights().front().tensor;
   embedding.mutable_data<float>()[0] = INFINITY;
-  CHECK_THROWS_WITH(measure_importance(model, stream_dataset({0, 1, 2})),
-                    contains_text("are not finite"));
+  check_error([&] { measure_importance(model, stream_dataset({0, 1, 2})); }, {"are not finite"});
 }
 }  // namespace matrix_importance_test
