@@ -1,6 +1,7 @@
 #include "headlight/interpret/interventions/interventions.h"
 #include "headlight/interpret/effects/ablation.h"
 #include "support/hooks.h"
+#include "support/rows.h"
 #include "support/test.h"
 
 namespace interventions_test {
@@ -52,62 +53,40 @@ TEST_CASE("a target that is named twice is changed once") {
   CHECK(parse_changes("off induction,induction")[0].classes.size() == 1);
 }
 
-TEST_CASE("changes are parsed as users write them", "[heads]") {
-  const std::vector<Change> changes = parse_changes(
-      "off 5.1, mlp.3,neuron.0.2-4 ; scale 7.2 0.5 @3-7\nadd resid_post.6 joy.npz:v*-4 @10-;"
-      "freeze pattern.5.1 from \"a; b @3\" @2; mean layer.2 from book.txt;"
-      "add resid_mid.* 'Love' - 'Hate' * 2; resample induction, z from \"x\";"
-      "freeze z.5 from \"A text\" at 3 @7;"
-      "mean z.1 from \"say \"\"it's; \"\"\"; mean z.2 from '''' @4");
-  REQUIRE(changes.size() == 10);
-  CHECK(changes[0].kind == ChangeKind::off);
-  CHECK(changes[0].targets == std::vector<PointRange>{parse_point("", "z.5.1"),
-                                                      parse_point("", "mlp_out.3"),
-                                                      parse_point("", "mlp_post.0.2-4")});
-  CHECK(changes[0].positions == NumberRange{});
-  CHECK(changes[1].factor == 0.5);
-  CHECK(changes[1].positions == NumberRange{3, 7});
-  CHECK(changes[2].source.file == "joy.npz");
-  CHECK(changes[2].source.array == "v");
-  CHECK(changes[2].factor == -4);
-  CHECK(changes[2].positions == NumberRange{10, std::nullopt});
-  CHECK(changes[3].source.text == "a; b @3");
-  CHECK(changes[3].positions == NumberRange{2, 2});
-  CHECK(changes[4].targets ==
-        std::vector<PointRange>{parse_point("", "attn_out.2"), parse_point("", "mlp_out.2")});
-  CHECK(changes[4].source.file == "book.txt");
-  CHECK(changes[5].source.text == "Love");
-  CHECK(changes[5].source.less == "Hate");
-  CHECK(changes[5].factor == 2);
-  CHECK(changes[6].classes == std::vector<std::string>{"induction"});
-  CHECK(changes[6].targets == std::vector<PointRange>{parse_point("", "z")});
-  CHECK(changes[8].source.text == "say \"it's; \"");
-  CHECK(changes[9].source.text == "'");
-  CHECK(changes[9].positions == NumberRange{4, 4});
-  CHECK(!changes[3].source.token);
-  CHECK(changes[7].source.token == 3);
-  CHECK(changes[7].positions == NumberRange{7, 7});
+std::string text_of(const NumberRange& range) {
+  return concat_text(range.first, "-") + (range.last ? std::to_string(*range.last) : "");
 }
 
-TEST_CASE("invalid changes are quoted and refused in one line", "[heads]") {
-  const auto refusal = [](const char* text) { return error_of([&] { parse_changes(text); }); };
-  CHECK(refusal(" ; ") == "intervene: expected a change such as off 5.1, got ' ; '");
-  CHECK(refusal("of 5.1").starts_with("intervene: expected off, scale, add, mean, freeze or"));
-  CHECK(refusal("off") == "intervene: 'off': expected a target such as 5.1, mlp.3 or resid_post.6");
-  CHECK(refusal("off 5.1,").ends_with("expected a target such as 5.1, mlp.3 or resid_post.6"));
-  CHECK(refusal("off 5.1 6.2") == "intervene: 'off 5.1 6.2': expected nothing after it, got '6.2'");
-  CHECK(refusal("scale 5.1").ends_with("expected a factor after the targets: scale 7.2 0.5"));
-  CHECK(refusal("scale 5.1 nan").ends_with("expected a factor such as 0.5, got 'nan'"));
-  CHECK(refusal("add z.1 v.npz")
-            .ends_with("expected add TARGETS FILE.npz:ARRAY or add TARGETS "
-                       "\"TEXT\" - \"TEXT\""));
-  CHECK(refusal("add z.1 \"a\"").ends_with("expected add TARGETS \"TEXT\" - \"TEXT\""));
-  CHECK(refusal("add z.1 \"a").ends_with("expected a text in quotation marks"));
-  CHECK(refusal("mean z.1 book.txt").ends_with("expected mean TARGETS from \"TEXT\" or from FILE"));
-  CHECK(refusal("freeze z.1 from \"\"").ends_with("expected a text that is not empty"));
-  CHECK(refusal("freeze z.1 from 'a' at -1").ends_with("of a token after 'at', got '-1'"));
-  CHECK(refusal("mean z.1 from 'a' at 1").ends_with("expected nothing after it, got 'at 1'"));
-  CHECK(refusal("off z.1 @x").ends_with("such as 3, 4-8 or 4-, got 'x'"));
+// Shows a change with all that was read.
+std::string text_of(const Change& change) {
+  std::string text(name_of(change.kind));
+  for (const PointRange& target : change.targets) {
+    text += concat_text(" ", name_of(target.point), " ", text_of(target.layers));
+    text += target.items ? " item " + text_of(*target.items) : "";
+  }
+  for (const std::string& name : change.classes) {
+    text += " class " + name;
+  }
+  text += change.factor == 1 ? "" : concat_text(" times ", change.factor);
+  const ChangeSource& source = change.source;
+  text += source.file.empty() ? "" : " file " + source.file.string() + " " + source.array;
+  text += source.text.empty() ? "" : " text [" + source.text + "]";
+  text += source.less.empty() ? "" : " less [" + source.less + "]";
+  text += source.token ? concat_text(" token ", *source.token) : "";
+  return text + (change.positions == NumberRange{} ? "" : " at " + text_of(change.positions));
+}
+
+TEST_CASE("changes are parsed as users write them, or refused in one line", "[heads]") {
+  check_rows("interpret/changes.txt", [](const Row& row) {
+    std::string text;
+    const std::string error = error_of([&] {
+      for (const Change& change : parse_changes(row.given)) {
+        text += (text.empty() ? "" : "; ") + text_of(change);
+      }
+    });
+    CHECK((error == "no error" || error.starts_with("intervene: ")));
+    return error == "no error" ? text : error.substr(std::string("intervene: ").size());
+  });
 }
 
 TEST_CASE("changes read from a TOML file equal those parsed from its texts", "[heads]") {

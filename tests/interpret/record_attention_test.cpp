@@ -14,10 +14,7 @@ const Gpt& model() {
     GptConfig config{
         .vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 3, .n_embd = 24};
     auto gpt = std::make_unique<Gpt>(config);
-    std::uint64_t number = 0;
-    for (auto& [name, parameter] : gpt->parameters()) {
-      parameter.copy_from(random_normal(parameter.shape(), RandomStream{3, number++}, 0.2, 0.4));
-    }
+    draw_normal(gpt->parameters(), 3, 0.2, 0.4);
     return gpt;
   }();
   return *instance;
@@ -123,8 +120,7 @@ TEST_CASE("the maps of one document have no pads and are accepted by the views")
   CHECK(weight(maps.layers[1].weights, {2, 2, 1}) == weight(batch.layers[1].weights, {1, 2, 2, 1}));
   CHECK(contains(attention_svg(maps, maps.layers[0]), "<svg"));
   CHECK(contains(attention_html(maps), "<!doctype html>"));
-  CHECK(error_of([&] { batch.maps(2); }) ==
-        "[RecordedAttention::maps] expected a document from 0 to 1, got 2");
+  check_error([&] { batch.maps(2); }, {"[RecordedAttention::maps]", "got 2"});
   CHECK_THROWS_AS(batch.maps(-1), Error);
 }
 
@@ -193,19 +189,29 @@ double largest_softmax_error(const RecordedLayer& layer, Index length) {
   return error;
 }
 
-TEST_CASE("queries and keys of every kind of attention give its weights") {
+// Checks that recorded queries or keys of every head are those that a hook sees.
+void check_vectors(const Gpt& gpt, const Tensor& recorded, PointRange point) {
+  const ActivationContexts contexts(ByteTokenizer(), {"abcdefg"}, kBlock);
+  const Tensor seen = cache_activations(gpt, contexts, {.points = {point}}).front().second;
+  const Index shares = recorded.size(2) / seen.size(1);  // query heads of a key head
+  for (Index head = 0; head < recorded.size(2); ++head) {
+    check_close(select(select(recorded, 0, 0), 1, head), select(seen, 1, head / shares), 1e-5);
+  }
+}
+
+TEST_CASE("queries and keys of every kind of attention give its weights, as hooks see them") {
   for (const auto& [name, config] : scored_configs()) {
     CAPTURE(name);
     Gpt gpt(config);
-    std::uint64_t number = 0;
-    for (auto& [unused, parameter] : gpt.parameters()) {
-      parameter.copy_from(random_normal(parameter.shape(), RandomStream{5, number++}, 0.1, 0.3));
-    }
+    draw_normal(gpt.parameters(), 5, 0.1, 0.3);
     const RecordedAttention recorded =
         record_attention_batch(gpt, ByteTokenizer(), {"abcdefg"}, {.vectors = true});
     for (const RecordedLayer& layer : recorded.layers) {
       CHECK(largest_softmax_error(layer, 7) < 1e-4);
       CHECK(layer.rotated == (config.qk_norm || config.position == PositionKind::rope));
+      const NumberRange own{layer.layer, layer.layer};
+      check_vectors(gpt, layer.queries, {layer.rotated ? Point::rot_q : Point::q, own});
+      check_vectors(gpt, layer.keys, {layer.rotated ? Point::rot_k : Point::k, own});
     }
   }
 }
@@ -257,8 +263,7 @@ TEST_CASE("documents of ids are recorded as they are") {
   CHECK(ids.layers[1].weights.to_vector() == text.layers[1].weights.to_vector());
   CHECK(record_attention_of_ids(model(), tokenizer, {{256, 'a'}, {'b'}}, {.max_tokens = 1})
             .token_count() == 2);
-  CHECK(contains(error_of([&] { record_attention_of_ids(model(), tokenizer, {{}}); }),
-                 "the text is empty"));
+  check_error([&] { record_attention_of_ids(model(), tokenizer, {{}}); }, {"the text is empty"});
 }
 
 TEST_CASE("max_tokens cuts every document to its beginning") {
@@ -306,11 +311,9 @@ TEST_CASE("maps that would take too much memory are refused before they are comp
   const std::vector<std::string> texts(1000, std::string(24, 'x'));
   // Bytes: 1000 documents x 2 layers x 3 heads x 24 x 24 weights x 4, twice: recorded and padded.
   constexpr Index kBytes = Index{1000} * 2 * 3 * 24 * 24 * 4 * 2;
-  CHECK(error_of([&] {
-          record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes - 1});
-        }) ==
-        "[record_attention] the maps of 1000 documents of up to 24 tokens take 26 MiB, more than "
-        "26 MiB: choose fewer documents, layers or tokens");
+  check_error(
+      [&] { record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes - 1}); },
+      {"[record_attention]", "1000 documents", "26 MiB"});
   CHECK_NOTHROW(record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes}));
 }
 
@@ -342,129 +345,6 @@ TEST_CASE("the maps of a pruned model keep the original numbers of its heads") {
   CHECK(error_of([&] {
           record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.heads = {{0, 0}}});
         }) == "heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
-}
-
-using Vector = std::vector<double>;
-
-// Nine query heads of four elements that share three key heads.
-struct GroupedSizes {
-  std::size_t heads = 9;
-  std::size_t key_heads = 3;
-  std::size_t head_width = 4;
-  std::size_t width = 36;
-};
-
-std::unique_ptr<Gpt> grouped_model() {
-  GptConfig config{.vocab_size = 257, .block_size = 8, .n_layer = 1, .n_head = 9, .n_embd = 36};
-  config.n_kv_head = 3;
-  config.bias = false;
-  config.norm_type = NormKind::rms;
-  config.position = PositionKind::rope;
-  config.gated_mlp = true;
-  config.activation = Activation::silu;
-  auto gpt = std::make_unique<Gpt>(config);
-  std::uint64_t number = 0;
-  for (auto& [name, parameter] : gpt->parameters()) {
-    parameter.copy_from(random_normal(parameter.shape(), RandomStream{5, number++}, 0.1, 0.4));
-  }
-  return gpt;
-}
-
-Vector values_of(const Gpt& gpt, Part part) {
-  for (const auto& [weight, tensor] : gpt.weights()) {
-    if (weight.part == part) {
-      return tensor.to_vector();
-    }
-  }
-  return {};
-}
-
-// Rows [first, first + count) of the first layer's projections for a token at a position, [count].
-Vector projected(const Gpt& gpt, std::int32_t token, std::size_t first, std::size_t count) {
-  const GroupedSizes sizes;
-  const Vector embedding = values_of(gpt, Part::token_embedding);
-  const Vector gain = values_of(gpt, Part::attention_norm);
-  const Vector matrix = values_of(gpt, Part::query_key_value);
-  const auto* x = embedding.data() + static_cast<std::size_t>(token) * sizes.width;
-  double square = 0;
-  for (std::size_t c = 0; c < sizes.width; ++c) {
-    square += x[c] * x[c] / static_cast<double>(sizes.width);
-  }
-  const double scale = 1 / std::sqrt(square + gpt.config().layer_norm_epsilon);
-  Vector result(count);
-  for (std::size_t row = 0; row < count; ++row) {
-    for (std::size_t c = 0; c < sizes.width; ++c) {
-      result[row] += matrix[(first + row) * sizes.width + c] * gain[c] * x[c] * scale;
-    }
-  }
-  return result;
-}
-
-// Rotates element i of each head with element i + 2, by the angle position / 10000^(i / 2).
-Vector turned(const Vector& x, std::size_t position) {
-  Vector result = x;
-  for (std::size_t start = 0; start < x.size(); start += 4) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const double angle =
-          static_cast<double>(position) / std::pow(10000.0, static_cast<double>(i) / 2);
-      const double a = x[start + i];
-      const double b = x[start + i + 2];
-      result[start + i] = a * std::cos(angle) - b * std::sin(angle);
-      result[start + i + 2] = b * std::cos(angle) + a * std::sin(angle);
-    }
-  }
-  return result;
-}
-
-// Attention pattern of a head for the query at one position, [position + 1].
-Vector softmax_of(Vector scores) {
-  double sum = 0;
-  for (double& score : scores) {
-    score = std::exp(score);
-    sum += score;
-  }
-  for (double& score : scores) {
-    score /= sum;
-  }
-  return scores;
-}
-
-TEST_CASE("nine query heads on three key heads give the same vectors and weights as plain loops") {
-  const GroupedSizes sizes;
-  const std::unique_ptr<Gpt> gpt = grouped_model();
-  const Ids ids{84, 104, 101, 32, 101};
-  const RecordedAttention recorded =
-      record_attention_of_ids(*gpt, ByteTokenizer(), {ids}, {.vectors = true});
-  const RecordedLayer& layer = recorded.layers.at(0);
-  CHECK(layer.rotated);
-  CHECK(layer.scale == Approx(0.5));
-  const Vector queries = layer.queries.to_vector();  // [1, T, H, D]
-  const Vector keys = layer.keys.to_vector();
-  const Vector weights = layer.weights.to_vector();  // [1, H, T, T]
-  const std::size_t all = sizes.heads * sizes.head_width;
-  std::vector<Vector> expected_keys;
-  for (std::size_t t = 0; t < ids.size(); ++t) {
-    const Vector query = turned(projected(*gpt, ids[t], 0, all), t);
-    expected_keys.push_back(
-        turned(projected(*gpt, ids[t], all, sizes.key_heads * sizes.head_width), t));
-    for (std::size_t h = 0; h < sizes.heads; ++h) {
-      Vector scores(t + 1);
-      for (std::size_t d = 0; d < sizes.head_width; ++d) {
-        const std::size_t place = t * all + h * sizes.head_width + d;
-        const std::size_t shared = h / 3 * sizes.head_width + d;
-        CHECK(queries[place] == Approx(query[h * sizes.head_width + d]).margin(1e-4));
-        CHECK(keys[place] == Approx(expected_keys[t][shared]).margin(1e-4));
-        for (std::size_t s = 0; s <= t; ++s) {
-          scores[s] += query[h * sizes.head_width + d] * expected_keys[s][shared] / 2;
-        }
-      }
-      const Vector row = softmax_of(scores);
-      for (std::size_t s = 0; s < ids.size(); ++s) {
-        const double weight = weights[(h * ids.size() + t) * ids.size() + s];
-        CHECK(weight == Approx(s <= t ? row[s] : 0.0).margin(1e-5));
-      }
-    }
-  }
 }
 
 TEST_CASE("weights by values are weights times the relative norms of v W_O", "[heads]") {

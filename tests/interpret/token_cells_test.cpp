@@ -19,10 +19,7 @@ Labels labels_of(const std::string& text, TextUnit unit) {
 std::unique_ptr<Gpt> byte_model() {
   GptConfig config{.vocab_size = 257, .block_size = 128, .n_layer = 2, .n_head = 2, .n_embd = 16};
   auto gpt = std::make_unique<Gpt>(config);
-  std::uint64_t number = 0;
-  for (auto& [name, parameter] : gpt->parameters()) {
-    parameter.copy_from(random_normal(parameter.shape(), RandomStream{5, number++}, 0.1, 0.4));
-  }
+  draw_normal(gpt->parameters(), 5, 0.1, 0.4);
   return gpt;
 }
 

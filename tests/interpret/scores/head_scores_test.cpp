@@ -278,6 +278,7 @@ TEST_CASE("scoring refuses invalid options and data", "[heads]") {
   options.heads = {{9, 0}};
   CHECK(mentions(refusal(options, {{1, 2}}), {"9.0"}));
   check_error([&] { score_index("inductoin"); }, {"inductoin", "induction"});
+  check_error([&] { repeated_sequences({.sequences = 0}, model->config()); }, {"repeats", "0"});
   parameter_of(*model, "h.1.attn.c_attn.bias").fill(std::nan(""));
   CHECK(mentions(refusal(quick(), {{1, 2, 3}}), {"not numbers"}));
 }
@@ -328,17 +329,6 @@ TEST_CASE("verdicts have labels in both languages", "[heads]") {
   check_error([] { verdict_label("none_such"); }, {"none_such"});
 }
 
-TEST_CASE("repeated random tokens can replace a text", "[heads]") {
-  const PlantedModel planted;
-  const auto sequences =
-      repeated_sequences({.sequences = 3, .length = 5, .first = 2}, planted.model().config());
-  REQUIRE(sequences.size() == 3);
-  CHECK((sequences[0].size() == 11 && sequences[0][0] == 2));  // repeat_loss_test has the rest
-  CHECK(sequences[0] != sequences[1]);
-  check_error([&] { repeated_sequences({.sequences = 0}, planted.model().config()); },
-              {"repeats", "0"});
-}
-
 TEST_CASE("every score comes with the score of uniform attention", "[heads]") {
   const auto model = random_gpt(three_layers());
   HeadScoreOptions options = quick();
@@ -358,13 +348,9 @@ TEST_CASE("every score comes with the score of uniform attention", "[heads]") {
     chance += 1 / static_cast<double>(query + 1);
   }
   CHECK(head.score("offset_share").even == Approx(chance / static_cast<double>(6 - first)));
-}
-
-TEST_CASE("induction comes with the score of uniform attention on repeated tokens", "[heads]") {
-  HeadScoreOptions options = quick();
   options.repeats.length = 1;  // of two equal tokens, the second has half of its weight on itself
-  const HeadScores scores = score_heads(*random_gpt(three_layers()), {{3, 5, 1}}, options);
-  CHECK(scores.heads.front().score("induction").even == Approx(0.5));
+  const HeadScores repeated = score_heads(*model, {{3, 5, 1, 2, 7, 5}}, options);
+  CHECK(repeated.heads.front().score("induction").even == Approx(0.5));
 }
 
 // A head without a pattern: only `name` is measured, with this mean and this value for uniform
