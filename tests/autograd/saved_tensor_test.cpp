@@ -4,10 +4,7 @@ TEST_CASE("backward refuses a gradient whose input was overwritten since the for
   Tensor x = leaf(doubles({1, 2}, {2}));
   const Tensor y = sum(x * x);
   x.fill(7);
-  CHECK(error_of([&] { backward(y); }) ==
-        "[backward] mul needs its input 1, float64 of shape [2], as it was when mul ran, and it "
-        "was overwritten since: expected version 0, got version 1; write into a clone(), or after "
-        "backward");
+  check_error([&] { backward(y); }, {"[backward] mul", "its input 1", "got version 1"});
   CHECK_FALSE(x.grad().defined());
 }
 

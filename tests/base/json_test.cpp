@@ -194,8 +194,7 @@ TEST_CASE("reading a JSON value as the wrong type throws an error that names its
   CHECK(error_of([&] { return json["half"].integer(); }) == "expected a whole number, got number");
   CHECK(error_of([&] { return Json(18446744073709551615U).integer(); }) ==
         "expected a whole number, got number");
-  CHECK(error_of([&] { return Json(-1).natural(); }) ==
-        "expected a whole number from 0, got number");
+  check_error([&] { return Json(-1).natural(); }, {"expected a whole number from 0, got number"});
   CHECK(error_of([&] { return json["text"].number(); }) == "expected a number, got string");
   CHECK(error_of([&] { return json.text(); }) == "expected a text, got object");
   CHECK(error_of([&] { return json.boolean(); }) == "expected true or false, got object");

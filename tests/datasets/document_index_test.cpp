@@ -135,8 +135,7 @@ TEST_CASE("an index that is damaged or belongs to another file is refused", "[io
   shard.write({{1, kEnd}});
   CHECK(contains(error_of([&] { shard.read(TokenDtype::uint32); }), "a.idx, got uint32"));
   fs::resize_file(shard.index(), 40);
-  CHECK(contains(error_of([&] { shard.read(); }),
-                 "a.idx: is damaged: it lists 1 documents, but has 40"));
+  check_error([&] { shard.read(); }, {"a.idx: is damaged: it lists 1 documents, but has 40"});
   fs::remove(shard.index());
   CHECK_FALSE(has_documents(shard.ids()));
   CHECK(contains(error_of([&] { shard.read(); }), "a.idx"));

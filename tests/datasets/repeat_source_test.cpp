@@ -84,12 +84,10 @@ TEST_CASE("a batch of repeated tokens depends on the seed and its number alone")
 
 TEST_CASE("an invalid repeat_share and blocks or batching that it cannot use are refused") {
   const TokenDataset dataset = even_numbers();
-  CHECK_THROWS_WITH(Batcher(dataset, options_of(1.5)),
-                    "[Batcher] repeat_share must be 0 to 1, got 1.5");
+  check_error([&] { Batcher(dataset, options_of(1.5)); }, {"[Batcher] repeat_share", "1.5"});
   BatcherOptions options = options_of(0.5);
   options.block_size = 3;
-  CHECK_THROWS_WITH(Batcher(dataset, options),
-                    "[Batcher] repeat_share needs a block of 4 tokens or more, got 3");
+  check_error([&] { Batcher(dataset, options); }, {"[Batcher] repeat_share", "got 3"});
   options.batching = Batching::padded;
   CHECK_THROWS_WITH(Batcher(dataset, options), "[Batcher] repeat_share needs packed batching");
 }

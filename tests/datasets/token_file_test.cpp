@@ -152,10 +152,9 @@ TEST_CASE("an invalid token file is refused in one line") {
       contains(file.error(wide({5, -1, 6}), 10, TokenDtype::uint32), "token 1 has id 4294967295"));
   CHECK(file.error(two, 10) == "no error");
   std::vector<std::string> notes;
-  CHECK(contains(error_of([&] {
-                   token_file_dataset(file.path(""), AnyTokenizer(9), TokenDtype::automatic, notes);
-                 }),
-                 "a.bin: is empty"));
+  check_error(
+      [&] { token_file_dataset(file.path(""), AnyTokenizer(9), TokenDtype::automatic, notes); },
+      {"a.bin: is empty"});
   const TemporaryFolder folder;
   const auto error = [](const fs::path& path) {
     return error_of([&] { open_token_file(path, AnyTokenizer(9)); });
@@ -164,8 +163,7 @@ TEST_CASE("an invalid token file is refused in one line") {
   CHECK(contains(error(folder.path()), "not a regular file"));
   REQUIRE(::mkfifo((folder / "pipe.bin").c_str(), 0600) == 0);
   CHECK(contains(error(folder / "pipe.bin"), "not a regular file"));
-  CHECK_THROWS_WITH(parse_name<TokenDtype>("token_dtype", "16"),
-                    "token_dtype: expected auto, uint16 or uint32, got '16'");
+  check_error([&] { parse_name<TokenDtype>("token_dtype", "16"); }, {"token_dtype", "got '16'"});
 }
 
 TEST_CASE("a sparse file of terabytes is neither copied nor read for its holes") {
@@ -187,14 +185,12 @@ TEST_CASE("a token file that changes while it is in use is an error, not a signa
   const auto path = file.path(narrow(Ids(5000, 7)));
   const TokenFile found = open_token_file(path, AnyTokenizer(10));
   fs::resize_file(path, 1000);
-  CHECK_THROWS_WITH(
-      found.ids.tokens(100, 3),
-      contains_text("a.bin: changed while it was in use: it had 10000 bytes, now 1000"));
+  check_error([&] { found.ids.tokens(100, 3); },
+              {"a.bin: changed while it was in use: it had 10000 bytes, now 1000"});
   file.path(narrow(Ids(5000, 10)));
   fs::last_write_time(path, fs::file_time_type::clock::now() + 1h);
-  CHECK_THROWS_WITH(
-      found.ids.tokens(400, 200),
-      contains_text("a.bin: changed while it was in use: another program has written"));
+  check_error([&] { found.ids.tokens(400, 200); },
+              {"a.bin: changed while it was in use: another program has written"});
 }
 
 TEST_CASE("ids are refused if meta.pkl beside them maps them to other characters") {

@@ -6,116 +6,84 @@ namespace processors_test {
 using headlight::kernels::allowed_cpus;
 using headlight::kernels::usable_cores;
 
-// A folder with the files of a machine's proc and sys.
-class FakeMachine {
- public:
-  FakeMachine& file(const std::string& name, const std::string& contents) {
-    fs::create_directories((folder_.path() / name).parent_path());
-    folder_.write(name, contents);
-    return *this;
-  }
-  FakeMachine& siblings(int cpu, const std::string& list) {
-    return file(
-        "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
-        list);
-  }
-  FakeMachine& process_group(const std::string& lines) { return file("proc/self/cgroup", lines); }
-  FakeMachine& group_file(const std::string& name, const std::string& contents) {
-    return file("sys/fs/cgroup/" + name, contents);
-  }
-  int cores(const std::vector<int>& cpus) const { return usable_cores(folder_.path(), cpus); }
+using Files = std::vector<std::pair<std::string, std::string>>;
 
- private:
-  TemporaryFolder folder_;
-};
-
-const std::vector<int> kEight{0, 1, 2, 3, 4, 5, 6, 7};
+// Returns the cores of a machine with these files of proc and sys.
+int cores(const Files& files, const std::vector<int>& cpus = {0, 1, 2, 3, 4, 5, 6, 7}) {
+  const TemporaryFolder folder;
+  for (const auto& [name, contents] : files) {
+    const std::string place =
+        name == "group" ? "proc/self/cgroup"
+        : name.starts_with("cpu") && name.size() == 4
+            ? "sys/devices/system/cpu/" + name + "/topology/thread_siblings_list"
+            : "sys/fs/cgroup/" + name;
+    fs::create_directories((folder.path() / place).parent_path());
+    folder.write(place, contents);
+  }
+  return usable_cores(folder.path(), cpus);
+}
 
 TEST_CASE("hardware threads of one core count once, and only those the process may run on") {
-  FakeMachine machine;
-  for (int cpu = 0; cpu < 4; ++cpu) {  // cores {0, 4}, {1, 5} and so on
-    const std::string pair = std::to_string(cpu) + "," + std::to_string(cpu + 4) + "\n";
-    machine.siblings(cpu, pair).siblings(cpu + 4, pair);
+  Files pairs;
+  Files ranges;
+  for (int cpu = 0; cpu < 8; ++cpu) {  // cores {0, 4}, {1, 5} and so on; {0, 1, 2, 3} and {4 ... 7}
+    pairs.emplace_back(concat_text("cpu", cpu), concat_text(cpu % 4, ",", cpu % 4 + 4, "\n"));
+    ranges.emplace_back(concat_text("cpu", cpu), cpu < 4 ? "0-1,2-3" : "4-7");
   }
-  CHECK(machine.cores(kEight) == 4);
-  CHECK(machine.cores({0, 1, 2, 3}) == 4);
-  CHECK(machine.cores({0, 4}) == 1);
-  CHECK(machine.cores({4, 5, 7}) == 3);
-}
-
-TEST_CASE("sibling lists may contain ranges") {
-  FakeMachine machine;
-  for (int cpu = 0; cpu < 8; ++cpu) {
-    machine.siblings(cpu, cpu < 4 ? "0-1,2-3" : "4-7");
-  }
-  CHECK(machine.cores(kEight) == 2);
-  CHECK(machine.cores({3, 7}) == 2);
-}
-
-TEST_CASE("a machine without topology files has as many cores as CPUs and at least one") {
-  const FakeMachine machine;
-  CHECK(machine.cores(kEight) == 8);
-  CHECK(machine.cores({}) == 1);
+  CHECK(cores(pairs) == 4);
+  CHECK(cores(pairs, {0, 1, 2, 3}) == 4);
+  CHECK(cores(pairs, {0, 4}) == 1);
+  CHECK(cores(pairs, {4, 5, 7}) == 3);
+  CHECK(cores(ranges) == 2);
+  CHECK(cores(ranges, {3, 7}) == 2);
+  CHECK(cores({}) == 8);  // without files of topology
+  CHECK(cores({}, {}) == 1);
 }
 
 TEST_CASE("a CPU with an invalid sibling list counts as a core of its own") {
-  FakeMachine machine;
-  machine.siblings(0, "").siblings(1, "x-y").siblings(2, "-1").siblings(3, "7-3");
-  machine.siblings(4, "0").siblings(5, std::string(100000, ',')).siblings(6, "6-");
-  machine.siblings(7, "99999999999999999999999");
-  CHECK(machine.cores(kEight) == 8);
-  machine.siblings(7, "0-4000000000000");  // only the existing CPUs of an endless list count
-  CHECK(machine.cores(kEight) == 7);
+  Files files{{"cpu0", ""},    {"cpu1", "x-y"}, {"cpu2", "-1"},
+              {"cpu3", "7-3"}, {"cpu4", "0"},   {"cpu5", std::string(100000, ',')},
+              {"cpu6", "6-"}};
+  files.emplace_back("cpu7", "99999999999999999999999");
+  CHECK(cores(files) == 8);
+  files.back().second = "0-4000000000000";  // only the existing CPUs of an endless list count
+  CHECK(cores(files) == 7);
 }
 
-TEST_CASE("the CPU time of a version 2 control group limits the cores, rounded up") {
-  FakeMachine machine;
-  machine.process_group("0::/jobs/one\n");
-  machine.group_file("jobs/one/cpu.max", "250000 100000\n");
-  CHECK(machine.cores(kEight) == 3);
-  machine.group_file("jobs/one/cpu.max", "200000 100000\n");
-  CHECK(machine.cores(kEight) == 2);
-  machine.group_file("jobs/one/cpu.max", "1000 100000\n");
-  CHECK(machine.cores(kEight) == 1);
-  machine.group_file("jobs/one/cpu.max", "max 100000\n");
-  CHECK(machine.cores(kEight) == 8);
-  CHECK(machine.cores({0, 1}) == 2);
-}
-
-TEST_CASE("parent control groups limit the cores too") {
-  FakeMachine machine;
-  machine.process_group("0::/jobs/one\n").group_file("jobs/one/cpu.max", "400000 100000\n");
-  machine.group_file("jobs/cpu.max", "300000 100000\n");
-  CHECK(machine.cores(kEight) == 3);
-  machine.group_file("cpu.max", "100000 100000\n");
-  CHECK(machine.cores(kEight) == 1);
-}
-
-TEST_CASE("inside a container the root of the group tree is the own group whatever the path") {
-  FakeMachine machine;
-  machine.process_group("0::/docker/0123456789abcdef\n").group_file("cpu.max", "150000 100000\n");
-  CHECK(machine.cores(kEight) == 2);
-  machine.process_group("0::/../../escaped\n");
-  CHECK(machine.cores(kEight) == 2);
+TEST_CASE("the CPU time of control groups of version 2 limits the cores, rounded up") {
+  const auto limited = [](const std::string& group, const Files& files,
+                          const std::vector<int>& cpus = {0, 1, 2, 3, 4, 5, 6, 7}) {
+    Files all = files;
+    all.emplace_back("group", group);
+    return cores(all, cpus);
+  };
+  const std::string own = "jobs/one/cpu.max";
+  CHECK(limited("0::/jobs/one\n", {{own, "250000 100000\n"}}) == 3);
+  CHECK(limited("0::/jobs/one\n", {{own, "200000 100000\n"}}) == 2);
+  CHECK(limited("0::/jobs/one\n", {{own, "1000 100000\n"}}) == 1);
+  CHECK(limited("0::/jobs/one\n", {{own, "max 100000\n"}}) == 8);
+  CHECK(limited("0::/jobs/one\n", {{own, "max 100000\n"}}, {0, 1}) == 2);
+  // Parents limit, too.
+  const Files two{{own, "400000 100000\n"}, {"jobs/cpu.max", "300000 100000\n"}};
+  CHECK(limited("0::/jobs/one\n", two) == 3);
+  CHECK(limited("0::/jobs/one\n", {two[0], two[1], {"cpu.max", "100000 100000\n"}}) == 1);
+  // Inside a container the root of the tree is the own group, whatever the path.
+  CHECK(limited("0::/docker/0123456789abcdef\n", {{"cpu.max", "150000 100000\n"}}) == 2);
+  CHECK(limited("0::/../../escaped\n", {{"cpu.max", "150000 100000\n"}}) == 2);
+  // Beside version 1.
+  CHECK(limited("1:cpuset:/\n0::/a\n", {{"unified/a/cpu.max", "200000 100000"}}) == 2);
 }
 
 TEST_CASE("the CPU quota of a version 1 control group limits the cores") {
-  FakeMachine machine;
-  machine.process_group("5:memory:/elsewhere\n4:cpu,cpuacct:/jobs\n0::/\n");
-  machine.group_file("cpu,cpuacct/jobs/cpu.cfs_quota_us", "350000\n");
-  machine.group_file("cpu,cpuacct/jobs/cpu.cfs_period_us", "100000\n");
-  CHECK(machine.cores(kEight) == 4);
-  machine.group_file("cpu,cpuacct/jobs/cpu.cfs_quota_us", "-1\n");
-  CHECK(machine.cores(kEight) == 8);
-  machine.group_file("cpu/jobs/cpu.cfs_quota_us", "50000\n");
-  machine.group_file("cpu/jobs/cpu.cfs_period_us", "50000\n");
-  CHECK(machine.cores(kEight) == 1);
-}
-
-TEST_CASE("a version 2 group tree beside version 1 is also read") {
-  FakeMachine machine;
-  machine.process_group("1:cpuset:/\n0::/a\n").group_file("unified/a/cpu.max", "200000 100000");
-  CHECK(machine.cores(kEight) == 2);
+  Files files{{"group", "5:memory:/elsewhere\n4:cpu,cpuacct:/jobs\n0::/\n"},
+              {"cpu,cpuacct/jobs/cpu.cfs_quota_us", "350000\n"},
+              {"cpu,cpuacct/jobs/cpu.cfs_period_us", "100000\n"}};
+  CHECK(cores(files) == 4);
+  files[1].second = "-1\n";
+  CHECK(cores(files) == 8);
+  files.emplace_back("cpu/jobs/cpu.cfs_quota_us", "50000\n");
+  files.emplace_back("cpu/jobs/cpu.cfs_period_us", "50000\n");
+  CHECK(cores(files) == 1);
 }
 
 TEST_CASE("invalid control group files limit nothing") {
@@ -123,22 +91,13 @@ TEST_CASE("invalid control group files limit nothing") {
        {"", "\n", "fast", "100000", "0 100000", "100000 0", "-5 100000", "1e5 100000", "100000 x",
         "99999999999999999999999 100000", "max max"}) {
     INFO(contents);
-    FakeMachine machine;
-    machine.process_group("0::/a\n").group_file("a/cpu.max", contents);
-    CHECK(machine.cores(kEight) == 8);
+    CHECK(cores({{"group", "0::/a\n"}, {"a/cpu.max", contents}}) == 8);
   }
   for (const char* lines : {"", "::::", "0", "0:", "garbage\n\n:\n", "1:cpu\n", "1:cpu:\n"}) {
     INFO(lines);
-    FakeMachine machine;
-    machine.process_group(lines).group_file("a/cpu.max", "100000 100000");
-    CHECK(machine.cores(kEight) == 8);
+    CHECK(cores({{"group", lines}, {"a/cpu.max", "100000 100000"}}) == 8);
   }
-}
-
-TEST_CASE("a quota file that is a folder limits nothing") {
-  FakeMachine machine;
-  machine.process_group("0::/a\n").group_file("a/cpu.max/inside", "1 1");
-  CHECK(machine.cores(kEight) == 8);
+  CHECK(cores({{"group", "0::/a\n"}, {"a/cpu.max/inside", "1 1"}}) == 8);  // a folder
 }
 
 TEST_CASE("the CPUs of this process are those that OpenMP counts, in order") {

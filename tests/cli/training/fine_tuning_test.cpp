@@ -91,38 +91,6 @@ TEST_CASE("fine-tuning rises to the given learning rate and then decays", "[cli]
   CHECK(rates[99] == Approx(3e-6).epsilon(0.01));
 }
 
-TEST_CASE("a run that started from a model resumes to the same bits", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string start = start_model(folder);
-  const std::string data = text_file(folder);
-  const std::string whole = folder.at("whole");
-  const std::string parts = folder.at("parts");
-  output_of(train(data, whole, {"4", "--init_from", start, "--block_size", "10"}));
-  output_of(train(data, parts, {"2", "--init_from", start, "--block_size", "10"}));
-  output_of(train(data, parts, {"4", "--init_from", start, "--block_size", "10", "--resume"}));
-  CHECK(file_contents(whole + "/latest/model.safetensors") ==
-        file_contents(parts + "/latest/model.safetensors"));
-  CHECK(file_contents(whole + "/latest/model.safetensors") !=
-        file_contents(start + "/model.safetensors"));
-}
-
-TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string start = start_model(folder);
-  const std::string out = folder.at("run");
-  output_of(train(text_file(folder), out, {"0", "--init_from", start, "--block_size", "10"}));
-  Tensor kept;
-  Tensor all;
-  for (const auto& [name, tensor] : weights(out + "/latest")) {
-    kept = name == "transformer.wpe.weight" ? tensor : kept;
-  }
-  for (const auto& [name, tensor] : weights(start)) {
-    all = name == "transformer.wpe.weight" ? tensor : all;
-  }
-  CHECK(kept.shape() == Shape{10, 8});
-  CHECK(kept.to_vector() == slice(all, 0, 0, 10).to_vector());
-}
-
 TEST_CASE("a smaller block keeps the context length of a model with rotary positions", "[cli]") {
   const TemporaryFolder folder;
   const std::string start = rotary_model(folder);
