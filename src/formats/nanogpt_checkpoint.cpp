@@ -92,9 +92,12 @@ void require_nanogpt(const GptConfig& config) {
   const std::string why = kGpt2.refusal(config);
   require(why.empty(), "nanogpt: ", why);
   const auto refuse_unless = [](bool good, std::string_view what, std::string_view reason) {
-    require(good, "nanogpt: ", what, " cannot be expressed: ", reason);
+    require(good, "nanogpt: ", what, " cannot be expressed: ", reason, "; try --to hf");
   };
-  refuse_unless(config.n_inner == 0, "n_inner", "nanoGPT's MLPs are 4 n_embd wide");
+  const Index inner = 4 * config.n_embd;
+  refuse_unless(config.n_inner == 0 || config.n_inner == inner,
+                concat_text("n_inner = ", config.n_inner),
+                concat_text("nanoGPT's MLPs are 4 n_embd = ", inner, " wide"));
   refuse_unless(config.tie_weights, "an untied output head",
                 "nanoGPT shares it with the token embedding");
   refuse_unless(
