@@ -269,6 +269,9 @@ void report_reading(std::vector<TextFile>& files, const std::function<void(doubl
   const auto read = std::make_shared<Index>(0);
   for (TextFile& file : files) {
     file.on_read = [all, read, progress](Index bytes) {
+      if (bytes == 0) {
+        return;  // the end, after which a second reading would begin
+      }
       *read += bytes;
       progress(share_of(*read, all));
       *read %= all;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "headlight/tensor/strided.h"
 #include "tensor/tensor_bytes.h"
@@ -101,7 +102,13 @@ Tensor Tensor::borrow(void* elements, const Shape& shape, DType dtype,
   return result;
 }
 
-Tensor Tensor::zeros(const Shape& shape, DType dtype) { return full(shape, 0.0, dtype); }
+Tensor Tensor::zeros(const Shape& shape, DType dtype) {
+  Tensor result = empty(shape, dtype);
+  // No bit of a zero is set, in any type.
+  std::memset(result.storage_->data(), 0,
+              static_cast<std::size_t>(result.numel_) * element_size(dtype));
+  return result;
+}
 
 Tensor Tensor::ones(const Shape& shape, DType dtype) { return full(shape, 1.0, dtype); }
 

@@ -178,4 +178,13 @@ TEST_CASE("weights are divided by their greatest common divisor and default to 1
         std::vector<Index>{3, 2, 1});
   CHECK(weights({at("*.txt") + ":3"}) == std::vector<Index>{1});
 }
+
+TEST_CASE("the share of the read texts rises to 1 and stays there", "[io]") {
+  const TextFolder folder;
+  std::vector<TextFile> files = find_text_files({folder.at("a.txt"), folder.at("b.txt")});
+  std::vector<double> shares;
+  report_reading(files, [&](double share) { shares.push_back(share); });
+  read_texts(files, {}, [](const TextFile&, const TextPart&) {});
+  CHECK(shares == std::vector<double>{0.5, 1});
+}
 }  // namespace text_files_test

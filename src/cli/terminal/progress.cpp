@@ -21,7 +21,8 @@ namespace headlight::cli {
 namespace {
 
 constexpr double kRedrawSeconds = 0.1;
-constexpr double kSmoothing = 0.95;  // smoothing of the displayed loss
+constexpr double kLeastShare = 0.01;  // of work that predicts the remaining time
+constexpr double kSmoothing = 0.95;   // smoothing of the displayed loss
 
 std::string memory_text(const MemoryPlan& plan) {
   return "memory: about " + bytes_text(plan.total()) +
@@ -253,11 +254,12 @@ std::function<void(double)> progress_bar(const std::string& label) {
     if (share >= 1) {
       bar->clear();
     } else if (bar->is_due()) {
-      const double seconds = watch.seconds();
-      const double left = share > 0 ? seconds / share - seconds : 0;
-      bar->draw(progress_line(
-          share, {fixed_number(100 * share, 0) + "%", label, "ETA " + duration_text(left)},
-          columns_of(Stream::errors)));
+      std::vector<std::string> parts{fixed_number(100 * share, 0) + "%", label};
+      if (share >= kLeastShare) {
+        const double seconds = watch.seconds();
+        parts.push_back("ETA " + duration_text(seconds / share - seconds));
+      }
+      bar->draw(progress_line(share, parts, columns_of(Stream::errors)));
     }
   };
 }

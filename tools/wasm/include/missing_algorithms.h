@@ -80,9 +80,9 @@ constexpr void for_each(Range&& range, Function function, Projection projection 
   }
 }
 
-template <class First, class Second>
-constexpr bool equal(First&& first, Second&& second) {
-  return std::equal(begin(first), end(first), begin(second), end(second));
+template <class First, class Second, class Predicate = std::equal_to<>>
+constexpr bool equal(First&& first, Second&& second, Predicate predicate = {}) {
+  return std::equal(begin(first), end(first), begin(second), end(second), predicate);
 }
 
 template <class Range>
