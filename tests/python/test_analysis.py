@@ -177,7 +177,7 @@ def test_patching_and_circuit(model: hl.Model, run: pathlib.Path) -> None:
     others = [[9, *ids[1:]] for ids in (clean, corrupt)]
     pairs: list[Any] = [(clean, corrupt, [5], [6]), (*others, [5], [6])]
     random = model.circuit(pairs, edges=10, ablation="resample", random_sets=3).summary
-    assert random["random_low"] <= random["random"] <= random["random_high"]
+    assert random["random"]["low"] <= random["random"]["mean"] <= random["random"]["high"]
     with pytest.raises(ValueError, match="ablation: expected corrupt, mean or resample"):
         model.circuit(pairs, ablation="zero")
     with pytest.raises(ValueError, match="tuples"):

@@ -123,7 +123,7 @@ def test_patching_cells_of_any_point(model: hl.Model) -> None:
         found = model.patch(clean, corrupt, answer, metric=metric, point="resid_post", by="layer")
         assert found["recovered"][-1] == pytest.approx(1, abs=1e-4), metric
     assert found.summary["clean_difference"] == pytest.approx(0, abs=1e-5)
-    with pytest.raises(ValueError, match="by: expected one of layer"):
+    with pytest.raises(ValueError, match="by: expected layer, head"):
         model.patch(clean, corrupt, [5], [6], by="neuron")
     with pytest.raises(ValueError, match="answer: has no part in metric kl"):
         model.patch(clean, corrupt, [5], metric="kl")

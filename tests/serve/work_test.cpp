@@ -20,7 +20,7 @@ std::vector<Asked> questions() {
   const std::string changes = "off 0.1; mean 1.0 from \"abc\"; add resid_post.0 \"ab\" - \"c\"";
   return {
       {"/api/attention", {{"text", text}}, 256, 0},
-      {"/api/attribute", {{"text", text}, {"target", 120}}, 256, 0},
+      {"/api/attribute", {{"text", text}, {"answer", 120}}, 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "source"}}, 2 * 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "neuron"}, {"intervene", changes}}, 521, 0},
       {"/api/ablate", {{"text", text}}, 2 * 256, 0},

@@ -101,10 +101,6 @@ std::int32_t numbered_token(const std::string& text, const std::string& about,
 
 bool is_numbered(const std::string& text) { return text.size() > 1 && text[0] == '#'; }
 
-bool is_one_behind_blank(const std::string& text, const Tokenizer& tokenizer) {
-  return tokenizer.encode(" " + text).size() == 1;
-}
-
 }  // namespace
 
 std::int32_t token_of(const std::string& text, const std::string& about,
@@ -114,27 +110,6 @@ std::int32_t token_of(const std::string& text, const std::string& about,
   }
   require_utf8(text, about);
   return only_token(tokenizer.encode(text), text, tokenizer, about);
-}
-
-std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
-                                    const Tokenizer& tokenizer, const std::string& where) {
-  if (is_numbered(text)) {
-    std::vector<std::int32_t> ids;
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-      require(is_numbered(word), about, ": expected token ids, e.g. #42 #7, got '", text, "'");
-      ids.push_back(numbered_token(word, about, tokenizer));
-    }
-    return ids;
-  }
-  require_utf8(text, about);
-  const std::vector<std::int32_t> ids = tokenizer.encode(text);
-  require_known(ids, text, tokenizer, about);
-  if (ids.size() > 1 && is_one_behind_blank(text, tokenizer)) {
-    log_warning(concat_text(where, about, ": '", text, "' is ", ids.size(),
-                            " tokens; with a leading space, ' ", text, "', it is one"));
-  }
-  return ids;
 }
 
 std::int32_t token_option(const Options& options, const std::string& name,

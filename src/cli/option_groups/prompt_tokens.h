@@ -38,11 +38,6 @@ void warn_about_decomposed(const std::string& text, const std::string& where);
 // one token.
 std::int32_t token_of(const std::string& text, const std::string& about,
                       const Tokenizer& tokenizer);
-// Tokens of a text, or of numbers like "#42 #7". Logs a warning, beginning with `where`, if the
-// text is a single token only after a blank: users forget it easily. Throws Error about `about` for
-// an empty text.
-std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
-                                    const Tokenizer& tokenizer, const std::string& where = {});
 std::int32_t token_option(const Options& options, const std::string& name,
                           const Tokenizer& tokenizer);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "headlight/datasets/text_dataset.h"
-#include "headlight/interpret/circuit/circuit.h"
 #include "headlight/interpret/lens/lens.h"
 #include "python/analysis/result.h"
 #include "python/analysis/task.h"
@@ -14,8 +13,6 @@
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/progress.h"
-#include "show/report/attribution_report.h"
-#include "show/report/circuit_report.h"
 #include "show/report/effect_grids.h"
 #include "show/report/lens_report.h"
 
@@ -75,31 +72,6 @@ Result importance(Model& model, const TextData& input, const std::string& docume
       std::move(summary));
 }
 
-Result attribute(Model& model, const Inputs& text, const Inputs& target,
-                 const std::optional<Inputs>& against, const std::string& by,
-                 std::optional<Index> position) {
-  AttributionTask task{.text = task_ids(model, text.value, "text", false),
-                       .target = one_token(model, target.value, "target"),
-                       .position = position};
-  if (against) {
-    task.against = one_token(model, against->value, "against");
-  }
-  AttributionReport report{.by = parse_name<AttributionBy>("by", by),
-                           .tasks = {std::move(task)},
-                           .study = {},
-                           .tokenizer = *model.tokenizer()};
-  {
-    const Model::Use use(model);
-    report.study = attribute_prompts(model.gpt(), report.tasks,
-                                     {.by = report.by, .progress = check_signals_at});
-  }
-  nb::dict summary;
-  summary["logit"] = report.study.logit.mean;
-  summary["probability"] = report.study.prompts.front().probability;
-  summary["caution"] = report.caution();
-  return {attribution_arrays(report), std::move(summary), result_html(attribution_page(report, 0))};
-}
-
 Result lens(Model& model, const Inputs& text, const std::string& point, Index top_k,
             const std::optional<PathInput>& tuned) {
   const Tokenizer& tokenizer = *model.tokenizer();
@@ -122,35 +94,6 @@ Result lens(Model& model, const Inputs& text, const std::string& point, Index to
       lens_arrays(result, tokenizer),
       {},
       result_html({.title = "Logit lens", .grids = lens_grids(result, texts, view, tokenizer)})};
-}
-
-Result circuit(Model& model, const nb::sequence& pairs, const nb::object& metric, Index edges,
-               std::optional<double> faithfulness, Index steps, const std::string& ablation,
-               Index random_sets, bool progress) {
-  const auto mode = parse_name<CircuitAblation>("ablation", ablation);
-  const std::vector<PatchingTask> tasks = patching_tasks(model, pairs, metric);
-  const CircuitResult result = [&] {
-    const Model::Use use(model);
-    return find_circuit(model.gpt(), tasks,
-                        {.steps = steps,
-                         .edges = edges,
-                         .faithfulness = faithfulness,
-                         .ablation = mode,
-                         .random_sets = random_sets,
-                         .progress = progress_of("finding the circuit", progress)});
-  }();
-  nb::dict summary;
-  summary["faithfulness"] = result.faithfulness;
-  summary["kept"] = result.kept;
-  if (result.random) {
-    summary["random"] = result.random->mean;
-    summary["random_low"] = result.random->low;
-    summary["random_high"] = result.random->high;
-  }
-  summary["clean_difference"] = result.clean_difference;
-  summary["corrupt_difference"] = result.corrupt_difference;
-  summary["pairs_done"] = result.pairs_done;
-  return {circuit_arrays(result), std::move(summary), result_html(circuit_page(result, ""))};
 }
 
 void add_effects(nb::class_<Model>& model) {
@@ -176,50 +119,17 @@ void add_effects(nb::class_<Model>& model) {
 }
 
 void add_readings(nb::class_<Model>& model) {
-  model
-      .def("attribute", &attribute, "text"_a, "target"_a, nb::kw_only(), "against"_a = nb::none(),
-           "by"_a = "head", "position"_a = nb::none(),
-           "Splits the logit of a token into contributions.\n\n"
-           "Parameters\n----------\n"
-           "target, against : texts or ids of one token; the logit of `against` is subtracted.\n"
-           "by : \"layer\", \"head\", \"source\", \"neuron\" or \"stream\".\n"
-           "position : position that predicts the token; None: the last one.\n\n"
-           "Returns\n-------\n"
-           "logit [N] of all parts, whose names are labels(\"part\"), and grids such as heads "
-           "[L, H].")
-      .def("lens", &lens, "text"_a, nb::kw_only(), "point"_a = "resid_post", "top_k"_a = 5,
-           "tuned"_a = nb::none(),
-           "Reads the next-token prediction after every layer (logit lens).\n\n"
-           "Parameters\n----------\n"
-           "point : \"resid_pre\", \"resid_mid\", \"resid_post\", \"attn_out\" or \"mlp_out\".\n"
-           "tuned : folder or file of the package tuned-lens (params.pt or .safetensors), whose "
-           "affine map of each layer translates the stream first; for resid_pre and resid_post.\n\n"
-           "Returns\n-------\n"
-           "probability, log_probability (nats), entropy (nats), kl and rank of the next token "
-           "[R, T], top_ids and top_probabilities [R, T, k]; rows are labels(\"rows\").")
-      .def(
-          "circuit", &circuit, "pairs"_a, nb::kw_only(), "metric"_a = "logit_difference",
-          "edges"_a = 0, "faithfulness"_a = nb::none(), "steps"_a = 5, "ablation"_a = "corrupt",
-          "random_sets"_a = 0, "progress"_a = true,
-          nb::sig(
-              "def circuit(self, pairs: collections.abc.Sequence[tuple[headlight.types.ArrayLike, "
-              "...]], *, metric: str | Metric | collections.abc.Callable[[headlight.types.Array], "
-              "tuple[float, headlight.types.ArrayLike]] = 'logit_difference', "
-              "edges: int = 0, faithfulness: float | None = None, steps: int = 5, ablation: str = "
-              "'corrupt', random_sets: int = 0, progress: bool = True) -> Result"),
-          "Finds the connections between heads and MLPs that a task uses.\n\n"
-          "Parameters\n----------\n"
-          "pairs : tuples (clean, corrupt, answer, wrong), as in patch().\n"
-          "metric : as in patch(); a function must return (number, gradient [T, V]).\n"
-          "edges : number of edges to keep; 0: enough for `faithfulness`.\n"
-          "faithfulness : share of the difference to reach; None: 0.8.\n"
-          "ablation : values of cut edges: \"corrupt\", of the pair's corrupt text; \"mean\", over "
-          "all corrupt texts by position; or \"resample\", of the next pair's. The last two need "
-          "texts of one length.\n"
-          "random_sets : number of sets of as many random edges to measure for comparison: random, "
-          "random_low and random_high (mean, least and largest faithfulness) in the summary.\n\n"
-          "Returns\n-------\n"
-          "score and kept [E] of the edges labels(\"from\") to labels(\"to\").");
+  model.def(
+      "lens", &lens, "text"_a, nb::kw_only(), "point"_a = "resid_post", "top_k"_a = 5,
+      "tuned"_a = nb::none(),
+      "Reads the next-token prediction after every layer (logit lens).\n\n"
+      "Parameters\n----------\n"
+      "point : \"resid_pre\", \"resid_mid\", \"resid_post\", \"attn_out\" or \"mlp_out\".\n"
+      "tuned : folder or file of the package tuned-lens (params.pt or .safetensors), whose "
+      "affine map of each layer translates the stream first; for resid_pre and resid_post.\n\n"
+      "Returns\n-------\n"
+      "probability, log_probability (nats), entropy (nats), kl and rank of the next token "
+      "[R, T], top_ids and top_probabilities [R, T, k]; rows are labels(\"rows\").");
 }
 
 }  // namespace

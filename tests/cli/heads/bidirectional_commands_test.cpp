@@ -62,7 +62,7 @@ TEST_CASE("lens and patch of a bidirectional model read the mask token in texts"
   const Json patch = report_of(words("patch", given.bert,
                                      "--clean 'the [MASK] sat.' --corrupt 'the [MASK] on.' "
                                      "--answer cat --wrong dog"));
-  CHECK(patch["heads"].size() == 4);
+  CHECK(patch["cells"].size() == 4);
 }
 
 TEST_CASE("wrong uses of a bidirectional model are refused in one line", "[cli]") {

@@ -10,10 +10,10 @@ TEST_CASE("patch compares two texts head by head and draws the result", "[cli]")
   const HeadTasks given;
   const Json report = report_of(given.on_pair("patch", "--wrong #121 --svg " + given.at("a.svg")));
   check_json(report, R"({"answer/id": 120, "wrong/token": "y", "metric": "logit_difference",
-                         "heads/0/head": "0.0"})");
+                         "cells/0/layer": 0, "cells/0/item": 0})");
   CHECK(report["clean_difference"] != report["corrupt_difference"]);
-  CHECK(report["heads"][0]["recovered"].is_number());
-  CHECK(contains(given.contents("a.svg"), "Recovered by each head"));
+  CHECK(report["cells"][0]["recovered"].is_number());
+  CHECK(contains(given.contents("a.svg"), "Recovered by z"));
   CHECK(contains(output_of(given.on_pair("patch")), "recovered"));
 }
 
@@ -27,10 +27,8 @@ TEST_CASE("patch replaces activations at any point for many pairs and along a pa
   CHECK(std::abs(many["correlation"].get<double>()) <= 1);
   CHECK(contains(given.contents("a.svg"), "Recovered by resid_pre"));
 
-  const Json heads = report_of(given.on_pair("patch"));
-  const Json grid = report_of(given.on_pair("patch", "--by head"));
-  REQUIRE(grid["cells"].size() == heads["heads"].size());
-  CHECK(grid["cells"][3]["recovered"] == Approx(heads["heads"][3]["recovered"]).margin(1e-4));
+  CHECK(report_of(given.on_pair("patch", "--by head"))["cells"] ==
+        report_of(given.on_pair("patch"))["cells"]);
   CHECK(contains(output_of(given.on_pair("patch", "--point z --limit 1")),
                  "(the strongest 1 of 4; --limit 0 shows all)"));
   CHECK(report_of(given.on_pair("patch", "--path 0.1:1.0.k"))["into"] == "k");
@@ -78,7 +76,7 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
       "bad.jsonl", line + R"({"clean": "a", "corrupt": "b", "answer": "x", "wrong": "y", )"
                           R"("groups": {"end": true}})");
   check_refused(changed(base, {"--pairs", bad}),
-                {"bad.jsonl: line 2: key \"groups\": \"end\": expected a text, a position"});
+                {"bad.jsonl: line 2: groups: \"end\": expected a text, a position"});
   CHECK(report_of(changed(base, {"--pairs", bad, "--by", "head"}))["pairs"] == 2);
   CHECK(report_of({"circuit", given.model, "--pairs", bad})["pairs"] == 2);
 }
@@ -101,7 +99,7 @@ TEST_CASE("a group of tokens is given by its text or by its positions", "[cli]")
            {"a=owl#3", "expected 'owl#1' to #2, got #3"},
            {"a=cat", "expected words of the clean text"},
            {"a=5-17", "expected positions from 0 to 16, got 5-17"},
-           {"a=1 --by head", "needs --by group"}}) {
+           {"a=1 --by head", "needs by group"}}) {
     check_refused(with(options), {"--group: " + message});
   }
 }
@@ -138,10 +136,10 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
     std::string axis;  // a name in the file of arrays
   };
   for (const Case& one : std::vector<Case>{
-           {given.on_pair("patch"), "recovered [2, 2], difference [2, 2], ", ""},
+           {given.on_pair("patch"), "recovered [2, 2], difference [2, 2], ", "head.npy"},
            {given.on_pair("patch", "--by head,position --method both"),
-            "recovered [4, 6], attribution [4, 6], ", "head.npy"},
-           {given.on_pair("patch", "--by layer"), "recovered [2], ", ""},
+            "recovered [4, 6], attribution [4, 6], difference [4, 6], ", "head.npy"},
+           {given.on_pair("patch", "--by layer"), "recovered [2], difference [2], ", ""},
            {given.on_text("ablate", "--pairs 2"),
             "rise [2, 2], rise_low [2, 2], rise_high [2, 2], pair_rise [2, 2], "
             "pair_rise_low [2, 2], pair_rise_high [2, 2], pair_beyond [2, 2], "
@@ -160,7 +158,7 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
             .starts_with("probability [3, 8], "));
   CHECK(contains(given.contents("r.npz"), "token_labels.npy"));
   check_refused(given.on_pair("patch", "--path 0.1:1.0.k --svg " + given.at("r.svg")),
-                {"--svg: cannot be combined with --path"});
+                {"--path: cannot be combined with --svg"});
   check_refused(given.on_pair("circuit", "--npz " + given.text), {"--npz: ", "is not a .npz file"});
 }
 

@@ -1,0 +1,22 @@
+#include "questions/question.h"
+
+#include <algorithm>
+
+#include "questions/attribute.h"
+#include "questions/circuit.h"
+#include "questions/patch.h"
+
+namespace headlight {
+
+const std::vector<const Question*>& questions() {
+  static const std::vector<const Question*> all{&attribute_question(), &patch_question(),
+                                                &circuit_question()};
+  return all;
+}
+
+const Question* find_question(std::string_view name) {
+  const auto found = std::ranges::find(questions(), name, &Question::name);
+  return found == questions().end() ? nullptr : *found;
+}
+
+}  // namespace headlight
