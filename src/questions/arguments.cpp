@@ -41,6 +41,8 @@ KindOfValue kind_of(ValueKind kind) {
       return {"a text, a token id or a list of them", [](const Json& value) {
                 return value.is_string() || value.is_integer() || is_ids(value);
               }};
+    case ValueKind::data:
+      return {"texts", [](const Json&) { return true; }};
     case ValueKind::records:
       return {"a list of objects", [](const Json& value) {
                 return value.is_array() && std::ranges::all_of(value, &Json::is_object);
@@ -75,6 +77,16 @@ Arguments::Arguments(const std::vector<Parameter>& parameters, Json given, std::
   for (const JsonMember& member : given_.members()) {
     check_combinations(parameter(member.key));
   }
+  std::ranges::for_each(parameters_, [&](const Parameter& known) { check_required(known); });
+}
+
+void Arguments::check_required(const Parameter& parameter) const {
+  const bool is_met = !parameter.is_required || given(parameter.name) ||
+                      (!parameter.unless.empty() && given(parameter.unless));
+  const char* expected = parameter.kind == ValueKind::data ? "texts" : "a text";
+  require_value(is_met, parameter.name, "expected ", expected,
+                parameter.unless.empty() ? "" : ", or ", parameter.unless.empty() ? "" : prefix_,
+                parameter.unless);
 }
 
 bool Arguments::has(std::string_view name) const {
@@ -150,8 +162,11 @@ std::vector<std::string> Arguments::texts(std::string_view name) const {
                          : transformed(found, [](const Json& text) { return text.text(); });
 }
 
-NumberRange Arguments::range(std::string_view name) const {
+NumberRange Arguments::range(std::string_view name, Index count) const {
   const std::string found = text(name);
+  if (found == "last" && count > 0) {
+    return {.first = count - 1};
+  }
   return found.empty() ? NumberRange{} : parse_range(name, found);
 }
 

@@ -15,8 +15,8 @@ class Arguments {
  public:
   // `given`: an object with the given values by name; null counts as missing. `prefix` stands
   // before the names of other parameters in messages, such as "--". Throws Error about a parameter
-  // with a value of another kind, a value that is not among its choices or out of range, and a
-  // combination that has no meaning; about an unknown name, with the nearest one.
+  // with a value of another kind, a value that is not among its choices or out of range, a missing
+  // one, and a combination that has no meaning; about an unknown name, with the nearest one.
   Arguments(const std::vector<Parameter>& parameters, Json given, std::string_view prefix = {});
 
   // Returns whether the user gave it; a default does not count.
@@ -30,8 +30,8 @@ class Arguments {
   double number(std::string_view name) const { return value(name).number(); }
   std::string text(std::string_view name) const;  // "": neither
   std::vector<std::string> texts(std::string_view name) const;
-  // Returns everything if it was not given.
-  NumberRange range(std::string_view name) const;
+  // Returns everything if it was not given. "last" is the last of `count`.
+  NumberRange range(std::string_view name, Index count = 0) const;
   template <HasChoices E>
   E chosen(std::string_view name) const {
     return parse_name<E>(name, text(name));
@@ -41,6 +41,7 @@ class Arguments {
 
  private:
   const Parameter& parameter(std::string_view name) const;
+  void check_required(const Parameter& parameter) const;
   void check_value(const Parameter& parameter, const Json& value) const;
   void check_combinations(const Parameter& parameter) const;
 

@@ -4,6 +4,7 @@
 
 #include "base/transformed.h"
 #include "questions/task_parameters.h"
+#include "questions/text_parameters.h"
 #include "show/report/attribution_report.h"
 
 namespace headlight {
@@ -42,7 +43,6 @@ constexpr const char* kAttributeDetails =
     "one text also its tokens [T].";
 
 AttributionTask text_task(const Asker& asker, const Arguments& arguments) {
-  require_value(arguments.given("text"), "text", "expected a text, or pairs");
   AttributionTask task{.text = read_prompt(asker, arguments.value("text"), "text")};
   std::vector<std::int32_t> read = task.text;  // until the prediction
   if (arguments.given("position")) {
@@ -88,14 +88,16 @@ QuestionResult attribute(const Asker& asker, const Arguments& arguments) {
                         .tokenizer = asker.tokenizer});
   report->study =
       attribute_prompts(asker.model, report->tasks, {.by = by, .progress = asker.progress});
-  QuestionResult result{.title = "Direct logit attribution",
-                        .caution = report->caution(),
-                        .heading = attribution_heading(*report),
-                        .facts = attribution_facts(*report),
-                        .rows = attribution_parts(*report, [&] { asker.progress(1); }),
-                        .tables = attribution_tables(*report),
-                        .grids = {attribution_grid(*report, asker.limit)},
-                        .arrays = attribution_arrays(*report)};
+  QuestionResult result{
+      .title = "Direct logit attribution",
+      .caution = report->caution(),
+      .heading = attribution_heading(*report),
+      .facts = attribution_facts(*report),
+      .rows = [report,
+               pause = asker.progress] { return attribution_parts(*report, [&] { pause(1); }); },
+      .tables = attribution_tables(*report),
+      .grids = {attribution_grid(*report, asker.limit)},
+      .arrays = attribution_arrays(*report)};
   if (by == AttributionBy::stream) {
     result.curve = [report] { return attribution_curve(*report); };
   }
@@ -104,12 +106,7 @@ QuestionResult attribute(const Asker& asker, const Arguments& arguments) {
 
 std::vector<Parameter> attribute_parameters() {
   std::vector<Parameter> all = answer_parameters();
-  all.insert(all.begin(), {.name = "text",
-                           .help = "Text whose prediction is read",
-                           .kind = ValueKind::prompt,
-                           .excludes = {"pairs"},
-                           .is_basic = true,
-                           .former = {"tokens"}});
+  all.insert(all.begin(), text_parameter("pairs"));
   all.insert(all.end(), {{.name = "position",
                           .help = "Position of the prediction, from 0 (default: the last)",
                           .kind = ValueKind::integer,

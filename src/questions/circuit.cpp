@@ -137,17 +137,18 @@ QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
   QuestionResult result{.title = "Circuit: " + circuit_summary(found),
                         .caution = caution_of(found, report),
                         .heading = heading_of(found, report),
-                        .rows = Json::array(),
                         .grids = circuit_grids(found),
                         .arrays = circuit_arrays(found)};
   result.facts = facts_of(found, report, result.caution);
+  Json rows = Json::array();
   Table edges({{"edge", true}, {"share", false}}, true);
   for (const CircuitEdge& edge : found.edges) {
     if (edge.is_kept) {
-      result.rows.push_back(edge_json(edge));
+      rows.push_back(edge_json(edge));
       edges.add({edge_name(edge), signed_number(edge.score, 3)});
     }
   }
+  result.rows = [rows] { return rows; };
   result.tables = {std::move(edges), curve_table(found)};
   if (found.kept > 0) {
     result.graph = [found] { return circuit_svg(found, "Circuit", circuit_summary(found)); };

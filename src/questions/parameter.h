@@ -13,7 +13,8 @@ namespace headlight {
 // What a parameter's value is, in every front end. As JSON: `prompt` is a text or a list of token
 // ids; `answer` also a single id, or a text such as "#42 #7"; `range` a text such as "3" or "4-8";
 // `records` a list of objects, for the command a file of them; `metric` a name, or for Python a
-// function (Asker::metric).
+// function (Asker::metric). Requests have no `path`, of a file or folder, and no `data`, many texts
+// that the front end reads (Asker::data).
 enum class ValueKind {
   flag,
   integer,
@@ -25,7 +26,9 @@ enum class ValueKind {
   prompt,
   answer,
   records,
-  metric
+  metric,
+  path,
+  data
 };
 
 // A parameter of a question: an option of the command, a member of the HTTP request and an argument
@@ -42,6 +45,8 @@ struct Parameter {
   std::vector<std::string_view> excludes = {};
   // What it has no effect without: "pairs", or a value such as "method=both".
   std::vector<std::string_view> needs = {};
+  bool is_required = false;                   // must be given, unless another one is
+  std::string_view unless = {};               // that other one; "": none
   bool is_basic = false;                      // in the short help of a command with many options
   std::string_view example = {};              // of a record
   std::vector<std::string_view> former = {};  // names of before, which messages explain

@@ -8,6 +8,7 @@
 #include "headlight/interpret/effects/patch_grid.h"
 #include "questions/patch_path.h"
 #include "questions/task_parameters.h"
+#include "questions/text_parameters.h"
 #include "show/report/parts/json_output.h"
 #include "show/report/patch_grid_report.h"
 
@@ -230,24 +231,24 @@ QuestionResult grid_result(const Asker& asker, const Arguments& arguments,
   const std::string caution = caution_of(study, report);
   const bool is_undone =
       !report.has_own_metric() && 2 * report.means.pairs_done < std::ssize(study.pairs);
-  QuestionResult result{
-      .title = "Difference carried by " + std::string(name_of(options.point)),
-      .caution = caution,
-      .heading = heading_of(study, report),
-      .facts = {{"point", name_of(options.point)},
-                {"by", parts_name(options)},
-                {"method", arguments.text("method")},
-                {"noising", options.noising},
-                {"metric", report.metric_name()},
-                {"pairs", study.pairs.size()},
-                {"pairs_done", report.pairs_done()},
-                {"caution", text_or_null(caution)},
-                {"clean_difference", report.means.clean},
-                {"corrupt_difference", report.means.corrupt},
-                {"correlation", study.correlation}},
-      .rows =
-          json_list(study.cells, [&](const MeanPatchCell& mean) { return cell_json(mean, cells); }),
-      .grids = patch_study_grids(cells, is_undone)};
+  QuestionResult result{.title = "Difference carried by " + std::string(name_of(options.point)),
+                        .caution = caution,
+                        .heading = heading_of(study, report),
+                        .facts = {{"point", name_of(options.point)},
+                                  {"by", parts_name(options)},
+                                  {"method", arguments.text("method")},
+                                  {"noising", options.noising},
+                                  {"metric", report.metric_name()},
+                                  {"pairs", study.pairs.size()},
+                                  {"pairs_done", report.pairs_done()},
+                                  {"caution", text_or_null(caution)},
+                                  {"clean_difference", report.means.clean},
+                                  {"corrupt_difference", report.means.corrupt},
+                                  {"correlation", study.correlation}},
+                        .grids = patch_study_grids(cells, is_undone)};
+  result.rows = [rows = json_list(study.cells, [&](const MeanPatchCell& mean) {
+                   return cell_json(mean, cells);
+                 })] { return rows; };
   if (report.is_one()) {
     add_pair(study.pairs.front(), report, result.facts);
   }
@@ -287,12 +288,8 @@ std::vector<Parameter> parameters() {
         .kind = ValueKind::name,
         .choices = {kPatchParts.begin(), kPatchParts.end()},
         .is_basic = true},
-       {.name = "layers",
-        .help = "Only these layers, e.g. 3 or 4-8 (8 included)",
-        .kind = ValueKind::range},
-       {.name = "positions",
-        .help = "Only these positions (from 0), e.g. 3 or 4-8 (8 included)",
-        .kind = ValueKind::range},
+       layers_parameter(),
+       positions_parameter(),
        group_parameter(),
        {.name = "method",
         .help = "Patch the values, estimate the effect from a gradient, or both",

@@ -4,12 +4,15 @@
 
 #include "questions/attribute.h"
 #include "questions/circuit.h"
+#include "questions/importance.h"
+#include "questions/lens.h"
 #include "questions/patch.h"
 
 namespace headlight {
 
 const std::vector<const Question*>& questions() {
-  static const std::vector<const Question*> all{&attribute_question(), &patch_question(),
+  static const std::vector<const Question*> all{&importance_question(), &lens_question(),
+                                                &attribute_question(), &patch_question(),
                                                 &circuit_question()};
   return all;
 }

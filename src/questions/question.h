@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/datasets/dataset.h"
 #include "headlight/interpret/effects/logit_metric.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/tokenizers/tokenizer.h"
@@ -33,7 +34,11 @@ struct Asker {
   // Places of the records of a parameter of kind `records`, such as "pairs.jsonl: line 3"; empty:
   // they have none.
   std::vector<std::string> places = {};
-  LogitMetric metric = {};  // of a front end that takes functions; replaces "metric"
+  LogitMetric metric = {};             // of a front end that takes functions; replaces "metric"
+  const TokenDataset* data = nullptr;  // of the parameter of kind `data`, if given
+  bool shows = true;                   // false: only facts and rows are read
+  Index columns = 100;                 // width of the text
+  Index most_values = 0;               // of an answer; 0: any number
 };
 
 // A key of the result, for help and documentation.

@@ -22,8 +22,8 @@ std::string text_of(const QuestionResult& result, Index limit) {
 
 Json json_of(const QuestionResult& result, std::string_view rows_key) {
   Json json = result.facts;
-  if (!result.rows.is_null()) {
-    json.add(std::string(rows_key), result.rows);
+  if (result.rows) {
+    json.add(std::string(rows_key), result.rows());
   }
   return json;
 }

@@ -18,7 +18,7 @@ struct QuestionResult {
   std::string caution = {};                 // a line for the reader; "": none
   std::string heading = {};                 // lines above the tables
   Json facts = Json::object();              // single values
-  Json rows = {};                           // a list of objects with the same keys; null: none
+  std::function<Json()> rows = {};          // a list of objects with the same keys
   std::vector<Table> tables = {};           // of the text
   std::string footing = {};                 // lines below the tables
   std::vector<ResultGrid> grids = {};       // the first is the figure

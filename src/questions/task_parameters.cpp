@@ -162,9 +162,6 @@ PatchingTask task_of_record(const Json& record, const Asker& asker, const std::s
 }
 
 PatchingTask single_task(const Asker& asker, const Arguments& arguments) {
-  for (const char* name : {"clean", "corrupt"}) {
-    require_value(arguments.given(name), name, "expected a text, or pairs");
-  }
   return {.clean = read_prompt(asker, arguments.value("clean"), "clean"),
           .corrupt = read_prompt(asker, arguments.value("corrupt"), "corrupt"),
           .answer = answer_of(asker, &arguments.value("answer"), "answer"),
@@ -239,11 +236,15 @@ std::vector<Parameter> task_parameters() {
        .help = "Clean text, which the right answer follows",
        .kind = ValueKind::prompt,
        .excludes = {"pairs"},
+       .is_required = true,
+       .unless = "pairs",
        .is_basic = true},
       {.name = "corrupt",
        .help = "Corrupt text of the same number of tokens, which the wrong answer follows",
        .kind = ValueKind::prompt,
        .excludes = {"pairs"},
+       .is_required = true,
+       .unless = "pairs",
        .is_basic = true}};
   for (Parameter& parameter : answer_parameters()) {
     all.push_back(std::move(parameter));

@@ -11,7 +11,6 @@
 #include "base/transformed.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
-#include "headlight/interpret/lens/lens.h"
 #include "headlight/interpret/record_attention.h"
 #include "headlight/interpret/scores/head_verdict.h"
 #include "interpret/scores/repeated_tokens.h"
@@ -21,7 +20,6 @@
 #include "serve/text_scores.h"
 #include "show/attention/attention_page_data.h"
 #include "show/report/heads_files.h"
-#include "show/report/lens_report.h"
 #include "show/report/parts/json_output.h"
 
 namespace headlight::serve {
@@ -95,10 +93,6 @@ class InspectionRequest {
     const std::string text = limited(fields_.text(name, ""), name);
     return only_token(texts_.encode(text, name), text, tokenizer(), name);
   }
-  NumberRange range(const std::string& name) {
-    const std::string text = fields_.text(name, "");
-    return text.empty() ? NumberRange{} : parse_range(name, text);
-  }
   ModelChanges changes(const std::string& name = "intervene") {
     return read_model_changes(texts_, name);
   }
@@ -136,12 +130,6 @@ class InspectionRequest {
 };
 
 namespace {
-
-// Returns how many of `count` layers or positions, counted from 0, are in a range.
-Index count_in(const NumberRange& range, Index count) {
-  const Index last = std::min(count - 1, range.last.value_or(count - 1));
-  return std::max<Index>(last - range.first + 1, 0);
-}
 
 std::string attention(InspectionRequest& question) {
   Fields& fields = question.fields();
@@ -256,6 +244,9 @@ std::string answer_question(const Question& question, InspectionRequest& request
     }
   };
   for (const Parameter& parameter : question.parameters) {
+    if (parameter.kind == ValueKind::path || parameter.kind == ValueKind::data) {
+      continue;
+    }
     add(parameter.name);
     std::ranges::for_each(parameter.former, add);
   }
@@ -268,27 +259,10 @@ std::string answer_question(const Question& question, InspectionRequest& request
                            const auto& about) { return request.text_or_ids(text, about); },
       .encode = [&](const auto& text, const auto& about) { return request.encode(text, about); },
       .begin = [&](Index tokens) { request.begin(tokens, changes); },
-      .progress = request.progress()};
+      .progress = request.progress(),
+      .shows = false,
+      .most_values = kMostPredictions};
   return json_of(question.answer(asker, arguments), question.rows).dump();
-}
-
-std::string lens(InspectionRequest& question) {
-  Fields& fields = question.fields();
-  LensTask task{.text = question.tokens("text")};
-  task.view.point = parse_name<Point>("point", fields.text("point", "resid_post"));
-  task.view.layers = question.range("layers");
-  task.positions = question.range("positions");
-  task.top_k = fields.integer("top_k", 5, 1, kMostLikeliest);
-  task.target = question.token("target");
-  task.progress = question.progress();
-  // Two more rows than layers: the first layer's input and the model's output.
-  const Index readings = (count_in(task.view.layers, question.gpt().config().n_layer) + 2) *
-                         count_in(task.positions, std::ssize(task.text));
-  require_value(readings * task.top_k <= kMostPredictions, "top_k", "expected at most ",
-                kMostPredictions, " tokens in an answer, got a request for ",
-                readings * task.top_k);
-  question.begin(std::ssize(task.text) + readings);
-  return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
 }
 
 // Reads `input`: a text, a list of texts, a list of ids, or a list of lists of ids.
@@ -361,21 +335,26 @@ const Inspection kInspections[] = {
     {"/v1/embeddings", embeddings, Urgency::requested},
     {"/api/attention", attention},
     {"/api/ablate", ablate},
-    {"/api/lens", lens},
     {"/api/scores", scores, Urgency::background},
 };
 
-// Paths of the questions.
+// Paths of the questions, but of those that read files of texts.
 std::vector<Inspection> question_inspections() {
   static const std::vector<std::string> paths = transformed(
       questions(), [](const Question* question) { return "/api/" + std::string(question->name); });
   std::vector<Inspection> inspections;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const Question& question = *questions()[i];
-    inspections.push_back(
-        {paths[i],
-         [&question](InspectionRequest& request) { return answer_question(question, request); },
-         static_cast<Urgency>(question.pace)});
+    const bool is_served =
+        std::ranges::none_of(question.parameters, [](const Parameter& parameter) {
+          return parameter.is_required && parameter.kind == ValueKind::data;
+        });
+    if (is_served) {
+      inspections.push_back(
+          {paths[i],
+           [&question](InspectionRequest& request) { return answer_question(question, request); },
+           static_cast<Urgency>(question.pace)});
+    }
   }
   return inspections;
 }

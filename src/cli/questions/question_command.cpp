@@ -13,10 +13,13 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
+#include "cli/terminal/terminal.h"
 #include "datasets/records.h"
 #include "headlight/base/utf8.h"
 #include "questions/attribute.h"
 #include "questions/circuit.h"
+#include "questions/importance.h"
+#include "questions/lens.h"
 #include "questions/patch.h"
 #include "show/report/parts/json_output.h"
 
@@ -40,6 +43,9 @@ std::string details_of(const Question& question) {
 
 void add_option(const Parameter& parameter, Options& options) {
   const std::string name(parameter.name);
+  if (options.has(name)) {  // of add_text_data_options()
+    return;
+  }
   const Json& fallback = parameter.fallback;
   const std::string text = fallback.is_null()     ? ""
                            : fallback.is_string() ? fallback.text()
@@ -57,6 +63,12 @@ void add_option(const Parameter& parameter, Options& options) {
       break;
     case ValueKind::records:
       options.value(name, parameter.help + ": a file of JSON Lines").paths({name});
+      break;
+    case ValueKind::path:
+      options.value(name, parameter.help).paths({name});
+      break;
+    case ValueKind::data:
+      add_text_data_options(options);
       break;
     default:
       options.value(name, parameter.help, text).choices(parameter.choices);
@@ -81,7 +93,9 @@ Options options_of(const Question& question) {
       add_ids_option(options);
     }
   }
-  add_special_tokens_option(options);
+  if (!options.has("special_tokens")) {
+    add_special_tokens_option(options);
+  }
   add_window_option(options);
   options.value("limit", "Show the strongest N rows; 0: all", "20");
   if (!question.chart.empty()) {
@@ -118,6 +132,7 @@ Json value_of(const Parameter& parameter, const Options& options, Given& given) 
     case ValueKind::flag:
       return true;
     case ValueKind::texts:
+    case ValueKind::data:
       return options.texts(name);
     case ValueKind::records:
       return records_of(options.text(name), parameter.example, given);
@@ -147,6 +162,9 @@ Given given_values(const Question& question, const Options& options) {
 void check_output(const Question& question, const Options& options, const Arguments& arguments) {
   if (options.json()) {
     refuse_options(options, {"limit"}, "cannot be combined with --json, which has all rows");
+  }
+  if (!options.given("data")) {
+    refuse_options(options, {"separator", "jsonl", "token_dtype"}, "needs --data");
   }
   if (!question.chart.empty() && options.given(question.chart)) {
     arguments.require_met(question.chart, question.chart_needs);
@@ -188,11 +206,16 @@ class TextWarnings {
 QuestionResult ask(const Question& question, const LoadedModel& loaded, const Options& options,
                    const Arguments& arguments, const Given& given) {
   TextWarnings warnings(*loaded.tokenizer, given.file);
+  if (options.given("ids")) {
+    ids_option(options, *loaded.tokenizer);  // checks them
+  }
   const auto encode = [&](bool is_prompt) -> Asker::Encode {
     return [&warnings, is_prompt](const std::string& text, const std::string& about) {
       return warnings.encode(text, about, is_prompt);
     };
   };
+  const std::optional<TokenDataset> data =
+      arguments.given("data") ? std::optional(read_model_data(options, loaded)) : std::nullopt;
   const Asker asker{
       .model = *loaded.model,
       .tokenizer = *loaded.tokenizer,
@@ -203,7 +226,9 @@ QuestionResult ask(const Question& question, const LoadedModel& loaded, const Op
       .begin = [&](Index) { warnings.print(); },
       .progress = progress_bar(std::string(question.name)),
       .limit = options.integer("limit"),
-      .places = given.places};
+      .places = given.places,
+      .data = data ? &*data : nullptr,
+      .columns = columns_of(Stream::output)};
   return question.answer(asker, arguments);
 }
 
@@ -234,6 +259,8 @@ int run_question(const Question& question, const std::vector<std::string>& words
 }
 
 int run_patch(const Words& words) { return run_question(patch_question(), words); }
+int run_importance(const Words& words) { return run_question(importance_question(), words); }
+int run_lens(const Words& words) { return run_question(lens_question(), words); }
 int run_attribute(const Words& words) { return run_question(attribute_question(), words); }
 int run_circuit(const Words& words) { return run_question(circuit_question(), words); }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "headlight/datasets/text_dataset.h"
-#include "headlight/interpret/lens/lens.h"
 #include "python/analysis/result.h"
 #include "python/analysis/task.h"
 #include "python/analysis/text_data.h"
@@ -14,7 +13,6 @@
 #include "python/errors.h"
 #include "python/progress.h"
 #include "show/report/effect_grids.h"
-#include "show/report/lens_report.h"
 
 namespace headlight::python {
 namespace {
@@ -54,89 +52,26 @@ Result ablate(Model& model, const TextData& input, const std::string& mode,
       std::move(summary));
 }
 
-Result importance(Model& model, const TextData& input, const std::string& documents,
-                  Index batch_size, bool progress) {
-  const TokenDataset data = read_data(model, input, documents);
-  const ImportanceResult result = [&] {
-    const Model::Use use(model);
-    return head_importance(
-        model.gpt(), data,
-        {.batch_size = batch_size, .progress = progress_of("measuring importance", progress)});
-  }();
-  nb::dict summary;
-  summary["loss"] = result.loss;
-  summary["sequences"] = result.sequences;
-  summary["tokens"] = result.tokens;
-  return result_of(
-      {.title = "Importance of each head for the loss", .grids = importance_grids(result, {})},
-      std::move(summary));
-}
-
-Result lens(Model& model, const Inputs& text, const std::string& point, Index top_k,
-            const std::optional<PathInput>& tuned) {
-  const Tokenizer& tokenizer = *model.tokenizer();
-  LensView view{.point = parse_name<Point>("point", point)};
-  if (tuned) {
-    view.tuned = std::make_shared<TunedLens>(load_tuned_lens(tuned->path));
-  }
-  LensTask task{.text = task_ids(model, text.value, "text", false), .view = view, .top_k = top_k};
-  if (!model.gpt().config().causal) {
-    task.mask = tokenizer.mask_token();
-  }
-  task.progress = check_signals_at;
-  const auto [result, texts] = [&] {
-    const Model::Use use(model);
-    LensResult read = logit_lens(model.gpt(), task);
-    PredictedTexts predicted = predicted_texts(read, task.text, model.gpt(), tokenizer);
-    return std::pair(std::move(read), std::move(predicted));
-  }();
-  return {
-      lens_arrays(result, tokenizer),
-      {},
-      result_html({.title = "Logit lens", .grids = lens_grids(result, texts, view, tokenizer)})};
-}
-
 void add_effects(nb::class_<Model>& model) {
-  model
-      .def("ablate", &ablate, "data"_a, nb::kw_only(), "mode"_a = "zero", "heads"_a = nb::none(),
-           "pairs"_a = 0, "documents"_a = "none", "batch_size"_a = 12, "metric"_a = "loss",
-           "progress"_a = true,
-           "Measures the loss without each head.\n\n"
-           "Parameters\n----------\n"
-           "data : a text, a list of texts, token ids, or paths of files.\n"
-           "mode : \"zero\", \"mean\" or \"resample\", replacement for a head's output.\n"
-           "heads : \"0.1,2.3\"; None: all.\n"
-           "pairs : also ablate all pairs among this number of heads.\n"
-           "metric : \"loss\", \"log_probability\" or \"probability\" of the tokens to predict, or "
-           "\"kl\", the divergence from the whole model's prediction.\n"
-           "documents : where files are split: \"none\", \"line\" or \"blank_line\".\n\n"
-           "Returns\n-------\n"
-           "rise, rise_low and rise_high [L, H]: nats a token with 95 % intervals.")
-      .def("importance", &importance, "data"_a, nb::kw_only(), "documents"_a = "none",
-           "batch_size"_a = 12, "progress"_a = true,
-           "Ranks heads by the gradient of the loss: sensitivity and taylor [L, H], in nats a "
-           "token.");
-}
-
-void add_readings(nb::class_<Model>& model) {
   model.def(
-      "lens", &lens, "text"_a, nb::kw_only(), "point"_a = "resid_post", "top_k"_a = 5,
-      "tuned"_a = nb::none(),
-      "Reads the next-token prediction after every layer (logit lens).\n\n"
+      "ablate", &ablate, "data"_a, nb::kw_only(), "mode"_a = "zero", "heads"_a = nb::none(),
+      "pairs"_a = 0, "documents"_a = "none", "batch_size"_a = 12, "metric"_a = "loss",
+      "progress"_a = true,
+      "Measures the loss without each head.\n\n"
       "Parameters\n----------\n"
-      "point : \"resid_pre\", \"resid_mid\", \"resid_post\", \"attn_out\" or \"mlp_out\".\n"
-      "tuned : folder or file of the package tuned-lens (params.pt or .safetensors), whose "
-      "affine map of each layer translates the stream first; for resid_pre and resid_post.\n\n"
+      "data : a text, a list of texts, token ids, or paths of files.\n"
+      "mode : \"zero\", \"mean\" or \"resample\", replacement for a head's output.\n"
+      "heads : \"0.1,2.3\"; None: all.\n"
+      "pairs : also ablate all pairs among this number of heads.\n"
+      "metric : \"loss\", \"log_probability\" or \"probability\" of the tokens to predict, or "
+      "\"kl\", the divergence from the whole model's prediction.\n"
+      "documents : where files are split: \"none\", \"line\" or \"blank_line\".\n\n"
       "Returns\n-------\n"
-      "probability, log_probability (nats), entropy (nats), kl and rank of the next token "
-      "[R, T], top_ids and top_probabilities [R, T, k]; rows are labels(\"rows\").");
+      "rise, rise_low and rise_high [L, H]: nats a token with 95 % intervals.");
 }
 
 }  // namespace
 
-void add_analysis(nb::class_<Model>& model) {
-  add_effects(model);
-  add_readings(model);
-}
+void add_analysis(nb::class_<Model>& model) { add_effects(model); }
 
 }  // namespace headlight::python

@@ -3,11 +3,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/transformed.h"
 #include "headlight/base/nearest_name.h"
 #include "python/analysis/metric.h"
 #include "python/analysis/result.h"
+#include "python/analysis/text_data.h"
 #include "python/bindings.h"
 #include "python/model/inputs.h"
 #include "python/model/model.h"
@@ -40,6 +42,11 @@ std::string type_of(const Parameter& parameter) {
     case ValueKind::records:
       return std::string("collections.abc.Sequence[tuple[") + kArray +
              ", ...] | dict[str, typing.Any]]";
+    case ValueKind::path:
+      return "str | os.PathLike[str]";
+    case ValueKind::data:
+      return std::string(kArray) +
+             " | os.PathLike[str] | collections.abc.Sequence[os.PathLike[str]]";
     case ValueKind::metric:
       return "str | Metric | collections.abc.Callable[[headlight.types.Array], float | "
              "tuple[float, "
@@ -60,9 +67,12 @@ std::string default_of(const Parameter& parameter) {
 }
 
 std::string argument_text(const Parameter& parameter) {
+  const std::string argument = concat_text(parameter.name, ": ", type_of(parameter));
+  if (parameter.is_required && parameter.unless.empty()) {
+    return argument;
+  }
   const std::string fallback = default_of(parameter);
-  return concat_text(parameter.name, ": ", type_of(parameter), fallback == "None" ? " | None" : "",
-                     " = ", fallback);
+  return argument + (fallback == "None" ? " | None" : "") + " = " + fallback;
 }
 
 bool is_positional(const Question& question, const Parameter& parameter) {
@@ -156,6 +166,10 @@ Json argument_json(const Parameter& parameter, nb::handle value, const Tokenizer
       }
       return records;
     }
+    case ValueKind::path:
+      return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(value));
+    case ValueKind::data:
+      return true;
     default:
       return read_value<std::string>(value, about, "a text");
   }
@@ -171,6 +185,7 @@ const Parameter& positional_parameter(const Question& question, std::size_t inde
 struct Call {
   Json given = Json::object();
   LogitMetric metric = {};
+  nb::object data = {};
   bool progress = true;
 };
 
@@ -183,6 +198,7 @@ Call read_call(const Question& question, const Tokenizer& tokenizer, const nb::a
     if (parameter.kind == ValueKind::metric && !nb::isinstance<nb::str>(value)) {
       call.metric = read_metric(value);
     } else if (!value.is_none()) {
+      call.data = parameter.kind == ValueKind::data ? nb::borrow(value) : call.data;
       call.given.add(std::string(parameter.name), argument_json(parameter, value, tokenizer));
     }
   };
@@ -216,13 +232,18 @@ Result ask(const Question& question, Model& model, const nb::args& args, const n
   const Tokenizer& tokenizer = *model.tokenizer();
   Call call = read_call(question, tokenizer, args, kwargs);
   const Arguments arguments(question.parameters, std::move(call.given));
+  const std::optional<TokenDataset> data =
+      call.data.is_valid()
+          ? std::optional(read_data(model, {call.data}, arguments.text("documents")))
+          : std::nullopt;
   const Asker asker{
       .model = model.gpt(),
       .tokenizer = tokenizer,
       .encode_prompt = [&](const auto& text, const auto&) { return tokenizer.encode_prompt(text); },
       .encode = [&](const auto& text, const auto&) { return tokenizer.encode(text); },
       .progress = progress_of(question.name.data(), call.progress),
-      .metric = call.metric};
+      .metric = call.metric,
+      .data = data ? &*data : nullptr};
   const QuestionResult result = [&] {
     const Model::Use use(model);
     return question.answer(asker, arguments);
