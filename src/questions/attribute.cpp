@@ -113,12 +113,7 @@ std::vector<Parameter> attribute_parameters() {
                           .least = 0,
                           .excludes = {"pairs"}},
                          pairs_parameter(),
-                         {.name = "by",
-                          .help = "Parts into which the logit is split",
-                          .kind = ValueKind::name,
-                          .fallback = name_of(AttributionBy::head),
-                          .choices = choices_of<AttributionBy>(),
-                          .is_basic = true},
+                         by_parameter(choices_of<AttributionBy>(), name_of(AttributionBy::head)),
                          group_parameter({"pairs", "by=source"})});
   return all;
 }

@@ -1,5 +1,6 @@
 #include "questions/lens.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "headlight/datasets/text_dataset.h"
@@ -37,7 +38,11 @@ constexpr const char* kLensDetails =
     "data: loss, accuracy, entropy, kl and the names layer [R].";
 
 LensView view_of(const Arguments& arguments) {
-  LensView view{.point = arguments.chosen<Point>("point"), .layers = arguments.range("layers")};
+  const std::string point = arguments.text("point");
+  if (std::ranges::count(kLensPointNames, point) == 0) {
+    fail_choice("point", kLensPointNames, point);
+  }
+  LensView view{.point = parse_name<Point>("point", point), .layers = arguments.range("layers")};
   if (arguments.given("tuned")) {
     view.tuned = std::make_shared<TunedLens>(load_tuned_lens(arguments.text("tuned")));
   }
@@ -119,12 +124,7 @@ QuestionResult lens(const Asker& asker, const Arguments& arguments) {
 std::vector<Parameter> lens_parameters() {
   std::vector<Parameter> all{
       text_parameter("data"),
-      {.name = "point",
-       .help = "Activations of each layer that the lens reads",
-       .kind = ValueKind::name,
-       .fallback = name_of(Point::resid_post),
-       .choices = {kLensPointNames.begin(), kLensPointNames.end()},
-       .is_basic = true},
+      point_parameter(Point::resid_post, {kLensPointNames.begin(), kLensPointNames.end()}),
       layers_parameter(),
       {.name = "tuned",
        .help = "Read with a tuned lens: a folder or file of the package tuned-lens",

@@ -6,7 +6,6 @@
 
 #include "base/transformed.h"
 #include "headlight/interpret/effects/patch_grid.h"
-#include "questions/patch_path.h"
 #include "questions/task_parameters.h"
 #include "questions/text_parameters.h"
 #include "show/report/parts/json_output.h"
@@ -34,10 +33,6 @@ constexpr const char* kDetails =
     "one. method attribution estimates all parts from one gradient, as a linear approximation of "
     "patching; both also shows the correlation of the two (Pearson's r). qk_fix and grad_drop are "
     "the two parts of AtP* (Kramar et al. 2024); grad_drop loses the signs.\n\n"
-    "path 0.4:3.1.k passes the clean output of head 0.4 directly to the keys of head 3.1 "
-    "only. All other heads and MLPs keep their output on the corrupt text. No norm is held "
-    "fixed: the norm before head 3.1 is computed anew. Heads that share keys and values are "
-    "patched and named together: 3.0-2.\n\n"
     "pairs are objects {\"clean\", \"corrupt\", \"answer\", \"wrong\"}, for the command in a file "
     "of JSON Lines. Shares are then means over pairs with 95 % intervals. Texts of different "
     "lengths can be compared by groups of tokens of the clean text, given in each pair or for all "
@@ -173,13 +168,6 @@ void add_pair(const PatchGrid& pair, const TaskReport& report, Json& facts) {
   facts["wrong"] = answer_json(task.wrong, tokenizer);
 }
 
-// Mean and interval, with a question mark if a caution says that they may be chance.
-std::string interval_text(const Interval& interval, bool is_one, bool is_doubtful) {
-  const std::string range =
-      " [" + signed_number(interval.low, 3) + ", " + signed_number(interval.high, 3) + "]";
-  return signed_number(interval.mean, 3) + (is_one ? "" : range) + (is_doubtful ? " ?" : "");
-}
-
 double shown_value(const MeanPatchCell& mean, const PatchGridOptions& options) {
   return std::abs(options.patch ? mean.cell.recovered : mean.cell.attribution);
 }
@@ -199,7 +187,8 @@ void add_table(const PatchGridReport& report, bool is_doubtful, QuestionResult& 
   for (const MeanPatchCell& cell : cells) {
     std::vector<std::string> line{report.cell_name(cell.cell)};
     for (const PatchMeasure& measure : measures) {
-      line.push_back(interval_text(cell.*measure.value, report.is_one(), is_doubtful));
+      line.push_back(interval_text(cell.*measure.value, report.is_one()) +
+                     (is_doubtful ? " ?" : ""));
     }
     table.add(std::move(line));
   }
@@ -263,9 +252,6 @@ QuestionResult grid_result(const Asker& asker, const Arguments& arguments,
 }
 
 QuestionResult patch(const Asker& asker, const Arguments& arguments) {
-  if (arguments.given("path")) {
-    return patch_one_path(asker, arguments);
-  }
   const PatchGridOptions options = grid_options(asker, arguments);
   const std::vector<PatchingTask> tasks = read_tasks(
       asker, arguments, [&](const auto& read) { return cost_of(asker, arguments, options, read); },
@@ -278,16 +264,8 @@ std::vector<Parameter> parameters() {
   std::vector<Parameter> all = task_parameters();
   all.insert(
       all.end(),
-      {{.name = "point",
-        .help = "Replace values of this point: z, resid_pre, attn_out, mlp_out, q ...",
-        .fallback = "z",
-        .choices = choices_of<Point>(),
-        .is_basic = true},
-       {.name = "by",
-        .help = "Parts to replace (default: head, or position for points without heads)",
-        .kind = ValueKind::name,
-        .choices = {kPatchParts.begin(), kPatchParts.end()},
-        .is_basic = true},
+      {point_parameter(Point::z, choices_of<Point>()),
+       by_parameter({kPatchParts.begin(), kPatchParts.end()}),
        layers_parameter(),
        positions_parameter(),
        group_parameter(),
@@ -296,12 +274,6 @@ std::vector<Parameter> parameters() {
         .kind = ValueKind::name,
         .fallback = "patch",
         .choices = {kMethods.begin(), kMethods.end()}},
-       {.name = "path",
-        .help = "Patch one path from a head, an MLP or embed to an input of a later head, an MLP "
-                "or the logits: 0.4:3.1.k (q, k or v of head 3.1), embed:mlp.2, mlp.3:logits",
-        .excludes = {"pairs", "point", "by", "layers", "positions", "group", "method", "qk_fix",
-                     "grad_drop", "noising", "svg", "png", "npz", "html"},
-        .is_basic = true},
        {.name = "qk_fix",
         .help = "Attribution: compute the attention weights of patched q, k, rot_q and rot_k, for "
                 "attention that saturates (AtP*)",
@@ -341,10 +313,7 @@ const Question& patch_question() {
                 {"clean_next, corrupt_next",
                  "{id, token, probability}, the most probable token "
                  "after each text of a single pair"},
-                {"answer, wrong", "{id, ids, token} of a single pair (id: of a single token)"},
-                {"from, to, into, difference, recovered",
-                 "of a path, with metric only; to may be "
-                 "3.0-2"}},
+                {"answer, wrong", "{id, ids, token} of a single pair (id: of a single token)"}},
       .rows = "cells",
       .columns = {{"layer, item, position, group", "the part; item is a head or neuron"},
                   {"token", "at the position, for a single pair"},
@@ -356,6 +325,7 @@ const Question& patch_question() {
       .chart = "scatter",
       .chart_help = "Draw attribution against patching to this .svg file (method both)",
       .chart_needs = "method=both",
+      .former = {{"path", "is now headlight paths --sender 0.1 --receiver 1.0.k"}},
       .reads_masked_models = true,
       .pace = Pace::requested,
       .positional = {"clean", "corrupt", "answer", "wrong"},

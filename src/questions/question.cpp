@@ -7,13 +7,14 @@
 #include "questions/importance.h"
 #include "questions/lens.h"
 #include "questions/patch.h"
+#include "questions/paths.h"
 
 namespace headlight {
 
 const std::vector<const Question*>& questions() {
   static const std::vector<const Question*> all{&importance_question(), &lens_question(),
-                                                &attribute_question(), &patch_question(),
-                                                &circuit_question()};
+                                                &attribute_question(),  &patch_question(),
+                                                &paths_question(),      &circuit_question()};
   return all;
 }
 

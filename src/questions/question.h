@@ -63,6 +63,8 @@ struct Question {
   std::string_view chart = {};
   std::string_view chart_help = {};
   std::string_view chart_needs = {};
+  // Former options of the command, and what is used now.
+  std::vector<std::pair<std::string_view, std::string_view>> former = {};
   bool reads_masked_models = false;  // bidirectional models
   Pace pace = Pace::background;
   // Arguments of the Python method that need no name.

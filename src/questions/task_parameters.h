@@ -41,6 +41,9 @@ std::optional<std::int32_t> read_token(const Asker& asker, const Arguments& argu
 // Returns the only id of an answer.
 std::int32_t only_id(const std::vector<std::int32_t>& answer, std::string_view about);
 
+// Returns a mean, and the interval of several pairs: "+0.250 [+0.125, +0.500]".
+std::string interval_text(const Interval& interval, bool is_one);
+
 // Mean metrics of tasks after their texts.
 struct TaskMeans {
   double clean = 0;

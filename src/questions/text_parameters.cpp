@@ -36,6 +36,23 @@ std::vector<Parameter> text_data_parameters(std::string_view unless) {
            .needs = {"data"}}};
 }
 
+Parameter point_parameter(Point fallback, std::vector<std::string_view> choices) {
+  return {.name = "point",
+          .help = "Values of this point: resid_pre, attn_out, mlp_out, z, q ...",
+          .fallback = name_of(fallback),
+          .choices = std::move(choices),
+          .is_basic = true};
+}
+
+Parameter by_parameter(std::vector<std::string_view> choices, std::string_view fallback) {
+  return {.name = "by",
+          .help = "Parts into which the result is cut",
+          .kind = ValueKind::name,
+          .fallback = fallback.empty() ? Json() : Json(fallback),
+          .choices = std::move(choices),
+          .is_basic = true};
+}
+
 Parameter layers_parameter() {
   return {.name = "layers",
           .help = "Only these layers, e.g. 3, 4-8 (8 included) or 4-",

@@ -3,9 +3,10 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/nn/point.h"
 #include "questions/parameter.h"
 
-// Parameters of the texts that questions read.
+// Parameters that several questions have: texts, and parts of the model.
 namespace headlight {
 
 // Returns the parameter "text", which must be given unless `unless` is.
@@ -14,5 +15,8 @@ Parameter text_parameter(std::string_view unless);
 std::vector<Parameter> text_data_parameters(std::string_view unless = {});
 Parameter layers_parameter();
 Parameter positions_parameter();
+// Return "point" and "by" with the choices of a question.
+Parameter point_parameter(Point fallback, std::vector<std::string_view> choices);
+Parameter by_parameter(std::vector<std::string_view> choices, std::string_view fallback = {});
 
 }  // namespace headlight

@@ -21,6 +21,7 @@
 #include "questions/importance.h"
 #include "questions/lens.h"
 #include "questions/patch.h"
+#include "questions/paths.h"
 #include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
@@ -101,6 +102,9 @@ Options options_of(const Question& question) {
   if (!question.chart.empty()) {
     const std::string chart(question.chart);
     options.value(chart, std::string(question.chart_help)).paths({chart});
+  }
+  for (const auto& [name, now] : question.former) {
+    options.refused(std::string(name), std::string(now));
   }
   add_result_options(options);
   add_intervene_options(options);
@@ -262,6 +266,7 @@ int run_patch(const Words& words) { return run_question(patch_question(), words)
 int run_importance(const Words& words) { return run_question(importance_question(), words); }
 int run_lens(const Words& words) { return run_question(lens_question(), words); }
 int run_attribute(const Words& words) { return run_question(attribute_question(), words); }
+int run_paths(const Words& words) { return run_question(paths_question(), words); }
 int run_circuit(const Words& words) { return run_question(circuit_question(), words); }
 
 }  // namespace headlight::cli

@@ -7,7 +7,6 @@
 
 #include "headlight/datasets/text_dataset.h"
 #include "python/analysis/result.h"
-#include "python/analysis/task.h"
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
 #include "python/errors.h"

@@ -111,16 +111,12 @@ std::string docstring_of(const Question& question) {
 
 // Values of arguments.
 
-Json ids_json(const std::vector<std::int32_t>& ids) { return ids; }
-
 // A text, or token ids.
 Json prompt_json(nb::handle value, const Tokenizer& tokenizer, std::string_view about) {
   if (nb::isinstance<nb::str>(value)) {
     return read_texts(value, about).front();
   }
-  InputSequences inputs = read_inputs({nb::borrow(value)}, tokenizer, about);
-  require_value(inputs.is_one, about, "expected one text, got several");
-  return ids_json(inputs.ids.front());
+  return read_one({nb::borrow(value)}, tokenizer, about);
 }
 
 Json answer_json(nb::handle value, const Tokenizer& tokenizer, std::string_view about) {

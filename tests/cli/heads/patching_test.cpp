@@ -31,7 +31,6 @@ TEST_CASE("patch replaces activations at any point for many pairs and along a pa
         report_of(given.on_pair("patch"))["cells"]);
   CHECK(contains(output_of(given.on_pair("patch", "--point z --limit 1")),
                  "(the strongest 1 of 4; --limit 0 shows all)"));
-  CHECK(report_of(given.on_pair("patch", "--path 0.1:1.0.k"))["into"] == "k");
 }
 
 TEST_CASE("patch measures answers of several tokens", "[cli]") {
@@ -47,7 +46,7 @@ TEST_CASE("patch measures answers of several tokens", "[cli]") {
        {given.on_pair("patch", answers + "--by head"), given.on_pair("circuit", answers)}) {
     CHECK(report_of(other)["clean_difference"] == Approx(heads["clean_difference"]).margin(1e-5));
   }
-  CHECK(report_of(given.on_pair("patch", answers + "--path 0.1:1.0.k"))["metric"] ==
+  CHECK(report_of(given.on_pair("paths", answers + "--receiver logits"))["metric"] ==
         heads["metric"]);
 }
 
@@ -104,16 +103,18 @@ TEST_CASE("a group of tokens is given by its text or by its positions", "[cli]")
   }
 }
 
-TEST_CASE("patch names the heads that share a key", "[cli]") {
+TEST_CASE("paths names the heads that share a key", "[cli]") {
   const TemporaryFolder folder;
   const GptConfig config{
       .vocab_size = 257, .block_size = 16, .n_layer = 2, .n_head = 4, .n_embd = 16, .n_kv_head = 2};
-  const Arguments base = words("patch", save_model(folder, "model", Gpt(config)),
-                               "--clean 'a line' --corrupt 'b line' --answer x --wrong y");
-  CHECK(report_of(changed(base, {"--path", "0.1:1.3.k"}))["to"] == "1.2-3");
-  CHECK(report_of(changed(base, {"--path", "0.1:1.3.q"}))["to"] == "1.3");
-  CHECK(contains(output_of(changed(base, {"--path", "0.1:1.0.v"})),
-                 "through the v of 1.0-1 recovers"));
+  const Arguments base = words("paths", save_model(folder, "model", Gpt(config)),
+                               "--clean 'a line' --corrupt 'b line' --answer x --wrong y "
+                               "--sender 0.1 --receiver");
+  CHECK(report_of(changed(base, {"1.3.k"}))["receiver"] == "k of 1.2-3");
+  CHECK(report_of(changed(base, {"1.3.q"}))["receiver"] == "q of 1.3");
+  CHECK(contains(output_of(changed(base, {"1.0.v"})), "paths to v of 1.0-1\n"));
+  const Json one = report_of(changed(base, {"1.3.k"}));
+  CHECK(one["paths"][0]["sender"] == "0.1");
 }
 
 TEST_CASE("results are written as pictures, arrays and pages under the same options", "[cli]") {
@@ -157,8 +158,8 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
   CHECK(arrays_by(words("lens", given.model, "--text 'one line' --top_k 2"))
             .starts_with("probability [3, 8], "));
   CHECK(contains(given.contents("r.npz"), "token_labels.npy"));
-  check_refused(given.on_pair("patch", "--path 0.1:1.0.k --svg " + given.at("r.svg")),
-                {"--path: cannot be combined with --svg"});
+  CHECK(arrays_by(given.on_pair("paths", "--receiver logits")) ==
+        "recovered [7], difference [7], heads [2, 2], ");
   check_refused(given.on_pair("circuit", "--npz " + given.text), {"--npz: ", "is not a .npz file"});
 }
 
