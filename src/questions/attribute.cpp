@@ -1,5 +1,3 @@
-#include "questions/attribute.h"
-
 #include <memory>
 
 #include "base/transformed.h"

@@ -1,5 +1,3 @@
-#include "questions/circuit.h"
-
 #include <cmath>
 
 #include "base/transformed.h"

@@ -1,11 +1,10 @@
-#include "questions/importance.h"
-
 #include <algorithm>
 #include <numeric>
 
 #include "base/transformed.h"
 #include "headlight/interpret/effects/ablation.h"
 #include "headlight/interpret/effects/importance.h"
+#include "questions/question.h"
 #include "questions/text_parameters.h"
 #include "show/report/effect_grids.h"
 #include "show/report/parts/interval_text.h"

@@ -1,5 +1,3 @@
-#include "questions/lens.h"
-
 #include <algorithm>
 #include <memory>
 

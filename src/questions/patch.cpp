@@ -1,5 +1,3 @@
-#include "questions/patch.h"
-
 #include <algorithm>
 #include <cmath>
 #include <span>

@@ -1,5 +1,3 @@
-#include "questions/paths.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -2,13 +2,6 @@
 
 #include <algorithm>
 
-#include "questions/attribute.h"
-#include "questions/circuit.h"
-#include "questions/importance.h"
-#include "questions/lens.h"
-#include "questions/patch.h"
-#include "questions/paths.h"
-
 namespace headlight {
 
 const std::vector<const Question*>& questions() {

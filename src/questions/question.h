@@ -72,6 +72,13 @@ struct Question {
   QuestionResult (*answer)(const Asker& asker, const Arguments& arguments);
 };
 
+const Question& importance_question();
+const Question& lens_question();
+const Question& attribute_question();
+const Question& patch_question();
+const Question& paths_question();
+const Question& circuit_question();
+
 // All questions, in the order of the help.
 const std::vector<const Question*>& questions();
 // Returns the question with this name, or null.

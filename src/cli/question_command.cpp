@@ -1,5 +1,3 @@
-#include "cli/questions/question_command.h"
-
 #include <iostream>
 #include <map>
 
@@ -16,12 +14,7 @@
 #include "cli/terminal/terminal.h"
 #include "datasets/records.h"
 #include "headlight/base/utf8.h"
-#include "questions/attribute.h"
-#include "questions/circuit.h"
-#include "questions/importance.h"
-#include "questions/lens.h"
-#include "questions/patch.h"
-#include "questions/paths.h"
+#include "questions/question.h"
 #include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
@@ -255,12 +248,14 @@ void question_command(const Question& question, const Options& options) {
                                : text_of(result, limit));
 }
 
-}  // namespace
-
+// Runs the command of a question: reads its parameters as options, prints the result as a table or,
+// with --json, as JSON, and writes the files of --svg, --png, --npz, --html and of its chart.
 int run_question(const Question& question, const std::vector<std::string>& words) {
   return run(options_of(question), words,
              [&](const Options& options) { question_command(question, options); });
 }
+
+}  // namespace
 
 int run_patch(const Words& words) { return run_question(patch_question(), words); }
 int run_importance(const Words& words) { return run_question(importance_question(), words); }
