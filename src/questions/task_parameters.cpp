@@ -35,9 +35,9 @@ std::vector<std::int32_t> checked(std::vector<std::int32_t> ids, const Asker& as
   const Index vocab = std::min(asker.model.vocab_size(), asker.tokenizer.vocab_size());
   require_value(!ids.empty() && std::ssize(ids) <= block, about, "expected 1 to ", block,
                 " tokens, the context length of the model, got ", ids.size());
-  const auto [least, most] = std::ranges::minmax(ids);
-  require_value(least >= 0 && most < vocab, about, "expected ids from 0 to ", vocab - 1, ", got ",
-                least < 0 ? least : most);
+  const auto [least, most] = std::minmax_element(ids.begin(), ids.end());
+  require_value(*least >= 0 && *most < vocab, about, "expected ids from 0 to ", vocab - 1, ", got ",
+                *least < 0 ? *least : *most);
   return ids;
 }
 
