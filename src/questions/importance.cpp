@@ -123,8 +123,10 @@ QuestionResult importance(const Asker& asker, const Arguments& arguments) {
                            .heads;
   }
   const ImportanceResult& gates = measures.gates;
+  std::string heading = loss_heading(gates.loss, gates.tokens, gates.sequences);
+  heading.pop_back();  // the text has an empty line before a table
   return {.title = "Importance of each head for the loss",
-          .heading = loss_heading(gates.loss, gates.tokens, gates.sequences),
+          .heading = std::move(heading),
           .facts = {{"caution", text_or_null(few_documents_caution(gates.sequences))},
                     {"loss", gates.loss},
                     {"sequences", gates.sequences},

@@ -198,6 +198,10 @@ def test_attribution_and_lens(model: hl.Model, run: pathlib.Path) -> None:
     assert "1.3" in result.labels("part")
     by_id = model.attribute(TEXT, model.tokenizer.encode("e")[0])
     assert by_id["logit"].tolist() == result["logit"].tolist()
+    with pytest.raises(TypeError, match="no argument target; it is now called answer"):
+        model.attribute(TEXT, target="e")  # type: ignore[call-arg]
+    pairs = [(TEXT, TEXT, "e", "a"), (TEXT, TEXT, "a", "e")]
+    assert len(model.attribute(pairs=pairs)["totals"]) == 2
     lens = model.lens(TEXT)
     expected = report("lens", run, "--text", TEXT)
     assert lens["entropy"].shape[0] == len(expected["rows"])

@@ -167,9 +167,9 @@ def test_paths_between_all_kinds_of_nodes(model: hl.Model) -> None:
     assert own["recovered"][0] == pytest.approx(single["recovered"][place], abs=1e-3)
     for receiver, sender, message in [
         ("1.0", None, "receiver: expected q, k or v"),
-        ("0.0.q", "1.0", "path: expected a receiver after 1.0"),
-        ("logits", "mlp.7", "path: the model has 2 layers"),
-        ([], None, "path: expected at least one receiver"),
+        ("0.0.q", "1.0", "receiver: expected a receiver after 1.0"),
+        ("logits", "mlp.7", "sender: the model has 2 layers"),
+        ([], None, "receiver: expected at least one receiver"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.paths(pairs, receiver, sender)

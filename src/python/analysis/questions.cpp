@@ -66,17 +66,20 @@ std::string default_of(const Parameter& parameter) {
                                 : fallback.dump();
 }
 
-std::string argument_text(const Parameter& parameter) {
+bool is_positional(const Question& question, const Parameter& parameter) {
+  return std::ranges::count(question.positional, parameter.name) > 0;
+}
+
+// A required argument after others with a default has one, too.
+std::string argument_text(const Question& question, const Parameter& parameter) {
   const std::string argument = concat_text(parameter.name, ": ", type_of(parameter));
-  if (parameter.is_required && parameter.unless.empty()) {
+  const bool is_first = question.positional.front() == parameter.name;
+  if (parameter.is_required && parameter.unless.empty() &&
+      (is_first || !is_positional(question, parameter))) {
     return argument;
   }
   const std::string fallback = default_of(parameter);
   return argument + (fallback == "None" ? " | None" : "") + " = " + fallback;
-}
-
-bool is_positional(const Question& question, const Parameter& parameter) {
-  return std::ranges::count(question.positional, parameter.name) > 0;
 }
 
 std::string signature_of(const Question& question) {
@@ -84,8 +87,9 @@ std::string signature_of(const Question& question) {
   for (const bool positional : {true, false}) {
     text += positional ? "" : ", *";
     for (const Parameter& parameter : question.parameters) {
-      text +=
-          is_positional(question, parameter) == positional ? ", " + argument_text(parameter) : "";
+      if (is_positional(question, parameter) == positional) {
+        text += ", " + argument_text(question, parameter);
+      }
     }
   }
   return text + ", progress: bool = True) -> Result";
@@ -185,6 +189,20 @@ struct Call {
   bool progress = true;
 };
 
+// Throws TypeError for an argument that the method lacks.
+[[noreturn]] void fail_name(const Question& question, const std::string& name) {
+  std::string now;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : question.parameters) {
+    names.emplace_back(parameter.name);
+    now += std::ranges::count(parameter.former, name) > 0
+               ? concat_text("; it is now called ", parameter.name)
+               : "";
+  }
+  const std::string hint = now.empty() ? did_you_mean(name, names) : now;
+  throw nb::type_error(concat_text(question.name, "() has no argument ", name, hint).c_str());
+}
+
 Call read_call(const Question& question, const Tokenizer& tokenizer, const nb::args& args,
                const nb::kwargs& kwargs) {
   Call call;
@@ -209,12 +227,7 @@ Call read_call(const Question& question, const Tokenizer& tokenizer, const nb::a
     } else if (name == "progress") {
       call.progress = read_value<bool>(value, name, "True or False");
     } else {
-      const auto names = transformed(question.parameters, [](const Parameter& parameter) {
-        return std::string(parameter.name);
-      });
-      throw nb::type_error(
-          concat_text(question.name, "() has no argument ", name, did_you_mean(name, names))
-              .c_str());
+      fail_name(question, name);
     }
   }
   return call;
