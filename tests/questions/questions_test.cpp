@@ -54,13 +54,26 @@ TEST_CASE("the rows of questions name only what exists") {
 
 TEST_CASE("arguments are refused for their type, value, name or company") {
   const std::vector<Parameter> parameters{
-      {.name = "text", .kind = ValueKind::prompt, .is_required = true, .unless = "pairs"},
-      {.name = "pairs", .kind = ValueKind::records, .excludes = {"text"}},
-      {.name = "count", .kind = ValueKind::integer, .fallback = 3, .least = 1, .most = 9},
-      {.name = "share", .kind = ValueKind::number, .needs = {"mode=soft"}},
-      {.name = "mode", .kind = ValueKind::name, .fallback = "hard", .choices = {"hard", "soft"}},
-      {.name = "answer", .kind = ValueKind::answer, .former = {"token"}},
-      {.name = "whole", .kind = ValueKind::flag}};
+      {.name = "text",
+       .help = "",
+       .kind = ValueKind::prompt,
+       .is_required = true,
+       .unless = "pairs"},
+      {.name = "pairs", .help = "", .kind = ValueKind::records, .excludes = {"text"}},
+      {.name = "count",
+       .help = "",
+       .kind = ValueKind::integer,
+       .fallback = 3,
+       .least = 1,
+       .most = 9},
+      {.name = "share", .help = "", .kind = ValueKind::number, .needs = {"mode=soft"}},
+      {.name = "mode",
+       .help = "",
+       .kind = ValueKind::name,
+       .fallback = "hard",
+       .choices = {"hard", "soft"}},
+      {.name = "answer", .help = "", .kind = ValueKind::answer, .former = {"token"}},
+      {.name = "whole", .help = "", .kind = ValueKind::flag}};
   const auto refusal = [&](const char* json) {
     return error_of([&] { headlight::Arguments(parameters, parse_json(json, "test"), "--"); });
   };
