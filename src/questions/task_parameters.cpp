@@ -125,8 +125,10 @@ void add_groups(const Arguments& arguments, const Asker& asker, PatchingTask& ta
     const std::size_t sign = text.find('=');
     require_value(sign != text.npos, "group", "expected NAME=TEXT or NAME=POSITIONS, got '", text,
                   "'");
-    add_group(task.groups,
-              read_token_group(text.substr(0, sign), text.substr(sign + 1), task, asker.tokenizer));
+    in_place("group: ", [&] {
+      add_group(task.groups, read_token_group(text.substr(0, sign), text.substr(sign + 1), task,
+                                              asker.tokenizer));
+    });
   }
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
   check_json(found, R"({"by": "group", "cells#": 6, "cells/0/group": "first",
                         "cells/0/position": null, "cells/2/group": "end"})");
   const TensorMap arrays = npz_arrays(npz);
-  CHECK(arrays.size() == 3);
+  CHECK(arrays.size() == 4);  // recovered with its ends, and difference
   CHECK(arrays.at("recovered").shape() == Shape{2, 3});
   CHECK(arrays.at("recovered").to_vector()[4] == found["cells"][4]["recovered"].get<double>());
   CHECK(contains(file_contents(npz), "group.npy"));
@@ -159,7 +159,8 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
             .starts_with("probability [3, 8], "));
   CHECK(contains(given.contents("r.npz"), "token_labels.npy"));
   CHECK(arrays_by(given.on_pair("paths", "--receiver logits")) ==
-        "recovered [7], difference [7], heads [2, 2], ");
+        "recovered [7], recovered_low [7], recovered_high [7], difference [7], heads [2, 2], "
+        "heads_low [2, 2], heads_high [2, 2], ");
   check_refused(given.on_pair("circuit", "--npz " + given.text), {"--npz: ", "is not a .npz file"});
 }
 
