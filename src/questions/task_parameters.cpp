@@ -125,10 +125,12 @@ void add_groups(const Arguments& arguments, const Asker& asker, PatchingTask& ta
     const std::size_t sign = text.find('=');
     require_value(sign != text.npos, "group", "expected NAME=TEXT or NAME=POSITIONS, got '", text,
                   "'");
-    in_place("group: ", [&] {
+    try {
       add_group(task.groups, read_token_group(text.substr(0, sign), text.substr(sign + 1), task,
                                               asker.tokenizer));
-    });
+    } catch (const Error& error) {
+      fail_value("group", error.what());
+    }
   }
 }
 
