@@ -42,6 +42,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"Look inside", "cache", "Write activations: residual stream, heads, neurons", run_cache},
     {"Change", "ablate", "Measure the loss without each head, MLP, layer or neuron", run_ablate},
     {"Change", "patch", "Find the heads that carry the difference between two texts", run_patch},
+    {"Change", "paths", "Follow the direct paths from heads and MLPs to later ones", run_paths},
     {"Change", "circuit", "Find the connections between heads and MLPs that a task uses",
      run_circuit},
     {"Change", "attribute", "Split the logit of a token into contributions of heads",

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs/pictures/rooms.svg"
 LIBRARIES = {"core": "#dbeafe", "formats": "#dcfce7", "insight": "#fef9c3", "serve": "#fde2e2", "programs": "#e9e5f5"}
-OTHERS = {"formats": "formats", "runs": "formats", "interpret": "insight", "show": "insight", "serve": "serve",
+OTHERS = {"formats": "formats", "runs": "formats", "interpret": "insight", "show": "insight", "questions": "insight", "serve": "serve",
           "cli": "programs", "python": "programs", "page": "programs", "course": "programs"}
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 104, 26, 36, 24, 14
 

@@ -18,7 +18,7 @@ void add_analysis(nanobind::class_<Model>& model);
 void add_heads(nanobind::class_<Model>& model);
 void add_metrics(nanobind::module_& module);
 void add_metric_gradients(nanobind::class_<Model>& model);
-void add_patching(nanobind::class_<Model>& model);
+void add_questions(nanobind::class_<Model>& model);
 void add_weight_analysis(nanobind::class_<Model>& model);
 void add_recording(nanobind::class_<Model>& model);
 void add_features(nanobind::module_& module);

@@ -25,7 +25,7 @@ NB_MODULE(_headlight, module) {
   python::add_plot(module, model);
   python::add_metrics(module);
   python::add_metric_gradients(model);
-  python::add_patching(model);
+  python::add_questions(model);
   python::add_weight_analysis(model);
   python::add_recording(model);
   python::add_features(module);

@@ -11,18 +11,15 @@
 #include "base/transformed.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
-#include "headlight/interpret/effects/patch_grid.h"
-#include "headlight/interpret/lens/lens.h"
 #include "headlight/interpret/record_attention.h"
 #include "headlight/interpret/scores/head_verdict.h"
 #include "interpret/scores/repeated_tokens.h"
+#include "questions/question.h"
 #include "serve/api_error.h"
 #include "serve/request/model_changes.h"
 #include "serve/text_scores.h"
 #include "show/attention/attention_page_data.h"
-#include "show/report/attribution_report.h"
 #include "show/report/heads_files.h"
-#include "show/report/lens_report.h"
 #include "show/report/parts/json_output.h"
 
 namespace headlight::serve {
@@ -80,12 +77,9 @@ class InspectionRequest {
     check_length(tokens, name, most_tokens);
     return tokens;
   }
-  // Returns the token ids of `tokens` or, without them, the tokens of `text`.
-  std::vector<std::int32_t> text_or_tokens() {
-    if (fields_.find("tokens") == nullptr) {
-      return tokens("text");
-    }
-    return text_or_ids(fields_.get("tokens"), "tokens");
+  // Returns the ids of a text alone.
+  std::vector<std::int32_t> encode(const std::string& text, const std::string& name) {
+    return texts_.encode(limited(text, name), name);
   }
   // Returns a token given as an id or as the text of one token.
   std::optional<std::int32_t> token(const std::string& name) {
@@ -98,10 +92,6 @@ class InspectionRequest {
     }
     const std::string text = limited(fields_.text(name, ""), name);
     return only_token(texts_.encode(text, name), text, tokenizer(), name);
-  }
-  NumberRange range(const std::string& name) {
-    const std::string text = fields_.text(name, "");
-    return text.empty() ? NumberRange{} : parse_range(name, text);
   }
   ModelChanges changes(const std::string& name = "intervene") {
     return read_model_changes(texts_, name);
@@ -140,12 +130,6 @@ class InspectionRequest {
 };
 
 namespace {
-
-// Returns how many of `count` layers or positions, counted from 0, are in a range.
-Index count_in(const NumberRange& range, Index count) {
-  const Index last = std::min(count - 1, range.last.value_or(count - 1));
-  return std::max<Index>(last - range.first + 1, 0);
-}
 
 std::string attention(InspectionRequest& question) {
   Fields& fields = question.fields();
@@ -251,78 +235,34 @@ std::string ablate(InspectionRequest& question) {
       .dump();
 }
 
-Json cell_json(const PatchCell& cell) {
-  return {{"layer", cell.layer},
-          {"head", cell.item ? Json(*cell.item) : Json()},
-          {"position", cell.position ? Json(*cell.position) : Json()},
-          {"difference", cell.difference},
-          {"recovered", cell.recovered}};
-}
-
-std::string patch(InspectionRequest& question) {
-  Fields& fields = question.fields();
-  PatchingTask task{.clean = question.tokens("clean"),
-                    .corrupt = question.tokens("corrupt"),
-                    .answer = {},
-                    .wrong = {}};
-  for (const auto& [name, answer] : {std::pair{"answer", &task.answer}, {"wrong", &task.wrong}}) {
-    if (const auto token = question.token(name)) {
-      *answer = {*token};
+// Answers a question of the table with the members of its parameters' names.
+std::string answer_question(const Question& question, InspectionRequest& request) {
+  Json given = Json::object();
+  const auto add = [&](std::string_view name) {
+    if (const Json* value = request.fields().find(std::string(name))) {
+      given.add(std::string(name), *value);
     }
+  };
+  for (const Parameter& parameter : question.parameters) {
+    if (parameter.kind == ValueKind::path || parameter.kind == ValueKind::data) {
+      continue;
+    }
+    add(parameter.name);
+    std::ranges::for_each(parameter.former, add);
   }
-  PatchGridOptions options{.point = parse_name<Point>("point", fields.text("point", "z")),
-                           .layers = question.range("layers"),
-                           .positions = question.range("positions")};
-  set_parts(options, fields.text("by", ""));
-  options.noising = fields.boolean("noising", false);
-  options.progress = question.progress();
-  const Index length = std::ssize(task.clean);
-  question.begin(patch_grid_tokens(question.gpt(), length, options) +
-                 (task.answer.empty() ? length : 0) +
-                 (task.wrong.empty() ? std::ssize(task.corrupt) : 0));
-  complete_task(task, MetricKind::logit_difference, question.gpt(), question.tokenizer());
-  const PatchGrid grid = patch_grid(question.gpt(), task, options);
-  return Json{{"point", name_of(options.point)},
-              {"answer", token_json(task.answer.front(), question.tokenizer())},
-              {"wrong", token_json(task.wrong.front(), question.tokenizer())},
-              {"clean_difference", grid.clean_difference},
-              {"corrupt_difference", grid.corrupt_difference},
-              {"cells", json_list(grid.cells, cell_json)}}
-      .dump();
-}
-
-std::string attribute(InspectionRequest& question) {
-  AttributionReport report{
-      .by = parse_name<AttributionBy>("by", question.fields().text("by", "head")),
-      .tasks = {{.text = question.text_or_tokens(), .against = question.token("against")}},
-      .study = {},
-      .tokenizer = question.tokenizer()};
-  AttributionTask& task = report.tasks.front();
-  const auto target = question.token("target");
-  question.begin((target ? 1 : 2) * std::ssize(task.text));
-  task.target = target ? *target : likeliest_next(question.gpt(), task.text);
-  report.study = attribute_prompts(question.gpt(), report.tasks,
-                                   {.by = report.by, .progress = question.progress()});
-  return attribution_json(report, [&] { question.yield_to_urgent(); }).dump();
-}
-
-std::string lens(InspectionRequest& question) {
-  Fields& fields = question.fields();
-  LensTask task{.text = question.tokens("text")};
-  task.view.point = parse_name<Point>("point", fields.text("point", "resid_post"));
-  task.view.layers = question.range("layers");
-  task.positions = question.range("positions");
-  task.top_k = fields.integer("top_k", 5, 1, kMostLikeliest);
-  task.target = question.token("target");
-  task.progress = question.progress();
-  // Two more rows than layers: the first layer's input and the model's output.
-  const Index readings = (count_in(task.view.layers, question.gpt().config().n_layer) + 2) *
-                         count_in(task.positions, std::ssize(task.text));
-  require_value(readings * task.top_k <= kMostPredictions, "top_k", "expected at most ",
-                kMostPredictions, " tokens in an answer, got a request for ",
-                readings * task.top_k);
-  question.begin(std::ssize(task.text) + readings);
-  return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
+  const Arguments arguments(question.parameters, std::move(given));
+  const ModelChanges changes = request.changes();
+  const Asker asker{
+      .model = request.gpt(),
+      .tokenizer = request.tokenizer(),
+      .encode_prompt = [&](const auto& text,
+                           const auto& about) { return request.text_or_ids(text, about); },
+      .encode = [&](const auto& text, const auto& about) { return request.encode(text, about); },
+      .begin = [&](Index tokens) { request.begin(tokens, changes); },
+      .progress = request.progress(),
+      .shows = false,
+      .most_values = kMostPredictions};
+  return json_of(question.answer(asker, arguments), question.rows).dump();
 }
 
 // Reads `input`: a text, a list of texts, a list of ids, or a list of lists of ids.
@@ -391,15 +331,33 @@ std::string embeddings(InspectionRequest& question) {
       .dump();
 }
 
-constexpr Inspection kInspections[] = {
+const Inspection kInspections[] = {
     {"/v1/embeddings", embeddings, Urgency::requested},
     {"/api/attention", attention},
-    {"/api/attribute", attribute},
     {"/api/ablate", ablate},
-    {"/api/patch", patch, Urgency::requested},
-    {"/api/lens", lens},
     {"/api/scores", scores, Urgency::background},
 };
+
+// Paths of the questions, but of those that read files of texts.
+std::vector<Inspection> question_inspections() {
+  static const std::vector<std::string> paths = transformed(
+      questions(), [](const Question* question) { return "/api/" + std::string(question->name); });
+  std::vector<Inspection> inspections;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const Question& question = *questions()[i];
+    const bool is_served =
+        std::ranges::none_of(question.parameters, [](const Parameter& parameter) {
+          return parameter.is_required && parameter.kind == ValueKind::data;
+        });
+    if (is_served) {
+      inspections.push_back(
+          {paths[i],
+           [&question](InspectionRequest& request) { return answer_question(question, request); },
+           static_cast<Urgency>(question.pace)});
+    }
+  }
+  return inspections;
+}
 
 }  // namespace
 
@@ -409,8 +367,15 @@ std::string Inspection::run(const ServedModel& model, RequestTexts& texts, Work&
 }
 
 const Inspection* find_inspection(std::string_view path) {
-  const auto* found = std::ranges::find(kInspections, path, &Inspection::path);
-  return found == std::end(kInspections) ? nullptr : found;
+  static const std::vector<Inspection> of_questions = question_inspections();
+  for (const std::span<const Inspection> inspections :
+       {std::span<const Inspection>(kInspections), std::span(of_questions)}) {
+    const auto found = std::ranges::find(inspections, path, &Inspection::path);
+    if (found != inspections.end()) {
+      return &*found;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace headlight::serve

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,7 @@ class InspectionRequest;
 // Analysis of a text at /api, run by the computing thread.
 struct Inspection {
   std::string_view path;
-  std::string (*answer)(InspectionRequest& question);
+  std::function<std::string(InspectionRequest& question)> answer;
   Urgency urgency = Urgency::live;
 
   // Returns JSON. Throws Error about an invalid member and, before any computation, about too much

@@ -36,8 +36,8 @@ TEST_CASE("a message counts the characters that the tokenizer lacks", "[cli]") {
         "warning: text" + line);
   CHECK(log_of(words("generate", given.model, "--prompt aXbYc"))
             .starts_with("warning: prompt" + line));
-  check_refused(words("attribute", given.model, "--text abc --token Z"),
-                {"--token: the tokenizer has no token for 'Z'"});
+  check_refused(words("attribute", given.model, "--text abc --answer Z"),
+                {"--answer: the tokenizer has no token for 'Z'"});
 }
 
 TEST_CASE("a text of tokens without bytes has no bits per byte", "[cli]") {

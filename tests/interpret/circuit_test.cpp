@@ -309,10 +309,10 @@ TEST_CASE("a path into several receivers changes them together and over several 
                  {.from = parse_node("path", from), .to = {parse_receiver("path", to)}});
     });
   };
-  CHECK(mentions(refused("mlp.1", "1.0.q"), {"path", "after mlp.1"}));
-  CHECK(mentions(refused("logits", "1.0.q"), {"path", "logits"}));
+  CHECK(mentions(refused("mlp.1", "1.0.q"), {"receiver", "after mlp.1"}));
+  CHECK(mentions(refused("logits", "1.0.q"), {"sender", "logits"}));
   CHECK(mentions(refused("0.1", "1.0"), {"path", "q, k or v"}));
-  CHECK(mentions(refused("0.1", "mlp.7"), {"path", "3 layers", "mlp.7"}));
+  CHECK(mentions(refused("0.1", "mlp.7"), {"receiver", "3 layers", "mlp.7"}));
   CHECK(mentions(refused("resid_pre.0", "mlp.1"), {"path", "embed", "resid_pre.0"}));
 }
 

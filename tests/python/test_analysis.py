@@ -177,7 +177,7 @@ def test_patching_and_circuit(model: hl.Model, run: pathlib.Path) -> None:
     others = [[9, *ids[1:]] for ids in (clean, corrupt)]
     pairs: list[Any] = [(clean, corrupt, [5], [6]), (*others, [5], [6])]
     random = model.circuit(pairs, edges=10, ablation="resample", random_sets=3).summary
-    assert random["random_low"] <= random["random"] <= random["random_high"]
+    assert random["random"]["low"] <= random["random"]["mean"] <= random["random"]["high"]
     with pytest.raises(ValueError, match="ablation: expected corrupt, mean or resample"):
         model.circuit(pairs, ablation="zero")
     with pytest.raises(ValueError, match="tuples"):
@@ -198,6 +198,10 @@ def test_attribution_and_lens(model: hl.Model, run: pathlib.Path) -> None:
     assert "1.3" in result.labels("part")
     by_id = model.attribute(TEXT, model.tokenizer.encode("e")[0])
     assert by_id["logit"].tolist() == result["logit"].tolist()
+    with pytest.raises(TypeError, match="no argument target; it is now called answer"):
+        model.attribute(TEXT, target="e")  # type: ignore[call-arg]
+    pairs = [(TEXT, TEXT, "e", "a"), (TEXT, TEXT, "a", "e")]
+    assert len(model.attribute(pairs=pairs)["totals"]) == 2
     lens = model.lens(TEXT)
     expected = report("lens", run, "--text", TEXT)
     assert lens["entropy"].shape[0] == len(expected["rows"])

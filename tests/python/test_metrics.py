@@ -123,7 +123,7 @@ def test_patching_cells_of_any_point(model: hl.Model) -> None:
         found = model.patch(clean, corrupt, answer, metric=metric, point="resid_post", by="layer")
         assert found["recovered"][-1] == pytest.approx(1, abs=1e-4), metric
     assert found.summary["clean_difference"] == pytest.approx(0, abs=1e-5)
-    with pytest.raises(ValueError, match="by: expected one of layer"):
+    with pytest.raises(ValueError, match="by: expected layer, head"):
         model.patch(clean, corrupt, [5], [6], by="neuron")
     with pytest.raises(ValueError, match="answer: has no part in metric kl"):
         model.patch(clean, corrupt, [5], metric="kl")
@@ -155,21 +155,21 @@ def test_attribution_with_both_parts_of_atp_star(model: hl.Model) -> None:
 def test_paths_between_all_kinds_of_nodes(model: hl.Model) -> None:
     clean, corrupt = task_ids(model)
     pairs = [(clean, corrupt, [5], [6]), (corrupt, clean, [5], [6])]
-    result = model.patch_paths(pairs, "logits")
+    result = model.paths(pairs, "logits")
     assert result.labels("sender")[:2] == ["embed", "0.0"] and "mlp.1" in result.labels("sender")
     assert result["recovered"].shape == (11,) and result["heads"].shape == (2, 4)
-    one = model.patch_paths(pairs[:1], ["1.0.q", "1.1.k"], "mlp.0", recompute_mlps=True)
+    one = model.paths(pairs[:1], ["1.0.q", "1.1.k"], "mlp.0", recompute_mlps=True)
     assert one["recovered"].shape == one["difference"].shape == (1,)
-    assert model.patch_paths(pairs, "mlp.1", "embed")["recovered"].shape == (1,)
-    own = model.patch_paths(pairs[:1], "logits", "1.2", metric=lambda x: float(x[-1, 5] - x[-1, 6]))
+    assert model.paths(pairs, "mlp.1", "embed")["recovered"].shape == (1,)
+    own = model.paths(pairs[:1], "logits", "1.2", metric=lambda x: float(x[-1, 5] - x[-1, 6]))
     place = result.labels("sender").index("1.2")
-    single = model.patch_paths(pairs[:1], "logits")
+    single = model.paths(pairs[:1], "logits")
     assert own["recovered"][0] == pytest.approx(single["recovered"][place], abs=1e-3)
     for receiver, sender, message in [
         ("1.0", None, "receiver: expected q, k or v"),
-        ("0.0.q", "1.0", "path: expected a receiver after 1.0"),
-        ("logits", "mlp.7", "path: the model has 2 layers"),
-        ([], None, "path: expected at least one receiver"),
+        ("0.0.q", "1.0", "receiver: expected a receiver after 1.0"),
+        ("logits", "mlp.7", "sender: the model has 2 layers"),
+        ([], None, "receiver: expected at least one receiver"),
     ]:
         with pytest.raises(ValueError, match=message):
-            model.patch_paths(pairs, receiver, sender)
+            model.paths(pairs, receiver, sender)

@@ -175,9 +175,8 @@ TEST_CASE("short requests are answered while a long job runs", "[serve]") {
 
 TEST_CASE("/api/attribute accepts a text as token ids", "[serve]") {
   const RunningServer server;
-  const Json by_text = server.asked("/api/attribute", {{"text", "abc"}, {"target", 120}});
-  const Json by_number =
-      server.asked("/api/attribute", {{"tokens", {97, 98, 99}}, {"target", 120}});
+  const Json by_text = server.asked("/api/attribute", {{"text", "abc"}, {"answer", 120}});
+  const Json by_number = server.asked("/api/attribute", {{"text", {97, 98, 99}}, {"answer", 120}});
   CHECK(by_text["parts"] == by_number["parts"]);
 }
 

@@ -20,7 +20,7 @@ std::vector<Asked> questions() {
   const std::string changes = "off 0.1; mean 1.0 from \"abc\"; add resid_post.0 \"ab\" - \"c\"";
   return {
       {"/api/attention", {{"text", text}}, 256, 0},
-      {"/api/attribute", {{"text", text}, {"target", 120}}, 256, 0},
+      {"/api/attribute", {{"text", text}, {"answer", 120}}, 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "source"}}, 2 * 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "neuron"}, {"intervene", changes}}, 521, 0},
       {"/api/ablate", {{"text", text}}, 2 * 256, 0},
@@ -161,8 +161,11 @@ TEST_CASE("requests for too much work are refused before anything is computed", 
 TEST_CASE("texts that are far too long are refused before they are tokenized", "[serve]") {
   const RunningServer server;
   const auto refusal = [&](const std::string& path, const std::string& name, std::size_t bytes) {
-    const HttpClient::Answer answer =
-        server.post(path, Json{{name, std::string(bytes, 'a')}}.dump());
+    Json body{{name, std::string(bytes, 'a')}};
+    if (path == "/api/patch") {
+      body["corrupt"] = "a";
+    }
+    const HttpClient::Answer answer = server.post(path, body.dump());
     CHECK(answer.status == 400);
     return answer.body;
   };

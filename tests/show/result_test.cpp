@@ -1,6 +1,5 @@
 #include "show/result/result.h"
 #include "show/attention_samples.h"
-#include "show/report/circuit_report.h"
 #include "support/test.h"
 
 namespace result_test {
@@ -33,11 +32,6 @@ TEST_CASE("the arrays of a result are its values and interval ends and axis name
   CHECK(arrays.texts[1].second[1] == "1 하늘");
   list.plot.rows = {"0", "2"};
   CHECK(contains(error_of([&] { arrays_of({shares(), list}); }), "two axes are called layer"));
-}
-
-TEST_CASE("a circuit without edges has a page of its summary") {
-  const std::string page = result_html(circuit_page({}, "a note"));
-  check_parts(page, {"0 of 0 edges", "a note"});
 }
 
 TEST_CASE("a page of results is one file that loads nothing from the network") {

@@ -7,8 +7,8 @@ const std::map<std::string, int> kRank{
     {"base", 0},     {"storage", 1},    {"tensor", 1},   {"kernels", 2},     {"autograd", 3},
     {"ops", 4},      {"nn", 5},         {"optim", 6},    {"distributed", 6}, {"tokenizers", 6},
     {"datasets", 7}, {"train", 8},      {"generate", 8}, {"headlight.h", 9}, {"formats", 10},
-    {"runs", 11},    {"interpret", 12}, {"show", 13},    {"serve", 14},      {"cli", 15},
-    {"python", 15},  {"page", 16},      {"course", 16},  {"main.cpp", 17}};
+    {"runs", 11},    {"interpret", 12}, {"show", 13},    {"questions", 14},  {"serve", 15},
+    {"cli", 16},     {"python", 16},    {"page", 17},    {"course", 17},     {"main.cpp", 18}};
 
 struct Include {
   std::string file;    // including file, relative to the project's root

@@ -1,9 +1,7 @@
 #include "cli/option_groups/prompt_tokens.h"
 
 #include <algorithm>
-#include <sstream>
 
-#include "base/strings/read_number.h"
 #include "base/transformed.h"
 #include "cli/terminal/log.h"
 #include "datasets/input_format_check.h"
@@ -76,70 +74,6 @@ void warn_about_decomposed(const std::string& text, const std::string& where) {
   if (has_decomposed_hangul(text)) {
     log_warning(decomposed_hangul_line(where));
   }
-}
-
-std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
-                                       const LoadedModel& loaded) {
-  std::vector<std::int32_t> tokens = text_tokens(options, name, *loaded.tokenizer);
-  const Index block = loaded.model->config().block_size;
-  require(std::ssize(tokens) <= block, "--", options.given(name) ? name : "ids",
-          ": expected at most ", block, " tokens, the context length of the model, got ",
-          tokens.size());
-  return tokens;
-}
-
-namespace {
-
-// Token id of a text like "#42".
-std::int32_t numbered_token(const std::string& text, const std::string& about,
-                            const Tokenizer& tokenizer) {
-  const auto id = read_number<std::int32_t>(std::string_view(text).substr(1)).value_or(-1);
-  require(id >= 0 && id < tokenizer.vocab_size(), about, ": expected a token from #0 to #",
-          tokenizer.vocab_size() - 1, ", got '", text, "'");
-  return id;
-}
-
-bool is_numbered(const std::string& text) { return text.size() > 1 && text[0] == '#'; }
-
-bool is_one_behind_blank(const std::string& text, const Tokenizer& tokenizer) {
-  return tokenizer.encode(" " + text).size() == 1;
-}
-
-}  // namespace
-
-std::int32_t token_of(const std::string& text, const std::string& about,
-                      const Tokenizer& tokenizer) {
-  if (is_numbered(text)) {
-    return numbered_token(text, about, tokenizer);
-  }
-  require_utf8(text, about);
-  return only_token(tokenizer.encode(text), text, tokenizer, about);
-}
-
-std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
-                                    const Tokenizer& tokenizer, const std::string& where) {
-  if (is_numbered(text)) {
-    std::vector<std::int32_t> ids;
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-      require(is_numbered(word), about, ": expected token ids, e.g. #42 #7, got '", text, "'");
-      ids.push_back(numbered_token(word, about, tokenizer));
-    }
-    return ids;
-  }
-  require_utf8(text, about);
-  const std::vector<std::int32_t> ids = tokenizer.encode(text);
-  require_known(ids, text, tokenizer, about);
-  if (ids.size() > 1 && is_one_behind_blank(text, tokenizer)) {
-    log_warning(concat_text(where, about, ": '", text, "' is ", ids.size(),
-                            " tokens; with a leading space, ' ", text, "', it is one"));
-  }
-  return ids;
-}
-
-std::int32_t token_option(const Options& options, const std::string& name,
-                          const Tokenizer& tokenizer) {
-  return token_of(options.text(name), "--" + name, tokenizer);
 }
 
 }  // namespace headlight::cli

@@ -20,10 +20,6 @@ std::int32_t checked_id(Index id, const Tokenizer& tokenizer, const std::string&
 std::vector<std::int32_t> text_tokens(const Options& options, const std::string& name,
                                       const Tokenizer& tokenizer);
 
-// text_tokens() for one forward pass. Throws Error if they exceed the context length.
-std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
-                                       const LoadedModel& loaded);
-
 // Logs the number of characters unknown to the tokenizer, if any.
 void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
                         const std::string& where);
@@ -33,17 +29,5 @@ void warn_about_special_names(const std::vector<std::string>& texts, const Token
                               const std::string& where);
 // Logs a warning if Hangul of the text is decomposed into single letters.
 void warn_about_decomposed(const std::string& text, const std::string& where);
-
-// Token of a text, or of a number like "#42". Throws Error about `about` unless the text is exactly
-// one token.
-std::int32_t token_of(const std::string& text, const std::string& about,
-                      const Tokenizer& tokenizer);
-// Tokens of a text, or of numbers like "#42 #7". Logs a warning, beginning with `where`, if the
-// text is a single token only after a blank: users forget it easily. Throws Error about `about` for
-// an empty text.
-std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
-                                    const Tokenizer& tokenizer, const std::string& where = {});
-std::int32_t token_option(const Options& options, const std::string& name,
-                          const Tokenizer& tokenizer);
 
 }  // namespace headlight::cli

@@ -50,28 +50,29 @@ PathStep step_of(const CircuitNode& node, const Gpt& model) {
   return {2 * node.layer + 1, 2 * node.layer + read};
 }
 
-void check_node(const CircuitNode& node, const Gpt& model) {
+void check_node(const CircuitNode& node, const Gpt& model, const char* about) {
   if (node.part == CircuitPart::head) {
     head_index({node.layer, node.head}, model.heads());
   } else if (node.part == CircuitPart::mlp) {
     const Index layers = model.config().mlp ? model.config().n_layer : 0;
-    require_value(node.layer >= 0 && node.layer < layers, "path", "the model has ", layers,
+    require_value(node.layer >= 0 && node.layer < layers, about, "the model has ", layers,
                   " layers with MLPs, got ", node_name(node));
   }
 }
 
 void check_path(const PatchPath& path, const Gpt& model) {
-  require_value(!path.to.empty(), "path", "expected at least one receiver");
-  require_value(path.from.part != CircuitPart::logits, "path", "the logits send nothing");
-  check_node(path.from, model);
+  require_value(!path.to.empty(), "receiver", "expected at least one receiver");
+  require_value(path.from.part != CircuitPart::logits, "sender", "the logits send nothing");
+  check_node(path.from, model, "sender");
   for (const PathReceiver& receiver : path.to) {
-    check_node(receiver.node, model);
+    check_node(receiver.node, model, "receiver");
     const bool is_head = receiver.node.part == CircuitPart::head;
     const Point into = receiver.into.value_or(Point::logits);
-    require_value(!is_head || into == Point::q || into == Point::k || into == Point::v, "path",
+    require_value(!is_head || into == Point::q || into == Point::k || into == Point::v, "receiver",
                   "expected q, k or v of the receiver, got ", name_of(into));
-    require_value(writes_before(model, path.from, receiver), "path", "expected a receiver after ",
-                  node_name(path.from), ", got ", node_name(receiver.node));
+    require_value(writes_before(model, path.from, receiver), "receiver",
+                  "expected a receiver after ", node_name(path.from), ", got ",
+                  node_name(receiver.node));
   }
 }
 
@@ -100,7 +101,7 @@ class PathRun {
   // The task and the path must outlive it; path.from is not used.
   PathRun(const Gpt& model, const PatchingTask& task, const PatchPath& path)
       : model_(model), task_(task), path_(path), contrast_(model, task) {
-    require_value(!reaches_logits(path) || path.to.size() == 1, "path",
+    require_value(!reaches_logits(path) || path.to.size() == 1, "receiver",
                   "the logits cannot be combined with other receivers");
     clean_ = contrast_.difference(model, task.clean);
     corrupt_ = contrast_.difference(model, task.corrupt);

@@ -80,12 +80,16 @@ class PatchRun {
         difference_(difference_of(replay_)) {
     KeepPoints other = keep_point();
     const std::vector<std::int32_t>& text = options.noising ? task.corrupt : task.clean;
-    other_difference_ = difference_of(ForwardReplay(model, contrast_.batch(text), &other));
+    const ForwardReplay other_replay(model, contrast_.batch(text), &other);
+    other_difference_ = difference_of(other_replay);
+    other_next_ = next_of(other_replay);
     others_ = std::move(other.values);
   }
 
   double base_difference() const { return difference_; }
   double other_difference() const { return other_difference_; }
+  NextToken base_next() const { return next_of(replay_); }
+  NextToken other_next() const { return other_next_; }
   void require_different() const {
     contrast_.require_different(options_.noising ? difference_ : other_difference_,
                                 options_.noising ? other_difference_ : difference_);
@@ -266,6 +270,9 @@ class PatchRun {
     const NoGrad no_grad;
     return contrast_.of_copies(model_, replay.ends(), replay.batch()).front();
   }
+  NextToken next_of(const ForwardReplay& replay) const {
+    return likeliest_token(replay.logits_of(replay.ends(), task_.answered_at()).to_vector());
+  }
   // Positions or groups that have separate cells within an item.
   std::vector<PatchCell> targets() const {
     std::vector<PatchCell> targets;
@@ -387,6 +394,7 @@ class PatchRun {
   ForwardReplay replay_;  // of the base
   double difference_ = 0;
   double other_difference_ = 0;
+  NextToken other_next_;
   ValuesByPoint others_;
 };
 
@@ -444,6 +452,8 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
   PatchGrid grid{
       .clean_difference = options.noising ? run.base_difference() : run.other_difference(),
       .corrupt_difference = options.noising ? run.other_difference() : run.base_difference(),
+      .clean_next = options.noising ? run.base_next() : run.other_next(),
+      .corrupt_next = options.noising ? run.other_next() : run.base_next(),
       .cells = run.cells()};
   run.require_different();
   if (options.patch) {
@@ -460,10 +470,11 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
   return grid;
 }
 
-Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options) {
+Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options,
+                        Index groups) {
   require_layer_point(options.point);
   const Index layers = model.config().n_layer;
-  Index targets = options.by_position ? 0 : 1;
+  Index targets = options.by_position ? 0 : options.by_group ? groups : 1;
   for (Index position = 0; options.by_position && position < length; ++position) {
     targets += options.positions.contains(position) ? 1 : 0;
   }
@@ -474,10 +485,13 @@ Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& 
   for (const auto& [spot, value] : values) {
     if (options.layers.contains(spot.second)) {
       const Index items = options.by_item ? ValueLayout(spot.first, value.shape()).items : 1;
-      of_layers += items * targets * length * (layers - spot.second);
+      const Index cells = items * targets * length;
+      of_layers += (options.patch ? cells * (layers - spot.second) : items * targets * layers) +
+                   (options.fix_pattern ? cells : 0);
     }
   }
-  return 2 * length + (of_layers + layers - 1) / layers + 1;
+  const Index backward = options.attribution ? 3 * (options.drop_gradients ? layers + 1 : 1) : 0;
+  return (2 + backward) * length + (of_layers + layers - 1) / layers + 1;
 }
 
 }  // namespace headlight

@@ -15,7 +15,6 @@
 #include "headlight/show/plot/line_plot.h"
 #include "headlight/storage/file_writer.h"
 #include "python/analysis/figure.h"
-#include "python/analysis/task.h"
 #include "python/analysis/text_data.h"
 #include "python/autograd/operand.h"
 #include "python/bindings.h"
@@ -72,7 +71,7 @@ Figure value_weighted_figure(Model& model, const Inputs& text, Index layer,
   RecordAttentionOptions options{.value_weighted = true};
   options.heads =
       head ? HeadSet{{layer, *head}} : HeadSet::of_layers(model.gpt().heads(), {layer}, {});
-  const std::vector<std::vector<std::int32_t>> ids{task_ids(model, text.value, "text", false)};
+  const std::vector<std::vector<std::int32_t>> ids{read_one(text, *model.tokenizer(), "text")};
   const Model::Use use(model);
   const AttentionMaps maps = record_attention_of_ids(model.gpt(), *model.tokenizer(), ids, options)
                                  .whole_maps(0, *model.tokenizer(), "Value-weighted");

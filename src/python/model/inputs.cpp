@@ -84,6 +84,13 @@ InputSequences read_inputs(const Inputs& inputs, const Tokenizer& tokenizer, std
   return std::move(reader.result);
 }
 
+std::vector<std::int32_t> read_one(const Inputs& input, const Tokenizer& tokenizer,
+                                   std::string_view about) {
+  InputSequences inputs = read_inputs(input, tokenizer, about);
+  require_value(inputs.is_one, about, "expected one text, got several");
+  return std::move(inputs.ids.front());
+}
+
 std::vector<std::string> read_texts(nb::handle value, std::string_view about) {
   if (nb::isinstance<nb::str>(value)) {
     return {text_of(value, about)};

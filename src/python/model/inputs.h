@@ -37,6 +37,10 @@ struct InputSequences {
 InputSequences read_inputs(const Inputs& inputs, const Tokenizer& tokenizer, std::string_view about,
                            std::int32_t least = 0);
 
+// Returns the ids of one text, as read_inputs(). Throws Error about `about` for several.
+std::vector<std::int32_t> read_one(const Inputs& input, const Tokenizer& tokenizer,
+                                   std::string_view about);
+
 // Returns a str or a list of them. Throws Error about `about` for other types.
 std::vector<std::string> read_texts(nb::handle value, std::string_view about);
 

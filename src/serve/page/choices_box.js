@@ -21,7 +21,7 @@ function showHeads(place, {before, changes}, target) {
     controller = new AbortController();
     const {signal} = controller;
     try {
-      const {parts} = await ask('/api/attribute', {model: session.model, tokens: before, target,
+      const {parts} = await ask('/api/attribute', {model: session.model, text: before, answer: target,
                                                    intervene: changes}, signal);
       place.replaceChildren(...contributionMap(parts));
     } catch (error) {

@@ -23,8 +23,8 @@ let task = null;    // {answer, wrong} of the current map
 let pieces = null;  // token texts: [clean, corrupt]
 
 const isOfHeads = () => kCarried[session.carried].point === 'z';
-const rowOf = ({layer, head}, by) => by === 'head' || head === null ? `${layer}` : `${layer}.${head}`;
-const columnOf = ({head, position}, by) => by === 'head' ? head : position;
+const rowOf = ({layer, item: head}, by) => by === 'head' || head === null ? `${layer}` : `${layer}.${head}`;
+const columnOf = ({item: head, position}, by) => by === 'head' ? head : position;
 
 // Returns the cells of /api/patch as a table: rows, columns, and the cell at each place.
 export function tableOf(cells, by) {
@@ -38,7 +38,7 @@ export function tableOf(cells, by) {
 }
 
 // Returns a cell in the form of session.carry.
-export const carryOf = ({layer, head, position}, point) =>
+export const carryOf = ({layer, item: head, position}, point) =>
   ({part: point === 'z' ? `${layer}.${head}` : `${point}.${layer}`, from: position ?? null, to: position ?? null});
 
 function gridOf({rows, columns, places}, by) {

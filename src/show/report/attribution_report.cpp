@@ -11,13 +11,10 @@
 #include "headlight/show/plot/matrix_plot.h"
 #include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
-#include "show/report/parts/table.h"
-#include "show/report/parts/terminal_text.h"
 
 namespace headlight {
 namespace {
 
-constexpr std::size_t kCautionColumns = 100;
 constexpr double kNoShare = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kNeuronColumns = 16;  // default; as in heat maps that show values
 
@@ -42,28 +39,7 @@ std::size_t shown_of(std::size_t all, Index limit) {
   return limit == 0 ? all : std::min(all, static_cast<std::size_t>(limit));
 }
 
-std::string rest_text(std::size_t shown, std::size_t all) {
-  return shown == all
-             ? ""
-             : concat_text("(the strongest ", shown, " of ", all, "; --limit 0 shows all)\n");
-}
-
-std::string heading(const AttributionReport& report) {
-  const AttributionStudy& study = report.study;
-  const AttributionTask& first = report.tasks.front();
-  if (!report.is_one()) {
-    return concat_text("logit of the answer minus that of the wrong token: ",
-                       change_text(study.logit, kEnoughDocuments), " (mean of ",
-                       study.prompts.size(), " prompts; the model does ", study.clear,
-                       " clearly)\n\n");
-  }
-  return "logit of " + quoted_label(first.target, report.tokenizer) +
-         (first.against ? " minus that of " + quoted_label(*first.against, report.tokenizer) : "") +
-         ": " + signed_number(study.logit.mean, 3) + "; its probability " +
-         fixed_number(study.prompts.front().probability, 3) + "\n\n";
-}
-
-std::string stream_table(const AttributionReport& report) {
+Table stream_table(const AttributionReport& report) {
   Table table({{"behind", true}, {"logit so far", !report.is_one()}, {"change"}});
   double before = 0;
   for (const MeanLogitPart& mean : report.study.parts) {
@@ -71,7 +47,7 @@ std::string stream_table(const AttributionReport& report) {
                signed_number(mean.part.logit - before, 3)});
     before = mean.part.logit;
   }
-  return table.text();
+  return table;
 }
 
 const char* source_noun(const AttributionReport& report) {
@@ -79,18 +55,17 @@ const char* source_noun(const AttributionReport& report) {
 }
 
 // Returns a table of the sums over all heads for each source token or group.
-std::string source_table(const AttributionReport& report, Index limit) {
+Table source_table(const AttributionReport& report) {
   const std::vector<Interval>& sources = report.study.sources;
-  const std::vector<std::size_t> order =
-      largest_first(sources.size(), [&](std::size_t s) { return std::abs(sources[s].mean); });
-  const std::size_t shown = shown_of(order.size(), limit);
   Table table(
-      {{std::string("all heads from ") + source_noun(report), true}, {"logit", !report.is_one()}});
-  for (std::size_t i = 0; i < shown; ++i) {
+      {{std::string("all heads from ") + source_noun(report), true}, {"logit", !report.is_one()}},
+      true);
+  for (const std::size_t source :
+       largest_first(sources.size(), [&](std::size_t s) { return std::abs(sources[s].mean); })) {
     table.add(
-        {report.source_label(static_cast<Index>(order[i])), logit_text(sources[order[i]], report)});
+        {report.source_label(static_cast<Index>(source)), logit_text(sources[source], report)});
   }
-  return table.text() + rest_text(shown, order.size()) + "\n";
+  return table;
 }
 
 std::string part_label(const LogitPart& part) {
@@ -98,20 +73,18 @@ std::string part_label(const LogitPart& part) {
   return is_whole_head ? "head " + part.name : part.name;
 }
 
-std::string part_table(const AttributionReport& report, Index limit) {
+Table part_table(const AttributionReport& report) {
   const std::vector<MeanLogitPart>& parts = report.study.parts;
-  const std::vector<std::size_t> order =
-      largest_first(parts.size(), [&](std::size_t i) { return std::abs(parts[i].part.logit); });
   const bool by_source = report.by == AttributionBy::source;
   std::vector<Table::Column> columns{{"part", true}};
   if (by_source) {
     columns.push_back({std::string("from ") + source_noun(report), true});
   }
   columns.push_back({"logit", !report.is_one()});
-  Table table(std::move(columns));
-  const std::size_t shown = shown_of(parts.size(), limit);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto& [part, logit] = parts[order[i]];
+  Table table(std::move(columns), true);
+  for (const std::size_t i :
+       largest_first(parts.size(), [&](std::size_t n) { return std::abs(parts[n].part.logit); })) {
+    const auto& [part, logit] = parts[i];
     std::vector<std::string> row;
     if (part.source) {
       row = {"head " + head_name(*part.head), report.source_label(*part.source)};
@@ -122,7 +95,7 @@ std::string part_table(const AttributionReport& report, Index limit) {
     row.push_back(logit_text(logit, report));
     table.add(std::move(row));
   }
-  return table.text() + rest_text(shown, parts.size());
+  return table;
 }
 
 // Mean logits of the parts as an array with two or three axes.
@@ -306,29 +279,6 @@ MatrixPlot plot_of(const AttributionReport& report, Index limit) {
   return plot;
 }
 
-// Returns the curve of the residual stream's logit after attention and MLP of each layer.
-std::string stream_svg(const AttributionReport& report) {
-  const std::vector<double> layers = transformed(report.study.parts, [](const auto& mean) {
-    const LogitPart& part = mean.part;
-    const double layer = part.layer == kNoLayer ? 0 : static_cast<double>(part.layer);
-    const double behind = part.kind == LogitPartKind::mlp ? 1.0 : 0.0;
-    return layer + (part.kind == LogitPartKind::attention ? 0.5 : behind);
-  });
-  LinePlot plot{.title = title_of(report),
-                .x_label = "layers so far; halves: attention without the MLP",
-                .y_label = "logit in the residual stream",
-                .series = interval_curves(
-                    layers, transformed(report.study.parts, &MeanLogitPart::logit), "mean", true)};
-  if (report.is_one()) {
-    plot.series = {plot.series.back()};
-  }
-  if (!report.caution().empty()) {
-    plot.x_label += report.is_one() ? " (caution: the model does not do this clearly)"
-                                    : " (caution: too few prompts are done clearly)";
-  }
-  return line_plot_svg(plot);
-}
-
 template <class T>
 Json json_or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
@@ -354,10 +304,10 @@ Json part_json(const MeanLogitPart& mean, bool is_one, bool is_reliable) {
 Json prompt_json(const AttributionReport& report, std::size_t i) {
   const AttributionResult& result = report.study.prompts[i];
   const AttributionTask& task = report.tasks[i];
-  return {{"token", token_json(task.target, report.tokenizer)},
+  return {{"answer", token_json(task.target, report.tokenizer)},
           {"probability", result.probability},
           {"likeliest", token_json(result.likeliest, report.tokenizer)},
-          {"against", task.against ? token_json(*task.against, report.tokenizer) : Json()},
+          {"wrong", task.against ? token_json(*task.against, report.tokenizer) : Json()},
           {"position", result.visible - 1},
           {"logit", result.logit}};
 }
@@ -411,23 +361,32 @@ std::string AttributionReport::source_label(Index source) const {
              : number;
 }
 
-std::string attribution_text(const AttributionReport& report, Index limit) {
-  const std::string caution = report.caution();
-  std::string text = caution.empty() ? "" : wrapped(caution, kCautionColumns) + "\n";
-  text += heading(report);
-  if (report.by == AttributionBy::stream) {
-    return text + stream_table(report);
+std::string attribution_heading(const AttributionReport& report) {
+  const AttributionStudy& study = report.study;
+  const AttributionTask& first = report.tasks.front();
+  if (!report.is_one()) {
+    return concat_text("logit of the answer minus that of the wrong token: ",
+                       change_text(study.logit, kEnoughDocuments), " (mean of ",
+                       study.prompts.size(), " prompts; the model does ", study.clear,
+                       " clearly)\n");
   }
-  if (report.by == AttributionBy::source) {
-    text += source_table(report, limit);
-  }
-  return text + part_table(report, limit);
+  return "logit of " + quoted_label(first.target, report.tokenizer) +
+         (first.against ? " minus that of " + quoted_label(*first.against, report.tokenizer) : "") +
+         ": " + signed_number(study.logit.mean, 3) + "; its probability " +
+         fixed_number(study.prompts.front().probability, 3) + "\n";
 }
 
-Json attribution_json(const AttributionReport& report, const std::function<void()>& pause) {
-  const std::string caution = report.caution();
+std::vector<Table> attribution_tables(const AttributionReport& report) {
+  if (report.by == AttributionBy::stream) {
+    return {stream_table(report)};
+  }
+  return report.by == AttributionBy::source ? std::vector{source_table(report), part_table(report)}
+                                            : std::vector{part_table(report)};
+}
+
+Json attribution_facts(const AttributionReport& report) {
   const AttributionStudy& study = report.study;
-  Json json{{"caution", text_or_null(caution)}, {"by", name_of(report.by)}};
+  Json json{{"caution", text_or_null(report.caution())}, {"by", name_of(report.by)}};
   if (report.is_one()) {
     json.update(prompt_json(report, 0));
   } else {
@@ -440,30 +399,49 @@ Json attribution_json(const AttributionReport& report, const std::function<void(
       json["prompts"].push_back(prompt_json(report, i));
     }
   }
-  json["parts"] = Json::array();
-  constexpr std::size_t kAtOnce = 4096;
-  for (std::size_t i = 0; i < study.parts.size(); ++i) {
-    json["parts"].push_back(part_json(study.parts[i], report.is_one(), caution.empty()));
-    if (i % kAtOnce == kAtOnce - 1) {
-      pause();
-    }
-  }
   if (report.by == AttributionBy::source) {
     json["sources"] = sources_json(report);
   }
   return json;
 }
 
-std::string attribution_svg(const AttributionReport& report, Index limit) {
-  return report.by == AttributionBy::stream ? stream_svg(report)
-                                            : matrix_plot_svg(plot_of(report, limit));
+Json attribution_parts(const AttributionReport& report, const std::function<void()>& pause) {
+  constexpr std::size_t kAtOnce = 4096;
+  const bool is_reliable = report.caution().empty();
+  Json rows = Json::array();
+  for (const MeanLogitPart& part : report.study.parts) {
+    rows.push_back(part_json(part, report.is_one(), is_reliable));
+    if (rows.size() % kAtOnce == 0) {
+      pause();
+    }
+  }
+  return rows;
 }
 
-ResultPage attribution_page(const AttributionReport& report, Index limit) {
-  return {.title = "Direct logit attribution",
-          .note = report.caution(),
-          .graph = "",
-          .grids = {{.name = std::string(name_of(report.by)), .plot = plot_of(report, limit)}}};
+ResultGrid attribution_grid(const AttributionReport& report, Index limit) {
+  return {.name = std::string(name_of(report.by)), .plot = plot_of(report, limit)};
+}
+
+std::string attribution_curve(const AttributionReport& report) {
+  const std::vector<double> layers = transformed(report.study.parts, [](const auto& mean) {
+    const LogitPart& part = mean.part;
+    const double layer = part.layer == kNoLayer ? 0 : static_cast<double>(part.layer);
+    const double behind = part.kind == LogitPartKind::mlp ? 1.0 : 0.0;
+    return layer + (part.kind == LogitPartKind::attention ? 0.5 : behind);
+  });
+  LinePlot plot{.title = title_of(report),
+                .x_label = "layers so far; halves: attention without the MLP",
+                .y_label = "logit in the residual stream",
+                .series = interval_curves(
+                    layers, transformed(report.study.parts, &MeanLogitPart::logit), "mean", true)};
+  if (report.is_one()) {
+    plot.series = {plot.series.back()};
+  }
+  if (!report.caution().empty()) {
+    plot.x_label += report.is_one() ? " (caution: the model does not do this clearly)"
+                                    : " (caution: too few prompts are done clearly)";
+  }
+  return line_plot_svg(plot);
 }
 
 ResultArrays attribution_arrays(const AttributionReport& report) {

@@ -2,13 +2,15 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "headlight/interpret/effects/attribution.h"
 #include "headlight/tokenizers/tokenizer.h"
+#include "show/report/parts/table.h"
 #include "show/result/result.h"
 
-// Output of `headlight attribute`: tables, JSON, figures and arrays.
+// Parts of the answer to "attribute": tables, JSON, figures and arrays.
 namespace headlight {
 
 struct AttributionReport {
@@ -23,20 +25,23 @@ struct AttributionReport {
   std::string source_label(Index source) const;
 };
 
-// Returns tables of the `limit` strongest parts, strongest first; 0: all.
-std::string attribution_text(const AttributionReport& report, Index limit);
+// Returns lines about the whole logit.
+std::string attribution_heading(const AttributionReport& report);
 
-// Returns the JSON object that attribute --help describes. Calls `pause` every 4096 parts.
-Json attribution_json(
-    const AttributionReport& report, const std::function<void()>& pause = [] {});
+// Returns the sums over all heads by source (AttributionBy::source), and the parts.
+std::vector<Table> attribution_tables(const AttributionReport& report);
+
+// Return what attribute_question() describes. `pause` is called after every 4096 parts.
+Json attribution_facts(const AttributionReport& report);
+Json attribution_parts(const AttributionReport& report, const std::function<void()>& pause);
 
 // Returns a heat map of the parts: layers by attention and MLP, by head or by their `limit`
-// strongest neurons (0: 16), or the `limit` strongest heads (0: all) by source. For the stream,
-// returns a curve over the layers.
-std::string attribution_svg(const AttributionReport& report, Index limit);
+// strongest neurons (0: 16), or the `limit` strongest heads (0: all) by source. The stream is a
+// list.
+ResultGrid attribution_grid(const AttributionReport& report, Index limit);
 
-// Returns a page with the heat map; the stream is a list.
-ResultPage attribution_page(const AttributionReport& report, Index limit);
+// Returns the curve of the residual stream's logit after attention and MLP of each layer as SVG.
+std::string attribution_curve(const AttributionReport& report);
 
 // Returns the arrays of all N parts in the order of the model. Float64: logit, low, high [N],
 // prompts [P, N], totals [P]. Int32: kind (LogitPartKind, from 0), layer, head, source, neuron [N]

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "base/transformed.h"
-#include "headlight/show/plot/circuit_plot.h"
 #include "show/report/parts/numbers.h"
 
 namespace headlight {
@@ -69,14 +68,11 @@ ResultArrays circuit_arrays(const CircuitResult& result) {
                 {"into", of_edges(into)}}};
 }
 
-ResultPage circuit_page(const CircuitResult& result, const std::string& note) {
+std::vector<ResultGrid> circuit_grids(const CircuitResult& result) {
   if (result.kept == 0) {
-    return {.title = "Circuit: " + circuit_summary(result), .note = note};
+    return {};
   }
-  return {"Circuit: " + circuit_summary(result),
-          note,
-          circuit_svg(result, "Circuit", circuit_summary(result)),
-          {edge_grid(result), curve_grid(result)}};
+  return {edge_grid(result), curve_grid(result)};
 }
 
 }  // namespace headlight

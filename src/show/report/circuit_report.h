@@ -15,8 +15,7 @@ std::string circuit_summary(const CircuitResult& result);
 // from, to and into of each edge.
 ResultArrays circuit_arrays(const CircuitResult& result);
 
-// Returns a page with the graph, the kept edges and the curve of faithfulness; without them if no
-// edge is kept.
-ResultPage circuit_page(const CircuitResult& result, const std::string& note);
+// Returns the kept edges and the curve of faithfulness; nothing if no edge is kept.
+std::vector<ResultGrid> circuit_grids(const CircuitResult& result);
 
 }  // namespace headlight

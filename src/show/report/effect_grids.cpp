@@ -53,24 +53,6 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
   return {name, std::move(plot)};
 }
 
-// Grid of one measure of all heads, [layers, heads].
-ResultGrid patching_grid(const PatchingResult& result, const std::string& name,
-                         double HeadPatch::*measure, bool is_judged) {
-  constexpr double kNoInterval = std::numeric_limits<double>::quiet_NaN();
-  const TaskStrength strength = is_judged ? result.strength() : TaskStrength::clear;
-  MatrixPlot plot = head_plot(transformed(result.heads, [&](const HeadPatch& patch) {
-    return HeadValue{patch.head, {patch.*measure, kNoInterval, kNoInterval}};
-  }));
-  plot.title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched";
-  plot.limit = name == "recovered" ? 1.0 : 0.0;
-  plot.note =
-      strength == TaskStrength::none ? "The model does not do this task: the shares have no meaning"
-      : strength == TaskStrength::weak ? "The model hardly does this task: the shares may be chance"
-                                       : "";
-  plot.doubtful = strength != TaskStrength::clear;
-  return {name, std::move(plot)};
-}
-
 }  // namespace
 
 std::vector<ResultGrid> ablation_grids(const AblationResult& result, MetricKind metric) {
@@ -106,11 +88,6 @@ std::vector<ResultGrid> importance_grids(const ImportanceResult& importance,
     add("ablation", "Rise of the loss without each head", effects, &HeadEffect::rise);
   }
   return grids;
-}
-
-std::vector<ResultGrid> patching_grids(const PatchingResult& result, bool is_judged) {
-  return {patching_grid(result, "recovered", &HeadPatch::recovered, is_judged),
-          patching_grid(result, "difference", &HeadPatch::difference, is_judged)};
 }
 
 ScatterPlot score_scatter(const std::string& score, MetricKind metric) {

@@ -22,10 +22,6 @@ std::vector<ResultGrid> ablation_grids(const AblationResult& result,
 std::vector<ResultGrid> importance_grids(const ImportanceResult& importance,
                                          const std::vector<HeadEffect>& effects);
 
-// Returns "recovered" and "difference", marked as doubtful unless the task is clear. `is_judged`:
-// the metric is the difference of the answers, from which the strength of the task follows.
-std::vector<ResultGrid> patching_grids(const PatchingResult& result, bool is_judged = true);
-
 // Returns a plot without points, for a score of the heads against the rise of a metric without
 // them.
 ScatterPlot score_scatter(const std::string& score, MetricKind metric);

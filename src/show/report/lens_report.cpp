@@ -254,21 +254,24 @@ std::string lens_text(const LensResult& result, const PredictedTexts& texts,
          details(result, last, labels, columns);
 }
 
-Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& tokenizer) {
-  Json json{{"point", name_of(view.point)}, {"positions", Json::array()}, {"rows", Json::array()}};
+Json lens_facts(const LensResult& result, const LensView& view, const Tokenizer& tokenizer) {
+  Json json{{"point", name_of(view.point)}, {"positions", Json::array()}};
   for (std::size_t i = 0; i < result.positions.size(); ++i) {
     Json position{{"position", result.positions[i]}};
     position.update(token_json(result.tokens[i], tokenizer));
     position["target"] = token_json(result.targets[i], tokenizer);
     json["positions"].push_back(std::move(position));
   }
-  for (const LensRow& row : result.rows) {
-    const auto json_of = [&](const auto& reading) { return reading_json(reading, tokenizer); };
-    json["rows"].push_back({{"row", row.label.name},
-                            {"layer", row.label.layer},
-                            {"readings", transformed(row.readings, json_of)}});
-  }
   return json;
+}
+
+Json lens_rows(const LensResult& result, const Tokenizer& tokenizer) {
+  return json_list(result.rows, [&](const LensRow& row) -> Json {
+    const auto json_of = [&](const auto& reading) { return reading_json(reading, tokenizer); };
+    return {{"row", row.label.name},
+            {"layer", row.label.layer},
+            {"readings", transformed(row.readings, json_of)}};
+  });
 }
 
 MatrixPlot lens_plot(const LensResult& result, const PredictedTexts& texts, const LensView& view,
@@ -322,27 +325,20 @@ ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer) {
            {"token_labels", shown_tokens(result.tokens, tokenizer)}}};
 }
 
-std::string lens_means_text(const LensMeansResult& result) {
+Table lens_means_table(const LensMeansResult& result) {
   Table table({{"layer", true}, {"loss"}, {"accuracy"}, {"entropy"}, {"KL"}});
   for (const LensMeans& row : result.rows) {
     table.add({row.label.name, fixed_number(row.loss, 4), fixed_number(100 * row.accuracy, 2) + "%",
                fixed_number(row.entropy, 4), fixed_number(row.divergence, 4)});
   }
-  return "means over " + counted(result.tokens, "token") + "; loss, entropy and KL in nats\n\n" +
-         table.text();
+  return table;
 }
 
-Json lens_means_json(const LensMeansResult& result, const LensView& view) {
-  Json json{{"point", name_of(view.point)}, {"tokens", result.tokens}, {"rows", Json::array()}};
-  for (const LensMeans& row : result.rows) {
-    json["rows"].push_back({{"row", row.label.name},
-                            {"layer", row.label.layer},
-                            {"loss", row.loss},
-                            {"accuracy", row.accuracy},
-                            {"entropy", row.entropy},
-                            {"kl", row.divergence}});
-  }
-  return json;
+Json lens_means_rows(const LensMeansResult& result) {
+  return json_list(result.rows, [](const LensMeans& row) -> Json {
+    return {{"row", row.label.name},    {"layer", row.label.layer}, {"loss", row.loss},
+            {"accuracy", row.accuracy}, {"entropy", row.entropy},   {"kl", row.divergence}};
+  });
 }
 
 std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result) {

@@ -6,10 +6,11 @@
 #include "headlight/interpret/lens/lens.h"
 #include "headlight/show/plot/matrix_plot.h"
 #include "headlight/tokenizers/tokenizer.h"
+#include "show/report/parts/table.h"
 #include "show/report/predicted_texts.h"
 #include "show/result/result.h"
 
-// Output of `headlight lens`: tables, JSON, figures and arrays. `texts`: of predicted tokens, as
+// Parts of the answer to "lens": tables, JSON, figures and arrays. `texts`: of predicted tokens, as
 // predicted_texts() returns them.
 namespace headlight {
 
@@ -19,8 +20,9 @@ namespace headlight {
 std::string lens_text(const LensResult& result, const PredictedTexts& texts,
                       const Tokenizer& tokenizer, Index columns);
 
-// Returns the JSON object that lens --help describes.
-Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
+// Return what lens_question() describes.
+Json lens_facts(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
+Json lens_rows(const LensResult& result, const Tokenizer& tokenizer);
 
 // Returns a heat map of the target's probability; cells show the likeliest token. A character of
 // several tokens has one column, with the reading of its last token.
@@ -36,8 +38,8 @@ std::vector<ResultGrid> lens_grids(const LensResult& result, const PredictedText
 // [P]; and the texts rows [R] and token_labels [P].
 ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer);
 
-std::string lens_means_text(const LensMeansResult& result);
-Json lens_means_json(const LensMeansResult& result, const LensView& view);
+Table lens_means_table(const LensMeansResult& result);
+Json lens_means_rows(const LensMeansResult& result);
 // Returns the lists loss, accuracy, entropy and kl over the axis "layer", [R] each.
 std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result);
 // Returns an SVG figure of loss, entropy and KL over the layers, with the accuracy below.

@@ -78,6 +78,20 @@ ResultGrid patch_measure_grid(const PatchGridReport& report, const PatchLayout& 
   return {measure.name, std::move(plot)};
 }
 
+// Grid of the metric itself, with the axes and notes of another grid.
+ResultGrid difference_grid(const PatchGridReport& report, const PatchLayout& layout,
+                           const MatrixPlot& like) {
+  MatrixPlot plot = like;
+  plot.title = "Difference with each part patched";
+  plot.limit = 0;
+  plot.lows.clear();
+  plot.highs.clear();
+  for (std::size_t i = 0; i < layout.indices.size(); ++i) {
+    plot.values[layout.indices[i]] = report.study.cells[i].cell.difference;
+  }
+  return {"difference", std::move(plot)};
+}
+
 }  // namespace
 
 std::string PatchGridReport::token(Index position) const {
@@ -119,9 +133,14 @@ std::vector<PatchMeasure> patch_measures(const PatchGridOptions& options) {
 
 std::vector<ResultGrid> patch_study_grids(const PatchGridReport& report, bool doubtful) {
   const PatchLayout layout = patch_layout(report);
-  return transformed(patch_measures(report.options), [&](const PatchMeasure& measure) {
-    return patch_measure_grid(report, layout, measure, doubtful);
-  });
+  std::vector<ResultGrid> grids =
+      transformed(patch_measures(report.options), [&](const PatchMeasure& measure) {
+        return patch_measure_grid(report, layout, measure, doubtful);
+      });
+  if (report.options.patch) {
+    grids.push_back(difference_grid(report, layout, grids.front().plot));
+  }
+  return grids;
 }
 
 ScatterPlot patch_scatter(const PatchGridReport& report) {

@@ -38,9 +38,9 @@ struct PatchMeasure {
 // Returns "recovered", "attribution" or both.
 std::vector<PatchMeasure> patch_measures(const PatchGridOptions& options);
 
-// Returns a grid for each measure. Without positions the axes are layers by heads; with positions
-// they are layers, or heads if they are separate, by positions. Several pairs give intervals.
-// `doubtful`: the model does not do the task clearly.
+// Returns a grid for each measure, and "difference" of patched values. Without positions the axes
+// are layers by heads; with positions they are layers, or heads if they are separate, by positions.
+// Several pairs give intervals. `doubtful`: the model does not do the task clearly.
 std::vector<ResultGrid> patch_study_grids(const PatchGridReport& report, bool doubtful);
 
 // Returns attribution against patching, a point for each cell. Needs both methods.

@@ -17,7 +17,7 @@ struct Given : SavedModel {
             second + "\", \"corrupt\": \"one in\", \"answer\": \"e\", \"wrong\": \"f\"}\n");
   }
 
-  Arguments base = words("attribute", model, "--text 'one line' --token f --against #120");
+  Arguments base = words("attribute", model, "--text 'one line' --answer f --wrong #120");
 };
 
 double sum_of(const Json& parts) {
@@ -62,7 +62,7 @@ TEST_CASE("attribute reports the source tokens of heads and the logit after each
   const Given given;
   const Arguments by_source = changed(given.base, {"--by", "source"});
   check_json(report_of(by_source), R"({"sources#": 8, "sources/1/token": "n"})");
-  check_parts(output_of(changed(by_source, {"--top", "3"})),
+  check_parts(output_of(changed(by_source, {"--limit", "3"})),
               {"all heads from token", "(the strongest 3 of 8; --limit 0 shows all)"});
   const std::string svg = given.folder.at("stream.svg");
   const Json stream = report_of(changed(given.base, {"--by", "stream", "--svg", svg}));
@@ -128,10 +128,10 @@ TEST_CASE("attribute averages the parts over many prompts and gives intervals", 
   const std::string svg = given.folder.at("means.svg");
   const Arguments many{"attribute", given.model, "--pairs", given.pairs("two in it")};
   const Json report = report_of(changed(many, {"--npz", npz, "--svg", svg}));
-  check_json(report, R"({"pairs": 2, "prompts#": 2, "prompts/1/token/token": "e"})");
+  check_json(report, R"({"pairs": 2, "prompts#": 2, "prompts/1/answer/token": "e"})");
   CHECK(report["caution"].is_string());
   const Json second =
-      report_of(words("attribute", given.model, "--text 'two in it' --token e --against f"));
+      report_of(words("attribute", given.model, "--text 'two in it' --answer e --wrong f"));
   CHECK(report["prompts"][1]["logit"] == second["logit"]);
   for (const Json& part : report["parts"]) {
     CHECK(part["logit_low"] <= part["logit"]);

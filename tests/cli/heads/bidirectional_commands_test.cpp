@@ -54,13 +54,13 @@ TEST_CASE("commands for heads read a bidirectional model with its first and last
 
 TEST_CASE("lens and patch of a bidirectional model read the mask token in texts", "[cli]") {
   const Given given;
-  check_json(report_of(words("lens", given.bert, "--text 'the [MASK] sat' --target cat")),
+  check_json(report_of(words("lens", given.bert, "--text 'the [MASK] sat' --answer cat")),
              R"({"positions#": 5, "positions/2/target/id": 6, "positions/1/target/id": 5})");
   CHECK(report_of({"lens", given.bert, "--data", given.text})["tokens"] == 2);
   const Json patch = report_of(words("patch", given.bert,
                                      "--clean 'the [MASK] sat.' --corrupt 'the [MASK] on.' "
                                      "--answer cat --wrong dog"));
-  CHECK(patch["heads"].size() == 4);
+  CHECK(patch["cells"].size() == 4);
 }
 
 TEST_CASE("wrong uses of a bidirectional model are refused in one line", "[cli]") {

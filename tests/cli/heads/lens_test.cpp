@@ -38,7 +38,7 @@ TEST_CASE("lens writes the prediction of every layer as JSON and table and pictu
 TEST_CASE("lens reads other points, some layers and positions, and another target", "[cli]") {
   const SavedModel given;
   const Arguments task =
-      words("lens", given.model, "--text abcde --point mlp_out --positions last --target #102");
+      words("lens", given.model, "--text abcde --point mlp_out --positions last --answer #102");
   const Json report = report_of(task);
   check_json(report, R"({"positions#": 1, "positions/0/position": 4,
                          "positions/0/target/token": "f", "rows#": 4, "rows/3/row": "final",

@@ -10,10 +10,10 @@ TEST_CASE("patch compares two texts head by head and draws the result", "[cli]")
   const HeadTasks given;
   const Json report = report_of(given.on_pair("patch", "--wrong #121 --svg " + given.at("a.svg")));
   check_json(report, R"({"answer/id": 120, "wrong/token": "y", "metric": "logit_difference",
-                         "heads/0/head": "0.0"})");
+                         "cells/0/layer": 0, "cells/0/item": 0})");
   CHECK(report["clean_difference"] != report["corrupt_difference"]);
-  CHECK(report["heads"][0]["recovered"].is_number());
-  CHECK(contains(given.contents("a.svg"), "Recovered by each head"));
+  CHECK(report["cells"][0]["recovered"].is_number());
+  CHECK(contains(given.contents("a.svg"), "Recovered by z"));
   CHECK(contains(output_of(given.on_pair("patch")), "recovered"));
 }
 
@@ -27,13 +27,10 @@ TEST_CASE("patch replaces activations at any point for many pairs and along a pa
   CHECK(std::abs(many["correlation"].get<double>()) <= 1);
   CHECK(contains(given.contents("a.svg"), "Recovered by resid_pre"));
 
-  const Json heads = report_of(given.on_pair("patch"));
-  const Json grid = report_of(given.on_pair("patch", "--by head"));
-  REQUIRE(grid["cells"].size() == heads["heads"].size());
-  CHECK(grid["cells"][3]["recovered"] == Approx(heads["heads"][3]["recovered"]).margin(1e-4));
+  CHECK(report_of(given.on_pair("patch", "--by head"))["cells"] ==
+        report_of(given.on_pair("patch"))["cells"]);
   CHECK(contains(output_of(given.on_pair("patch", "--point z --limit 1")),
                  "(the strongest 1 of 4; --limit 0 shows all)"));
-  CHECK(report_of(given.on_pair("patch", "--path 0.1:1.0.k"))["into"] == "k");
 }
 
 TEST_CASE("patch measures answers of several tokens", "[cli]") {
@@ -49,7 +46,7 @@ TEST_CASE("patch measures answers of several tokens", "[cli]") {
        {given.on_pair("patch", answers + "--by head"), given.on_pair("circuit", answers)}) {
     CHECK(report_of(other)["clean_difference"] == Approx(heads["clean_difference"]).margin(1e-5));
   }
-  CHECK(report_of(given.on_pair("patch", answers + "--path 0.1:1.0.k"))["metric"] ==
+  CHECK(report_of(given.on_pair("paths", answers + "--receiver logits"))["metric"] ==
         heads["metric"]);
 }
 
@@ -69,7 +66,7 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
   check_json(found, R"({"by": "group", "cells#": 6, "cells/0/group": "first",
                         "cells/0/position": null, "cells/2/group": "end"})");
   const TensorMap arrays = npz_arrays(npz);
-  CHECK(arrays.size() == 3);
+  CHECK(arrays.size() == 4);  // recovered with its ends, and difference
   CHECK(arrays.at("recovered").shape() == Shape{2, 3});
   CHECK(arrays.at("recovered").to_vector()[4] == found["cells"][4]["recovered"].get<double>());
   CHECK(contains(file_contents(npz), "group.npy"));
@@ -78,7 +75,7 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
       "bad.jsonl", line + R"({"clean": "a", "corrupt": "b", "answer": "x", "wrong": "y", )"
                           R"("groups": {"end": true}})");
   check_refused(changed(base, {"--pairs", bad}),
-                {"bad.jsonl: line 2: key \"groups\": \"end\": expected a text, a position"});
+                {"bad.jsonl: line 2: groups: \"end\": expected a text, a position"});
   CHECK(report_of(changed(base, {"--pairs", bad, "--by", "head"}))["pairs"] == 2);
   CHECK(report_of({"circuit", given.model, "--pairs", bad})["pairs"] == 2);
 }
@@ -101,21 +98,23 @@ TEST_CASE("a group of tokens is given by its text or by its positions", "[cli]")
            {"a=owl#3", "expected 'owl#1' to #2, got #3"},
            {"a=cat", "expected words of the clean text"},
            {"a=5-17", "expected positions from 0 to 16, got 5-17"},
-           {"a=1 --by head", "needs --by group"}}) {
+           {"a=1 --by head", "needs by group"}}) {
     check_refused(with(options), {"--group: " + message});
   }
 }
 
-TEST_CASE("patch names the heads that share a key", "[cli]") {
+TEST_CASE("paths names the heads that share a key", "[cli]") {
   const TemporaryFolder folder;
   const GptConfig config{
       .vocab_size = 257, .block_size = 16, .n_layer = 2, .n_head = 4, .n_embd = 16, .n_kv_head = 2};
-  const Arguments base = words("patch", save_model(folder, "model", Gpt(config)),
-                               "--clean 'a line' --corrupt 'b line' --answer x --wrong y");
-  CHECK(report_of(changed(base, {"--path", "0.1:1.3.k"}))["to"] == "1.2-3");
-  CHECK(report_of(changed(base, {"--path", "0.1:1.3.q"}))["to"] == "1.3");
-  CHECK(contains(output_of(changed(base, {"--path", "0.1:1.0.v"})),
-                 "through the v of 1.0-1 recovers"));
+  const Arguments base = words("paths", save_model(folder, "model", Gpt(config)),
+                               "--clean 'a line' --corrupt 'b line' --answer x --wrong y "
+                               "--sender 0.1 --receiver");
+  CHECK(report_of(changed(base, {"1.3.k"}))["receiver"] == "k of 1.2-3");
+  CHECK(report_of(changed(base, {"1.3.q"}))["receiver"] == "q of 1.3");
+  CHECK(contains(output_of(changed(base, {"1.0.v"})), "paths to v of 1.0-1\n"));
+  const Json one = report_of(changed(base, {"1.3.k"}));
+  CHECK(one["paths"][0]["sender"] == "0.1");
 }
 
 TEST_CASE("results are written as pictures, arrays and pages under the same options", "[cli]") {
@@ -138,10 +137,10 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
     std::string axis;  // a name in the file of arrays
   };
   for (const Case& one : std::vector<Case>{
-           {given.on_pair("patch"), "recovered [2, 2], difference [2, 2], ", ""},
+           {given.on_pair("patch"), "recovered [2, 2], difference [2, 2], ", "head.npy"},
            {given.on_pair("patch", "--by head,position --method both"),
-            "recovered [4, 6], attribution [4, 6], ", "head.npy"},
-           {given.on_pair("patch", "--by layer"), "recovered [2], ", ""},
+            "recovered [4, 6], attribution [4, 6], difference [4, 6], ", "head.npy"},
+           {given.on_pair("patch", "--by layer"), "recovered [2], difference [2], ", ""},
            {given.on_text("ablate", "--pairs 2"),
             "rise [2, 2], rise_low [2, 2], rise_high [2, 2], pair_rise [2, 2], "
             "pair_rise_low [2, 2], pair_rise_high [2, 2], pair_beyond [2, 2], "
@@ -159,8 +158,9 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
   CHECK(arrays_by(words("lens", given.model, "--text 'one line' --top_k 2"))
             .starts_with("probability [3, 8], "));
   CHECK(contains(given.contents("r.npz"), "token_labels.npy"));
-  check_refused(given.on_pair("patch", "--path 0.1:1.0.k --svg " + given.at("r.svg")),
-                {"--svg: cannot be combined with --path"});
+  CHECK(arrays_by(given.on_pair("paths", "--receiver logits")) ==
+        "recovered [7], recovered_low [7], recovered_high [7], difference [7], heads [2, 2], "
+        "heads_low [2, 2], heads_high [2, 2], ");
   check_refused(given.on_pair("circuit", "--npz " + given.text), {"--npz: ", "is not a .npz file"});
 }
 

@@ -229,8 +229,8 @@ TEST_CASE("path patching changes only the sender's contribution to the receiver'
   const auto refused = [&](const PatchPath& path) {
     return error_of([&] { patch_path(*gpt, kTask, path); });
   };
-  CHECK(mentions(refused(head_path({1, 0}, {1, 1})), {"path: ", "after 1.0", "1.1"}));
-  CHECK(mentions(refused(head_path({0, 0}, {1, 1}, Point::z)), {"path: ", "q, k or v", "z"}));
+  CHECK(mentions(refused(head_path({1, 0}, {1, 1})), {"receiver: ", "after 1.0", "1.1"}));
+  CHECK(mentions(refused(head_path({0, 0}, {1, 1}, Point::z)), {"receiver: ", "q, k or v", "z"}));
   CHECK(mentions(refused(head_path({0, 7}, {1, 1})), {"0.7"}));
 }
 

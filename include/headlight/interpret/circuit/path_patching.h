@@ -50,8 +50,8 @@ struct PathEffect {
 // The model reads the corrupt text. The clean output of `from` reaches the receivers directly: all
 // heads in between keep their corrupt outputs. The receivers' changed inputs then act on the whole
 // model. The embedding is the input of the first layer. With grouped heads, keys and values belong
-// to the group. Throws Error as patch_grid(), and about "path" for nodes that the model does not
-// have, for no receivers, and unless the sender writes before each receiver reads.
+// to the group. Throws Error as patch_grid(), and about "sender" or "receiver" for nodes that the
+// model does not have, for no receivers, and unless the sender writes before each receiver reads.
 PathEffect patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path);
 
 struct PathStudy {

@@ -64,6 +64,8 @@ struct PatchCell {
 struct PatchGrid {
   double clean_difference = 0;
   double corrupt_difference = 0;
+  NextToken clean_next = {};    // most likely token after the clean text
+  NextToken corrupt_next = {};  // most likely token after the corrupt text
   // Ordered by layer, then item, then position or group.
   std::vector<PatchCell> cells = {};
 };
@@ -75,9 +77,12 @@ struct PatchGrid {
 // positions outside the text, or share a name.
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options);
 
-// Estimates the cost of patch_grid() in tokens times passes, for texts of `length` tokens with
-// answers of one token. A cell costs the layers from its own on. Throws Error as patch_grid().
-Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options);
+// Estimates the cost of patch_grid() in tokens times passes, for texts of `length` tokens and
+// `groups` groups, with answers of one token. A cell costs the layers from its own on, an
+// estimated one as much as a token, and a backward pass as much as two passes. Throws Error as
+// patch_grid().
+Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options,
+                        Index groups = 1);
 
 // One cell averaged over pairs, with intervals over the pairs.
 struct MeanPatchCell {

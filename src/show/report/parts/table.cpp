@@ -63,4 +63,14 @@ std::string Table::text(const Paint& paint) const {
   return text;
 }
 
+std::string Table::text_to(Index limit) const {
+  if (!is_ranked_ || limit == 0 || limit >= std::ssize(rows_)) {
+    return text();
+  }
+  Table shown(columns_);
+  shown.rows_.assign(rows_.begin(), rows_.begin() + limit);
+  return shown.text() +
+         concat_text("(the strongest ", limit, " of ", rows_.size(), "; --limit 0 shows all)\n");
+}
+
 }  // namespace headlight

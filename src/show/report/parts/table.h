@@ -17,7 +17,9 @@ class Table {
     bool is_text = false;
   };
 
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // `is_ranked`: the first rows are the most important.
+  explicit Table(std::vector<Column> columns, bool is_ranked = false)
+      : columns_(std::move(columns)), is_ranked_(is_ranked) {}
 
   // Throws Error unless there is a cell for every column.
   void add(std::vector<std::string> cells);
@@ -28,11 +30,14 @@ class Table {
       std::function<std::string(std::size_t row, std::size_t column, const std::string& cell)>;
   // Returns the titles and the rows, each ending with a newline.
   std::string text(const Paint& paint = {}) const;
+  // Returns text() with the first `limit` rows of a ranked table, and how many they are; 0: all.
+  std::string text_to(Index limit) const;
 
  private:
   std::vector<Index> widths() const;
 
   std::vector<Column> columns_;
+  bool is_ranked_;
   std::vector<std::vector<std::string>> rows_;
 };
 

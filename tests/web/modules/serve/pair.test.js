@@ -3,19 +3,19 @@ import {carryOf, tableOf} from '../../../../src/serve/page/pair.js';
 import {equal, test} from '../harness.js';
 
 test('cells of heads are arranged by layer and head', () => {
-  const cells = [[0, 0], [0, 1], [1, 0], [1, 2]].map(([layer, head]) => ({layer, head, position: null}));
+  const cells = [[0, 0], [0, 1], [1, 0], [1, 2]].map(([layer, item]) => ({layer, item, position: null}));
   const {rows, columns, places} = tableOf(cells, 'head');
   equal([rows, columns], [['0', '1'], [0, 1, 2]]);
-  equal(places.map((cell) => cell && [cell.layer, cell.head]), [[0, 0], [0, 1], null, [1, 0], null, [1, 2]]);
+  equal(places.map((cell) => cell && [cell.layer, cell.item]), [[0, 0], [0, 1], null, [1, 0], null, [1, 2]]);
   equal(carryOf(cells[3], 'z'), {part: '1.2', from: null, to: null});
 });
 
 test('cells of tokens are arranged by layer or head and by token', () => {
-  const byLayer = [[0, 3], [0, 4], [1, 3], [1, 4]].map(([layer, position]) => ({layer, head: null, position}));
+  const byLayer = [[0, 3], [0, 4], [1, 3], [1, 4]].map(([layer, position]) => ({layer, item: null, position}));
   equal(tableOf(byLayer, 'position').rows, ['0', '1']);
   equal(tableOf(byLayer, 'position').columns, [3, 4]);
   equal(carryOf(byLayer[1], 'mlp_out'), {part: 'mlp_out.0', from: 4, to: 4});
-  equal(tableOf([{layer: 1, head: 2, position: 0}], 'head,position').rows, ['1.2']);
+  equal(tableOf([{layer: 1, item: 2, position: 0}], 'head,position').rows, ['1.2']);
 });
 
 test('the share that is recovered', () => {

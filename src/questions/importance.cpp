@@ -1,21 +1,16 @@
 #include <algorithm>
-#include <iostream>
 #include <numeric>
 
 #include "base/transformed.h"
-#include "cli/commands.h"
-#include "cli/option_groups/text_data.h"
-#include "cli/terminal/options.h"
-#include "cli/terminal/progress.h"
-#include "cli/terminal/result_files.h"
 #include "headlight/interpret/effects/ablation.h"
 #include "headlight/interpret/effects/importance.h"
+#include "questions/question.h"
+#include "questions/text_parameters.h"
 #include "show/report/effect_grids.h"
 #include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
-#include "show/report/parts/table.h"
 
-namespace headlight::cli {
+namespace headlight {
 namespace {
 
 constexpr const char* kImportanceDetails =
@@ -29,29 +24,9 @@ constexpr const char* kImportanceDetails =
     "                (Molchanov et al., arXiv 1611.06440)\n"
     "  ablation      measured rise of the loss without the head (headlight ablate)\n\n"
     "Below the table is the agreement of the three rankings (Spearman's rank correlation). "
-    "--no_ablation leaves out the third measure, which needs half as many forward passes as "
+    "no_ablation leaves out the third measure, which needs half as many forward passes as "
     "the model has heads. Intervals over fewer than 10 sequences are too narrow: the first "
-    "line says so, and figures are marked ?.\n\n"
-    "JSON keys: caution (null: none), loss, sequences, tokens, heads[{head, layer, index, "
-    "sensitivity{mean, low, high}, normalized, taylor{...}, ablation{...}}], "
-    "rank_correlation{sensitivity_taylor, sensitivity_ablation, taylor_ablation}.";
-
-Options importance_options() {
-  Options options(
-      {.name = "importance",
-       .summary = "Rank attention heads by their importance for the loss, in three ways.",
-       .positional = "MODEL",
-       .details = kImportanceDetails,
-       .examples = {"headlight importance runs/toy --data book.txt",
-                    "headlight importance runs/toy --data data/toy.txt --documents "
-                    "blank_line --no_ablation"}});
-  add_text_data_options(options);
-  add_window_option(options);
-  add_result_options(options);
-  options.flag("no_ablation", "Leave out the ablation, which takes many forward passes");
-  options.basic({"no_ablation"});
-  return options;
-}
+    "line says so, and figures are marked ?.";
 
 // Three measures of every head, in the order of HeadId.
 struct Measures {
@@ -76,13 +51,8 @@ Json correlations(const Measures& measures) {
   return json;
 }
 
-Json json_of(const Measures& measures) {
-  Json json{{"caution", text_or_null(few_documents_caution(measures.gates.sequences))},
-            {"loss", measures.gates.loss},
-            {"sequences", measures.gates.sequences},
-            {"tokens", measures.gates.tokens},
-            {"heads", Json::array()},
-            {"rank_correlation", correlations(measures)}};
+Json head_rows(const Measures& measures) {
+  Json rows = Json::array();
   for (std::size_t i = 0; i < measures.gates.heads.size(); ++i) {
     const HeadImportance& head = measures.gates.heads[i];
     Json entry = head_json(head.head);
@@ -92,12 +62,12 @@ Json json_of(const Measures& measures) {
     if (!measures.effects.empty()) {
       entry["ablation"] = interval_json(measures.effects[i].rise);
     }
-    json["heads"].push_back(entry);
+    rows.push_back(entry);
   }
-  return json;
+  return rows;
 }
 
-std::string text_of(const Measures& measures) {
+Table head_table(const Measures& measures) {
   std::vector<Table::Column> columns{
       {"head", true}, {"sensitivity", false}, {"normalised", false}, {"taylor (95 %)", true}};
   if (!measures.effects.empty()) {
@@ -107,7 +77,7 @@ std::string text_of(const Measures& measures) {
   std::vector<std::size_t> order(by.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return by[i]; });
-  Table table(columns);
+  Table table(columns, true);
   const std::string doubt = measures.gates.sequences < kEnoughDocuments ? " ?" : "";
   for (const std::size_t i : order) {
     const HeadImportance& head = measures.gates.heads[i];
@@ -119,9 +89,11 @@ std::string text_of(const Measures& measures) {
     }
     table.add(cells);
   }
-  std::string text =
-      loss_heading(measures.gates.loss, measures.gates.tokens, measures.gates.sequences) +
-      table.text() + "\nrank correlation";
+  return table;
+}
+
+std::string agreement_text(const Measures& measures) {
+  std::string text = "\nrank correlation";
   const Json agreement = correlations(measures);
   for (const auto& [names, value] : agreement.members()) {
     std::string pair = names;
@@ -131,35 +103,72 @@ std::string text_of(const Measures& measures) {
   return text + "\n";
 }
 
-void importance_command(const Options& options) {
-  const ResultFiles files(options);
-  const Index batch_size = count_option(options, "batch_size", 1);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
-  const TokenDataset data = read_text_data(options, *loaded.tokenizer);
+// Progress of a part of the work, from `begin` to `end`.
+std::function<void(double share)> part_of(const Asker& asker, double begin, double end) {
+  return [progress = asker.progress, begin, end](double share) {
+    progress(begin + share * (end - begin));
+  };
+}
+
+QuestionResult importance(const Asker& asker, const Arguments& arguments) {
+  const Index batch_size = arguments.integer("batch_size");
+  const bool ablates = !arguments.flag("no_ablation");
   Measures measures{
-      head_importance(*loaded.model, data,
-                      {.batch_size = batch_size, .progress = progress_bar("gradients of heads")}),
+      head_importance(asker.model, *asker.data,
+                      {.batch_size = batch_size, .progress = part_of(asker, 0, ablates ? 0.3 : 1)}),
       {}};
-  if (!options.given("no_ablation")) {
-    measures.effects =
-        ablate_heads(*loaded.model, data,
-                     {.batch_size = batch_size, .progress = progress_bar("ablating heads")})
-            .heads;
+  if (ablates) {
+    measures.effects = ablate_heads(asker.model, *asker.data,
+                                    {.batch_size = batch_size, .progress = part_of(asker, 0.3, 1)})
+                           .heads;
   }
-  const std::vector<ResultGrid> grids = importance_grids(measures.gates, measures.effects);
-  files.write(grids, [&]() -> ResultPage {
-    return {.title = "Importance of each head for the loss",
-            .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),
-                                " nats a token over ", measures.gates.tokens, " tokens."),
-            .grids = grids};
-  });
-  std::cout << (options.json() ? json_line(json_of(measures)) : text_of(measures));
+  const ImportanceResult& gates = measures.gates;
+  std::string heading = loss_heading(gates.loss, gates.tokens, gates.sequences);
+  heading.pop_back();  // the text has an empty line before a table
+  return {.title = "Importance of each head for the loss",
+          .heading = std::move(heading),
+          .facts = {{"caution", text_or_null(few_documents_caution(gates.sequences))},
+                    {"loss", gates.loss},
+                    {"sequences", gates.sequences},
+                    {"tokens", gates.tokens},
+                    {"rank_correlation", correlations(measures)}},
+          .rows = [measures] { return head_rows(measures); },
+          .tables = {head_table(measures)},
+          .footing = agreement_text(measures),
+          .grids = importance_grids(gates, measures.effects)};
+}
+
+std::vector<Parameter> importance_parameters() {
+  std::vector<Parameter> all = text_data_parameters();
+  all.push_back({.name = "no_ablation",
+                 .help = "Leave out the ablation, which takes many forward passes",
+                 .kind = ValueKind::flag,
+                 .is_basic = true});
+  return all;
 }
 
 }  // namespace
 
-int run_importance(const Words& words) {
-  return run(importance_options(), words, importance_command);
+const Question& importance_question() {
+  static const Question question{
+      .name = "importance",
+      .summary = "Rank attention heads by their importance for the loss, in three ways.",
+      .details = kImportanceDetails,
+      .examples = {"headlight importance runs/toy --data book.txt",
+                   "headlight importance runs/toy --data data/toy.txt --documents blank_line "
+                   "--no_ablation"},
+      .parameters = importance_parameters(),
+      .facts = {{"caution", "null: none"},
+                {"loss, sequences, tokens", "of the whole model, and what it read"},
+                {"rank_correlation",
+                 "{sensitivity_taylor, sensitivity_ablation, taylor_ablation}"}},
+      .rows = "heads",
+      .columns = {{"head, layer, index", "the head"},
+                  {"sensitivity, taylor, ablation", "{mean, low, high}"},
+                  {"normalized", "the sensitivity by its layer"}},
+      .positional = {"data"},
+      .answer = importance};
+  return question;
 }
 
-}  // namespace headlight::cli
+}  // namespace headlight

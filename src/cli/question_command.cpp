@@ -1,0 +1,267 @@
+#include <iostream>
+#include <map>
+
+#include "base/strings/printable.h"
+#include "base/transformed.h"
+#include "cli/commands.h"
+#include "cli/option_groups/interventions.h"
+#include "cli/option_groups/prompt_tokens.h"
+#include "cli/option_groups/text_data.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/result_files.h"
+#include "cli/terminal/terminal.h"
+#include "datasets/records.h"
+#include "headlight/base/utf8.h"
+#include "questions/question.h"
+#include "show/report/parts/json_output.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr std::string_view kText = "text";  // parameter that --ids may replace
+
+std::string listed_keys(const std::vector<ResultKey>& keys) {
+  std::string list;
+  for (const ResultKey& key : keys) {
+    list += (list.empty() ? "" : "; ") + std::string(key.name) + ": " + std::string(key.meaning);
+  }
+  return list;
+}
+
+std::string details_of(const Question& question) {
+  return concat_text(question.details, "\n\nJSON keys: ", listed_keys(question.facts), "; ",
+                     question.rows, "[{...}], with ", listed_keys(question.columns), ".");
+}
+
+void add_option(const Parameter& parameter, Options& options) {
+  const std::string name(parameter.name);
+  if (options.has(name)) {  // of add_text_data_options()
+    return;
+  }
+  const Json& fallback = parameter.fallback;
+  const std::string text = fallback.is_null()     ? ""
+                           : fallback.is_string() ? fallback.text()
+                                                  : fallback.dump();
+  switch (parameter.kind) {
+    case ValueKind::flag:
+      options.flag(name, parameter.help);
+      break;
+    case ValueKind::name:
+    case ValueKind::metric:
+      options.choice(name, parameter.help, parameter.choices, text);
+      break;
+    case ValueKind::texts:
+      options.values(name, parameter.help);
+      break;
+    case ValueKind::records:
+      options.value(name, parameter.help + ": a file of JSON Lines").paths({name});
+      break;
+    case ValueKind::path:
+      options.value(name, parameter.help).paths({name});
+      break;
+    case ValueKind::data:
+      add_text_data_options(options);
+      break;
+    default:
+      options.value(name, parameter.help, text).choices(parameter.choices);
+  }
+  if (parameter.is_basic) {
+    options.basic({name});
+  }
+  for (const std::string_view former : parameter.former) {
+    options.refused(std::string(former), "is now called --" + name);
+  }
+}
+
+Options options_of(const Question& question) {
+  Options options({.name = std::string(question.name),
+                   .summary = std::string(question.summary),
+                   .positional = "MODEL",
+                   .details = details_of(question),
+                   .examples = question.examples});
+  for (const Parameter& parameter : question.parameters) {
+    add_option(parameter, options);
+    if (parameter.name == kText) {
+      add_ids_option(options);
+    }
+  }
+  if (!options.has("special_tokens")) {
+    add_special_tokens_option(options);
+  }
+  add_window_option(options);
+  options.value("limit", "Show the strongest N rows; 0: all", "20");
+  if (!question.chart.empty()) {
+    const std::string chart(question.chart);
+    options.value(chart, std::string(question.chart_help)).paths({chart});
+  }
+  for (const auto& [name, now] : question.former) {
+    options.refused(std::string(name), std::string(now));
+  }
+  add_result_options(options);
+  add_intervene_options(options);
+  return options;
+}
+
+// Values of the options.
+struct Given {
+  Json values = Json::object();
+  std::string file = {};                 // of records; empty: none
+  std::vector<std::string> places = {};  // of records
+};
+
+Json records_of(const std::string& file, std::string_view example, Given& given) {
+  Json records = Json::array();
+  read_records({.path = file}, example, [&](const Json& record, const std::string& where) {
+    require(record.is_object(), where, ": expected ", example);
+    records.push_back(record);
+    given.places.push_back(where);
+  });
+  given.file = shown(file);
+  require(!records.empty(), given.file, ": expected JSON Lines such as ", example);
+  return records;
+}
+
+Json value_of(const Parameter& parameter, const Options& options, Given& given) {
+  const std::string name(parameter.name);
+  switch (parameter.kind) {
+    case ValueKind::flag:
+      return true;
+    case ValueKind::texts:
+    case ValueKind::data:
+      return options.texts(name);
+    case ValueKind::records:
+      return records_of(options.text(name), parameter.example, given);
+    default:
+      return value_of_text(parameter.kind, options.text(name));
+  }
+}
+
+Given given_values(const Question& question, const Options& options) {
+  Given given;
+  for (const Parameter& parameter : question.parameters) {
+    const std::string name(parameter.name);
+    if (name == kText && gives_text(options) && options.given("ids")) {
+      given.values[name] = options.integers("ids");
+    }
+    if (!options.given(name)) {
+      continue;
+    }
+    for (const std::string_view other : parameter.excludes) {
+      require(!options.given(other), "--", name, ": cannot be combined with --", other);
+    }
+    given.values[name] = value_of(parameter, options, given);
+  }
+  return given;
+}
+
+void check_output(const Question& question, const Options& options, const Arguments& arguments) {
+  if (options.json()) {
+    refuse_options(options, {"limit"}, "cannot be combined with --json, which has all rows");
+  }
+  if (!options.given("data")) {
+    refuse_options(options, {"separator", "jsonl", "token_dtype"}, "needs --data");
+  }
+  if (!question.chart.empty() && options.given(question.chart)) {
+    arguments.require_met(question.chart, question.chart_needs);
+  }
+}
+
+// Warns about the texts of a command when it begins to compute: once for each option.
+class TextWarnings {
+ public:
+  // `file`: the file of the texts; empty: options.
+  TextWarnings(const Tokenizer& tokenizer, std::string file)
+      : tokenizer_(tokenizer), file_(std::move(file)) {}
+
+  std::vector<std::int32_t> encode(const std::string& text, const std::string& about,
+                                   bool is_prompt) {
+    require_utf8(text, about);
+    std::vector<std::int32_t> ids =
+        is_prompt ? tokenizer_.encode_prompt(text) : tokenizer_.encode(text);
+    const std::string where = file_.empty() ? "--" + about : file_;
+    texts_[where].push_back(text);
+    if (is_prompt) {
+      warn_about_decomposed(text, where);
+      warn_about_unknown(ids, tokenizer_, where);
+    }
+    return ids;
+  }
+  void print() const {
+    for (const auto& [where, texts] : texts_) {
+      warn_about_special_names(texts, tokenizer_, where);
+    }
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::string file_;
+  std::map<std::string, std::vector<std::string>> texts_;  // by option or file
+};
+
+QuestionResult ask(const Question& question, const LoadedModel& loaded, const Options& options,
+                   const Arguments& arguments, const Given& given) {
+  TextWarnings warnings(*loaded.tokenizer, given.file);
+  if (options.given("ids")) {
+    ids_option(options, *loaded.tokenizer);  // checks them
+  }
+  const auto encode = [&](bool is_prompt) -> Asker::Encode {
+    return [&warnings, is_prompt](const std::string& text, const std::string& about) {
+      return warnings.encode(text, about, is_prompt);
+    };
+  };
+  const std::optional<TokenDataset> data =
+      arguments.given("data") ? std::optional(read_model_data(options, loaded)) : std::nullopt;
+  const Asker asker{
+      .model = *loaded.model,
+      .tokenizer = *loaded.tokenizer,
+      .encode_prompt = encode(true),
+      .encode = encode(false),
+      .warn =
+          [&](const std::string& line) { log_warning((given.file.empty() ? "--" : "") + line); },
+      .begin = [&](Index) { warnings.print(); },
+      .progress = progress_bar(std::string(question.name)),
+      .limit = options.integer("limit"),
+      .places = given.places,
+      .data = data ? &*data : nullptr,
+      .columns = columns_of(Stream::output)};
+  return question.answer(asker, arguments);
+}
+
+void question_command(const Question& question, const Options& options) {
+  const Index limit = count_option(options, "limit", 0);
+  const Given given = given_values(question, options);
+  const Arguments arguments(question.parameters, given.values, "--");
+  check_output(question, options, arguments);
+  const ResultFiles files(options);  // rejects invalid file names before the model is read
+  const LoadedModel loaded =
+      load_windowed_model(options.positional(), options,
+                          question.reads_masked_models ? Attention::any : Attention::causal);
+  intervene(options, loaded);
+  const QuestionResult result = ask(question, loaded, options, arguments, given);
+  files.write({.svg = [&] { return figure_of(result); },
+               .arrays = [&] { return arrays_of(result); },
+               .page = [&] { return page_of(result); },
+               .chart = result.chart});
+  std::cout << (options.json() ? json_line(json_of(result, question.rows))
+                               : text_of(result, limit));
+}
+
+// Runs the command of a question: reads its parameters as options, prints the result as a table or,
+// with --json, as JSON, and writes the files of --svg, --png, --npz, --html and of its chart.
+int run_question(const Question& question, const std::vector<std::string>& words) {
+  return run(options_of(question), words,
+             [&](const Options& options) { question_command(question, options); });
+}
+
+}  // namespace
+
+int run_patch(const Words& words) { return run_question(patch_question(), words); }
+int run_importance(const Words& words) { return run_question(importance_question(), words); }
+int run_lens(const Words& words) { return run_question(lens_question(), words); }
+int run_attribute(const Words& words) { return run_question(attribute_question(), words); }
+int run_paths(const Words& words) { return run_question(paths_question(), words); }
+int run_circuit(const Words& words) { return run_question(circuit_question(), words); }
+
+}  // namespace headlight::cli

@@ -1,0 +1,277 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/transformed.h"
+#include "headlight/base/nearest_name.h"
+#include "python/analysis/metric.h"
+#include "python/analysis/result.h"
+#include "python/analysis/text_data.h"
+#include "python/bindings.h"
+#include "python/model/inputs.h"
+#include "python/model/model.h"
+#include "python/progress.h"
+#include "questions/question.h"
+
+// The questions of the table as methods of a model.
+namespace headlight::python {
+namespace {
+
+using namespace nb::literals;
+
+// Types and defaults of the methods.
+
+std::string type_of(const Parameter& parameter) {
+  constexpr const char* kArray = "headlight.types.ArrayLike";
+  switch (parameter.kind) {
+    case ValueKind::flag:
+      return "bool";
+    case ValueKind::integer:
+      return "int";
+    case ValueKind::number:
+      return "float";
+    case ValueKind::texts:
+      return "str | collections.abc.Sequence[str]";
+    case ValueKind::prompt:
+      return kArray;
+    case ValueKind::answer:
+      return std::string("int | ") + kArray;
+    case ValueKind::records:
+      return std::string("collections.abc.Sequence[tuple[") + kArray +
+             ", ...] | dict[str, typing.Any]]";
+    case ValueKind::path:
+      return "str | os.PathLike[str]";
+    case ValueKind::data:
+      return std::string(kArray) +
+             " | os.PathLike[str] | collections.abc.Sequence[os.PathLike[str]]";
+    case ValueKind::metric:
+      return "str | Metric | collections.abc.Callable[[headlight.types.Array], float | "
+             "tuple[float, "
+             "headlight.types.ArrayLike]]";
+    default:
+      return "str";
+  }
+}
+
+std::string default_of(const Parameter& parameter) {
+  const Json& fallback = parameter.fallback;
+  if (parameter.kind == ValueKind::flag) {
+    return "False";
+  }
+  return fallback.is_null()     ? "None"
+         : fallback.is_string() ? "'" + fallback.text() + "'"
+                                : fallback.dump();
+}
+
+bool is_positional(const Question& question, const Parameter& parameter) {
+  return std::ranges::count(question.positional, parameter.name) > 0;
+}
+
+// A required argument after others with a default has one, too.
+std::string argument_text(const Question& question, const Parameter& parameter) {
+  const std::string argument = concat_text(parameter.name, ": ", type_of(parameter));
+  const bool is_first = question.positional.front() == parameter.name;
+  if (parameter.is_required && parameter.unless.empty() &&
+      (is_first || !is_positional(question, parameter))) {
+    return argument;
+  }
+  const std::string fallback = default_of(parameter);
+  return argument + (fallback == "None" ? " | None" : "") + " = " + fallback;
+}
+
+std::string signature_of(const Question& question) {
+  std::string text = concat_text("def ", question.name, "(self");
+  for (const bool positional : {true, false}) {
+    text += positional ? "" : ", *";
+    for (const Parameter& parameter : question.parameters) {
+      if (is_positional(question, parameter) == positional) {
+        text += ", " + argument_text(question, parameter);
+      }
+    }
+  }
+  return text + ", progress: bool = True) -> Result";
+}
+
+std::string meaning_of(const std::vector<ResultKey>& keys) {
+  std::string text;
+  for (const ResultKey& key : keys) {
+    text += concat_text("\n", key.name, " : ", key.meaning, ".");
+  }
+  return text;
+}
+
+std::string docstring_of(const Question& question) {
+  std::string text = std::string(question.summary) + "\n\nParameters\n----------";
+  for (const Parameter& parameter : question.parameters) {
+    text += concat_text("\n", parameter.name, " : ", parameter.help);
+    text += parameter.choices.empty() ? "." : ": " + listed(parameter.choices) + ".";
+  }
+  return text + "\n\nReturns\n-------\nA Result. Its summary has:" + meaning_of(question.facts) +
+         "\n\nNotes\n-----\n" + question.details;
+}
+
+// Values of arguments.
+
+// A text, or token ids.
+Json prompt_json(nb::handle value, const Tokenizer& tokenizer, std::string_view about) {
+  if (nb::isinstance<nb::str>(value)) {
+    return read_texts(value, about).front();
+  }
+  return read_one({nb::borrow(value)}, tokenizer, about);
+}
+
+Json answer_json(nb::handle value, const Tokenizer& tokenizer, std::string_view about) {
+  const bool is_id = PyIndex_Check(value.ptr()) != 0 && !nb::hasattr(value, "__len__");
+  return is_id ? Json(read_value<Index>(value, about, "a token id"))
+               : prompt_json(value, tokenizer, about);
+}
+
+Json record_json(nb::handle value, const Tokenizer& tokenizer) {
+  constexpr const char* kKeys[] = {"clean", "corrupt", "answer", "wrong"};
+  require_value(nb::isinstance<nb::tuple>(value) && nb::len(value) >= 2 && nb::len(value) <= 4,
+                "pairs", "expected tuples (clean, corrupt, answer, wrong)");
+  Json record = Json::object();
+  for (std::size_t i = 0; i < nb::len(value); ++i) {
+    const nb::object part = nb::borrow<nb::tuple>(value)[i];
+    if (!part.is_none()) {
+      record.add(kKeys[i], i < 2 ? prompt_json(part, tokenizer, kKeys[i])
+                                 : answer_json(part, tokenizer, kKeys[i]));
+    }
+  }
+  return record;
+}
+
+Json argument_json(const Parameter& parameter, nb::handle value, const Tokenizer& tokenizer) {
+  const std::string_view about = parameter.name;
+  switch (parameter.kind) {
+    case ValueKind::flag:
+      return read_value<bool>(value, about, "True or False");
+    case ValueKind::integer:
+      return read_value<Index>(value, about, "a whole number");
+    case ValueKind::number:
+      return read_value<double>(value, about, "a number");
+    case ValueKind::texts:
+      return read_texts(value, about);
+    case ValueKind::prompt:
+      return prompt_json(value, tokenizer, about);
+    case ValueKind::answer:
+      return answer_json(value, tokenizer, about);
+    case ValueKind::records: {
+      Json records = Json::array();
+      for (const nb::handle record : value) {
+        records.push_back(record_json(record, tokenizer));
+      }
+      return records;
+    }
+    case ValueKind::path:
+      return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(value));
+    case ValueKind::data:
+      return true;
+    default:
+      return read_value<std::string>(value, about, "a text");
+  }
+}
+
+// Returns the parameter that an argument without a name has.
+const Parameter& positional_parameter(const Question& question, std::size_t index) {
+  require(index < question.positional.size(), question.name, "() takes ",
+          question.positional.size(), " arguments without a name");
+  return *std::ranges::find(question.parameters, question.positional[index], &Parameter::name);
+}
+
+struct Call {
+  Json given = Json::object();
+  LogitMetric metric = {};
+  nb::object data = {};
+  bool progress = true;
+};
+
+// Throws TypeError for an argument that the method lacks.
+[[noreturn]] void fail_name(const Question& question, const std::string& name) {
+  std::string now;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : question.parameters) {
+    names.emplace_back(parameter.name);
+    now += std::ranges::count(parameter.former, name) > 0
+               ? concat_text("; it is now called ", parameter.name)
+               : "";
+  }
+  const std::string hint = now.empty() ? did_you_mean(name, names) : now;
+  throw nb::type_error(concat_text(question.name, "() has no argument ", name, hint).c_str());
+}
+
+Call read_call(const Question& question, const Tokenizer& tokenizer, const nb::args& args,
+               const nb::kwargs& kwargs) {
+  Call call;
+  const auto add = [&](const Parameter& parameter, nb::handle value) {
+    require(!call.given.contains(parameter.name), question.name, "() got ", parameter.name,
+            " twice");
+    if (parameter.kind == ValueKind::metric && !nb::isinstance<nb::str>(value)) {
+      call.metric = read_metric(value);
+    } else if (!value.is_none()) {
+      call.data = parameter.kind == ValueKind::data ? nb::borrow(value) : call.data;
+      call.given.add(std::string(parameter.name), argument_json(parameter, value, tokenizer));
+    }
+  };
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    add(positional_parameter(question, i), args[i]);
+  }
+  for (const auto& [key, value] : kwargs) {
+    const auto name = nb::cast<std::string>(key);
+    const auto found = std::ranges::find(question.parameters, name, &Parameter::name);
+    if (found != question.parameters.end()) {
+      add(*found, value);
+    } else if (name == "progress") {
+      call.progress = read_value<bool>(value, name, "True or False");
+    } else {
+      fail_name(question, name);
+    }
+  }
+  return call;
+}
+
+nb::object python_value(const Json& json) {
+  return nb::module_::import_("json").attr("loads")(json.dump());
+}
+
+Result ask(const Question& question, Model& model, const nb::args& args, const nb::kwargs& kwargs) {
+  const Tokenizer& tokenizer = *model.tokenizer();
+  Call call = read_call(question, tokenizer, args, kwargs);
+  const Arguments arguments(question.parameters, std::move(call.given));
+  const std::optional<TokenDataset> data =
+      call.data.is_valid()
+          ? std::optional(read_data(model, {call.data}, arguments.text("documents")))
+          : std::nullopt;
+  const Asker asker{
+      .model = model.gpt(),
+      .tokenizer = tokenizer,
+      .encode_prompt = [&](const auto& text, const auto&) { return tokenizer.encode_prompt(text); },
+      .encode = [&](const auto& text, const auto&) { return tokenizer.encode(text); },
+      .progress = progress_of(question.name.data(), call.progress),
+      .metric = call.metric,
+      .data = data ? &*data : nullptr};
+  const QuestionResult result = [&] {
+    const Model::Use use(model);
+    return question.answer(asker, arguments);
+  }();
+  return {arrays_of(result), nb::cast<nb::dict>(python_value(result.facts)),
+          result_html(page_of(result))};
+}
+
+}  // namespace
+
+void add_questions(nb::class_<Model>& model) {
+  for (const Question* question : questions()) {
+    model.def(
+        question->name.data(),
+        [question](Model& self, const nb::args& args, const nb::kwargs& kwargs) {
+          return ask(*question, self, args, kwargs);
+        },
+        nb::sig(signature_of(*question).c_str()), docstring_of(*question).c_str());
+  }
+}
+
+}  // namespace headlight::python

@@ -1,0 +1,226 @@
+#include <cmath>
+
+#include "base/transformed.h"
+#include "headlight/interpret/circuit/circuit.h"
+#include "headlight/show/plot/circuit_plot.h"
+#include "headlight/show/plot/line_plot.h"
+#include "questions/task_parameters.h"
+#include "show/report/circuit_report.h"
+#include "show/report/parts/interval_text.h"
+#include "show/report/parts/json_output.h"
+
+namespace headlight {
+namespace {
+
+constexpr const char* kCircuitDetails =
+    "Finds the connections between heads and MLPs that the model uses to distinguish two "
+    "texts. Every edge from a writer (embed, heads, MLPs) to a reader (query, key and value of "
+    "heads, MLPs, logits) is scored by edge attribution patching with integrated gradients. "
+    "The score is the share of the difference in the metric that the edge carries.\n\n"
+    "The strongest edges are kept: edges of them, or as many as reach faithfulness, "
+    "without edges that lead nowhere. A run checks them: the model reads the clean text, and "
+    "all other edges carry their values on the corrupt one. A faithfulness of 1 gives the "
+    "whole model's difference, 0 the corrupt text's.\n\n"
+    "A name such as 3.0-2 is the key or value shared by heads 0 to 2 of layer 3. If a norm "
+    "follows a part, or the stream it writes to, an edge carries the output of that norm.\n\n"
+    "The figure is the graph. Several pairs give a circuit of the task instead of one text. The "
+    "circuit depends on the metric and on the difference between the texts: parts that both texts "
+    "use alike are not in it.\n\n"
+    "The arrays are, for every edge of the model, the strongest first, score, kept (1 or 0) and "
+    "the names from, to and into [E]; and curve_edges and curve_faithfulness [P].\n\n"
+    "ablation mean and resample need pairs with texts of one length. random_sets shows whether "
+    "the faithfulness is more than any edges of that number give.";
+
+CircuitOptions read_options(const Asker& asker, const Arguments& arguments) {
+  return {.steps = arguments.integer("steps"),
+          .edges = arguments.integer("edges"),
+          .faithfulness = arguments.given("faithfulness")
+                              ? std::optional(arguments.number("faithfulness"))
+                              : std::nullopt,
+          .ablation = arguments.chosen<CircuitAblation>("ablation"),
+          .random_sets = arguments.integer("random_sets"),
+          .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
+          .progress = asker.progress};
+}
+
+// Passes over both texts, the gradients at each step, and the runs of the curve and of random
+// edges, about a dozen. A run that cuts edges reads every sender's value.
+Index cost_of(const CircuitOptions& options, const std::vector<PatchingTask>& tasks) {
+  Index tokens = 0;
+  for (const PatchingTask& task : tasks) {
+    tokens += std::ssize(task.clean) * (2 + 3 * options.steps + 12 + options.random_sets);
+  }
+  return tokens;
+}
+
+std::string caution_of(const CircuitResult& result, const TaskReport& report) {
+  const auto pairs = std::ssize(report.tasks);
+  if (report.has_own_metric()) {
+    return "";
+  }
+  if (result.pairs_done == 0) {
+    return "caution: the model does not do this task clearly: the circuit may be chance";
+  }
+  if (2 * result.pairs_done < pairs) {
+    return concat_text("caution: the model does this task clearly in ", result.pairs_done, " of ",
+                       pairs, " pairs");
+  }
+  return "";
+}
+
+Json edge_json(const CircuitEdge& edge) {
+  return {{"from", node_name(edge.from)},
+          {"to", node_name(edge.to)},
+          {"into", edge.into ? Json(name_of(*edge.into)) : Json()},
+          {"score", edge.score}};
+}
+
+Json facts_of(const CircuitResult& result, const TaskReport& report, const std::string& caution) {
+  return {{"metric", report.metric_name()},
+          {"pairs", report.tasks.size()},
+          {"pairs_done", report.pairs_done()},
+          {"caution", text_or_null(caution)},
+          {"clean_difference", result.clean_difference},
+          {"corrupt_difference", result.corrupt_difference},
+          {"edges", result.edges.size()},
+          {"kept", result.kept},
+          {"faithfulness", result.faithfulness},
+          {"ablation", report.arguments.text("ablation")},
+          {"random", result.random ? interval_json(*result.random) : Json()},
+          {"curve", json_list(result.curve, [](const CircuitFit& fit) -> Json {
+             return {{"edges", fit.edges}, {"faithfulness", fit.faithfulness}};
+           })}};
+}
+
+Table curve_table(const CircuitResult& result) {
+  Table curve({{"edges", false}, {"faithfulness", false}});
+  for (const CircuitFit& fit : result.curve) {
+    curve.add({std::to_string(fit.edges), fixed_number(fit.faithfulness, 3)});
+  }
+  return curve;
+}
+
+std::string curve_svg(const CircuitResult& result) {
+  const auto edges = [](const CircuitFit& fit) {
+    return std::log2(static_cast<double>(fit.edges));
+  };
+  const PlotSeries series{.name = "",
+                          .x = transformed(result.curve, edges),
+                          .y = transformed(result.curve, &CircuitFit::faithfulness),
+                          .points = true};
+  return line_plot_svg({.title = "Faithfulness of the strongest edges",
+                        .x_label = "edges, as a power of two",
+                        .y_label = "faithfulness",
+                        .series = {series}});
+}
+
+std::string heading_of(const CircuitResult& result, const TaskReport& report) {
+  const auto number = [](double value) { return fixed_number(value, 3); };
+  return report.differences_text() + "\ncircuit: " + circuit_summary(result) + "\n" +
+         (result.random
+              ? "as many random edges: faithfulness " + number(result.random->mean) + " (" +
+                    number(result.random->low) + " to " + number(result.random->high) + ")\n"
+              : "");
+}
+
+QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
+  const CircuitOptions options = read_options(asker, arguments);
+  const std::vector<PatchingTask> tasks =
+      read_tasks(asker, arguments, [&](const auto& read) { return cost_of(options, read); });
+  const CircuitResult found = find_circuit(asker.model, tasks, options);
+  const TaskReport report{asker,
+                          arguments,
+                          tasks,
+                          {found.clean_difference, found.corrupt_difference, found.pairs_done}};
+  QuestionResult result{.title = "Circuit: " + circuit_summary(found),
+                        .caution = caution_of(found, report),
+                        .heading = heading_of(found, report),
+                        .grids = circuit_grids(found),
+                        .arrays = circuit_arrays(found)};
+  result.facts = facts_of(found, report, result.caution);
+  Json rows = Json::array();
+  Table edges({{"edge", true}, {"share", false}}, true);
+  for (const CircuitEdge& edge : found.edges) {
+    if (edge.is_kept) {
+      rows.push_back(edge_json(edge));
+      edges.add({edge_name(edge), signed_number(edge.score, 3)});
+    }
+  }
+  result.rows = [rows] { return rows; };
+  result.tables = {std::move(edges), curve_table(found)};
+  if (found.kept > 0) {
+    result.graph = [found] { return circuit_svg(found, "Circuit", circuit_summary(found)); };
+  }
+  result.chart = [found] { return curve_svg(found); };
+  return result;
+}
+
+std::vector<Parameter> parameters_of_circuit() {
+  std::vector<Parameter> all = task_parameters();
+  all.insert(
+      all.end(),
+      {{.name = "edges",
+        .help = "Keep at most this number of edges; 0: as many as faithfulness needs",
+        .kind = ValueKind::integer,
+        .fallback = 0,
+        .is_basic = true},
+       {.name = "faithfulness",
+        .help = "Keep the fewest edges whose circuit reaches this faithfulness (above 0 to 1; "
+                "default: 0.8)",
+        .kind = ValueKind::number,
+        .is_basic = true},
+       {.name = "steps",
+        .help = "Number of points of the integrated gradients; 1: the clean text only",
+        .kind = ValueKind::integer,
+        .fallback = 5},
+       {.name = "ablation",
+        .help = "Values of cut edges: of the pair's corrupt text, its mean over all corrupt texts "
+                "by position, or that of the next pair",
+        .kind = ValueKind::name,
+        .fallback = name_of(CircuitAblation::corrupt),
+        .choices = choices_of<CircuitAblation>()},
+       {.name = "random_sets",
+        .help = "Compare with N sets of as many random edges; 0: none",
+        .kind = ValueKind::integer,
+        .fallback = 0},
+       {.name = "seed",
+        .help = "Seed of the random edges",
+        .kind = ValueKind::integer,
+        .fallback = 1337,
+        .least = 0,
+        .needs = {"random_sets"}}});
+  return all;
+}
+
+}  // namespace
+
+const Question& circuit_question() {
+  static const Question question{
+      .name = "circuit",
+      .summary = "Find the connections between heads and MLPs that a task uses.",
+      .details = kCircuitDetails + std::string("\n\n") + kTaskDetails,
+      .examples = {"headlight circuit runs/toy " + kExamplePair + " --svg circuit.svg",
+                   "headlight circuit runs/toy --pairs pairs.jsonl --edges 40 --curve curve.svg"},
+      .parameters = parameters_of_circuit(),
+      .facts = {{"metric", "logit_difference, log_probability_difference or that of metric"},
+                {"pairs, pairs_done",
+                 "number of pairs, and of those with a clear task (null with "
+                 "another metric)"},
+                {"caution", "null: the task is clear"},
+                {"clean_difference, corrupt_difference", "the metric after both texts, means"},
+                {"edges, kept", "numbers of edges in the model and in the circuit"},
+                {"faithfulness", "of the circuit"},
+                {"ablation", "values of cut edges"},
+                {"random", "{mean, low, high} of random edges; null without random_sets"},
+                {"curve", "[{edges, faithfulness}]"}},
+      .rows = "circuit",
+      .columns = {{"from, to, into", "the edge; into is q, k or v of a head"},
+                  {"score", "share of the difference"}},
+      .chart = "curve",
+      .chart_help = "Draw faithfulness against the number of edges to this .svg file",
+      .positional = {"pairs"},
+      .answer = circuit};
+  return question;
+}
+
+}  // namespace headlight

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/datasets/dataset.h"
+#include "headlight/interpret/effects/logit_metric.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/tokenizers/tokenizer.h"
+#include "questions/arguments.h"
+#include "questions/question_result.h"
+
+// Questions about a model. Each is described once, in a file of its own: the command, the HTTP path
+// and the Python method with its name follow from the description.
+namespace headlight {
+
+// Who asks, and of which model.
+struct Asker {
+  const Gpt& model;
+  const Tokenizer& tokenizer;
+  // Return the ids of a text, with the tokens that begin a prompt or alone. `about` names the
+  // parameter for warnings and errors.
+  using Encode =
+      std::function<std::vector<std::int32_t>(const std::string& text, const std::string& about)>;
+  Encode encode_prompt;
+  Encode encode;
+  std::function<void(const std::string& line)> warn = [](const std::string&) {};
+  // Called once, before any computation, with its cost in tokens times passes. May throw.
+  std::function<void(Index tokens)> begin = [](Index) {};
+  std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
+  Index limit = 0;  // of the ranked rows that a figure shows; 0: all
+  // Places of the records of a parameter of kind `records`, such as "pairs.jsonl: line 3"; empty:
+  // they have none.
+  std::vector<std::string> places = {};
+  LogitMetric metric = {};             // of a front end that takes functions; replaces "metric"
+  const TokenDataset* data = nullptr;  // of the parameter of kind `data`, if given
+  bool shows = true;                   // false: only facts and rows are read
+  Index columns = 100;                 // width of the text
+  Index most_values = 0;               // of an answer; 0: any number
+};
+
+// A key of the result, for help and documentation.
+struct ResultKey {
+  std::string_view name;
+  std::string_view meaning;
+};
+
+// How soon a server answers, the fastest first.
+enum class Pace { live, requested, background };
+
+struct Question {
+  std::string_view name;              // "patch"
+  std::string_view summary;           // one line
+  std::string details;                // paragraphs of the help
+  std::vector<std::string> examples;  // command lines
+  std::vector<Parameter> parameters;
+  std::vector<ResultKey> facts;    // keys of QuestionResult::facts
+  std::string_view rows;           // key of QuestionResult::rows: "cells"
+  std::vector<ResultKey> columns;  // keys of a row
+  // A chart besides the figure: the name of the command's option, and its help; "": none.
+  std::string_view chart = {};
+  std::string_view chart_help = {};
+  std::string_view chart_needs = {};
+  // Former options of the command, and what is used now.
+  std::vector<std::pair<std::string_view, std::string_view>> former = {};
+  bool reads_masked_models = false;  // bidirectional models
+  Pace pace = Pace::background;
+  // Arguments of the Python method that need no name.
+  std::vector<std::string_view> positional = {};
+  QuestionResult (*answer)(const Asker& asker, const Arguments& arguments);
+};
+
+const Question& importance_question();
+const Question& lens_question();
+const Question& attribute_question();
+const Question& patch_question();
+const Question& paths_question();
+const Question& circuit_question();
+
+// All questions, in the order of the help.
+const std::vector<const Question*>& questions();
+// Returns the question with this name, or null.
+const Question* find_question(std::string_view name);
+
+}  // namespace headlight

@@ -1,0 +1,68 @@
+#include "questions/text_parameters.h"
+
+#include "headlight/datasets/documents.h"
+
+namespace headlight {
+
+Parameter text_parameter(std::string_view unless) {
+  return {.name = "text",
+          .help = "Text that the model reads",
+          .kind = ValueKind::prompt,
+          .excludes = {unless},
+          .is_required = true,
+          .unless = unless,
+          .is_basic = true,
+          .former = {"tokens"}};
+}
+
+std::vector<Parameter> text_data_parameters(std::string_view unless) {
+  return {{.name = "data",
+           .help = "Texts, token ids or files of them",
+           .kind = ValueKind::data,
+           .is_required = unless.empty(),
+           .is_basic = true},
+          {.name = "documents",
+           .help = "Where plain text is split into documents",
+           .kind = ValueKind::name,
+           .fallback = name_of(DocumentSplit::none),
+           .choices = choices_of<DocumentSplit>(),
+           .needs = {"data"},
+           .is_basic = true},
+          {.name = "batch_size",
+           .help = "Compute this number of sequences at once",
+           .kind = ValueKind::integer,
+           .fallback = 12,
+           .least = 1,
+           .needs = {"data"}}};
+}
+
+Parameter point_parameter(Point fallback, std::vector<std::string_view> choices) {
+  return {.name = "point",
+          .help = "Values of this point: resid_pre, attn_out, mlp_out, z, q ...",
+          .fallback = name_of(fallback),
+          .choices = std::move(choices),
+          .is_basic = true};
+}
+
+Parameter by_parameter(std::vector<std::string_view> choices, std::string_view fallback) {
+  return {.name = "by",
+          .help = "Parts into which the result is cut",
+          .kind = ValueKind::name,
+          .fallback = fallback.empty() ? Json() : Json(fallback),
+          .choices = std::move(choices),
+          .is_basic = true};
+}
+
+Parameter layers_parameter() {
+  return {.name = "layers",
+          .help = "Only these layers, e.g. 3, 4-8 (8 included) or 4-",
+          .kind = ValueKind::range};
+}
+
+Parameter positions_parameter() {
+  return {.name = "positions",
+          .help = "Only these positions (from 0), e.g. 3, 4-8 (8 included) or, in one text, last",
+          .kind = ValueKind::range};
+}
+
+}  // namespace headlight

@@ -1,0 +1,123 @@
+#include "questions/question.h"
+
+#include <map>
+
+#include "support/test.h"
+
+namespace questions_test {
+// The rows of all questions, and what every front end checks by them.
+
+TEST_CASE("a parameter has the same type and meaning in all questions") {
+  std::map<std::string_view, const Parameter*> known;
+  for (const Question* question : questions()) {
+    for (const Parameter& parameter : question->parameters) {
+      INFO(question->name << " " << parameter.name);
+      const Parameter& first = *known.try_emplace(parameter.name, &parameter).first->second;
+      CHECK(first.kind == parameter.kind);
+      CHECK(first.help == parameter.help);
+      CHECK(first.former == parameter.former);
+      CHECK(first.least == parameter.least);
+    }
+  }
+  for (const auto& [name, parameter] : known) {
+    for (const std::string_view former : parameter->former) {
+      CHECK(known.count(former) == 0);
+    }
+  }
+}
+
+TEST_CASE("the rows of questions name only what exists") {
+  for (const Question* question : questions()) {
+    const auto has = [&](std::string_view name) {
+      return std::ranges::count(question->parameters, name, &Parameter::name) == 1;
+    };
+    INFO(question->name);
+    for (const Parameter& parameter : question->parameters) {
+      INFO(parameter.name);
+      CHECK(has(parameter.name));
+      CHECK_FALSE(parameter.help.ends_with('.'));
+      CHECK(std::ranges::all_of(parameter.excludes, has));
+      CHECK((parameter.unless.empty() || has(parameter.unless)));
+      for (const std::string_view needs : parameter.needs) {
+        CHECK(has(needs.substr(0, needs.find('='))));
+      }
+      const bool is_name = parameter.kind == ValueKind::name || parameter.kind == ValueKind::metric;
+      CHECK((!is_name || !parameter.choices.empty()));
+      CHECK((!is_name || parameter.fallback.is_null() ||
+             std::ranges::count(parameter.choices, parameter.fallback.text()) == 1));
+    }
+    CHECK(std::ranges::all_of(question->positional, has));
+    CHECK(find_question(question->name) == question);
+  }
+  CHECK(find_question("answer") == nullptr);
+}
+
+TEST_CASE("arguments are refused for their type, value, name or company") {
+  const std::vector<Parameter> parameters{
+      {.name = "text",
+       .help = "",
+       .kind = ValueKind::prompt,
+       .is_required = true,
+       .unless = "pairs"},
+      {.name = "pairs", .help = "", .kind = ValueKind::records, .excludes = {"text"}},
+      {.name = "count",
+       .help = "",
+       .kind = ValueKind::integer,
+       .fallback = 3,
+       .least = 1,
+       .most = 9},
+      {.name = "share", .help = "", .kind = ValueKind::number, .needs = {"mode=soft"}},
+      {.name = "mode",
+       .help = "",
+       .kind = ValueKind::name,
+       .fallback = "hard",
+       .choices = {"hard", "soft"}},
+      {.name = "answer", .help = "", .kind = ValueKind::answer, .former = {"token"}},
+      {.name = "whole", .help = "", .kind = ValueKind::flag}};
+  const auto refusal = [&](const char* json) {
+    return error_of([&] { headlight::Arguments(parameters, parse_json(json, "test"), "--"); });
+  };
+  for (const auto& [json, message] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"text": 7})", "text: expected a text or a list of token ids, got 7"},
+           {R"({"text": [1, "a"]})", "text: expected a text or a list of token ids, got a list"},
+           {R"({})", "text: expected a text, or --pairs"},
+           {R"({"text": "a", "pairs": []})", "pairs: cannot be combined with --text"},
+           {R"({"text": "a", "count": 0})", "count: expected at least 1, got 0"},
+           {R"({"text": "a", "count": 10})", "count: expected at most 9, got 10"},
+           {R"({"text": "a", "count": 1.5})", "count: expected a whole number, got 1.5"},
+           {R"({"text": "a", "count": "x\n"})", "count: expected a whole number, got 'x\\x0a'"},
+           {R"({"text": "a", "mode": "sotf"})", "mode: expected hard or soft, got 'sotf'"},
+           {R"({"text": "a", "share": 0.5})", "share: needs --mode soft"},
+           {R"({"text": "a", "token": "x"})", "token: is now called --answer"},
+           {R"({"text": "a", "anser": "x"})", "anser: is unknown here; did you mean answer?"},
+           {R"({"text": "a", "whole": 1})", "whole: expected true or false, got 1"}}) {
+    INFO(json);
+    CHECK(contains(refusal(json), message));
+  }
+  const headlight::Arguments given(parameters,
+                                   parse_json(R"({"text": [1, 2], "answer": null})", "test"));
+  CHECK(given.integer("count") == 3);
+  CHECK(given.text("mode") == "hard");
+  CHECK_FALSE(given.given("answer"));
+  CHECK_FALSE(given.flag("whole"));
+}
+
+TEST_CASE("a result has its rows under their name, and its text has the first ones") {
+  QuestionResult result{.title = "t", .caution = "caution: few", .heading = "heading\n"};
+  result.facts = {{"a", 1}};
+  result.rows = [] { return Json::array({1, 2}); };
+  Table table({{"part", true}, {"value"}}, true);
+  table.add({"x", "1"});
+  table.add({"y", "2"});
+  result.tables = {table};
+  result.footing = "end\n";
+  CHECK(json_of(result, "parts") == Json{{"a", 1}, {"parts", {1, 2}}});
+  CHECK(text_of(result, 0) ==
+        "caution: few\nheading\n\npart  value\nx         1\ny         2\nend\n");
+  CHECK(text_of(result, 1) ==
+        "caution: few\nheading\n\npart  value\nx         1\n"
+        "(the strongest 1 of 2; --limit 0 shows all)\nend\n");
+  CHECK(page_of(result).note == "caution: few. heading");
+  CHECK(contains(error_of([&] { figure_of(result); }), "no figure"));
+}
+}  // namespace questions_test
