@@ -206,7 +206,7 @@ TEST_CASE("reading a JSON value as the wrong type throws an error that names its
   CHECK(json.value("other", 7) == 7);
 }
 
-TEST_CASE("a repeated key is found among many") {
+TEST_CASE("a repeated key is found among many", "[long]") {
   std::string text = "{";
   for (int i = 0; i < 200000; ++i) {
     text += "\"a key " + std::to_string(i) + "\": " + std::to_string(i) + ", ";

@@ -60,7 +60,8 @@ TEST_CASE("first_character gives code point and length at the limits of each enc
   }
 }
 
-TEST_CASE("first_character agrees with require_utf8 on every text of two bytes and of three") {
+TEST_CASE("first_character agrees with require_utf8 on every text of two bytes and of three",
+          "[long]") {
   int different = 0;
   for (int a = 0; a < 256; ++a) {
     for (int b = 0; b < 256; ++b) {

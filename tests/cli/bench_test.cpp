@@ -28,7 +28,7 @@ double visible_pairs(const Json& lengths) {
   return pairs;
 }
 
-TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[cli]") {
+TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[cli][long]") {
   const Json report = measured("train --steps 1 --warmup 1");
   check_json(report, R"({"kind": "train", "tokens_per_step": 24})");
   const auto number = numbers_of(report);
@@ -51,7 +51,7 @@ TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "
   CHECK_FALSE(report.contains("sequence_lengths"));
 }
 
-TEST_CASE("bench train predicts steps of machines with more cores", "[cli]") {
+TEST_CASE("bench train predicts steps of machines with more cores", "[cli][long]") {
   const Json report = measured("train --steps 2 --warmup 0 --cores 8,64 --threads 2");
   check_json(report, R"({"cores#": 2, "cores/1/cores": 64})");
   for (const Json& row : report["cores"]) {
@@ -67,7 +67,7 @@ TEST_CASE("bench train predicts steps of machines with more cores", "[cli]") {
   check_refused(tiny("train --cores 8,1"), {"--cores: expected 2 to 1024, got 1"});
 }
 
-TEST_CASE("bench train lists the parts of a step with their limits", "[cli]") {
+TEST_CASE("bench train lists the parts of a step with their limits", "[cli][long]") {
   const Json report = measured("train --steps 2 --warmup 1 --phases");
   double shares = 0;
   double flops = 0;
@@ -98,7 +98,7 @@ TEST_CASE("bench train lists the parts of a step with their limits", "[cli]") {
   CHECK_FALSE(measured("train --steps 1").contains("roofline"));
 }
 
-TEST_CASE("bench names the machine that its numbers come from", "[cli]") {
+TEST_CASE("bench names the machine that its numbers come from", "[cli][long]") {
   const Json report = measured("--steps 1 --threads 1");
   check_json(report, R"({"kind": "train", "threads": 1})");
   CHECK(report["cpu"].is_string());
@@ -111,7 +111,7 @@ TEST_CASE("bench names the machine that its numbers come from", "[cli]") {
   CHECK(contains(version, "."));
 }
 
-TEST_CASE("bench train counts only real tokens of padded batches", "[cli]") {
+TEST_CASE("bench train counts only real tokens of padded batches", "[cli][long]") {
   const Json report = measured("train --batching padded --steps 5 --warmup 2");
   const auto number = numbers_of(report);
   REQUIRE(report["sequence_lengths"].size() == 5);
@@ -133,7 +133,7 @@ TEST_CASE("bench train counts only real tokens of padded batches", "[cli]") {
   CHECK(number("ms_per_step") <= number("ms_per_step_max"));
 }
 
-TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]") {
+TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli][long]") {
   const Json report = measured("generate --prompt_tokens 3 --new_tokens 4 --rounds 2");
   const auto number = numbers_of(report);
   const double token = number("ms_per_token");
@@ -158,7 +158,7 @@ TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]"
                (1e9 * number("read_gb_per_second"))));
 }
 
-TEST_CASE("bench gemm lists the products that a training step consists of", "[cli]") {
+TEST_CASE("bench gemm lists the products that a training step consists of", "[cli][long]") {
   const Json report = measured("gemm");
   double flops = 0;
   for (const Json& product : report["products"]) {
@@ -190,7 +190,7 @@ TEST_CASE("bench attention gives a row for every length", "[cli]") {
   }
 }
 
-TEST_CASE("bench prints text for people by default", "[cli]") {
+TEST_CASE("bench prints text for people by default", "[cli][long]") {
   check_parts(
       output_of(tiny("train --steps 2")),
       {"tokens/s", "ms a step", "forward", "clip and optimizer", "GFLOP/s", "system allocations"});

@@ -188,7 +188,7 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
 }
 
 TEST_CASE("generation from a GGUF file of integers takes little more memory than the file",
-          "[cli]") {
+          "[cli][long]") {
   if (has_sanitizer()) {
     return;
   }

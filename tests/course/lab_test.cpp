@@ -247,7 +247,7 @@ TEST_CASE("lab writes its figures and the results that it prints as JSON", "[cli
   CHECK(contains(text, "wrote " + out + "/weights.svg"));
 }
 
-TEST_CASE("lab gives no verdict about models that had too few steps", "[cli]") {
+TEST_CASE("lab gives no verdict about models that had too few steps", "[cli][long]") {
   const Json results = lab_json({"heads", "--iters", "2", "--heads", "1,4"});
   const Json claims = claims_of(results);
   for (const auto& [id, holds] : claims.items()) {
@@ -269,7 +269,7 @@ TEST_CASE("lab gives no verdict about models that had too few steps", "[cli]") {
   CHECK(heads["many_heads_learn_more"].is_null());
 }
 
-TEST_CASE("lab gives the same numbers whatever the number of threads", "[cli]") {
+TEST_CASE("lab gives the same numbers whatever the number of threads", "[cli][long]") {
   const Json one = lab_json({"single-vs-multi", "--iters", "3", "--starts", "1", "--threads", "1"});
   CHECK(one == lab_json({"single_vs_multi", "--iters", "3", "--starts", "1", "--threads", "2"}));
   CHECK(one != lab_json({"single-vs-multi", "--iters", "3", "--starts", "1", "--seed", "5"}));

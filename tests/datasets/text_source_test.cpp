@@ -185,7 +185,7 @@ std::string with_unified_line_ends(const std::string& bytes) {
   return text;
 }
 
-TEST_CASE("documents are the same wherever a read buffer ends", "[io]") {
+TEST_CASE("documents are the same wherever a read buffer ends", "[io][long]") {
   for (int shift = 0; shift < 48; shift += 15) {
     const std::string bytes = long_text(shift);
     const std::string text = with_unified_line_ends(bytes);

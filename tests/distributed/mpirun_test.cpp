@@ -58,7 +58,7 @@ std::string train(const TemporaryFolder& folder, const std::string& run, const s
          " --eval_interval 2 --eval_iters 1 --dropout 0.1 --threads 1 " + more;
 }
 
-TEST_CASE("training under mpirun gives the same bits as one process", "[cluster][mpirun]") {
+TEST_CASE("training under mpirun gives the same bits as one process", "[cluster][mpirun][long]") {
   if (!has_launcher()) {
     return;
   }
@@ -90,7 +90,7 @@ TEST_CASE("training under mpirun gives the same bits as one process", "[cluster]
 }
 
 TEST_CASE("processes with different settings or data end with one error line",
-          "[cluster][mpirun]") {
+          "[cluster][mpirun][long]") {
   if (!has_launcher()) {
     return;
   }

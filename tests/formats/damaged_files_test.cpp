@@ -150,7 +150,7 @@ TEST_CASE("a GGUF file that shrinks while it is open is an error and not a signa
   }
 }
 
-TEST_CASE("the largest legal count of tensors is accepted") {
+TEST_CASE("the largest legal count of tensors is accepted", "[long]") {
   const TemporaryFolder folder;
   NamedTensors tensors;
   for (int i = 0; i < 65536; ++i) {

@@ -62,7 +62,7 @@ TEST_CASE("every combination of configuration keys is read back from its folder"
   }
 }
 
-TEST_CASE("drawn models of every causal family can be trained", "[io]") {
+TEST_CASE("drawn models of every causal family can be trained", "[io][long]") {
   const TemporaryFolder folder;
   for (const std::string_view type : family_types()) {
     for (int number = 0; number < kDraws && type != "bert"; ++number) {

@@ -225,14 +225,4 @@ TEST_CASE("tensors of a torch file take at most twice the memory of their storag
   CHECK(contains(state_of(4, 0), too_many));
   CHECK(contains(state_of(4, 2), too_many));
 }
-
-TEST_CASE("nanoGPT's width of MLPs may be written out; other widths are refused with both") {
-  GptConfig config{.vocab_size = 5, .block_size = 4, .n_layer = 1, .n_head = 2, .n_embd = 4};
-  config.n_inner = 16;
-  CHECK_NOTHROW(require_nanogpt(config));
-  config.n_inner = 8;
-  CHECK_THROWS_WITH(require_nanogpt(config),
-                    "nanogpt: n_inner = 8 cannot be expressed: nanoGPT's MLPs are 4 n_embd = 16 "
-                    "wide; try --to hf");
-}
 }  // namespace nanogpt_file_test

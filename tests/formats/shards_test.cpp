@@ -108,7 +108,7 @@ TEST_CASE("shards hold the documents of the texts and split only those longer th
   }
 }
 
-TEST_CASE("shards have the same bytes at any thread count", "[io]") {
+TEST_CASE("shards have the same bytes at any thread count", "[io][long]") {
   const Texts texts;
   const TemporaryFolder folder;
   std::string text;
@@ -127,7 +127,7 @@ TEST_CASE("shards have the same bytes at any thread count", "[io]") {
   kernels::set_max_threads(before);
 }
 
-TEST_CASE("an encoding that is repeatedly killed and resumed writes the same bytes", "[io]") {
+TEST_CASE("an encoding that is repeatedly killed and resumed writes the same bytes", "[io][long]") {
   const Texts texts;
   const TemporaryFolder folder;
   struct Kills {

@@ -68,7 +68,7 @@ void check_same(const Results& a, const Results& b) {
   }
 }
 
-TEST_CASE("texts in little room get the same bits as texts with room", "[engine]") {
+TEST_CASE("texts in little room get the same bits as texts with room", "[engine][long]") {
   const auto model = lively_model(257, 160);
   // Doubles the output of layer 1: texts with it are computed in passes of their own.
   HookAt hook(Point::mlp_out, 1, [](const Tensor& value) { return add(value, value); });

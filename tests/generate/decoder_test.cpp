@@ -144,7 +144,7 @@ TEST_CASE("a decoder gives the logits of the model, whatever its shape, weights 
   }
 }
 
-TEST_CASE("long contexts are computed in parts whose bits do not depend on the threads") {
+TEST_CASE("long contexts are computed in parts whose bits do not depend on the threads", "[long]") {
   GptConfig config = small_config();
   config.block_size = 5000;
   config.n_head = 6;
@@ -238,7 +238,7 @@ TEST_CASE("with rounded weights the chunks of a prompt change no bit") {
   }
 }
 
-TEST_CASE("the bits of a step depend on neither the threads nor the other sequences") {
+TEST_CASE("the bits of a step depend on neither the threads nor the other sequences", "[long]") {
   const std::pair<WeightFormat, CacheType> cases[] = {{WeightFormat::float32, CacheType::float32},
                                                       {WeightFormat::float32, CacheType::int8},
                                                       {WeightFormat::bfloat16, CacheType::float16},

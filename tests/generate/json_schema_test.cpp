@@ -318,7 +318,7 @@ TEST_CASE("a schema is no longer read when its budget ends", "[generate]") {
                     "body: nobody waits for the result any more");
 }
 
-TEST_CASE("hostile schemas end soon with one error", "[generate]") {
+TEST_CASE("hostile schemas end soon with one error", "[generate][long]") {
   Json doubling = Json::object();
   Json any_of = Json::object();
   for (int i = 0; i < 60; ++i) {

@@ -246,7 +246,7 @@ TEST_CASE("a head that suppresses earlier tokens ranks first", "[heads]") {
 }
 
 // In the tests above, planted scores are 10 times the largest other score.
-TEST_CASE("in random models of these shapes other parts rank first", "[heads]") {
+TEST_CASE("in random models of these shapes other parts rank first", "[heads][long]") {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     INFO(seed);
     const auto attention = two_layers(false);

@@ -78,7 +78,7 @@ std::vector<T> computed(const Gemm<T>& product, const std::vector<T>& c) {
   return c;
 }
 
-TEST_CASE("both engines agree with three nested loops at every edge of their blocking") {
+TEST_CASE("both engines agree with three nested loops at every edge of their blocking", "[long]") {
   std::size_t task = 0;
   for (const Size& size : kSizes) {
     for (const int flips : {0, 1, 2, 3}) {
@@ -103,7 +103,7 @@ TEST_CASE("narrow panels and short strips keep C, scale and bias over several bl
   }
 }
 
-TEST_CASE("rows at distances of multiples of 1024 elements are multiplied correctly") {
+TEST_CASE("rows at distances of multiples of 1024 elements are multiplied correctly", "[long]") {
   for (const int flips : {0, 1, 2, 3}) {
     check_types_on_all(product_of_size({100, 100, 100}, {.gap = 924}, flips));
     check_types_on_all(product_of_size({15, 15, 15}, {.alpha = 2, .beta = 1, .gap = 1009}, flips));
@@ -136,7 +136,7 @@ TEST_CASE("gemm calls `after` once for every final element") {
   check({7, 9, 0}, {.bias = true}, 0);
 }
 
-TEST_CASE("both engines give the same bits with 1, 2, 3 and 8 threads") {
+TEST_CASE("both engines give the same bits with 1, 2, 3 and 8 threads", "[long]") {
   with_each_variant([] {
     with_each_engine([] {
       std::size_t task = 0;

@@ -212,7 +212,7 @@ TEST_CASE("NaN and infinity in a vector of bytes stay in their own products") {
   }
 }
 
-TEST_CASE("products with integers of every layout are the sums of products") {
+TEST_CASE("products with integers of every layout are the sums of products", "[long]") {
   constexpr double kLimit = 2e-4;  // x is rounded to 2^-15 of the largest of 32
   with_each_variant([&] {
     for (const IntegerLayout& layout : all_layouts()) {

@@ -128,7 +128,7 @@ float value_of(void (*Loops<float>::*loop)(const float*, float*, Index), float x
   return y;
 }
 
-TEST_CASE("exp, tanh and log in float are within two units of the last place") {
+TEST_CASE("exp, tanh and log in float are within two units of the last place", "[long]") {
   for (const Function& function : functions()) {
     const std::vector<float> x = sample(function, 997);
     const std::vector<Exact> exact = references(function, x);
@@ -142,7 +142,8 @@ TEST_CASE("exp, tanh and log in float are within two units of the last place") {
 }
 
 // Takes minutes: run it by hand after a change of vector_math.h.
-TEST_CASE("exp, tanh and log in float are within two units over every float", "[.][exhaustive]") {
+TEST_CASE("exp, tanh and log in float are within two units over every float",
+          "[.][exhaustive][long]") {
   constexpr std::uint64_t kBlock = std::uint64_t{1} << 16;
   for (const Function& function : functions()) {
     std::vector<Worst> worst(kernels::kCpuVariants.size());

@@ -152,7 +152,8 @@ void check_on_every_variant(const Row& row) {
   }
 }
 
-TEST_CASE("fused attention equals plain attention on every instruction set for any head width") {
+TEST_CASE("fused attention equals plain attention on every instruction set for any head width",
+          "[long]") {
   for (const Index width : {1, 5, 8, 32, 33, 64}) {
     check_on_every_variant({.width = width, .lengths = kLengths});
   }

@@ -29,7 +29,7 @@ TEST_CASE("hook points, their gradients and parts of logits agree with PyTorch's
   check_all("attribution", 9);
 }
 
-TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity]") {
+TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity][long]") {
   check_all("training", 12);
   check_all("muon", 21);
 }

@@ -85,7 +85,7 @@ bool may_include(const std::string& file, const std::string& library) {
   return std::any_of(first, last, [&](const auto& home) { return file.starts_with(home.second); });
 }
 
-TEST_CASE("a folder includes only folders to its left", "[structure]") {
+TEST_CASE("a folder includes only folders to its left", "[structure][long]") {
   const std::vector<Include> includes = all_includes();
   REQUIRE(includes.size() > 300);
   for (const Include& include : includes) {
@@ -114,7 +114,7 @@ TEST_CASE("a library includes only libraries to its left", "[structure]") {
   }
 }
 
-TEST_CASE("headlight.h includes every public header of the core", "[structure]") {
+TEST_CASE("headlight.h includes every public header of the core", "[structure][long]") {
   const fs::path headers = fs::path(HEADLIGHT_SOURCE_DIR) / "include";
   std::set<std::string> expected;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(headers)) {
@@ -157,7 +157,7 @@ TEST_CASE("a public header has the path of its source", "[structure]") {
 }
 
 TEST_CASE("public headers include nothing but the standard library and one another",
-          "[structure]") {
+          "[structure][long]") {
   static const std::regex kStandard("^[a-z_0-9]+$");
   for (const Include& include : all_includes()) {
     if (include.is_public) {
@@ -168,7 +168,7 @@ TEST_CASE("public headers include nothing but the standard library and one anoth
   }
 }
 
-TEST_CASE("each third-party library is included in one place only", "[structure]") {
+TEST_CASE("each third-party library is included in one place only", "[structure][long]") {
   for (const Include& include : all_includes()) {
     for (const auto& [library, home] : kHomes) {
       if (!is_own(include.target) && include.target.find(library) != std::string::npos) {

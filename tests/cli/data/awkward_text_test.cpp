@@ -70,7 +70,7 @@ void check_streamed(const ProgramResult& result) {
   CHECK((has_sanitizer() || result.peak_kilobytes < kStreamed));
 }
 
-TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory", "[cli]") {
+TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory", "[cli][long]") {
   const Texts texts;
   const std::string file = texts.sparse("large.txt", std::uintmax_t{10} << 30);
   const std::string place = file + ": no word ends within 134217728 bytes after byte 0";
@@ -97,7 +97,7 @@ TEST_CASE("a text that fits in memory without its tokens is refused before it is
   }
 }
 
-TEST_CASE("one line of two gigabytes is refused in one line and little memory", "[cli]") {
+TEST_CASE("one line of two gigabytes is refused in one line and little memory", "[cli][long]") {
   const Texts texts;
   const std::string file = texts.sparse("line.txt", std::uintmax_t{2} << 30);
   const ProgramResult result = texts.learn(file);
@@ -110,7 +110,7 @@ TEST_CASE("one line of two gigabytes is refused in one line and little memory", 
 }
 
 TEST_CASE("a tokenizer learns from and encodes a line of many megabytes with blanks in parts",
-          "[cli]") {
+          "[cli][long]") {
   const Texts texts;
   std::string line;
   while (line.size() < std::size_t{40} << 20) {

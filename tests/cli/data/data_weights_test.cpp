@@ -3,7 +3,8 @@
 namespace data_weights_test {
 // Training on several weighted sources, with the real program.
 
-TEST_CASE("a run on weighted sources resumes bit for bit at any thread count", "[cli][train]") {
+TEST_CASE("a run on weighted sources resumes bit for bit at any thread count",
+          "[cli][train][long]") {
   const TemporaryFolder folder;
   std::string letters;
   std::string digits;

@@ -100,7 +100,7 @@ TEST_CASE("ids above 65535 are written and read with 32 bits unless 16 bits are 
   CHECK(output_of({"tokenizer", "decode", tokenizer, "--file", out}) == text.substr(0, 12));
 }
 
-TEST_CASE("a token file of 64 MiB trains in little memory", "[cli]") {
+TEST_CASE("a token file of 64 MiB trains in little memory", "[cli][long]") {
   if (has_sanitizer()) {
     return;  // a sanitizer's memory would count too
   }

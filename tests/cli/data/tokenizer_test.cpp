@@ -108,7 +108,7 @@ TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines f
   CHECK(output_of(words("tokenizer encode", bpe, "- --jsonl text --json")) == "{\"ids\": []}\n");
 }
 
-TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "[cli]") {
+TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "[cli][long]") {
   const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   // Longer than one part of 4 MiB, with a special token and white space of all kinds.

@@ -126,7 +126,7 @@ TEST_CASE("calls beyond the limit and the text after them are dropped", "[format
   CHECK(parts_of(hermes(), "{\"name\": \"f\"", {.has_begun = true}) == "{\"name\": \"f\"");
 }
 
-TEST_CASE("random fragments of calls give the same parts in any pieces", "[formats]") {
+TEST_CASE("random fragments of calls give the same parts in any pieces", "[formats][long]") {
   std::vector<std::string> fragments = split_words(
       "<tool_call> </tool_call> [TOOL_CALLS] [ARGS] [CALL_ID] <function= <function=f> f g> "
       "</function> <parameter=s> <parameter=a> </parameter> f[ARGS] {} { } }} [ ] , < </ ; \" \\ x "

@@ -110,7 +110,7 @@ TEST_CASE("annotations may contain relations of any name", "[heads]") {
   CHECK(pairs_of(all[0], "수식").empty());
 }
 
-TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads]") {
+TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads][long]") {
   const std::string data = HEADLIGHT_SOURCE_DIR "/data/";
   const auto texts =
       split_documents(read_text_file(data + "toy.txt"), {.mode = DocumentSplit::blank_line});
