@@ -184,7 +184,7 @@ TEST_CASE("the share of the read texts rises to 1 and stays there", "[io]") {
   std::vector<TextFile> files = find_text_files({folder.at("a.txt"), folder.at("b.txt")});
   std::vector<double> shares;
   report_reading(files, [&](double share) { shares.push_back(share); });
-  read_texts(files, {}, [](const TextFile&, const TextPart&) {});
+  read_documents(files, {});
   CHECK(shares == std::vector<double>{0.5, 1});
 }
 }  // namespace text_files_test
