@@ -129,6 +129,7 @@ std::vector<Parameter> lens_parameters() {
        .kind = ValueKind::path}};
   const auto of_text = [&](Parameter parameter) {
     parameter.needs = {"text"};
+    parameter.excludes.clear();
     parameter.is_basic = true;
     all.push_back(std::move(parameter));
   };

@@ -108,7 +108,7 @@ std::shared_ptr<SparseAutoencoder> load(const PathInput& input, bool fold_decode
   return std::make_shared<SparseAutoencoder>(fold_decoder_norms ? sae.folded() : std::move(sae));
 }
 
-nb::object config_of(const SparseAutoencoder& sae) {
+nb::object sae_config(const SparseAutoencoder& sae) {
   const SaeConfig& config = sae.config();
   nb::dict values;
   const auto text = [](std::string_view name) { return nb::str(name.data(), name.size()); };
@@ -155,7 +155,7 @@ void add_features(nb::module_& module) {
            "set, scale : new values of features, and factors.\n\n"
            "A feature with several changes is ablated, set, scaled and steered, in this order. "
            "Gradients cannot pass through the changes.")
-      .def_prop_ro("config", &config_of, "architecture, hook_name, d_in (C), d_sae (F) ...",
+      .def_prop_ro("config", &sae_config, "architecture, hook_name, d_in (C), d_sae (F) ...",
                    nb::sig("def config(self) -> types.SimpleNamespace"))
       .def_prop_ro("W_enc", &weight<&Weights::encoder>, "Encoder [C, F].")
       .def_prop_ro("b_enc", &weight<&Weights::encoder_bias>, "Bias of the encoder [F].")
