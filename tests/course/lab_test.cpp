@@ -164,7 +164,7 @@ TEST_CASE("lab masks hides the future, pads and a whole row without NaN", "[cli]
 TEST_CASE("lab params counts four squares and four biases whatever the number of heads", "[cli]") {
   const Json results = lab_json({"params"});
   const Json& layers = results["values"]["layers"];
-  REQUIRE(layers.size() == 10);
+  REQUIRE(layers.size() == 11);
   for (const Json& layer : layers) {
     const Index d = layer["width"];
     CHECK(layer["counted"] == 4 * d * d + 4 * d);
