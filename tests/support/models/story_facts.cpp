@@ -184,10 +184,12 @@ void check_patch(const std::string& run, const Claim& claim) {
   const Json report =
       report_of({"patch", run, "--clean", claim.entry("clean"), "--corrupt", claim.entry("corrupt"),
                  "--answer", claim.entry("answer"), "--wrong", claim.entry("wrong")});
-  for (const Json& head : report["heads"]) {
-    INFO(head.dump());
-    CHECK((head["recovered"].get<double>() > claim.shares.front()) ==
-          (head["head"] == claim.entry("carry")));
+  REQUIRE(report["cells"].size() == 4);
+  for (const Json& cell : report["cells"]) {
+    INFO(cell.dump());
+    const std::string head = cell["layer"].dump() + "." + cell["item"].dump();
+    CHECK((cell["recovered"].get<double>() > claim.shares.front()) ==
+          (head == claim.entry("carry")));
   }
 }
 
