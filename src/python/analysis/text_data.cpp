@@ -33,7 +33,7 @@ TokenDataset read_files(const Model& model, const std::vector<std::string>& path
 }
 
 // Returns the sequences as documents without other tokens.
-TokenDataset sequences_of(std::vector<std::vector<std::int32_t>> ids) {
+TokenDataset dataset_of(std::vector<std::vector<std::int32_t>> ids) {
   TokenDataset data;
   for (std::vector<std::int32_t>& sequence : ids) {
     data.token_count += std::ssize(sequence);
@@ -81,7 +81,7 @@ TokenDataset data_of(const Model& model, const TextData& data, const std::string
   InputSequences inputs = read_inputs({data.value}, tokenizer, "data");
   require_value(!inputs.ids.front().empty(), "data", "expected a text or token ids, got none");
   TokenDataset result = inputs.is_one ? stream_dataset(std::move(inputs.ids.front()))
-                                      : sequences_of(std::move(inputs.ids));
+                                      : dataset_of(std::move(inputs.ids));
   return result;
 }
 
