@@ -345,9 +345,7 @@ class DiagramFiles {
   }
 
   // Throws Error about an option that needs a model.
-  void refuse(const std::string& reason) const {
-    refuse_options(options_, {"svg", "png"}, reason);
-  }
+  void refuse(const std::string& reason) const { refuse_options(options_, {"svg", "png"}, reason); }
   // Writes the files. Returns their names.
   std::vector<std::string> write(const GptConfig& config) const {
     std::vector<std::string> files;

@@ -48,8 +48,8 @@ struct AttentionPageOptions {
 // hold any text; they are escaped.
 //
 // Throws Error if there is no document, a document has no layer, a layer appears twice or does not
-// fit its tokens (see attention_svg), queries and keys do not fit, or weights and vectors exceed 128
-// MiB.
+// fit its tokens (see attention_svg), queries and keys do not fit, or weights and vectors exceed
+// 128 MiB.
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options = {});
 
