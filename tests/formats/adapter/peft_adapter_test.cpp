@@ -24,7 +24,8 @@ TEST_CASE("adapters of PEFT give PEFT's logits", "[adapter]") {
     }
     INFO(name);
     if (name.ends_with("pissa") || name.ends_with("olora")) {
-      check_error([&] { load_weights(kData / name); }, {"init_lora_weights", "merge_and_unload"});
+      check_error([&, &folder = name] { load_weights(kData / folder); },
+                  {"init_lora_weights", "merge_and_unload"});
       continue;
     }
     if (name == "tied-tied_embedding") {
