@@ -91,7 +91,7 @@ TEST_CASE("a checkpoint whose headers or manifest are cut at any byte is found d
   CHECK(cuts > 2000);
 }
 
-TEST_CASE("a flipped bit in any file of a checkpoint is found") {
+TEST_CASE("a flipped bit in any file of a checkpoint is found", "[long]") {
   const DamagedRun run;
   std::size_t undetected = 0;
   std::size_t flips = 0;
