@@ -179,7 +179,7 @@ const Question& paths_question() {
       .summary = "Follow the direct paths from heads and MLPs to the inputs of later ones.",
       .details = kPathsDetails + std::string("\n\n") + kTaskDetails,
       .examples =
-          {"headlight paths runs/toy " + kExamplePair + " --sender 0.4 --receiver 3.1.k",
+          {"headlight paths runs/toy " + kExamplePair + " --sender 0.0 --receiver 1.0.k",
            "headlight paths runs/toy --pairs pairs.jsonl --receiver logits --svg paths.svg"},
       .parameters = paths_parameters(),
       .facts = {{"receiver", "the inputs; heads that share one as 3.0-2"},
