@@ -15,7 +15,6 @@ void register_errors();
 // with or without the lock of the interpreter, between steps of long work.
 void check_signals();
 // For callbacks that report progress.
-inline void check_signals_at(double /*share*/) { check_signals(); }
 
 // Gives Python warnings, one for each line.
 void warn(const std::vector<std::string>& lines);

@@ -174,6 +174,9 @@ def test_patching_and_circuit(model: hl.Model, run: pathlib.Path) -> None:
     found = model.circuit([(clean, corrupt, [5], [6])], edges=10)
     assert found.summary["kept"] <= 10 and int(found["kept"].sum()) == found.summary["kept"]
     assert len(found.labels("from")) == len(found["score"])
+    record = {"clean": clean, "corrupt": corrupt, "answer": 5, "wrong": [6], "groups": {"end": "last"}}
+    assert model.circuit([record], edges=10)["score"] == pytest.approx(found["score"], abs=1e-6)
+    assert model.patch(pairs=[record], point="resid_pre", by="group").labels("group") == ["end"]
     others = [[9, *ids[1:]] for ids in (clean, corrupt)]
     pairs: list[Any] = [(clean, corrupt, [5], [6]), (*others, [5], [6])]
     random = model.circuit(pairs, edges=10, ablation="resample", random_sets=3).summary

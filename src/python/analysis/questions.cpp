@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/transformed.h"
@@ -129,17 +130,31 @@ Json answer_json(nb::handle value, const Tokenizer& tokenizer, std::string_view 
                : prompt_json(value, tokenizer, about);
 }
 
+nb::object json_module() { return nb::module_::import_("json"); }
+
+// A pair of texts: a tuple (clean, corrupt, answer, wrong), or a dictionary, also with groups.
 Json record_json(nb::handle value, const Tokenizer& tokenizer) {
-  constexpr const char* kKeys[] = {"clean", "corrupt", "answer", "wrong"};
-  require_value(nb::isinstance<nb::tuple>(value) && nb::len(value) >= 2 && nb::len(value) <= 4,
-                "pairs", "expected tuples (clean, corrupt, answer, wrong)");
+  constexpr std::array<std::string_view, 4> kKeys{"clean", "corrupt", "answer", "wrong"};
   Json record = Json::object();
-  for (std::size_t i = 0; i < nb::len(value); ++i) {
-    const nb::object part = nb::borrow<nb::tuple>(value)[i];
-    if (!part.is_none()) {
-      record.add(kKeys[i], i < 2 ? prompt_json(part, tokenizer, kKeys[i])
-                                 : answer_json(part, tokenizer, kKeys[i]));
+  const auto add = [&](const std::string& key, nb::handle part) {
+    const auto place = std::ranges::find(kKeys, key) - kKeys.begin();
+    if (place == 4) {
+      record.add(key, parse_json(nb::cast<std::string>(json_module().attr("dumps")(part)), key));
+    } else if (!part.is_none()) {
+      record.add(key,
+                 place < 2 ? prompt_json(part, tokenizer, key) : answer_json(part, tokenizer, key));
     }
+  };
+  if (nb::isinstance<nb::dict>(value)) {
+    for (const auto& [key, part] : nb::borrow<nb::dict>(value)) {
+      add(nb::cast<std::string>(key), part);
+    }
+    return record;
+  }
+  require_value(nb::isinstance<nb::tuple>(value) && nb::len(value) >= 2 && nb::len(value) <= 4,
+                "pairs", "expected tuples (clean, corrupt, answer, wrong), or dictionaries");
+  for (std::size_t i = 0; i < nb::len(value); ++i) {
+    add(std::string(kKeys[i]), nb::borrow<nb::tuple>(value)[i]);
   }
   return record;
 }
@@ -233,9 +248,7 @@ Call read_call(const Question& question, const Tokenizer& tokenizer, const nb::a
   return call;
 }
 
-nb::object python_value(const Json& json) {
-  return nb::module_::import_("json").attr("loads")(json.dump());
-}
+nb::object python_value(const Json& json) { return json_module().attr("loads")(json.dump()); }
 
 Result ask(const Question& question, Model& model, const nb::args& args, const nb::kwargs& kwargs) {
   const Tokenizer& tokenizer = *model.tokenizer();
