@@ -25,7 +25,7 @@ constexpr int kLocked = 4;
 constexpr auto kCommands = std::to_array<Command>({
     {"Make a model", "train", "Train a model, or continue a run", run_train},
     {"Make a model", "tokenizer", "Learn a tokenizer; encode, decode and show text", run_tokenizer},
-    {"Make a model", "export", "Write a model for transformers, llama.cpp, nanoGPT or NumPy",
+    {"Make a model", "export", "Write a model for transformers, llama.cpp or as safetensors",
      run_export},
     {"Make a model", "info", "Show parameters, memory and FLOPs of a configuration or model",
      run_info},

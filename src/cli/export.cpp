@@ -25,9 +25,6 @@
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/gguf/gguf.h"
-#include "headlight/formats/run_layout.h"
-#include "headlight/formats/tokenizer_directory.h"
-#include "headlight/runs/checkpoint.h"
 #include "headlight/storage/atomic_directory.h"
 #include "show/report/parts/json_output.h"
 #include "show/result/result.h"
@@ -266,8 +263,9 @@ void write_tensors(const fs::path& file, const NamedTensors& tensors, const Opti
 Exported export_tensors(const fs::path& source, const Options& options) {
   const fs::path out = options.text("out");
   const ResultArrays arrays = read_arrays(source, base_option(options, source));
-  for (const auto& [name, list] : arrays.texts) {
-    fail(source.string(), ": '", name, "' contains text, which a safetensors file cannot store");
+  if (!arrays.texts.empty()) {
+    fail(source.string(), ": '", arrays.texts.front().first,
+         "' contains text, which a safetensors file cannot store");
   }
   require_fitting(arrays.tensors, options);
   Exported report{.tensors = std::ssize(arrays.tensors)};
