@@ -86,16 +86,18 @@ QuestionResult attribute(const Asker& asker, const Arguments& arguments) {
                         .tokenizer = asker.tokenizer});
   report->study =
       attribute_prompts(asker.model, report->tasks, {.by = by, .progress = asker.progress});
-  QuestionResult result{
-      .title = "Direct logit attribution",
-      .caution = report->caution(),
-      .heading = attribution_heading(*report),
-      .facts = attribution_facts(*report),
-      .rows = [report,
-               pause = asker.progress] { return attribution_parts(*report, [&] { pause(1); }); },
-      .tables = attribution_tables(*report),
-      .grids = {attribution_grid(*report, asker.limit)},
-      .arrays = attribution_arrays(*report)};
+  QuestionResult result{.title = "Direct logit attribution",
+                        .caution = report->caution(),
+                        .heading = attribution_heading(*report),
+                        .facts = attribution_facts(*report),
+                        .rows = [report, pause = asker.progress] {
+                          return attribution_parts(*report, [&] { pause(1); });
+                        }};
+  if (asker.shows) {
+    result.tables = attribution_tables(*report);
+    result.grids = {attribution_grid(*report, asker.limit)};
+    result.arrays = attribution_arrays(*report);
+  }
   if (by == AttributionBy::stream) {
     result.curve = [report] { return attribution_curve(*report); };
   }
@@ -146,7 +148,7 @@ const Question& attribute_question() {
       .columns = {{"part, kind, layer, head, source, neuron", "the part; null for other parts"},
                   {"logit", "its contribution, of pairs with logit_low and logit_high"},
                   {"reliable", "there is no caution"}},
-      .pace = Pace::live,
+      .urgency = Urgency::live,
       .positional = {"text", "answer", "wrong"},
       .answer = attribute};
   return question;

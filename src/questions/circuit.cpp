@@ -134,9 +134,7 @@ QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
                           {found.clean_difference, found.corrupt_difference, found.pairs_done}};
   QuestionResult result{.title = "Circuit: " + circuit_summary(found),
                         .caution = caution_of(found, report),
-                        .heading = heading_of(found, report),
-                        .grids = circuit_grids(found),
-                        .arrays = circuit_arrays(found)};
+                        .heading = heading_of(found, report)};
   result.facts = facts_of(found, report, result.caution);
   Json rows = Json::array();
   Table edges({{"edge", true}, {"share", false}}, true);
@@ -148,6 +146,10 @@ QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
   }
   result.rows = [rows] { return rows; };
   result.tables = {std::move(edges), curve_table(found)};
+  if (asker.shows) {
+    result.grids = circuit_grids(found);
+    result.arrays = circuit_arrays(found);
+  }
   if (found.kept > 0) {
     result.graph = [found] { return circuit_svg(found, "Circuit", circuit_summary(found)); };
   }

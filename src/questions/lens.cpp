@@ -176,7 +176,7 @@ const Question& lens_question() {
                    "probability}]}], one for each position"},
                   {"loss, accuracy, entropy, kl", "of data: means"}},
       .reads_masked_models = true,
-      .pace = Pace::live,
+      .urgency = Urgency::live,
       .positional = {"text"},
       .answer = lens};
   return question;

@@ -10,7 +10,7 @@
 
 namespace headlight {
 
-// What a parameter's value is, in every front end. As JSON: `prompt` is a text or a list of token
+// Kind of a parameter's value, in every front end. As JSON: `prompt` is a text or a list of token
 // ids; `answer` also a single id, or a text such as "#42 #7"; `range` a text such as "3" or "4-8";
 // `records` a list of objects, for the command a file of them; `metric` a name, or for Python a
 // function (Asker::metric). Requests have no `path`, of a file or folder, and no `data`, many texts
@@ -43,7 +43,7 @@ struct Parameter {
   Index most = std::numeric_limits<Index>::max();
   // Parameters, and options of the command, that it cannot be combined with.
   std::vector<std::string_view> excludes = {};
-  // What it has no effect without: "pairs", or a value such as "method=both".
+  // Parameters that it needs to have an effect: "pairs", or with a value: "method=both".
   std::vector<std::string_view> needs = {};
   bool is_required = false;                   // must be given, unless another one is
   std::string_view unless = {};               // that other one; "": none

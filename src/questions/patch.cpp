@@ -6,6 +6,7 @@
 #include "headlight/interpret/effects/patch_grid.h"
 #include "questions/task_parameters.h"
 #include "questions/text_parameters.h"
+#include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
 #include "show/report/patch_grid_report.h"
 
@@ -155,7 +156,7 @@ Json next_json(const NextToken& next, const Tokenizer& tokenizer) {
   return json;
 }
 
-// Adds what is known about a single pair of texts.
+// Adds the facts about a single pair of texts.
 void add_pair(const PatchGrid& pair, const TaskReport& report, Json& facts) {
   const Tokenizer& tokenizer = report.asker.tokenizer;
   const PatchingTask& task = report.tasks.front();
@@ -211,35 +212,42 @@ std::string heading_of(const PatchStudy& study, const TaskReport& report) {
                      next_text(pair.corrupt_next, tokenizer), "\n");
 }
 
-QuestionResult grid_result(const Asker& asker, const Arguments& arguments,
-                           const PatchGridOptions& options, const std::vector<PatchingTask>& tasks,
+Json patch_facts(const PatchGridOptions& options, const PatchStudy& study, const TaskReport& report,
+                 const std::string& caution) {
+  Json facts{{"point", name_of(options.point)},
+             {"by", parts_name(options)},
+             {"method", report.arguments.text("method")},
+             {"noising", options.noising},
+             {"metric", report.metric_name()},
+             {"pairs", study.pairs.size()},
+             {"pairs_done", report.pairs_done()},
+             {"caution", text_or_null(caution)},
+             {"clean_difference", report.means.clean},
+             {"corrupt_difference", report.means.corrupt},
+             {"correlation", study.correlation}};
+  if (report.is_one()) {
+    add_pair(study.pairs.front(), report, facts);
+  }
+  return facts;
+}
+
+QuestionResult grid_result(const TaskReport& report, const PatchGridOptions& options,
                            const PatchStudy& study) {
-  const TaskReport report{asker, arguments, tasks, means_of(study)};
-  const PatchGridReport cells{options, study, tasks, asker.tokenizer};
+  const PatchGridReport cells{options, study, report.tasks, report.asker.tokenizer};
   const std::string caution = caution_of(study, report);
-  const bool is_undone =
-      !report.has_own_metric() && 2 * report.means.pairs_done < std::ssize(study.pairs);
   QuestionResult result{.title = "Difference carried by " + std::string(name_of(options.point)),
                         .caution = caution,
                         .heading = heading_of(study, report),
-                        .facts = {{"point", name_of(options.point)},
-                                  {"by", parts_name(options)},
-                                  {"method", arguments.text("method")},
-                                  {"noising", options.noising},
-                                  {"metric", report.metric_name()},
-                                  {"pairs", study.pairs.size()},
-                                  {"pairs_done", report.pairs_done()},
-                                  {"caution", text_or_null(caution)},
-                                  {"clean_difference", report.means.clean},
-                                  {"corrupt_difference", report.means.corrupt},
-                                  {"correlation", study.correlation}},
-                        .grids = patch_study_grids(cells, is_undone)};
+                        .facts = patch_facts(options, study, report, caution)};
   result.rows = [rows = json_list(study.cells, [&](const MeanPatchCell& mean) {
                    return cell_json(mean, cells);
                  })] { return rows; };
-  if (report.is_one()) {
-    add_pair(study.pairs.front(), report, result.facts);
+  if (!report.asker.shows) {
+    return result;
   }
+  const bool is_undone =
+      !report.has_own_metric() && 2 * report.means.pairs_done < std::ssize(study.pairs);
+  result.grids = patch_study_grids(cells, is_undone);
   add_table(cells, !caution.empty(), result);
   if (options.patch && options.attribution) {
     result.footing = concat_text(
@@ -256,7 +264,7 @@ QuestionResult patch(const Asker& asker, const Arguments& arguments) {
       asker, arguments, [&](const auto& read) { return cost_of(asker, arguments, options, read); },
       options.by_group);
   const PatchStudy study = patch_pairs(asker.model, tasks, options);
-  return grid_result(asker, arguments, options, tasks, study);
+  return grid_result({asker, arguments, tasks, means_of(study)}, options, study);
 }
 
 std::vector<Parameter> parameters() {
@@ -326,7 +334,7 @@ const Question& patch_question() {
       .chart_needs = "method=both",
       .former = {{"path", "is now headlight paths --sender 0.1 --receiver 1.0.k"}},
       .reads_masked_models = true,
-      .pace = Pace::requested,
+      .urgency = Urgency::requested,
       .positional = {"clean", "corrupt", "answer", "wrong"},
       .answer = patch};
   return question;

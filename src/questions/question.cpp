@@ -1,7 +1,5 @@
 #include "questions/question.h"
 
-#include <algorithm>
-
 namespace headlight {
 
 const std::vector<const Question*>& questions() {
@@ -9,11 +7,6 @@ const std::vector<const Question*>& questions() {
                                                 &attribute_question(),  &patch_question(),
                                                 &paths_question(),      &circuit_question()};
   return all;
-}
-
-const Question* find_question(std::string_view name) {
-  const auto found = std::ranges::find(questions(), name, &Question::name);
-  return found == questions().end() ? nullptr : *found;
 }
 
 }  // namespace headlight

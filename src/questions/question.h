@@ -11,6 +11,7 @@
 #include "headlight/tokenizers/tokenizer.h"
 #include "questions/arguments.h"
 #include "questions/question_result.h"
+#include "questions/urgency.h"
 
 // Questions about a model. Each is described once, in a file of its own: the command, the HTTP path
 // and the Python method with its name follow from the description.
@@ -47,9 +48,6 @@ struct ResultKey {
   std::string_view meaning;
 };
 
-// How soon a server answers, the fastest first.
-enum class Pace { live, requested, background };
-
 struct Question {
   std::string_view name;              // "patch"
   std::string_view summary;           // one line
@@ -63,10 +61,10 @@ struct Question {
   std::string_view chart = {};
   std::string_view chart_help = {};
   std::string_view chart_needs = {};
-  // Former options of the command, and what is used now.
+  // Former options of the command, and the present ones.
   std::vector<std::pair<std::string_view, std::string_view>> former = {};
-  bool reads_masked_models = false;  // bidirectional models
-  Pace pace = Pace::background;
+  bool reads_masked_models = false;       // bidirectional models
+  Urgency urgency = Urgency::background;  // of a request to a server
   // Arguments of the Python method that need no name.
   std::vector<std::string_view> positional = {};
   QuestionResult (*answer)(const Asker& asker, const Arguments& arguments);
@@ -81,7 +79,5 @@ const Question& circuit_question();
 
 // All questions, in the order of the help.
 const std::vector<const Question*>& questions();
-// Returns the question with this name, or null.
-const Question* find_question(std::string_view name);
 
 }  // namespace headlight

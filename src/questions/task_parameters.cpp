@@ -310,12 +310,6 @@ std::vector<PatchingTask> read_tasks(const Asker& asker, const Arguments& argume
   return tasks;
 }
 
-std::string interval_text(const Interval& interval, bool is_one) {
-  const std::string range =
-      " [" + signed_number(interval.low, 3) + ", " + signed_number(interval.high, 3) + "]";
-  return signed_number(interval.mean, 3) + (is_one ? "" : range);
-}
-
 std::string answer_label(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer) {
   return display_label(joined_labels(answer, tokenizer));
 }

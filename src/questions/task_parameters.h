@@ -9,7 +9,7 @@
 #include "questions/question.h"
 
 // Parameters of a task: two texts that differ in one fact, with the right answer to each, or a list
-// of such pairs; and the metric that tells the texts apart.
+// of such pairs; and the metric that separates the texts.
 namespace headlight {
 
 // Returns clean, corrupt, answer, wrong, pairs and metric.
@@ -40,9 +40,6 @@ std::optional<std::int32_t> read_token(const Asker& asker, const Arguments& argu
                                        std::string_view name);
 // Returns the only id of an answer.
 std::int32_t only_id(const std::vector<std::int32_t>& answer, std::string_view about);
-
-// Returns a mean, and the interval of several pairs: "+0.250 [+0.125, +0.500]".
-std::string interval_text(const Interval& interval, bool is_one);
 
 // Mean metrics of tasks after their texts.
 struct TaskMeans {

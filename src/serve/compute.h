@@ -12,6 +12,7 @@
 #include "base/stopwatch.h"
 #include "headlight/generate/engine.h"
 #include "headlight/serve/server.h"
+#include "questions/urgency.h"
 
 namespace headlight::serve {
 
@@ -28,13 +29,6 @@ struct ComputeStatus {
   std::array<Index, kStepBounds.size()> steps_up_to = {};
   Index steps = 0;
   double step_seconds = 0;
-};
-
-// Priority of a job, the most urgent first. More urgent jobs run between the slices of a job.
-enum class Urgency {
-  live,        // follows a text while somebody types
-  requested,   // somebody waits for the result
-  background,  // nobody waits for the result
 };
 
 // Runs all models. Each step samples one token for every sequence. Between two steps at most one

@@ -331,32 +331,25 @@ std::string embeddings(InspectionRequest& question) {
       .dump();
 }
 
-const Inspection kInspections[] = {
-    {"/v1/embeddings", embeddings, Urgency::requested},
-    {"/api/attention", attention},
-    {"/api/ablate", ablate},
-    {"/api/scores", scores, Urgency::background},
-};
-
-// Paths of the questions, but of those that read files of texts.
-std::vector<Inspection> question_inspections() {
-  static const std::vector<std::string> paths = transformed(
-      questions(), [](const Question* question) { return "/api/" + std::string(question->name); });
-  std::vector<Inspection> inspections;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const Question& question = *questions()[i];
-    const bool is_served =
-        std::ranges::none_of(question.parameters, [](const Parameter& parameter) {
+// All inspections: those here, and the questions without files of texts.
+std::vector<Inspection> all_inspections() {
+  std::vector<Inspection> all{{"/v1/embeddings", embeddings, Urgency::requested},
+                              {"/api/attention", attention},
+                              {"/api/ablate", ablate},
+                              {"/api/scores", scores, Urgency::background}};
+  for (const Question* question : questions()) {
+    const bool reads_files =
+        std::ranges::any_of(question->parameters, [](const Parameter& parameter) {
           return parameter.is_required && parameter.kind == ValueKind::data;
         });
-    if (is_served) {
-      inspections.push_back(
-          {paths[i],
-           [&question](InspectionRequest& request) { return answer_question(question, request); },
-           static_cast<Urgency>(question.pace)});
+    if (!reads_files) {
+      all.push_back(
+          {"/api/" + std::string(question->name),
+           [question](InspectionRequest& request) { return answer_question(*question, request); },
+           question->urgency});
     }
   }
-  return inspections;
+  return all;
 }
 
 }  // namespace
@@ -367,15 +360,9 @@ std::string Inspection::run(const ServedModel& model, RequestTexts& texts, Work&
 }
 
 const Inspection* find_inspection(std::string_view path) {
-  static const std::vector<Inspection> of_questions = question_inspections();
-  for (const std::span<const Inspection> inspections :
-       {std::span<const Inspection>(kInspections), std::span(of_questions)}) {
-    const auto found = std::ranges::find(inspections, path, &Inspection::path);
-    if (found != inspections.end()) {
-      return &*found;
-    }
-  }
-  return nullptr;
+  static const std::vector<Inspection> all = all_inspections();
+  const auto found = std::ranges::find(all, path, &Inspection::path);
+  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace headlight::serve

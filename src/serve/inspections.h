@@ -15,7 +15,7 @@ class InspectionRequest;
 
 // Analysis of a text at /api, run by the computing thread.
 struct Inspection {
-  std::string_view path;
+  std::string path;
   std::function<std::string(InspectionRequest& question)> answer;
   Urgency urgency = Urgency::live;
 

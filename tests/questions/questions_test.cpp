@@ -27,6 +27,7 @@ TEST_CASE("a parameter has the same type and meaning in all questions") {
 }
 
 TEST_CASE("the rows of questions name only what exists") {
+  std::set<std::string_view> names;
   for (const Question* question : questions()) {
     const auto has = [&](std::string_view name) {
       return std::ranges::count(question->parameters, name, &Parameter::name) == 1;
@@ -47,9 +48,8 @@ TEST_CASE("the rows of questions name only what exists") {
              std::ranges::count(parameter.choices, parameter.fallback.text()) == 1));
     }
     CHECK(std::ranges::all_of(question->positional, has));
-    CHECK(find_question(question->name) == question);
+    CHECK(names.insert(question->name).second);
   }
-  CHECK(find_question("answer") == nullptr);
 }
 
 TEST_CASE("arguments are refused for their type, value, name or company") {

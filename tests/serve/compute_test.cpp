@@ -7,7 +7,6 @@
 
 namespace compute_test {
 using serve::Compute;
-using serve::Urgency;
 
 TEST_CASE("a job whose client has left is not started and takes no place in the queue", "[serve]") {
   std::vector<ServedModel> models = served_models();

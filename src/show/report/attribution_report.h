@@ -31,7 +31,7 @@ std::string attribution_heading(const AttributionReport& report);
 // Returns the sums over all heads by source (AttributionBy::source), and the parts.
 std::vector<Table> attribution_tables(const AttributionReport& report);
 
-// Return what attribute_question() describes. `pause` is called after every 4096 parts.
+// Return the parts of the answer to attribute_question(). `pause` is called after every 4096 parts.
 Json attribution_facts(const AttributionReport& report);
 Json attribution_parts(const AttributionReport& report, const std::function<void()>& pause);
 
