@@ -89,12 +89,13 @@ def check(table, program, options):
     transformers.logging.set_verbosity_error()
     draw = random.Random(options.seed)
     texts = write_lines(program.folder / "texts.jsonl", TEXTS)
-    compared = wrong = refused = 0
+    drawings = compared = wrong = refused = 0
     while compared < options.cases:
         one = drawn(draw)
         if has_thrice(one):
             continue
-        folder = program.folder / f"{compared} {id(one)}"
+        drawings += 1
+        folder = program.folder / str(drawings)
         folder.mkdir()
         write_folder(folder, one)
         try:
