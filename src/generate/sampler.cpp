@@ -134,26 +134,6 @@ void require_finite_logits(std::span<const float> logits, std::string_view cause
   check_scores<Error>(logits, cause);
 }
 
-void SamplingOptions::validate() const {
-  require_value(std::isfinite(repetition_penalty) && repetition_penalty > 0, "repetition_penalty",
-                "expected a number above 0, got ", repetition_penalty);
-  require_value(repetition_window >= 0, "repetition_window", "expected a number from 0, got ",
-                repetition_window);
-  require_value(std::isfinite(presence_penalty), "presence_penalty", "expected a number, got ",
-                presence_penalty);
-  require_value(std::isfinite(frequency_penalty), "frequency_penalty", "expected a number, got ",
-                frequency_penalty);
-  for (const TokenBias& bias : logit_bias) {
-    require_value(bias.token >= 0 && std::isfinite(bias.bias), "logit_bias",
-                  "expected ids from 0 with numbers, got ", bias.token, " with ", bias.bias);
-  }
-  require_value(std::isfinite(temperature) && temperature >= 0, "temperature",
-                "expected a number from 0, got ", temperature);
-  require_value(top_k >= 0, "top_k", "expected a number from 0, got ", top_k);
-  require_value(top_p >= 0 && top_p <= 1, "top_p", "expected 0 to 1, got ", top_p);
-  require_value(min_p >= 0 && min_p <= 1, "min_p", "expected 0 to 1, got ", min_p);
-}
-
 std::int32_t choose_token(std::span<const TokenProbability> distribution, double uniform) {
   require(!distribution.empty(), "[choose_token] expected at least one token, got none");
   double sum = 0;

@@ -115,6 +115,9 @@ TEST_CASE("settings of a chat are checked and shown", "[cli]") {
   CHECK(contains(answers(chat, "/set temperature 0.25\n/set top_k=7\n/set\n"),
                  "  max_new_tokens 2\n  temperature 0.25\n  top_k 7\n  top_p 0.95\n"));
   CHECK(answers(chat, "/set max_new_tokens 1\n?\n") == "h\n");
+  const Arguments stops = changed(chat, {"--stop", "i"});
+  CHECK(answers(stops, "/set top_k 7\n?\n") == "h\n");
+  CHECK(answers(chat, "/set logit_bias 104=-100\n/set top_k 7\n?\n") != "hi\n");
   CHECK(
       contains(run_headlight_reading("/set temperature -1\n", chat).err, "temperature: expected"));
   CHECK(contains(run_headlight_reading("/set heat 1\n", chat).err, "--heat"));

@@ -86,9 +86,9 @@ TEST_CASE("extreme temperatures give finite probabilities") {
     check_chances({.temperature = temperature}, tensor_of({40, 41, -90}),
                   {{0, 0.0}, {1, 1.0}, {2, 0.0}});
   }
-  check_chances({.temperature = 1e300}, tensor_of({40, -40}), {{0, 0.5}, {1, 0.5}});
+  check_chances({.temperature = 100}, tensor_of({4e-14, -4e-14}), {{0, 0.5}, {1, 0.5}});
   // The probabilities are equal after rounding, but top_k still compares the logits.
-  check_chances({.temperature = 1e300, .top_k = 1}, tensor_of({-40, 40}), {{1, 1.0}});
+  check_chances({.temperature = 100, .top_k = 1}, tensor_of({-4e-14, 4e-14}), {{1, 1.0}});
 }
 
 TEST_CASE("top_k keeps the likeliest tokens and never more than there are") {
@@ -159,8 +159,8 @@ TEST_CASE("the repetition window counts from the end of the history") {
 
 TEST_CASE("extreme penalties leave every token possible") {
   const Tensor logits = tensor_of({-1e10, -1e10});
-  check_chances({.repetition_penalty = 1e300}, logits, {{0, 0.5}, {1, 0.5}}, {0, 1});
-  check_chances({.repetition_penalty = 1e-320}, tensor_of({5, 5}), {{0, 0.5}, {1, 0.5}}, {0, 1});
+  check_chances({.repetition_penalty = 100}, logits, {{0, 0.5}, {1, 0.5}}, {0, 1});
+  check_chances({.repetition_penalty = 0.01}, tensor_of({5, 5}), {{0, 0.5}, {1, 0.5}}, {0, 1});
 }
 
 TEST_CASE("excluded tokens and tokens of probability 0 are never chosen") {
@@ -245,16 +245,18 @@ TEST_CASE("options out of range are refused by name") {
     INFO(start);
     CHECK(error_of(options, logits).rfind(start, 0) == 0);
   };
-  starts({.repetition_penalty = 0}, "repetition_penalty: expected a number above 0, got 0");
+  starts({.repetition_penalty = 0}, "repetition_penalty: expected a number from 0.01 to 100, got 0");
   starts({.repetition_penalty = nan}, "repetition_penalty:");
   starts({.repetition_window = -1}, "repetition_window: expected a number from 0, got -1");
-  starts({.temperature = -0.5}, "temperature: expected a number from 0, got -0.5");
+  starts({.temperature = -0.5}, "temperature: expected a number from 0 to 100, got -0.5");
   starts({.temperature = kInfinity}, "temperature:");
   starts({.temperature = nan}, "temperature:");
+  starts({.temperature = 101}, "temperature:");
+  starts({.presence_penalty = 2.5}, "presence_penalty: expected a number from -2 to 2, got 2.5");
   starts({.top_k = -2}, "top_k: expected a number from 0, got -2");
-  starts({.top_p = 1.5}, "top_p: expected 0 to 1, got 1.5");
+  starts({.top_p = 1.5}, "top_p: expected a number from 0 to 1, got 1.5");
   starts({.top_p = nan}, "top_p:");
-  starts({.min_p = -0.1}, "min_p: expected 0 to 1, got -0.1");
+  starts({.min_p = -0.1}, "min_p: expected a number from 0 to 1, got -0.1");
   starts({.min_p = nan}, "min_p:");
   CHECK_THROWS_AS(Sampler({}, -1), Error);
 }

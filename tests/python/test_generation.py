@@ -14,11 +14,13 @@ import headlight as hl
 def test_generate_gives_the_text_of_the_program(model: hl.Model, run: pathlib.Path) -> None:
     report = json.loads(
         program("generate", run, "--prompt", "One day", "--max_new_tokens", 20, "--seed", 5,
-                "--temperature", 0.8, "--top_k", 50, "--top_p", 0.9, "--json")
+                "--temperature", 0.8, "--top_k", 50, "--top_p", 0.9, "--presence_penalty", 1,
+                "--frequency_penalty", 0.5, "--logit_bias", "9=2", "10=-3", "--json")
     )  # fmt: skip
-    got = model.generate(
-        "One day", max_new_tokens=20, seed=5, temperature=0.8, top_k=50, top_p=0.9
-    )
+    options: dict[str, Any] = {"max_new_tokens": 20, "seed": 5, "temperature": 0.8, "top_k": 50}
+    got = model.generate("One day", **options, top_p=0.9, presence_penalty=1.0,
+                         frequency_penalty=0.5, logit_bias={9: 2.0, 10: -3.0})  # fmt: skip
+    assert got.text != model.generate("One day", **options, top_p=0.9).text
     assert (got.text, str(got)) == (report["text"], report["text"])
     assert len(got.tokens) == report["tokens"]
     assert got.finish_reason == report["finish_reason"]
@@ -83,6 +85,9 @@ def test_wrong_options_name_themselves(model: hl.Model) -> None:
         ({"samples": 0}, "samples: expected a number from 1"),
         ({"stop": 3}, "stop: expected a str"),
         ({"seed": -1}, "seed: expected"),
+        ({"logit_bias": {"a": 1}}, "logit_bias: expected token ids"),
+        ({"logit_bias": {3: 101}}, "logit_bias: expected numbers from -100 to 100"),
+        ({"presence_penalty": 3}, "presence_penalty: expected a number from -2 to 2"),
         ({"grammar": "x"}, "grammar: "),
     ]
     for options, message in cases:

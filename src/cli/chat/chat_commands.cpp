@@ -11,6 +11,7 @@
 #include "base/transformed.h"
 #include "cli/option_groups/sampling_options.h"
 #include "cli/terminal/options.h"
+#include "generate/sampling_parameters.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/storage/file_writer.h"
@@ -194,17 +195,20 @@ std::string TerminalChat::set(const std::string& setting) {
     const std::string value(
         trimmed(std::string_view(setting).substr(std::min(end + 1, setting.size()))));
     options.parse({"--" + setting.substr(0, end), value});
-    GenerateOptions wanted = sampling_options(options);
+    GenerateOptions wanted = sampling_options(options, settings_.generation);
     wanted.validate();
-    wanted.sample = settings_.generation.sample;
-    settings_.generation = wanted;
+    settings_.generation = std::move(wanted);
     return "";
   }
   std::string text;
-  for (const char* name : {"max_new_tokens", "temperature", "top_k", "top_p", "min_p",
-                           "repetition_penalty", "repetition_window", "seed"}) {
+  const auto add = [&](const std::string& name) {
     text += concat_text("  ", name, " ", options.text(name), "\n");
+  };
+  add("max_new_tokens");
+  for (const SamplingParameter& parameter : sampling_parameters()) {
+    add(std::string(parameter.name));
   }
+  add("seed");
   return text;
 }
 

@@ -2,50 +2,67 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <limits>
+
+#include "base/strings/read_number.h"
+#include "generate/sampling_parameters.h"
+
 namespace headlight::cli {
+namespace {
+
+std::string number_text(double value) {
+  const std::string text = fmt::format("{}", value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+// The values of --logit_bias as the object that requests have.
+Json biases_of(const std::vector<std::string>& values) {
+  Json biases = Json::object();
+  for (const std::string& text : values) {
+    const std::size_t end = std::min(text.find('='), text.size());
+    const auto number = read_number<double>(text.substr(std::min(end + 1, text.size())));
+    require_value(number.has_value(), "logit_bias", "expected ID=NUMBER such as 42=-5, got '", text,
+                  "'");
+    biases[text.substr(0, end)] = *number;
+  }
+  return biases;
+}
+
+}  // namespace
 
 void add_sampling_options(Options& options, const GenerateOptions& defaults) {
-  const auto number = [](double value) {
-    const std::string text = fmt::format("{}", value);
-    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
-  };
-  const SamplingOptions& sampling = defaults.sampling;
-  options
-      .value("max_new_tokens", "Generate at most this number of tokens",
-             std::to_string(defaults.max_new_tokens))
-      .value("temperature",
-             "Sample with this temperature; 0: always choose the most probable token",
-             number(sampling.temperature))
-      .value("top_k", "Choose among the N most probable tokens; 0: all",
-             std::to_string(sampling.top_k))
-      .value("top_p",
-             "Choose among the most probable tokens whose probabilities sum to this; 1: all",
-             number(sampling.top_p))
-      .value("min_p", "Drop tokens with less than this share of the highest probability; 0: none",
-             number(sampling.min_p))
-      .value("repetition_penalty",
-             "Penalise tokens that occur in the prompt or output; 1: off, above 1: fewer repeats",
-             number(sampling.repetition_penalty))
-      .value("repetition_window", "Penalise repeats of the last N tokens only; 0: of all tokens",
-             std::to_string(sampling.repetition_window))
-      .value("seed", "Seed of the random choices", std::to_string(sampling.seed));
+  options.value("max_new_tokens", "Generate at most this number of tokens",
+                std::to_string(defaults.max_new_tokens));
+  for (const SamplingParameter& parameter : sampling_parameters()) {
+    const double value = parameter.value(defaults.sampling);
+    options.value(
+        std::string(parameter.name), std::string(parameter.help),
+        parameter.is_count() ? std::to_string(static_cast<Index>(value)) : number_text(value));
+  }
+  options.values("logit_bias", "Add a number to the logit of a token: ID=NUMBER, e.g. 42=-5")
+      .value("seed", "Seed of the random choices", std::to_string(defaults.sampling.seed));
   options.alias("temp", "temperature")
       .alias("n", "max_new_tokens")
       .alias("predict", "max_new_tokens")
       .alias("n_predict", "max_new_tokens");
 }
 
-GenerateOptions sampling_options(const Options& options) {
-  GenerateOptions result;
-  result.max_new_tokens = options.integer("max_new_tokens");
-  result.sampling.temperature = options.number("temperature");
-  result.sampling.top_k = options.integer("top_k");
-  result.sampling.top_p = options.number("top_p");
-  result.sampling.min_p = options.number("min_p");
-  result.sampling.repetition_penalty = options.number("repetition_penalty");
-  result.sampling.repetition_window = options.integer("repetition_window");
-  result.sampling.seed = seed_option(options);
-  return result;
+GenerateOptions sampling_options(const Options& options, GenerateOptions others) {
+  others.max_new_tokens = options.integer("max_new_tokens");
+  for (const SamplingParameter& parameter : sampling_parameters()) {
+    const std::string name(parameter.name);
+    if (parameter.is_count()) {
+      parameter.set(others.sampling, options.integer(name));
+    } else {
+      parameter.set(others.sampling, options.number(name));
+    }
+  }
+  if (options.given("logit_bias")) {
+    others.sampling.logit_bias = read_logit_bias(biases_of(options.texts("logit_bias")),
+                                                 std::numeric_limits<std::int32_t>::max());
+  }
+  others.sampling.seed = seed_option(options);
+  return others;
 }
 
 }  // namespace headlight::cli

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 
+#include "generate/sampling_parameters.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/generate/engine.h"
@@ -41,10 +43,38 @@ T argument(nb::handle value, const char* name) {
 
 using SetArgument = void (*)(GenerationArguments& into, nb::handle value, const char* name);
 
-template <auto kMember>
-void set_sampling(GenerationArguments& into, nb::handle value, const char* name) {
-  auto& member = into.options.sampling.*kMember;
-  member = argument<std::remove_reference_t<decltype(member)>>(value, name);
+// Sets a number of the sampling. Returns false for another name.
+bool set_sampling(GenerationArguments& into, nb::handle value, std::string_view name) {
+  const auto found = std::ranges::find(sampling_parameters(), name, &SamplingParameter::name);
+  if (found == sampling_parameters().end()) {
+    return false;
+  }
+  SamplingOptions& sampling = into.options.sampling;
+  if (value.is_none()) {
+    return true;
+  }
+  if (found->is_count()) {
+    found->set(sampling, argument<Index>(value, found->name.data()));
+  } else {
+    found->set(sampling, argument<double>(value, found->name.data()));
+  }
+  return true;
+}
+
+void set_seed(GenerationArguments& into, nb::handle value, const char* name) {
+  into.options.sampling.seed = argument<std::uint64_t>(value, name);
+}
+
+// Takes a dictionary of numbers by token id.
+void set_logit_bias(GenerationArguments& into, nb::handle value, const char* name) {
+  require_value(nb::isinstance<nb::dict>(value), name, "expected a dictionary {id: number}");
+  Json biases = Json::object();
+  for (const auto& [key, number] : nb::borrow<nb::dict>(value)) {
+    const auto id = read_value<Index>(key, name, "token ids");
+    biases.add(std::to_string(id), read_value<double>(number, name, "numbers"));
+  }
+  into.options.sampling.logit_bias =
+      read_logit_bias(biases, std::numeric_limits<std::int32_t>::max());
 }
 
 template <auto kMember>
@@ -101,15 +131,8 @@ struct GenerationKey {
 
 constexpr GenerationKey kGenerationKeys[] = {
     {"max_new_tokens", set_option<&GenerateOptions::max_new_tokens>},
-    {"temperature", set_sampling<&SamplingOptions::temperature>},
-    {"top_k", set_sampling<&SamplingOptions::top_k>},
-    {"top_p", set_sampling<&SamplingOptions::top_p>},
-    {"min_p", set_sampling<&SamplingOptions::min_p>},
-    {"repetition_penalty", set_sampling<&SamplingOptions::repetition_penalty>},
-    {"repetition_window", set_sampling<&SamplingOptions::repetition_window>},
-    {"presence_penalty", set_sampling<&SamplingOptions::presence_penalty>},
-    {"frequency_penalty", set_sampling<&SamplingOptions::frequency_penalty>},
-    {"seed", set_sampling<&SamplingOptions::seed>},
+    {"logit_bias", set_logit_bias},
+    {"seed", set_seed},
     {"stop", set_stop},
     {"logprobs", set_logprobs},
     {"grammar", set_grammar},
@@ -126,11 +149,17 @@ GenerationArguments read_arguments(const nb::kwargs& given) {
   GenerationArguments result;
   for (const auto& [name, value] : given) {
     const auto text = nb::cast<std::string>(name);
+    if (set_sampling(result, value, text)) {
+      continue;
+    }
     const auto* key = std::ranges::find_if(
         kGenerationKeys, [&](const GenerationKey& known) { return known.name == text; });
     if (key == std::end(kGenerationKeys)) {
       std::vector<std::string> names;
       for (const GenerationKey& known : kGenerationKeys) {
+        names.emplace_back(known.name);
+      }
+      for (const SamplingParameter& known : sampling_parameters()) {
         names.emplace_back(known.name);
       }
       raise(PyExc_TypeError, "unknown argument " + text + did_you_mean(text, names));
@@ -309,13 +338,18 @@ void add_texts(nb::module_& module) {
                    "\"length\", \"end_of_text\" or \"stop\"; None before the end.");
 }
 
-// Returns the signature of a function that takes kGenerationKeys, for stubs.
+// Returns the signature of a function that takes these arguments, for stubs.
 std::string signature(const std::string& name, const std::string& end) {
+  std::string sampling;
+  for (const SamplingParameter& parameter : sampling_parameters()) {
+    const double value = parameter.value({});
+    sampling += parameter.is_count()
+                    ? concat_text(parameter.name, ": int = ", static_cast<Index>(value), ", ")
+                    : concat_text(parameter.name, ": float = ", value, ".0, ");
+  }
   return "def " + name +
-         "(self, prompt: headlight.types.ArrayLike, *, max_new_tokens: int = 500, "
-         "temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, "
-         "repetition_penalty: float = 1.0, repetition_window: int = 0, "
-         "presence_penalty: float = 0.0, frequency_penalty: float = 0.0, seed: int = 1337, "
+         "(self, prompt: headlight.types.ArrayLike, *, max_new_tokens: int = 500, " + sampling +
+         "logit_bias: dict[int, float] | None = None, seed: int = 1337, "
          "stop: str | list[str] | None = None, logprobs: int | None = None, "
          "grammar: str | None = None, json_schema: str | dict[str, typing.Any] | None = None, "
          "ignore_end_of_text: bool = False, use_cache: bool = True, weights: str = \"float32\", "
@@ -336,6 +370,7 @@ void add_generation(nb::module_& module, nb::class_<Model>& model) {
           "Parameters\n----------\n"
           "prompt : a text, token ids, or a list of them.\n"
           "temperature : 0 always takes the most likely token.\n"
+          "logit_bias : numbers added to the logits of tokens, {id: number}.\n"
           "stop : end before the first of these texts.\n"
           "logprobs : keep each token's log-probability and this number of likely tokens.\n"
           "grammar, json_schema : generate only texts that match (GBNF, JSON schema).\n"

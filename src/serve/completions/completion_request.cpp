@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/strings/printable.h"
-#include "base/strings/read_number.h"
 #include "generate/grammar/program.h"
+#include "generate/sampling_parameters.h"
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
 #include "serve/api_error.h"
@@ -19,43 +19,26 @@ namespace headlight::serve {
 namespace {
 
 constexpr Index kMany = 1'000'000'000;
-constexpr std::size_t kMostBiases = 16'384;
 constexpr std::size_t kMostStops = 16;
 constexpr std::size_t kMostStopBytes = 4096;
 // Limit per answer, and the size of each until the answer is sent.
 constexpr std::size_t kBytesOfLogprob = 100;
 constexpr Index kMostLogprobs = 500'000;
 
-std::vector<TokenBias> read_bias(Fields& fields, Index vocabulary) {
-  std::vector<TokenBias> bias;
-  const Json* value = fields.find("logit_bias", &Json::is_object, "an object");
-  if (value == nullptr) {
-    return bias;
-  }
-  require_value(value->size() <= kMostBiases, "logit_bias", "expected at most ", kMostBiases,
-                " tokens, got ", value->size());
-  for (const auto& [key, number] : value->members()) {
-    // Only one form of each id, so that the ids differ as the keys do.
-    const auto id = read_number<std::int32_t>(key);
-    require_value(id && *id >= 0 && *id < vocabulary && key == std::to_string(*id), "logit_bias",
-                  "expected token ids from 0 to ", vocabulary - 1, ", got ", in_quotes(key));
-    require_value(number.is_number() && number.number() >= -100 && number.number() <= 100,
-                  "logit_bias", "expected numbers from -100 to 100, got ", number.dump());
-    bias.push_back({*id, number.number()});
-  }
-  return bias;
-}
-
 SamplingOptions read_sampling(Fields& fields, Index vocabulary, std::uint64_t fresh_seed) {
   SamplingOptions sampling;
-  sampling.temperature = fields.number("temperature", 1, 0, 100);
-  sampling.top_p = fields.number("top_p", 1, 0, 1);
-  sampling.top_k = std::max<Index>(fields.integer("top_k", 0, -1, kMany), 0);  // -1: off, too
-  sampling.min_p = fields.number("min_p", 0, 0, 1);
-  sampling.repetition_penalty = fields.number("repetition_penalty", 1, 0.01, 100);
-  sampling.presence_penalty = fields.number("presence_penalty", 0, -2, 2);
-  sampling.frequency_penalty = fields.number("frequency_penalty", 0, -2, 2);
-  sampling.logit_bias = read_bias(fields, vocabulary);
+  for (const SamplingParameter& parameter : sampling_parameters()) {
+    const std::string name(parameter.name);
+    if (parameter.is_count()) {
+      parameter.set(sampling, std::max<Index>(fields.integer(name, 0, -1, kMany), 0));  // -1: all
+    } else {
+      parameter.set(sampling, fields.number(name, parameter.value(sampling), parameter.least,
+                                            parameter.most));
+    }
+  }
+  if (const Json* biases = fields.find("logit_bias", &Json::is_object, "an object")) {
+    sampling.logit_bias = read_logit_bias(*biases, vocabulary);
+  }
   const Index most = std::numeric_limits<Index>::max();
   constexpr Index kFresh = -1;  // as in other servers
   const Index seed = fields.integer("seed", kFresh, -most, most);
