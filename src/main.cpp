@@ -1,11 +1,14 @@
-#include <array>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <new>
+#include <vector>
 
 #include "cli/command_table.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
+#include "cli/question_command.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "course/course.h"
@@ -22,38 +25,37 @@ constexpr int kBadInput = 2;
 constexpr int kSaveFailed = 3;
 constexpr int kLocked = 4;
 
-constexpr auto kCommands = std::to_array<Command>({
-    {"Make a model", "train", "Train a model, or continue a run", run_train},
-    {"Make a model", "tokenizer", "Learn a tokenizer; encode, decode and show text", run_tokenizer},
-    {"Make a model", "export", "Write a model for transformers, llama.cpp or as safetensors",
-     run_export},
-    {"Make a model", "info", "Show parameters, memory and FLOPs of a configuration or model",
-     run_info},
-    {"Make a model", "compare", "Compare runs: settings, losses, speed and a chart", run_compare},
-    {"Use it", "generate", "Continue a text", run_generate},
-    {"Use it", "chat", "Talk with a model in the terminal", run_chat},
-    {"Use it", "serve", "Serve models over HTTP, with OpenAI's API and a web page", run_serve},
-    {"Use it", "page",
-     "Write the web page with a model as one file, for browsers without Headlight", run_page},
-    {"Use it", "eval", "Measure loss, perplexity and bits per byte on a text", run_eval},
-    {"Look inside", "attention", "Write and draw the attention patterns of a text", run_attention},
-    {"Look inside", "heads", "Score and classify every attention head", run_heads},
-    {"Look inside", "lens", "Show the next-token prediction after every layer", run_lens},
-    {"Look inside", "cache", "Write activations: residual stream, heads, neurons", run_cache},
-    {"Change", "ablate", "Measure the loss without each head, MLP, layer or neuron", run_ablate},
-    {"Change", "patch", "Find the heads that carry the difference between two texts", run_patch},
-    {"Change", "paths", "Follow the direct paths from heads and MLPs to later ones", run_paths},
-    {"Change", "circuit", "Find the connections between heads and MLPs that a task uses",
-     run_circuit},
-    {"Change", "attribute", "Split the logit of a token into contributions of heads",
-     run_attribute},
-    {"Change", "importance", "Rank attention heads by their importance for the loss",
-     run_importance},
-    {"Change", "prune", "Remove attention heads and write the smaller model", run_prune},
-    {"Learn", "lab", "Run experiments that show how attention works", run_lab},
-    {"Check", "gradcheck", "Compare every gradient with finite differences", run_gradcheck},
-    {"Check", "bench", "Measure the speed of training, generation and their parts", run_bench},
-});
+std::vector<Command> program_commands() {
+  constexpr const char* kMake = "Make a model";
+  constexpr const char* kUse = "Use it";
+  constexpr const char* kLook = "Look inside";
+  constexpr const char* kChange = "Change";
+  std::vector<Command> all{
+      {kMake, "train", "Train a model, or continue a run", run_train},
+      {kMake, "tokenizer", "Learn a tokenizer; encode, decode and show text", run_tokenizer},
+      {kMake, "export", "Write a model for transformers, llama.cpp or as safetensors", run_export},
+      {kMake, "info", "Show parameters, memory and FLOPs of a configuration or model", run_info},
+      {kMake, "compare", "Compare runs: settings, losses, speed and a chart", run_compare},
+      {kUse, "generate", "Continue a text", run_generate},
+      {kUse, "chat", "Talk with a model in the terminal", run_chat},
+      {kUse, "serve", "Serve models over HTTP, with OpenAI's API and a web page", run_serve},
+      {kUse, "page", "Write the web page with a model as one file, for browsers without Headlight",
+       run_page},
+      {kUse, "eval", "Measure loss, perplexity and bits per byte on a text", run_eval},
+      {kLook, "attention", "Write and draw the attention patterns of a text", run_attention},
+      {kLook, "heads", "Score and classify every attention head", run_heads},
+      {kLook, "cache", "Write activations: residual stream, heads, neurons", run_cache}};
+  const auto add = [&](std::vector<Command> commands) {
+    std::ranges::move(commands, std::back_inserter(all));
+  };
+  add(question_commands(QuestionGroup::look, kLook));
+  add(question_commands(QuestionGroup::change, kChange));
+  add({{kChange, "prune", "Remove attention heads and write the smaller model", run_prune},
+       {"Learn", "lab", "Run experiments that show how attention works", run_lab},
+       {"Check", "gradcheck", "Compare every gradient with finite differences", run_gradcheck},
+       {"Check", "bench", "Measure the speed of training, generation and their parts", run_bench}});
+  return all;
+}
 
 constexpr const char* kDetails =
     "headlight COMMAND --help shows the options of a command, and examples. headlight COMMAND "
@@ -81,7 +83,7 @@ CommandTable program_table() {
                                 "headlight heads runs/toy"},
                    .exit_codes = "3 a run could not be saved, 4 another process uses the run "
                                  "directory, 130 interrupted at once"},
-          .commands = kCommands};
+          .commands = program_commands()};
 }
 
 int dispatch(const Words& words) {

@@ -8,7 +8,7 @@ headlight=build/quickstart/headlight
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*" >&2; }
 
-say "1/4  Building: 5 to 8 minutes on two cores"
+say "1/4  Building: 3 to 7 minutes on two cores"
 ./tools/install_packages.sh build
 cmake -S . -B build/quickstart -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEADLIGHT_TESTS=OFF \
   -DCMAKE_UNITY_BUILD=ON >/dev/null

@@ -83,12 +83,13 @@ Options cache_options() {
       .value("positions",
              "Positions to write of each sequence: all, last, or numbers from 0, e.g. 3, 4-8 or 4-",
              "all")
-      .choice("type", "Data type of the written elements", kChoiceNames<StoredFloats>, "float32")
+      .choice("dtype", "Data type of the written elements", kChoiceNames<StoredFloats>, "float32")
       .value("shard_rows",
              "Largest number of rows in a file (default: 65536, or the rows of 1 GiB as float32)")
       .value("out", "Write to this .npz or .safetensors file", "acts.npz");
   add_coloured_text_options(options);
-  options.paths({"out"}).basic({"text", "names", "layers", "positions", "type", "out"});
+  options.refused("type", "is now called --dtype");
+  options.paths({"out"}).basic({"text", "names", "layers", "positions", "dtype", "out"});
   return options;
 }
 
@@ -124,7 +125,7 @@ ActivationFileOptions file_options(const Options& options) {
       .activations = {.points = points_option(options),
                       .positions = parse_positions("positions", options.text("positions")),
                       .batch_size = count_option(options, "batch_size", 1)},
-      .type = options.chosen<StoredFloats>("type"),
+      .type = options.chosen<StoredFloats>("dtype"),
       .model = options.positional()};
   if (options.given("shard_rows")) {
     constexpr Index kMost = std::numeric_limits<std::int32_t>::max();

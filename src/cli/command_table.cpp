@@ -11,20 +11,20 @@ namespace {
 
 bool is_help(const std::string& word) { return word == "--help" || word == "-h" || word == "help"; }
 
-std::vector<std::string> names_of(std::span<const Command> commands) {
-  return transformed(commands, [](const Command& command) { return std::string(command.name); });
+std::vector<std::string> names_of(const std::vector<Command>& commands) {
+  return transformed(commands, &Command::name);
 }
 
-std::string listed_commands(std::span<const Command> commands) {
+std::string listed_commands(const std::vector<Command>& commands) {
   std::string text;
   std::string_view group;
   for (const Command& command : commands) {
     if (command.group != group) {
       group = command.group;
-      text += (text.empty() ? "" : "\n") + std::string(group) + ":\n";
+      text += (text.empty() ? "" : "\n") + command.group + ":\n";
     }
-    const std::string name = command.name;
-    text += "  " + name + std::string(12 - name.size(), ' ') + command.summary + "\n";
+    text +=
+        "  " + command.name + std::string(12 - command.name.size(), ' ') + command.summary + "\n";
   }
   return text;
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <ostream>
-#include <span>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/terminal/command_help.h"
@@ -9,16 +11,16 @@
 namespace headlight::cli {
 
 struct Command {
-  const char* group;  // heading in the help; empty: none
-  const char* name;
-  const char* summary;
-  RunCommand* run;
+  std::string group;  // heading in the help; empty: none
+  std::string name;
+  std::string summary;
+  std::function<RunCommand> run;
 };
 
 // Commands of the program, or subcommands of a command. `info.details` is the text before the list.
 struct CommandTable {
   CommandInfo info;
-  std::span<const Command> commands;
+  std::vector<Command> commands;
 };
 
 // Runs the command that the first word names and returns its exit code. Prints help for --help,

@@ -84,10 +84,11 @@ Options eval_options() {
       .choice("weights", "Round the weight matrices to this format before the evaluation",
               kChoiceNames<WeightFormat>, "float32")
       .flag("per_token", "Also print the log-probability of every token, in nats")
-      .choice("view", "Layout of the --per_token output (default: text on a terminal, else table)",
-              kViews)
+      .choice("layout",
+              "Layout of the --per_token output (default: text on a terminal, else table)", kViews)
       .value("limit", "--per_token: show only the first N tokens; 0: all", "0")
       .value("max_batches", "Use this number of batches, spread evenly over the text; 0: all", "0");
+  options.refused("view", "is now called --layout");
   options.paths({"logits", "reference"}).basic({"weights", "per_token", "max_batches"});
   return options;
 }
@@ -123,14 +124,14 @@ std::string text_of(const Evaluation& result) {
 
 std::optional<TokenReport::Options> report_options(const Options& options) {
   if (!options.given("per_token")) {
-    refuse_options(options, {"view", "limit"}, "needs --per_token");
+    refuse_options(options, {"layout", "limit"}, "needs --per_token");
   }
-  require(!options.given("view") || !options.json(), "--view: cannot be combined with --json");
+  require(!options.given("layout") || !options.json(), "--layout: cannot be combined with --json");
   if (!options.given("per_token")) {
     return std::nullopt;
   }
   const bool coloured =
-      options.given("view") ? options.text("view") == "text" : has_colours(Stream::output);
+      options.given("layout") ? options.text("layout") == "text" : has_colours(Stream::output);
   return TokenReport::Options{.view = options.json() ? TokenView::json
                                       : coloured     ? TokenView::text
                                                      : TokenView::table,

@@ -1,12 +1,14 @@
+#include "cli/question_command.h"
+
 #include <iostream>
 #include <map>
 
 #include "base/strings/printable.h"
 #include "base/transformed.h"
-#include "cli/commands.h"
 #include "cli/option_groups/interventions.h"
 #include "cli/option_groups/prompt_tokens.h"
 #include "cli/option_groups/text_data.h"
+#include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
@@ -225,7 +227,8 @@ QuestionResult ask(const Question& question, const LoadedModel& loaded, const Op
       .limit = options.integer("limit"),
       .places = given.places,
       .data = data ? &*data : nullptr,
-      .columns = columns_of(Stream::output)};
+      .columns = columns_of(Stream::output),
+      .processes = &all_processes()};
   return question.answer(asker, arguments);
 }
 
@@ -238,8 +241,13 @@ void question_command(const Question& question, const Options& options) {
   const LoadedModel loaded =
       load_windowed_model(options.positional(), options,
                           question.reads_masked_models ? Attention::any : Attention::causal);
-  intervene(options, loaded);
+  if (options.given("intervene") || !arguments.has("scores")) {  // which may have a use of its own
+    intervene(options, loaded);
+  }
   const QuestionResult result = ask(question, loaded, options, arguments, given);
+  if (!all_processes().leads()) {
+    return;
+  }
   files.write({.svg = [&] { return figure_of(result); },
                .arrays = [&] { return arrays_of(result); },
                .page = [&] { return page_of(result); },
@@ -250,18 +258,24 @@ void question_command(const Question& question, const Options& options) {
 
 // Runs the command of a question: reads its parameters as options, prints the result as a table or,
 // with --json, as JSON, and writes the files of --svg, --png, --npz, --html and of its chart.
-int run_question(const Question& question, const std::vector<std::string>& words) {
+int run_question(const Question& question, const Words& words) {
   return run(options_of(question), words,
              [&](const Options& options) { question_command(question, options); });
 }
 
 }  // namespace
 
-int run_patch(const Words& words) { return run_question(patch_question(), words); }
-int run_importance(const Words& words) { return run_question(importance_question(), words); }
-int run_lens(const Words& words) { return run_question(lens_question(), words); }
-int run_attribute(const Words& words) { return run_question(attribute_question(), words); }
-int run_paths(const Words& words) { return run_question(paths_question(), words); }
-int run_circuit(const Words& words) { return run_question(circuit_question(), words); }
+std::vector<Command> question_commands(QuestionGroup group, const std::string& heading) {
+  std::vector<Command> commands;
+  for (const Question* question : questions()) {
+    if (question->group == group) {
+      const std::string_view summary = question->summary;
+      commands.push_back(
+          {heading, std::string(question->name), std::string(summary.substr(0, summary.size() - 1)),
+           [question](const Words& words) { return run_question(*question, words); }});
+    }
+  }
+  return commands;
+}
 
 }  // namespace headlight::cli

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kServeDetails =
     "Serves models over HTTP until interrupted: OpenAI's API at /v1 (models, completions, "
     "chat/completions, with or without streaming), /health, /metrics (Prometheus), /tokenize, "
-    "/detokenize, and analysis of heads at /api (attention, scores, ablate, patch, lens). "
+    "/detokenize, and analysis of heads at /api (attention, scores, predict, patch, lens). "
     "NAME=MODEL sets the name that requests use; the default is the name of the file or folder.\n\n"
     "Texts of all clients are generated together. The same seed gives the same text, whatever "
     "other clients do. Prompts with a common beginning share its computation.\n\n"
@@ -55,12 +55,13 @@ Options serve_options() {
       .value("max_work",
              "Reject prompts and analyses above this cost, in tokens times forward passes",
              "131072")
-      .value("max_tokens", "Largest number of tokens in a chat answer, if the request gives none",
-             "512");
+      .value("max_new_tokens",
+             "Largest number of tokens in a chat answer, if the request gives none", "512");
   options.flag("log_requests", "Write a line to stderr for every request");
   add_language_option(options, "Language of the page where its address gives none");
   add_chat_template_option(options);
   add_decoding_options(options);
+  options.refused("max_tokens", "is now called --max_new_tokens");
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
   options.paths({"api_key_file", "runs"})
       .basic({"host", "port", "api_key_file", "runs", "weights", "slots", "ctx_size",
@@ -110,7 +111,7 @@ ServeOptions serve_options(const Options& options, const Decoding& decoding) {
   result.queue = count_option(options, "queue", 0);
   result.context_tokens = count_option(options, "ctx_size", 0);
   result.max_work = count_option(options, "max_work", 1);
-  result.default_tokens = count_option(options, "max_tokens", 1);
+  result.default_tokens = count_option(options, "max_new_tokens", 1);
   result.log = options.given("log_requests") ? log_info : log_debug;
   result.validate();
   return result;

@@ -204,11 +204,11 @@ double largest_hidden(const Tensor& weights, const Tensor& hidden) {
   return max(where(expand(hidden, weights.shape()), weights, none)).item();
 }
 
-// Layer with the weights of --weights, or random ones.
+// Layer with the weights of --weights_file, or random ones.
 struct Layer {
   explicit Layer(const Settings& settings, Index tokens) {
     const Options& options = settings.options;
-    const std::string path = options.text("weights");
+    const std::string path = options.text("weights_file");
     const std::optional<TorchWeights> given =
         path.empty() ? std::nullopt : std::optional<TorchWeights>(path);
     width = given && !options.given("width") ? given->width() : options.integer("width");
@@ -232,16 +232,17 @@ struct Layer {
 
 Json values_of(const Options& options, const std::vector<std::string>& tokens,
                const MultiHeadAttention& layer, const AttentionSteps& steps) {
-  return {{"tokens", tokens},
-          {"width", layer.inner_width()},
-          {"heads", layer.heads()},
-          {"head_width", layer.head_width()},
-          {"causal", options.given("causal")},
-          {"pads", options.integer("pad")},
-          {"weights_file", options.given("weights") ? Json(options.text("weights")) : Json()},
-          {"parameters", layer.parameter_count()},
-          {"steps", steps_json(steps.steps)},
-          {"largest_difference", steps.difference}};
+  return {
+      {"tokens", tokens},
+      {"width", layer.inner_width()},
+      {"heads", layer.heads()},
+      {"head_width", layer.head_width()},
+      {"causal", options.given("causal")},
+      {"pads", options.integer("pad")},
+      {"weights_file", options.given("weights_file") ? Json(options.text("weights_file")) : Json()},
+      {"parameters", layer.parameter_count()},
+      {"steps", steps_json(steps.steps)},
+      {"largest_difference", steps.difference}};
 }
 
 // Shows the mask [T, T] and claims that it works.
@@ -263,11 +264,12 @@ void declare_attention(Options& options) {
       "64", "8")
       .flag("causal", "Hide later tokens")
       .value("pad", "Add this number of hidden <pad> tokens", "0")
-      .value("weights",
+      .value("weights_file",
              "Use the weights of this .safetensors file, under the names of PyTorch's "
              "nn.MultiheadAttention: in_proj_weight, in_proj_bias, out_proj.weight, "
              "out_proj.bias. They do not show the number of heads: give --heads");
-  options.paths({"weights"});
+  options.refused("weights", "is now called --weights_file");
+  options.paths({"weights_file"});
 }
 
 void run_attention(const Settings& settings, Report& report) {
@@ -281,10 +283,10 @@ void run_attention(const Settings& settings, Report& report) {
   const Tensor x = vectors_of(tokens, made.width, RandomStream{settings.seed, 0}.fork(0));
   const Tensor hidden = mask_of(count, options.integer("pad"), causal);
   const AttentionSteps steps = attention_steps(layer, x, hidden, "x");
-  require_finite({{"output", steps.output}}, options.text("weights") + ":");
+  require_finite({{"output", steps.output}}, options.text("weights_file") + ":");
   report.values() = values_of(options, tokens, layer, steps);
   report.section("introduction", {{"count", count}});
-  report.section(options.given("weights") ? "given_weights" : "random_weights",
+  report.section(options.given("weights_file") ? "given_weights" : "random_weights",
                  {{"seed", settings.seed}, {"heads_given", options.given("heads")}});
   report.section("steps", {{"steps", shown_steps(steps.steps)}});
   show_joint_projection(layer, x, steps, report);

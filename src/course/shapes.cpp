@@ -374,7 +374,7 @@ ShapeCase make_case(const Options& options) {
 void declare_shapes(Options& options) {
   declare_layer(options.values("text", "Sentences of the batch, one for each --text")
                     .value("file", "Read the sentences from the lines of this file")
-                    .value("sequences", "Read token ids from this JSON file, a list of lists")
+                    .value("ids_file", "Read token ids from this JSON file, a list of lists")
                     .value("tokenizer",
                            "Split sentences into char (characters), word (at blanks), or the "
                            "tokens of this run directory or tokenizer.json",
@@ -383,7 +383,7 @@ void declare_shapes(Options& options) {
                 "512", "8")
       .value("pad_id", "Id of <pad>", "0")
       .choice("mask", "Hide pads, later tokens or both", kChoiceNames<MaskKind>, "padding");
-  options.paths({"file", "sequences", "tokenizer"});
+  options.refused("sequences", "is now called --ids_file").paths({"file", "ids_file", "tokenizer"});
 }
 
 void run_shapes(const Settings& settings, Report& report) {

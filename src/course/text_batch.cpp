@@ -140,7 +140,7 @@ void add_texts(const std::vector<std::string>& texts, const Options& options, st
 
 TextBatch read_text_batch(const Options& options, std::int32_t pad_id) {
   TextBatch batch;
-  for (const char* name : {"text", "file", "sequences"}) {
+  for (const char* name : {"text", "file", "ids_file"}) {
     if (options.given(name)) {
       require(batch.source.empty(), "--", name, ": cannot be combined with ", batch.source);
       batch.source = std::string("--") + name;
@@ -152,7 +152,7 @@ TextBatch read_text_batch(const Options& options, std::int32_t pad_id) {
   } else {
     require(!options.given("tokenizer"), "--tokenizer: needs sentences, from --text or --file");
     batch.ids =
-        batch.source.empty() ? classroom_sequences() : read_ids(options.text("sequences"), pad_id);
+        batch.source.empty() ? classroom_sequences() : read_ids(options.text("ids_file"), pad_id);
     batch.labels = transformed(batch.ids, [](const std::vector<std::int32_t>& ids) {
       return transformed(ids, [](std::int32_t id) { return std::to_string(id); });
     });

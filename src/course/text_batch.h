@@ -16,8 +16,8 @@ struct TextBatch {
   std::string source;                            // option that gives the sequences
 };
 
-// Reads --text, --file or --sequences; without them the batch of a common classroom example.
-// Removes pads at the ends of --sequences. Throws Error naming the option for sequences without
+// Reads --text, --file or --ids_file; without them the batch of a common classroom example.
+// Removes pads at the ends of --ids_file. Throws Error naming the option for sequences without
 // tokens, and for a token with the id of <pad>.
 TextBatch read_text_batch(const Options& options, std::int32_t pad_id);
 

@@ -14,7 +14,6 @@ void add_generation(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_cache(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_hooks(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_result(nanobind::module_& module);
-void add_analysis(nanobind::class_<Model>& model);
 void add_heads(nanobind::class_<Model>& model);
 void add_metrics(nanobind::module_& module);
 void add_metric_gradients(nanobind::class_<Model>& model);

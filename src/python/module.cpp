@@ -14,7 +14,6 @@ NB_MODULE(_headlight, module) {
   python::add_cache(module, model);
   python::add_hooks(module, model);
   python::add_result(module);
-  python::add_analysis(model);
   python::add_heads(model);
   python::add_tensor(module);
   python::add_ops(module);

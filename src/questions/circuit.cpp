@@ -186,7 +186,7 @@ std::vector<Parameter> parameters_of_circuit() {
         .kind = ValueKind::integer,
         .fallback = 0},
        {.name = "seed",
-        .help = "Seed of the random edges",
+        .help = "Seed of the random numbers",
         .kind = ValueKind::integer,
         .fallback = 1337,
         .least = 0,

@@ -157,6 +157,7 @@ std::vector<Parameter> lens_parameters() {
 const Question& lens_question() {
   static const Question question{
       .name = "lens",
+      .group = QuestionGroup::look,
       .summary = "Show the next-token prediction after every layer.",
       .details = kLensDetails,
       .examples = {"headlight lens runs/toy --text 'Mina lost her red key. \"Have you seen my red' "

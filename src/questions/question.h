@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headlight/datasets/dataset.h"
+#include "headlight/distributed/processes.h"
 #include "headlight/interpret/effects/logit_metric.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/tokenizers/tokenizer.h"
@@ -40,7 +41,11 @@ struct Asker {
   bool shows = true;                   // false: only facts and rows are read
   Index columns = 100;                 // width of the text
   Index most_values = 0;               // of an answer; 0: any number
+  Processes* processes = nullptr;      // that share the work, and all get the whole answer
 };
+
+// Heading of the command in the list of commands.
+enum class QuestionGroup { look, change };
 
 // A key of the result, for help and documentation.
 struct ResultKey {
@@ -50,6 +55,7 @@ struct ResultKey {
 
 struct Question {
   std::string_view name;              // "patch"
+  QuestionGroup group = QuestionGroup::change;
   std::string_view summary;           // one line
   std::string details;                // paragraphs of the help
   std::vector<std::string> examples;  // command lines
@@ -69,13 +75,6 @@ struct Question {
   std::vector<std::string_view> positional = {};
   QuestionResult (*answer)(const Asker& asker, const Arguments& arguments);
 };
-
-const Question& importance_question();
-const Question& lens_question();
-const Question& attribute_question();
-const Question& patch_question();
-const Question& paths_question();
-const Question& circuit_question();
 
 // All questions, in the order of the help.
 const std::vector<const Question*>& questions();

@@ -254,14 +254,24 @@ std::vector<Parameter> task_parameters() {
     all.push_back(std::move(parameter));
   }
   all.push_back(pairs_parameter());
-  all.push_back({.name = "metric",
-                 .help = "Measure the difference of the answers, or of the right one its "
-                         "probability, log_probability or loss, or the divergence from the clean "
-                         "text's prediction (kl)",
-                 .kind = ValueKind::metric,
-                 .fallback = name_of(MetricKind::logit_difference),
-                 .choices = choices_of<MetricKind>()});
+  all.push_back(metric_parameter(MetricKind::logit_difference));
   return all;
+}
+
+Parameter metric_parameter(MetricKind fallback) {
+  std::vector<std::string_view> choices = choices_of<MetricKind>();
+  if (fallback == MetricKind::loss) {
+    std::erase(choices, name_of(MetricKind::logit_difference));
+  }
+  return {.name = "metric",
+          .help =
+              "Number that is measured: of the right answer, or in texts of each token to "
+              "predict, its logit_difference to the wrong one, probability, log_probability or "
+              "loss, or the divergence (kl) from the prediction after the clean text, or of "
+              "the whole model",
+          .kind = ValueKind::metric,
+          .fallback = name_of(fallback),
+          .choices = std::move(choices)};
 }
 
 Parameter group_parameter(std::vector<std::string_view> needs) {

@@ -16,6 +16,8 @@ namespace headlight {
 std::vector<Parameter> task_parameters();
 std::vector<Parameter> answer_parameters();  // answer and wrong
 Parameter pairs_parameter();
+// Returns "metric"; with the fallback loss, for texts without a wrong answer.
+Parameter metric_parameter(MetricKind fallback);
 // Returns the parameter of groups of tokens, which a task may have; `needs`: see Parameter.
 Parameter group_parameter(std::vector<std::string_view> needs = {});
 // Options of one pair, for examples.

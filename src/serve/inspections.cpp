@@ -131,13 +131,18 @@ class InspectionRequest {
 
 namespace {
 
+TextUnit read_units(Fields& fields) {
+  require_value(fields.find("by") == nullptr, "by", "is now called units");
+  return parse_name<TextUnit>("units", fields.text("units", "token"));
+}
+
 std::string attention(InspectionRequest& question) {
   Fields& fields = question.fields();
   const std::vector<std::int32_t> text = question.tokens("text");
   RecordAttentionOptions options;
   options.vectors = fields.boolean("vectors", false);
   options.max_bytes = Index{512} << 20;
-  options.unit = parse_name<TextUnit>("by", fields.text("by", "token"));
+  options.unit = read_units(fields);
   if (const std::string heads = fields.text("heads", ""); !heads.empty()) {
     options.heads = HeadSet::parse(heads);
   }
@@ -187,7 +192,7 @@ std::string scores(InspectionRequest& question) {
   options.weight_scores = fields.boolean("weight_scores", false);
   options.batch_size = 1;
   options.tokenizer = &question.tokenizer();
-  options.unit = parse_name<TextUnit>("by", fields.text("by", "token"));
+  options.unit = read_units(fields);
   options.bootstrap.resamples = fields.integer("resamples", options.bootstrap.resamples, 0, 1000);
   options.progress = question.progress();
   question.begin(token_count(sequences) +
@@ -211,7 +216,8 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
           {"asked", Json(scores.requested)}};
 }
 
-std::string ablate(InspectionRequest& question) {
+// Predictions of a text before and after changes.
+std::string predict(InspectionRequest& question) {
   const std::vector<std::int32_t> text = question.tokens("text");
   TextScoreOptions options{.likeliest = question.fields().integer("top_k", 10, 1, kMostLikeliest)};
   for (const char* name : {"answer", "wrong"}) {
@@ -335,12 +341,13 @@ std::string embeddings(InspectionRequest& question) {
 std::vector<Inspection> all_inspections() {
   std::vector<Inspection> all{{"/v1/embeddings", embeddings, Urgency::requested},
                               {"/api/attention", attention},
-                              {"/api/ablate", ablate},
+                              {"/api/predict", predict},
                               {"/api/scores", scores, Urgency::background}};
   for (const Question* question : questions()) {
     const bool reads_files =
         std::ranges::any_of(question->parameters, [](const Parameter& parameter) {
-          return parameter.is_required && parameter.kind == ValueKind::data;
+          return parameter.kind == ValueKind::data && parameter.is_required &&
+                 parameter.unless.empty();
         });
     if (!reads_files) {
       all.push_back(

@@ -156,7 +156,7 @@ void ServeOptions::validate() const {
   require_value(context_tokens >= 0 && (context_tokens == 0 || context_tokens >= 64), "ctx_size",
                 "expected a number from 64, or 0, got ", context_tokens);
   require_value(max_work >= 1, "max_work", "expected a number from 1, got ", max_work);
-  require_value(default_tokens >= 1, "max_tokens", "expected a number from 1, got ",
+  require_value(default_tokens >= 1, "max_new_tokens", "expected a number from 1, got ",
                 default_tokens);
 }
 

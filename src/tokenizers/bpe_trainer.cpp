@@ -311,9 +311,9 @@ std::array<std::uint8_t, kBytes> ordered_bytes() {
 }
 
 // Returns the vocabulary before training: the special tokens and the 256 bytes.
-BpeVocabulary first_vocabulary(const std::vector<std::string>& special_tokens) {
+BpeVocabulary first_vocabulary(const std::vector<std::string>& special_names) {
   BpeVocabulary vocabulary;
-  for (const std::string& name : special_tokens) {
+  for (const std::string& name : special_names) {
     vocabulary.special.push_back({name, static_cast<std::int32_t>(vocabulary.tokens.size())});
     vocabulary.tokens.emplace_back();
   }
@@ -416,7 +416,7 @@ CountedWords words_of(const PieceCounter& counter, const TokenIds& ids, bool who
 }  // namespace
 
 void BpeTrainerOptions::validate() const {
-  const auto specials = static_cast<Index>(special_tokens.size());
+  const auto specials = static_cast<Index>(special_names.size());
   require_value(vocab_size >= kBytes + specials, "vocab_size", "expected at least ",
                 kBytes + specials, " (256 bytes and ", specials, " special tokens), got ",
                 vocab_size);
@@ -425,15 +425,15 @@ void BpeTrainerOptions::validate() const {
                 vocab_size);
   require_value(min_frequency >= 0, "min_frequency", "expected at least 0, got ", min_frequency);
   std::set<std::string> seen;
-  for (const std::string& name : special_tokens) {
-    require_value(!name.empty(), "special_tokens", "expected names, got an empty one");
-    require_utf8_value(name, "special_tokens");
-    require_value(seen.insert(name).second, "special_tokens", in_quotes(name), " appears twice");
+  for (const std::string& name : special_names) {
+    require_value(!name.empty(), "special_names", "expected names, got an empty one");
+    require_utf8_value(name, "special_names");
+    require_value(seen.insert(name).second, "special_names", in_quotes(name), " appears twice");
     require_value(!is_one_piece(name) && !is_one_piece(bytes_of_name(name).value_or("")),
-                  "special_tokens", in_quotes(name),
+                  "special_names", in_quotes(name),
                   " could also be learned from text; choose a name like <|pad|>");
   }
-  require_value(seen.count(std::string(kEndOfTextName)) > 0, "special_tokens", "expected ",
+  require_value(seen.count(std::string(kEndOfTextName)) > 0, "special_names", "expected ",
                 kEndOfTextName, " among them");
 }
 
@@ -480,9 +480,9 @@ void BpeTrainer::feed_lines(std::string_view text) {
 }
 
 BpeVocabulary BpeTrainer::finish(const std::function<void(double)>& progress) {
-  BpeVocabulary vocabulary = first_vocabulary(options_.special_tokens);
+  BpeVocabulary vocabulary = first_vocabulary(options_.special_names);
   TokenIds ids;
-  for (std::size_t id = options_.special_tokens.size(); id < vocabulary.tokens.size(); ++id) {
+  for (std::size_t id = options_.special_names.size(); id < vocabulary.tokens.size(); ++id) {
     ids.emplace(vocabulary.tokens[id], static_cast<std::int32_t>(id));
   }
   const PieceCounter& pieces = counters_->sum();

@@ -72,6 +72,26 @@ TEST_CASE("The usual help of a command is short and names the option for the ful
   }
 }
 
+TEST_CASE("an option takes the same in all commands") {
+  // Of each option, how it is called in each command: " PATH", " VALUE", or alone.
+  std::map<std::string, std::map<std::string, std::string>> uses;
+  const std::regex option("\n {2,6}--([a-z_0-9]+)( [A-Z]+)?");
+  for (const std::vector<std::string>& command : all_commands()) {
+    if (command[0] == "train" || command[0] == "bench") {  // keys of trainings, also nanoGPT's
+      continue;
+    }
+    const std::string help = run_headlight(changed(command, {"--help", "all"})).out;
+    for (std::sregex_iterator found(help.begin(), help.end(), option), end; found != end; ++found) {
+      uses[(*found)[1]].emplace((*found)[2], command[0] + " " + command.back());
+    }
+  }
+  CHECK(uses.size() > 150);
+  for (const auto& [name, calls] : uses) {
+    INFO("--" << name << " of " << calls.begin()->second << " and " << calls.rbegin()->second);
+    CHECK(calls.size() == 1);
+  }
+}
+
 TEST_CASE("help COMMAND prints what COMMAND --help prints") {
   for (const std::vector<std::string>& command : all_commands()) {
     INFO("headlight " << command[0]);

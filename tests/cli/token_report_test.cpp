@@ -57,10 +57,10 @@ TEST_CASE("eval --per_token numbers documents and lists tokens up to the limit",
   CHECK(lines[25]["tokens"] == 45);  // tokens of the whole text
 }
 
-TEST_CASE("eval --per_token --view text colours the text and leaves it as it is", "[cli]") {
+TEST_CASE("eval --per_token --layout text colours the text and leaves it as it is", "[cli]") {
   const Given given;
   std::string text =
-      output_of({"eval", given.model, "--data", given.text, "--per_token", "--view", "text"});
+      output_of({"eval", given.model, "--data", given.text, "--per_token", "--layout", "text"});
   CHECK(contains(text, "\x1B["));
   for (std::size_t at = 0; (at = text.find("\x1B[")) != std::string::npos;) {
     text.erase(at, text.find('m', at) + 1 - at);

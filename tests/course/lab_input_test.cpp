@@ -75,7 +75,7 @@ TEST_CASE("lab attention counts and draws eight heads of the user's words", "[cl
 TEST_CASE("lab attention says that PyTorch's weights do not show the number of heads", "[cli]") {
   const TemporaryFolder folder;
   const std::string weights = torch_weights(folder);
-  std::string text = lab_text({"attention", "--weights", weights, "--heads", "2"});
+  std::string text = lab_text({"attention", "--weights_file", weights, "--heads", "2"});
   std::replace(text.begin(), text.end(), '\n', ' ');  // as wrapped
   CHECK(contains(text,
                  "The file does not show the number of heads. This run uses 2, as --heads says."));
@@ -85,7 +85,7 @@ TEST_CASE("lab attention with PyTorch's weights gives the numbers of nn.Multihea
           "[cli]") {
   const TemporaryFolder folder;
   const Json results = lab_json(
-      words("attention --tokens a,b,a --heads 2 --seed 42 --weights", torch_weights(folder)));
+      words("attention --tokens a,b,a --heads 2 --seed 42 --weights_file", torch_weights(folder)));
   const Json& values = results["values"];
   CHECK(values["width"] == 4);
   CHECK(values["parameters"] == 80);
@@ -163,7 +163,7 @@ TEST_CASE("lab shapes reads characters and lines and padded ids", "[cli]") {
   };
   CHECK(batch_of({"--file", lines, "--tokenizer", "char"}) == Json({1, 2, 2, 0}));
   CHECK(batch_of({"--file", lines, "--pad_id", "1"}) == Json({0, 2}));
-  CHECK(batch_of({"--sequences", ids}) == Json({5, 7, 9, 0}));
+  CHECK(batch_of({"--ids_file", ids}) == Json({5, 7, 9, 0}));
 }
 
 TEST_CASE("lab worked-example computes with the user's matrices", "[cli]") {
@@ -211,7 +211,7 @@ TEST_CASE("lab explains own input and its figures in Korean alone", "[cli]") {
 TEST_CASE("lab refuses a width that its weights do not have", "[cli]") {
   const TemporaryFolder folder;
   check_lab_refuses(
-      {"attention", "--weights", torch_weights(folder), "--heads", "2", "--width", "8"},
+      {"attention", "--weights_file", torch_weights(folder), "--heads", "2", "--width", "8"},
       {"--width", "4", "8"});
 }
 }  // namespace lab_input_test

@@ -297,11 +297,11 @@ TEST_CASE("lab explains in Korean with aligned columns", "[cli]") {
 
 TEST_CASE("each experiment of the lab has its own options and help", "[cli]") {
   const std::string help = lab_text({"shapes", "--help"});
-  CHECK(contains(help, "--sequences"));
+  CHECK(contains(help, "--ids_file"));
   CHECK_FALSE(contains(help, "--iters"));
   CHECK(lab_text({"--help", "shapes"}) == help);
   CHECK(contains(lab_text({"heads", "--help"}), "--iters"));
-  CHECK_FALSE(contains(lab_text({"--help"}), "--sequences"));
+  CHECK_FALSE(contains(lab_text({"--help"}), "--ids_file"));
   CHECK(contains(lab_text({"--help", "bash"}), "'lab shapes '*"));
   check_lab_refuses({"--lang", "ko", "heads"}, {"the experiment before its options"});
 }

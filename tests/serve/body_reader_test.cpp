@@ -71,7 +71,7 @@ TEST_CASE("a text that takes long to tokenize does not block other clients", "[s
   served.loaded.tokenizer =
       std::make_unique<WaitingTokenizer>(encoded, may_go_on.get_future().share());
   const RunningServer server({}, std::move(served));
-  const std::string path = GENERATE("/v1/completions", "/tokenize", "/api/ablate");
+  const std::string path = GENERATE("/v1/completions", "/tokenize", "/api/predict");
   const Json body = path == "/v1/completions" ? Json{{"prompt", "abc"}}
                     : path == "/tokenize"     ? Json{{"content", "abc"}}
                                               : Json{{"text", "abc"}};

@@ -79,7 +79,7 @@ TEST_CASE("echo with log-probabilities scores the prompt with the interventions"
                                                         {"logprobs", 1},
                                                         {"intervene", "off 0.1"}});
   const Json told =
-      server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 0.1"}})["after"];
+      server.asked("/api/predict", {{"text", "abcabc"}, {"intervene", "off 0.1"}})["after"];
   const Json& values = changed["choices"][0]["logprobs"]["token_logprobs"];
   for (std::size_t i = 1; i < 6; ++i) {
     CHECK(std::abs(values[i].number() - told["logprobs"][i].number()) < 1e-4);

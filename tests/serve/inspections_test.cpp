@@ -2,15 +2,15 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-TEST_CASE("/api/ablate gives the losses of a text with and without a head", "[serve]") {
+TEST_CASE("/api/predict gives the losses of a text with and without a head", "[serve]") {
   const RunningServer server;
   const Json answer =
-      server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 0.1"}, {"top_k", 3}});
+      server.asked("/api/predict", {{"text", "abcabc"}, {"intervene", "off 0.1"}, {"top_k", 3}});
   CHECK(answer["tokens"].size() == 6);
   CHECK(answer["before"]["logprobs"][0].is_null());
   CHECK(answer["before"]["next"].size() == 3);
   CHECK(answer["before"]["loss"].number() != answer["after"]["loss"].number());
-  const Json same = server.asked("/api/ablate", {{"text", "abcabc"}});
+  const Json same = server.asked("/api/predict", {{"text", "abcabc"}});
   CHECK(same["before"]["loss"] == same["after"]["loss"]);
   CHECK(same["before"]["loss"] == answer["before"]["loss"]);
   double sum = 0;
@@ -95,28 +95,28 @@ TEST_CASE("analysis requests do not change texts generated at the same time", "[
 TEST_CASE("classes of heads are given in the request", "[serve]") {
   const RunningServer server;
   const Json by_class = server.asked(
-      "/api/ablate",
+      "/api/predict",
       {{"text", "abcabc"}, {"intervene", "off induction"}, {"classes", {{"1.0", "induction"}}}});
-  const Json by_name = server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 1.0"}});
+  const Json by_name = server.asked("/api/predict", {{"text", "abcabc"}, {"intervene", "off 1.0"}});
   CHECK(by_class["after"] == by_name["after"]);
 }
 
-TEST_CASE("/api/ablate reports chosen tokens and applies `always` to both compared runs",
+TEST_CASE("/api/predict reports chosen tokens and applies `always` to both compared runs",
           "[serve]") {
   const RunningServer server;
-  const Json plain = server.asked("/api/ablate", {{"text", "abcabc"}, {"top_k", 1}});
+  const Json plain = server.asked("/api/predict", {{"text", "abcabc"}, {"top_k", 1}});
   const Json& likeliest = plain["before"]["next"][0];
   const Json asked = server.asked(
-      "/api/ablate", {{"text", "abcabc"}, {"answer", likeliest["id"]}, {"wrong", "x"}});
+      "/api/predict", {{"text", "abcabc"}, {"answer", likeliest["id"]}, {"wrong", "x"}});
   REQUIRE(asked["before"]["asked"].size() == 2);
   CHECK(std::abs(std::exp(asked["before"]["asked"][0].number()) -
                  likeliest["probability"].number()) < 1e-9);
   CHECK(asked["before"]["asked"][1].number() < asked["before"]["asked"][0].number());
   const Json beside = server.asked(
-      "/api/ablate", {{"text", "abcabc"}, {"always", "off 0.1"}, {"intervene", "off 1.0"}});
-  const Json one = server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 0.1"}});
+      "/api/predict", {{"text", "abcabc"}, {"always", "off 0.1"}, {"intervene", "off 1.0"}});
+  const Json one = server.asked("/api/predict", {{"text", "abcabc"}, {"intervene", "off 0.1"}});
   const Json both =
-      server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 0.1, 1.0"}});
+      server.asked("/api/predict", {{"text", "abcabc"}, {"intervene", "off 0.1, 1.0"}});
   CHECK(beside["before"] == one["after"]);
   CHECK(beside["after"] == both["after"]);
 }
@@ -126,8 +126,8 @@ TEST_CASE("an intervention copies a value of one text to another token of a seco
   const RunningServer server;
   // The next token depends on the last layer's residual stream at the last token alone.
   const Json carried = server.asked(
-      "/api/ablate", {{"text", "xyzw"}, {"intervene", "freeze resid_post.1 from \"abc\" at 2 @3"}});
-  const Json source = server.asked("/api/ablate", {{"text", "abc"}});
+      "/api/predict", {{"text", "xyzw"}, {"intervene", "freeze resid_post.1 from \"abc\" at 2 @3"}});
+  const Json source = server.asked("/api/predict", {{"text", "abc"}});
   CHECK(carried["after"]["next"][0]["id"] == source["before"]["next"][0]["id"]);
   CHECK(std::abs(carried["after"]["next"][0]["probability"].number() -
                  source["before"]["next"][0]["probability"].number()) < 1e-6);
@@ -165,7 +165,7 @@ TEST_CASE("short requests are answered while a long job runs", "[serve]") {
   HttpClient client(server.port());
   client.send(post_request(path, body));
   CHECK(client.receive_some().starts_with("HTTP/1.1 200"));
-  CHECK(server.asked("/api/ablate", {{"text", "abc"}})["tokens"].size() == 3);
+  CHECK(server.asked("/api/predict", {{"text", "abc"}})["tokens"].size() == 3);
   CHECK(server.asked("/v1/completions", {{"prompt", "x"}, {"max_tokens", 3}}).is_object());
   CHECK(server.metric("headlight_jobs") == 1);
   // The job ends when its client goes.
@@ -188,22 +188,22 @@ TEST_CASE("requests choose how names of special tokens are read and get a warnin
       "text: names of special tokens are read as plain text: '<|endoftext|>' (1); "
       "\"special_tokens\": "
       "true reads them as tokens";
-  const Json plain = server.asked("/api/ablate", {{"text", text}});
+  const Json plain = server.asked("/api/predict", {{"text", text}});
   CHECK(plain["tokens"].size() == text.size());
   CHECK(plain["warnings"] == Json::array({warning}));
-  const Json read = server.asked("/api/ablate", {{"text", text}, {"special_tokens", true}});
+  const Json read = server.asked("/api/predict", {{"text", text}, {"special_tokens", true}});
   CHECK(read["tokens"].size() == 4);
   CHECK(read["tokens"][2]["id"].integer() == 256);
   CHECK(read.find("warnings") == nullptr);
-  CHECK(server.asked("/api/ablate", {{"text", "abc"}}).find("warnings") == nullptr);
+  CHECK(server.asked("/api/predict", {{"text", "abc"}}).find("warnings") == nullptr);
   CHECK(server.asked("/api/attention", {{"text", text}})["warnings"] == Json::array({warning}));
   const Json events = server.asked("/tokenize", {{"content", text}, {"special_tokens", true}});
   CHECK(events["tokens"].dump() == "[97,98,256,99]");
   // The text of an intervention follows the same rule for names of special tokens.
   const Json changed = server.asked(
-      "/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a<|endoftext|>\""}});
+      "/api/predict", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a<|endoftext|>\""}});
   CHECK(changed["warnings"].front().text().starts_with("intervene: names of special tokens"));
-  CHECK(server.asked("/api/ablate", {{"text", "abc"},
+  CHECK(server.asked("/api/predict", {{"text", "abc"},
                                      {"intervene", "mean 0.1 from \"a<|endoftext|>\""},
                                      {"special_tokens", true}})["after"] != changed["after"]);
 }

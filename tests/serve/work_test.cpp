@@ -23,9 +23,16 @@ std::vector<Asked> questions() {
       {"/api/attribute", {{"text", text}, {"answer", 120}}, 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "source"}}, 2 * 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "neuron"}, {"intervene", changes}}, 521, 0},
-      {"/api/ablate", {{"text", text}}, 2 * 256, 0},
-      {"/api/ablate", {{"text", text}, {"intervene", changes}}, 2 * 256 + 3 + 3 + 3, 0},
-      {"/api/ablate", {{"text", text}, {"always", changes}}, 2 * 256 + 3 + 3 + 3, 0},
+      {"/api/predict", {{"text", text}}, 2 * 256, 0},
+      {"/api/predict", {{"text", text}, {"intervene", changes}}, 2 * 256 + 3 + 3 + 3, 0},
+      {"/api/predict", {{"text", text}, {"always", changes}}, 2 * 256 + 3 + 3 + 3, 0},
+      // The whole model, two heads of the first layer, and half a pass for those of the second.
+      {"/api/ablate", {{"text", text}}, (1 + 2 + 1) * 255, 0},
+      // Means, and the first MLP, after two passes of one token that find its shape.
+      {"/api/ablate",
+       {{"text", text}, {"by", "mlp"}, {"layers", "0"}, {"mode", "mean"}},
+       3 * 255 + 2,
+       0},
       {"/api/scores", {{"text", text}, {"repeats", 0}}, 256, 0},
       {"/api/scores", {{"text", text + text}, {"repeats", 0}, {"sequence_tokens", 128}}, 512, 0},
       // Six positions with four rows: the first layer's input, two layers, the model's output.
@@ -106,7 +113,7 @@ TEST_CASE("every analysis request does exactly the amount of work that it announ
 TEST_CASE("every analysis request pauses between slices without changing a bit and can stop there",
           "[serve]") {
   const ServedModel served = lively_served();
-  const Asked other{"/api/ablate", {{"text", "abc"}, {"intervene", "off 1.1"}}, 0, 0};
+  const Asked other{"/api/predict", {{"text", "abc"}, {"intervene", "off 1.1"}}, 0, 0};
   const std::string told = answer(served, other, {.most = 1000});
   for (const Asked& asked : questions()) {
     INFO(asked.path << " " << asked.body.dump());
@@ -149,11 +156,11 @@ TEST_CASE("requests for too much work are refused before anything is computed", 
   refused("/v1/completions", {{"prompt", {text, text}}, {"echo", true}, {"logprobs", 1}}, "400");
   refused("/v1/completions",
           {{"prompt", text}, {"intervene", "mean 0.1 from \"" + text + text + "\""}}, "301");
-  refused("/api/ablate", {{"text", text + text}}, "400");
+  refused("/api/predict", {{"text", text + text}}, "400");
   refused("/api/scores", {{"text", text + text}, {"repeats", 64}}, "one for");
   CHECK(server.metric("headlight_analysed_tokens_total") == 0);
   CHECK(server.asked("/v1/completions", {{"prompt", {text, text, text}}}).is_object());
-  CHECK(server.asked("/api/ablate", {{"text", text}}).is_object());
+  CHECK(server.asked("/api/predict", {{"text", text}}).is_object());
   CHECK(server.metric("headlight_analysed_tokens_total") == 200);
   CHECK(server.metric("headlight_slices_total") > 0);
 }
@@ -170,7 +177,7 @@ TEST_CASE("texts that are far too long are refused before they are tokenized", "
     return answer.body;
   };
   const std::string most = "text: expected at most 65536 bytes, got 65537";
-  CHECK(contains(refusal("/api/ablate", "text", 65'537), most));
+  CHECK(contains(refusal("/api/predict", "text", 65'537), most));
   CHECK(contains(refusal("/api/lens", "text", 65'537), most));
   CHECK(contains(refusal("/api/patch", "clean", 65'537), "clean: expected at most"));
   CHECK(server.post("/api/lens", R"({"text": "abc", "top_k": 100})").status == 200);

@@ -116,7 +116,7 @@ TEST_CASE("training stops at the size of the vocabulary or at the least frequenc
 TEST_CASE("special tokens have the first ids and are plain text to the trainer", "[text]") {
   const BpeVocabulary vocabulary =
       learn("<|pad|><|pad|>",
-            {.vocab_size = 259, .special_tokens = {"<|pad|>", std::string(kEndOfTextName)}});
+            {.vocab_size = 259, .special_names = {"<|pad|>", std::string(kEndOfTextName)}});
   REQUIRE(vocabulary.special.size() == 2);
   CHECK(vocabulary.special[0].name == "<|pad|>");
   CHECK(vocabulary.special[0].id == 0);
@@ -172,16 +172,16 @@ TEST_CASE("options that allow no vocabulary are refused by name", "[text]") {
   CHECK(refusal({.vocab_size = Index{1} << 31}) ==
         "vocab_size: expected at most 2147483647, got 2147483648");
   CHECK(refusal({.min_frequency = -1}) == "min_frequency: expected at least 0, got -1");
-  CHECK(refusal({.special_tokens = {}}) == "special_tokens: expected <|endoftext|> among them");
-  CHECK(refusal({.special_tokens = {end, ""}}) ==
-        "special_tokens: expected names, got an empty one");
-  CHECK(refusal({.special_tokens = {end, end}}) == "special_tokens: '<|endoftext|>' appears twice");
-  CHECK(refusal({.special_tokens = {end, "\xFF!"}}) == "special_tokens: invalid UTF-8 at byte 0");
+  CHECK(refusal({.special_names = {}}) == "special_names: expected <|endoftext|> among them");
+  CHECK(refusal({.special_names = {end, ""}}) ==
+        "special_names: expected names, got an empty one");
+  CHECK(refusal({.special_names = {end, end}}) == "special_names: '<|endoftext|>' appears twice");
+  CHECK(refusal({.special_names = {end, "\xFF!"}}) == "special_names: invalid UTF-8 at byte 0");
   const std::string learnable = " could also be learned from text; choose a name like <|pad|>";
-  CHECK(refusal({.special_tokens = {end, "pad"}}) == "special_tokens: 'pad'" + learnable);
+  CHECK(refusal({.special_names = {end, "pad"}}) == "special_names: 'pad'" + learnable);
   // The token " ." in byte characters.
-  CHECK(refusal({.special_tokens = {end, "\xC4\xA0."}}) ==
-        "special_tokens: '\xC4\xA0.'" + learnable);
+  CHECK(refusal({.special_names = {end, "\xC4\xA0."}}) ==
+        "special_names: '\xC4\xA0.'" + learnable);
   CHECK_THROWS_WITH(BpeTrainer({}).feed("ab\xFF"), "text: invalid UTF-8 at byte 2");
 }
 

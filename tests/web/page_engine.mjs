@@ -38,7 +38,7 @@ function question(about) {
   const intervene = change(about);
   return oneOf([
     () => ['/api/attention', {text, intervene}],
-    () => ['/api/ablate', {text, intervene, top_k: 5, answer: 'a'}],
+    () => ['/api/predict', {text, intervene, top_k: 5, answer: 'a'}],
     () => ['/api/lens', {text, intervene, top_k: 2}],
     () => ['/api/attribute', {text, intervene}],
     () => ['/api/scores', {text, repeats: 1, resamples: 20}],

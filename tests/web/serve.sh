@@ -448,7 +448,7 @@ slow_down() {
 forgets_old_texts() {
   open_site '?part=pair&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d'
   wait_for "$(count_of '#pair-grid td') === 4"
-  slow_down /api/ablate 500
+  slow_down /api/predict 500
   click '#pair-grid [data-place="1"]'
   wait_for "$(text_of '#carried-result h2') === 'head 0.1'"
   set_text corrupt 'the red hog sat'

@@ -109,7 +109,7 @@ class Client(threading.Thread):
         connection.close()
 
     def inspect(self):
-        path = self.random.choice(("/api/ablate", "/api/lens", "/api/attention", "/api/scores"))
+        path = self.random.choice(("/api/predict", "/api/lens", "/api/attention", "/api/scores"))
         body = {"text": TEXT[: self.random.randrange(8, 60)]}
         self.post(path, json.dumps(body if path != "/api/scores" else body | {"repeats": 1}))
 

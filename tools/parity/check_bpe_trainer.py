@@ -44,7 +44,7 @@ def compare(table: Table, what: str, program: Headlight, files: list, sequences:
     texts = [path.read_bytes().decode("utf-8") for path in files]
     expected = in_one_form(byte_bpe(texts, size, specials, files if sequences == "line" else None,
                                     min_frequency=least).to_str())
-    program.run("tokenizer", "train", "--vocab_size", size, "--min_frequency", least, "--special_tokens",
+    program.run("tokenizer", "train", "--vocab_size", size, "--min_frequency", least, "--special_names",
                 ",".join(specials), "--sequences", sequences, "--out", program.folder / "learned", "--force", "--data",
                 *files)
     got = in_one_form((program.folder / "learned/tokenizer.json").read_text())

@@ -17,7 +17,7 @@ struct BpeTrainerOptions {
   // the text is a part of a character. finish() throws Error if the vocabulary cannot hold them.
   bool whole_characters = false;
   // Special tokens in the order of their ids; must include <|endoftext|>.
-  std::vector<std::string> special_tokens{std::string(kEndOfTextName)};
+  std::vector<std::string> special_names{std::string(kEndOfTextName)};
 
   // Throws Error that names the field if the vocabulary cannot hold the bytes and special tokens,
   // the frequency is negative, or a special token is empty, not UTF-8, repeated or a single piece

@@ -38,10 +38,10 @@ constexpr const char* kAttentionDetails =
     "                   documents also lengths [B] and tokens [B, T] (int32); padding\n"
     "                   has weight 0 and the token <|endoftext|>.\n"
     "                   token_labels are the labels of the rows (token_labels.0 ... of\n"
-    "                   several documents); with --by char or word, cells [T] is the row of\n"
+    "                   several documents); with --units char or word, cells [T] is the row of\n"
     "                   each token.\n"
     "  tokens.json      ids, token labels and text of every document; layers and heads;\n"
-    "                   with --by also begins, the first token of each row\n"
+    "                   with --units also begins, the first token of each row\n"
     "  layer_0.svg ...  a figure of every layer (first document); --format png writes\n"
     "                   layer_0.png ...\n"
     "  attention.html   an interactive page of every head and document, for a browser\n"
@@ -49,7 +49,8 @@ constexpr const char* kAttentionDetails =
     "With --difference, layer figures show the weights of the first document minus those of the "
     "compared one, blue above 0 and orange below. Both need as many tokens. With --value_weighted, "
     "a row no longer sums to 1 (Kobayashi et al. 2020), in files too.\n\n"
-    "--by word merges the tokens of a word, and --by char those of a character, to one row and "
+    "--units word merges the tokens of a word, and --units char those of a character, to one row "
+    "and "
     "column: the mean over its queries of the sum over its keys. A token of several characters "
     "is never split.\n\n"
     "--view terminal (or --format text) prints the patterns instead; name one or a few "
@@ -108,7 +109,7 @@ Options attention_options() {
            "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
   add_source_options(options);
-  options.value("layers", "Layers, e.g. 0,2 (default: all)")
+  options.value("layers", "Only these layers, e.g. 3, 0,2 or 4-8 (8 included)")
       .value("heads",
              "Heads in those layers, e.g. 0,2, or in any layer, e.g. 0.1,2.3 or 0:1;2:3 (default: "
              "all)")
@@ -124,7 +125,7 @@ Options attention_options() {
             "Multiply each weight by the norm of the vector that it carries (v W_O), relative to "
             "the head's largest")
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
-      .choice("by",
+      .choice("units",
               "Show a row and column for each token, character or word (default: token; figures, "
               "pages and text join tokens that cut a character)",
               kChoiceNames<TextUnit>);
@@ -136,15 +137,31 @@ Options attention_options() {
       .choices(kFormats)
       .value("out", "Write to this directory", "attention");
   add_intervene_options(options);
+  options.refused("by", "is now called --units");
   options.paths({"file", "compare", "scores", "out"})
-      .basic({"text", "file", "layers", "heads", "by", "compare_text", "compare", "view", "format",
-              "out"});
+      .basic({"text", "file", "layers", "heads", "units", "compare_text", "compare", "view",
+              "format", "out"});
   return options;
+}
+
+// Numbers of a list of numbers and ranges such as "0,4-8"; empty: all layers.
+std::vector<Index> layers_option(const Options& options, const HeadLayout& layout) {
+  std::vector<Index> layers;
+  for (const std::string& text : split_at_commas(options.text("layers"))) {
+    const NumberRange range = parse_range("layers", text);
+    const Index last = range.last.value_or(layout.layers() - 1);
+    require_value(range.first <= last && last < layout.layers(), "layers",
+                  "the model has layers 0 to ", layout.layers() - 1, ", got ", text);
+    for (Index layer = range.first; layer <= last; ++layer) {
+      layers.push_back(layer);
+    }
+  }
+  return layers;
 }
 
 // Heads that --layers and --heads name; all heads if neither is given.
 HeadSet heads_option(const Options& options, const HeadLayout& layout) {
-  const std::vector<Index> layers = options.integers("layers");
+  const std::vector<Index> layers = layers_option(options, layout);
   const std::string heads = options.text("heads");
   if (heads.find_first_of(".:") == std::string::npos) {
     return HeadSet::of_layers(layout, layers, options.integers("heads"));
@@ -222,14 +239,14 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t in
   return std::move(file.scores);
 }
 
-// Returns the maps for figures, pages and text. Without --by they have whole characters.
+// Returns the maps for figures, pages and text. Without --units they have whole characters.
 std::vector<AttentionMaps> maps_of(const Options& options, const RecordedAttention& recorded,
                                    const Tokenizer& tokenizer, const std::string& title,
                                    const std::map<HeadId, HeadScore>& scores) {
   std::vector<AttentionMaps> documents;
   for (Index d = 0; d < std::ssize(recorded.documents); ++d) {
-    documents.push_back(options.given("by") ? recorded.maps(d, title)
-                                            : recorded.whole_maps(d, tokenizer, title));
+    documents.push_back(options.given("units") ? recorded.maps(d, title)
+                                               : recorded.whole_maps(d, tokenizer, title));
     documents.back().scores = scores;
   }
   return documents;
@@ -379,11 +396,12 @@ RecordAttentionOptions recording_options(const Options& options) {
   RecordAttentionOptions recording;
   recording.max_tokens = count_option(options, "max_tokens", 0);
   recording.vectors = options.given("neurons") || options.text("view") == "neuron";
-  recording.unit = options.given("by") ? options.chosen<TextUnit>("by") : TextUnit::token;
+  recording.unit = options.given("units") ? options.chosen<TextUnit>("units") : TextUnit::token;
   recording.value_weighted = options.given("value_weighted");
   require(!recording.vectors || !recording.value_weighted,
           "--value_weighted: cannot be combined with --neurons and --view neuron");
-  require(!recording.vectors || recording.unit == TextUnit::token, "--by ", options.text("by"),
+  require(!recording.vectors || recording.unit == TextUnit::token, "--units ",
+          options.text("units"),
           ": cannot be combined with --neurons and --view neuron, which show queries and keys of "
           "single tokens");
   return recording;

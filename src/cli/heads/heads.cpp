@@ -112,7 +112,7 @@ Options heads_options() {
   options
       .value("annotations",
              "JSON Lines file with known pairs of positions in the documents of --data")
-      .choice("by", "Score the text by tokens, or merge their weights to characters or words",
+      .choice("units", "Score the text by tokens, or merge their weights to characters or words",
               kChoiceNames<TextUnit>, "token")
       .value("heads", "Heads to score, e.g. 0.1,2.3 (default: all)")
       .value("max_tokens", "Use only the first N tokens of each document; 0: all", "0")
@@ -132,6 +132,7 @@ Options heads_options() {
       .value("seed", "Seed of the bootstrap and the random tokens", "1337")
       .choice("lang", "Language of tables and sentences", kChoiceNames<Language>, "en")
       .value("out", "Write heads.json, .csv, .npz and figures to this directory");
+  options.refused("by", "is now called --units");
   options.paths({"annotations", "out"})
       .basic({"text", "heads", "columns", "sort", "filter", "over_time", "out"});
   return options;
@@ -202,7 +203,7 @@ HeadScoreOptions score_options(const Options& options) {
   result.exclude_first_token = options.given("exclude_first_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
   result.bootstrap.seed = seed_option(options);
-  result.unit = options.chosen<TextUnit>("by");
+  result.unit = options.chosen<TextUnit>("units");
   result.processes = &all_processes();
   return result;
 }
@@ -290,7 +291,7 @@ void check_heads_text_options(const Options& options) {
     refuse_options(options, {"annotations", "documents"}, "needs --data");
   }
   if (!gives_text(options) && !options.given("data")) {
-    refuse_options(options, {"by"}, "needs --text or --data");
+    refuse_options(options, {"units"}, "needs --text or --data");
   }
   // Annotations count characters, and a special token replaces the characters of its name.
   require(!options.given("annotations") || !special_tokens_option(options),
@@ -304,7 +305,7 @@ void check_over_time(const Options& options) {
                   "ids",
                   "data",
                   "heads",
-                  "by",
+                  "units",
                   "filter",
                   "sort",
                   "ascending",

@@ -49,7 +49,7 @@ Options prune_options() {
   options.value("heads", "Remove these heads, e.g. 0.1,2.3 or 0:1;2:3")
       .value("keep", "Keep this number of heads, or this share, e.g. 50%")
       .value("until_loss", "Stop before the loss rises by more: +0.02 (nats per token) or 2%")
-      .choice("by", "Rank heads by this measure (sensitivity is faster)",
+      .choice("criterion", "Rank heads by this measure (sensitivity is faster)",
               kChoiceNames<PruneRanking>, "ablation")
       .value("rounds", "Number of pruning rounds; the remaining heads are ranked again in each",
              "8")
@@ -59,6 +59,7 @@ Options prune_options() {
              "Initial learning rate of the fine-tuning, which falls to a tenth of it", "3e-4")
       .value("seed", "Seed of the batches for the fine-tuning", "1337")
       .value("out", "Write to this directory, which must not exist");
+  options.refused("by", "is now called --criterion");
   options.paths({"finetune_data", "out"})
       .basic({"heads", "keep", "until_loss", "finetune_iters", "out"});
   return options;
@@ -89,7 +90,7 @@ void check_choice(const Options& options) {
     refuse_options(options, {"finetune_data", "learning_rate", "seed"}, "needs --finetune_iters");
   }
   if (!found) {
-    refuse_options(options, {"by", "rounds"}, "needs --keep or --until_loss");
+    refuse_options(options, {"criterion", "rounds"}, "needs --keep or --until_loss");
   }
 }
 
@@ -111,7 +112,7 @@ double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset&
 
 PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const Options& options) {
   const auto heads = static_cast<double>(HeadSet::all(loaded.model->heads()).size());
-  PrunePlanOptions plan{.ranking = options.chosen<PruneRanking>("by"),
+  PrunePlanOptions plan{.ranking = options.chosen<PruneRanking>("criterion"),
                         .rounds = count_option(options, "rounds", 1),
                         .batch_size = count_option(options, "batch_size", 1),
                         .progress = progress_bar("choosing heads")};

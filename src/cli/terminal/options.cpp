@@ -257,6 +257,8 @@ std::string Options::help(HelpForm form) const {
                                : completion_script(form).part(info_, declared_);
 }
 
+// cxxopts (3.1.1), which lays out the help, does not parse: `MODEL --data a b` would give --data
+// only `a`, --stop x,y would be two texts, and --seed 1 --seed 2 the last one without a word.
 bool Options::parse(const std::vector<std::string>& arguments) {
   bool only_positionals = false;
   std::vector<Word> words;

@@ -1,6 +1,3 @@
-
-#include <array>
-
 #include "cli/command_table.h"
 #include "cli/commands.h"
 #include "headlight/base/error.h"
@@ -8,16 +5,8 @@
 namespace headlight::cli {
 namespace {
 
-constexpr auto kSubcommands = std::to_array<Command>({
-    {"Subcommands", "train", "Learn a byte-level BPE tokenizer from text", run_tokenizer_train},
-    {"Subcommands", "encode", "Turn text into token ids, a train.bin or shards",
-     run_tokenizer_encode},
-    {"Subcommands", "decode", "Turn token ids into text", run_tokenizer_decode},
-    {"Subcommands", "info", "Show the size and special tokens of a tokenizer", run_tokenizer_info},
-    {"Subcommands", "show", "Print the tokens of a text with their ids", run_tokenizer_show},
-});
-
 CommandTable tokenizer_table() {
+  constexpr const char* kGroup = "Subcommands";
   return {
       .info =
           {.name = "tokenizer",
@@ -32,7 +21,13 @@ CommandTable tokenizer_table() {
            .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out "
                         "runs/bpe",
                         "headlight tokenizer show runs/toy \"Once upon a time\""}},
-      .commands = kSubcommands};
+      .commands = {
+          {kGroup, "train", "Learn a byte-level BPE tokenizer from text", run_tokenizer_train},
+          {kGroup, "encode", "Turn text into token ids, a train.bin or shards",
+           run_tokenizer_encode},
+          {kGroup, "decode", "Turn token ids into text", run_tokenizer_decode},
+          {kGroup, "info", "Show the size and special tokens of a tokenizer", run_tokenizer_info},
+          {kGroup, "show", "Print the tokens of a text with their ids", run_tokenizer_show}}};
 }
 
 }  // namespace

@@ -35,12 +35,12 @@ Options tokenizer_train_options() {
            "JSON keys: vocab_size, merges, bytes (read), seconds, directory.",
        .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out runs/bpe",
                     "headlight tokenizer train a.txt b.jsonl.gz --vocab_size 8192 --out runs/bpe "
-                    "--special_tokens \"<|endoftext|>,<|pad|>\""}});
+                    "--special_names \"<|endoftext|>,<|pad|>\""}});
   options.values("data", kTextsHelp)
       .value("jsonl", kJsonlHelp)
       .value("vocab_size",
              "Learn this number of tokens: special tokens, the 256 bytes, and one for each merge")
-      .value("special_tokens", "Names of special tokens, in the order of their ids",
+      .value("special_names", "Names of special tokens, in the order of their ids",
              std::string(kEndOfTextName))
       .value("min_frequency", "Merge only pairs that occur at least this number of times", "0")
       .flag("whole_characters",
@@ -49,6 +49,7 @@ Options tokenizer_train_options() {
               kSequences, "line")
       .value("out", "Write tokenizer.json and tokenizer_config.json to this folder")
       .flag("force", "Replace an existing tokenizer");
+  options.refused("special_tokens", "is now called --special_names");
   options.paths({"data", "out"});
   return options;
 }
@@ -58,7 +59,7 @@ BpeTrainerOptions trainer_options(const Options& options) {
   BpeTrainerOptions result{.vocab_size = options.integer("vocab_size"),
                            .min_frequency = options.integer("min_frequency"),
                            .whole_characters = options.given("whole_characters"),
-                           .special_tokens = split_at_commas(options.text("special_tokens"))};
+                           .special_names = split_at_commas(options.text("special_names"))};
   result.validate();
   return result;
 }

@@ -146,7 +146,7 @@ std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadS
 
 AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
                             const AblationOptions& options) {
-  require_value(options.pair_heads == 0 || options.pair_heads >= 2, "pairs",
+  require_value(options.pair_heads == 0 || options.pair_heads >= 2, "joint",
                 "expected 0 or at least 2 heads, got ", options.pair_heads);
   std::vector<HeadSet> heads;
   for (const HeadId& id : options.heads.or_all(heads_of(model))) {

@@ -7,6 +7,7 @@
 #include "headlight/datasets/batches/sequential_batches.h"
 #include "headlight/distributed/processes.h"
 #include "headlight/interpret/bootstrap.h"
+#include "headlight/interpret/effects/ablation.h"
 #include "headlight/interpret/effects/logit_metric.h"
 #include "interpret/effects/forward_replay.h"
 #include "interpret/layer_maps.h"
@@ -24,9 +25,7 @@ struct AblationExperiment {
 // must outlive it. Several processes share the batches, and each ends with all losses.
 class AblationWalk {
  public:
-  // Options: AblationOptions or PartAblationOptions.
-  template <class Options>
-  AblationWalk(const LanguageModel& model, const TokenDataset& data, const Options& options)
+  AblationWalk(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
       : model_(model),
         processes_(options.processes == nullptr ? alone() : *options.processes),
         bootstrap_(options.bootstrap),

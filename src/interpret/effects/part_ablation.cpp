@@ -9,8 +9,7 @@
 namespace headlight {
 namespace {
 
-constexpr const char* kOff = "off";
-constexpr const char* kEach = "each";
+constexpr const char* kParts = "parts";
 
 // Collects all targets. Throws Error for missing targets, before any pass over the data.
 std::vector<PointRange> checked_targets(const Gpt& model, const std::vector<PartSet>& parts) {
@@ -18,7 +17,7 @@ std::vector<PointRange> checked_targets(const Gpt& model, const std::vector<Part
   for (const PartSet& part : parts) {
     all.targets.insert(all.targets.end(), part.targets.begin(), part.targets.end());
   }
-  const Interventions check(model, {all}, {.about = kOff});
+  const Interventions check(model, {all}, {.about = kParts});
   return all.targets;
 }
 
@@ -38,7 +37,7 @@ Index first_layer(const PartSet& part, const Gpt& model) {
 std::vector<AblationExperiment> experiments_of(const Gpt& model, const std::vector<PartSet>& parts,
                                                AblationMode mode, const PointMeans& means) {
   const ChangeKind kind = mode == AblationMode::mean ? ChangeKind::mean : ChangeKind::off;
-  const Interventions::Options options{.means = &means, .about = kOff};
+  const Interventions::Options options{.means = &means, .about = kParts};
   std::vector<AblationExperiment> experiments;
   for (const PartSet& part : parts) {
     const Change change{.kind = kind, .targets = part.targets, .positions = part.positions};
@@ -48,30 +47,47 @@ std::vector<AblationExperiment> experiments_of(const Gpt& model, const std::vect
   return experiments;
 }
 
-std::vector<PartSet> each_layer(std::string_view kind, Index layers) {
+PartSet part_of(PointRange target, std::string name) {
+  return {.name = std::move(name), .targets = {std::move(target)}};
+}
+
+std::vector<PartSet> each_head(const Gpt& model, const NumberRange& layers) {
   std::vector<PartSet> parts;
-  for (Index layer = 0; layer < layers; ++layer) {
-    const std::string name = concat_text(kind, ".", layer);
-    parts.push_back({.name = name, .targets = parse_targets(kEach, name).targets});
+  for (const HeadId& id : HeadSet::all(heads_of(model))) {
+    if (layers.contains(id.layer)) {
+      parts.push_back(
+          part_of({Point::z, {id.layer, id.layer}, NumberRange{id.head, id.head}}, head_name(id)));
+    }
   }
   return parts;
 }
 
-std::vector<PartSet> each_neuron(const Gpt& model, std::string_view kind) {
-  const PointRange range = parse_point(kEach, kind);
-  const Index layer = range.layers.first;
-  require_value(range.layers.last == layer, kEach, "expected the neurons of one layer, got ", kind);
-  // Checks the whole range, so that a missing layer or neuron is an error.
-  const Interventions check(model, {Change{.targets = {range}}}, {.about = kEach});
-  const PointValues found = values_of(model, make_batch({{0}}), [&](Point point, Index at) {
-    return point == Point::mlp_post && at == layer;
-  });
-  const Index neurons = found.at({Point::mlp_post, layer}).size(1);
-  const NumberRange items = range.items.value_or(NumberRange{});
+std::vector<PartSet> each_layer(PartKind kind, const NumberRange& layers) {
   std::vector<PartSet> parts;
-  for (Index neuron = items.first; neuron <= items.last.value_or(neurons - 1); ++neuron) {
-    parts.push_back({.name = concat_text("neuron.", layer, ".", neuron),
-                     .targets = {{Point::mlp_post, {layer, layer}, NumberRange{neuron, neuron}}}});
+  for (Index layer = layers.first; layer <= *layers.last; ++layer) {
+    const std::string name = concat_text(name_of(kind), ".", layer);
+    parts.push_back({.name = name, .targets = parse_targets(kParts, name).targets});
+  }
+  return parts;
+}
+
+std::vector<PartSet> each_neuron(const Gpt& model, const NumberRange& layers,
+                                 const NumberRange& items) {
+  const PointValues found = values_of(model, make_batch({{0}}), [&](Point point, Index layer) {
+    return point == Point::mlp_post && layers.contains(layer);
+  });
+  std::vector<PartSet> parts;
+  for (Index layer = layers.first; layer <= *layers.last; ++layer) {
+    const auto values = found.find({Point::mlp_post, layer});
+    require_value(values != found.end(), "by", "this model does not compute mlp_post");
+    const Index count = values->second.size(1);
+    const Index last = items.last.value_or(count - 1);
+    require_value(items.first <= last && last < count, "items", "layer ", layer,
+                  " has neurons 0 to ", count - 1, ", got ", range_text(items));
+    for (Index neuron = items.first; neuron <= last; ++neuron) {
+      parts.push_back(part_of({Point::mlp_post, {layer, layer}, NumberRange{neuron, neuron}},
+                              concat_text("neuron.", layer, ".", neuron)));
+    }
   }
   return parts;
 }
@@ -79,11 +95,10 @@ std::vector<PartSet> each_neuron(const Gpt& model, std::string_view kind) {
 }  // namespace
 
 PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
-                                const std::vector<PartSet>& parts,
-                                const PartAblationOptions& options) {
+                                const std::vector<PartSet>& parts, const AblationOptions& options) {
   require_value(options.mode != AblationMode::resample, "mode",
                 "expected zero or mean for parts other than heads one by one, got resample");
-  require_value(!parts.empty(), kOff, "expected parts to ablate, got none");
+  require_value(!parts.empty(), kParts, "expected parts to ablate, got none");
   const std::vector<PointRange> targets = checked_targets(model, parts);
   AblationWalk walk(model, data, options);
   PointMeans means;
@@ -106,13 +121,25 @@ PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
   return result;
 }
 
-std::vector<PartSet> each_part(const Gpt& model, std::string_view kind) {
-  if (kind.starts_with("neuron.")) {
-    return each_neuron(model, kind);
+NumberRange layers_of(const Gpt& model, const NumberRange& layers) {
+  const Index last = model.config().n_layer - 1;
+  const NumberRange known{layers.first, layers.last.value_or(last)};
+  require_value(known.first <= *known.last && *known.last <= last, "layers",
+                "the model has layers 0 to ", last, ", got ", range_text(layers));
+  return known;
+}
+
+std::vector<PartSet> each_part(const Gpt& model, PartKind kind, const NumberRange& layers,
+                               const NumberRange& items) {
+  const NumberRange known = layers_of(model, layers);
+  switch (kind) {
+    case PartKind::head:
+      return each_head(model, known);
+    case PartKind::neuron:
+      return each_neuron(model, known, items);
+    default:
+      return each_layer(kind, known);
   }
-  require_value(kind == "mlp" || kind == "attn" || kind == "layer", kEach,
-                "expected mlp, attn, layer or neuron.L, got '", kind, "'");
-  return each_layer(kind, model.config().n_layer);
 }
 
 }  // namespace headlight

@@ -66,7 +66,7 @@ nb::object head_scores(Model& model, const std::optional<TextData>& data,
 
 std::unique_ptr<Model> prune(Model& model, const std::optional<std::string>& heads,
                              std::optional<Index> keep, const std::optional<TextData>& data,
-                             const std::string& ranking, const std::string& documents,
+                             const std::string& criterion, const std::string& documents,
                              bool progress) {
   require_value(heads.has_value() != keep.has_value(), "heads", "expected either heads or keep");
   require_value(heads || data, "data", "expected texts to rank heads on");
@@ -79,7 +79,7 @@ std::unique_ptr<Model> prune(Model& model, const std::optional<std::string>& hea
     const Model::Use use(model);
     plan = plan_pruning(model.gpt(), texts,
                         {.keep = *keep,
-                         .ranking = parse_name<PruneRanking>("ranking", ranking),
+                         .ranking = parse_name<PruneRanking>("criterion", criterion),
                          .progress = progress_of("pruning", progress)});
   }
   const Model::Use use(model);
@@ -112,13 +112,13 @@ void add_heads(nb::class_<Model>& model) {
            "A structured array [heads] with the fields head, layer, verdict and all scores; NaN: "
            "not measured. A notebook shows it as a table; frame() is a pandas.DataFrame.")
       .def("prune", &prune, nb::kw_only(), "heads"_a = nb::none(), "keep"_a = nb::none(),
-           "data"_a = nb::none(), "ranking"_a = "ablation", "documents"_a = "none",
+           "data"_a = nb::none(), "criterion"_a = "ablation", "documents"_a = "none",
            "progress"_a = true,
            "Returns the model without some heads.\n\n"
            "Parameters\n----------\n"
            "heads : heads to remove, \"0.1,2.3\".\n"
            "keep : instead, the number of heads that stay; the others are chosen on `data`.\n"
-           "ranking : \"ablation\" or \"sensitivity\".");
+           "criterion : \"ablation\" or \"sensitivity\".");
 }
 
 }  // namespace headlight::python

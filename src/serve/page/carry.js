@@ -42,8 +42,8 @@ export async function showCarry(task, clean, corrupt, signal) {
   place.replaceChildren(title, element('p', {className: 'muted', textContent: say('computing')}));
   const question = {model: session.model, answer: task.answer.id, wrong: task.wrong.id, always: intervention(), top_k: 6};
   const [whole, told] = await Promise.all([
-    ask('/api/ablate', {...question, text: session.clean}, signal),
-    ask('/api/ablate', {...question, text: session.corrupt, intervene: carriedChange(carry, session.clean)}, signal)]);
+    ask('/api/predict', {...question, text: session.clean}, signal),
+    ask('/api/predict', {...question, text: session.corrupt, intervene: carriedChange(carry, session.clean)}, signal)]);
   const share = recoveredShare(differenceOf(whole.before.asked), differenceOf(told.before.asked),
                                differenceOf(told.after.asked));
   place.replaceChildren(title,

@@ -114,11 +114,11 @@ async function follow(signal) {
   const question = {model: session.model, text: session.text};
   const intervene = intervention();
   const vectors = needsVectors();
-  const maps = {...question, vectors, by: vectors ? 'token' : byId('by').value};
+  const maps = {...question, vectors, units: vectors ? 'token' : byId('by').value};
   const [plain, changed, scores] = await Promise.all([
     ask('/api/attention', maps, signal),
     intervene ? ask('/api/attention', {...maps, intervene}, signal) : null,
-    ask('/api/ablate', {...question, intervene, top_k: 10}, signal)]);
+    ask('/api/predict', {...question, intervene, top_k: 10}, signal)]);
   shown = {plain, changed, vectors};
   showViews(plain, changed);
   if (isTurned) {
@@ -135,7 +135,7 @@ export function headsCommand() {
   const isNeuron = view.tab === 'neuron';
   return commandOf('attention', {text: session.text, view: view.tab === 'model' ? '' : view.tab,
                                  heads: isNeuron ? view.head : '',
-                                 by: isNeuron || byId('by').value === 'char' ? '' : byId('by').value, out: 'attention'});
+                                 units: isNeuron || byId('by').value === 'char' ? '' : byId('by').value, out: 'attention'});
 }
 
 export function openHeads() {

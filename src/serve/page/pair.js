@@ -92,7 +92,7 @@ async function readTexts(signal) {
 async function findTask(signal) {
   const {model, clean, corrupt} = session;
   const [first, second] = await Promise.all([clean, corrupt].map((text) =>
-    ask('/api/ablate', {model, text, top_k: 1, always: intervention()}, signal)));
+    ask('/api/predict', {model, text, top_k: 1, always: intervention()}, signal)));
   const given = async (name, {before: {next: [{id, token}]}}) => {
     if (session[name] === '') {
       return {id, token};

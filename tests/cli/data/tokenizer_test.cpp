@@ -59,7 +59,7 @@ TEST_CASE("tokenizer train takes special tokens, a least frequency and whole fil
   const std::string data = folder.write("a.txt", "a\n\n\n\na\n\n\n\na hug pug pun bun hugs");
   const Arguments command =
       words("tokenizer train --data", data,
-            "--vocab_size 259 --special_tokens <|pad|>,<|endoftext|> --min_frequency=2 --out",
+            "--vocab_size 259 --special_names <|pad|>,<|endoftext|> --min_frequency=2 --out",
             folder.at("bpe"));
   CHECK(output_of(command).rfind(
             "wrote " + folder.at("bpe") + "/tokenizer.json: 259 tokens (1 merges), from 32 B in ",

@@ -91,7 +91,7 @@ TEST_CASE("attention deletes layer figures that an earlier run left in its folde
 TEST_CASE("attention merges tokens to words in every view", "[cli]") {
   const Given given;
   const std::string printed = given.draw(
-      "--text '나 너 ab' --by word --format npz,json,svg,html,bertviz,text --lang ko "
+      "--text '나 너 ab' --units word --format npz,json,svg,html,bertviz,text --lang ko "
       "--title 제목 --colours magma");
   NamedTexts texts;
   const NamedTensors arrays = read_npz(given.out + "/attention.npz", &texts);

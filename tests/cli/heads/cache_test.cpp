@@ -25,7 +25,7 @@ TEST_CASE("cache writes the points and layers that it is asked for", "[cli]") {
   CHECK(tensors.size() == 3 + 5);  // with the heads of z
   CHECK(tensors.at("tokens").to_vector()[5] == 'f');
   check_parts(output_of(words("cache", given.model,
-                              "--text abc --positions last --type float16 --out", given.out)),
+                              "--text abc --positions last --dtype float16 --out", given.out)),
               {"blocks.1.hook_resid_post  float16  [1, 16]", "wrote " + given.out});
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("cache writes a corpus to several files with an index", "[cli]") {
   const Given given;
   const std::string out = given.folder.at("acts.safetensors");
   const Arguments base = words("cache", given.model, "--data", given.text,
-                               "--documents line --names mlp_out --layers 0 --type bfloat16 --out",
+                               "--documents line --names mlp_out --layers 0 --dtype bfloat16 --out",
                                out, "--batch_size 2");
   const Json whole = report_of(base);
   const NamedTensors tensors = read_safetensors(out);

@@ -14,14 +14,15 @@ TEST_CASE("ablate reports the rise of the loss for all heads or some heads or pa
   const HeadTasks given;
   const Json all = report_of(given.on_text("ablate"));
   CHECK(all["loss"]["mean"] == Approx(loss_of(given.model, given.text)));
-  check_json(all, R"({"mode": "zero", "sequences": 4, "heads/1/head": "0.1"})");
+  check_json(all, R"({"mode": "zero", "sequences": 4, "parts#": 4, "parts/1/part": "0.1",
+                      "parts/1/layer": 0, "parts/1/index": 1, "pairs#": 0})");
   CHECK(all["tokens"] == file_contents(given.text).size() - 1);  // of which one ends an empty line
-  CHECK_FALSE(all.contains("parts"));
-  const Json one = report_of(given.on_text("ablate", "--heads 0:1 --mode mean --pairs 0"));
-  check_json(one, R"({"heads#": 1, "heads/0/head": "0.1"})");
-  CHECK(one["heads"][0]["rise"]["mean"] != all["heads"][1]["rise"]["mean"]);
-  CHECK(report_of(given.on_text("ablate", "--pairs 2"))["pairs"].size() == 1);
-  check_parts(output_of(given.on_text("ablate", "--pairs 2")), {"beyond both alone", "0.1"});
+  const Json one = report_of(given.on_text("ablate", "--heads 0:1 --mode mean --joint 0"));
+  check_json(one, R"({"parts#": 1, "parts/0/part": "0.1"})");
+  CHECK(one["parts"][0]["rise"]["mean"] != all["parts"][1]["rise"]["mean"]);
+  check_json(report_of(given.on_text("ablate", "--layers 1")), R"({"parts#": 2, "parts/0/part": "1.0"})");
+  CHECK(report_of(given.on_text("ablate", "--joint 2"))["pairs"].size() == 1);
+  check_parts(output_of(given.on_text("ablate", "--joint 2")), {"beyond both alone", "0.1"});
 }
 
 TEST_CASE("importance measures heads three ways and compares the rankings", "[cli]") {
@@ -60,7 +61,7 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   CHECK(report["loss_after"] == Approx(loss_of(out, given.text)));
   const Json ablated = report_of(given.on_text("ablate", "--heads 0.1"));
   CHECK(loss_of(out, given.text) - loss_of(given.model, given.text) ==
-        Approx(ablated["heads"][0]["rise"]["mean"]).margin(1e-6));
+        Approx(ablated["parts"][0]["rise"]["mean"]).margin(1e-6));
   CHECK(Json::parse(given.contents("small/pruning.json"))["heads"] == report["heads"]);
   CHECK(report_of({"info", out})["heads_of_layers"] == Json::array({1, 2}));
   CHECK(output_of({"info", out}).starts_with("2 layers, 1 and 2 heads"));
@@ -69,7 +70,7 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   const std::string other = given.at("other");
   output_of(words("prune", given.model, "--heads 0.0 --out", other));
   check_json(report_of(words("ablate", other, "--data", given.text)),
-             R"({"heads/0/head": "0.1", "heads#": 3})");
+             R"({"parts/0/part": "0.1", "parts#": 3})");
   check_refused(words("prune", other, "--heads 0.0 --out", given.at("none")),
                 {"layer 0 has heads 1 (others were pruned), got 0.0"});
   // The hf export restores all heads, for programs that need equal head counts. Losses agree.
@@ -149,7 +150,7 @@ TEST_CASE("an intervention changes what eval, generate, heads and attention comp
   const Arguments change{"--intervene", "off 0.1"};
   const Json ablated = report_of(given.on_text("ablate", "--heads 0.1"));
   const double loss = report_of(changed(given.on_text("eval"), change))["loss"];
-  CHECK(loss - loss_of(given.model, given.text) == Approx(ablated["heads"][0]["rise"]["mean"]));
+  CHECK(loss - loss_of(given.model, given.text) == Approx(ablated["parts"][0]["rise"]["mean"]));
 
   const Arguments generate =
       words("generate", given.model, "--prompt one --max_new_tokens 8 --temperature 0");
@@ -180,20 +181,20 @@ TEST_CASE("ablate takes any parts alone or together or every part of a kind", "[
                .get<double>() -
            loss;
   };
-  const Json sets = report_of(given.on_text("ablate", "--off '0.1, mlp.1' --off layer.0"));
+  const Json sets = report_of(given.on_text("ablate", "--parts '0.1, mlp.1' --parts layer.0"));
   CHECK(sets["loss"]["mean"] == Approx(loss));
-  check_json(sets, R"({"heads#": 0, "parts#": 2, "parts/0/name": "0.1, mlp.1"})");
+  check_json(sets, R"({"parts#": 2, "parts/0/part": "0.1, mlp.1", "by": null})");
   CHECK(sets["parts"][0]["targets"] == Json::array({"z.0.1", "mlp_out.1"}));
   CHECK(sets["parts"][0]["rise"]["mean"] == Approx(rise_without("0.1, mlp.1")).margin(1e-6));
-  const Json layers = report_of(given.on_text("ablate", "--each layer"));
+  const Json layers = report_of(given.on_text("ablate", "--by layer"));
   REQUIRE(layers["parts"].size() == 2);
   CHECK(layers["parts"][0]["rise"] == sets["parts"][1]["rise"]);
   CHECK(layers["parts"][1]["rise"]["mean"] == Approx(rise_without("layer.1")).margin(1e-6));
-  const Json means = report_of(given.on_text("ablate", "--each mlp --mode mean"));
+  const Json means = report_of(given.on_text("ablate", "--by mlp --mode mean"));
   CHECK(means["mode"] == "mean");
   CHECK(means["parts"][1]["rise"] != layers["parts"][1]["rise"]);
-  check_parts(output_of(given.on_text("ablate", "--each neuron.1 --limit 3")),
-              {"(the largest 3 of ", "neuron.1."});
+  check_parts(output_of(given.on_text("ablate", "--by neuron --layers 1 --limit 3")),
+              {"(the strongest 3 of ", "neuron.1."});
 }
 
 TEST_CASE("ablate reads a text from the command line and draws the results", "[cli]") {
@@ -206,9 +207,9 @@ TEST_CASE("ablate reads a text from the command line and draws the results", "[c
   CHECK(heads == report_of({"ablate", given.model, "--data", file}));
   for (const auto& [options, title] : std::vector<std::pair<std::string, std::string>>{
            {"", "Rise of the loss without each head"},
-           {"--each mlp", "Without each mlp"},
-           {"--each neuron.0", "neurons, the largest rise first"},
-           {"--off 'mlp.0, mlp.1' --off 0.0-1", "mlp.0, mlp.1"}}) {
+           {"--by mlp", "Without each mlp"},
+           {"--by neuron --layers 0", "neurons, the largest rise first"},
+           {"--parts 'mlp.0, mlp.1' --parts 0.0-1", "mlp.0, mlp.1"}}) {
     report_of(changed(base, split_words(options)));
     CHECK(contains(given.contents("a.svg"), title));
   }
@@ -223,7 +224,8 @@ TEST_CASE("ablate measures other metrics and draws a score against the rises", "
   const Json report = report_of(base);
   CHECK(report["metric"] == "kl");
   CHECK(report["loss"]["mean"] < 1e-6);
-  CHECK(report["heads"][0]["rise"]["mean"] > 0);
+  CHECK(report["parts"][0]["rise"]["mean"] > 0);
+  CHECK(report["parts"][0]["score"].is_number());
   CHECK(contains(given.contents("a.svg"), "rise of the KL divergence without the head"));
   check_refused(changed(base, {"--score", "nothing"}), {"score: expected a score of"});
 }

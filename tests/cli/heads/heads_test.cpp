@@ -109,7 +109,7 @@ TEST_CASE("heads scores own relations and words", "[cli]") {
                                                                   last + "}}\n");
   };
   const std::string own =
-      with_pairs("\"modifier\":[[4,9,10,15]]", ",\"수식\":[[0,3,4,7]]") + " --by word ";
+      with_pairs("\"modifier\":[[4,9,10,15]]", ",\"수식\":[[0,3,4,7]]") + " --units word ";
   const Json report = report_of(given.on_text(own));
   for (const Json& head : report["heads"]) {
     for (const char* score : {"modifier", "수식_ahead", "punctuation"}) {

@@ -141,12 +141,12 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
            {given.on_pair("patch", "--by head,position --method both"),
             "recovered [4, 6], attribution [4, 6], difference [4, 6], ", "head.npy"},
            {given.on_pair("patch", "--by layer"), "recovered [2], difference [2], ", ""},
-           {given.on_text("ablate", "--pairs 2"),
+           {given.on_text("ablate", "--joint 2"),
             "rise [2, 2], rise_low [2, 2], rise_high [2, 2], pair_rise [2, 2], "
             "pair_rise_low [2, 2], pair_rise_high [2, 2], pair_beyond [2, 2], "
             "pair_beyond_low [2, 2], pair_beyond_high [2, 2], ",
             ""},
-           {given.on_text("ablate", "--each mlp"), "rise [2], rise_low [2], rise_high [2], ", ""},
+           {given.on_text("ablate", "--by mlp"), "rise [2], rise_low [2], rise_high [2], ", ""},
            {given.on_text("lens"), "loss [3], accuracy [3], entropy [3], kl [3], ", ""}}) {
     CHECK(arrays_by(one.command) == one.arrays);
     CHECK(contains(given.contents("r.npz"), one.axis));

@@ -189,7 +189,7 @@ TEST_CASE("ablation refuses invalid heads and modes and numbers of pairs") {
         ablate_heads(*gpt, small_documents(), {.heads = {{3, 0}}});
       },
       {"layers 0 to 2", "3.0"});
-  check_error([&] { ablate_heads(*gpt, small_documents(), {.pair_heads = 1}); }, {"pairs", "1"});
+  check_error([&] { ablate_heads(*gpt, small_documents(), {.pair_heads = 1}); }, {"joint", "1"});
 }
 
 TEST_CASE("other metrics of an ablation are those of its losses", "[heads]") {

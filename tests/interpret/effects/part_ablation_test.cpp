@@ -135,16 +135,16 @@ TEST_CASE("interventions with given means need a mean of the right size for ever
 
 TEST_CASE("each part of a kind is named and counted", "[heads]") {
   const auto gpt = random_gpt(three_layers());
-  const std::vector<PartSet> layers = each_part(*gpt, "layer");
+  const std::vector<PartSet> layers = each_part(*gpt, PartKind::layer);
   REQUIRE(layers.size() == 3);
   CHECK(layers[2].name == "layer.2");
   CHECK(layers[2].targets == parse_targets("off", "layer.2").targets);
-  CHECK(each_part(*gpt, "mlp")[1].targets == parse_targets("off", "mlp.1").targets);
-  CHECK(each_part(*gpt, "attn")[1].targets == parse_targets("off", "attn.1").targets);
-  const std::vector<PartSet> neurons = each_part(*gpt, "neuron.2");
+  CHECK(each_part(*gpt, PartKind::mlp)[1].targets == parse_targets("off", "mlp.1").targets);
+  CHECK(each_part(*gpt, PartKind::attn)[1].targets == parse_targets("off", "attn.1").targets);
+  const std::vector<PartSet> neurons = each_part(*gpt, PartKind::neuron, {2, 2});
   REQUIRE(neurons.size() == 48);
   CHECK(neurons[47].targets == parse_targets("off", "neuron.2.47").targets);
-  const std::vector<PartSet> some = each_part(*gpt, "neuron.2.45-");
+  const std::vector<PartSet> some = each_part(*gpt, PartKind::neuron, {2, 2}, {45});
   REQUIRE(some.size() == 3);
   CHECK(some[0].name == "neuron.2.45");
   std::vector<double> shares;
@@ -160,26 +160,26 @@ TEST_CASE("invalid parts are refused", "[heads]") {
   config.mlp = false;
   const auto bare = random_gpt(config);
   const auto gpt = random_gpt(three_layers());
-  const auto each = [&](const Gpt& model, const char* kind) {
-    return error_of([&] { each_part(model, kind); });
+  const auto each = [&](const Gpt& model, PartKind kind, NumberRange layers,
+                        NumberRange neurons = {}) {
+    return error_of([&] { each_part(model, kind, layers, neurons); });
   };
-  CHECK(each(*gpt, "head") == "each: expected mlp, attn, layer or neuron.L, got 'head'");
-  CHECK(each(*gpt, "neuron.3") == "each: the model has layers 0 to 2, got mlp_post.3");
-  CHECK(each(*gpt, "neuron.0-1") == "each: expected the neurons of one layer, got neuron.0-1");
-  CHECK(each(*gpt, "neuron.1.48") == "each: blocks.1.mlp.hook_post: expected 0 to 47, got 48");
-  CHECK(each(*bare, "neuron.1") == "each: this model does not compute mlp_post");
+  CHECK(each(*gpt, PartKind::mlp, {3}) == "layers: the model has layers 0 to 2, got 3-");
+  CHECK(each(*gpt, PartKind::neuron, {1, 1}, {48, 48}) ==
+        "items: layer 1 has neurons 0 to 47, got 48");
+  CHECK(each(*bare, PartKind::neuron, {1, 1}) == "by: this model does not compute mlp_post");
   const auto off = [&](const Gpt& model, const char* text, AblationMode mode) {
     return error_of([&] { ablate_parts(model, small_documents(), {part(text)}, {.mode = mode}); });
   };
   CHECK(off(*gpt, "mlp.3", AblationMode::zero) ==
-        "off: the model has layers 0 to 2, got mlp_out.3");
-  CHECK(off(*bare, "layer.1", AblationMode::mean) == "off: this model does not compute mlp_out");
+        "parts: the model has layers 0 to 2, got mlp_out.3");
+  CHECK(off(*bare, "layer.1", AblationMode::mean) == "parts: this model does not compute mlp_out");
   CHECK(off(*gpt, "pattern.1", AblationMode::mean) ==
-        "off: expected off, scale or freeze for pattern, got mean");
+        "parts: expected off, scale or freeze for pattern, got mean");
   CHECK(off(*gpt, "0.1", AblationMode::resample) ==
         "mode: expected zero or mean for parts other than heads one by one, got resample");
   CHECK(error_of([&] { ablate_parts(*gpt, small_documents(), {}); }) ==
-        "off: expected parts to ablate, got none");
+        "parts: expected parts to ablate, got none");
   CHECK(error_of([] { parse_targets("off", "5.1 6.2"); }) ==
         "off: '5.1 6.2': expected nothing after it, got '6.2'");
   CHECK(error_of([] { parse_targets("off", " "); }) ==

@@ -1,0 +1,484 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "base/transformed.h"
+#include "headlight/datasets/text_dataset.h"
+#include "headlight/interpret/effects/ablation.h"
+#include "headlight/interpret/effects/part_ablation.h"
+#include "headlight/interpret/interventions/interventions.h"
+#include "headlight/interpret/scores/head_score_file.h"
+#include "questions/question.h"
+#include "questions/task_parameters.h"
+#include "questions/text_parameters.h"
+#include "show/report/effect_grids.h"
+#include "show/report/parts/interval_text.h"
+#include "show/report/parts/json_output.h"
+#include "show/report/parts/numbers.h"
+
+namespace headlight {
+namespace {
+
+constexpr const char* kAblateDetails =
+    "Replaces the output of one head, or another part, at a time and measures how much the loss on "
+    "a text rises, in nats per token, with a 95 % interval. A rise near 0 means that the model "
+    "does not need the part.\n\n"
+    "  mode zero       use zeros instead\n"
+    "  mode mean       use the mean output over the whole text\n"
+    "  mode resample   use the head's output at the same position of the next document; heads "
+    "only\n\n"
+    "Intervals come from a bootstrap over documents, or over the blocks of one document. "
+    "Intervals over fewer than 10 sequences are too narrow: the first line says so, and "
+    "figures are marked ?.\n\n"
+    "Bidirectional models (BERT) predict masked tokens: in each sequence the tokens at positions "
+    "1, 8, 15 ... (about 15 %, none special) become [MASK], and the loss is that of these "
+    "tokens, all predicted in one pass.\n\n"
+    "by ablates each head (the default), or the attention, the MLP or both (layer) of each layer, "
+    "or each neuron of the layers that are named. parts ablates several parts together, with the "
+    "names of intervene (headlight generate --help all): heads, mlp.3, attn.3, layer.3, "
+    "neuron.3.17, classes of heads (with scores). Each value is a separate experiment.\n\n"
+    "joint also ablates all pairs among the most important heads. 'beyond' is the rise of a pair "
+    "minus the rises of its heads. Above 0, each head compensates for the loss of the other.\n\n"
+    "metric measures another number than the loss: rises and the key loss are then of that "
+    "number, and a fall of the probability or log_probability means that the model needs the "
+    "part.\n\n"
+    "The figure is a heat map of heads or parts, a curve over layers, or over neurons in "
+    "descending "
+    "order. Arrays: rise, rise_low and rise_high, of heads [R, K] with the names layer and head, "
+    "of "
+    "parts [R] with the names part; with joint also pair_rise and pair_beyond with _low and _high "
+    "and the names first and second.";
+
+// What was ablated, and its effects.
+struct AblationReport {
+  PartKind by = PartKind::head;
+  bool of_sets = false;  // of "parts"
+  AblationMode mode = AblationMode::zero;
+  MetricKind metric = MetricKind::loss;
+  std::vector<PartSet> parts = {};   // in the order of ablation
+  std::vector<Interval> rises = {};  // one for each part
+  AblationResult whole = {};         // by head with the heads, in the order of the parts
+  std::map<HeadId, double> scores = {};
+  std::string score = {};
+
+  bool of_heads() const { return !of_sets && by == PartKind::head; }
+};
+
+std::string range_name(const PointRange& target) {
+  std::string text(name_of(target.point));
+  if (is_in_layer(target.point) || target.items) {
+    text += "." + range_text(target.layers);
+  }
+  return target.items ? text + "." + range_text(*target.items) : text;
+}
+
+// Score of head number `i`; null: it has none.
+Json score_of(const AblationReport& report, std::size_t i) {
+  const auto score = report.scores.find(report.whole.heads[i].head);
+  return score == report.scores.end() ? Json() : Json(score->second);
+}
+
+Json part_rows(const AblationReport& report) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < report.parts.size(); ++i) {
+    const std::vector<PointRange>& targets = report.parts[i].targets;
+    const bool is_one = !report.of_sets;
+    const std::optional<NumberRange> items = targets.front().items;
+    Json row{{"part", report.parts[i].name},
+             {"layer", is_one ? Json(targets.front().layers.first) : Json()},
+             {"index", is_one && items ? Json(items->first) : Json()},
+             {"targets", transformed(targets, range_name)},
+             {"rise", interval_json(report.rises[i])}};
+    if (!report.score.empty()) {
+      row["score"] = score_of(report, i);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json facts_of(const AblationReport& report) {
+  const AblationResult& whole = report.whole;
+  return {{"caution", text_or_null(few_documents_caution(whole.sequences))},
+          {"by", report.of_sets ? Json() : Json(name_of(report.by))},
+          {"mode", name_of(report.mode)},
+          {"metric", name_of(report.metric)},
+          {"loss", interval_json(whole.loss)},
+          {"sequences", whole.sequences},
+          {"tokens", whole.tokens},
+          {"pairs", transformed(whole.pairs, [](const PairEffect& pair) -> Json {
+             return {{"heads", {head_name(pair.first), head_name(pair.second)}},
+                     {"rise", interval_json(pair.rise)},
+                     {"beyond", interval_json(pair.beyond)}};
+           })}};
+}
+
+std::string rise_column(MetricKind metric) {
+  return concat_text("rise of the ", metric_noun(metric), " (95 %)");
+}
+
+// Parts in the order of the table: heads that the model needs most first, other parts with the
+// largest changes first.
+std::vector<std::size_t> ranking(const AblationReport& report) {
+  const double sign = rises_when_needed(report.metric) ? 1 : -1;
+  std::vector<std::size_t> order(report.rises.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) {
+    const double rise = report.rises[i].mean;
+    return report.of_heads() ? sign * rise : std::abs(rise);
+  });
+  return order;
+}
+
+std::vector<Table> tables_of(const AblationReport& report) {
+  const AblationResult& whole = report.whole;
+  const std::string rise = rise_column(report.metric);
+  std::vector<Table::Column> columns{{report.of_heads() ? "head" : "without", true}, {rise, true}};
+  if (!report.score.empty()) {
+    columns.push_back({report.score, false});
+  }
+  Table parts(columns, true);
+  for (const std::size_t i : ranking(report)) {
+    std::vector<std::string> cells{report.parts[i].name,
+                                   change_text(report.rises[i], whole.sequences)};
+    if (!report.score.empty()) {
+      const Json score = score_of(report, i);
+      cells.push_back(score.is_null() ? "-" : fixed_number(score.number(), 3));
+    }
+    parts.add(cells);
+  }
+  if (whole.pairs.empty()) {
+    return {parts};
+  }
+  Table pairs({{"heads", true}, {rise, true}, {"beyond both alone", true}}, true);
+  for (const PairEffect& pair : whole.pairs) {
+    pairs.add({head_name(pair.first) + " " + head_name(pair.second),
+               change_text(pair.rise, whole.sequences), change_text(pair.beyond, whole.sequences)});
+  }
+  return {parts, pairs};
+}
+
+// Curve of the rises over layers, or over neurons in descending order, with the ends of intervals.
+std::string curve_of(const AblationReport& report) {
+  const bool of_neurons = report.by == PartKind::neuron;
+  std::vector<Interval> rises = report.rises;
+  std::vector<double> x(rises.size());
+  std::iota(x.begin(), x.end(), 0.0);
+  if (of_neurons) {
+    std::ranges::stable_sort(rises, std::ranges::greater(), &Interval::mean);
+  } else {
+    std::ranges::transform(report.parts, x.begin(), [](const PartSet& part) {
+      return static_cast<double>(part.targets.front().layers.first);
+    });
+  }
+  LinePlot plot{.title = concat_text("Without each ", name_of(report.by)),
+                .x_label = of_neurons ? "neurons, the largest rise first" : "layer",
+                .y_label = concat_text("rise of the ", metric_noun(report.metric), ",",
+                                       metric_unit(report.metric), " a token"),
+                .series = interval_curves(x, rises, "rise", !of_neurons)};
+  const Index sequences = report.whole.sequences;
+  if (sequences <= 1) {  // a single sequence has no interval
+    plot.series = {plot.series.back()};
+  }
+  if (sequences < kEnoughDocuments) {
+    plot.x_label += concat_text(" (caution: over ", counted(sequences, "sequence"), " only)");
+  }
+  return line_plot_svg(plot);
+}
+
+ResultGrid parts_grid(const AblationReport& report) {
+  MatrixPlot plot{
+      .title = concat_text("Rise of the ", metric_noun(report.metric), " without each part,",
+                           metric_unit(report.metric), " a token"),
+      .row_title = "part",
+      .rows = transformed(report.parts, &PartSet::name),
+      .columns = {""},
+      .values = transformed(report.rises, &Interval::mean),
+      .lows = transformed(report.rises, &Interval::low),
+      .highs = transformed(report.rises, &Interval::high),
+      .note = few_documents_caution(report.whole.sequences)};
+  plot.doubtful = !plot.note.empty();
+  return {"rise", std::move(plot)};
+}
+
+QuestionResult result_of(std::shared_ptr<const AblationReport> report, bool shows) {
+  const AblationResult& whole = report->whole;
+  std::string heading =
+      loss_heading(whole.loss.mean, whole.tokens, whole.sequences, report->metric);
+  heading.pop_back();  // the text has an empty line before a table
+  QuestionResult result{
+      .title = concat_text("Rise of the ", metric_noun(report->metric), " without each part"),
+      .heading = std::move(heading),
+      .facts = facts_of(*report),
+      .rows = [report] { return part_rows(*report); }};
+  if (!shows) {
+    return result;
+  }
+  result.tables = tables_of(*report);
+  if (report->of_heads()) {
+    result.grids = ablation_grids(whole, report->metric);
+  } else {
+    result.grids = {parts_grid(*report)};
+    if (!report->of_sets) {
+      result.curve = [report] { return curve_of(*report); };
+    }
+  }
+  if (!report->score.empty()) {
+    result.chart = [report] {
+      return scatter_plot_svg(
+          score_scatter(report->scores, report->score, report->whole.heads, report->metric));
+    };
+  }
+  return result;
+}
+
+// The text as a stream, which may be longer than the context.
+TokenDataset text_data(const Asker& asker, const Json& text) {
+  const GptConfig& config = asker.model.config();
+  TokenDataset data;
+  if (text.is_array()) {
+    data = stream_dataset(read_prompt(asker, text, "text"));
+    data.documents = !config.causal;  // read whole, without more tokens
+  } else {
+    require_value(!text.text().empty(), "text", "expected a text");
+    data = whole_sequences(stream_dataset(asker.encode_prompt(text.text(), "text")), config,
+                           asker.tokenizer);
+  }
+  require_value(has_targets(data), "text", "expected at least two tokens, got ", data.token_count);
+  return data;
+}
+
+void warn_about(const Asker& asker, const std::string& doubt) {
+  if (!doubt.empty()) {
+    asker.warn("scores: " + doubt);
+  }
+}
+
+HeadSet chosen_heads(const Asker& asker, const Arguments& arguments) {
+  const HeadLayout layout = heads_of(asker.model);
+  if (arguments.given("heads")) {
+    return HeadSet::parse(arguments.text("heads")).or_all(layout);
+  }
+  const NumberRange layers = layers_of(asker.model, arguments.range("layers"));
+  std::vector<HeadId> heads;
+  std::ranges::copy_if(HeadSet::all(layout), std::back_inserter(heads),
+                       [&](const HeadId& id) { return layers.contains(id.layer); });
+  return heads;
+}
+
+std::vector<PartSet> part_sets(const Asker& asker, const Arguments& arguments) {
+  std::map<HeadId, HeadScore> scores;
+  if (arguments.given("scores")) {
+    HeadScoreFile file = read_head_scores(arguments.text("scores"), asker.model);
+    warn_about(asker, file.doubt);
+    scores = std::move(file.scores);
+  }
+  return transformed(arguments.texts("parts"), [&](const std::string& text) -> PartSet {
+    Change change = with_heads_of_classes(parse_targets("parts", text), scores, "parts");
+    return {text, std::move(change.targets), change.positions};
+  });
+}
+
+void read_scores(const Asker& asker, const Arguments& arguments, const HeadSet& heads,
+                 AblationReport& report) {
+  report.score = arguments.text("score");
+  HeadScoreColumn column = read_head_score(arguments.text("scores"), asker.model, report.score);
+  warn_about(asker, column.doubt);
+  report.scores = std::move(column.scores);
+  require_value(
+      std::ranges::any_of(heads, [&](const HeadId& id) { return report.scores.contains(id); }),
+      "scores", "expected the score ", report.score, " of a head that is ablated");
+}
+
+// Tokens times passes: of the whole model, of means or other documents, and of the layers from each
+// part on; of pairs, whose layers are not known yet, at most.
+Index work_of(const Asker& asker, const TokenDataset& data, const AblationOptions& options,
+              const std::vector<PartSet>& parts) {
+  const Index layers = asker.model.config().n_layer;
+  Index computed = layers;
+  for (const PartSet& part : parts) {
+    Index first = layers;
+    for (const PointRange& target : part.targets) {
+      first = std::min(first, is_in_layer(target.point) ? target.layers.first : 0);
+    }
+    computed += layers - first;
+  }
+  computed += options.mode == AblationMode::zero ? 0 : layers;
+  computed += layers * options.pair_heads * (options.pair_heads - 1) / 2;
+  const Index predicted = asker.model.config().causal ? std::ssize(data.sequences) : 0;
+  return (data.token_count - predicted) * computed / layers;
+}
+
+void ablate_chosen_heads(const Asker& asker, const TokenDataset& data, AblationOptions options,
+                         AblationReport& report) {
+  for (const HeadId& id : options.heads) {
+    report.parts.push_back(
+        {.name = head_name(id),
+         .targets = {{Point::z, {id.layer, id.layer}, NumberRange{id.head, id.head}}}});
+  }
+  asker.begin(work_of(asker, data, options, report.parts));
+  report.whole = ablate_heads(asker.model, data, options);
+  report.rises = transformed(report.whole.heads, &HeadEffect::rise);
+}
+
+void ablate_chosen_parts(const Asker& asker, const TokenDataset& data,
+                         const AblationOptions& options, AblationReport& report) {
+  Index targets = 0;  // for which a pass of one token finds the shapes, twice
+  for (const PartSet& part : report.parts) {
+    targets += std::ssize(part.targets);
+  }
+  asker.begin(work_of(asker, data, options, report.parts) + 2 * targets);
+  PartAblationResult result = ablate_parts(asker.model, data, report.parts, options);
+  report.whole = {.loss = result.loss,
+                  .heads = {},
+                  .pairs = {},
+                  .sequences = result.sequences,
+                  .tokens = result.tokens};
+  report.rises = transformed(result.parts, &PartEffect::rise);
+}
+
+AblationOptions options_of(const Asker& asker, const Arguments& arguments) {
+  require_value(!asker.metric, "metric",
+                "expected the name of a metric: ablation measures every token to predict");
+  AblationOptions options{.mode = arguments.chosen<AblationMode>("mode"),
+                          .pair_heads = arguments.integer("joint"),
+                          .metric = arguments.chosen<MetricKind>("metric"),
+                          .batch_size = arguments.integer("batch_size"),
+                          .processes = asker.processes,
+                          .progress = asker.progress};
+  options.bootstrap.resamples = arguments.integer("resamples");
+  options.bootstrap.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  if (!asker.model.config().causal) {
+    options.masking = masking_of(asker.tokenizer);
+  }
+  return options;
+}
+
+QuestionResult ablate(const Asker& asker, const Arguments& arguments) {
+  const auto report = std::make_shared<AblationReport>();
+  AblationOptions options = options_of(asker, arguments);
+  report->by = arguments.chosen<PartKind>("by");
+  report->of_sets = arguments.given("parts");
+  report->mode = options.mode;
+  report->metric = options.metric;
+  const std::optional<TokenDataset> text =
+      asker.data == nullptr ? std::optional(text_data(asker, arguments.value("text")))
+                            : std::nullopt;
+  const TokenDataset& data = text ? *text : *asker.data;
+  if (report->of_heads()) {
+    options.heads = chosen_heads(asker, arguments);
+    if (arguments.given("scores")) {
+      read_scores(asker, arguments, options.heads, *report);
+    }
+    ablate_chosen_heads(asker, data, std::move(options), *report);
+  } else {
+    report->parts = report->of_sets ? part_sets(asker, arguments)
+                                    : each_part(asker.model, report->by, arguments.range("layers"),
+                                                arguments.range("items"));
+    ablate_chosen_parts(asker, data, options, *report);
+  }
+  return result_of(report, asker.shows);
+}
+
+Parameter only_of_heads(Parameter parameter) {
+  parameter.needs = {"by=head"};
+  parameter.excludes.push_back("parts");
+  return parameter;
+}
+
+std::vector<Parameter> ablate_parameters() {
+  std::vector<Parameter> all = text_data_parameters("text");
+  all.push_back(text_parameter("data"));
+  all.push_back(by_parameter(choices_of<PartKind>(), name_of(PartKind::head)));
+  all.push_back(only_of_heads({.name = "heads",
+                               .help = "Only these heads, e.g. 0.1,2.3 or 0:1;2:3",
+                               .excludes = {"layers"},
+                               .is_basic = true}));
+  all.push_back(layers_parameter());
+  all.insert(
+      all.end(),
+      {{.name = "items",
+        .help = "Only these neurons of each layer, e.g. 3, 4-8 (8 included) or 4-",
+        .kind = ValueKind::range,
+        .needs = {"by=neuron"}},
+       {.name = "parts",
+        .help = "Ablate these parts together, e.g. '5.1, mlp.3'; each further value is a separate "
+                "experiment",
+        .kind = ValueKind::texts,
+        .excludes = {"by", "layers", "scatter"},
+        .is_basic = true,
+        .former = {"off"}},
+       {.name = "mode",
+        .help = "Replacement for the output of a part",
+        .kind = ValueKind::name,
+        .fallback = name_of(AblationMode::zero),
+        .choices = choices_of<AblationMode>(),
+        .is_basic = true},
+       metric_parameter(MetricKind::loss),
+       only_of_heads({.name = "joint",
+                      .help = "Also ablate all pairs among the N most important heads; 0: none",
+                      .kind = ValueKind::integer,
+                      .fallback = 0,
+                      .least = 0,
+                      .is_basic = true}),
+       {.name = "scores",
+        .help = "File heads.json from headlight heads, for classes of heads and for score",
+        .kind = ValueKind::path,
+        .needs = {"by=head"}},
+       {.name = "score",
+        .help = "Score of the heads that is shown beside their rises",
+        .fallback = "induction",
+        .excludes = {"parts"},
+        .needs = {"scores"}},
+       {.name = "resamples",
+        .help = "Number of bootstrap resamples",
+        .kind = ValueKind::integer,
+        .fallback = 1000,
+        .least = 1,
+        .most = 1'000'000},
+       {.name = "seed",
+        .help = "Seed of the random numbers",
+        .kind = ValueKind::integer,
+        .fallback = 1337,
+        .least = 0}});
+  return all;
+}
+
+}  // namespace
+
+const Question& ablate_question() {
+  static const Question question{
+      .name = "ablate",
+      .group = QuestionGroup::change,
+      .summary = "Measure the loss without each attention head, MLP, layer or neuron.",
+      .details = kAblateDetails,
+      .examples = {"headlight ablate runs/toy --data data/toy.txt --documents blank_line",
+                   "headlight ablate runs/toy --data book.txt --heads 0.1,1.0",
+                   "headlight ablate runs/toy --data book.txt --mode mean --joint 6",
+                   "headlight ablate runs/toy --data book.txt --scores heads/heads.json --scatter "
+                   "scatter.svg",
+                   "headlight ablate runs/toy --data book.txt --by mlp --svg mlps.svg",
+                   "headlight ablate runs/toy --data book.txt --parts \"0.1, mlp.1\" layer.1"},
+      .parameters = ablate_parameters(),
+      .facts = {{"caution", "null: none"},
+                {"by, mode, metric", "what was measured; by is null for sets of parts"},
+                {"loss", "{mean, low, high} of the whole model"},
+                {"sequences, tokens", "what it read"},
+                {"pairs", "with joint: [{heads, rise, beyond}]"}},
+      .rows = "parts",
+      .columns = {{"part, targets", "the part, and the points that it names"},
+                  {"layer, index", "of one head or neuron; null for sets"},
+                  {"rise", "{mean, low, high} without the part"},
+                  {"score", "with scores: of the head"}},
+      .chart = "scatter",
+      .chart_help = "Draw --score of the heads against the rise to this .svg file",
+      .chart_needs = "scores",
+      .former = {{"each", "is now called --by"}, {"pairs", "is now called --joint"}},
+      .reads_masked_models = true,
+      .positional = {"data"},
+      .answer = ablate};
+  return question;
+}
+
+}  // namespace headlight
