@@ -205,7 +205,9 @@ class PathCommand {
     end_ = std::to_chars(end_, bytes_.data() + bytes_.size(), number).ptr;
     return *this;
   }
-  std::string_view text() const { return {bytes_.data(), end_}; }
+  std::string_view text() const {
+    return {bytes_.data(), static_cast<std::size_t>(end_ - bytes_.data())};
+  }
 
  private:
   std::array<char, 48> bytes_;  // two letters and two numbers
