@@ -516,13 +516,13 @@ void quantize_gguf(GgufType type, std::span<const float> values, std::span<std::
       auto* block = reinterpret_cast<Byte*>(blocks.data());
       if constexpr (IsSearchedTogether<Type>) {
         write_together<Type>(values, importance, block);
-        return;
-      }
-      for (std::size_t at = 0; at < values.size(); at += elements, block += Type::kBlock.bytes) {
-        if constexpr (IsSearched<Type>) {
-          Type::write(values.data() + at, importance_of(importance, at, elements), block);
-        } else if constexpr (!IsSearchedTogether<Type>) {
-          Type::write(values.data() + at, block);
+      } else {
+        for (std::size_t at = 0; at < values.size(); at += elements, block += Type::kBlock.bytes) {
+          if constexpr (IsSearched<Type>) {
+            Type::write(values.data() + at, importance_of(importance, at, elements), block);
+          } else {
+            Type::write(values.data() + at, block);
+          }
         }
       }
     }
