@@ -24,6 +24,7 @@ shortened() {
     case $1 in
       --max_iters | --iters | --starts) shift ;;
       --full) ;;
+      'off name_mover') words+=('off diffuse') ;;  # the class of heads that have learned nothing
       *) words+=("$1") ;;
     esac
     shift

@@ -133,25 +133,33 @@ std::size_t type_of(const Options& options) {
   return static_cast<std::size_t>(type - kTypeNames.begin());
 }
 
+// Returns the finite value that is furthest from zero, or 0.
+float furthest_finite(const Tensor& tensor) {
+  const Tensor values = to_contiguous(tensor);
+  float furthest = 0;
+  for (const float value :
+       std::span(values.data<float>(), static_cast<std::size_t>(values.numel()))) {
+    furthest = std::isfinite(value) && std::abs(value) > std::abs(furthest) ? value : furthest;
+  }
+  return furthest;
+}
+
 // Throws Error if a finite value becomes infinite in the type of --type.
 void require_fitting(const NamedTensors& tensors, const Options& options) {
   const StoredFloats floats = kFileTypes.at(type_of(options));
+  if (floats == StoredFloats::float32) {
+    return;
+  }
   const bool half = floats == StoredFloats::float16;
   const unsigned exponent = half ? 0x7C00 : 0x7F80;  // all ones for infinity
-  const auto fits = [&](float value) {
-    const unsigned bits = half ? float_to_half(value) : float_to_bfloat16(value);
-    return !std::isfinite(value) || (bits & exponent) != exponent;
-  };
+  const auto progress = progress_bar("checking weights");
+  Index done = 0;
   for (const auto& [name, tensor] : tensors) {
-    if (floats == StoredFloats::float32 || tensor.dtype() != DType::float32) {
-      continue;
-    }
-    const Tensor values = to_contiguous(tensor);
-    for (const float value :
-         std::span(values.data<float>(), static_cast<std::size_t>(values.numel()))) {
-      require(fits(value), "--type: ", options.text("type"), " cannot hold ", value, " in ", name,
-              half ? "; use bf16 or f32" : "; use f32");
-    }
+    const float value = tensor.dtype() == DType::float32 ? furthest_finite(tensor) : 0;
+    const unsigned bits = half ? float_to_half(value) : float_to_bfloat16(value);
+    require((bits & exponent) != exponent, "--type: ", options.text("type"), " cannot hold ", value,
+            " in ", name, half ? "; use bf16 or f32" : "; use f32");
+    progress(share_of(++done, std::ssize(tensors)));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "formats/adapter/adapter.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_vocabulary.h"
@@ -335,7 +336,8 @@ void page_command(const Options& options) {
        .views = views,
        .stories = stories_of(options, views, file.path()),
        .model_file = beside,
-       .training = training_text(options)},
+       .training = training_text(options),
+       .progress = progress_bar("writing")},
       file.path());
   log_warnings(file.warnings());
   if (options.json()) {

@@ -5,6 +5,7 @@
 #include "kernels/layers/activations.h"
 #include "kernels/loops.h"
 #include "kernels/panels/panels.h"
+#include "kernels/panels/step_search.h"
 #include "kernels/variants/tables.h"
 
 // The tables of kernels for the CPU variant in use.
@@ -72,6 +73,10 @@ const WeightRowLoops& weight_row_loops() {
 
 const DecodeLoops& decode_loops() {
   return pick(baseline::kDecodeLoops, v3::kDecodeLoops, v4::kDecodeLoops);
+}
+
+const StepSearch& step_search() {
+  return pick(baseline::kStepSearch, v3::kStepSearch, v4::kStepSearch);
 }
 
 const IntegerPanels& integer_panels(bool with_dot_products) {

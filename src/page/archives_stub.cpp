@@ -28,4 +28,6 @@ NamedTensors read_npz(const std::filesystem::path&, NamedTexts*) { refuse("NPZ f
 
 Tensor TunedLens::translated(const Tensor&, Index) const { refuse("a tuned lens"); }
 
+TunedLens load_tuned_lens(const std::filesystem::path&) { refuse("a tuned lens"); }
+
 }  // namespace headlight

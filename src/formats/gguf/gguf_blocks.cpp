@@ -10,6 +10,7 @@
 #include "formats/gguf/gguf_header.h"
 #include "formats/gguf/gguf_quantize.h"
 #include "headlight/base/error.h"
+#include "kernels/panels/step_search.h"
 #include "tensor/float16.h"
 
 namespace headlight {
@@ -157,19 +158,37 @@ struct SmallBlock {
   }
 };
 
-// Q4_0, Q5_0 and Q5_1, which can be written.
+// Q4_0, Q5_0 and Q5_1, which can be written. Scales without least values are searched for several
+// blocks at once.
 template <int kBits, bool kHasLeast>
 struct WrittenBlock : SmallBlock<kBits, kHasLeast> {
   using Small = SmallBlock<kBits, kHasLeast>;
-  static void write(const float* values, Importance importance, Byte* block) {
+  static constexpr std::size_t kTogether = kHasLeast ? 1 : kernels::kSearchedParts;
+  static void write(const float* values, Importance importance, Byte* block) requires kHasLeast {
     IntegerBlock integers;
-    if constexpr (kHasLeast) {
-      quantize_above_least(finite_values<32>(values), importance, kBits, integers);
-      write_word(block + 2, integers.least);
-    } else {
-      quantize_signed(finite_values<32>(values), importance, kBits, integers);
+    quantize_above_least(finite_values<32>(values), importance, kBits, integers);
+    put(integers, block);
+  }
+  static void write_several(std::span<const float> values, Importance importance,
+                            Byte* blocks) requires(!kHasLeast) {
+    IntegerBlock integers[kTogether];
+    const std::span some = std::span(integers).first(values.size() / 32);
+    for (std::size_t i = 0; i < values.size(); i += 32) {
+      finite_values<32>(values.data() + i);
     }
+    quantize_signed(values, importance, kBits, some);
+    for (const IntegerBlock& block : some) {
+      put(block, blocks);
+      blocks += Small::kBlock.bytes;
+    }
+  }
+
+ private:
+  static void put(const IntegerBlock& integers, Byte* block) {
     write_word(block, static_cast<std::uint16_t>(integers.step));
+    if constexpr (kHasLeast) {
+      write_word(block + 2, integers.least);
+    }
     write_nibbles(integers.numbers, 16, block + Small::kLow);
     std::fill(block + Small::kHigh, block + Small::kLow, Byte{0});
     for (int i = 0; kBits == 5 && i < 32; ++i) {
@@ -377,9 +396,33 @@ concept IsSearched = requires(const float* values, Byte* block) {
 };
 
 template <class T>
-concept Writable = IsSearched<T> || requires(const float* values, Byte* block) {
+concept IsSearchedTogether = requires(std::span<const float> values, Byte* blocks) {
+  T::write_several(values, Importance(), blocks);
+};
+
+template <class T>
+concept Writable = IsSearched<T> || IsSearchedTogether<T> ||
+    requires(const float* values, Byte* block) {
   T::write(values, block);
 };
+
+// Returns the importance of `count` values from value number `at` on.
+Importance importance_of(Importance columns, std::size_t at, std::size_t count) {
+  return columns.empty() ? columns : columns.subspan(at % columns.size(), count);
+}
+
+// Writes blocks of whole rows, or without importance of any number.
+template <IsSearchedTogether Type>
+void write_together(std::span<const float> values, Importance importance, Byte* block) {
+  constexpr auto kElements = static_cast<std::size_t>(Type::kBlock.elements);
+  const std::size_t row = importance.empty() ? values.size() : importance.size();
+  for (std::size_t at = 0; at < values.size();) {
+    const std::size_t count = std::min(Type::kTogether * kElements, row - at % row);
+    Type::write_several(values.subspan(at, count), importance_of(importance, at, count), block);
+    block += static_cast<Index>(count / kElements) * Type::kBlock.bytes;
+    at += count;
+  }
+}
 
 using Format = std::variant<F32, F16, Bf16, Q80, WrittenBlock<4, false>, SmallBlock<4, true>,
                             WrittenBlock<5, false>, WrittenBlock<5, true>, Q2K, Q3K, ScaledBlock<4>,
@@ -471,13 +514,15 @@ void quantize_gguf(GgufType type, std::span<const float> values, std::span<std::
     if constexpr (Writable<Type>) {
       const auto elements = static_cast<std::size_t>(Type::kBlock.elements);
       auto* block = reinterpret_cast<Byte*>(blocks.data());
-      for (std::size_t at = 0; at < values.size(); at += elements, block += Type::kBlock.bytes) {
-        if constexpr (IsSearched<Type>) {
-          const std::size_t column = importance.empty() ? 0 : at % importance.size();
-          Type::write(values.data() + at,
-                      importance.subspan(column, importance.empty() ? 0 : elements), block);
-        } else {
-          Type::write(values.data() + at, block);
+      if constexpr (IsSearchedTogether<Type>) {
+        write_together<Type>(values, importance, block);
+      } else {
+        for (std::size_t at = 0; at < values.size(); at += elements, block += Type::kBlock.bytes) {
+          if constexpr (IsSearched<Type>) {
+            Type::write(values.data() + at, importance_of(importance, at, elements), block);
+          } else {
+            Type::write(values.data() + at, block);
+          }
         }
       }
     }

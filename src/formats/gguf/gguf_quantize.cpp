@@ -6,12 +6,15 @@
 #include "headlight/base/error.h"
 #include "headlight/base/index.h"
 #include "kernels/cpu_variant.h"
+#include "kernels/panels/step_search.h"
 #include "tensor/float16.h"
 
 namespace headlight {
 namespace {
 
 using kernels::IntegerBlock;
+using kernels::SearchedParts;
+using kernels::SignedTries;
 
 #if defined(__x86_64__)
 template <class Body>
@@ -178,39 +181,13 @@ class PartFit {
   float errors_[kLanes] = {};
 };
 
-// Returns the scale of numbers from -count to count - 1 for a part; make_qx_quants. Computes all
-// tries side by side, as PartFit does.
-float signed_scale(std::span<const float> values, const ErrorWeights& weights, int count) {
-  constexpr int kTries = 19;
-  constexpr int kLanes = 20;
-  const float furthest = furthest_from_zero(values);
-  if (std::abs(furthest) < 1e-15F) {
-    return 0;
+// Steps whose furthest numbers are near -count; make_qx_quants.
+SignedTries signed_tries(int count) {
+  SignedTries tries{.count = count};
+  for (int i = 0; i < kernels::kSignedTries; ++i) {
+    tries.furthest[i] = static_cast<float>(count) + 0.1F * static_cast<float>(i - 9);
   }
-  float inverses[kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    inverses[i] = -(static_cast<float>(count) + 0.1F * static_cast<float>(i - 9)) / furthest;
-  }
-  double xl[kLanes] = {};
-  double ll[kLanes] = {};
-  for (std::size_t at = 0; at < values.size(); ++at) {
-    const double weight = weights.of[at];
-    const double weighted = weight * double{values[at]};
-    for (int i = 0; i < kLanes; ++i) {
-      const double number = rounded_within(inverses[i] * values[at], -count, count - 1);
-      xl[i] += weighted * number;
-      ll[i] += weight * number * number;
-    }
-  }
-  double found = 0;
-  double best = 0;
-  for (int i = 0; i < kTries; ++i) {
-    if (ll[i] > 0 && xl[i] * xl[i] > best * ll[i]) {
-      found = xl[i] / ll[i];
-      best = found * xl[i];
-    }
-  }
-  return static_cast<float>(found);
+  return tries;
 }
 
 // Returns 1 / value; 0 for values near 0, whose inverse could be infinite.
@@ -219,14 +196,24 @@ float inverse_of(float value) { return std::abs(value) > 1e-30F ? 1 / value : 0;
 }  // namespace
 
 void quantize_signed(std::span<const float> values, std::span<const float> importance, int bits,
-                     IntegerBlock& block) {
+                     std::span<IntegerBlock> blocks) {
   const int count = 1 << (bits - 1);
-  const ErrorWeights weights = error_weights(values, importance, [](float) { return 1.0F; });
-  block.step = checked_half(vectorised([&] { return signed_scale(values, weights, count); }));
-  const float inverse = inverse_of(half_to_float(static_cast<std::uint16_t>(block.step)));
+  SearchedParts parts;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    block.numbers[i] = static_cast<std::uint8_t>(
-        rounded_within(values[i] * inverse, -count, count - 1) + static_cast<float>(count));
+    parts.values[i % 32][i / 32] = values[i];
+    parts.weights[i % 32][i / 32] = importance.empty() ? 1.0F : importance[i];
+  }
+  float steps[kernels::kSearchedParts];
+  kernels::step_search().signed_steps(parts, signed_tries(count), steps);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    IntegerBlock& block = blocks[b];
+    block.step = checked_half(steps[b]);
+    const float inverse = inverse_of(half_to_float(static_cast<std::uint16_t>(block.step)));
+    for (std::size_t i = 0; i < 32; ++i) {
+      block.numbers[i] = static_cast<std::uint8_t>(
+          rounded_within(values[32 * b + i] * inverse, -count, count - 1) +
+          static_cast<float>(count));
+    }
   }
 }
 
@@ -280,14 +267,23 @@ void quantize_parts(std::span<const float> values, std::span<const float> import
 void quantize_signed_parts(std::span<const float> values, std::span<const float> importance,
                            IntegerBlock& block) {
   float scales[16];
-  for (std::size_t part = 0; part < 16; ++part) {
-    const std::span<const float> some = values.subspan(16 * part, 16);
-    // Squares of the values themselves may be infinite.
-    const float inverse = inverse_of(furthest_from_zero(some));
-    const ErrorWeights weights =
-        error_weights(some, part_of(importance, 16 * part, 16),
-                      [inverse](float value) { return value * inverse * (value * inverse); });
-    scales[part] = vectorised([&] { return signed_scale(some, weights, 32); });
+  for (std::size_t first = 0; first < 16; first += kernels::kSearchedParts) {
+    SearchedParts parts{.size = 16};
+    for (std::size_t p = 0; p < kernels::kSearchedParts; ++p) {
+      const std::span<const float> some = values.subspan(16 * (first + p), 16);
+      // Squares of the values themselves may be infinite.
+      const float inverse = inverse_of(furthest_from_zero(some));
+      const ErrorWeights weights =
+          error_weights(some, part_of(importance, 16 * (first + p), 16),
+                        [inverse](float value) { return value * inverse * (value * inverse); });
+      for (std::size_t i = 0; i < 16; ++i) {
+        parts.values[i][p] = some[i];
+        parts.weights[i][p] = weights.of[i];
+      }
+    }
+    float steps[kernels::kSearchedParts];
+    kernels::step_search().signed_steps(parts, signed_tries(32), steps);
+    std::copy(std::begin(steps), std::end(steps), scales + first);
   }
   const float whole = furthest_from_zero(scales) / -128;
   block.step = checked_half(whole);

@@ -9,9 +9,9 @@
 // weight of the squared error of each value, at least 0; empty: all values are equally important.
 namespace headlight {
 
-// Fills a block without factors: Q4_0 and Q5_0.
+// Fills at most 8 blocks of 32 values without factors: Q4_0 and Q5_0.
 void quantize_signed(std::span<const float> values, std::span<const float> importance, int bits,
-                     kernels::IntegerBlock& block);
+                     std::span<kernels::IntegerBlock> blocks);
 
 // Fills a block with a least value and without factors: Q5_1. `least` is the number that GGUF adds.
 void quantize_above_least(std::span<const float> values, std::span<const float> importance,

@@ -1,6 +1,7 @@
 #include "kernels/panels/integer_panels.h"
 
 #include <bit>
+#include <cstring>
 
 #include "kernels/panels/panels.h"
 #include "tensor/float16.h"
@@ -25,19 +26,21 @@ void pack_plane(const std::uint8_t* numbers, std::uint32_t* words) {
   }
 }
 
-// Reads a plane as pack_plane() writes it, into numbers whose bits are 0.
+// Reads a plane as pack_plane() writes it: sets the numbers for kShift 0, else adds to them.
 template <int kBits, int kShift>
 void unpack_plane(const std::uint32_t* words, std::uint8_t* numbers) {
   constexpr int kPairs = 16 / kBits;
   constexpr std::uint32_t kMask = (1U << kBits) - 1;
-  const auto add = [](std::uint32_t bits, std::uint8_t& number) {
-    number = static_cast<std::uint8_t>(number | (bits & kMask) << kShift);
-  };
-  for (int w = 0; w < kBits; ++w, numbers += 2 * kPairs) {
+  for (int w = 0; w < kBits; ++w) {
     const std::uint32_t word = words[w * kPanelRows];
-    for (int pair = 0; pair < kPairs; ++pair) {
-      add(word >> (kBits * pair), numbers[2 * pair]);
-      add(word >> (16 + kBits * pair), numbers[2 * pair + 1]);
+    for (int pair = 0; pair < kPairs; ++pair, numbers += 2) {
+      const std::uint32_t both = word >> (kBits * pair) & (kMask | kMask << 16);
+      std::uint16_t bytes = 0;  // a pair is stored at once
+      if constexpr (kShift > 0) {
+        std::memcpy(&bytes, numbers, sizeof bytes);
+      }
+      bytes = static_cast<std::uint16_t>(bytes | (both | both >> 8) << kShift);
+      std::memcpy(numbers, &bytes, sizeof bytes);
     }
   }
 }
@@ -146,13 +149,11 @@ void pack_block(const IntegerLayout& layout, const IntegerBlock& block, Index sp
 void unpack_block(const IntegerLayout& layout, const void* panel, Index span, Index lane,
                   IntegerBlock& block) {
   const LaneOfSpan offsets(layout, span, lane);
-  block = {};
   block.step = layout.steps == StepKind::float32
                    ? *element_at<std::uint32_t>(panel, offsets.step())
                    : *element_at<std::uint16_t>(panel, offsets.step());
-  if (layout.has_least) {
-    block.least = *element_at<std::uint16_t>(panel, offsets.least());
-  }
+  block.least =
+      layout.has_least ? *element_at<std::uint16_t>(panel, offsets.least()) : std::uint16_t{0};
   const Index blocks = Index{1} << layout.span_shift;
   for (Index group = 0; layout.factor_bytes > 0 && group < blocks * layout.groups; ++group) {
     block.steps[group] = *element_at<std::int8_t>(panel, offsets.factor(group));

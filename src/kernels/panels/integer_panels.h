@@ -79,6 +79,7 @@ inline Index span_columns(const IntegerLayout& layout) { return kScaleBlock << l
 // Writes span number `span` of a row to a panel whose lane is 0.
 void pack_block(const IntegerLayout& layout, const IntegerBlock& block, Index span, Index lane,
                 void* panel);
+// Sets what the layout has; factors and numbers that it lacks stay.
 void unpack_block(const IntegerLayout& layout, const void* panel, Index span, Index lane,
                   IntegerBlock& block);
 // Writes the weights of a block, which are rounded to float32 after each operation.

@@ -99,9 +99,13 @@ void unpack_integers(const IntegerLayout& layout, const void* panel, Index lane,
   IntegerBlock block;
   for (Index begin = 0; begin < columns; begin += span) {
     unpack_block(layout, panel, begin / span, lane, block);
-    float values[kLargestSpan];
-    block_values(layout, block, values);
-    std::copy_n(values, std::min(span, columns - begin), row + begin);
+    if (begin + span <= columns) {
+      block_values(layout, block, row + begin);
+    } else {
+      float values[kLargestSpan];
+      block_values(layout, block, values);
+      std::copy_n(values, columns - begin, row + begin);
+    }
   }
 }
 

@@ -14,6 +14,7 @@ struct GemmTiles;
 struct DecodeLoops;
 struct AttentionSteps;
 struct IntegerPanels;
+struct StepSearch;
 struct WeightRowLoops;
 
 namespace baseline {
@@ -26,6 +27,7 @@ extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 extern const AttentionSteps kAttentionSteps;
 extern const IntegerPanels kIntegerPanels;
+extern const StepSearch kStepSearch;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace baseline
 #if defined(HEADLIGHT_KERNELS_V3)
@@ -37,6 +39,7 @@ extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 extern const AttentionSteps kAttentionSteps;
 extern const IntegerPanels kIntegerPanels;
+extern const StepSearch kStepSearch;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v3
 #else  // not compiled
@@ -51,6 +54,7 @@ extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 extern const AttentionSteps kAttentionSteps;
 extern const IntegerPanels kIntegerPanels;
+extern const StepSearch kStepSearch;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v4
 #else

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/share.h"
 #include "base/strings/base64.h"
 #include "headlight/base/error.h"
 #include "headlight/storage/file_writer.h"
@@ -126,21 +127,25 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// Calls `see` with each part of a file.
+// Calls `see` with each part of a file, then `progress`.
 template <typename See>
-void for_each_part(const InputFile& file, const See& see) {
+void for_each_part(const InputFile& file, const std::function<void(double)>& progress,
+                   const See& see) {
   for (Index begin = 0; begin < file.size(); begin += kPartBytes) {
     std::vector<std::byte> part(
         static_cast<std::size_t>(std::min(kPartBytes, file.size() - begin)));
     file.read(begin, part);
     see(std::span<const std::byte>(part));
+    progress(share_of(begin + std::ssize(part), file.size()));
   }
 }
 
-ModelFile write_model_file(const std::filesystem::path& folder, const std::string& name,
+ModelFile write_model_file(const std::filesystem::path& folder, const FilePage& page,
                            const InputFile& model) {
+  const std::string name = page.model_file.filename().string();
   replace_file(folder / name, [&](FileWriter& writer) {
-    for_each_part(model, [&](std::span<const std::byte> part) { writer.write(part); });
+    for_each_part(model, page.progress,
+                  [&](std::span<const std::byte> part) { writer.write(part); });
   });
   return {.name = name, .bytes = model.size(), .modified = model.modified()};
 }
@@ -157,14 +162,12 @@ void write_file_page(const std::filesystem::path& out, const FilePage& page,
   StagedFiles staged(out.has_parent_path() ? out.parent_path() : ".");
   replace_file(staged.path() / out.filename(), [&](FileWriter& writer) {
     const bool is_separate = file && !page.model_file.empty();
-    writer.write(page_head(
-        page, is_separate
-                  ? write_model_file(staged.path(), page.model_file.filename().string(), *file)
-                  : ModelFile{.bytes = bytes}));
+    writer.write(page_head(page, is_separate ? write_model_file(staged.path(), page, *file)
+                                             : ModelFile{.bytes = bytes}));
     writer.write(element_of(concat_text("id=\"", kPageProgram, "\""),
                             base64_of(bytes_of(page.engine.program))));
     if (file && !is_separate) {
-      for_each_part(*file, [&](std::span<const std::byte> part) {
+      for_each_part(*file, page.progress, [&](std::span<const std::byte> part) {
         writer.write(element_of("class=\"page-model\"", base64_of(part)));
       });
     }

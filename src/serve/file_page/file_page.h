@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ struct FilePage {
   // File for the model, in the folder of the page, which fetches it. Empty: the page embeds it.
   std::filesystem::path model_file = {};
   std::optional<TrainingText> training = {};
+  std::function<void(double share)> progress = [](double) {
+  };  // called after each part of the model
 };
 
 // Writes the page of `headlight serve` as one HTML file, which asks the embedded program instead of

@@ -3,6 +3,8 @@
 #include "base/json.h"
 #include "base/share.h"
 #include "base/transformed.h"
+#include "headlight/kernels/machine/machine.h"
+#include "headlight/kernels/threads/parallel.h"
 #include "headlight/nn/batch.h"
 #include "headlight/show/attention/attention_svg.h"
 #include "headlight/show/attention/bertviz_json.h"
@@ -26,6 +28,35 @@ std::string attention_tokens_json(const RecordedAttention& recorded) {
     json["layers"].push_back({{"layer", layer.layer}, {"heads", layer.heads}});
   }
   return json.dump(1) + "\n";
+}
+
+// Adds the figures of all layers, and draws as many at once as there are threads.
+void add_layer_figures(const AttentionMaps& maps, const AttentionStyle& style,
+                       const AttentionFilesOptions& options,
+                       std::vector<std::pair<std::string, std::string>>& files) {
+  const Index layers = std::ssize(maps.layers);
+  const Index threads = thread_count();
+  std::vector<std::string> figures(maps.layers.size());
+  for (Index first = 0; first < layers; first += threads) {
+    const Index last = std::min(first + threads, layers);
+    parallel_for(last - first, 1, [&](Index begin, Index end) {
+      for (Index i = first + begin; i < first + end; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        figures[at] = attention_svg(maps, maps.layers[at], style);
+      }
+    });
+    options.progress(share_of(last, layers));
+  }
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const std::string name = concat_text("layer_", maps.layers[i].layer);
+    const std::string pixels = options.formats.contains("png") ? svg_to_png(figures[i]) : "";
+    if (options.formats.contains("svg")) {
+      files.emplace_back(name + ".svg", std::move(figures[i]));
+    }
+    if (options.formats.contains("png")) {
+      files.emplace_back(name + ".png", pixels);
+    }
+  }
 }
 
 }  // namespace
@@ -84,18 +115,8 @@ std::vector<std::pair<std::string, std::string>> attention_files(
           : documents.front();
   AttentionStyle style = options.page.style;
   style.differences = options.differences;
-  Index done = 0;
-  for (const LayerAttention& layer : drawn.layers) {
-    const std::string name = concat_text("layer_", layer.layer);
-    const std::string figure =
-        wanted("svg") || wanted("png") ? attention_svg(drawn, layer, style) : "";
-    if (wanted("svg")) {
-      files.emplace_back(name + ".svg", figure);
-    }
-    if (wanted("png")) {
-      files.emplace_back(name + ".png", svg_to_png(figure));
-    }
-    options.progress(share_of(++done, std::ssize(drawn.layers)));
+  if (wanted("svg") || wanted("png")) {
+    add_layer_figures(drawn, style, options, files);
   }
   if (wanted("html")) {
     files.emplace_back("attention.html", attention_html(documents, options.page));

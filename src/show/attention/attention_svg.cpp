@@ -1,8 +1,11 @@
 #include "headlight/show/attention/attention_svg.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/strings/display_text.h"
@@ -191,17 +194,42 @@ bool looks_ahead(const std::vector<float>& maxima, Index cells) {
   return false;
 }
 
+// A command of a path, without memory of its own: large figures have millions.
+class PathCommand {
+ public:
+  PathCommand& add(char letter) {
+    *end_++ = letter;
+    return *this;
+  }
+  PathCommand& add(Index number) {
+    end_ = std::to_chars(end_, bytes_.data() + bytes_.size(), number).ptr;
+    return *this;
+  }
+  std::string_view text() const {
+    return {bytes_.data(), static_cast<std::size_t>(end_ - bytes_.data())};
+  }
+
+ private:
+  std::array<char, 48> bytes_;  // two letters and two numbers
+  char* end_ = bytes_.data();
+};
+
 // SVG path data of horizontal runs of cells, as short as possible. A run is a stroke of width 1
 // along its row: half the bytes of a rectangle.
 class RunPath {
  public:
   void add(Index row, Index column, Index length) {
-    const std::string absolute = "M" + std::to_string(column) + " " + std::to_string(row);
-    const Index across = column - column_;
-    const std::string relative =
-        "m" + std::to_string(across) + (row < row_ ? "" : " ") + std::to_string(row - row_);
-    data_ += !data_.empty() && relative.size() < absolute.size() ? relative : absolute;
-    data_ += "h" + std::to_string(length);
+    PathCommand absolute;
+    absolute.add('M').add(column).add(' ').add(row);
+    PathCommand relative;
+    relative.add('m').add(column - column_);
+    if (row >= row_) {
+      relative.add(' ');
+    }
+    relative.add(row - row_);
+    const bool is_shorter = !data_.empty() && relative.text().size() < absolute.text().size();
+    data_ += (is_shorter ? relative : absolute).text();
+    data_ += PathCommand().add('h').add(length).text();
     row_ = row;
     column_ = column + length;
   }
@@ -234,14 +262,15 @@ std::string level_paths(const std::vector<float>& maxima, const PanelLayout& lay
     const auto level_at = [&](Index column) {
       return colour_level(maxima[static_cast<std::size_t>(row * layout.cells + column)], layout);
     };
-    for (Index begin = 0; begin < layout.cells;) {
-      const Index level = level_at(begin);
+    for (Index begin = 0, level = level_at(0); begin < layout.cells;) {
       Index end = begin + 1;
-      while (end < layout.cells && level_at(end) == level) {
+      Index next = 0;
+      while (end < layout.cells && (next = level_at(end)) == level) {
         ++end;
       }
       paths[static_cast<std::size_t>(level)].add(row, begin, end - begin);
       begin = end;
+      level = next;
     }
   }
   std::string out;

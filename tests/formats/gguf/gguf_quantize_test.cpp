@@ -67,6 +67,31 @@ TEST_CASE("columns with more importance have smaller errors") {
   }
 }
 
+TEST_CASE("blocks that are searched together are written as each one alone") {
+  constexpr std::size_t kColumns = 96;
+  const std::vector<float> values = gaussians(kColumns * 7, 5);
+  std::vector<float> importance = gaussians(kColumns, 6);
+  std::ranges::transform(importance, importance.begin(), [](float x) { return x * x; });
+  for (const GgufType type : {GgufType::q4_0, GgufType::q5_0}) {
+    for (const bool is_weighted : {false, true}) {
+      const std::vector<float> all =
+          rounded(type, values, is_weighted ? importance : std::vector<float>());
+      std::vector<float> each;
+      for (std::size_t at = 0; at < values.size(); at += 32) {
+        const auto part_of = [](const std::vector<float>& from, std::size_t begin) {
+          return std::vector(from.begin() + static_cast<Index>(begin),
+                             from.begin() + static_cast<Index>(begin + 32));
+        };
+        const std::vector<float> block =
+            rounded(type, part_of(values, at),
+                    is_weighted ? part_of(importance, at % kColumns) : std::vector<float>());
+        each.insert(each.end(), block.begin(), block.end());
+      }
+      CHECK(all == each);
+    }
+  }
+}
+
 TEST_CASE("values on the grid of a type stay as they are") {
   std::vector<float> values;
   for (int i = 0; i < 32; ++i) {
