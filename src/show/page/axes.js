@@ -2,7 +2,7 @@
 import {cssValue} from './dom.js';
 import {fontOf, sizeCanvas, tickPositions} from './heat_map_layout.js';
 import {focusToken, view} from './state.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 // `halo` draws an outline that separates the text from its background.
 function write(context, text, x, y, halo) {
