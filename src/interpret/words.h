@@ -1,10 +1,11 @@
 #pragma once
 
-#include <concepts>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "base/embedded_file.h"
 #include "base/json.h"
@@ -20,7 +21,9 @@ std::span<const EmbeddedFile> words_files();
 // Value that replaces {name} in a text.
 struct WordValue {
   WordValue(std::string_view of, std::string value) : name(of), text(std::move(value)) {}
-  WordValue(std::string_view of, std::integral auto value) : name(of), text(concat_text(value)) {}
+  template <class Number>
+  requires std::is_arithmetic_v<Number> WordValue(std::string_view of, Number value)
+      : name(of), text(concat_text(value)) {}
 
   std::string_view name;
   std::string text;

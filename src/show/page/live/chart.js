@@ -1,6 +1,7 @@
 // Curves of several runs in one chart.
 import {distinctColour} from '../colours.js';
 import {element} from '../dom.js';
+import {ticksBetween} from '../heat_map_layout.js';
 
 const kWidth = 760;
 const kHeight = 300;
@@ -28,18 +29,6 @@ function thinned(points) {
   return result;
 }
 
-// Returns three to eight round numbers in a range.
-export function ticksBetween(low, high) {
-  const raw = (high - low) / 5 || 1;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].find((factor) => factor * power >= raw) * power;
-  const ticks = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; ++k) {
-    ticks.push(Number((k * step).toPrecision(12)));
-  }
-  return ticks;
-}
-
 const numberText = (value) => Math.abs(value) >= 10000 ? `${(value / 1000).toPrecision(3) / 1}k`
   : Math.abs(value) < 0.001 && value !== 0 ? value.toExponential(0) : `${Number(value.toPrecision(4))}`;
 
@@ -58,12 +47,12 @@ export function chartOf(curves, title) {
   const place = ([x, y]) => [kEdge.left + inner.width * (x - least) / (most - least || 1),
                              kEdge.top + inner.height * (1 - (y - low) / (high - low))];
   const chart = svg('svg', {viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': title});
-  for (const tick of ticksBetween(low, high)) {
+  for (const tick of ticksBetween(low, high, 5)) {
     const [, y] = place([least, tick]);
     chart.append(svg('line', {x1: kEdge.left, x2: kWidth - kEdge.right, y1: y, y2: y, class: 'rule'}),
       svg('text', {x: kEdge.left - 8, y: y + 4, class: 'tick end'}, numberText(tick)));
   }
-  for (const tick of ticksBetween(least, most)) {
+  for (const tick of ticksBetween(least, most, 5)) {
     const [x] = place([tick, low]);
     chart.append(svg('text', {x, y: kHeight - 8, class: 'tick middle'}, numberText(tick)));
   }
