@@ -59,6 +59,7 @@ std::string page_start(const PageKind& kind, PageValues values) {
     values["script"] = allowed_element("script", " type=\"module\"", own("main.js"));
   }
   values.try_emplace("policy", policy_element());
+  values.try_emplace("icon", "");
   values.try_emplace("data", "");
   values["controls"] = contents_of(page_files(), "controls.html");
   values["views"] = contents_of(page_files(), "views.html");
