@@ -37,7 +37,7 @@ std::string index_page(std::string_view language) {
   values["policy"] = "";  // protective_headers() has it
   values["style"] = "<link rel=\"stylesheet\" href=\"/style.css\">\n";
   values["script"] = "<script type=\"module\" src=\"/main.js\"></script>\n";
-  return page_start({serve_page_files(), "live/"}, values).append(kPageEnd);
+  return page_start({serve_page_files(), "live/"}, std::move(values)).append(kPageEnd);
 }
 
 // Returns the paths that need no key.

@@ -86,7 +86,7 @@ TEST_CASE("Texts are filled with values") {
   CHECK(say(Language::english, "counts", {{"heads", 1}, {"layers", 2}, {"cells", "x"}}) ==
         "Attention of 1 head in 2 layers over x");
   CHECK(say(Language::korean, "layer_name", {{"layer", 3}}) == "3층");
-  CHECK(error_of([] { say(Language::english, "none"); }) == "[say] no text is called none");
+  CHECK(error_of([] { say(Language::english, "other"); }) == "[say] no text is called other");
   CHECK(error_of([] { say(Language::english, "layer_name"); }) ==
         "[say] layer_name has no value layer");
 }

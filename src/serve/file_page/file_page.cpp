@@ -83,7 +83,7 @@ std::string page_head(const FilePage& page, const ModelFile& model) {
       allowed_element("script", "",
                       concat_text("'use strict';\n{\n",
                                   contents_of(serve_page_files(), "live/file/main.js"), "}\n"));
-  return page_start({serve_page_files(), "live/"}, values);
+  return page_start({serve_page_files(), "live/"}, std::move(values));
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) {

@@ -47,14 +47,15 @@ std::string page_title(const std::vector<AttentionMaps>& documents) {
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
   const Language language = options.style.language;
+  std::string data = data_element("data", attention_page_data(documents, options));
   const std::string title = page_title(documents);
-  const PageValues values{{"attributes", concat_text("lang=\"", name_of(language), "\"")},
-                          {"title", title + " – attention"},
-                          {"heading", title},
-                          {"counts", counts(documents.front(), language)},
-                          {"words", embedded_json(page_words(std::array{language}, kWordSections))},
-                          {"data", data_element("data", attention_page_data(documents, options))}};
-  return page_start({page_files(), ""}, values).append(kPageEnd);
+  PageValues values{{"attributes", concat_text("lang=\"", name_of(language), "\"")},
+                    {"title", title + " – attention"},
+                    {"heading", title},
+                    {"counts", counts(documents.front(), language)},
+                    {"words", embedded_json(page_words(std::array{language}, kWordSections))}};
+  values["data"] = std::move(data);  // large
+  return page_start({page_files(), ""}, std::move(values)).append(kPageEnd);
 }
 
 std::string attention_html(const AttentionMaps& maps) {

@@ -27,7 +27,7 @@ Json grid_json(const ResultGrid& grid) {
 }  // namespace
 
 std::string result_html(const ResultPage& page) {
-  const PageValues values{
+  PageValues values{
       {"attributes", "lang=\"en\""},
       {"title", escape_markup(printable_text(page.title))},
       {"note", escape_markup(printable_text(page.note))},
@@ -35,7 +35,7 @@ std::string result_html(const ResultPage& page) {
       {"words", "{}"},
       {"data",
        data_element("data", embedded_json({{"grids", transformed(page.grids, grid_json)}}))}};
-  return page_start({page_files(), "results/"}, values).append(kPageEnd);
+  return page_start({page_files(), "results/"}, std::move(values)).append(kPageEnd);
 }
 
 }  // namespace headlight
