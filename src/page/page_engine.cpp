@@ -14,7 +14,7 @@
 #include "serve/api_error.h"
 #include "serve/questions.h"
 
-// The functions that a page's worker calls (src/serve/page/file/worker.js). Texts are UTF-8.
+// The functions that a page's worker calls (src/show/page/live/file/worker.js). Texts are UTF-8.
 
 // Module.answer(question, status, text, is_last): a piece of an answer; status 0: a further piece.
 EM_JS(void, headlight_answer, (int question, int status, const char* text, int bytes, int is_last),

@@ -1,7 +1,7 @@
 #include "serve/api.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
 
 #include "base/json.h"
 #include "base/strings/lower_case.h"
@@ -20,46 +20,31 @@ constexpr double kSecondsToRead = 10;
 
 HttpResponse response_of(const Json& json) { return json_response(json.dump()); }
 
-std::string type_of_file(std::string_view name) {
-  if (name.ends_with(".html")) {
-    return "text/html; charset=utf-8";
-  }
-  return name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8";
-}
+// Files of the page by path.
+struct ServedFile {
+  std::string_view path;
+  std::string_view type;
+  std::string_view name;  // of serve_page_files()
+};
+constexpr std::array<ServedFile, 3> kServedFiles{
+    {{"/", "text/html; charset=utf-8", "live/body.html"},
+     {"/style.css", "text/css; charset=utf-8", "live/style.css"},
+     {"/main.js", "text/javascript; charset=utf-8", "live/main.js"}}};
 
-// Returns the page's files by path. The page shares the modules of `headlight attention`.
-const std::map<std::string, EmbeddedFile, std::less<>>& served_files() {
-  static const auto all = [] {
-    std::map<std::string, EmbeddedFile, std::less<>> files;
-    for (const EmbeddedFile& file : serve_page_files()) {
-      if (!file.name.starts_with("file/")) {  // of the page of one file
-        files["/" + std::string(file.name)] = file;
-      }
-    }
-    for (const EmbeddedFile& file : page_files()) {
-      if (!file.name.ends_with(".html")) {
-        files["/views/" + std::string(file.name)] = file;
-      }
-    }
-    files["/"] = files.at("/index.html");
-    return files;
-  }();
-  return all;
-}
-
-// Returns index.html in a language.
+// Returns the page in a language, with links to its other files.
 std::string index_page(std::string_view language) {
-  constexpr std::string_view kEnglish = "<html lang=\"en\">";
-  std::string page(served_files().at("/index.html").contents);
-  return page.replace(page.find(kEnglish), kEnglish.size(),
-                      concat_text("<html lang=\"", language, "\">"));
+  PageValues values = live_page_values(language);
+  values["policy"] = "";  // protective_headers() has it
+  values["style"] = "<link rel=\"stylesheet\" href=\"/style.css\">\n";
+  values["script"] = "<script type=\"module\" src=\"/main.js\"></script>\n";
+  return page_start({serve_page_files(), "live/"}, std::move(values)).append(kPageEnd);
 }
 
 // Returns the paths that need no key.
 std::vector<std::string> open_paths() {
   std::vector<std::string> paths{"/health", "/api/login"};
-  for (const auto& [path, file] : served_files()) {
-    paths.push_back(path);
+  for (const ServedFile& file : kServedFiles) {
+    paths.emplace_back(file.path);
   }
   return paths;
 }
@@ -97,7 +82,7 @@ Api::Route Api::route_of(std::string_view path) {
       {"GET", "/api/runs", &Api::get_runs, false, false},
       {"POST", "/api/watch", &Api::post_watch, false, false},
   };
-  if (served_files().contains(path)) {
+  if (std::ranges::find(kServedFiles, path, &ServedFile::path) != kServedFiles.end()) {
     return {"GET", path, &Api::get_file, false, false};
   }
   if (const std::optional<Questions::Route> route = Questions::find(path)) {
@@ -185,11 +170,12 @@ void Api::forward_question(const HttpRequest& request, const Exchange& exchange)
 }
 
 void Api::get_file(const HttpRequest& request, const Exchange& exchange) {
-  const EmbeddedFile& file = served_files().at(request.path);
+  const ServedFile& file = *std::ranges::find(kServedFiles, request.path, &ServedFile::path);
   exchange->send({.status = 200,
-                  .headers = {{"Content-Type", type_of_file(file.name)}},
-                  .body = file.name == "index.html" ? index_page(options_.page_language)
-                                                    : std::string(file.contents)});
+                  .headers = {{"Content-Type", std::string(file.type)}},
+                  .body = file.path == "/"
+                              ? index_page(options_.page_language)
+                              : std::string(contents_of(serve_page_files(), file.name))});
 }
 
 void Api::get_health(const HttpRequest&, const Exchange& exchange) {

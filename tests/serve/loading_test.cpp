@@ -20,7 +20,7 @@ TEST_CASE("while models are loaded the page works and models get a 503", "[serve
     CHECK(parse_json(answer.body, "answer")["error"]["code"] == "loading");
     CHECK(answer.headers.count("retry-after") == 1);
   }
-  for (const char* path : {"/", "/server.js", "/api/runs"}) {
+  for (const char* path : {"/", "/main.js", "/style.css", "/api/runs"}) {
     CHECK(client.get(path).status == 200);
   }
   CHECK(client.get("/v2").status == 404);

@@ -61,7 +61,7 @@ inline std::string svg_of(const AttentionMaps& maps) {
 
 // Returns the JSON data in a page.
 inline nlohmann::json embedded_page(const std::string& page) {
-  const std::string open = "<script type=\"application/json\" id=\"attention\">";
+  const std::string open = "<script type=\"application/json\" id=\"data\">";
   const std::size_t begin = page.find(open) + open.size();
   return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
 }

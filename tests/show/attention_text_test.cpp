@@ -71,7 +71,7 @@ TEST_CASE("One long label does not remove the others from a map that barely has 
   CHECK(row(70, 1).rfind(" 1 ab     ", 0) == 0);
   // In a narrower terminal, a cell combines several tokens, and their labels.
   const std::vector<std::string> lines = lines_of(text_of(maps, {.columns = 65}));
-  CHECK(contains(lines[0], "each cell the largest of 2 x 2"));
+  CHECK(contains(lines[0], "each cell the maximum of 2 × 2"));
   CHECK(lines.back().rfind("28 abab ", 0) == 0);
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("A map too long for the terminal shows the largest weight of every blo
   weights[50 * 100 + 31] = 0.4F;
   const std::vector<std::string> lines =
       lines_of(text_of(one_layer(numbered_tokens(100), 0, {0}, weights), {.columns = 60}));
-  REQUIRE(contains(lines[0], "each cell the largest of 5 x 5"));
+  REQUIRE(contains(lines[0], "each cell the maximum of 5 × 5"));
   REQUIRE(lines.size() == 2 + 10 + 20);  // title and positions, vertical labels of keys, cells
   REQUIRE(lines[1] == std::string(19, ' ') + "0         25        50        75");
   REQUIRE(lines[2].substr(19, 6) == "t t t ");

@@ -145,9 +145,9 @@ TEST_CASE("Hostile tokens and titles stay text in the page") {
                                  plausible_weights(1, 4, true));
   maps.title = "</title><script>alert(1)</script>";
   const std::string page = attention_html(maps);
-  // Only the data and the module, no script from a token.
-  REQUIRE(occurrences(page, "<script") == 2);
-  REQUIRE(occurrences(page, "</script") == 2);
+  // Only the texts, the data and the module, no script from a token.
+  REQUIRE(occurrences(page, "<script") == 3);
+  REQUIRE(occurrences(page, "</script") == 3);
   REQUIRE(occurrences(page, "<img") == 0);
   REQUIRE(occurrences(page, "<!--") == 0);
   REQUIRE(occurrences(page, "&lt;/title&gt;&lt;script&gt;alert(1)") == 2);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the modules of the attention page (modules/*.test.js) and of the server's page
-# (modules/serve) in headless Chromium, from the files on disk. Then compares a page that loads the
+# (modules/live) in headless Chromium, from the files on disk. Then compares a page that loads the
 # modules one by one with the page of one script. Exits with 77 (skipped) if chromium, chromedriver,
 # curl or jq is missing.
 # usage: modules.sh SAMPLE_PAGES
@@ -11,7 +11,7 @@ for program in chromium chromedriver curl jq; do
 done
 here=$(cd "$(dirname "$0")" && pwd)
 page=$(cd "$here/../../src/show/page" && pwd)
-serve_page=$(cd "$here/../../src/serve/page" && pwd)
+words=$(cd "$here/../../src/interpret/words" && pwd)
 sample_pages=$1
 work=$(mktemp -d)
 . "$here/webdriver.sh"
@@ -25,24 +25,14 @@ fail() {
 # main.js has no test of its own: modules_one_by_one and run.sh test it.
 every_module_has_tests() {
   local module
-  for module in $(cd "$page" && find . -name '*.js' ! -name main.js | sort); do
+  for module in $(cd "$page" && find . -name '*.js' ! -name main.js ! -path './live/*' | sort); do
     [ -e "$here/modules/${module%.js}.test.js" ] || fail "$module has no ${module%.js}.test.js"
   done
 }
 
-# Checks that words.js defines each text that data-say and say(...) name. serve/words.test.js tests
-# texts with ${...}.
-every_word_is_there() {
-  local word
-  for word in $(cd "$serve_page" && { grep -oh "say('[a-z_]*')" *.js; grep -oh 'data-say\(-label\)\?="[a-z_]*"' index.html; } |
-    sed "s/.*['\"]\([a-z_]*\)['\"].*/\1/" | sort -u); do
-    grep -q "\b$word: '" "$serve_page/words.js" || fail "words.js has no $word"
-  done
-}
-
-# Writes tests.html: index.html without data, with a script that runs the tests.
+# Writes tests.html: the page without data and policy, with all texts and a script that runs the tests.
 test_page() {
-  local file
+  local file body shell
   {
     echo "import {runTests} from 'file://$here/modules/harness.js';"
     for file in $(find "$here/modules" -name '*.test.js' | sort); do
@@ -50,10 +40,16 @@ test_page() {
     done
     echo "document.documentElement.dataset.results = JSON.stringify(await runTests());"
   } >"$work/tests.js"
-  sed -e '/Content-Security-Policy/d' -e 's/{{\(title\|counts\|data\|language\)}}//' \
-    -e "s,<head>,<head><script type=\"importmap\">{\"imports\": {\"/views/\": \"file://$page/\"}}</script>," \
-    -e "s,{{style}},@import 'file://$page/style.css';," -e "s,{{script}},import './tests.js';," \
-    "$page/index.html" >"$work/tests.html"
+  body=$(<"$page/body.html")
+  for file in controls views; do
+    body=${body/"{{$file}}"/"$(<"$page/$file.html")"}
+  done
+  shell=$(<"$page/shell.html")
+  shell=${shell/'{{body}}'/"$body"}
+  shell=${shell/'{{style}}'/"<link rel=\"stylesheet\" href=\"file://$page/style.css\">"}
+  shell=${shell/'{{script}}'/"<script type=\"module\" src=\"tests.js\"></script>"}
+  shell=${shell/'{{words}}'/"$(jq -sc '{en: (.[0].views + .[0].live), ko: (.[1].views + .[1].live)}' "$words/en.json" "$words/ko.json")"}
+  sed 's/{{[a-z]*}}//g' <<<"$shell" >"$work/tests.html"
 }
 
 run_tests() {
@@ -105,7 +101,6 @@ modules_one_by_one() {
 }
 
 every_module_has_tests
-every_word_is_there
 browser_flags='["--allow-file-access-from-files"]'
 start_browser 1280 850 light
 run_tests

@@ -6,7 +6,7 @@ import {fileURLToPath} from 'node:url';
 import vm from 'node:vm';
 
 const here = dirname(fileURLToPath(import.meta.url));
-export const pageFiles = join(here, '../../src/serve/page/file');
+export const pageFiles = join(here, '../../src/show/page/live/file');
 
 // Runs headlight.js of the folder `engine` and scripts of the page. Messages come later, as those of
 // a real worker do.

@@ -13,7 +13,7 @@ set(not_in_wasm
     generate/grammar.* generate/json_schema.* formats/chat_template/tool_parameter serve/completions/call_grammar
     formats/adapter/.* datasets/nanogpt_vocabulary runs/conversations/.*  # for other runs than a page's
     runs/preference_reference runs/seen_text formats/chat_template/known_templates formats/chat_template/chat_model
-    show/png/.* serve/http/.* serve/api serve/file_page/.* serve/server serve/run_feed serve/metrics)  # HTTP
+    show/png/.* serve/http/.* serve/api serve/file_page/.* serve/server serve/run_feed serve/metrics serve/page_files)  # HTTP
 list(JOIN not_in_wasm "|" not_in_wasm)
 add_compile_options(-msimd128 -fwasm-exceptions -Wno-c++11-narrowing
                     "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_algorithms.h"

@@ -19,6 +19,7 @@
 #include "headlight/interpret/scores/head_score_file.h"
 #include "headlight/storage/file_writer.h"
 #include "headlight/storage/staged_files.h"
+#include "interpret/words.h"
 #include "show/attention/attention_files.h"
 #include "show/report/parts/json_output.h"
 
@@ -260,9 +261,8 @@ Language style_language(const Options& options) {
 
 // Title with the kind of its weights.
 std::string shown_title(const Options& options, const std::string& title) {
-  return title + (!options.given("value_weighted")              ? ""
-                  : style_language(options) == Language::korean ? " · 값 벡터 크기로 가중"
-                                                                : " · value-weighted");
+  return title +
+         (options.given("value_weighted") ? word(style_language(options), "value_weighted") : "");
 }
 
 // Records the attention of --ids, if given, and of the texts.

@@ -14,6 +14,7 @@
 #include "headlight/show/plot/line_plot.h"
 #include "headlight/storage/file_writer.h"
 #include "interpret/scores/head_history.h"
+#include "interpret/words.h"
 #include "show/plot/chart.h"
 #include "show/report/parts/json_output.h"
 #include "show/report/parts/numbers.h"
@@ -122,7 +123,6 @@ std::string updates_text(double iteration) { return grouped(static_cast<Index>(i
 
 std::string charts(const HeadHistory& history, const std::vector<std::string>& scores,
                    Language language) {
-  const bool korean = language == Language::korean;
   const ChartOptions size{.height = 6};
   std::string text;
   const auto add = [&](const std::string& title, const std::vector<double>& values) {
@@ -131,15 +131,12 @@ std::string charts(const HeadHistory& history, const std::vector<std::string>& s
   };
   for (const std::string& score : scores) {
     const std::size_t best = heads_by_last(history, score).front();
-    const std::string head = head_name(history.heads[best]);
-    add(korean ? "마지막에 가장 큰 헤드 " + head + "의 " + score
-               : score + " of head " + head + ", the highest at the end",
+    add(say(language, "highest_at_end",
+            {{"score", score}, {"head", head_name(history.heads[best])}}),
         history.scores.at(score)[best]);
   }
-  add(korean ? "학습 손실" : "training loss", history.loss);
-  add(korean ? "되풀이되는 무작위 토큰의 손실: 둘째 사본에서 첫째 사본을 뺀 값"
-             : "loss on repeated random tokens: second copy minus first copy",
-      history.in_context);
+  add(word(language, "loss_of_training"), history.loss);
+  add(word(language, "loss_in_context"), history.in_context);
   return text;
 }
 
@@ -151,28 +148,23 @@ std::string births_caution(const HeadHistory& history, const std::vector<Birth>&
   if (uncertain == 0) {
     return "";
   }
-  return language == Language::korean
-             ? concat_text("주의: 글의 ", history.text_positions, "곳과 되풀이된 토큰 ",
-                           history.repeat_positions, "곳의 점수로는 탄생 ", births.size(), "개 중 ",
-                           uncertain, "개를 확정하지 못합니다(? 표시)")
-             : concat_text("caution: scores of ", history.text_positions, " positions of text and ",
-                           history.repeat_positions, " of repeated tokens do not settle ",
-                           uncertain, " of ", births.size(), " births (marked ?)");
+  return say(language, "births_caution",
+             {{"text", history.text_positions},
+              {"repeats", history.repeat_positions},
+              {"uncertain", uncertain},
+              {"all", births.size()}});
 }
 
 // "1.2: induction reaches 0.50 by step 550, at a training loss of 2.9"
 std::string birth_text(const HeadHistory& history, const Birth& birth, Language language) {
-  const bool korean = language == Language::korean;
-  const std::string head = head_name(birth.birth.head);
-  const std::string threshold = fixed_number(birth.threshold, 2);
   const double loss = history.loss[birth.birth.time];
-  const std::string update = updates_text(history.iterations[birth.birth.time]);
-  std::string text =
-      korean ? head + ": " + birth.score + " 점수가 업데이트 " + update + "번까지 " + threshold +
-                   "에 이릅니다"
-             : head + ": " + birth.score + " reaches " + threshold + " by step " + update;
+  std::string text = say(language, "birth",
+                         {{"head", head_name(birth.birth.head)},
+                          {"score", birth.score},
+                          {"threshold", fixed_number(birth.threshold, 2)},
+                          {"step", updates_text(history.iterations[birth.birth.time])}});
   if (std::isfinite(loss)) {
-    text += (korean ? ", 그때 학습 손실 " : ", at a training loss of ") + fixed_number(loss, 3);
+    text += say(language, "birth_loss", {{"loss", fixed_number(loss, 3)}});
   }
   return text + (birth.birth.significant ? "\n" : " ?\n");
 }
@@ -185,23 +177,21 @@ std::string births_text(const HeadHistory& history, const std::vector<std::strin
   }
   for (const std::string& score : scores) {
     if (std::ranges::none_of(births, [&](const Birth& birth) { return birth.score == score; })) {
-      const std::string threshold = fixed_number(threshold_of(score), 2);
-      text += language == Language::korean ? score + " " + threshold + "에 이른 헤드가 없습니다\n"
-                                           : "no head reaches " + score + " " + threshold + "\n";
+      text += say(language, "no_birth",
+                  {{"score", score}, {"threshold", fixed_number(threshold_of(score), 2)}}) +
+              "\n";
     }
   }
   return text;
 }
 
 std::string times_text(const HeadHistory& history, Language language) {
-  const std::string heads = grouped(static_cast<Index>(history.heads.size()));
-  const std::string times = grouped(static_cast<Index>(history.iterations.size()));
-  const std::string first = updates_text(history.iterations.front());
-  const std::string last = updates_text(history.iterations.back());
-  return language == Language::korean ? "헤드 " + heads + "개, 업데이트 " + first + "번부터 " +
-                                            last + "번까지 " + times + "회 측정\n"
-                                      : heads + " heads, " + times + " measurements from step " +
-                                            first + " to " + last + "\n";
+  return say(language, "times_measured",
+             {{"heads", grouped(static_cast<Index>(history.heads.size()))},
+              {"times", grouped(static_cast<Index>(history.iterations.size()))},
+              {"first", updates_text(history.iterations.front())},
+              {"last", updates_text(history.iterations.back())}}) +
+         "\n";
 }
 
 Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {

@@ -2,10 +2,10 @@
 
 #include <sstream>
 
+#include "base/strings/filled_text.h"
 #include "base/strings/split.h"
 #include "base/transformed.h"
 #include "headlight/base/error.h"
-#include "show/html/filled_page.h"
 #include "show/report/parts/numbers.h"
 #include "show/report/parts/table.h"
 #include "show/report/parts/terminal_text.h"

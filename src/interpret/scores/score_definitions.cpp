@@ -7,6 +7,7 @@
 
 #include "base/transformed.h"
 #include "headlight/base/nearest_name.h"
+#include "interpret/words.h"
 
 namespace headlight {
 namespace {
@@ -178,13 +179,21 @@ bool is_relation(std::string_view name) {
   return std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end();
 }
 
-ScoreDefinition make_score(std::string_view group, std::string name, std::string title,
-                           std::string korean_title, bool is_default, std::string meaning,
-                           Measure measure, ScoreSource source = ScoreSource::text, double low = 0,
+ScoreDefinition make_score(std::string_view group, std::string name, bool is_default,
+                           std::string meaning, Measure measure,
+                           ScoreSource source = ScoreSource::text, double low = 0,
                            double high = 1) {
-  return {{std::move(name), std::move(title), group, std::move(meaning), low, high, is_default,
-           std::move(korean_title)},
+  std::string title = word(Language::english, "column_" + name);
+  return {{std::move(name), std::move(title), group, std::move(meaning), low, high, is_default},
           source,
+          std::move(measure)};
+}
+
+// Score of a relation that users annotate. Its title is `title` in each language.
+ScoreDefinition make_own_score(std::string name, std::string title, std::string meaning,
+                               Measure measure) {
+  return {{std::move(name), std::move(title), "own", std::move(meaning), 0, 1, true},
+          ScoreSource::text,
           std::move(measure)};
 }
 
@@ -201,73 +210,66 @@ std::vector<ScoreDefinition> make_definitions() {
   constexpr std::string_view kStructure = "structure";
   constexpr std::string_view kShape = "shape";
   std::vector<ScoreDefinition> definitions{
-      make_score(kPositional, "previous_token", "prev", "앞", true, "weight on the token before",
-                 at_offset<1>),
-      make_score(kPositional, "second_previous", "prev2", "앞2", false,
-                 "weight on the token two back", at_offset<2>),
-      make_score(kPositional, "first_token", "first", "첫", true,
-                 "weight on the first token (sink)", first_token),
-      make_score(kPositional, "same_token", "self", "자기", true,
-                 "weight on the query's own position", at_offset<0>),
-      make_score(kPositional, "offset_share", "offset", "거리율", false,
+      make_score(kPositional, "previous_token", true, "weight on the token before", at_offset<1>),
+      make_score(kPositional, "second_previous", false, "weight on the token two back",
+                 at_offset<2>),
+      make_score(kPositional, "first_token", true, "weight on the first token (sink)", first_token),
+      make_score(kPositional, "same_token", true, "weight on the query's own position",
+                 at_offset<0>),
+      make_score(kPositional, "offset_share", false,
                  "share of queries whose largest weight is best_offset back (Voita et al. 2019)",
                  nullptr, ScoreSource::offsets),
-      make_score(kContent, "duplicate_token", "dupl", "중복", true,
+      make_score(kContent, "duplicate_token", true,
                  "weight on earlier occurrences of the query's token", duplicate_token),
       make_score(
-          kContent, "induction", "indu", "귀납", true,
+          kContent, "induction", true,
           "weight on the token that followed the query's token earlier, in repeated random tokens",
           induction, ScoreSource::repeats),
       make_score(
-          kContent, "copying", "copy", "복사", true,
+          kContent, "copying", true,
           "sum of the eigenvalues of W_E W_V W_O W_U over the sum of their magnitudes: 1 means "
           "copying",
           nullptr, ScoreSource::weights, -1, 1),
-      make_score(kContent, "k_composition", "k-comp", "K합성", false,
+      make_score(kContent, "k_composition", false,
                  "largest K-composition with a head of an earlier layer (Elhage et al. 2021)",
                  nullptr, ScoreSource::weights),
-      make_score(kContent, "special_token", "special", "특수", true,
-                 "weight on special tokens such as <|endoftext|>",
+      make_score(kContent, "special_token", true, "weight on special tokens such as <|endoftext|>",
                  on_class<&TokenCell::is_special>),
-      make_score(kContent, "separator", "sep", "구분", true,
+      make_score(kContent, "separator", true,
                  "weight on white space alone, and on special tokens that end an earlier text",
                  on_class<&TokenCell::is_separator>),
-      make_score(kContent, "punctuation", "punct", "구두점", true,
-                 "weight on tokens of punctuation only", on_class<&TokenCell::is_punctuation>),
-      make_score(kStructure, "quote", "quote", "따옴", true, "a closing quote to its opening quote",
+      make_score(kContent, "punctuation", true, "weight on tokens of punctuation only",
+                 on_class<&TokenCell::is_punctuation>),
+      make_score(kStructure, "quote", true, "a closing quote to its opening quote",
                  back_to("quote")),
-      make_score(kStructure, "quote_ahead", "quote>", "따옴>", false,
+      make_score(kStructure, "quote_ahead", false,
                  "the token before a closing quote to the opening one", ahead_to("quote")),
-      make_score(kStructure, "bracket", "brack", "괄호", true,
-                 "a closing bracket to its opening bracket", back_to("bracket")),
-      make_score(kStructure, "bracket_ahead", "brack>", "괄호>", false,
+      make_score(kStructure, "bracket", true, "a closing bracket to its opening bracket",
+                 back_to("bracket")),
+      make_score(kStructure, "bracket_ahead", false,
                  "the token before a closing bracket to the opening one", ahead_to("bracket")),
-      make_score(kStructure, "agreement", "agree", "일치", true,
-                 "a verb to the subject that it agrees with", back_to("agreement")),
-      make_score(kStructure, "agreement_ahead", "agree>", "일치>", false,
-                 "the token before a verb to its subject", ahead_to("agreement")),
-      make_score(kStructure, "name", "name", "이름", true, "a name to its last mention",
-                 back_to("name")),
-      make_score(kStructure, "name_ahead", "name>", "이름>", false,
-                 "the token before a name to its last mention", ahead_to("name")),
-      make_score(kStructure, "names_ahead", "names>", "이름들>", false,
+      make_score(kStructure, "agreement", true, "a verb to the subject that it agrees with",
+                 back_to("agreement")),
+      make_score(kStructure, "agreement_ahead", false, "the token before a verb to its subject",
+                 ahead_to("agreement")),
+      make_score(kStructure, "name", true, "a name to its last mention", back_to("name")),
+      make_score(kStructure, "name_ahead", false, "the token before a name to its last mention",
+                 ahead_to("name")),
+      make_score(kStructure, "names_ahead", false,
                  "the token before a name to the names mentioned so far", names_ahead),
-      make_score(kStructure, "phrase", "phrase", "구절", true,
+      make_score(kStructure, "phrase", true,
                  "inside a repeated phrase to the token that came next the first time", phrase),
-      make_score(kShape, "entropy", "entr", "엔트로피", true, "entropy of the weights, in nats",
+      make_score(kShape, "entropy", true, "entropy of the weights, in nats",
                  over_rows<&kernels::WeightRowSums::entropy>, ScoreSource::text, kUnbounded,
                  kUnbounded),
-      make_score(kShape, "spread", "spread", "퍼짐", false,
-                 "entropy divided by the largest possible", spread),
-      make_score(kShape, "mean_distance", "dist", "거리", true,
-                 "tokens back, weighted (Vig and Belinkov 2019)",
+      make_score(kShape, "spread", false, "entropy divided by the largest possible", spread),
+      make_score(kShape, "mean_distance", true, "tokens back, weighted (Vig and Belinkov 2019)",
                  over_rows<&kernels::WeightRowSums::distance>, ScoreSource::text, kUnbounded,
                  kUnbounded),
-      make_score(kShape, "near", "near", "근처", false,
-                 "weight on the last 8 tokens, the query included", near),
-      make_score(kShape, "confidence", "conf", "최대", true, "largest weight of a query",
+      make_score(kShape, "near", false, "weight on the last 8 tokens, the query included", near),
+      make_score(kShape, "confidence", true, "largest weight of a query",
                  over_rows<&kernels::WeightRowSums::largest>),
-      make_score(kShape, "sparsity", "sparse", "희소", false,
+      make_score(kShape, "sparsity", false,
                  "share of visible tokens with less than a tenth of a uniform weight", sparsity)};
   for (ScoreDefinition& definition : definitions) {
     definition.needs_causal = std::ranges::count(kOfBothSides, definition.info.name) == 0;
@@ -300,13 +302,13 @@ std::vector<ScoreDefinition> definitions_with(const std::vector<SequencePairs>& 
     const std::string ahead = name + "_ahead";
     require_value(is_free(name) && is_free(ahead), "annotations", "the relation '", name,
                   "' has the name of a score: rename it");
-    definitions.push_back(make_score("own", name, name, name, true,
-                                     "the later span of '" + name + "' to the earlier one",
-                                     back_to(name)));
+    definitions.push_back(make_own_score(
+        name, name, "the later span of '" + name + "' to the earlier one", back_to(name)));
     definitions.back().needs_causal = false;
-    definitions.push_back(make_score(
-        "own", ahead, name + ">", name + ">", false,
-        "the token before the later span of '" + name + "' to the earlier one", ahead_to(name)));
+    definitions.push_back(make_own_score(
+        ahead, name + ">", "the token before the later span of '" + name + "' to the earlier one",
+        ahead_to(name)));
+    definitions.back().info.is_default = false;
   }
   return definitions;
 }

@@ -12,8 +12,6 @@
 #include "headlight/storage/file_writer.h"
 #include "headlight/storage/staged_files.h"
 #include "serve/page_files.h"
-#include "show/html/filled_page.h"
-#include "show/html/page_script.h"
 #include "storage/input_file.h"
 
 namespace headlight::serve {
@@ -22,35 +20,12 @@ namespace {
 // Bytes of the model in one element; a multiple of 3, so that only the last text is padded.
 constexpr Index kPartBytes = Index{6} << 20;
 
-constexpr std::string_view kViews = "views/";
-
 // Model in a file beside the page. An empty name: the page embeds it.
 struct ModelFile {
   std::string name = {};
   Index bytes = 0;
   Index modified = 0;  // time, so that no browser takes an older file from its cache
 };
-
-std::string policy_element(bool fetches_model) {
-  return concat_text(
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-      "'nonce-headlight' 'wasm-unsafe-eval'; worker-src blob:; style-src 'nonce-headlight'; "
-      "img-src data:; ",
-      fetches_model ? "connect-src 'self'; " : "", "base-uri 'none'; form-action 'none'\">\n");
-}
-
-// Returns a file by the path that the server gives it.
-std::string page_file(const std::string& name) {
-  return std::string(name.starts_with(kViews)
-                         ? contents_of(page_files(), name.substr(kViews.size()))
-                         : contents_of(serve_page_files(), name));
-}
-
-// Returns the value of an attribute in a line of HTML.
-std::string attribute_of(std::string_view line, std::string_view name) {
-  const std::size_t begin = line.find(concat_text(name, "=\"")) + name.size() + 2;
-  return std::string(line.substr(begin, line.find('"', begin) - begin));
-}
 
 Json stories_json(const std::vector<Story>& stories) {
   Json all = Json::array();
@@ -70,9 +45,9 @@ Json training_json(const std::optional<TrainingText>& training) {
 
 // Returns the script of the page's workers, without Emscripten's.
 std::string worker_script(const FilePage& page) {
-  std::string script(contents_of(serve_page_files(), "file/worker.js"));
+  std::string script(contents_of(serve_page_files(), "live/file/worker.js"));
   if (page.training) {
-    script += contents_of(serve_page_files(), "file/worker_train.js");
+    script += contents_of(serve_page_files(), "live/file/worker_train.js");
   }
   return script;
 }
@@ -95,32 +70,21 @@ std::string element_of(std::string_view attributes, std::string_view text) {
   return concat_text("<script type=\"text/plain\" ", attributes, ">", text, "</script>\n");
 }
 
-// Returns the page up to the model: index.html with its styles and scripts in place of the links.
+// Returns the page up to the model. Its script is no module: it starts before the model arrives.
 std::string page_head(const FilePage& page, const ModelFile& model) {
-  std::string html;
-  std::string_view rest = contents_of(serve_page_files(), "index.html");
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end);
-    if (line.starts_with("<link rel=\"stylesheet\"")) {
-      const std::string file = attribute_of(line, "href").substr(1);
-      html += concat_text("<style nonce=\"headlight\">\n", page_file(file), "</style>\n");
-    } else if (line.starts_with("<script type=\"module\"")) {
-      html += element_of(concat_text("id=\"", kPageSettings, "\""), settings_json(page, model));
-      html += concat_text("<script nonce=\"headlight\">\n'use strict';\n{\n",
-                          page_script(page_file, "file/main.js"), "}\n</script>\n");
-      break;  // </body> and </html> follow the model
-    } else if (line.starts_with("<html")) {
-      const bool is_own = page.stories.size() == 1 && !page.stories.front().language.empty();
-      html += concat_text("<html lang=\"", is_own ? page.stories.front().language : page.language,
-                          "\"", page.follows_browser ? " data-follows-browser" : "", ">\n");
-    } else {
-      html += line;
-      html += line.starts_with("<meta charset") ? policy_element(!model.name.empty()) : "";
-    }
-  }
-  return html;
+  const bool is_own = page.stories.size() == 1 && !page.stories.front().language.empty();
+  PageValues values = live_page_values(is_own ? page.stories.front().language : page.language);
+  values["attributes"] += page.follows_browser ? " data-follows-browser" : "";
+  values["policy"] = policy_element(
+      " 'wasm-unsafe-eval'",
+      concat_text("worker-src blob:; ", model.name.empty() ? "" : "connect-src 'self'; "));
+  values["data"] =
+      element_of(concat_text("id=\"", kPageSettings, "\""), settings_json(page, model));
+  values["script"] =
+      allowed_element("script", "",
+                      concat_text("'use strict';\n{\n",
+                                  contents_of(serve_page_files(), "live/file/main.js"), "}\n"));
+  return page_start({serve_page_files(), "live/"}, std::move(values));
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -171,7 +135,7 @@ void write_file_page(const std::filesystem::path& out, const FilePage& page,
         writer.write(element_of("class=\"page-model\"", base64_of(part)));
       });
     }
-    writer.write("<i id=\"end-of-file\" hidden></i>\n</body>\n</html>\n");
+    writer.write(concat_text("<i id=\"end-of-file\" hidden></i>\n", kPageEnd));
   });
   staged.commit();
 }

@@ -14,7 +14,7 @@ struct StoryAddress {
   std::string fragment = {};                        // with its '#', or empty
 };
 
-// Reads "?name=value&...#fragment" and checks it as src/serve/page/session.js and
+// Reads "?name=value&...#fragment" and checks it as src/show/page/live/session.js and
 // src/show/page/address.js read it. Throws Error about a name, value or head that does not exist.
 StoryAddress read_story_address(std::string_view text, const StoryScope& scope);
 

@@ -1,28 +1,29 @@
 #include "headlight/show/attention/attention_html.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/strings/display_text.h"
+#include "interpret/words.h"
 #include "show/attention/attention_page_data.h"
 #include "show/attention/layer_weights.h"
 #include "show/html/filled_page.h"
 #include "show/plot/svg.h"
-#include "show/report/parts/numbers.h"
 
 namespace headlight {
 namespace {
+
+constexpr std::array<std::string_view, 1> kWordSections{"views"};
 
 std::string counts(const AttentionMaps& maps, Language language) {
   Index heads = 0;
   for (const LayerAttention& layer : maps.layers) {
     heads += std::ssize(layer.heads);
   }
-  const Index layers = std::ssize(maps.layers);
-  const std::string cells = counted_cells(std::ssize(maps.tokens), maps.unit, language);
-  return language == Language::korean
-             ? concat_text(layers, "개 층, 헤드 ", heads, "개, ", cells, "의 어텐션")
-             : "Attention of " + counted(heads, "head") + " in " + counted(layers, "layer") +
-                   " over " + cells;
+  return say(language, "counts",
+             {{"heads", heads},
+              {"layers", std::ssize(maps.layers)},
+              {"cells", counted_cells(std::ssize(maps.tokens), maps.unit, language)}});
 }
 
 // Returns the distinct titles of the documents: "toy", "toy and other".
@@ -45,11 +46,16 @@ std::string page_title(const std::vector<AttentionMaps>& documents) {
 
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
-  return filled_page(page_file, "",
-                     {{"data", attention_page_data(documents, options)},
-                      {"title", page_title(documents)},
-                      {"language", std::string(name_of(options.style.language))},
-                      {"counts", counts(documents.front(), options.style.language)}});
+  const Language language = options.style.language;
+  std::string data = data_element("data", attention_page_data(documents, options));
+  const std::string title = page_title(documents);
+  PageValues values{{"attributes", concat_text("lang=\"", name_of(language), "\"")},
+                    {"title", title + " – attention"},
+                    {"heading", title},
+                    {"counts", counts(documents.front(), language)},
+                    {"words", embedded_json(page_words(std::array{language}, kWordSections))}};
+  values["data"] = std::move(data);  // large
+  return page_start({page_files(), ""}, std::move(values)).append(kPageEnd);
 }
 
 std::string attention_html(const AttentionMaps& maps) {

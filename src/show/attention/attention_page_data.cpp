@@ -212,7 +212,6 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens,
                      ",\n\"value_weighted\":", documents.front().value_weighted ? "true" : "false");
   const AttentionStyle& style = options.style;
-  out += ",\n\"language\":\"" + std::string(name_of(style.language)) + "\"";
   out += concat_text(",\n\"decimals\":", style.numbers.decimals,
                      ",\n\"percent\":", style.numbers.percent ? "true" : "false");
   out += ",\n\"light\":" + palette(Background::light, style.colours).dump();

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "base/strings/display_text.h"
+#include "interpret/words.h"
 #include "show/attention/layer_weights.h"
+#include "show/plot/axes.h"
 #include "show/plot/colour_scale.h"
 #include "show/plot/svg.h"
-#include "show/report/parts/in_language.h"
 #include "show/report/parts/numbers.h"
 
 namespace headlight {
@@ -60,6 +61,7 @@ constexpr double kPanelSide = 360.0;  // without labels
 constexpr double kTickSize = 10.0;
 constexpr double kLabelGap = 7.0;
 constexpr double kAxisTitle = 20.0;
+constexpr double kTicks = 7;       // most steps between position ticks
 constexpr double kSlant = 0.7071;  // sine of 45 degrees
 constexpr const char* kMutedInk = "#6b6f80";
 constexpr const char* kLabelInk = "#33364a";
@@ -69,17 +71,6 @@ double cell_size(Index tokens, const NumberFormat& numbers) {
     return std::max(kWeightCell, kValueSize * text_width(numbers.text(1)) + 10);
   }
   return std::clamp(std::floor(480.0 / static_cast<double>(tokens)), kSmallestCell, 24.0);
-}
-
-// Distance between position ticks: 1, 2 or 5 times a power of ten, at most six ticks.
-Index tick_step(Index tokens) {
-  for (Index power = 1;; power *= 10) {
-    for (const Index step : {power, 2 * power, 5 * power}) {
-      if (tokens / step <= 6) {
-        return step;
-      }
-    }
-  }
 }
 
 void measure_labels(const AttentionMaps& maps, PanelLayout& layout) {
@@ -134,7 +125,7 @@ std::string position_ticks(const PanelLayout& layout) {
   const double pixels = layout.side / static_cast<double>(layout.cells * layout.block);
   std::string marks;
   std::string out = "<g font-size=\"10\" fill=\"" + std::string(kMutedInk) + "\">\n";
-  const Index step = tick_step(layout.tokens);
+  const Index step = std::lround(round_step(static_cast<double>(layout.tokens - 1) / kTicks));
   for (Index position = 0; position < layout.tokens; position += step) {
     const double at = (static_cast<double>(position) + 0.5) * pixels;
     const std::string text = std::to_string(position);
@@ -178,9 +169,9 @@ std::string panel_axes(const PanelLayout& layout) {
   out += "<path fill=\"none\" stroke=\"#c9cad3\" d=\"M0 0V" + side + "H" + side + "\"/>\n";
   const double x = -layout.left + 10.0;
   out += svg_text(x, layout.side / 2.0, centred + rotation(-90.0, x, layout.side / 2.0),
-                  map_word(labelled ? "query" : "query_position", layout.style.language));
+                  word(layout.style.language, labelled ? "query" : "query_position"));
   out += svg_text(layout.side / 2.0, layout.side + layout.bottom - 4.0, centred,
-                  map_word(labelled ? "key" : "key_position", layout.style.language));
+                  word(layout.style.language, labelled ? "key" : "key_position"));
   return out;
 }
 
@@ -385,7 +376,7 @@ Index column_count(Index heads) {
 
 // Title of a figure without a layer's number.
 std::string whole_title(const AttentionMaps& maps, Language language) {
-  return printable_text(maps.title.empty() ? map_word("attention", language) : maps.title);
+  return printable_text(maps.title.empty() ? word(language, "attention") : maps.title);
 }
 
 Figure layout_figure(const AttentionMaps& maps, Index heads, const AttentionStyle& style) {
@@ -414,13 +405,12 @@ std::string subtitle(const PanelLayout& panel, Index heads, TextUnit unit) {
   const Language language = panel.style.language;
   std::string text;
   if (panel.style.names_heads) {
-    text = in_language(language, counted(heads, "head"), concat_text("헤드 ", heads, "개")) + ", ";
+    text = say(language, "counted_heads", {{"count", grouped(heads)}}) + ", ";
   }
   text += counted_cells(panel.tokens, unit, language);
   if (panel.block > 1) {
     const std::string block = std::to_string(panel.block);
-    text += in_language(language, "; each cell the maximum of " + block + " × " + block,
-                        "; 한 칸은 " + block + " × " + block + "의 최댓값");
+    text += say(language, "cell_maximum", {{"block", block + " × " + block}});
   }
   return text;
 }
@@ -430,7 +420,7 @@ std::string header(const AttentionMaps& maps, const LayerAttention& layer, const
   const double room = figure.width - 2.0 * kPageMargin - kLegendWidth - kPanelGap;
   std::string title = whole_title(maps, style.language);
   if (style.names_layer) {
-    const std::string number = " · " + layer_name(layer.layer, style.language);
+    const std::string number = " · " + say(style.language, "layer_name", {{"layer", layer.layer}});
     title = shorten_bold(title, room / kTitleSize - bold_width(number)) + number;
   }
   const std::string small =
@@ -452,7 +442,7 @@ std::string legend_word(const PanelLayout& panel) {
   const std::string name = panel.style.differences ? "difference"
                            : panel.value_weighted  ? "value_weight"
                                                    : "weight";
-  return map_word((panel.square_root ? "root_" : "") + name, panel.style.language);
+  return word(panel.style.language, (panel.square_root ? "root_" : "") + name);
 }
 
 std::vector<double> legend_ticks(const PanelLayout& panel) {
@@ -513,21 +503,20 @@ std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer
   const LayerWeights weights("attention_svg", maps, layer, style.differences);
   const Figure figure = layout_figure(maps, weights.heads(), style);
   const std::string number = std::to_string(layer.layer);
-  const std::string name = layer_name(layer.layer, style.language);
+  const std::string name = say(style.language, "layer_name", {{"layer", layer.layer}});
   std::string out = svg_start(
       figure.width, figure.height,
       (style.names_layer ? maps.title + " · " + name : whole_title(maps, style.language)) +
-          (style.names_heads
-               ? concat_text(": ",
-                             map_word(style.differences ? "differences" : "figure", style.language))
-               : ""));
+          (style.names_heads ? concat_text(": ", word(style.language,
+                                                      style.differences ? "differences" : "figure"))
+                             : ""));
   out += header(maps, layer, figure) + legend(figure);
   const std::string axes = panel_axes(figure.panel);
   for (Index h = 0; h < weights.heads(); ++h) {
     const std::string head = std::to_string(layer.heads[static_cast<std::size_t>(h)]);
     const std::string title =
         (style.names_layer ? name + " · " : "") +
-        (style.names_heads ? concat_text(map_word("head", style.language), " ", head) : "");
+        (style.names_heads ? concat_text(word(style.language, "head"), " ", head) : "");
     out +=
         panel(figure, h, number + "." + head, title, panel_cells(weights, h, figure.panel) + axes);
   }

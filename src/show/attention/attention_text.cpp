@@ -6,6 +6,7 @@
 
 #include "base/strings/display_text.h"
 #include "headlight/base/terminal_width.h"
+#include "interpret/words.h"
 #include "show/attention/layer_weights.h"
 #include "show/plot/colour_scale.h"
 #include "show/report/parts/terminal_text.h"
@@ -193,16 +194,16 @@ std::string header(const Layout& layout) {
 }
 
 std::string note(const Layout& layout) {
-  const bool korean = layout.options.style.language == Language::korean;
-  std::string text = korean ? "행은 쿼리, 열은 키" : "rows are queries, columns keys";
+  const Language language = layout.options.style.language;
+  std::string text = word(language, "map_axes");
   if (layout.values && !layout.options.own_numbers) {
-    text += korean ? "; 행에서 차지하는 퍼센트" : "; per cent of the row";
+    text += word(language, "map_percent");
   } else if (!layout.values && !layout.options.colours) {
-    text += korean ? "; 소수 첫째 자리, .은 0.05 미만" : "; tenths, . is under 0.05";
+    text += word(language, "map_tenths");
   }
   if (layout.block > 1) {
-    const std::string block = std::to_string(layout.block) + " x " + std::to_string(layout.block);
-    text += korean ? "; 한 칸은 " + block + "의 최댓값" : "; each cell the largest of " + block;
+    const std::string block = std::to_string(layout.block);
+    text += say(language, "cell_maximum", {{"block", block + " × " + block}});
   }
   return text;
 }
@@ -215,11 +216,10 @@ std::string scale(const Layout& layout) {
   for (int level = 0; level < kLevels; ++level) {
     out += "\x1b[48;5;" + std::to_string(level_colours(level, layout.options).background) + "m  ";
   }
-  const bool korean = layout.options.style.language == Language::korean;
   return out + "\x1b[0m 1" +
-         (layout.tokens <= kLinearScaleTokens ? ""
-          : korean                            ? " (제곱근)"
-                                              : " (square root)");
+         (layout.tokens <= kLinearScaleTokens
+              ? ""
+              : word(layout.options.style.language, "map_square_root"));
 }
 
 }  // namespace
@@ -232,15 +232,14 @@ std::string attention_text(const AttentionMaps& maps, const LayerAttention& laye
   const Layout layout = layout_of(maps, options);
   const HeadId id{layer.layer, layer.heads[static_cast<std::size_t>(row)]};
   const Language language = options.style.language;
-  const bool korean = language == Language::korean;
   std::string out = token_text(maps.title) + (maps.title.empty() ? "" : " ") +
-                    (korean ? "헤드 " : "head ") + head_name(id) + "  " + note(layout) +
+                    say(language, "map_of_head", {{"head", head_name(id)}}) + "  " + note(layout) +
                     scale(layout) + "\n";
   const auto score = maps.scores.find(id);
   if (score != maps.scores.end()) {
     const auto percent = static_cast<int>(std::lround(100.0 * score->second.score));
-    out += score_label(score->second, language) + (korean ? ", 점수 " : ", score ") +
-           std::to_string(percent) + " %\n";
+    out += score_label(score->second, language) +
+           say(language, "map_score", {{"percent", percent}}) + "\n";
   }
   out += header(layout);
   const std::vector<float> maxima = weights.block_maxima(row, layout.block);

@@ -1,13 +1,12 @@
 #include "show/attention/layer_weights.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
 #include "base/strings/display_text.h"
 #include "base/transformed.h"
-#include "show/report/parts/in_language.h"
+#include "interpret/words.h"
 #include "show/report/parts/numbers.h"
 
 namespace headlight {
@@ -74,10 +73,11 @@ void LayerWeights::check_values(std::string_view where, const LayerAttention& la
 }
 
 std::string score_label(const HeadScore& score, Language language) {
-  std::string name = score.name;
+  std::string_view name = score.name;
   for (const VerdictRule& rule : verdict_rules()) {
-    if (rule.label == name && language == Language::korean) {
-      name = rule.korean_label;
+    if (verdict_label(rule.name) == name) {
+      name = verdict_label(rule.name, language);
+      break;
     }
   }
   return printable_text(name) + (score.significant ? "" : " ?");
@@ -91,54 +91,7 @@ std::vector<std::string> cell_labels(const AttentionMaps& maps) {
 }
 
 std::string counted_cells(Index count, TextUnit unit, Language language) {
-  struct Noun {
-    TextUnit unit;
-    const char* english;
-    const char* korean;
-  };
-  constexpr std::array<Noun, 3> kNouns{{{TextUnit::token, "token", "토큰"},
-                                        {TextUnit::character, "character", "글자"},
-                                        {TextUnit::word, "word", "단어"}}};
-  const Noun& noun = *std::find_if(kNouns.begin(), kNouns.end(),
-                                   [&](const Noun& one) { return one.unit == unit; });
-  return in_language(language, counted(count, noun.english),
-                     concat_text(noun.korean, " ", count, "개"));
-}
-
-std::string layer_name(Index layer, Language language) {
-  return in_language(language, concat_text("Layer ", layer), concat_text(layer, "층"));
-}
-
-const char* map_word(std::string_view name, Language language) {
-  struct Word {
-    std::string_view name;
-    const char* english;
-    const char* korean;
-  };
-  constexpr std::array<Word, 14> kWords{
-      {{"query", "Query", "쿼리"},
-       {"key", "Key", "키"},
-       {"query_position", "Query position", "쿼리 위치"},
-       {"key_position", "Key position", "키 위치"},
-       {"head", "Head", "헤드"},
-       {"attention", "Attention", "어텐션"},
-       {"weight", "Attention weight", "어텐션 가중치"},
-       {"root_weight", "Attention weight (square-root scale)", "어텐션 가중치 (제곱근 눈금)"},
-       {"value_weight", "Weight times value norm", "가중치 × 값 벡터 크기"},
-       {"root_value_weight", "Weight times value norm (square-root scale)",
-        "가중치 × 값 벡터 크기 (제곱근 눈금)"},
-       {"difference", "Difference of weights", "가중치의 차이"},
-       {"root_difference", "Difference of weights (square-root scale)",
-        "가중치의 차이 (제곱근 눈금)"},
-       {"differences", "differences of the attention weights of every head",
-        "모든 헤드의 어텐션 가중치 차이"},
-       {"figure", "attention weights of every head", "모든 헤드의 어텐션 가중치"}}};
-  for (const Word& word : kWords) {
-    if (word.name == name) {
-      return language == Language::korean ? word.korean : word.english;
-    }
-  }
-  fail("[map_word] no text is called ", name);
+  return say(language, concat_text("cells_", name_of(unit)), {{"count", grouped(count)}});
 }
 
 }  // namespace headlight

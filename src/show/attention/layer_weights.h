@@ -50,10 +50,4 @@ std::vector<std::string> cell_labels(const AttentionMaps& maps);
 // Returns "6 words" or "단어 6개" for a number of cells of this unit.
 std::string counted_cells(Index count, TextUnit unit, Language language);
 
-// Returns "Layer 2" or "2층".
-std::string layer_name(Index layer, Language language);
-
-// Returns a text of the figures: "query", "key", "weight" ...
-const char* map_word(std::string_view name, Language language);
-
 }  // namespace headlight

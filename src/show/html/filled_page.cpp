@@ -2,10 +2,21 @@
 
 #include <array>
 
+#include "base/strings/filled_text.h"
 #include "headlight/base/error.h"
-#include "show/html/page_script.h"
 
 namespace headlight {
+namespace {
+
+std::string filled(std::string_view text, const std::string& file, const PageValues& values) {
+  return filled_text(text, file, [&](std::string_view name, std::string& out) {
+    const auto value = values.find(name);
+    require(value != values.end(), file, ": no value has the name {{", name, "}}");
+    out += value->second;
+  });
+}
+
+}  // namespace
 
 std::string embedded_json(const Json& value) {
   constexpr std::string_view kMarkup = "<>&";
@@ -22,29 +33,38 @@ std::string embedded_json(const Json& value) {
   return out;
 }
 
-std::string filled_text(
-    std::string_view text, const std::string& file,
-    const std::function<void(std::string_view name, std::string& out)>& append) {
-  std::string out;
-  for (std::size_t open = text.find("{{"); open != text.npos; open = text.find("{{")) {
-    const std::size_t close = text.find("}}", open);
-    require(close != text.npos, file, ": {{ without }}");
-    out.append(text.substr(0, open));
-    append(text.substr(open + 2, close - open - 2), out);
-    text.remove_prefix(close + 2);
-  }
-  return out.append(text);
+std::string policy_element(std::string_view scripts, std::string_view more) {
+  return concat_text(
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+      "'nonce-headlight'",
+      scripts, "; style-src 'nonce-headlight'; img-src data:; ", more,
+      "base-uri 'none'; form-action 'none'\">\n");
 }
 
-std::string filled_page(const PageReader& read, const std::string& folder, PageValues values) {
-  values["style"] = read("style.css") + (folder.empty() ? "" : read(folder + "style.css"));
-  values["script"] = page_script(read, folder + "main.js");
-  const std::string file = folder + "index.html";
-  return filled_text(read(file), file, [&](std::string_view name, std::string& out) {
-    const auto value = values.find(name);
-    require(value != values.end(), file, ": no value has the name {{", name, "}}");
-    out += value->second;
-  });
+std::string allowed_element(std::string_view tag, std::string_view attributes,
+                            std::string_view contents) {
+  return concat_text("<", tag, attributes, " nonce=\"headlight\">\n", contents, "</", tag, ">\n");
+}
+
+std::string data_element(std::string_view id, const std::string& json) {
+  return concat_text("<script type=\"application/json\" id=\"", id, "\">", json, "</script>\n");
+}
+
+std::string page_start(const PageKind& kind, PageValues values) {
+  const auto own = [&](const char* name) { return contents_of(kind.files, kind.folder + name); };
+  if (!values.contains("style")) {
+    values["style"] = allowed_element("style", "", own("style.css"));
+  }
+  if (!values.contains("script")) {
+    values["script"] = allowed_element("script", " type=\"module\"", own("main.js"));
+  }
+  values.try_emplace("policy", policy_element());
+  values.try_emplace("icon", "");
+  values.try_emplace("data", "");
+  values["controls"] = contents_of(page_files(), "controls.html");
+  values["views"] = contents_of(page_files(), "views.html");
+  values["body"] = filled(own("body.html"), kind.folder + "body.html", values);
+  return filled(contents_of(page_files(), "shell.html"), "shell.html", values);
 }
 
 }  // namespace headlight

@@ -1,31 +1,46 @@
 #pragma once
 
-#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
+#include "headlight/interpret/scores/head_verdict.h"
 #include "show/html/page_files.h"
 
 namespace headlight {
 
-// Replaces each {{name}} in a text by the output of `append` for it. Throws Error "FILE: ..." for a
-// {{ without its }}.
-std::string filled_text(std::string_view text, const std::string& file,
-                        const std::function<void(std::string_view name, std::string& out)>& append);
+// Replacements of the placeholders {{name}} in shell.html and in the page's own body.html. Values
+// must have their markup escaped; placeholders inside values are not replaced.
+using PageValues = std::map<std::string, std::string, std::less<>>;
 
-// Replacements of the placeholders {{name}} in index.html.
-using PageValues = std::map<std::string_view, std::string>;
+// Files of a kind of page, in `files`: FOLDERbody.html, FOLDERstyle.css and FOLDERmain.js.
+struct PageKind {
+  std::span<const EmbeddedFile> files;
+  std::string folder;
+};
 
-// Returns index.html of `folder` ("" or "results/") with its placeholders replaced by `values`, the
-// style and the script. The style is style.css followed by that of the folder. The script is the
-// folder's main.js with its imports. Values must have their markup escaped; placeholders inside
-// values are not replaced. Throws Error for a placeholder without a value.
+// Returns a page without its end, kPageEnd: shell.html around the body of a kind of page. Values
+// that are not given are those of a page in one file without network requests: style, script,
+// policy. Throws Error for a placeholder without a value.
 //
-// The content security policy of index.html allows no request but the data's and no script but the
-// page's own: a token that slipped through as markup could neither run nor send anything.
-std::string filled_page(const PageReader& read, const std::string& folder, PageValues values);
+// The content security policy allows no request but the data's and no script but the page's own: a
+// token that slipped through as markup could neither run nor send anything.
+std::string page_start(const PageKind& kind, PageValues values);
+
+inline constexpr std::string_view kPageEnd = "</body>\n</html>\n";
+
+// Returns the meta element of a content security policy that allows styles and scripts with the
+// page's nonce, `scripts` of other origins, and what `more` says.
+std::string policy_element(std::string_view scripts = "", std::string_view more = "");
+
+// Returns an element of a style or script that the policy allows.
+std::string allowed_element(std::string_view tag, std::string_view attributes,
+                            std::string_view contents);
+
+// Returns an element with data of a page.
+std::string data_element(std::string_view id, const std::string& json);
 
 // Returns JSON that HTML parsers cannot read as markup: <, > and & are JSON escapes.
 std::string embedded_json(const Json& value);

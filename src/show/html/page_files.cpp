@@ -12,8 +12,4 @@ std::string_view contents_of(std::span<const EmbeddedFile> files, std::string_vi
   return file->contents;
 }
 
-std::string page_file(const std::string& name) {
-  return std::string(contents_of(page_files(), name));
-}
-
 }  // namespace headlight

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/strings/display_text.h"
+#include "interpret/words.h"
 #include "show/model/model_parts.h"
 #include "show/plot/svg.h"
-#include "show/report/parts/in_language.h"
 #include "show/report/parts/numbers.h"
 
 namespace headlight {
@@ -265,9 +265,9 @@ class ModelPicture {
       stream_box(parts_.head);
     }
     stream_arrow(has_head ? "[T, V]" : "[T, C]");
-    svg_ += svg_text(kStream, y_ + 14, middle(),
-                     has_head ? in_language(language_, "logits", "로짓 (logits)")
-                              : in_language(language_, "hidden states", "은닉 상태"));
+    svg_ +=
+        svg_text(kStream, y_ + 14, middle(),
+                 has_head ? word(language_, "diagram_logits") : word(language_, "diagram_hidden"));
     y_ += 24;
   }
 
@@ -286,8 +286,7 @@ class ModelPicture {
   static std::string wire() { return std::string("stroke=\"") + kWire + "\""; }
 
   void draw_embeddings() {
-    svg_ += svg_text(kStream, y_ + 12, middle(),
-                     in_language(language_, "token ids [T]", "토큰 번호 [T]"));
+    svg_ += svg_text(kStream, y_ + 12, middle(), word(language_, "diagram_ids"));
     y_ += 18;
     svg_ += arrow(kStream, y_, y_ + 24);
     y_ += 24;
@@ -437,11 +436,10 @@ std::string table_line(double x, double y, const std::vector<std::string>& cells
 std::string table_svg(const std::vector<MatrixRow>& rows, double x, double y, Language language) {
   const std::string muted = std::string("fill=\"") + kMuted + "\"";
   const std::string ink = std::string("fill=\"") + kDiagramInk + "\"";
-  std::string out = table_line(
-      x, y,
-      {in_language(language, "Weights", "가중치"), in_language(language, "Shape", "형태"), "×",
-       in_language(language, "Parameters", "파라미터 수")},
-      muted);
+  std::string out = table_line(x, y,
+                               {word(language, "table_weights"), word(language, "table_shape"), "×",
+                                word(language, "table_parameters")},
+                               muted);
   Index total = 0;
   for (const MatrixRow& row : rows) {
     y += kTableRow;
@@ -453,8 +451,7 @@ std::string table_svg(const std::vector<MatrixRow>& rows, double x, double y, La
   }
   out += svg_line(x, y + 7, x + kTotals, y + 7, "stroke=\"#c9cad3\"");
   return out + table_line(x, y + kTableRow + 4,
-                          {in_language(language, "all parameters", "모든 파라미터"), "", "",
-                           grouped(total)},
+                          {word(language, "table_total"), "", "", grouped(total)},
                           ink + " font-weight=\"600\"");
 }
 
@@ -471,8 +468,8 @@ std::string model_diagram_svg(const GptConfig& config, const ModelDiagramOptions
       std::max(picture.bottom(),
                kDiagramMargin + 76 + kTableRow * static_cast<double>(rows.size() + 3)) +
       kDiagramMargin;
-  const std::string name = printable_text(
-      options.title.empty() ? in_language(options.language, "Model", "모델") : options.title);
+  const std::string name =
+      printable_text(options.title.empty() ? word(options.language, "model") : options.title);
   std::string out = svg_start(width, height, name);
   out += fitted(kDiagramMargin, kDiagramMargin + 16, width - 2 * kDiagramMargin, 18,
                 std::string("font-weight=\"600\" fill=\"") + kDiagramInk + "\"", name);

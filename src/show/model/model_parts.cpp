@@ -5,7 +5,7 @@
 #include <map>
 
 #include "headlight/nn/architecture.h"
-#include "show/report/parts/in_language.h"
+#include "interpret/words.h"
 #include "show/report/parts/numbers.h"
 
 namespace headlight {
@@ -54,13 +54,11 @@ class PartsBuilder {
     parts.sizes = sizes();
     parts.token_embedding = embedding();
     if (config_.position == PositionKind::learned) {
-      parts.position_embedding = {in("Position embedding", "위치 임베딩"),
+      parts.position_embedding = {in("box_position_embedding"),
                                   product("T × C", config_.block_size, config_.n_embd),
                                   of(Part::position_embedding)};
       if (config_.n_segment > 0) {
-        parts.position_embedding.note =
-            in(concat_text("plus segment 0 of ", config_.n_segment, " × C"),
-               concat_text(config_.n_segment, " × C 중 세그먼트 0을 더함"));
+        parts.position_embedding.note = in("box_segment", {{"segments", config_.n_segment}});
         parts.position_embedding.parameters += of(Part::segment_embedding);
       }
     }
@@ -81,8 +79,8 @@ class PartsBuilder {
     }
     if (config_.masked_head) {
       parts.after_layers = {
-          {in("Head transform: C × C", "헤드 변환: C × C"),
-           matrix(Part::head_transform, config_.n_embd, config_.n_embd), of(Part::head_transform)},
+          {in("box_head_transform"), matrix(Part::head_transform, config_.n_embd, config_.n_embd),
+           of(Part::head_transform)},
           {std::string(name_of(config_.activation))},
           norm(Part::head_norm)};
     }
@@ -94,10 +92,10 @@ class PartsBuilder {
 
  private:
   DiagramBox output_head() const {
-    DiagramBox head{in("Output head", "출력 헤드"),
-                    product("C × V", config_.n_embd, config_.vocab_size), of(Part::head)};
+    DiagramBox head{in("box_output_head"), product("C × V", config_.n_embd, config_.vocab_size),
+                    of(Part::head)};
     if (config_.tie_weights) {
-      head.note = in("shared with the embedding", "임베딩과 공유");
+      head.note = in("box_shared");
     }
     return head;
   }
@@ -109,8 +107,8 @@ class PartsBuilder {
     return count;
   }
 
-  std::string in(const std::string& english, const std::string& korean) const {
-    return in_language(language_, english, korean);
+  std::string in(std::string_view key, std::initializer_list<WordValue> values = {}) const {
+    return say(language_, key, values);
   }
   Index of(Part part) const {
     const auto found = parameters_.find(part);
@@ -141,27 +139,24 @@ class PartsBuilder {
   }
 
   DiagramBox embedding() const {
-    DiagramBox box{in("Token embedding", "토큰 임베딩"),
-                   product("V × C", config_.vocab_size, config_.n_embd), of(Part::token_embedding)};
+    DiagramBox box{in("box_token_embedding"), product("V × C", config_.vocab_size, config_.n_embd),
+                   of(Part::token_embedding)};
     if (config_.embedding_scale > 0) {
-      box.note = in("times ", "곱하기 ") + scale_text(config_.embedding_scale);
+      box.note = in("box_times", {{"scale", scale_text(config_.embedding_scale)}});
     }
     return box;
   }
 
   std::string layers() const {
     const Index count = config_.n_layer;
-    std::string text =
-        in(concat_text(count, count == 1 ? " layer" : " layers"), concat_text(count, "개 층"));
+    std::string text = in("diagram_layers", {{"count", count}});
     std::string heads;
     bool differ = false;
     for (Index layer = 0; layer < count; ++layer) {
       heads += (layer == 0 ? "" : ", ") + std::to_string(config_.heads(layer));
       differ = differ || config_.heads(layer) != config_.heads(0);
     }
-    return differ ? text + in(concat_text(" with ", heads, " heads; shown: layer ", layer_),
-                              concat_text(", 헤드 ", heads, "개; 그림은 ", layer_, "층"))
-                  : text;
+    return differ ? text + in("diagram_layer", {{"heads", heads}, {"layer", layer_}}) : text;
   }
 
   DiagramBox norm(Part part) const {
@@ -169,9 +164,9 @@ class PartsBuilder {
     const bool of_heads = part == Part::query_norm || part == Part::key_norm;
     const std::string heads = config_.qk_norm_whole ? "[H D]" : "[D]";
     const std::string vector = of_heads ? heads : "[C]";
-    const std::string shift = has_bias(part) ? in(" + shift ", " + 이동 ") + vector : "";
+    const std::string shift = has_bias(part) ? in("box_shift", {{"vector", vector}}) : "";
     const std::string gain =
-        config_.norm_weights ? in("gain ", "배율 ") + vector : in("no weights", "가중치 없음");
+        config_.norm_weights ? in("box_gain", {{"vector", vector}}) : in("box_no_weights");
     return {rms ? "RMSNorm" : "LayerNorm", gain + shift, of(part)};
   }
 
@@ -204,7 +199,7 @@ class PartsBuilder {
 
   std::string rotation_text(const RopeOptions& rope) const {
     const std::string part = rope.width > 0 && rope.width < plan_.attention.head_width
-                                 ? concat_text(", ", rope.width, in(" of D", "개만"))
+                                 ? in("box_rope_part", {{"width", rope.width}})
                                  : "";
     return concat_text("RoPE, θ = ", rope.theta, part);
   }
@@ -223,7 +218,7 @@ class PartsBuilder {
         config_.head_layout().numbers[static_cast<std::size_t>(layer_)];
     DiagramRow result{.shapes = {concat_text("H × [T, D]")}, .is_heads = true};
     for (Index head = 0; head < heads.heads; ++head) {
-      DiagramBox box{in("head ", "헤드 ") + std::to_string(numbers[static_cast<std::size_t>(head)]),
+      DiagramBox box{in("map_of_head", {{"head", numbers[static_cast<std::size_t>(head)]}}),
                      concat_text("D = ", heads.head_width)};
       if (heads.key_heads != heads.heads) {
         box.note = concat_text("K, V ", heads.key_head(head));
@@ -236,16 +231,12 @@ class PartsBuilder {
     result.caption = "softmax(" + scores + ") V";
     if (heads.window > 0) {
       const Index layers = layers_with(heads.window);
-      result.caption += in(concat_text(", the last ", heads.window, " keys"),
-                           concat_text(", 마지막 키 ", heads.window, "개"));
+      result.caption += in("box_window", {{"keys", heads.window}});
       result.caption += layers < config_.n_layer
-                            ? in(concat_text(" (", layers, " of ", config_.n_layer, " layers)"),
-                                 concat_text(" (", config_.n_layer, "개 층 중 ", layers, "개)"))
+                            ? in("box_some_layers", {{"some", layers}, {"all", config_.n_layer}})
                             : "";
     } else {
-      result.caption += heads.causal
-                            ? in(", of this token and those before", ", 자기와 앞의 토큰만")
-                            : in(", of all tokens", ", 모든 토큰");
+      result.caption += heads.causal ? in("box_causal") : in("box_all_tokens");
     }
     return result;
   }
@@ -264,13 +255,12 @@ class PartsBuilder {
     };
     add_head_norms(!config_.qk_norm_last);
     if (heads_plan.rope) {
-      const DiagramBox rotation{in("rotate by position", "위치만큼 회전"),
-                                rotation_text(*heads_plan.rope), 0};
+      const DiagramBox rotation{in("box_rotation"), rotation_text(*heads_plan.rope), 0};
       branch.push_back(on_queries_and_keys(rotation, rotation));
     }
     add_head_norms(config_.qk_norm_last);
     branch.push_back(heads());
-    branch.push_back(row({in("concat", "이어 붙이기 (concat)"), "", 0}, "[T, H D]"));
+    branch.push_back(row({in("box_concat"), "", 0}, "[T, H D]"));
     branch.push_back(row(
         {"W_O: H D × C", matrix(Part::attention_output, heads_plan.inner_width(), config_.n_embd),
          of(Part::attention_output)},
@@ -293,7 +283,7 @@ class PartsBuilder {
     if (config_.gated_mlp) {
       branch.push_back({.boxes = {{"MLP W_gate: C × I", sizes, of(Part::mlp_gate)}, in_box},
                         .shapes = {"[T, I]", "[T, I]"}});
-      branch.push_back(row({activation + in("(gate) × in", "(gate) × in"), "", 0}, "[T, I]"));
+      branch.push_back(row({activation + "(gate) × in", "", 0}, "[T, I]"));
     } else {
       branch.push_back(row(in_box, "[T, I]"));
       branch.push_back(row({activation, "", 0}, "[T, I]"));

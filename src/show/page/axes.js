@@ -1,8 +1,8 @@
 // Draws the axes of a heat map and frames around the selection.
 import {cssValue} from './dom.js';
-import {fontOf, sizeCanvas, tickPositions} from './heat_map_layout.js';
+import {fontOf, sizeCanvas, ticksBetween} from './heat_map_layout.js';
 import {focusToken, view} from './state.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 // `halo` draws an outline that separates the text from its background.
 function write(context, text, x, y, halo) {
@@ -32,7 +32,7 @@ function writeQueryLabel(context, plot, query, halo = false) {
 export function drawAxes(context, plot) {
   context.fillStyle = cssValue(plot.labels ? '--ink' : '--muted');
   context.font = fontOf(plot.font);
-  const shown = plot.labels ? plot.labels.keys() : tickPositions(plot.doc.count);
+  const shown = plot.labels ? plot.labels.keys() : ticksBetween(0, plot.doc.count - 1, 7);
   for (const i of shown) {
     writeQueryLabel(context, plot, i);
     writeKeyLabel(context, plot, i);

@@ -32,13 +32,17 @@ export function labelRoom(count, box) {
   return left < 40 ? usual : Math.min(usual, left);
 }
 
-// Returns positions 0, 10, 20, ... with a round step, at most about seven.
-export function tickPositions(count) {
-  let step = 1;
-  for (let i = 0; count / step > 7; ++i) {
-    step *= i % 3 === 1 ? 2.5 : 2;
+// Returns round numbers in a range: multiples of 1, 2 or 5 times a power of ten, at most `steps` of
+// them apart.
+export function ticksBetween(low, high, steps) {
+  const raw = (high - low) / steps || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].find((factor) => factor * power >= raw) * power;
+  const ticks = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; ++k) {
+    ticks.push(Number((k * step).toPrecision(12)));
   }
-  return Array.from({length: Math.ceil(count / step)}, (_, i) => i * step);
+  return ticks;
 }
 
 // Returns the geometry of a heat map in CSS pixels, for a `box` wide and `room` high area. The

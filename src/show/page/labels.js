@@ -2,7 +2,7 @@
 import {distinctColour} from './colours.js';
 import {element} from './dom.js';
 import {classNames, documents} from './state.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 // Label of a token with its position: "·keeper 4".
 export const tokenName = (doc, i) => [
@@ -11,7 +11,7 @@ export const tokenName = (doc, i) => [
   element('span', {className: 'place', textContent: i}),
 ];
 
-export const headTitle = (head) => say('headTitle', head.layer, head.head);
+export const headTitle = (head) => say('head_title', {layer: head.layer, head: head.head});
 
 // Name of a head's class, with " ?" if it may be chance.
 export const classLabel = ([name, , settled = true]) => settled ? name : `${name} ?`;

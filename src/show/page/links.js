@@ -4,7 +4,7 @@ import {element, tableOf} from './dom.js';
 import {tokenName} from './labels.js';
 import {focusToken, view} from './state.js';
 import {isBlank, linkWeight, shownWeights, strongest} from './weights.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 const kLinks = 5;        // strongest links listed per token
 const kTableRows = 100;  // queries in the table of a long text
@@ -33,13 +33,13 @@ export function listLinks(head, title, list) {
   let note = gives ? 'gives' : 'receives';
   let sum = '';
   if (links.length === 0) {
-    note = gives ? 'givesNothing' : 'receivesNothing';
+    note = gives ? 'gives_nothing' : 'receives_nothing';
   } else if (!gives) {
     const total = doc.tokens.reduce((all, _, i) => all + (linkWeight(head, i) ?? 0), 0);
-    sum = say('sumOverQueries', total.toFixed(2));
+    sum = say('sum_over_queries', {sum: total.toFixed(2)});
   }
   title.replaceChildren(element('bdi', {className: 'label', textContent: doc.labels[place], translate: false}),
-    element('span', {className: 'place', textContent: say('place', place)}), say(note, doc.labels[place]), ' ',
+    element('span', {className: 'place', textContent: say('place', {place})}), say(note, {label: doc.labels[place]}), ' ',
     element('span', {className: 'place', textContent: sum}));
   list.replaceChildren(...links.map((link) => linkRow(doc, link)));
 }
@@ -53,7 +53,7 @@ export function linksTable(head) {
     }
   };
   return element('details', {className: 'table-box', ontoggle},
-    element('summary', {textContent: say('headAsTable', head.name)}));
+    element('summary', {textContent: say('head_as_table', {name: head.name})}));
 }
 
 function tableRow(head, query) {
@@ -74,7 +74,6 @@ export function filledTable(head) {
   const queries = doc.tokens.map((_, query) => [largest(query), query])
     .sort((a, b) => b[0] - a[0]).slice(0, kTableRows).map(([, query]) => query)
     .sort((a, b) => a - b);
-  const limit = doc.count > kTableRows ? kTableRows : null;
-  return tableOf(say('linksCaption', head.name, limit), say('linksColumns'),
+  return tableOf(say(doc.count > kTableRows ? 'links_caption_limited' : 'links_caption', {name: head.name, limit: kTableRows}), say('links_columns'),
                  queries.map((query) => tableRow(head, query)));
 }

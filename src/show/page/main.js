@@ -1,14 +1,9 @@
-// Opens the page with the data in its element `attention`.
+// Opens the page with its data.
 import {byId} from './dom.js';
 import {openPage} from './open.js';
-import {korean} from './words/korean.js';
-import {fillTexts, setWords} from './words/words.js';
+import {fillTexts} from './words.js';
 
-const holder = byId('attention');
+const holder = byId('data');
 holder.remove();  // only the parsed copy is needed
-const pageData = JSON.parse(holder.textContent);
-if (pageData.language === 'ko') {
-  setWords(korean);
-}
 fillTexts(document.body);
-openPage(pageData);
+openPage(JSON.parse(holder.textContent));

@@ -13,7 +13,7 @@ import {buildModelView} from './views/model.js';
 import {buildNeuronView} from './views/neuron.js';
 import {drawAllThumbnails} from './views/thumbnails.js';
 import {setHideFirst} from './weights.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 function fillPickers() {
   byId('pickers').hidden = documents.length === 1;
@@ -75,7 +75,7 @@ export function openPage(data) {
             grid: buildGridView});
   byId('hide-first').disabled = longest === 1;
   if (data.value_weighted) {
-    document.querySelector('.legend').ariaLabel = say('legendValueWeighted');
+    document.querySelector('.legend').ariaLabel = say('legend_value_weighted');
   }
   byId('precision').textContent = say(data.bits === 16 ? 'precision16' : 'precision8');
   fillPickers();

@@ -6,7 +6,7 @@ import {drawLegend} from './legend.js';
 import {current, documents, focusToken, kTabs, longest, opening, view} from './state.js';
 import {hideTip} from './tip.js';
 import {linkWeight, strongest} from './weights.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 // Columns of the active view, one for each document shown. Each has `doc`, `head` (null if the
 // document lacks the chosen one), `node` and showToken(), which marks focusToken(). Optional:
@@ -42,7 +42,8 @@ function showChoices() {
   byId('beside').value = view.beside;
   const doc = documents[view.doc];
   byId('counts').textContent =
-    say('counts', doc.heads.length, doc.layers.length, doc.count, doc.unit);
+    say('counts', {heads: doc.heads.length, layers: doc.layers.length,
+                   cells: say(`cells_${doc.unit ?? 'token'}`, {count: doc.count})});
 }
 
 // Builds the view of the chosen tab.
@@ -88,9 +89,11 @@ export function hoverToken(token) {
 export function announce() {
   const told = panes.filter((pane) => pane.head).map(({doc, head}) => {
     const links = strongest(doc.count, (i) => linkWeight(head, i), 3)
-      .map(([weight, i]) => say('linkAt', doc.labels[i], i, weight.toFixed(3)));
-    return say('announced', panes.length > 1 ? documentName(doc) : '', head.name, focusToken(doc),
-               doc.labels[focusToken(doc)], view.direction, links.join(', '));
+      .map(([weight, i]) => say('link_at', {label: doc.labels[i], place: i, weight: weight.toFixed(3)}));
+    const token = focusToken(doc);
+    const said = say(`announced_${view.direction}`, {head: head.name, token, label: doc.labels[token],
+                                                     links: links.join(', ') || say('announced_nothing')});
+    return panes.length > 1 ? `${documentName(doc)}, ${said}` : said;
   });
   byId('status').textContent = told.join('; ');
 }

@@ -5,7 +5,7 @@ import {documentName} from './labels.js';
 import {chooseToken, hoverToken} from './page.js';
 import {focusToken, view} from './state.js';
 import {linkWeight} from './weights.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 export function tokenSpan(token, i, prefix) {
   const node = element('span', {id: `${prefix}-${i}`, role: 'option'});
@@ -55,7 +55,7 @@ export function textBox(doc, number) {
   const prefix = `token-${number}`;
   const spans = doc.tokens.map((token, i) => tokenSpan(token, i, prefix));
   const node = element('div', {className: 'text', tabIndex: 0, translate: false, role: 'listbox',
-                               ariaLabel: say('tokensOf', documentName(doc))}, ...textNodes(spans));
+                               ariaLabel: say('tokens_of', {text: documentName(doc)})}, ...textNodes(spans));
   listenForTokens(node);
   const mark = () => {
     spans.forEach((span, i) => {

@@ -5,11 +5,11 @@ import {announce, closeHead, goToHead, render, setDirection, showToken,
         writeAddress} from './page.js';
 import {current, documents, layerHeads, view} from './state.js';
 import {summary} from './weights.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 function figuresOf(head) {
   return element('dl', {className: 'figures'}, ...summary(head).map(([name, value, unit]) =>
-    element('div', {title: say('meanOverQueries')}, element('dt', {textContent: name}),
+    element('div', {title: say('mean_over_queries')}, element('dt', {textContent: name}),
       element('dd', {textContent: value.toFixed(2) + (unit ?? '')}))));
 }
 
@@ -34,8 +34,8 @@ export function directionSwitch() {
     announce();
     writeAddress(true);
   };
-  return element('div', {className: 'segmented', role: 'group', ariaLabel: say('linksOfToken')},
-    ...[['gives', say('weightGiven')], ['receives', say('weightReceived')]].map(
+  return element('div', {className: 'segmented', role: 'group', ariaLabel: say('links_of_token')},
+    ...[['gives', say('weight_given')], ['receives', say('weight_received')]].map(
       ([id, textContent]) => element('button', {type: 'button', id, textContent, onclick})));
 }
 
@@ -56,10 +56,10 @@ export function headNavigator() {
   const doc = documents[view.doc];
   return element('div', {
     className: isFine(doc) ? 'navigator fine' : 'navigator', role: 'group',
-    ariaLabel: say('goToHead'),
+    ariaLabel: say('go_to_head'),
     style: `grid-template-columns: repeat(${doc.columns.length}, max-content)`,
   }, ...doc.heads.map((head) => element('button', {
-    type: 'button', tabIndex: -1, title: say('headName', head.name), ariaLabel: headTitle(head),
+    type: 'button', tabIndex: -1, title: say('head_name', {name: head.name}), ariaLabel: headTitle(head),
     ariaCurrent: head === current(), style: `grid-area: ${head.row + 1} / ${head.column + 1}`,
     onclick: () => goToHead(head),
   })));
@@ -72,7 +72,7 @@ export function headTools() {
   const model = view.tab === 'model';
   const back = element('button', {type: 'button', id: 'back', className: 'quiet',
                                   onclick: closeHead},
-                       element('span', {ariaHidden: 'true', textContent: '←'}), say('allHeads'));
+                       element('span', {ariaHidden: 'true', textContent: '←'}), say('all_heads'));
   return [...(model ? [back] : []), name, ...[classTag(head)].filter(Boolean), figuresOf(head),
           ...(model ? [directionSwitch()] : []),
           ...(isFine(head.doc) ? [layerPicker(), headPicker()] : [headNavigator()])];

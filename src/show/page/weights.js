@@ -1,7 +1,7 @@
 // Weights of a head as shown, and figures computed from them.
 import {decode} from './documents.js';
 import {focusToken, view} from './state.js';
-import {say} from './words/words.js';
+import {say} from './words.js';
 
 const kDecoded = 40;           // most heads in the cache `decoded`: more than a layer's
 const kSmallestLink = 0.0005;  // prints as 0.001
@@ -82,8 +82,8 @@ export function summary(head) {
   };
   const entropy = (row) => row.reduce((sum, p) => p > 0 ? sum - p * Math.log(p) : sum, 0);
   return [
-    [say('previousToken'), mean((row, query) => row[query - 1])],
-    [say('firstToken'), view.hideFirst ? null : mean((row) => row[0])],
+    [say('previous_token'), mean((row, query) => row[query - 1])],
+    [say('first_token'), view.hideFirst ? null : mean((row) => row[0])],
     [say('itself'), mean((row, query) => row[query])],
     [say('entropy'), mean(entropy), say('nats')],
   ].filter(([, value]) => value !== null);

@@ -33,6 +33,12 @@ double tick_width(const Axis& axis) {
 
 }  // namespace
 
+double round_step(double least) {
+  const double power = std::pow(10.0, std::floor(std::log10(least)));
+  const double digit = least / power;
+  return power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
+}
+
 Axis axis_for(Bounds range) {
   constexpr double kTicks = 6;
   // Ticks between values that differ only in their last bits would have equal numbers.
@@ -41,10 +47,7 @@ Axis axis_for(Bounds range) {
     const double room = largest == 0 ? 1 : largest / 2;
     range = {range.low - room, range.high + room};
   }
-  const double rough = (range.high - range.low) / kTicks;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  const double digit = rough / power;
-  const double step = power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
+  const double step = round_step((range.high - range.low) / kTicks);
   return {{std::floor(range.low / step + 1e-9) * step, std::ceil(range.high / step - 1e-9) * step},
           step};
 }

@@ -14,7 +14,11 @@ inline constexpr double kAxesBottom = 56.0;
 inline constexpr const char* kAxesInk = "#1d2030";
 inline constexpr const char* kAxesFaint = "#6b6f80";
 
-// Axis with ticks every `step`: 1, 2 or 5 times a power of ten. Both bounds are ticks.
+// Returns the smallest step that is at least `least` (above 0): 1, 2 or 5 times a power of ten.
+// ticksBetween() of src/show/page/heat_map_layout.js has the same rule.
+double round_step(double least);
+
+// Axis with ticks every `step`, of round_step(). Both bounds are ticks.
 struct Axis : Bounds {
   double step = 1;
 };

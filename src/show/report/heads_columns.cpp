@@ -11,6 +11,7 @@
 #include "base/strings/split.h"
 #include "base/transformed.h"
 #include "headlight/base/nearest_name.h"
+#include "interpret/words.h"
 #include "show/report/parts/table.h"
 
 namespace headlight {
@@ -19,20 +20,15 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 // Returns a column of whole numbers or, with decimals, of shares.
-HeadColumn number_column(const char* name, const char* title, const char* korean_title,
-                         int decimals, std::function<double(const ScoredHead&)> number) {
-  return {.name = name,
-          .title = title,
-          .korean_title = korean_title,
-          .decimals = decimals,
-          .is_share = decimals > 0,
-          .number = std::move(number)};
+HeadColumn number_column(const char* name, int decimals,
+                         std::function<double(const ScoredHead&)> number) {
+  return {
+      .name = name, .decimals = decimals, .is_share = decimals > 0, .number = std::move(number)};
 }
 
 HeadColumn score_column(const ScoreInfo& info, std::size_t index) {
   return {.name = info.name,
-          .title = info.title,
-          .korean_title = info.korean_title,
+          .title = info.group == "own" ? info.title : "",
           .decimals = info.high > info.low || info.name == "entropy" ? 2 : 1,
           .is_share = info.low == 0 && info.high == 1,
           .number = [index](const ScoredHead& head) {
@@ -47,40 +43,27 @@ std::string verdict_text(const ScoredHead& head, Language language) {
 }
 
 std::string measure_title(const ScoredHead& head, Language language) {
-  const ScoreInfo& info = score_list()[score_index(head.verdict.measure)];
-  return language == Language::korean ? info.korean_title : info.title;
+  return word(language, concat_text("column_", head.verdict.measure));
 }
 
 // Columns of the head and its verdict: class, deciding score, value, interval, places and settled.
 std::vector<HeadColumn> first_columns() {
   using Head = ScoredHead;
   return {
-      {.name = "head",
-       .title = "head",
-       .korean_title = "헤드",
-       .text = [](const Head& head) { return head_name(head.head); }},
-      number_column("layer", "layer", "층", 0, [](const Head& head) { return head.head.layer; }),
-      number_column("index", "index", "번호", 0, [](const Head& head) { return head.head.head; }),
+      {.name = "head", .text = [](const Head& head) { return head_name(head.head); }},
+      number_column("layer", 0, [](const Head& head) { return head.head.layer; }),
+      number_column("index", 0, [](const Head& head) { return head.head.head; }),
       {.name = "verdict",
-       .title = "does",
-       .korean_title = "하는 일",
        .text = [](const Head& head) { return std::string(head.verdict.name); },
        .label = verdict_text},
       {.name = "verdict_measure",
-       .title = "by",
-       .korean_title = "근거",
        .text = [](const Head& head) { return std::string(head.verdict.measure); },
        .label = measure_title},
-      number_column("verdict_score", "score", "점수", 2,
-                    [](const Head& head) { return head.verdict.score; }),
-      number_column("verdict_low", "from", "하한", 2,
-                    [](const Head& head) { return head.verdict.range.low; }),
-      number_column("verdict_high", "to", "상한", 2,
-                    [](const Head& head) { return head.verdict.range.high; }),
-      number_column("verdict_places", "places", "자리", 0,
-                    [](const Head& head) { return head.verdict.queries; }),
-      number_column("settled", "settled", "확실", 0,
-                    [](const Head& head) { return head.verdict.significant; })};
+      number_column("verdict_score", 2, [](const Head& head) { return head.verdict.score; }),
+      number_column("verdict_low", 2, [](const Head& head) { return head.verdict.range.low; }),
+      number_column("verdict_high", 2, [](const Head& head) { return head.verdict.range.high; }),
+      number_column("verdict_places", 0, [](const Head& head) { return head.verdict.queries; }),
+      number_column("settled", 0, [](const Head& head) { return head.verdict.significant; })};
 }
 
 struct Comparison {
@@ -141,6 +124,10 @@ bool satisfies(const ScoredHead& head, const Condition& condition) {
 
 }  // namespace
 
+std::string HeadColumn::heading(Language language) const {
+  return title.empty() ? word(language, "column_" + name) : title;
+}
+
 std::string HeadColumn::cell(const ScoredHead& head, Language language) const {
   if (is_text()) {
     return label ? label(head, language) : text(head);
@@ -154,13 +141,12 @@ HeadColumns head_columns(const std::vector<ScoreInfo>& list) {
   for (std::size_t index = 0; index < list.size(); ++index) {
     columns.push_back(score_column(list[index], index));
     if (list[index].name == "offset_share") {
-      columns.push_back(
-          number_column("best_offset", "back", "몇 칸", 0, [](const ScoredHead& head) {
-            return head.score("offset_share").measured() ? static_cast<double>(head.best_offset)
-                                                         : kNothing;
-          }));
+      columns.push_back(number_column("best_offset", 0, [](const ScoredHead& head) {
+        return head.score("offset_share").measured() ? static_cast<double>(head.best_offset)
+                                                     : kNothing;
+      }));
     } else if (list[index].name == "k_composition") {
-      columns.push_back({.name = "k_source", .title = "with", .korean_title = "상대"});
+      columns.push_back({.name = "k_source"});
       columns.back().text = [](const ScoredHead& head) {
         return head.k_source ? head_name(*head.k_source) : std::string("-");
       };

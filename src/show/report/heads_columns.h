@@ -11,9 +11,8 @@ namespace headlight {
 
 // A property of heads that tables can show, sort and filter by.
 struct HeadColumn {
-  std::string name;   // "previous_token"
-  std::string title;  // "prev"
-  std::string korean_title;
+  std::string name;        // "previous_token"
+  std::string title = {};  // empty: that of the language
   int decimals = 2;
   bool is_share = false;  // a number from 0 to 1
   // Value of the column: one of these two functions. NaN: not measured.
@@ -25,9 +24,8 @@ struct HeadColumn {
   bool is_text() const { return text != nullptr; }
   // Returns the cell of a head in a printed table.
   std::string cell(const ScoredHead& head, Language language) const;
-  const std::string& heading(Language language) const {
-    return language == Language::korean ? korean_title : title;
-  }
+  // Returns the title of the column: "prev".
+  std::string heading(Language language) const;
 };
 
 using HeadColumns = std::vector<HeadColumn>;

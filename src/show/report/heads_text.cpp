@@ -8,7 +8,7 @@
 
 #include "base/strings/split.h"
 #include "base/transformed.h"
-#include "show/report/parts/in_language.h"
+#include "interpret/words.h"
 #include "show/report/parts/numbers.h"
 #include "show/report/parts/table.h"
 #include "show/report/parts/terminal_text.h"
@@ -70,24 +70,12 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
     return painted(cell, style, options.colour);
   });
   if (options.legend) {
-    text +=
-        painted(
-            in_language(
-                language,
-                "by: the score behind the verdict; weight in shares, entropy in nats, distance in "
-                "tokens",
-                "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
-            kFaintStyle, options.colour) +
-        "\n";
+    text += painted(say(language, "legend_of_heads"), kFaintStyle, options.colour) + "\n";
   }
   if (left_out > 0) {
-    const std::string note =
-        language == Language::korean
-            ? concat_text("(창이 더 넓으면 열 ", left_out,
-                          "개가 더 보입니다. --columns로 골라도 됩니다)")
-            : concat_text("(", left_out,
-                          " more columns in a wider window, or choose some with --columns)");
-    text += painted(note, kFaintStyle, options.colour) + "\n";
+    text += painted(say(language, "columns_left_out", {{"count", left_out}}), kFaintStyle,
+                    options.colour) +
+            "\n";
   }
   return text;
 }
@@ -101,9 +89,9 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
     const ScoreValue& score = head.score(head.verdict.measure);
     const bool shows_score = head.verdict.name != "mixed" || !head.verdict.leans.empty();
     if (shows_score && score.has_interval && head.verdict.significant) {
-      sentence += painted(" (" + fixed_number(score.value.low, 2) +
-                              in_language(report.language, " to ", "~") +
-                              fixed_number(score.value.high, 2) + ")",
+      sentence += painted(say(report.language, "score_range",
+                              {{"low", fixed_number(score.value.low, 2)},
+                               {"high", fixed_number(score.value.high, 2)}}),
                           kFaintStyle, colour);
     }
     sentence += even_weights_text(head, report.language);
@@ -125,9 +113,9 @@ std::string bar_text(double value, const std::map<Index, double>& all) {
 std::string layers_text(const HeadScores& scores, Language language) {
   const std::map<Index, double> entropies = layer_means(scores, "entropy");
   const std::map<Index, double> distances = layer_means(scores, "mean_distance");
-  Table table({{in_language(language, "layer", "층"), true},
-               {in_language(language, "entropy (nats)", "엔트로피 (nat)"), true},
-               {in_language(language, "distance (tokens)", "거리 (토큰)"), true}});
+  Table table({{word(language, "column_layer"), true},
+               {word(language, "entropy_of_layer"), true},
+               {word(language, "distance_of_layer"), true}});
   for (const auto& [layer, entropy] : entropies) {
     const double distance = distances.at(layer);
     table.add({std::to_string(layer), bar_text(entropy, entropies) + " " + fixed_number(entropy, 2),
@@ -156,21 +144,18 @@ double mean_distance_within(const HeadDistances& distances, const HeadSet& clust
 std::string names_of(const HeadSet& heads, Language language) {
   const std::size_t named = std::min<std::size_t>(heads.size(), 12);
   const std::string names = joined(head_names(std::span<const HeadId>(heads).first(named)), " ");
-  return named == heads.size()
-             ? names
-             : concat_text(names, in_language(language, " and ", " 외 "), heads.size() - named,
-                           in_language(language, " others", "개"));
+  return named == heads.size() ? names
+                               : say(language, "names_and_others",
+                                     {{"names", names}, {"count", heads.size() - named}});
 }
 
 // Returns the line with the numbers of tokens and sequences that the scores are based on.
 std::string measured_on(const HeadsReport& report) {
-  const std::string tokens = grouped(report.scores.tokens);
-  if (report.language == Language::korean) {
-    return (report.random_tokens ? "글이 없어 되풀이되는 무작위 토큰으로 쟀습니다: " : "") +
-           tokens + "개 토큰, 시퀀스 " + grouped(report.scores.sequences) + "개\n";
-  }
-  return (report.random_tokens ? "no text given, measured on repeated random tokens: " : "") +
-         tokens + " tokens in " + counted(report.scores.sequences, "sequence") + "\n";
+  return (report.random_tokens ? word(report.language, "measured_on_random") : "") +
+         say(report.language, "measured_on",
+             {{"tokens", grouped(report.scores.tokens)},
+              {"sequences", grouped(report.scores.sequences)}}) +
+         "\n";
 }
 
 }  // namespace
@@ -183,12 +168,8 @@ std::vector<std::string> cluster_warnings(const HeadsReport& report) {
   for (const HeadSet& cluster : report.distances->clusters) {
     const std::string names = names_of(cluster, report.language);
     const std::string distance = fixed_number(mean_distance_within(*report.distances, cluster), 2);
-    warnings.push_back(report.language == Language::korean
-                           ? "겹치는 패턴: " + names + " 헤드는 같은 곳을 봅니다 (평균 거리 " +
-                                 distance + ", 최대 1)"
-                           : "duplicated patterns: " + names +
-                                 " attend to the same positions (mean distance " + distance +
-                                 " of 1)");
+    warnings.push_back(
+        say(report.language, "duplicated_patterns", {{"names", names}, {"distance", distance}}));
   }
   return warnings;
 }
@@ -201,8 +182,7 @@ std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>&
   text += caution.empty() ? "" : painted(caution, kWarning, options.colour) + "\n";
   text += "\n";
   if (heads.empty()) {
-    return text +
-           in_language(language, "no head meets the filter\n", "조건에 맞는 헤드가 없습니다\n");
+    return text + word(language, "no_head_fits") + "\n";
   }
   text += table_text(heads, options, language) + "\n" +
           sentences_text(report, heads, options.colour) + "\n" +

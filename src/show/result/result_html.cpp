@@ -27,11 +27,15 @@ Json grid_json(const ResultGrid& grid) {
 }  // namespace
 
 std::string result_html(const ResultPage& page) {
-  return filled_page(page_file, "results/",
-                     {{"title", escape_markup(printable_text(page.title))},
-                      {"note", escape_markup(printable_text(page.note))},
-                      {"graph", page.graph},
-                      {"data", embedded_json({{"grids", transformed(page.grids, grid_json)}})}});
+  PageValues values{
+      {"attributes", "lang=\"en\""},
+      {"title", escape_markup(printable_text(page.title))},
+      {"note", escape_markup(printable_text(page.note))},
+      {"graph", page.graph},
+      {"words", "{}"},
+      {"data",
+       data_element("data", embedded_json({{"grids", transformed(page.grids, grid_json)}}))}};
+  return page_start({page_files(), "results/"}, std::move(values)).append(kPageEnd);
 }
 
 }  // namespace headlight

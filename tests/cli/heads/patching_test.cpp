@@ -123,7 +123,7 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
       words("--npz", given.at("r.npz"), "--html", given.at("r.html"), "--svg", given.at("r.svg"));
   const auto arrays_by = [&](const Arguments& command) {
     output_of(changed(command, files));
-    CHECK(contains(given.contents("r.html"), "id=\"results\""));
+    CHECK(contains(given.contents("r.html"), "id=\"grids\""));
     CHECK(contains(given.contents("r.svg"), "</svg>"));
     std::string names;
     for (const auto& [name, tensor] : read_npz(given.at("r.npz"))) {

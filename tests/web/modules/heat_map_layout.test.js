@@ -1,5 +1,5 @@
 import {cellAt, fitText, labelRoom, measurePlot, pixelTokens, sizeCanvas,
-        tickPositions} from '../../../src/show/page/heat_map_layout.js';
+        ticksBetween} from '../../../src/show/page/heat_map_layout.js';
 import {equal, near, test} from './harness.js';
 import {openSample} from './sample.js';
 
@@ -27,9 +27,11 @@ test('labels are shortened if the cells can then hold values', () => {
 });
 
 test('ticks are round and at most about seven', () => {
-  equal(tickPositions(7), [0, 1, 2, 3, 4, 5, 6]);
-  equal(tickPositions(30), [0, 5, 10, 15, 20, 25]);
-  equal(tickPositions(256), [0, 50, 100, 150, 200, 250]);
+  equal(ticksBetween(0, 6, 7), [0, 1, 2, 3, 4, 5, 6]);
+  equal(ticksBetween(0, 29, 7), [0, 5, 10, 15, 20, 25]);
+  equal(ticksBetween(0, 255, 7), [0, 50, 100, 150, 200, 250]);
+  equal(ticksBetween(-0.3, 0.21, 5), [-0.2, 0, 0.2]);
+  equal(ticksBetween(2, 2, 5), [2]);
 });
 
 test('a short text has all labels, a long one positions', () => {

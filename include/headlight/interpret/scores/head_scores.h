@@ -27,7 +27,6 @@ struct ScoreInfo {
   double low = 0;          // range; equal to `high`: no upper end
   double high = 1;
   bool is_default = false;  // shown in tables by default
-  std::string korean_title = {};
 };
 
 // All scores that do not depend on annotations' names, in the order of ScoredHead::scores.

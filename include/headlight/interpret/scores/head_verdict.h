@@ -15,15 +15,10 @@ struct ScoredHead;
 // Rule that names a head if one of its scores reaches a threshold. Lower ranks are tried first;
 // within a rank the highest score wins.
 struct VerdictRule {
-  std::string_view name;  // "previous_token"
-  std::string label;      // "previous token"
-  std::string_view korean_label;
+  std::string_view name;                 // "previous_token"
   std::vector<std::string_view> scores;  // the largest one counts
   double threshold = 0;
   int rank = 0;
-  // Template with {head}, {score}, {offset}, {name} and {meaning}, of the deciding score.
-  std::string_view english;
-  std::string_view korean;
 };
 
 // All rules, sorted by rank. The last one, "mixed", has no condition.

@@ -8,18 +8,18 @@ import {openHead} from '../page.js';
 import {layerHeads, shownDocuments} from '../state.js';
 import {hideTip} from '../tip.js';
 import {layerPicker} from '../toolbar.js';
-import {say} from '../words/words.js';
+import {say} from '../words.js';
 
 function panelsPane(doc) {
   const drawn = [];
   const panels = layerHeads(doc).map((head) => {
     const onpointermove = (event) =>
       showCellTip(event, head, canvas.plot ? cellAt(event, canvas.plot) : null);
-    const canvas = element('canvas', {role: 'img', ariaLabel: say('heatMapOnly', head.name),
+    const canvas = element('canvas', {role: 'img', ariaLabel: say('heat_map_only', {name: head.name}),
                                       onpointermove, onpointerleave: hideTip});
-    const button = element('button', {type: 'button', title: say('openHead', head.name),
+    const button = element('button', {type: 'button', title: say('open_head', {name: head.name}),
                                       onclick: () => openHead(head)},
-      element('b', {textContent: say('headName', head.head)}),
+      element('b', {textContent: say('head_name', {name: head.head})}),
       ...[classTag(head)].filter(Boolean));
     const panel = element('figure', {}, element('figcaption', {}, button), canvas);
     drawn.push(() => { canvas.plot = drawPlot(canvas, head, panel.clientWidth, 360); });
@@ -32,5 +32,5 @@ function panelsPane(doc) {
 
 export function buildGridView() {
   return {panes: shownDocuments().map(panelsPane), tools: [layerPicker()],
-          hint: say('gridHint')};
+          hint: say('grid_hint')};
 }

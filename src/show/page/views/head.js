@@ -8,7 +8,7 @@ import {focusToken, layerHeads, shownDocuments, view} from '../state.js';
 import {listenForTokens} from '../text.js';
 import {directionSwitch, layerPicker} from '../toolbar.js';
 import {isBlank, linkWeight, shownWeights, strongest} from '../weights.js';
-import {say} from '../words/words.js';
+import {say} from '../words.js';
 
 const kRow = 24;           // CSS pixels per token
 const kMostLines = 3000;   // lines drawn at once, the strongest
@@ -38,17 +38,17 @@ function headChips() {
       showToken();
     };
     return element('button', {type: 'button', className: 'chip', onclick}, dot(headColour(head)),
-      say('headName', head.head), classTag(head)?.querySelector('.class') ?? '');
+      say('head_name', {name: head.head}), classTag(head)?.querySelector('.class') ?? '');
   });
   press();
-  return element('div', {className: 'chips', title: say('onlyThisHead'), role: 'group',
-                         ariaLabel: say('headsToDraw')}, ...chips);
+  return element('div', {className: 'chips', title: say('only_this_head'), role: 'group',
+                         ariaLabel: say('heads_to_draw')}, ...chips);
 }
 
 // Returns a column of tokens: queries on the left, keys on the right.
 function tokenColumn(doc, side, prefix) {
   const items = doc.labels.map((label, i) => {
-    const item = element('div', {id: `${prefix}-${i}`, role: 'option', title: say('tokenAt', i)},
+    const item = element('div', {id: `${prefix}-${i}`, role: 'option', title: say('token_at', {place: i})},
       element('bdi', {textContent: label, translate: false}));
     item.dataset.token = i;
     return item;
@@ -140,7 +140,7 @@ function drawLinks(canvas, doc, scroller) {
 // Returns a table of the chosen token's strongest links by head: exact, and for screen readers.
 function headTable(doc) {
   const place = focusToken(doc);
-  return tableOf(say('byHead', view.direction === 'gives', doc.labels[place], place), say('byHeadColumns'),
+  return tableOf(say(`by_head_${view.direction}`, {label: doc.labels[place], place}), say('by_head_columns'),
     visibleHeads(doc).map((head) => {
       const links = strongest(doc.count, (i) => linkWeight(head, i), 3);
       return element('tr', {}, element('th', {scope: 'row', textContent: head.name}),
@@ -193,5 +193,5 @@ function linesPane(doc, number) {
 
 export function buildHeadView() {
   return {panes: shownDocuments().map(linesPane),
-          tools: [layerPicker(), directionSwitch(), headChips()], hint: say('headHint')};
+          tools: [layerPicker(), directionSwitch(), headChips()], hint: say('head_hint')};
 }

@@ -11,7 +11,7 @@ import {colourText, textBox} from '../text.js';
 import {hideTip} from '../tip.js';
 import {headNavigator, headTools, isFine} from '../toolbar.js';
 import {closeThumbnails, focusThumbnail, markCurrent, thumbnailGrid} from './thumbnails.js';
-import {say} from '../words/words.js';
+import {say} from '../words.js';
 
 // Places the navigator of a large model in the blank half of a causal map, if it fits there.
 function placeNavigator(map, plot) {
@@ -54,10 +54,10 @@ function headPane(doc, number, narrow) {
   const text = textBox(doc, number);
   if (head === null) {
     return {doc, head, node: element('p', {className: 'hint',
-      textContent: say('noHead', view.head)}), showToken() {}};
+      textContent: say('no_head', {name: view.head})}), showToken() {}};
   }
   const heat = element('canvas', {className: 'heat', role: 'img',
-                                  ariaLabel: say('heatMap', head.name)});
+                                  ariaLabel: say('heat_map', {name: head.name})});
   const marks = element('canvas', {className: 'marks', ariaHidden: 'true'});
   const title = element('h3');
   const list = element('ol', {className: 'links'});
@@ -85,7 +85,7 @@ function headPane(doc, number, narrow) {
 export function buildModelView() {
   if (!view.open) {
     return {panes: shownDocuments().map(thumbnailGrid), close: closeThumbnails, markCurrent,
-            focusHead: focusThumbnail, hint: say('modelHint')};
+            focusHead: focusThumbnail, hint: say('model_hint')};
   }
   const docs = shownDocuments();
   return {panes: docs.map((doc, i) => headPane(doc, i, docs.length > 1)), tools: headTools()};

@@ -9,7 +9,7 @@ import {textBox} from '../text.js';
 import {hideTip, showTip} from '../tip.js';
 import {headTools} from '../toolbar.js';
 import {recordedWeights} from '../weights.js';
-import {say} from '../words/words.js';
+import {say} from '../words.js';
 
 const kMostKeys = 128;  // most rows of the neuron view: the keys with the largest weights
 
@@ -34,7 +34,7 @@ function strip(name, values, largest) {
     showTip(event, name, `[${i}] = `, element('b', {textContent: values[i].toFixed(3)}));
   };
   const canvas = element('canvas', {className: 'strip', width: values.length, height: 1,
-                                    role: 'img', ariaLabel: say('numbers', name, values.length),
+                                    role: 'img', ariaLabel: say('vector_numbers', {name, count: values.length}),
                                     onpointermove, onpointerleave: hideTip});
   canvas.getContext('2d').putImageData(numberPixels(values, largest), 0, 0);
   return canvas;
@@ -66,8 +66,8 @@ function neuronRow(doc, step, scales) {
   const name = doc.labels[step.key];
   return element('tr', {},
     element('th', {scope: 'row'}, ...tokenName(doc, step.key)),
-    element('td', {}, strip(say('vectorOf', 'key', name), step.k, scales.k)),
-    element('td', {}, strip(say('vectorOf', 'product', name), step.product, scales.product)),
+    element('td', {}, strip(say('vector_key', {label: name}), step.k, scales.k)),
+    element('td', {}, strip(say('vector_product', {label: name}), step.product, scales.product)),
     element('td', {className: 'number', textContent: step.score.toFixed(2)}),
     element('td', {className: 'number', textContent: step.weight.toFixed(3)}),
     element('td', {className: 'bar-cell', ariaHidden: 'true'}, weightBar(step.weight)));
@@ -80,7 +80,7 @@ function neuronTable(head, query) {
     .sort((a, b) => a.key - b.key);
   const scales = {k: largestOf(keys.map(({k}) => k)),
                   product: largestOf(keys.map(({product}) => product))};
-  const table = tableOf('', say('neuronColumns', head.width),
+  const table = tableOf('', say('neuron_columns', {width: head.width}),
                         shown.map((step) => neuronRow(doc, step, scales)));
   table.className = 'neurons';
   const own = recordedWeights(head);
@@ -88,13 +88,13 @@ function neuronTable(head, query) {
     Math.max(most, Math.abs(weight - own[query * doc.count + key])), 0);
   table.caption.replaceChildren(
     ...(keys.length > shown.length
-      ? [say('largestKeys', shown.length, keys.length)] : []),
-    say('neuronError'),
+      ? [say('largest_keys', {shown: shown.length, all: keys.length})] : []),
+    say('neuron_error'),
     element('span', {className: 'difference', textContent: error < 0.0001
-      ? say('lessThan', 0.0001) : say('atMost', error.toFixed(4))}), say('neuronErrorEnd'));
+      ? say('less_than', {bound: 0.0001}) : say('at_most', {bound: error.toFixed(4)})}), say('neuron_error_end'));
   const queryLine = element('p', {className: 'query-line'}, `${say('query')} `,
                             ...tokenName(doc, query),
-                            strip(say('vectorOf', 'query', doc.labels[query]), q,
+                            strip(say('vector_query', {label: doc.labels[query]}), q,
                                   largestOf([q])));
   return [queryLine, element('div', {className: 'scroller'}, table)];
 }
@@ -114,12 +114,12 @@ function neuronPane(doc, number) {
       scrollTo(scrollX, place);
     } else {
       steps.replaceChildren(element('p', {className: 'hint missing', textContent:
-        head === null ? say('noHead', view.head) : say('noVectors')}));
+        head === null ? say('no_head', {name: view.head}) : say('no_vectors')}));
     }
   };
   return pane;
 }
 
 export function buildNeuronView() {
-  return {panes: shownDocuments().map(neuronPane), tools: headTools(), hint: say('neuronHint')};
+  return {panes: shownDocuments().map(neuronPane), tools: headTools(), hint: say('neuron_hint')};
 }

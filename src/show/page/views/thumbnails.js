@@ -4,7 +4,7 @@ import {drawThumbnail} from '../heat_map.js';
 import {classLabel, classTag, documentName, headTitle} from '../labels.js';
 import {openHead} from '../page.js';
 import {current} from '../state.js';
-import {say} from '../words/words.js';
+import {say} from '../words.js';
 
 const thumbnails = new Map();  // head -> its button, for the documents shown
 
@@ -60,12 +60,12 @@ const sight = new IntersectionObserver((entries) => {
 
 function thumbnail(head) {
   const button = element('button', {
-    type: 'button', head, title: say('headName', head.name), ariaLabel: headTitle(head),
+    type: 'button', head, title: say('head_name', {name: head.name}), ariaLabel: headTitle(head),
     style: `grid-area: ${head.row + 2} / ${head.column + 2}`, onclick: () => openHead(head),
   }, element('canvas', {ariaHidden: 'true'}));
   if (head.score) {
     const score = head.score[1].toFixed(2);
-    button.ariaLabel = say('headClass', headTitle(head), classLabel(head.score), score);
+    button.ariaLabel = say('head_class', {title: headTitle(head), name: classLabel(head.score), score});
     button.append(classTag(head));
     button.title += `: ${classLabel(head.score)} ${score}`;
   }
@@ -80,12 +80,12 @@ export function thumbnailGrid(doc) {
   const smallest = doc.heads.some((head) => head.score) ? 'min(72px, 18vw)' : '52px';
   const columns = `max-content repeat(${doc.columns.length}, minmax(${smallest}, ${largest}))`;
   const grid = element('div', {className: 'thumbnails', role: 'group',
-                               ariaLabel: say('headsOf', documentName(doc)),
+                               ariaLabel: say('heads_of', {text: documentName(doc)}),
                                style: `grid-template-columns: ${columns}`},
     element('span', {className: 'layer'}),
-    ...doc.columns.map((head) => element('span', {textContent: say('headName', head)})),
+    ...doc.columns.map((head) => element('span', {textContent: say('head_name', {name: head})})),
     ...doc.layers.map(({layer}, row) => element('span', {
-      className: 'layer', textContent: say('layerName', layer), style: `grid-area: ${row + 2} / 1`,
+      className: 'layer', textContent: say('layer_name', {layer}), style: `grid-area: ${row + 2} / 1`,
     })),
     ...doc.heads.map(thumbnail));
   return {doc, head: null, node: element('div', {className: 'scroller'}, grid), showToken() {}};

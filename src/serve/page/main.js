@@ -1,4 +1,0 @@
-// Opens the page of `headlight serve`.
-import {openPage} from './open.js';
-
-openPage();

@@ -1,0 +1,4 @@
+// Opens the page of `headlight serve`.
+import {openLivePage} from './open.js';
+
+openLivePage();
