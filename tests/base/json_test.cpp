@@ -1,7 +1,6 @@
 #include "base/json.h"
 #include "support/test.h"
 
-namespace json_test {
 std::string parse_error(const std::string& text) {
   return error_of([&] { parse_json(text, "a.json"); });
 }
@@ -264,4 +263,3 @@ TEST_CASE("a text that is not JSON gives no value") {
   CHECK(try_parse_json("[1]") == Json{1});
   CHECK_FALSE(try_parse_json("[1").has_value());
 }
-}  // namespace json_test

@@ -1,10 +1,7 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace chat_command_test {
 // `chat` with the real program, in a pipe and in a terminal.
-
-using Json = nlohmann::json;
 
 constexpr std::int32_t kEnd = 256;
 
@@ -51,10 +48,10 @@ TEST_CASE("chat writes one JSON object for each answer", "[cli]") {
   chat.emplace_back("--json");
   const std::string output = answers(chat, "?\n/set\n!\n");
   const std::size_t line = output.find('\n');
-  const Json first = Json::parse(output.substr(0, line));
+  const json first = json::parse(output.substr(0, line));
   check_json(first, R"({"role": "assistant", "content": "hi", "finish_reason": "length",
                         "tokens": 2, "prompt_tokens": 1, "context": 3, "left_out": 0})");
-  CHECK(Json::parse(output.substr(line + 1))["content"] == "yo");
+  CHECK(json::parse(output.substr(line + 1))["content"] == "yo");
 }
 
 TEST_CASE("a conversation that outgrows the context loses its oldest turns", "[cli]") {
@@ -80,14 +77,14 @@ TEST_CASE("a conversation is saved, loaded and never written over another file",
   const std::string file = folder.at("talk.json");
   CHECK(answers(chat, "?\n/save " + file + "\n!\n/save " + file + "\n") ==
         "hi\nwrote " + file + "\nyo\nwrote " + file + "\n");
-  const Json saved = Json::parse(file_contents(file));
+  const json saved = json::parse(file_contents(file));
   CHECK(saved["messages"].size() == 4);
-  CHECK(saved["messages"][3] == Json{{"role", "assistant"}, {"content", "yo"}});
+  CHECK(saved["messages"][3] == json{{"role", "assistant"}, {"content", "yo"}});
   CHECK(answers(chat, "/load " + file + "\n.\n") == "read 4 messages\nok\n");
   const ProgramResult again = run_headlight_reading("?\n/save " + file + "\n", chat);
   CHECK(again.exit_code == 2);
   CHECK(contains(again.err, "exists; choose another name"));
-  CHECK(Json::parse(file_contents(file)) == saved);
+  CHECK(json::parse(file_contents(file)) == saved);
   folder.write("bad.json", R"({"messages": [{"role": "user"}]})");
   CHECK(contains(run_headlight_reading("/load " + folder.at("bad.json") + "\n", chat).err,
                  "bad.json: messages: key \"content\" is missing"));
@@ -170,7 +167,7 @@ TEST_CASE("in a terminal /save asks before it writes over a file", "[cli]") {
   CHECK(contains(save("n"), "not saved"));
   CHECK(file_contents(file) == "precious");
   CHECK(contains(save("y"), "wrote "));
-  CHECK(Json::parse(file_contents(file))["messages"].size() == 2);
+  CHECK(json::parse(file_contents(file))["messages"].size() == 2);
 }
 
 TEST_CASE("Ctrl-C stops an answer and not the chat", "[cli]") {
@@ -183,4 +180,3 @@ TEST_CASE("Ctrl-C stops an answer and not the chat", "[cli]") {
   CHECK(result.exit_code == 0);
   CHECK(contains(result.out, "stopped"));
 }
-}  // namespace chat_command_test

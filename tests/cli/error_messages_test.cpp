@@ -3,7 +3,6 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace error_messages_test {
 // Refusals that need more than a command line. messages.txt has the others.
 
 TEST_CASE("a long value is cut in a message", "[cli]") {
@@ -113,4 +112,3 @@ TEST_CASE("a configuration of deeply nested tables is refused at any depth", "[c
     CHECK(result.err == "error: " + file + ": line 1: more than 64 dots\n");
   }
 }
-}  // namespace error_messages_test

@@ -1,10 +1,7 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace generation_commands_test {
 // `generate` and `attention` with the real program and models made in memory.
-
-using Json = nlohmann::json;
 
 // Makes a model that writes "hello" and stops, after a prompt of one byte.
 std::string hello_model(const TemporaryFolder& folder) {
@@ -79,12 +76,12 @@ TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]")
 TEST_CASE("generate describes its result as JSON", "[cli]") {
   const TemporaryFolder folder;
   const std::string model = hello_model(folder);
-  const Json one = Json::parse(output_of({"generate", model, "--prompt", "?", "--json"}));
+  const json one = json::parse(output_of({"generate", model, "--prompt", "?", "--json"}));
   check_json(one, R"({"text": "hello", "prompt": "?", "tokens": 6, "prompt_tokens": 1,
                       "finish_reason": "end_of_text", "prompt_was_cut": false})");
   CHECK(one["tokens_per_second"] > 0);
   CHECK(!one.contains("samples"));
-  const Json many = Json::parse(output_of(
+  const json many = json::parse(output_of(
       words("generate", random_model(folder), "--num_samples 3 --n 9 --ignore_eos --json")));
   REQUIRE(many["samples"].size() == 3);
   CHECK(many["text"] == many["samples"][0]["text"]);
@@ -106,14 +103,14 @@ TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") 
 TEST_CASE("attention writes arrays and tokens and pictures and lists the files", "[cli]") {
   const TemporaryFolder folder;
   const std::string out = folder.at("new/maps");
-  const Json result = Json::parse(output_of(
+  const json result = json::parse(output_of(
       {"attention", random_model(folder), "--text", "a\xC3\xA9", "--out", out, "--json"}));
   check_json(result, R"({"tokens": 3, "layers": 2, "heads": 4})");
   CHECK(result["directory"] == out);
   CHECK(result["files"] ==
-        Json::array({out + "/attention.npz", out + "/tokens.json", out + "/layer_0.svg",
+        json::array({out + "/attention.npz", out + "/tokens.json", out + "/layer_0.svg",
                      out + "/layer_1.svg", out + "/attention.html"}));
-  for (const Json& file : result["files"]) {
+  for (const json& file : result["files"]) {
     CHECK(!file_contents(file.get<std::string>()).empty());
   }
   const TensorMap arrays = npz_arrays(out + "/attention.npz");
@@ -122,9 +119,9 @@ TEST_CASE("attention writes arrays and tokens and pictures and lists the files",
   CHECK(maps.shape() == Shape({1, 2, 3, 3}));
   CHECK(maps.dtype() == DType::float32);
   CHECK(arrays.at("blocks.1.attn.heads").dtype() == DType::int32);
-  const Json tokens = Json::parse(file_contents(out + "/tokens.json"));
-  CHECK(tokens["documents"][0]["ids"] == Json::array({97, 0xC3, 0xA9}));
-  CHECK(tokens["documents"][0]["tokens"] == Json::array({"a", "<0xC3>", "<0xA9>"}));
+  const json tokens = json::parse(file_contents(out + "/tokens.json"));
+  CHECK(tokens["documents"][0]["ids"] == json::array({97, 0xC3, 0xA9}));
+  CHECK(tokens["documents"][0]["tokens"] == json::array({"a", "<0xC3>", "<0xA9>"}));
   CHECK(tokens["documents"][0]["text"] == "a\xC3\xA9");
 }
 
@@ -141,10 +138,10 @@ TEST_CASE("attention writes a padded batch of documents", "[cli]") {
   CHECK(arrays.at("lengths").to_vector() == std::vector<double>{3, 5});
   CHECK(arrays.at("tokens").to_vector() ==
         std::vector<double>{97, 98, 99, 256, 256, 100, 101, 102, 103, 104});
-  const Json tokens = Json::parse(file_contents(out + "/tokens.json"));
+  const json tokens = json::parse(file_contents(out + "/tokens.json"));
   CHECK(tokens["documents"].size() == 2);
   CHECK(tokens["layers"] ==
-        Json::parse(R"([{"layer": 0, "heads": [1]}, {"layer": 1, "heads": [0]}])"));
+        json::parse(R"([{"layer": 0, "heads": [1]}, {"layer": 1, "heads": [0]}])"));
 }
 
 TEST_CASE("generate answers all prompts of a file, each as if it were alone", "[cli]") {
@@ -161,26 +158,26 @@ TEST_CASE("generate answers all prompts of a file, each as if it were alone", "[
   };
   const auto answers = [&](const Arguments& arguments) {
     std::istringstream out(output_of(with_sampling(arguments)));
-    std::vector<Json> found;
+    std::vector<json> found;
     for (std::string line; std::getline(out, line);) {
-      found.push_back(Json::parse(line));
+      found.push_back(json::parse(line));
     }
     return found;
   };
-  const std::vector<Json> all = answers({"generate", model, "--prompts", file});
+  const std::vector<json> all = answers({"generate", model, "--prompts", file});
   REQUIRE(all.size() == 43);
   CHECK(all[0]["id"] == "a");
   CHECK_FALSE(all[1].contains("id"));
   for (const std::size_t number : {0U, 1U, 2U, 42U}) {
-    const Json& one = all[number];
+    const json& one = all[number];
     CHECK(one["index"] == number);
     CHECK(one["tokens"] == 12);
-    const Json alone =
+    const json alone =
         report_of(with_sampling({"generate", model, "--prompt", one["prompt"].get<std::string>()}));
     CHECK(one["text"] == alone["text"]);
   }
   CHECK(all[1]["prompt"] == "twice");
-  const std::vector<Json> sampled =
+  const std::vector<json> sampled =
       answers({"generate", model, "--prompts", file, "--num_samples", "2", "--logprobs", "1"});
   CHECK(sampled.at(0)["samples"].size() == 2);
   CHECK(sampled.at(0)["logprobs"].size() == 12);
@@ -201,9 +198,9 @@ TEST_CASE("generate answers the conversations of a file", "[cli]") {
   REQUIRE(result.exit_code == 0);
   std::istringstream out(result.out);
   for (std::string line; std::getline(out, line);) {
-    const Json answer = Json::parse(line);
+    const json answer = json::parse(line);
     CHECK(answer["text"] == "hello");
-    CHECK(answer["prompt"] == Json::parse(R"([{"role": "user", "content": "?"}])"));
+    CHECK(answer["prompt"] == json::parse(R"([{"role": "user", "content": "?"}])"));
   }
   CHECK(contains(result.err, "keys that are ignored: \"category\", \"output\""));
   CHECK(contains(refusal({"generate", model, "--prompts", file}),
@@ -215,4 +212,3 @@ TEST_CASE("generate answers the conversations of a file", "[cli]") {
              contains_text("a.txt: line 1: invalid JSON at byte 0") &&
                  contains_text("expected JSON Lines such as \"One day\", {\"prompt\": "));
 }
-}  // namespace generation_commands_test

@@ -4,10 +4,7 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace cli_gguf_model_test {
 // Commands on a model in a GGUF file, with the real program.
-
-using Json = nlohmann::json;
 
 // A model with biases: export leaves out the biases that are zero.
 std::unique_ptr<Gpt> biased_model() {
@@ -123,9 +120,9 @@ TEST_CASE("a model in a GGUF file can be pruned and trained further and exported
 TEST_CASE("export to GGUF names the settings that it cannot write", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("out.gguf");
-  const Json report = report_of(words("export", given.gguf, "--to gguf --type q8_0 --out", out));
+  const json report = report_of(words("export", given.gguf, "--to gguf --type q8_0 --out", out));
   CHECK(report["format"] == "gguf");
-  CHECK(report["files"] == Json::array({out}));
+  CHECK(report["files"] == json::array({out}));
   CHECK(report["tensors"] == GgufFile(given.gguf).tensors().size());
   CHECK(report["warnings"].size() == 1);  // rows of the small model are no whole blocks
 }
@@ -153,7 +150,7 @@ TEST_CASE("export calibrates the rounding of a GGUF file by a text", "[cli]") {
 
 TEST_CASE("info describes a GGUF file as a model and as tensors", "[cli]") {
   const Material given;
-  Json of_file = report_of({"info", given.gguf});
+  json of_file = report_of({"info", given.gguf});
   CHECK(of_file["format"] == "gguf");
   CHECK(of_file["tensors"].size() == GgufFile(given.gguf).tensors().size());
   for (const char* key : {"format", "tensors", "metadata", "elements"}) {
@@ -213,4 +210,3 @@ TEST_CASE("generation from a GGUF file of integers takes little more memory than
   CHECK(peak(large, "int8") < rest + 2.5 * file);
   CHECK(peak(large, "float32") > rest + 6 * file);
 }
-}  // namespace cli_gguf_model_test

@@ -1,7 +1,6 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace language_test {
 // The language of the lab and of pages, without and with --lang.
 
 TEST_CASE("the lab speaks the language of the locale", "[cli]") {
@@ -55,4 +54,3 @@ TEST_CASE("pages and figures of attention speak the language of the locale", "[c
   CHECK(contains(in_korea(changed(draw, {"--view", "terminal"})), "rows are queries"));
   CHECK(contains(in_korea(words("heads", given.model, "--text abab")), "head"));
 }
-}  // namespace language_test

@@ -1,10 +1,7 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace outputs_test {
 // Files that commands may replace, and warnings about text that they cannot read.
-
-using Json = nlohmann::json;
 
 struct Given {
   CharTokenizer tokenizer = build_char_tokenizer("abcdefgh ");
@@ -43,7 +40,7 @@ TEST_CASE("a message counts the characters that the tokenizer lacks", "[cli]") {
 TEST_CASE("a text of tokens without bytes has no bits per byte", "[cli]") {
   const Given given;
   const std::string ids = given.folder.write("ids.bin", std::string(64, '\0'));
-  const Json report = report_of(words("eval", given.model, "--data", ids, "--token_dtype uint16"));
+  const json report = report_of(words("eval", given.model, "--data", ids, "--token_dtype uint16"));
   check_json(report, R"({"bytes": 0, "bits_per_byte": null})");
   CHECK(report["loss"].is_number());
 }
@@ -51,8 +48,8 @@ TEST_CASE("a text of tokens without bytes has no bits per byte", "[cli]") {
 TEST_CASE("info describes the loaded model and not its configuration file", "[cli]") {
   const Given given;
   const std::string config = given.model + "/config.json";
-  Json wrong = Json::parse(file_contents(config));
-  const Json before = report_of({"info", given.model});
+  json wrong = json::parse(file_contents(config));
+  const json before = report_of({"info", given.model});
   wrong["tie_word_embeddings"] = !wrong["tie_word_embeddings"].get<bool>();
   given.folder.write("model/config.json", wrong.dump());
   CHECK(report_of({"info", given.model})["parameters"] == before["parameters"]);
@@ -69,9 +66,9 @@ TEST_CASE("info draws the architecture of a configuration and of a model", "[cli
   }
   output_of({"info", config, "--svg", svg, "--lang", "ko"});
   CHECK(contains(file_contents(svg), "토큰 임베딩"));
-  const Json report = report_of({"info", config, "--svg", svg});
-  CHECK(report["files"] == Json({svg}));
-  Json::number_integer_t sum = 0;
+  const json report = report_of({"info", config, "--svg", svg});
+  CHECK(report["files"] == json({svg}));
+  json::number_integer_t sum = 0;
   for (const nlohmann::json& row : report["matrices"]) {
     sum += row["parameters"].get<long>() * row["number"].get<long>();
   }
@@ -129,7 +126,7 @@ TEST_CASE("a text of one token is refused by name", "[cli]") {
 TEST_CASE("prune reads --finetune_data for fine-tuning alone", "[cli]") {
   const Given given;
   const std::string out = given.folder.at("pruned");
-  const Json report = report_of(words("prune", given.model, "--heads 0.0 --out", out,
+  const json report = report_of(words("prune", given.model, "--heads 0.0 --out", out,
                                       "--finetune_iters 2 --finetune_data", given.text));
   CHECK(report["loss_finetuned"].is_null());
   CHECK(fs::exists(out + "/model.safetensors"));
@@ -173,4 +170,3 @@ TEST_CASE("the documentation quotes the output of info for the toy preset", "[cl
   }
   CHECK(compared >= 12);
 }
-}  // namespace outputs_test

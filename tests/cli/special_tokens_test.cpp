@@ -4,8 +4,6 @@
 namespace special_tokens_test {
 // `--special_tokens` and `--ids` with the real program.
 
-using Json = nlohmann::json;
-
 const std::string kChat = "<|im_start|>hi<|im_end|>";
 const std::string kChatIds = "257,104,105,258";
 const std::string kWarning =
@@ -66,7 +64,7 @@ TEST_CASE("ids and texts with special tokens are the same text for every command
   const Given given;
   for (const Arguments& command : commands_on_one_text(given)) {
     INFO(command[0]);
-    const Json text = report_of(changed(command, {"--text", kChat, "--special_tokens", "on"}));
+    const json text = report_of(changed(command, {"--text", kChat, "--special_tokens", "on"}));
     CHECK(report_of(changed(command, {"--ids", kChatIds})) == text);
     CHECK(report_of(changed(command, {"--text", kChat})) != text);
   }
@@ -82,10 +80,10 @@ TEST_CASE("a prompt of special tokens is continued as its ids are", "[cli]") {
   const Given given;
   const Arguments generate{"generate", given.model, "--max_new_tokens", "8", "--temperature", "0"};
   const auto answer = [&](const Arguments& prompt) {
-    const Json report = report_of(changed(generate, prompt));
-    return Json{report["text"], report["prompt"], report["prompt_tokens"]};
+    const json report = report_of(changed(generate, prompt));
+    return json{report["text"], report["prompt"], report["prompt_tokens"]};
   };
-  const Json ids = answer({"--ids", kChatIds});
+  const json ids = answer({"--ids", kChatIds});
   CHECK(ids[1] == kChat);
   CHECK(ids[2] == 4);
   CHECK(answer({"--prompt", kChat, "--special_tokens", "on"}) == ids);
@@ -95,7 +93,7 @@ TEST_CASE("a prompt of special tokens is continued as its ids are", "[cli]") {
 TEST_CASE("a text that spells out special tokens gets one warning that names the option", "[cli]") {
   const Given given;
   const std::string file = given.folder.write("chat.txt", kChat + "\n");
-  const std::string lines = given.folder.write("chat.jsonl", Json{{"text", kChat}}.dump() + "\n");
+  const std::string lines = given.folder.write("chat.jsonl", json{{"text", kChat}}.dump() + "\n");
   for (const Arguments& command : commands_on_one_text(given)) {
     INFO(command[0]);
     const std::string where = command[0] == "attention" ? "text" : "--text";
@@ -119,9 +117,9 @@ TEST_CASE("pairs of texts and changes from texts read special tokens, too", "[cl
   const Arguments patch =
       words("patch", given.model,
             "--clean <|im_start|>a --corrupt <|im_end|>a --answer <|im_end|> --wrong <|im_start|>");
-  const Json report = report_of(changed(patch, {"--special_tokens", "on"}));
-  CHECK(report["answer"]["ids"] == Json{258});
-  CHECK(report["wrong"]["ids"] == Json{257});
+  const json report = report_of(changed(patch, {"--special_tokens", "on"}));
+  CHECK(report["answer"]["ids"] == json{258});
+  CHECK(report["wrong"]["ids"] == json{257});
   const std::string pairs = given.folder.write(
       "pairs.jsonl",
       R"({"clean": "<|im_start|>ab", "corrupt": "<|im_start|>cd", "answer": "a", "wrong": "b"})");

@@ -1,10 +1,7 @@
 #include "course/lab_support.h"
 #include "support/test.h"
 
-namespace lab_input_test {
 // Experiments of `headlight lab` on the user's own input.
-using Json = nlohmann::json;
-
 std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) {
@@ -48,13 +45,13 @@ const std::string kExample =
 
 TEST_CASE("lab attention counts and draws eight heads of the user's words", "[cli]") {
   const TemporaryFolder folder;
-  const Json results =
+  const json results =
       lab_json({"attention", "--tokens", "나는,밥을,먹는다", "--out", folder.at("out")});
-  const Json& values = results["values"];
-  CHECK(values["tokens"] == Json({"나는", "밥을", "먹는다"}));
+  const json& values = results["values"];
+  CHECK(values["tokens"] == json({"나는", "밥을", "먹는다"}));
   CHECK(values["parameters"] == 16640);
   CHECK(values["attn_weights"].size() == 8 * 3 * 3);
-  for (const Json& sum : values["row_sums"]) {
+  for (const json& sum : values["row_sums"]) {
     CHECK(sum.get<double>() == Approx(1).margin(1e-6));
   }
   check_all_claims(results);
@@ -84,9 +81,9 @@ TEST_CASE("lab attention says that PyTorch's weights do not show the number of h
 TEST_CASE("lab attention with PyTorch's weights gives the numbers of nn.MultiheadAttention",
           "[cli]") {
   const TemporaryFolder folder;
-  const Json results = lab_json(
+  const json results = lab_json(
       words("attention --tokens a,b,a --heads 2 --seed 42 --weights", torch_weights(folder)));
-  const Json& values = results["values"];
+  const json& values = results["values"];
   CHECK(values["width"] == 4);
   CHECK(values["parameters"] == 80);
   // Printed by PyTorch for the same x and weights.
@@ -109,7 +106,7 @@ TEST_CASE("lab attention with PyTorch's weights gives the numbers of nn.Multihea
 }
 
 TEST_CASE("lab attention hides pads and later words", "[cli]") {
-  const Json results = lab_json(
+  const json results = lab_json(
       {"attention", "--tokens", "a,b", "--pad", "1", "--width", "4", "--heads", "1", "--causal"});
   const std::vector<double> weights = results["values"]["attn_weights"];
   CHECK(weights[0] == 1);
@@ -123,12 +120,12 @@ TEST_CASE("lab attention hides pads and later words", "[cli]") {
 
 TEST_CASE("lab shapes turns sentences into ids, masks and arrays", "[cli]") {
   const TemporaryFolder folder;
-  const Json results = lab_json({"shapes", "--text", "a b a", "--text", "b c", "--mask", "both",
+  const json results = lab_json({"shapes", "--text", "a b a", "--text", "b c", "--mask", "both",
                                  "--width", "4", "--heads", "2", "--out", folder.at("out")});
-  const Json& values = results["values"];
-  CHECK(values["batch"] == Json({1, 2, 1, 2, 3, 0}));
-  CHECK(values["lengths"] == Json({3, 2}));
-  CHECK(values["mask"]["hidden"] == Json({0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 1}));
+  const json& values = results["values"];
+  CHECK(values["batch"] == json({1, 2, 1, 2, 3, 0}));
+  CHECK(values["lengths"] == json({3, 2}));
+  CHECK(values["mask"]["hidden"] == json({0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 1}));
   check_all_claims(results);
   const std::string arrays = folder.at("out/shapes.npz");
   CHECK(array_of(arrays, "batch").to_vector() == std::vector<double>{1, 2, 1, 2, 3, 0});
@@ -161,24 +158,24 @@ TEST_CASE("lab shapes reads characters and lines and padded ids", "[cli]") {
     arguments.insert(arguments.end(), small.begin(), small.end());
     return lab_json(arguments)["values"]["batch"];
   };
-  CHECK(batch_of({"--file", lines, "--tokenizer", "char"}) == Json({1, 2, 2, 0}));
-  CHECK(batch_of({"--file", lines, "--pad_id", "1"}) == Json({0, 2}));
-  CHECK(batch_of({"--sequences", ids}) == Json({5, 7, 9, 0}));
+  CHECK(batch_of({"--file", lines, "--tokenizer", "char"}) == json({1, 2, 2, 0}));
+  CHECK(batch_of({"--file", lines, "--pad_id", "1"}) == json({0, 2}));
+  CHECK(batch_of({"--sequences", ids}) == json({5, 7, 9, 0}));
 }
 
 TEST_CASE("lab worked-example computes with the user's matrices", "[cli]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("my.json", kExample);
-  const Json results = lab_json({"worked-example", "--input", file});
-  const Json& own = results["values"]["own"];
-  CHECK(own["x"] == Json({1, 0, 0, 2}));
-  CHECK(own["scores"] == Json({1, 0, 0, 4}));
-  CHECK(own["V"] == Json({1, 2}));
-  CHECK(own["shapes"]["Vh"] == Json({2, 1, 1}));
+  const json results = lab_json({"worked-example", "--input", file});
+  const json& own = results["values"]["own"];
+  CHECK(own["x"] == json({1, 0, 0, 2}));
+  CHECK(own["scores"] == json({1, 0, 0, 4}));
+  CHECK(own["V"] == json({1, 2}));
+  CHECK(own["shapes"]["Vh"] == json({2, 1, 1}));
   const double self = std::exp(1 / std::sqrt(2.0));
   CHECK(own["out_concat"][0].get<double>() == Approx((self + 2) / (self + 1)));
   CHECK_FALSE(own.contains("out"));
-  const Json causal = lab_json({"worked-example", "--input", file, "--causal", "--heads", "1"});
+  const json causal = lab_json({"worked-example", "--input", file, "--causal", "--heads", "1"});
   CHECK(causal["values"]["own"]["out_concat"][0] == 1);
   CHECK(causal["values"]["own"]["scores_masked"][1].is_null());  // JSON has no infinity
   check_all_claims(causal);
@@ -214,4 +211,3 @@ TEST_CASE("lab refuses a width that its weights do not have", "[cli]") {
       {"attention", "--weights", torch_weights(folder), "--heads", "2", "--width", "8"},
       {"--width", "4", "8"});
 }
-}  // namespace lab_input_test

@@ -1,18 +1,15 @@
 #include "course/lab_support.h"
 #include "support/test.h"
 
-namespace lab_own_numbers_test {
 // Experiments of `headlight lab` on numbers, masks and sizes of the user.
-using Json = nlohmann::json;
-
 TEST_CASE("lab norms normalises the user's matrix with gain and shift", "[cli]") {
-  const Json results =
+  const json results =
       lab_json({"norms", "--x", "0,4;2,10", "--gamma", "1,2", "--beta", "[10,20]"});
-  const Json& layer = results["values"]["layer"];
-  const Json& batch = results["values"]["batch"];
+  const json& layer = results["values"]["layer"];
+  const json& batch = results["values"]["batch"];
   // Rows: mean 2, deviation 2; mean 6, deviation 4. Columns: 1 and 1; 7 and 3.
-  CHECK(layer["std"] == Json({2, 4}));
-  CHECK(batch["std"] == Json({1, 3}));
+  CHECK(layer["std"] == json({2, 4}));
+  CHECK(batch["std"] == json({1, 3}));
   CHECK(layer["unbiased_std"][0].get<double>() == Approx(std::sqrt(8.0)));
   CHECK(batch["unbiased_std"][1].get<double>() == Approx(std::sqrt(18.0)));
   const double wide = 4 / std::sqrt(16 + 1e-5);
@@ -31,9 +28,9 @@ TEST_CASE("lab norms normalises the user's matrix with gain and shift", "[cli]")
 }
 
 TEST_CASE("lab masks applies the user's mask to the user's words", "[cli]") {
-  const Json results =
+  const json results =
       lab_json({"masks", "--tokens", "나는,밥을,먹는다", "--keep", "1,1,0"})["values"];
-  CHECK(results["tokens"] == Json({"나는", "밥을", "먹는다"}));
+  CHECK(results["tokens"] == json({"나는", "밥을", "먹는다"}));
   const std::vector<double> all = results["none"]["weights"];
   const std::vector<double> own = results["own"]["weights"];
   for (std::size_t row = 0; row < 9; row += 3) {
@@ -41,15 +38,15 @@ TEST_CASE("lab masks applies the user's mask to the user's words", "[cli]") {
     CHECK(own[row + 2] == 0);
   }
   CHECK_FALSE(results.contains("causal"));
-  const Json rows = lab_json({"masks", "--tokens", "a,b", "--keep", "0,0;0,1"});
-  CHECK(rows["values"]["own"]["weights"] == Json({0, 0, 0, 1}));
+  const json rows = lab_json({"masks", "--tokens", "a,b", "--keep", "0,0;0,1"});
+  CHECK(rows["values"]["own"]["weights"] == json({0, 0, 0, 1}));
   check_all_claims(rows);
 }
 
 TEST_CASE("lab masks makes no claim about what the user's mask does not have", "[cli]") {
   const auto ids_of = [](const std::string& keep) {
     std::vector<std::string> ids;
-    const Json claims = claims_of(lab_json({"masks", "--tokens", "a,b,c", "--keep", keep}));
+    const json claims = claims_of(lab_json({"masks", "--tokens", "a,b,c", "--keep", keep}));
     for (const auto& [id, holds] : claims.items()) {
       ids.push_back(id);
     }
@@ -62,7 +59,7 @@ TEST_CASE("lab masks makes no claim about what the user's mask does not have", "
 }
 
 TEST_CASE("lab params breaks the parameters of the user's layer down", "[cli]") {
-  const Json results = lab_json({"params", "--width", "96", "--heads", "6"});
+  const json results = lab_json({"params", "--width", "96", "--heads", "6"});
   CHECK(results["values"]["own"]["counted"] == 4 * 96 * 96 + 4 * 96);
   CHECK(results["values"]["layers"].size() == 12);
   CHECK(contains(lab_text({"params", "--width", "64", "--heads", "8"}), "16,640"));
@@ -70,8 +67,8 @@ TEST_CASE("lab params breaks the parameters of the user's layer down", "[cli]") 
 
 TEST_CASE("lab scaling draws one figure with a panel for each width of a head", "[cli]") {
   const TemporaryFolder folder;
-  const Json results = lab_json({"scaling", "--d_k", "128,4,16", "--out", folder.at("out")});
-  const Json& cases = results["values"]["cases"];
+  const json results = lab_json({"scaling", "--d_k", "128,4,16", "--out", folder.at("out")});
+  const json& cases = results["values"]["cases"];
   REQUIRE(cases.size() == 6);
   CHECK(cases[0]["d_k"] == 4);
   CHECK(cases[4]["score_deviation"].get<double>() == Approx(std::sqrt(128.0)).epsilon(0.05));
@@ -92,4 +89,3 @@ TEST_CASE("lab experiments on own numbers have no English words in Korean figure
     CHECK_FALSE(contains(figure, ">" + std::string(word)));
   }
 }
-}  // namespace lab_own_numbers_test

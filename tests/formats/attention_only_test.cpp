@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace attention_only_test {
 // Models without MLPs, in memory and on disk.
 
 GptConfig attention_only(bool bias = true) {
@@ -118,4 +117,3 @@ TEST_CASE("an attention-only model is exported as a GPT-2 that computes the same
   CHECK(exported.model->parameters().size() == gpt.parameters().size() + 2 * 6);
   CHECK(exported.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
 }
-}  // namespace attention_only_test

@@ -2,7 +2,6 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace bert_test {
 // BERT directories as transformers writes them.
 
 const std::vector<std::vector<std::int32_t>> kTexts{{2, 5, 6, 8, 3}, {2, 7, 3}};
@@ -85,7 +84,6 @@ TEST_CASE("BERT configurations that contradict the weights are refused by name",
 
 TEST_CASE("WordPiece takes the longest pieces and keeps the ends of prompts") {
   const auto tokenizer = word_piece();
-  using Ids = std::vector<std::int32_t>;
   const std::vector<std::pair<std::string, Ids>> cases{{"The cats sat.", {5, 6, 11, 8, 12}},
                                                        {"THE\tm\u00e1t", {5, 10}},
                                                        {"catdog", {1}},
@@ -104,4 +102,3 @@ TEST_CASE("WordPiece takes the longest pieces and keeps the ends of prompts") {
   tokenizer->set_reads_special(true);
   CHECK(tokenizer->encode("the [MASK]") == Ids{5, 4});
 }
-}  // namespace bert_test

@@ -7,8 +7,6 @@
 namespace config_keys_test {
 // Keys of config.json that change the numbers are used or refused, at any value.
 
-using nlohmann::json;
-
 GptConfig config_of(std::string_view type, const std::string& keys) {
   return parse_model_config(concat_text(R"({"model_type": ")", type, "\", ", keys, "}"),
                             "config.json")

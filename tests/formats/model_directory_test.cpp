@@ -3,7 +3,6 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace model_directory_test {
 // Directories as transformers writes them, and damaged or foreign directories.
 
 // Returns a model in which all weights and biases differ.
@@ -355,4 +354,3 @@ TEST_CASE(
   config.norm = NormPosition::post;
   CHECK(contains(error_of([&] { require_exportable(config); }), "norm = post cannot be expressed"));
 }
-}  // namespace model_directory_test

@@ -3,7 +3,6 @@
 
 // Tests that results change neither by accident nor with the number of threads.
 
-namespace signature_test {
 // Returns "HASH VARIANT COMPILER PRODUCTS LIBC".
 std::string signature_line(const std::string& variant, const std::string& threads = "1") {
   const ProgramResult result =
@@ -93,4 +92,3 @@ TEST_CASE("bench refuses --signature together with a kind of measurement", "[par
   CHECK(result.messages().size() == 1);
   CHECK(contains(result.err, "--signature"));
 }
-}  // namespace signature_test

@@ -2,7 +2,6 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-namespace completions_test {
 // Returns requests with varied members. Every third one shares its beginning with others.
 Json varied_request(Index number) {
   const std::string common(number % 3 == 0 ? 130 : 5, 'x');
@@ -332,4 +331,3 @@ TEST_CASE("a completion warns about names of special tokens that it read as plai
   CHECK(read["usage"]["prompt_tokens"].integer() == 2);
   CHECK(read.find("warnings") == nullptr);
 }
-}  // namespace completions_test

@@ -3,7 +3,6 @@
 #include "serve/tool_model.h"
 #include "support/test.h"
 
-namespace other_apis_test {
 ServedModel served(const std::string& name) {
   return tool_served(name, {"<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"});
 }
@@ -334,4 +333,3 @@ TEST_CASE("a chat that is cut off within a character has the log-probabilities o
   CHECK(whole["logprobs"].size() == 1);
   CHECK(last["response"]["output"].front()["content"].front() == whole);
 }
-}  // namespace other_apis_test

@@ -1,7 +1,6 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-namespace runs_test {
 // Streams of training runs at /api/watch.
 
 struct Runs {
@@ -156,4 +155,3 @@ TEST_CASE("/api/attribute splits a logit into parts", "[serve]") {
       server.asked("/api/attribute", {{"text", "abcabc"}, {"by", "source"}, {"wrong", "b"}});
   CHECK(sources["sources"].size() == 6);
 }
-}  // namespace runs_test

@@ -1,7 +1,6 @@
 #include "show/attention_samples.h"
 #include "support/test.h"
 
-namespace attention_page_test {
 // Returns [H, T, D] of different numbers, the largest about 3.
 Tensor vectors(Index heads, Index tokens, Index width, double step) {
   std::vector<float> values;
@@ -108,4 +107,3 @@ TEST_CASE("The page refuses unknown views and unknown documents to compare") {
   REQUIRE(error_of([] { attention_html(std::vector<AttentionMaps>{}); }) ==
           "[attention_html] expected at least one document, got none");
 }
-}  // namespace attention_page_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace data_weights_test {
 // Training on several weighted sources, with the real program.
 
 TEST_CASE("a run on weighted sources resumes bit for bit at any thread count",
@@ -27,4 +26,3 @@ TEST_CASE("a run on weighted sources resumes bit for bit at any thread count",
     CHECK(weights_of(parts) == weights_of(whole));
   }
 }
-}  // namespace data_weights_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace data_shards_test {
 // Training on folders of token files, with the real program.
 
 Arguments train(const std::string& data, const std::string& out, const std::string& batching) {
@@ -36,4 +35,3 @@ TEST_CASE("shards provide their tokenizer and need documents for batches of docu
   check_refused(changed(packed, words("--batching padded --out_dir", folder.at("padded"))),
                 {"batching: padded needs documents; ", "no index of documents (.idx) next to"});
 }
-}  // namespace data_shards_test

@@ -1,9 +1,6 @@
 #include "support/test.h"
 
-namespace data_tokenizer_test {
 // `headlight tokenizer` and `train --tokenizer` with the real program.
-
-using Json = nlohmann::json;
 
 std::string small_corpus() {
   std::string text;
@@ -42,15 +39,15 @@ TEST_CASE("tokenizer train writes a tokenizer and reports its merges", "[cli]") 
   const ProgramResult result = run_headlight(
       {"tokenizer", "train", "--data", data, more, "--vocab_size", "300", "--out", out, "--json"});
   REQUIRE(result.exit_code == 0);
-  const Json report = Json::parse(result.out);
+  const json report = json::parse(result.out);
   check_json(report, R"({"vocab_size": 267, "merges": 10, "bytes": 20})");
   CHECK(report["directory"] == out);
   REQUIRE(result.messages().size() == 1);
   CHECK(result.messages()[0] ==
         "warning: the text has no more pairs to merge: 267 tokens instead of 300");
-  const Json file = Json::parse(file_contents(out + "/tokenizer.json"));
+  const json file = json::parse(file_contents(out + "/tokenizer.json"));
   check_json(file, R"({"model/vocab/hug": 258, "added_tokens/0/content": "<|endoftext|>"})");
-  CHECK(Json::parse(file_contents(out + "/tokenizer_config.json"))["eos_token"] == "<|endoftext|>");
+  CHECK(json::parse(file_contents(out + "/tokenizer_config.json"))["eos_token"] == "<|endoftext|>");
   CHECK(output_of({"tokenizer", "encode", out, "--text", "hug bun!"}) == "258 263 1\n");
 }
 
@@ -90,18 +87,18 @@ TEST_CASE("encode and decode give back any bytes", "[cli]") {
     CHECK(output_of({"tokenizer", "decode", tokenizer, "--file", bin}) == bytes);
   }
   CHECK(output_of({"tokenizer", "decode", bpe, "--ids", "0,1,0", "--skip_special"}) == "!");
-  CHECK(Json::parse(output_of(words("tokenizer decode", bpe, "--ids 0,188 --json"))) ==
-        Json{{"text", "<|endoftext|>\xEF\xBF\xBD"}});
+  CHECK(json::parse(output_of(words("tokenizer decode", bpe, "--ids 0,188 --json"))) ==
+        json{{"text", "<|endoftext|>\xEF\xBF\xBD"}});
 }
 
 TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines file", "[cli]") {
   const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
-  const Json text = Json::parse(output_of({"tokenizer", "encode", bpe, "--text", "#$", "--json"}));
-  CHECK(text == Json{{"ids", {3, 4}}});
+  const json text = json::parse(output_of({"tokenizer", "encode", bpe, "--text", "#$", "--json"}));
+  CHECK(text == json{{"ids", {3, 4}}});
   const std::string lines = folder.write("lines.jsonl", "\"#$\"\n\"\"\n\"#\"\n");
-  CHECK(Json::parse(output_of(words("tokenizer encode", bpe, lines, "--json"))) ==
-        Json{{"ids", {{3, 4}, Json::array(), {3}}}});
+  CHECK(json::parse(output_of(words("tokenizer encode", bpe, lines, "--json"))) ==
+        json{{"ids", {{3, 4}, json::array(), {3}}}});
   CHECK(output_of({"tokenizer", "encode", bpe, "--file", lines}) == "3 4\n\n3\n");
   CHECK(output_of({"tokenizer", "encode", bpe, "--text", "", "--json"}) == "{\"ids\": []}\n");
   // Standard input is empty here.
@@ -117,7 +114,7 @@ TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "
     text += small_corpus() + "<|endoftext|>  \t\n\n x" + std::to_string(text.size()) + "  ";
   }
   const std::string file = folder.write("long.txt", text);
-  const Json report = Json::parse(output_of(
+  const json report = json::parse(output_of(
       {"tokenizer", "encode", bpe, "--file", file, "--out", folder.at("train.bin"), "--json"}));
   CHECK(report["bytes"] == text.size());
   CHECK(report["file"] == folder.at("train.bin"));
@@ -140,17 +137,17 @@ TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "
 TEST_CASE("info describes every kind of tokenizer", "[cli]") {
   const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
-  const Json report = Json::parse(output_of({"tokenizer", "info", bpe, "--json"}));
+  const json report = json::parse(output_of({"tokenizer", "info", bpe, "--json"}));
   check_json(report, R"({"kind": "bpe", "vocab_size": 300, "merges": 43})");
-  CHECK(report["special_tokens"] == Json{{"<|endoftext|>", 0}});
+  CHECK(report["special_tokens"] == json{{"<|endoftext|>", 0}});
   CHECK(report["end_of_text"] == 0);
-  CHECK(report["ends"] == Json::array({0}));
+  CHECK(report["ends"] == json::array({0}));
   CHECK(report["longest_bytes"].get<int>() ==
         static_cast<int>(report["longest_token"].get<std::string>().size()));
   save_tokenizer(folder.at("char"), build_char_tokenizer("abc"));
   const std::string text = output_of({"tokenizer", "info", folder.at("char")});
   check_parts(text, {"char (one token for each character)", "<|unk|> = 1"});
-  CHECK(Json::parse(output_of(words("tokenizer info", folder.at("char") + "/tokenizer.json",
+  CHECK(json::parse(output_of(words("tokenizer info", folder.at("char") + "/tokenizer.json",
                                     "--json")))["vocab_size"] == 5);
 }
 
@@ -172,8 +169,8 @@ TEST_CASE("show prints each token above its id, wide characters in two columns",
   }());
   save_tokenizer(folder.at("byte"), ByteTokenizer());
   CHECK(output_of({"tokenizer", "show", folder.at("byte"), "é"}) == "<0xC3> <0xA9>\n195    169\n");
-  CHECK(Json::parse(output_of(words("tokenizer show", folder.at("byte"), "a --json"))) ==
-        Json{{"tokens", {{{"id", 97}, {"label", "a"}, {"bytes", 1}}}}});
+  CHECK(json::parse(output_of(words("tokenizer show", folder.at("byte"), "a --json"))) ==
+        json{{"tokens", {{{"id", 97}, {"label", "a"}, {"bytes", 1}}}}});
 }
 
 TEST_CASE("training learns a tokenizer of its own and keeps it when it is resumed", "[cli]") {
@@ -189,7 +186,7 @@ TEST_CASE("training learns a tokenizer of its own and keeps it when it is resume
   REQUIRE(result.exit_code == 0);
   CHECK(contains(result.err, "learned 320 tokens from the text"));
   const std::string learned = file_contents(run + "/latest/tokenizer.json");
-  CHECK(Json::parse(output_of({"tokenizer", "info", run, "--json"}))["kind"] == "bpe");
+  CHECK(json::parse(output_of({"tokenizer", "info", run, "--json"}))["kind"] == "bpe");
 
   command.back() = "4";
   command.emplace_back("--resume");
@@ -207,4 +204,3 @@ TEST_CASE("training learns a tokenizer of its own and keeps it when it is resume
     CHECK(file_contents(folder.at("second/latest/tokenizer.json")) == learned);
   }
 }
-}  // namespace data_tokenizer_test

@@ -3,7 +3,6 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace chat_tuning_test {
 // Fine-tuning on conversations, and with adapters, with the real program.
 
 // A model of all bytes with a chat template.
@@ -302,4 +301,3 @@ TEST_CASE("eval has the loss of the answers that train --eval_only gives", "[cli
       refusal(words("eval", start, "--data", folder.write("a.txt", "text"), "--learn all")),
       "--learn: the data has no conversations"));
 }
-}  // namespace chat_tuning_test

@@ -1,8 +1,6 @@
 #include "support/test.h"
 
 namespace training_compare_test {
-using Json = nlohmann::json;
-
 // Makes a run directory without a model. Its `updates` losses fall from 5 towards `floor`.
 std::string make_run(const TemporaryFolder& folder, const std::string& name, int updates,
                      double floor, const std::string& settings) {
@@ -41,18 +39,18 @@ TEST_CASE("compare shows settings, losses and one chart of several runs", "[comp
 
 TEST_CASE("compare --json has figures and curves of every run", "[compare]") {
   const Given given;
-  const Json report =
+  const json report =
       report_of({"compare", given.one, given.two, "--axis", "tokens", "--smooth", "0"});
   check_json(report, R"({"unit": "nats_per_token", "x": "tokens"})");
-  CHECK(report["settings"]["learning_rate"] == Json({"0.001", "0.002"}));
+  CHECK(report["settings"]["learning_rate"] == json({"0.001", "0.002"}));
   REQUIRE(report["runs"].size() == 2);
-  const Json& two = report["runs"][1];
+  const json& two = report["runs"][1];
   check_json(two, R"({"updates": 120, "max_updates": 200})");
   CHECK(two["tokens"] == 120 * 64);
   check_json(two, R"({"tokens_per_second": 128, "seconds": 120, "running": false,
                       "best_updates": 100, "training/x#": 120, "training/x/2": 128,
                       "training/loss/0": 5})");
-  CHECK(two["validation"]["x"] == Json({50 * 64, 100 * 64}));
+  CHECK(two["validation"]["x"] == json({50 * 64, 100 * 64}));
 }
 
 TEST_CASE("compare shows runs of different tokenizers in bits per byte and notes it", "[compare]") {
@@ -61,7 +59,7 @@ TEST_CASE("compare shows runs of different tokenizers in bits per byte and notes
   CHECK(result.exit_code == 0);
   check_parts(result.err, {"the tokenizers differ", "bits per byte"});
   CHECK(result.messages().size() == 1);
-  const Json report = report_of({"compare", given.one, given.bytes, "--smooth", "0"});
+  const json report = report_of({"compare", given.one, given.bytes, "--smooth", "0"});
   check_json(report, R"({"unit": "bits_per_byte", "same_tokenizer": false})");
   CHECK(report["runs"][0]["training"]["loss"][0] == Approx(5.0 / 3));
 }
@@ -101,13 +99,13 @@ TEST_CASE("compare reads the log that train writes", "[compare]") {
                     "--n_layer 1 --n_head 1 --n_embd 8 --block_size 8 --batch_size 2 --max_iters 6 "
                     "--eval_interval 3 --warmup_iters 1 --lr_decay_iters 6 --threads 1"));
   }
-  const Json report = report_of({"compare", folder.at("char"), folder.at("byte")});
+  const json report = report_of({"compare", folder.at("char"), folder.at("byte")});
   CHECK(report["unit"] == "bits_per_byte");
-  for (const Json& run : report["runs"]) {
+  for (const json& run : report["runs"]) {
     CHECK(run["updates"] == 6);
     CHECK(run["seconds"] > 0);
     CHECK(run["training"]["x"].size() == 6);
-    CHECK(run["validation"]["x"] == Json({3, 6}));
+    CHECK(run["validation"]["x"] == json({3, 6}));
   }
   CHECK(report["settings"].contains("tokenizer"));
   CHECK_FALSE(report["settings"].contains("out_dir"));

@@ -4,8 +4,6 @@
 namespace fine_tuning_test {
 // Training from a model or from token files, with the real program.
 
-using Json = nlohmann::json;
-
 // Start model of three layers, untied, with biases and the default dropout of transformers.
 std::string start_model(const TemporaryFolder& folder) {
   GptConfig config{.vocab_size = 257,
@@ -70,7 +68,7 @@ TEST_CASE("a run that starts from a model begins with its weights and sizes", "[
   check_parts(saved, {"n_layer = 3\n", "n_embd = 8\n", "block_size = 24\n", "tie_weights = false\n",
                       "bias = true\n", "dropout = 0\n"});
   // Dropout comes from the run, not from the model.
-  CHECK(Json::parse(file_contents(out + "/latest/config.json"))["resid_pdrop"] == 0.0);
+  CHECK(json::parse(file_contents(out + "/latest/config.json"))["resid_pdrop"] == 0.0);
 }
 
 TEST_CASE("fine-tuning rises to the given learning rate and then decays", "[cli]") {
@@ -79,7 +77,7 @@ TEST_CASE("fine-tuning rises to the given learning rate and then decays", "[cli]
   output_of(words("train --init_from", start_model(folder), "--data", text_file(folder),
                   "--out_dir", out, "--learning_rate 3e-5 --max_iters 100 --batch_size 2"));
   std::vector<double> rates;
-  for (const Json& line : json_lines(out + "/metrics.jsonl")) {
+  for (const json& line : json_lines(out + "/metrics.jsonl")) {
     if (line.contains("learning_rate")) {
       rates.push_back(line["learning_rate"].get<double>());
     }
@@ -192,8 +190,8 @@ TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]
   CHECK(trained("b", train_ids, {"--val_data", validation_ids}) == expected);
   CHECK(trained("c", folder.at("tokens"), {}) == expected);
   CHECK(trained("d", train_ids, {"--val_data", validation_text}) == expected);
-  CHECK(Json::parse(file_contents(folder.at("c") + "/latest/state.json"))["best_validation_loss"] ==
-        Json::parse(file_contents(folder.at("a") + "/latest/state.json"))["best_validation_loss"]);
+  CHECK(json::parse(file_contents(folder.at("c") + "/latest/state.json"))["best_validation_loss"] ==
+        json::parse(file_contents(folder.at("a") + "/latest/state.json"))["best_validation_loss"]);
 
   const auto evaluated = [&](const std::string& data) {
     const std::string printed = output_of({"eval", folder.at("a"), "--data", data, "--json"});
@@ -252,7 +250,7 @@ TEST_CASE("eval writes the logits from which it computes the loss", "[cli]") {
     const Index target = targets.data<std::int32_t>()[row];
     loss += std::log(sum) - static_cast<double>(logits.data<float>()[row * 257 + target]);
   }
-  CHECK(Json::parse(printed)["loss"] == Approx(loss / 61).epsilon(1e-6));
+  CHECK(json::parse(printed)["loss"] == Approx(loss / 61).epsilon(1e-6));
 }
 
 TEST_CASE("the option --window sets how many tokens eval and heads read at once", "[cli]") {

@@ -4,8 +4,6 @@
 namespace resume_test {
 // Resumed runs, with equal or other settings, with the real program.
 
-using Json = nlohmann::json;
-
 std::string corpus() {
   std::string text;
   for (int i = 0; i < 60; ++i) {
@@ -24,9 +22,9 @@ Arguments training(const TemporaryFolder& folder, const std::string& run,
   return changed(std::move(arguments), more);
 }
 
-std::vector<Json> changes_of(const std::string& run) {
-  std::vector<Json> changes;
-  for (const Json& line : json_lines(run + "/metrics.jsonl")) {
+std::vector<json> changes_of(const std::string& run) {
+  std::vector<json> changes;
+  for (const json& line : json_lines(run + "/metrics.jsonl")) {
     if (line.contains("changed")) {
       changes.push_back(line);
     }
@@ -70,10 +68,10 @@ TEST_CASE("a run resumes with changed settings and its files record the update o
                         "learning_rate = 0.02 (was 0.01), min_lr = 0.002 (was 0.001), ",
                         "lr_decay_iters = 18 (was 12), max_iters = 18 (was 12), "
                         "weight_decay = 0 (was 0.1)"});
-  const std::vector<Json> changes = changes_of(run);
+  const std::vector<json> changes = changes_of(run);
   REQUIRE(changes.size() == 1);
   CHECK(changes[0]["iteration"] == 12);
-  CHECK(changes[0]["changed"]["batch_size"] == Json{{"before", "4"}, {"after", "6"}});
+  CHECK(changes[0]["changed"]["batch_size"] == json{{"before", "4"}, {"after", "6"}});
   CHECK_FALSE(changes[0]["changed"].contains("max_iters"));
   const std::string settings = file_contents(run + "/config.toml");
   check_parts(settings, {"\nbatch_size = 6\n", "\n# lr_decay_iters = 18  # not given: max_iters\n",
@@ -165,7 +163,7 @@ TEST_CASE("names of runs and texts of checkpoints cannot control a terminal", "[
   check_lacks(trained, {"\x1b", "\nsaved x"});
 
   const fs::path latest = fs::canonical(fs::path(run) / "latest");
-  Json state = Json::parse(file_contents(latest / "state.json"));
+  json state = json::parse(file_contents(latest / "state.json"));
   state["build"] = "of \x1b]0;x\x07 \xC2\x9B";
   std::ofstream(latest / "state.json") << state.dump();
   fs::remove(latest / "MANIFEST.json");
@@ -219,7 +217,7 @@ TEST_CASE("a momentum that begins later begins at zero", "[cli]") {
   const std::string later =
       log_of({"train", "--resume", run, "--momentum", "0.9", "--max_iters", "14"});
   CHECK(contains(later, "has no moments for sgd: they begin at zero"));
-  const Json state = Json::parse(file_contents(fs::path(run) / "latest/state.json"));
+  const json state = json::parse(file_contents(fs::path(run) / "latest/state.json"));
   CHECK(state["optimizer_steps"] == 2);
   const std::string plain =
       log_of({"train", "--resume", run, "--momentum", "0", "--max_iters", "15"});
@@ -337,8 +335,8 @@ TEST_CASE("eval_only evaluates once and writes nothing", "[cli]") {
   const auto before = files_of(run);
   const std::string resumed = output_of({"train", "--resume", run, "--eval_only"});
   CHECK(resumed.starts_with("iter 12: validation loss "));
-  const Json report = report_of({"train", "--resume", run, "--eval_only=True"});
-  const Json last = json_lines(run + "/metrics.jsonl").back();
+  const json report = report_of({"train", "--resume", run, "--eval_only=True"});
+  const json last = json_lines(run + "/metrics.jsonl").back();
   CHECK(report["validation_loss"] == last["validation_loss"]);
   CHECK(report["iterations"] == 12);
   CHECK(files_of(run) == before);

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace training_samples_test {
 // `headlight train --sample_interval` with the real program.
 
 // Arguments for 12 steps of a tiny model.
@@ -60,4 +59,3 @@ TEST_CASE("a resumed run appends to its samples without repeating one", "[cli]")
   CHECK(file_contents(folder.at("run/samples.jsonl")) ==
         file_contents(folder.at("whole/samples.jsonl")));
 }
-}  // namespace training_samples_test

@@ -14,8 +14,6 @@
 extern char** environ;
 
 namespace saving_test {
-using Json = nlohmann::json;
-
 std::string corpus() {
   std::string text;
   for (int i = 0; i < 80; ++i) {
@@ -104,7 +102,7 @@ TEST_CASE("a run stopped by a signal saves and the resumed run does the missed e
   wait_for_lines(run, 12);
   kill(child, SIGTERM);
   CHECK(exit_code(child) == 0);
-  const Json state = Json::parse(file_contents(fs::path(run) / "latest" / "state.json"));
+  const json state = json::parse(file_contents(fs::path(run) / "latest" / "state.json"));
   const int stopped_at = state["iteration"].get<int>();
   check_json(state, R"({"data/seed": 1337, "history/data_shift": 0})");
   CHECK(state["cpu_variant"].get<std::string>().size() > 1);
@@ -126,7 +124,7 @@ TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it", "[
     wait_for_lines(run, 2);
     kill(child, SIGHUP);
     CHECK(exit_code(child) == 0);
-    return Json::parse(file_contents(fs::path(run) / "latest" / "state.json"))["iteration"];
+    return json::parse(file_contents(fs::path(run) / "latest" / "state.json"))["iteration"];
   };
   CHECK(ends_after_hangup(folder.at("stopped"), "100000") < 100000);
   signal(SIGHUP, SIG_IGN);  // as nohup does for its program

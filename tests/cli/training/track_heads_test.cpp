@@ -3,8 +3,6 @@
 namespace track_heads_test {
 // `headlight train --track_heads` and `headlight heads --over_time` with the real program.
 
-using Json = nlohmann::json;
-
 std::string corpus() {
   std::string text;
   for (int i = 0; i < 50; ++i) {
@@ -22,9 +20,9 @@ Arguments training(const std::string& data, const std::string& out, const Argume
   return changed(std::move(arguments), more);
 }
 
-std::vector<int> iterations_of(const std::vector<Json>& times) {
+std::vector<int> iterations_of(const std::vector<json>& times) {
   std::vector<int> iterations;
-  for (const Json& time : times) {
+  for (const json& time : times) {
     iterations.push_back(time["iteration"].get<int>());
   }
   return iterations;
@@ -33,7 +31,7 @@ std::vector<int> iterations_of(const std::vector<Json>& times) {
 // Line of heads.jsonl for a run with two heads, the second of which becomes an induction head.
 std::string time_line(int iteration, double first, double second, double in_context) {
   const auto head = [](int index, double score) {
-    return Json{{"head", "0." + std::to_string(index)},
+    return json{{"head", "0." + std::to_string(index)},
                 {"layer", 0},
                 {"index", index},
                 {"verdict", "mixed"},
@@ -41,7 +39,7 @@ std::string time_line(int iteration, double first, double second, double in_cont
                 {"previous_token", 0.1},
                 {"first_token", nullptr}};
   };
-  return Json{{"iteration", iteration},   {"loss", nullptr},
+  return json{{"iteration", iteration},   {"loss", nullptr},
               {"first_copy_loss", 4.0},   {"second_copy_loss", 4.0 + in_context},
               {"in_context", in_context}, {"heads", {head(0, first), head(1, second)}}}
              .dump() +
@@ -73,11 +71,11 @@ TEST_CASE("tracking heads writes their scores and changes no bit of the training
   CHECK(weights_of(folder.at("plain")) == weights_of(folder.at("tracked")));
   CHECK_FALSE(fs::exists(folder.at("plain/heads.jsonl")));
 
-  const std::vector<Json> times = json_lines(folder.at("tracked") + "/heads.jsonl");
+  const std::vector<json> times = json_lines(folder.at("tracked") + "/heads.jsonl");
   CHECK(iterations_of(times) == std::vector<int>{0, 5, 10});
   CHECK(times[0]["loss"].is_null());
   CHECK(times[1]["loss"] > 1);
-  for (const Json& time : times) {
+  for (const json& time : times) {
     CHECK(time["text_places"] > 20);
     CHECK(time["repeat_places"] == 6 * 12);
     CHECK(time["in_context"] ==
@@ -114,12 +112,12 @@ TEST_CASE("heads over time reports when each head emerged and at which loss", "[
   const RecordedRun run;
   const std::string printed =
       output_of({"heads", run.path, "--over_time", "--columns", "induction", "--json"});
-  const Json report = Json::parse(printed);
-  CHECK(report["iterations"] == Json({0.0, 2.0, 4.0, 6.0}));
+  const json report = json::parse(printed);
+  CHECK(report["iterations"] == json({0.0, 2.0, 4.0, 6.0}));
   // Mean losses of the steps before each time; the first is the loss of step 0.
-  CHECK(report["loss"] == Json({4.0, 3.5, 2.5, 0.75}));
-  CHECK(report["in_context"] == Json({0.0, -0.5, -2.0, -3.5}));
-  CHECK(report["scores"]["induction"]["0.1"] == Json({0.0, 0.3, 0.5, 0.9}));
+  CHECK(report["loss"] == json({4.0, 3.5, 2.5, 0.75}));
+  CHECK(report["in_context"] == json({0.0, -0.5, -2.0, -3.5}));
+  CHECK(report["scores"]["induction"]["0.1"] == json({0.0, 0.3, 0.5, 0.9}));
   check_json(report, R"({"births#": 1, "births/0/head": "0.1", "births/0/iteration": 4,
                          "births/0/threshold": 0.5, "births/0/loss": 2.5,
                          "births/0/in_context": -2.0})");
@@ -131,7 +129,7 @@ TEST_CASE("heads over time marks a head's emergence as uncertain when few places
   std::string lines = file_contents(run.folder.at("heads.jsonl"));
   const auto with_places = [&](int repeats) {
     std::string text;
-    for (Json& line : json_lines(run.folder.at("heads.jsonl"))) {
+    for (json& line : json_lines(run.folder.at("heads.jsonl"))) {
       line["text_places"] = 500;
       line["repeat_places"] = repeats;
       text += line.dump() + "\n";
@@ -148,10 +146,10 @@ TEST_CASE("heads over time marks a head's emergence as uncertain when few places
   const std::string text = run_headlight(ask).out;
   check_parts(text, {"caution: scores of 500 positions of text and 8 of repeated tokens do not",
                      "at a training loss of 2.500 ?\n"});
-  CHECK(Json::parse(run_headlight(as_json).out)["births"][0]["settled"] == false);
+  CHECK(json::parse(run_headlight(as_json).out)["births"][0]["settled"] == false);
   run.folder.write("heads.jsonl", many);
   CHECK_FALSE(contains(run_headlight(ask).out, "caution"));
-  CHECK(Json::parse(run_headlight(as_json).out)["births"][0]["settled"] == true);
+  CHECK(json::parse(run_headlight(as_json).out)["births"][0]["settled"] == true);
 }
 
 TEST_CASE("heads over time draws scores and losses for the terminal and as a figure", "[cli]") {
@@ -214,11 +212,11 @@ TEST_CASE("an induction head emerges with the preset on repeated random tokens o
                   "--out_dir", folder.at("run"),
                   "--repeat_share 1 --max_iters 500 --lr_decay_iters 2000 --eval_interval 500 "
                   "--track_heads 250"));
-  const std::vector<Json> times = json_lines(folder.at("run") + "/heads.jsonl");
+  const std::vector<json> times = json_lines(folder.at("run") + "/heads.jsonl");
   REQUIRE(times.size() == 3);
-  const auto induction = [](const Json& time) {
+  const auto induction = [](const json& time) {
     double most = 0;
-    for (const Json& head : time["heads"]) {
+    for (const json& head : time["heads"]) {
       most = std::max(most, head["induction"].get<double>());
     }
     return most;

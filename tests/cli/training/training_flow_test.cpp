@@ -4,8 +4,6 @@
 namespace training_flow_test {
 // First use of the program, from a text to a trained model, with the real program.
 
-using Json = nlohmann::json;
-
 std::string small_corpus() {
   std::string text;
   for (int i = 0; i < 60; ++i) {
@@ -30,7 +28,7 @@ TEST_CASE("a trained model can be evaluated, continues prompts and is drawn", "[
   const TemporaryFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");
-  const Json report = report_of(train_arguments(data, run));
+  const json report = report_of(train_arguments(data, run));
   check_json(report, R"({"iterations": 12, "stopped": false})");
   CHECK(report["best_validation_loss"] < 4.0);
   CHECK(contains(file_contents(run + "/config.toml"), "n_embd = 32"));
@@ -40,18 +38,18 @@ TEST_CASE("a trained model can be evaluated, continues prompts and is drawn", "[
     CHECK(fs::exists(fs::path(run) / "best" / name));
     CHECK(fs::exists(fs::path(run) / "latest" / name));
   }
-  const std::vector<Json> lines = metrics_of(run);
+  const std::vector<json> lines = metrics_of(run);
   REQUIRE(lines.size() == 12 + 3);
   CHECK(lines.front()["loss"] > lines[lines.size() - 2]["loss"]);
 
   const Arguments eval = words("eval", run, "--data", data, "--documents=blank_line");
-  const Json numbers = report_of(eval);
+  const json numbers = report_of(eval);
   const auto number = [&](const char* key) { return numbers[key].get<double>(); };
   CHECK(number("perplexity") == Approx(std::exp(number("loss"))).epsilon(1e-12));
   CHECK(number("bits_per_byte") ==
         Approx(number("loss") * number("tokens") / std::log(2.0) / number("bytes")));
   for (const std::string format : {"bfloat16", "int8"}) {
-    const Json coarse = report_of(changed(eval, {"--weights", format}));
+    const json coarse = report_of(changed(eval, {"--weights", format}));
     CHECK(coarse["perplexity"] != numbers["perplexity"]);
     CHECK(coarse["perplexity"] == Approx(number("perplexity")).epsilon(1e-3));
   }

@@ -2,7 +2,6 @@
 
 // Advice of the program where a first training goes wrong.
 
-namespace training_traps_test {
 constexpr const char* kPoem = "roses are red, violets are blue\nsugar is sweet, and so are you\n";
 
 Arguments tiny_run(const std::string& data, const std::string& out, const Arguments& more) {
@@ -134,4 +133,3 @@ TEST_CASE("over-fitting is shown with the best step and advice", "[cli]") {
   CHECK_FALSE(contains(run_headlight({"eval", run, "--data", held_out}).err,
                        "the run trained on this text"));
 }
-}  // namespace training_traps_test
