@@ -109,29 +109,6 @@ TEST_CASE("export writes the tensors of a GGUF file as float32", "[cli]") {
                  "x.gguf: general.architecture: is missing"));
 }
 
-TEST_CASE("export writes a clean directory for transformers", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string model = model_directory(folder);
-  const std::string out = folder.at("hf");
-  report_of({"export", model, "--to", "hf", "--out", out});
-  CHECK(file_contents(out + "/model.safetensors") == file_contents(model + "/model.safetensors"));
-  CHECK(file_contents(out + "/config.json") == file_contents(model + "/config.json"));
-  CHECK(fs::exists(out + "/tokenizer.json"));
-  CHECK(contains(refusal({"export", model, "--to", "hf", "--out", out}), "already exists"));
-}
-
-TEST_CASE("an exported folder opens after its users have edited it", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string out = folder.at("hf");
-  output_of(words("export", model_directory(folder), "--to hf --out", out));
-  CHECK_FALSE(fs::exists(out + "/MANIFEST.json"));
-  json config = json::parse(read_text_file(out + "/config.json"));
-  config["layer_norm_epsilon"] = 0.5;  // changes the numbers
-  write_file(out + "/config.json", config.dump());
-  write_file(out + "/notes.txt", "ours");
-  output_of(words("generate", out, "--prompt a --max_new_tokens 1"));
-}
-
 TEST_CASE("export rounds weights to 2 bytes", "[cli]") {
   const TemporaryFolder folder;
   const std::string model = model_directory(folder);
@@ -166,22 +143,6 @@ TEST_CASE("export rounds weights to 2 bytes", "[cli]") {
                 {"--type: f16 cannot hold 65520 in transformer.wte.weight; use bf16 or f32"});
   CHECK(!fs::exists(file));
   report_of({"export", model, "--to", "safetensors", "--type", "bf16", "--out", file});
-}
-
-TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string model = model_directory(folder);
-  folder.write("model/generation_config.json",
-               R"({"eos_token_id": [256, 10], "temperature": 0.6, "top_k": 20})");
-  folder.write("model/special_tokens_map.json", R"({"unk_token": "<|endoftext|>"})");
-  const std::string out = folder.at("hf");
-  const json report = report_of({"export", model, "--to", "hf", "--out", out});
-  CHECK(report["warnings"] == json::array({"not kept: generation_config.json: temperature, top_k; "
-                                           "special_tokens_map.json: unk_token"}));
-  CHECK(json::parse(file_contents(out + "/generation_config.json"))["eos_token_id"] ==
-        json::array({256, 10}));
-  const json again = report_of({"export", out, "--to", "hf", "--out", folder.at("two")});
-  CHECK(again["warnings"].empty());
 }
 
 TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them for a folder") {

@@ -41,20 +41,6 @@ TEST_CASE("eval --per_token --json writes a line for every token and the mean la
   CHECK(lines[44]["loss"] == Approx(plain["loss"]).epsilon(1e-6));
 }
 
-TEST_CASE("eval --per_token numbers documents and lists tokens up to the limit", "[cli]") {
-  const Given given;
-  const Arguments command =
-      words("eval", given.model, "--data", given.text, "--documents line --per_token --limit 25");
-  const std::string table = output_of(command);
-  check_parts(table, {"document  position  log-probability (nats)", "<|endoftext|>",
-                      "... and 22 more tokens", "nats a token"});
-  const std::vector<json> lines = lines_of(output_of(changed(command, {"--json"})));
-  REQUIRE(lines.size() == 25 + 1);
-  CHECK(lines[21]["document"] == 1);
-  CHECK(lines[22]["position"] == 1);
-  CHECK(lines[25]["tokens"] == 45);  // tokens of the whole text
-}
-
 TEST_CASE("eval --per_token --view text colours the text and leaves it as it is", "[cli]") {
   const Given given;
   std::string text =
@@ -92,24 +78,5 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
   }
   CHECK(report["text"].get<std::string>() == text);
   CHECK(contains(output_of(command), "<|15|>"));  // id without a name
-}
-
-TEST_CASE("generate --logprobs works with --stream and --num_samples and leaves the text unchanged",
-          "[cli]") {
-  const Given given;
-  Arguments command =
-      words("generate", given.model, "--prompt ab --max_new_tokens 20 --num_samples 2");
-  const json plain = report_of(command);
-  CHECK_FALSE(plain.contains("logprobs"));
-  command.insert(command.end(), {"--logprobs", "2"});
-  const json report = report_of(command);
-  for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(report["samples"][i]["text"] == plain["samples"][i]["text"]);
-    CHECK(report["samples"][i]["logprobs"].size() == report["samples"][i]["tokens"]);
-  }
-  const std::string table = output_of(command);
-  CHECK(contains(table, "position  log-probability (nats)  probability  rank  chosen  likeliest"));
-  command.push_back("--stream");
-  CHECK(output_of(command) == table);
 }
 }  // namespace token_report_test

@@ -91,25 +91,4 @@ TEST_CASE("a terminal of any width gets lines that fit it, and colours unless re
   CHECK(contains(plain, "warning: warmup_iters 9 is not below"));
   CHECK_FALSE(contains(plain, yellow));
 }
-
-TEST_CASE("more threads than CPUs cause one line of warning", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string config = folder.write("a.toml", "n_layer = 1\n");
-  const Arguments info = words("info", config, "--vocab_size 50 --threads");
-  const std::string log = log_of(changed(info, {"1000"}));
-  CHECK(contains(log, "--threads 1000: more than the CPUs"));
-  CHECK(log.find('\n') == log.size() - 1);
-  CHECK(log_of(changed(info, {"1"})).empty());
-}
-
-TEST_CASE("training computes with the instruction set that --cpu_variant names", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string data = folder.write("data.txt", small_corpus());
-  const auto trained = [&](const std::string& run, const std::string& option) {
-    return log_of(train_arguments(data, folder.at(run), split_words(option)));
-  };
-  CHECK(contains(trained("plain", "--cpu_variant baseline"), " baseline kernels,"));
-  trained("again", "--cpu-variant=baseline");
-  CHECK(weights_of(folder.at("plain")) == weights_of(folder.at("again")));
-}
 }  // namespace training_flow_test
