@@ -64,7 +64,7 @@ TEST_CASE("BERT configurations that contradict the weights are refused by name",
   const TemporaryFolder folder;
   const fs::path directory = write_bert(folder / "bert");
   const std::string original = file_contents(directory / "config.json");
-  const std::vector<std::pair<nlohmann::json, std::string>> cases{
+  const std::vector<std::pair<json, std::string>> cases{
       {{{"is_decoder", true}}, "is_decoder"},
       {{{"position_embedding_type", "relative_key"}}, "position_embedding_type"},
       {{{"type_vocab_size", 3}}, "token_type_embeddings.weight: expected shape [3, 8]"},

@@ -70,7 +70,7 @@ TEST_CASE("the signature is the same for any number of threads", "[parity][long]
 TEST_CASE("the signature as JSON names its parts and what it depends on", "[parity]") {
   const ProgramResult result = run_headlight({"bench", "--signature", "--json"});
   REQUIRE(result.exit_code == 0);
-  const nlohmann::json report = nlohmann::json::parse(result.out);
+  const json report = json::parse(result.out);
   CHECK(report["kind"] == "signature");
   std::ostringstream line;
   line << report["signature"].get<std::string>();
