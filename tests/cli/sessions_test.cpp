@@ -182,6 +182,8 @@ TEST_CASE("sessions: bidirectional models", "[cli]") {
 
 TEST_CASE("sessions: lens", "[cli]") { run_sessions("cli/sessions/lens.txt", kModels); }
 
+TEST_CASE("sessions: a trained model", "[cli]") { run_sessions("cli/sessions/trained_model.txt"); }
+
 TEST_CASE("sessions: page", "[cli]") { run_sessions("cli/sessions/page.txt", kModels); }
 
 TEST_CASE("sessions: languages", "[cli]") { run_sessions("cli/sessions/language.txt", kModels); }

@@ -124,7 +124,7 @@ json value_at(const json& document, const std::string& path) {
 
 bool compares(const json& value, const std::string& op, const json& expected) {
   if (op == "=" || op == "!=") {
-    return (value == expected) == (op == "=");
+    return op == "=" ? value == expected : value != expected && !value.is_null();
   }
   if (value.is_array() && op[0] == '~') {
     return expected.is_array() && value.size() == expected.size() &&
@@ -136,11 +136,11 @@ bool compares(const json& value, const std::string& op, const json& expected) {
   }
   const auto number = value.get<double>();
   const auto limit = expected.get<double>();
-  return op == "<"   ? number < limit
-         : op == ">" ? number > limit
-                     : std::abs(number - limit) <= (op == "~4"  ? 5.0001e-5
-                                                    : op == "~" ? 1e-5 * std::abs(limit)
-                                                                : -1);
+  const double most = op == "~4"   ? 5.0001e-5
+                      : op == "~3" ? 1e-3 * std::abs(limit)
+                      : op == "~"  ? 1e-5 * std::abs(limit)
+                                   : -1;
+  return op == "<" ? number < limit : op == ">" ? number > limit : std::abs(number - limit) <= most;
 }
 
 // Document of a text of JSON, or of JSON Lines.

@@ -27,9 +27,9 @@
 // input. Indented lines check the last command. Below "!" they are parts of the message. Otherwise:
 //
 //   out has TEXT, out lacks TEXT, out is TEXT, out differs TEXT, and err in place of out
-//   out json PATH OP VALUE   OP is = != < >, ~ (to five digits) or ~4 (to four decimals);
-//   rows/-1/loss, rows# (size),
-//                            . (all)
+//   out json PATH OP VALUE   PATH is such as rows/-1/loss, rows# (the size) or . (all); OP is =, !=
+//                            (of a value that exists), <, >, ~ (to five digits), ~3 (to three) or
+//                            ~4 (to four decimals)
 //   out at PATH CHECK        checks a text in JSON; "out join PATH CHECK" the texts of all elements
 //   out keep NAME [PATH | BEFORE...BEHIND]   what {NAME} stands for in later lines
 //
