@@ -2,7 +2,6 @@
 
 #include "support/test.h"
 
-namespace backward_test {
 // Runs `body` on a stack of 512 KB, which recursion over a long chain would overflow.
 void on_small_stack(void (*body)()) {
   pthread_attr_t attributes;
@@ -291,4 +290,3 @@ TEST_CASE("a graph in which every tensor is used twice is walked once per node")
   backward(y * 0x1p-200);
   check_values(x.grad(), {1});
 }
-}  // namespace backward_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace gradient_check_test {
 using Inputs = std::vector<Tensor>;
 
 // x^3 with a gradient of the caller's choice.
@@ -138,4 +137,3 @@ TEST_CASE("inputs may be views with any strides, and outputs of any shape") {
   CHECK(result.passed);
   CHECK(result.elements == 12);
 }
-}  // namespace gradient_check_test

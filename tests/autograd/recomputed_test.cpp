@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace recomputed_test {
 struct Leaves {
   Tensor x = leaf(noise({3, 4}, 1));
   Tensor weight = leaf(noise({4, 4}, 2));
@@ -57,4 +56,3 @@ TEST_CASE("a frozen leaf gets no gradient until it is thawed", "[autograd]") {
   backward(sum(layer(leaves.x, other_handle)));
   CHECK(other_handle.grad().defined());
 }
-}  // namespace recomputed_test

@@ -2,7 +2,6 @@
 
 // Ops whose backward adds to the sum of an input's gradients, instead of returning a tensor.
 
-namespace record_adding_test {
 // factor * x[place], a scalar; its gradient is 0 everywhere else.
 Tensor pick(const Tensor& x, Index place, double factor = 1) {
   const double value = factor * x.data<double>()[place];
@@ -102,4 +101,3 @@ TEST_CASE("nothing is recorded for an op that adds when no gradient is wanted") 
   const NoGrad no_grad;
   CHECK_FALSE(pick(three(), 0).requires_grad());
 }
-}  // namespace record_adding_test

@@ -1,7 +1,6 @@
 #include "kernels/machine/control_groups.h"
 #include "support/test.h"
 
-namespace control_groups_test {
 void put(const TemporaryFolder& folder, const std::string& name, const std::string& contents) {
   fs::create_directories((folder.path() / name).parent_path());
   folder.write(name, contents);
@@ -38,4 +37,3 @@ TEST_CASE("limits of version 1 control groups apply except the number that means
   put(folder, "sys/fs/cgroup/memory/job/memory.usage_in_bytes", "9000\n");
   CHECK(memory_left_in_groups(folder.path()) == 0);
 }
-}  // namespace control_groups_test

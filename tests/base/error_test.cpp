@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace error_test {
 // Returns the Error that `work` throws.
 template <class Work>
 Error caught(const Work& work) {
@@ -108,4 +107,3 @@ TEST_CASE("adding a place to an error keeps its type and escapes control charact
   CHECK(std::string(error.what()).size() < 1100);
   CHECK(std::string(error.what()).ends_with("broken"));
 }
-}  // namespace error_test

@@ -1,7 +1,6 @@
 #include "base/json.h"
 #include "support/test.h"
 
-namespace json_test {
 std::string parse_error(const std::string& text) {
   return error_of([&] { parse_json(text, "a.json"); });
 }
@@ -9,61 +8,61 @@ std::string parse_error(const std::string& text) {
 // Returns a value of every kind, as Json or as the library's type.
 template <class AnyJson>
 AnyJson sample() {
-  AnyJson json{{"z", 1},
-               {"a", {1, 2.5, "x"}},
-               {"pairs", {{"x", 1}, {"y", true}}},
-               {"texts", {"x", "y"}},
-               {"one", {"x"}},
-               {"none", nullptr}};
-  json["inner"]["deep"] = {{"low", 1e20F}, {"high", 0.1F}, {"tiny", 5e-324}};
-  json["list"].push_back({{"k", 5U}});
-  json["list"].push_back({1, "a"});
-  json["empty"] = {AnyJson::array(), AnyJson::object()};
-  json["vector"] = std::vector<std::string>{"a", "b"};
-  json["array"] = std::array<float, 2>{0.3F, -0.0F};
-  json["map"] = std::map<std::string, std::string>{{"q", "r"}};
-  json["numbers"] = {
+  AnyJson value{{"z", 1},
+                {"a", {1, 2.5, "x"}},
+                {"pairs", {{"x", 1}, {"y", true}}},
+                {"texts", {"x", "y"}},
+                {"one", {"x"}},
+                {"none", nullptr}};
+  value["inner"]["deep"] = {{"low", 1e20F}, {"high", 0.1F}, {"tiny", 5e-324}};
+  value["list"].push_back({{"k", 5U}});
+  value["list"].push_back({1, "a"});
+  value["empty"] = {AnyJson::array(), AnyJson::object()};
+  value["vector"] = std::vector<std::string>{"a", "b"};
+  value["array"] = std::array<float, 2>{0.3F, -0.0F};
+  value["map"] = std::map<std::string, std::string>{{"q", "r"}};
+  value["numbers"] = {
       std::numeric_limits<double>::quiet_NaN(), 1e15, 1e16, 123456789.0, -7, 18446744073709551615U};
-  json["escapes"] = "a\x01\x7f\"\\/\n\xED\x95\x9C<";
-  json.update({{"z", 3}, {"new", std::string_view("view")}});
-  return json;
+  value["escapes"] = "a\x01\x7f\"\\/\n\xED\x95\x9C<";
+  value.update({{"z", 3}, {"new", std::string_view("view")}});
+  return value;
 }
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 TEST_CASE("checked JSON keeps values, types and nesting") {
-  const Json json = parse_json(
+  const Json value = parse_json(
       R"( {"a": [1, -2, 2.5, true, null, "x\n"], "b": {"c": {}, "d": []}, "c": 18446744073709551615} )",
       "a.json");
-  CHECK(json.size() == 3);
-  CHECK(json["a"].size() == 6);
-  CHECK(json["a"][0].is_natural());
-  CHECK(json["a"][1] == -2);
-  CHECK(json["a"][2] == 2.5);
-  CHECK(json["a"][3] == true);
-  CHECK(json["a"][4].is_null());
-  CHECK(json["a"][5] == "x\n");
-  CHECK(json["b"]["c"].is_object());
-  CHECK(json["b"]["d"].is_array());
-  CHECK(json["c"] == 18446744073709551615U);
+  CHECK(value.size() == 3);
+  CHECK(value["a"].size() == 6);
+  CHECK(value["a"][0].is_natural());
+  CHECK(value["a"][1] == -2);
+  CHECK(value["a"][2] == 2.5);
+  CHECK(value["a"][3] == true);
+  CHECK(value["a"][4].is_null());
+  CHECK(value["a"][5] == "x\n");
+  CHECK(value["b"]["c"].is_object());
+  CHECK(value["b"]["d"].is_array());
+  CHECK(value["c"] == 18446744073709551615U);
   CHECK(parse_json("7", "a.json") == 7);
 }
 
 TEST_CASE("whole numbers beyond 64 bits keep their digits") {
   const std::string text =
       R"({"a":[98765432109876543210,-98765432109876543210,18446744073709551615],"b":{"c":1.5,"d":[]}})";
-  const Json json = parse_json(text, "t");
-  CHECK(json.dump() == text);
-  CHECK(json.dump(2) ==
+  const Json value = parse_json(text, "t");
+  CHECK(value.dump() == text);
+  CHECK(value.dump(2) ==
         "{\n  \"a\": [\n    98765432109876543210,\n    -98765432109876543210,\n"
         "    18446744073709551615\n  ],\n  \"b\": {\n    \"c\": 1.5,\n    \"d\": []\n"
         "  }\n}");
-  CHECK(json["a"][0].is_number());
-  CHECK(json["a"][0].number() == 98765432109876543210.0);
-  CHECK_FALSE(json["a"][0].is_integer());
-  CHECK_FALSE(json["a"][0].is_natural());
-  CHECK(json["a"][0] == Json(98765432109876543210.0));
-  CHECK(json["a"][0] != json["a"][1]);
+  CHECK(value["a"][0].is_number());
+  CHECK(value["a"][0].number() == 98765432109876543210.0);
+  CHECK_FALSE(value["a"][0].is_integer());
+  CHECK_FALSE(value["a"][0].is_natural());
+  CHECK(value["a"][0] == Json(98765432109876543210.0));
+  CHECK(value["a"][0] != value["a"][1]);
 }
 
 TEST_CASE("a key that an object holds twice is refused with its place") {
@@ -143,19 +142,18 @@ TEST_CASE("one member may hold 65536 values, itself included") {
   CHECK_THROWS_AS(parse_json_members(with_values(65537), "a.json", ignore), Error);
 }
 
-TEST_CASE("values are built and written as nlohmann::json builds and writes them") {
-  const Json json = sample<Json>();
+TEST_CASE("values are built and written as json builds and writes them") {
+  const Json value = sample<Json>();
   const auto expected = sample<nlohmann::ordered_json>();
-  CHECK(json.dump() == expected.dump());
-  CHECK(json.dump(1) == expected.dump(1));
-  CHECK(parse_json(json.dump(2), "a.json").dump(2) == expected.dump(2));
+  CHECK(value.dump() == expected.dump());
+  CHECK(value.dump(1) == expected.dump(1));
+  CHECK(parse_json(value.dump(2), "a.json").dump(2) == expected.dump(2));
 }
 
 TEST_CASE("bytes that are not UTF-8 are replaced or refused") {
   const std::string bytes = "a\xFF\xE2\x82z";
-  const nlohmann::json expected = bytes;
-  CHECK(Json(bytes).dump() ==
-        expected.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const json expected = bytes;
+  CHECK(Json(bytes).dump() == expected.dump(-1, ' ', false, json::error_handler_t::replace));
   CHECK(error_of([&] { return Json(bytes).dump(-1, Json::BadUtf8::refused); }) ==
         "a text is not UTF-8");
 }
@@ -178,32 +176,32 @@ TEST_CASE("a whole number of at least 0 may not be written as -0") {
 }
 
 TEST_CASE("a copy is a value of its own and a moved value is left null") {
-  Json json{{"a", {1, 2}}};
-  Json copy = json;
+  Json value{{"a", {1, 2}}};
+  Json copy = value;
   copy["a"].push_back(3);
-  CHECK(json == Json{{"a", {1, 2}}});
+  CHECK(value == Json{{"a", {1, 2}}});
   const Json taken = std::move(copy);
   CHECK(taken["a"].size() == 3);
-  json = json["a"];
-  CHECK(json == Json{1, 2});
+  value = value["a"];
+  CHECK(value == Json{1, 2});
 }
 
 TEST_CASE("reading a JSON value as the wrong type throws an error that names its type") {
-  const Json json{{"text", "x"}, {"half", 0.5}};
-  CHECK(error_of([&] { return json["text"].integer(); }) == "expected a whole number, got string");
-  CHECK(error_of([&] { return json["half"].integer(); }) == "expected a whole number, got number");
+  const Json value{{"text", "x"}, {"half", 0.5}};
+  CHECK(error_of([&] { return value["text"].integer(); }) == "expected a whole number, got string");
+  CHECK(error_of([&] { return value["half"].integer(); }) == "expected a whole number, got number");
   CHECK(error_of([&] { return Json(18446744073709551615U).integer(); }) ==
         "expected a whole number, got number");
   check_error([&] { return Json(-1).natural(); }, {"expected a whole number from 0, got number"});
-  CHECK(error_of([&] { return json["text"].number(); }) == "expected a number, got string");
-  CHECK(error_of([&] { return json.text(); }) == "expected a text, got object");
-  CHECK(error_of([&] { return json.boolean(); }) == "expected true or false, got object");
-  CHECK(error_of([&] { return json.begin(); }) == "expected a list, got object");
-  CHECK(error_of([&] { return json["text"]["x"].size(); }) == "expected an object, got string");
-  CHECK(error_of([&] { return json["other"].size(); }) == "key \"other\" is missing");
-  CHECK(json.find("other") == nullptr);
+  CHECK(error_of([&] { return value["text"].number(); }) == "expected a number, got string");
+  CHECK(error_of([&] { return value.text(); }) == "expected a text, got object");
+  CHECK(error_of([&] { return value.boolean(); }) == "expected true or false, got object");
+  CHECK(error_of([&] { return value.begin(); }) == "expected a list, got object");
+  CHECK(error_of([&] { return value["text"]["x"].size(); }) == "expected an object, got string");
+  CHECK(error_of([&] { return value["other"].size(); }) == "key \"other\" is missing");
+  CHECK(value.find("other") == nullptr);
   CHECK(Json(1).find("other") == nullptr);
-  CHECK(json.value("other", 7) == 7);
+  CHECK(value.value("other", 7) == 7);
 }
 
 TEST_CASE("a repeated key is found among many", "[long]") {
@@ -264,4 +262,3 @@ TEST_CASE("a text that is not JSON gives no value") {
   CHECK(try_parse_json("[1]") == Json{1});
   CHECK_FALSE(try_parse_json("[1").has_value());
 }
-}  // namespace json_test

@@ -1,8 +1,5 @@
 #include "support/test.h"
 
-namespace bench_test {
-using Json = nlohmann::json;
-
 // Number of weights in matrix products: 2 layers x 12 x 16^2 + 11 x 16 = 6320.
 constexpr double kProductWeights = 6320;
 constexpr double kAttentionWidth = 2 * 16;  // head width x heads of both layers
@@ -13,23 +10,23 @@ Arguments tiny(const std::string& options) {
                        "--vocab_size 11"));
 }
 
-Json measured(const std::string& options) { return report_of(tiny(options)); }
+json measured(const std::string& options) { return report_of(tiny(options)); }
 
 // A number of a report by its key.
-auto numbers_of(const Json& row) {
+auto numbers_of(const json& row) {
   return [&row](const char* key) { return row.at(key).get<double>(); };
 }
 
-double visible_pairs(const Json& lengths) {
+double visible_pairs(const json& lengths) {
   double pairs = 0;
-  for (const Json& length : lengths) {
+  for (const json& length : lengths) {
     pairs += length.get<double>() * (length.get<double>() + 1) / 2;
   }
   return pairs;
 }
 
 TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[cli][long]") {
-  const Json report = measured("train --steps 1 --warmup 1");
+  const json report = measured("train --steps 1 --warmup 1");
   check_json(report, R"({"kind": "train", "tokens_per_step": 24})");
   const auto number = numbers_of(report);
   CHECK(number("flops_per_step") == 6 * kProductWeights * 24 + 12 * kAttentionWidth * 3 * 36);
@@ -52,9 +49,9 @@ TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "
 }
 
 TEST_CASE("bench train predicts steps of machines with more cores", "[cli][long]") {
-  const Json report = measured("train --steps 2 --warmup 0 --cores 8,64 --threads 2");
+  const json report = measured("train --steps 2 --warmup 0 --cores 8,64 --threads 2");
   check_json(report, R"({"cores#": 2, "cores/1/cores": 64})");
-  for (const Json& row : report["cores"]) {
+  for (const json& row : report["cores"]) {
     const auto number = numbers_of(row);
     for (const char* key : {"barriers", "serial_ms", "loops_ms"}) {
       CHECK(number(key) > 0);
@@ -68,11 +65,11 @@ TEST_CASE("bench train predicts steps of machines with more cores", "[cli][long]
 }
 
 TEST_CASE("bench train lists the parts of a step with their limits", "[cli][long]") {
-  const Json report = measured("train --steps 2 --warmup 1 --phases");
+  const json report = measured("train --steps 2 --warmup 1 --phases");
   double shares = 0;
   double flops = 0;
   std::set<std::string> phases;
-  for (const Json& row : report["roofline"]) {
+  for (const json& row : report["roofline"]) {
     const auto number = numbers_of(row);
     const auto phase = row["phase"].get<std::string>();
     INFO(phase);
@@ -99,7 +96,7 @@ TEST_CASE("bench train lists the parts of a step with their limits", "[cli][long
 }
 
 TEST_CASE("bench names the machine that its numbers come from", "[cli][long]") {
-  const Json report = measured("--steps 1 --threads 1");
+  const json report = measured("--steps 1 --threads 1");
   check_json(report, R"({"kind": "train", "threads": 1})");
   CHECK(report["cpu"].is_string());
   CHECK_FALSE(report["kernel_variant"].get<std::string>().empty());
@@ -112,14 +109,14 @@ TEST_CASE("bench names the machine that its numbers come from", "[cli][long]") {
 }
 
 TEST_CASE("bench train counts only real tokens of padded batches", "[cli][long]") {
-  const Json report = measured("train --batching padded --steps 5 --warmup 2");
+  const json report = measured("train --batching padded --steps 5 --warmup 2");
   const auto number = numbers_of(report);
   REQUIRE(report["sequence_lengths"].size() == 5);
   double tokens = 0;
   double pairs = 0;
-  for (const Json& batch : report["sequence_lengths"]) {
+  for (const json& batch : report["sequence_lengths"]) {
     REQUIRE(batch.size() == 3);
-    for (const Json& length : batch) {
+    for (const json& length : batch) {
       CHECK((length >= 1 && length <= 8));
       tokens += length.get<double>();
     }
@@ -134,7 +131,7 @@ TEST_CASE("bench train counts only real tokens of padded batches", "[cli][long]"
 }
 
 TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli][long]") {
-  const Json report = measured("generate --prompt_tokens 3 --new_tokens 4 --rounds 2");
+  const json report = measured("generate --prompt_tokens 3 --new_tokens 4 --rounds 2");
   const auto number = numbers_of(report);
   const double token = number("ms_per_token");
   CHECK(token > 0);
@@ -159,9 +156,9 @@ TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli][
 }
 
 TEST_CASE("bench gemm lists the products that a training step consists of", "[cli][long]") {
-  const Json report = measured("gemm");
+  const json report = measured("gemm");
   double flops = 0;
-  for (const Json& product : report["products"]) {
+  for (const json& product : report["products"]) {
     const auto number = numbers_of(product);
     CHECK(number("ms") > 0);
     flops += 2 * number("m") * number("n") * number("k") * number("count");
@@ -171,7 +168,7 @@ TEST_CASE("bench gemm lists the products that a training step consists of", "[cl
 }
 
 TEST_CASE("bench memory gives three rates", "[cli]") {
-  const Json report = measured("memory");
+  const json report = measured("memory");
   for (const char* key : {"read_gb_per_second", "copy_gb_per_second", "triad_gb_per_second"}) {
     INFO(key);
     CHECK((report[key] > 0.1 && report[key] < 1e5));
@@ -179,9 +176,9 @@ TEST_CASE("bench memory gives three rates", "[cli]") {
 }
 
 TEST_CASE("bench attention gives a row for every length", "[cli]") {
-  const Json report = measured("attention --lengths 4,16");
+  const json report = measured("attention --lengths 4,16");
   check_json(report, R"({"rows#": 2, "rows/0/length": 4, "rows/1/length": 16})");
-  for (const Json& row : report["rows"]) {
+  for (const json& row : report["rows"]) {
     const auto number = numbers_of(row);
     CHECK(number("backward_ms") > 0);
     CHECK(number("recorded_ratio") == Approx(number("recorded_ms") / number("forward_ms")));
@@ -219,4 +216,3 @@ TEST_CASE("the presets of bench have the sizes of the models that they are named
   CHECK(parameters("llama-char") ==
         65 * 384 + 6 * (384 * (384 + 2 * 128) + 384 * 384 + 3 * 384 * 1024 + 2 * 384) + 384);
 }
-}  // namespace bench_test

@@ -2,11 +2,8 @@
 #include "support/models/story_facts.h"
 #include "support/test.h"
 
-namespace demo_test {
 // docs/demo.html and the class's hour about it (docs/class.md): what they say must be true of the
 // page's own model. tests/web/demo.sh opens the page in a browser.
-using Json = nlohmann::json;
-
 const std::string kDocs = HEADLIGHT_SOURCE_DIR "/docs/";
 
 // Returns the text of a page's element, which begins after `opening`.
@@ -22,9 +19,9 @@ struct Demo {
   Demo() {
     const std::string html = file_contents(kDocs + "demo.html");
     write_file(model, bytes_of_base64(element_of(html, "class=\"page-model\">")).value());
-    const Json settings = Json::parse(element_of(html, "id=\"page-settings\">"));
-    for (const Json& story : settings.at("stories")) {
-      for (const Json& step : story.at("steps")) {
+    const json settings = json::parse(element_of(html, "id=\"page-settings\">"));
+    for (const json& story : settings.at("stories")) {
+      for (const json& step : story.at("steps")) {
         steps[story.at("language")].push_back(
             {.title = step.at("title"), .address = step.at("address"), .text = step.at("text")});
       }
@@ -126,7 +123,7 @@ TEST_CASE("the class's hour says what the steps of the demo page say", "[cli]") 
 }
 
 TEST_CASE("the class's hour begins with the numbers of the worked example", "[cli]") {
-  const Json weights =
+  const json weights =
       report_of({"lab", "worked-example"})["values"]["single_head"]["attn_scores_softmax"];
   for (const char* page : {"class.md", "class.ko.md"}) {
     const std::string prose = prose_of(class_parts(page).at(0));
@@ -145,4 +142,3 @@ TEST_CASE("the sentences of the class's hour have their probabilities", "[cli]")
     CHECK(check_sentences(demo, class_parts(page).at(5)) >= 4);
   }
 }
-}  // namespace demo_test

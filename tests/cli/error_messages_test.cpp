@@ -3,7 +3,6 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace error_messages_test {
 // Refusals that need more than a command line. messages.txt has the others.
 
 TEST_CASE("a long value is cut in a message", "[cli]") {
@@ -41,58 +40,6 @@ TEST_CASE("every command fails when its output cannot be written", "[cli]") {
   }
 }
 
-TEST_CASE("the largest possible numbers as options cause no crash", "[cli]") {
-  const SavedModel given;
-  const std::string most = "9223372036854775807";
-  const std::string hello =
-      save_model(given.folder, "hello", *scripted_model(257, script_of("hello")));
-  CHECK(output_of(words("generate", hello, "--prompt ? --max_new_tokens", most, "--top_k", most,
-                        "--repetition_window", most, "--seed", most)) == "?hello\n");
-  output_of(words("eval", given.model, "--data", given.text, "--batch_size", most));
-}
-
-TEST_CASE("training that diverges is a failure, not bad input", "[cli]") {
-  const SavedModel given;
-  const ProgramResult result = run_headlight(
-      words("train --data", given.text, "--out_dir", given.folder.at("run"),
-            "--n_layer 1 --n_head 1 --n_embd 4 --block_size 4 --max_iters 3 --log_level error "
-            "--learning_rate 1e30 --decay_lr false --warmup_iters 0"));
-  CHECK(result.exit_code == 1);
-  REQUIRE(result.messages().size() == 1);
-  check_parts(result.err, {"error: step ", "is not finite; try a smaller learning_rate"});
-}
-
-TEST_CASE("arguments after -- are not options", "[cli]") {
-  const SavedModel given;
-  CHECK(
-      contains(output_of(words("tokenizer show --json --", given.model, "-5")), "\"label\":\"-\""));
-}
-
-TEST_CASE("sizes that no memory could hold are refused before allocation", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));
-  check_refused(
-      words("train --data", data, "--out_dir", folder.at("run"), "--n_head 1 --n_embd 1000000"),
-      {"parameters", "MB", "n_embd"});
-  CHECK(!fs::exists(folder.path() / "run"));
-}
-
-TEST_CASE("a run directory that is in use or damaged is never overwritten", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));
-  const std::string run = folder.at("run");
-  const Arguments train = words("train --data", data, "--out_dir", run,
-                                "--n_layer 1 --n_head 1 --n_embd 8 --block_size 8 --max_iters 1");
-  REQUIRE(run_headlight(train).exit_code == 0);
-  check_refused(train, {run, "--resume"});
-  const Arguments other = changed(train, {"--resume", "--n_layer", "2", "--max_iters", "2"});
-  check_refused(other, {"--resume", "n_layer was 1, is now 2"});
-
-  const std::string weights = run + "/latest/model.safetensors";
-  fs::resize_file(weights, fs::file_size(weights) - 1);
-  check_refused({"generate", run, "--prompt", "a"}, {"model.safetensors"});
-}
-
 TEST_CASE("an instruction set that the machine lacks is refused by name", "[cli]") {
   check_refused({"train", "--cpu_variant", "v9"}, {"cpu_variant", "v9", "baseline"});
   check_refused(words("train --dtype bfloat16 --cpu_variant baseline"),
@@ -113,4 +60,3 @@ TEST_CASE("a configuration of deeply nested tables is refused at any depth", "[c
     CHECK(result.err == "error: " + file + ": line 1: more than 64 dots\n");
   }
 }
-}  // namespace error_messages_test

@@ -4,10 +4,7 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace cli_gguf_model_test {
 // Commands on a model in a GGUF file, with the real program.
-
-using Json = nlohmann::json;
 
 // A model with biases: export leaves out the biases that are zero.
 std::unique_ptr<Gpt> biased_model() {
@@ -66,105 +63,6 @@ std::string sparse_llama(const TemporaryFolder& folder) {
   return path;
 }
 
-TEST_CASE("every command gives the same results for a GGUF file as for the model folder", "[cli]") {
-  const Material given;
-  const Arguments lines = words("--data", given.text, "--documents line");
-  for (const auto& [command, options] : std::vector<std::pair<std::string, Arguments>>{
-           {"eval", lines},
-           {"heads", lines},
-           {"ablate", lines},
-           {"importance", lines},
-           {"lens", lines},
-           {"heads", {}},
-           {"generate", words("--prompt one --seed 3 --weights int8")},
-           {"eval", words("--data", given.text, "--weights bfloat16")},
-           {"attribute", words("--text abcde")},
-           {"lens", words("--text abcde")},
-           {"patch", words("--clean abcde --corrupt axcde --answer f --wrong y")}}) {
-    INFO(command);
-    CHECK(output_of(changed({command, given.gguf}, options)) ==
-          output_of(changed({command, given.model}, options)));
-  }
-  const auto maps = [&](const std::string& model, const std::string& out) {
-    output_of(
-        {"attention", model, "--text", "abc", "--out", given.folder.at(out), "--format", "npz"});
-    return file_contents(given.folder.at(out + "/attention.npz"));
-  };
-  CHECK(maps(given.gguf, "b") == maps(given.model, "a"));
-}
-
-TEST_CASE("a model in a GGUF file can be pruned and trained further and exported", "[cli]") {
-  const Material given;
-  const auto exported = [&](const std::string& from, const std::string& to) {
-    const std::string out = given.folder.at(from.ends_with("gguf") ? "b_" + to : "a_" + to);
-    output_of({"export", from, "--to", to, "--out", out});
-    return out;
-  };
-  const auto weights = [](const std::string& directory) {
-    return file_contents(directory + "/model.safetensors");
-  };
-  CHECK(weights(exported(given.gguf, "hf")) == weights(exported(given.model, "hf")));
-  CHECK(file_contents(given.folder.at("b_hf/tokenizer.json")) ==
-        file_contents(given.folder.at("a_hf/tokenizer.json")));
-
-  output_of(words("prune", given.gguf, "--keep 2 --data", given.text, "--documents line --out",
-                  given.folder.at("pruned")));
-  CHECK(fs::exists(given.folder.at("pruned/config.json")));
-
-  const std::string run = given.folder.at("run");
-  output_of(words("train --init_from", given.gguf, "--data", given.text, "--out_dir", run,
-                  "--max_iters 0 --block_size 16 --batch_size 1"));
-  const auto trained = load_weights(run);
-  const auto start = load_weights(given.model);
-  CHECK(trained->config().block_size == 16);
-  CHECK(trained->parameters()[0].second.to_vector() == start->parameters()[0].second.to_vector());
-}
-
-TEST_CASE("export to GGUF names the settings that it cannot write", "[cli]") {
-  const Material given;
-  const std::string out = given.folder.at("out.gguf");
-  const Json report = report_of(words("export", given.gguf, "--to gguf --type q8_0 --out", out));
-  CHECK(report["format"] == "gguf");
-  CHECK(report["files"] == Json::array({out}));
-  CHECK(report["tensors"] == GgufFile(given.gguf).tensors().size());
-  CHECK(report["warnings"].size() == 1);  // rows of the small model are no whole blocks
-}
-
-TEST_CASE("export calibrates the rounding of a GGUF file by a text", "[cli]") {
-  const Material given;
-  const std::string out = given.folder.at("out.gguf");
-  const Arguments base = words("export", given.gguf, "--to gguf --type q4_0 --out", out);
-  const auto file_with = [&](const Arguments& more) {
-    output_of(changed(base, more));
-    return file_contents(out);
-  };
-  const std::string calibrated = file_with({"--calibrate", given.text});
-  const std::string plain = file_with({});
-  CHECK(plain.size() == calibrated.size());
-  CHECK(plain != calibrated);
-  const std::string by_line = file_with({"--calibrate", given.text, "--documents", "line"});
-  CHECK(by_line != calibrated);
-  const std::string rows =
-      given.folder.write("rows.jsonl",
-                         "{\"body\": \"one line of text\"}\n{\"body\": \"another line\"}\n"
-                         "{\"body\": \"the third\"}\n{\"body\": \"end\"}\n");
-  CHECK(file_with({"--calibrate", rows, "--jsonl", "body"}) == by_line);
-}
-
-TEST_CASE("info describes a GGUF file as a model and as tensors", "[cli]") {
-  const Material given;
-  Json of_file = report_of({"info", given.gguf});
-  CHECK(of_file["format"] == "gguf");
-  CHECK(of_file["tensors"].size() == GgufFile(given.gguf).tensors().size());
-  for (const char* key : {"format", "tensors", "metadata", "elements"}) {
-    of_file.erase(key);
-  }
-  CHECK(of_file == report_of({"info", given.model}));
-  const std::string text = output_of({"info", given.gguf});
-  CHECK(text.starts_with(output_of({"info", given.model})));
-  CHECK(contains(text, "\ntoken_embd.weight  F32 [257, "));
-}
-
 TEST_CASE("a GGUF model that does not fit into memory is refused before it is read", "[cli]") {
   if (has_sanitizer()) {
     return;  // it needs more address space than any limit
@@ -213,4 +111,3 @@ TEST_CASE("generation from a GGUF file of integers takes little more memory than
   CHECK(peak(large, "int8") < rest + 2.5 * file);
   CHECK(peak(large, "float32") > rest + 6 * file);
 }
-}  // namespace cli_gguf_model_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace help_test {
 // Names in the lists of commands of a help text.
 std::vector<std::string> listed_commands(const std::string& help) {
   const std::regex entry("  ([a-z]+) +[A-Z].*");
@@ -109,4 +108,3 @@ TEST_CASE("the option --help in any place of a command line prints the help") {
   CHECK(run_headlight({"train", "--help", "--help"}).out == help);
   CHECK(contains(run_headlight({"train", "--help=all"}).err, "--help: takes no value"));
 }
-}  // namespace help_test

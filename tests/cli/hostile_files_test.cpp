@@ -3,7 +3,6 @@
 
 // Malicious files given to the real program.
 
-namespace hostile_files_test {
 // Checks that the program refuses each file under a name, in 512 MiB of address space, with one
 // line that names the file.
 void check_all_refused(const std::string& path, const std::vector<HostileFile>& files,
@@ -36,4 +35,3 @@ TEST_CASE("the program refuses every malicious GGUF file in half a gigabyte", "[
   const TemporaryFolder folder;
   check_all_refused(folder.at("bad.gguf"), hostile_gguf(), {"info", folder.at("bad.gguf")});
 }
-}  // namespace hostile_files_test

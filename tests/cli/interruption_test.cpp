@@ -6,8 +6,6 @@
 
 // Signals that end commands, with the real program.
 
-namespace interruption_test {
-
 // The program while it waits for standard input, which does not end.
 struct WaitingProgram {
   pid_t process = 0;
@@ -59,4 +57,3 @@ TEST_CASE("a command ended by a signal leaves the old file and no part of the ne
     CHECK(file_contents(out) == "old");
   }
 }
-}  // namespace interruption_test

@@ -1,36 +1,10 @@
+#include "support/programs/session.h"
 #include "support/test.h"
 
 // Runs every command of messages.txt.
 
 namespace messages_test {
 using Names = std::map<std::string, std::string>;
-
-std::string replaced_all(std::string text, const Names& names) {
-  for (const auto& [name, value] : names) {
-    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size()) {
-      text.replace(at, name.size(), value);
-    }
-  }
-  return text;
-}
-
-// Returns the bytes of a text with the escapes \n, \\ and \xff.
-std::string unescaped(const std::string& text) {
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
-    if (next == 'x') {
-      bytes += static_cast<char>(std::stoi(text.substr(i + 2, 2), nullptr, 16));
-      i += 3;
-    } else if (next == 'n' || next == '\\') {
-      bytes += next == 'n' ? '\n' : '\\';
-      i += 1;
-    } else {
-      bytes += text[i];
-    }
-  }
-  return bytes;
-}
 
 // Returns the words of a command line with the values of the names.
 Arguments words_of(const std::string& line, const Names& names) {

@@ -50,7 +50,7 @@ TEST_CASE("the run and its checkpoint and its log name the library of matrix pro
   CHECK(weights_of(folder.at("blas")) != weights_of(folder.at("own")));
 #endif
   CHECK(loss_of(folder.at("blas")) == Approx(loss_of(folder.at("own"))).epsilon(1e-4));
-  const auto state = nlohmann::json::parse(file_contents(folder.at("blas/latest/state.json")));
+  const auto state = json::parse(file_contents(folder.at("blas/latest/state.json")));
   CHECK(state["products"] == kernels::blas_description());
   const std::string resumed = log_of(
       training(folder, {.run = "blas", .products = "own", .max_iters = "8", .more = {"--resume"}}));

@@ -2,8 +2,6 @@
 #include "support/test.h"
 
 namespace token_report_test {
-using Json = nlohmann::json;
-
 // Model with three ids that its tokenizer lacks.
 struct Given {
   TemporaryFolder folder;
@@ -13,20 +11,20 @@ struct Given {
   std::string text = folder.write("text.txt", "abc defgh 하 abc abc\ndefgh abc abc defgh a bc");
 };
 
-std::vector<Json> lines_of(const std::string& text) {
-  std::vector<Json> lines;
+std::vector<json> lines_of(const std::string& text) {
+  std::vector<json> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
-    lines.push_back(Json::parse(line));
+    lines.push_back(json::parse(line));
   }
   return lines;
 }
 
 TEST_CASE("eval --per_token --json writes a line for every token and the mean last", "[cli]") {
   const Given given;
-  const std::vector<Json> lines =
+  const std::vector<json> lines =
       lines_of(output_of({"eval", given.model, "--data", given.text, "--per_token", "--json"}));
-  const Json plain = report_of({"eval", given.model, "--data", given.text});
+  const json plain = report_of({"eval", given.model, "--data", given.text});
   REQUIRE(lines.size() == 44 + 1);
   CHECK(lines[0]["token"] == "a");
   CHECK(lines[0]["logprob"].is_null());
@@ -41,20 +39,6 @@ TEST_CASE("eval --per_token --json writes a line for every token and the mean la
   CHECK(sum / 43 == Approx(plain["loss"]).epsilon(1e-6));
   CHECK(lines[44]["tokens"] == plain["tokens"]);
   CHECK(lines[44]["loss"] == Approx(plain["loss"]).epsilon(1e-6));
-}
-
-TEST_CASE("eval --per_token numbers documents and lists tokens up to the limit", "[cli]") {
-  const Given given;
-  const Arguments command =
-      words("eval", given.model, "--data", given.text, "--documents line --per_token --limit 25");
-  const std::string table = output_of(command);
-  check_parts(table, {"document  position  log-probability (nats)", "<|endoftext|>",
-                      "... and 22 more tokens", "nats a token"});
-  const std::vector<Json> lines = lines_of(output_of(changed(command, {"--json"})));
-  REQUIRE(lines.size() == 25 + 1);
-  CHECK(lines[21]["document"] == 1);
-  CHECK(lines[22]["position"] == 1);
-  CHECK(lines[25]["tokens"] == 45);  // tokens of the whole text
 }
 
 TEST_CASE("eval --per_token --layout text colours the text and leaves it as it is", "[cli]") {
@@ -77,15 +61,15 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
   const Given given;
   const Arguments command =
       words("generate", given.model, "--prompt ab --max_new_tokens 40 --logprobs 99 --ignore_eos");
-  const Json report = report_of(command);
+  const json report = report_of(command);
   REQUIRE(report["logprobs"].size() == 40);
   std::string text;
-  for (const Json& token : report["logprobs"]) {
+  for (const json& token : report["logprobs"]) {
     text += token["token"].get<std::string>();
     REQUIRE(token["top_logprobs"].size() == 16);  // 11 characters, two special, three without names
     double sum = 0;
     bool found = false;
-    for (const Json& other : token["top_logprobs"]) {
+    for (const json& other : token["top_logprobs"]) {
       sum += std::exp(other["logprob"].get<double>());
       found = found || (other["id"] == token["id"] && other["logprob"] == token["logprob"]);
     }
@@ -94,24 +78,5 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
   }
   CHECK(report["text"].get<std::string>() == text);
   CHECK(contains(output_of(command), "<|15|>"));  // id without a name
-}
-
-TEST_CASE("generate --logprobs works with --stream and --num_samples and leaves the text unchanged",
-          "[cli]") {
-  const Given given;
-  Arguments command =
-      words("generate", given.model, "--prompt ab --max_new_tokens 20 --num_samples 2");
-  const Json plain = report_of(command);
-  CHECK_FALSE(plain.contains("logprobs"));
-  command.insert(command.end(), {"--logprobs", "2"});
-  const Json report = report_of(command);
-  for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(report["samples"][i]["text"] == plain["samples"][i]["text"]);
-    CHECK(report["samples"][i]["logprobs"].size() == report["samples"][i]["tokens"]);
-  }
-  const std::string table = output_of(command);
-  CHECK(contains(table, "position  log-probability (nats)  probability  rank  chosen  likeliest"));
-  command.push_back("--stream");
-  CHECK(output_of(command) == table);
 }
 }  // namespace token_report_test

@@ -1,7 +1,6 @@
 #include "support/seed_sequences.h"
 #include "support/test.h"
 
-namespace batcher_test {
 BatcherOptions options_of(Batching batching, Index batch_size, Index block_size) {
   BatcherOptions options{.batching = batching, .batch_size = batch_size, .block_size = block_size};
   return options;
@@ -267,4 +266,3 @@ TEST_CASE("no batch has more tokens than the longest sequences of the data", "[d
   CHECK(most_batch_tokens(stream, {.batch_size = 3, .block_size = 4}) == 12);
   CHECK(most_batch_tokens(stream, {.batch_size = 3, .block_size = 100}) == 15);
 }
-}  // namespace batcher_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace dataset_test {
 Ids bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 TEST_CASE("every window of a text begins with the token that begins texts") {
@@ -108,4 +107,3 @@ TEST_CASE("a split without training data and a fraction out of range are refused
   }
   CHECK_THROWS_WITH(split_dataset(TokenDataset{}, 0.1), "[split_dataset] the dataset is empty");
 }
-}  // namespace dataset_test

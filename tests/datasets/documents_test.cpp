@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace documents_test {
 using Texts = std::vector<std::string>;
 
 Texts split(std::string_view text, DocumentSplit mode) { return split_documents(text, {mode}); }
@@ -41,4 +40,3 @@ TEST_CASE("a separator that is not UTF-8 is refused because it could split chara
   CHECK_THROWS_WITH(split_documents("\xEA\xB0\x80", {DocumentSplit::token, "\xB0"}),
                     "separator: invalid UTF-8 at byte 0");
 }
-}  // namespace documents_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace packed_batches_test {
 BatcherOptions packed_options(Index batch_size, Index block_size) {
   BatcherOptions options{.batch_size = batch_size, .block_size = block_size};
   return options;
@@ -42,4 +41,3 @@ TEST_CASE("a stream shorter than a block is taken whole, and one without a targe
   padded.batching = Batching::padded;
   CHECK_THROWS_AS(Batcher(single, padded), Error);
 }
-}  // namespace packed_batches_test

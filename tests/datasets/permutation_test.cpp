@@ -1,7 +1,6 @@
 #include "datasets/batches/permutation.h"
 #include "support/test.h"
 
-namespace permutation_test {
 std::vector<Index> all_of(Index count, const RandomStream& random) {
   const Permutation order(count, random);
   std::vector<Index> numbers;
@@ -46,4 +45,3 @@ TEST_CASE("all orders of a few numbers come about equally often", "[data]") {
     CHECK(times < 1150);
   }
 }
-}  // namespace permutation_test

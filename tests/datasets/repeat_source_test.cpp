@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace repeat_source_test {
 constexpr Index kBlock = 12;
 
 // A stream of the even numbers 0 ... 98, in order.
@@ -91,4 +90,3 @@ TEST_CASE("an invalid repeat_share and blocks or batching that it cannot use are
   options.batching = Batching::padded;
   CHECK_THROWS_WITH(Batcher(dataset, options), "[Batcher] repeat_share needs packed batching");
 }
-}  // namespace repeat_source_test

@@ -1,7 +1,6 @@
 #include "datasets/batches/running_sums.h"
 #include "support/test.h"
 
-namespace running_sums_test {
 struct Asked {
   Index most = 0;  // largest number of lengths asked for at once
 };
@@ -47,4 +46,3 @@ TEST_CASE("a list without items has length 0", "[data]") {
   CHECK(sums_of(0, asked).total() == 0);
   CHECK(sums_of(1, asked).total() == 0);
 }
-}  // namespace running_sums_test

@@ -1,7 +1,6 @@
 #include "support/seed_sequences.h"
 #include "support/test.h"
 
-namespace sequence_pieces_test {
 std::vector<Ids> all_pieces(const TokenDataset& dataset, Index block_size) {
   const SequencePieces pieces(dataset, block_size);
   std::vector<Ids> result;
@@ -54,4 +53,3 @@ TEST_CASE("a dataset without targets and a block size below 1 are refused") {
                     "[batching] no sequence has two tokens, so there is no target");
   CHECK_THROWS_WITH(SequencePieces(dataset, 0), "[batching] block_size must be at least 1, got 0");
 }
-}  // namespace sequence_pieces_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace sequential_batches_test {
 BatcherOptions options_of(Index batch_size, Index block_size) {
   BatcherOptions options{.batch_size = batch_size, .block_size = block_size};
   return options;
@@ -76,4 +75,3 @@ TEST_CASE("batches of an evaluation that do not exist and bad options are refuse
                     "[SequentialBatches] batch_size must be at least 1, got 0");
   CHECK_THROWS_AS(SequentialBatches(dataset, options_of(1, 0)), Error);
 }
-}  // namespace sequential_batches_test

@@ -59,9 +59,9 @@ TEST_CASE("documents and JSON Lines are separated by end-of-text tokens", "[io]"
   const TokenDataset lines = read(file_of("a.txt", "a\n\nb\n"), {.split = {DocumentSplit::line}});
   CHECK(lines.documents);
   CHECK(lines.sequences == std::vector<TokenSequence>{{kEnd, 'a', kEnd}, {kEnd, 'b', kEnd}});
-  const TokenDataset json = read(file_of("a.jsonl", "\"a\"\n\"\"\n{\"text\": \"b\"}\n"));
-  CHECK(json.documents);
-  CHECK(json.sequences == lines.sequences);
+  const TokenDataset rows = read(file_of("a.jsonl", "\"a\"\n\"\"\n{\"text\": \"b\"}\n"));
+  CHECK(rows.documents);
+  CHECK(rows.sequences == lines.sequences);
 }
 
 TEST_CASE("a document that ends with the name of the end token has one end", "[io]") {

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace text_files_test {
 using Names = std::vector<std::string>;
 
 // A folder with texts and other files.
@@ -187,4 +186,3 @@ TEST_CASE("the share of the read texts rises to 1 and stays there", "[io]") {
   read_documents(files, {});
   CHECK(shares == std::vector<double>{0.5, 1});
 }
-}  // namespace text_files_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace token_sequence_test {
 // The token at position p has id p % 1000.
 class Numbers final : public TokenSource {
  public:
@@ -101,4 +100,3 @@ TEST_CASE("batches of every kind are the same from memory and from a source") {
   CHECK(count_token(source, 999) == 5);
   CHECK(token_ids(source) == token_ids(memory));
 }
-}  // namespace token_sequence_test

@@ -1,7 +1,6 @@
 #include "datasets/token_stream.h"
 #include "support/test.h"
 
-namespace token_stream_test {
 void check_all_parts(const TokenDataset& dataset, const Ids& expected) {
   const TokenStream stream(dataset);
   REQUIRE(stream.size() == static_cast<Index>(expected.size()));
@@ -26,4 +25,3 @@ TEST_CASE("sequences without separators, of one token and empty ones are joined 
   check_all_parts({{{0, 1}, {0, 2, 0}}, 5, true, 0}, {0, 1, 0, 2, 0});
   check_all_parts({{{0}, {0}, {}, {0, 1, 0}}, 5, true, 0}, {0, 0, 1, 0});
 }
-}  // namespace token_stream_test

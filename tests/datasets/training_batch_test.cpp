@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace training_batch_test {
 TEST_CASE("inputs are all tokens but the last and targets all but the first") {
   const Batch batch = training_batch({{7, 8, 9}, {5, 6}});
   CHECK(ids_of(batch.tokens) == Ids{7, 8, 5});
@@ -44,4 +43,3 @@ TEST_CASE("incomplete pairs and pairs among other sequences are refused") {
   CHECK_THROWS_WITH(training_batch(sequences),
                     "[training_batch] expected pairs of answers with at least two tokens each");
 }
-}  // namespace training_batch_test

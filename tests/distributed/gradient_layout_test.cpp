@@ -1,7 +1,6 @@
 #include "distributed/gradient_layout.h"
 #include "support/test.h"
 
-namespace gradient_layout_test {
 const std::vector<DivisibleParameter> kParameters{{.elements = 5'000'003},
                                                   {.elements = 768},
                                                   {.elements = 589'824, .is_whole = true},
@@ -61,4 +60,3 @@ TEST_CASE("more pieces than elements leave some empty", "[cluster]") {
   const GradientLayout layout({{.elements = 5}}, 8);
   CHECK(count_elements(layout.segments(0, 0, 8)) == 5);
 }
-}  // namespace gradient_layout_test

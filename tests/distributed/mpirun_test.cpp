@@ -7,7 +7,6 @@
 
 // Runs the program under a real mpirun, if there is one.
 
-namespace mpirun_test {
 struct Outcome {
   int exit_code = -1;
   std::string text;  // stdout and stderr
@@ -146,4 +145,3 @@ TEST_CASE("three processes are refused and the message names the possible number
   CHECK(outcome.exit_code != 0);
   CHECK(contains(outcome.text, "expected 1, 2, 4, 8 ... processes, got 3; 2 or 4 are possible"));
 }
-}  // namespace mpirun_test

@@ -55,8 +55,8 @@ std::string config_of(const Keys& family, std::string_view key, std::string_view
                      "\": ", value, "}");
 }
 
-std::string error_of_config(const std::string& json) {
-  return error_of([&] { parse_model_config(json, "config.json"); });
+std::string error_of_config(const std::string& config) {
+  return error_of([&] { parse_model_config(config, "config.json"); });
 }
 
 // Returns the peak memory of the process in kilobytes.

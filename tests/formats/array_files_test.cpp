@@ -2,7 +2,6 @@
 
 #include "support/test.h"
 
-namespace array_files_test {
 // Arrays in safetensors and npz files.
 
 struct ArrayFile {
@@ -20,11 +19,12 @@ std::vector<ArrayFile> array_files() {
 }
 
 NamedTensors every_kind() {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float quiet = std::bit_cast<float>(0x7FC12345U);
   const float tiny = std::numeric_limits<float>::denorm_min();
   const Tensor rows = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3});
-  return {{"f32", Tensor::from<float>({0.0F, -0.0F, 1.5F, quiet, tiny, -kInfinity}, {2, 3})},
+  return {{"f32",
+           Tensor::from<float>(
+               {0.0F, -0.0F, 1.5F, quiet, tiny, -std::numeric_limits<float>::infinity()}, {2, 3})},
           {"f64", Tensor::from<double>({1.0 / 3.0, -1e300, std::nan("7"), 5e-324}, {4})},
           {"i32", Tensor::from<std::int32_t>({0, -1, 2147483647, -2147483647 - 1}, {2, 1, 2})},
           {"bool", Tensor::from<bool>({true, false, true}, {3, 1})},
@@ -65,4 +65,3 @@ TEST_CASE("bfloat16 keeps its bits in safetensors and becomes float32 in npz") {
   write_npz(folder / "a.npz", {{"bf16", Tensor::from<BFloat16>({BFloat16(-1.5F)}, {1})}});
   CHECK(same_bits(read_npz(folder / "a.npz")[0].second, Tensor::from<float>({-1.5F}, {1})));
 }
-}  // namespace array_files_test

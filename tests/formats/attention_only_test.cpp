@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace attention_only_test {
 // Models without MLPs, in memory and on disk.
 
 GptConfig attention_only(bool bias = true) {
@@ -91,9 +90,9 @@ TEST_CASE("an attention-only model is written with its own model type and read b
   const TemporaryFolder folder;
   const Gpt gpt(attention_only());
   write_model_files(folder.path(), gpt, ByteTokenizer());
-  const auto json = nlohmann::json::parse(file_contents(folder.at("config.json")));
-  CHECK(json["model_type"] == "headlight");
-  CHECK(json["mlp"] == false);
+  const auto written = json::parse(file_contents(folder.at("config.json")));
+  CHECK(written["model_type"] == "headlight");
+  CHECK(written["mlp"] == false);
   const LoadedModel loaded = load_model(folder.path());
   CHECK_FALSE(loaded.model->config().mlp);
   CHECK(loaded.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
@@ -111,11 +110,10 @@ TEST_CASE("an attention-only model is exported as a GPT-2 that computes the same
       run_headlight({"export", model, "--to", "hf", "--out", folder.at("hf")});
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
-  const auto json = nlohmann::json::parse(file_contents(folder.at("hf/config.json")));
-  CHECK(json["model_type"] == "gpt2");
+  const auto written = json::parse(file_contents(folder.at("hf/config.json")));
+  CHECK(written["model_type"] == "gpt2");
   const LoadedModel exported = load_model(folder.at("hf"));
   CHECK(exported.model->config().mlp);
   CHECK(exported.model->parameters().size() == gpt.parameters().size() + 2 * 6);
   CHECK(exported.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
 }
-}  // namespace attention_only_test

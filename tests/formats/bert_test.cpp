@@ -2,7 +2,6 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace bert_test {
 // BERT directories as transformers writes them.
 
 const std::vector<std::vector<std::int32_t>> kTexts{{2, 5, 6, 8, 3}, {2, 7, 3}};
@@ -65,7 +64,7 @@ TEST_CASE("BERT configurations that contradict the weights are refused by name",
   const TemporaryFolder folder;
   const fs::path directory = write_bert(folder / "bert");
   const std::string original = file_contents(directory / "config.json");
-  const std::vector<std::pair<nlohmann::json, std::string>> cases{
+  const std::vector<std::pair<json, std::string>> cases{
       {{{"is_decoder", true}}, "is_decoder"},
       {{{"position_embedding_type", "relative_key"}}, "position_embedding_type"},
       {{{"type_vocab_size", 3}}, "token_type_embeddings.weight: expected shape [3, 8]"},
@@ -85,7 +84,6 @@ TEST_CASE("BERT configurations that contradict the weights are refused by name",
 
 TEST_CASE("WordPiece takes the longest pieces and keeps the ends of prompts") {
   const auto tokenizer = word_piece();
-  using Ids = std::vector<std::int32_t>;
   const std::vector<std::pair<std::string, Ids>> cases{{"The cats sat.", {5, 6, 11, 8, 12}},
                                                        {"THE\tm\u00e1t", {5, 10}},
                                                        {"catdog", {1}},
@@ -104,4 +102,3 @@ TEST_CASE("WordPiece takes the longest pieces and keeps the ends of prompts") {
   tokenizer->set_reads_special(true);
   CHECK(tokenizer->encode("the [MASK]") == Ids{5, 4});
 }
-}  // namespace bert_test

@@ -1,8 +1,6 @@
 #include "support/test.h"
 
 namespace bpe_file_test {
-using nlohmann::json;
-
 std::string data_file(const std::string& name) {
   std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/tokenizers/data/" + name, std::ios::binary);
   REQUIRE(file.is_open());

@@ -4,10 +4,7 @@
 #include "support/rows.h"
 #include "support/test.h"
 
-namespace config_keys_test {
 // Keys of config.json that change the numbers are used or refused, at any value.
-
-using nlohmann::json;
 
 GptConfig config_of(std::string_view type, const std::string& keys) {
   return parse_model_config(concat_text(R"({"model_type": ")", type, "\", ", keys, "}"),
@@ -265,4 +262,3 @@ TEST_CASE("longrope has three keys for transformers 4, or more, which that refus
   CHECK(phi3("")["original_max_position_embeddings"] == 16);
   CHECK(phi3(R"(, "attention_factor": 1.25)")["rope_scaling"]["attention_factor"] == 1.25);
 }
-}  // namespace config_keys_test

@@ -3,7 +3,6 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-namespace model_directory_test {
 // Directories as transformers writes them, and damaged or foreign directories.
 
 // Returns a model in which all weights and biases differ.
@@ -60,12 +59,12 @@ std::string load_error(const fs::path& directory) {
 }
 
 // Splits the tensors into two shards, the head of the list in the first, and writes their index.
-nlohmann::json shard(const fs::path& directory) {
+json shard(const fs::path& directory) {
   const NamedTensors tensors = file_tensors(directory);
   const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
   const std::array<NamedTensors, 2> parts{NamedTensors(tensors.begin(), middle),
                                           NamedTensors(middle, tensors.end())};
-  nlohmann::json map;
+  json map;
   for (std::size_t i = 0; i < 2; ++i) {
     const std::string name = "model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
     write_safetensors(directory / name, parts[i]);
@@ -74,7 +73,7 @@ nlohmann::json shard(const fs::path& directory) {
     }
   }
   fs::remove(directory / "model.safetensors");
-  const nlohmann::json index{{"metadata", {{"total_size", 1}}}, {"weight_map", map}};
+  const json index{{"metadata", {{"total_size", 1}}}, {"weight_map", map}};
   write_bytes(directory / "model.safetensors.index.json", index.dump());
   return index;
 }
@@ -144,12 +143,12 @@ TEST_CASE("shards are read where their index says") {
   const TemporaryFolder folder;
   const auto model = model_of(false);
   const fs::path directory = written(folder, *model);
-  const nlohmann::json index = shard(directory);
+  const json index = shard(directory);
   check_same_parameters(*load_model(directory).model, *model);
 
   const fs::path index_path = directory / "model.safetensors.index.json";
-  const auto error_with = [&](const std::string& tensor, const nlohmann::json& file) {
-    nlohmann::json changed = index;
+  const auto error_with = [&](const std::string& tensor, const json& file) {
+    json changed = index;
     changed["weight_map"][tensor] = file;
     write_bytes(index_path, changed.dump());
     return load_error(directory);
@@ -171,7 +170,7 @@ TEST_CASE("shards are read where their index says") {
                    "does not match config.json: missing '" + disconnected + "'"));
   }
   SECTION("a tensor that the index does not list is refused") {
-    nlohmann::json changed = index;
+    json changed = index;
     changed["weight_map"].erase(wte);
     write_bytes(index_path, changed.dump());
     CHECK(contains(load_error(directory), "does not list it"));
@@ -355,4 +354,3 @@ TEST_CASE(
   config.norm = NormPosition::post;
   CHECK(contains(error_of([&] { require_exportable(config); }), "norm = post cannot be expressed"));
 }
-}  // namespace model_directory_test

@@ -5,7 +5,6 @@
 #include "fuzz/stored_archive.h"
 #include "support/test.h"
 
-namespace npz_test {
 // Returns a header line as NumPy writes it.
 std::string npy_text(const std::string& descr, const std::string& order, const std::string& shape) {
   return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }  \n";
@@ -301,4 +300,3 @@ TEST_CASE("texts that are no list or no valid characters are refused when texts 
                  "55296 is not a valid Unicode code point"));
   CHECK(error({1}, std::string("a\0\0\0", 4)) == "no error");
 }
-}  // namespace npz_test

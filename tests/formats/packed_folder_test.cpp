@@ -2,7 +2,6 @@
 #include "nn/packed/packed_weight.h"
 #include "support/test.h"
 
-namespace packed_folder_test {
 // Folders of bfloat16 in several files whose matrices are packed while they are read.
 
 // Writes a model of the family Llama: fused rows of keys and values, an embedding that is not the
@@ -23,7 +22,7 @@ fs::path write_folder(const TemporaryFolder& folder) {
 // Divides model.safetensors into files of one tensor. Returns the bytes of all elements.
 double split(const fs::path& directory) {
   double bytes = 0;
-  nlohmann::json map;
+  json map;
   for (const auto& [name, tensor] : read_safetensors(directory / "model.safetensors")) {
     const std::string file = "part-" + std::to_string(map.size()) + ".safetensors";
     write_safetensors(directory / file, {{name, tensor}});
@@ -31,8 +30,7 @@ double split(const fs::path& directory) {
     bytes += 2 * static_cast<double>(tensor.numel());
   }
   fs::remove(directory / "model.safetensors");
-  write_bytes(directory / "model.safetensors.index.json",
-              nlohmann::json{{"weight_map", map}}.dump());
+  write_bytes(directory / "model.safetensors.index.json", json{{"weight_map", map}}.dump());
   return bytes;
 }
 
@@ -78,4 +76,3 @@ TEST_CASE("a weight of bfloat16 that is not finite is refused by name") {
       error_of([&] { load_weights(directory, {.matrices = MatrixForm::bfloat16}); });
   CHECK(contains(error, "contains values that are not finite"));
 }
-}  // namespace packed_folder_test

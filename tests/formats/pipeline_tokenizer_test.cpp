@@ -2,8 +2,6 @@
 #include "tokenizers/text_encoder.h"
 
 namespace pipeline_tokenizer_test {
-using nlohmann::json;
-
 // Written by Hugging Face `tokenizers`: see tools/parity/make_tokenizer_data.py.
 json all_kinds() {
   std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/tokenizers/data/pipeline_tokenizers.json");

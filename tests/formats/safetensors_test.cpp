@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace safetensors_test {
 // Returns a file with this header text and these data bytes.
 std::string file_bytes(const std::string& header, const std::string& data) {
   const std::uint64_t length = header.size();
@@ -199,4 +198,3 @@ TEST_CASE("tensors that could not be read back are not written") {
       contains(write_error({{"a", one}}, {{"k", std::string(17000000, 'x')}}), "at most 16777216"));
   CHECK(contains(write_error({{"a", one.strided_view({Index{1} << 61}, {0})}}), "too large"));
 }
-}  // namespace safetensors_test

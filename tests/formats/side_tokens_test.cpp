@@ -2,9 +2,6 @@
 #include "support/test.h"
 #include "tokenizers/text_encoder.h"
 
-namespace side_tokens_test {
-using nlohmann::json;
-
 // Written with transformers: see tools/parity/make_side_tokens.py.
 json recorded() {
   std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/formats/side_tokens.json");
@@ -69,4 +66,3 @@ TEST_CASE("tokens beside tokenizer.json that cannot be read are refused by name"
     return error_behind(folder.path().string(), [&] { load_tokenizer(folder.path()); });
   });
 }
-}  // namespace side_tokens_test

@@ -7,7 +7,7 @@
 namespace tokenizer_directory_test {
 // Ids 0 ... 255 are the bytes, then <|endoftext|> and "ab".
 std::string vocab_json() {
-  nlohmann::json vocab;
+  json vocab;
   for (int byte = 0; byte < 256; ++byte) {
     vocab[byte_name(std::string(1, static_cast<char>(byte)))] = byte;
   }
@@ -48,12 +48,12 @@ class ChatFolder {
     fs::create_directories(path());
     write_model_files(path(), small_model(), chat_tokenizer());
     if (digits) {
-      nlohmann::json file = json_in("tokenizer.json");
-      const nlohmann::json bytes = file["pre_tokenizer"];
+      json file = json_in("tokenizer.json");
+      const json bytes = file["pre_tokenizer"];
       file["pre_tokenizer"] = {
           {"type", "Sequence"},
           {"pretokenizers",
-           nlohmann::json::array({{{"type", "Digits"}, {"individual_digits", true}}, bytes})}};
+           json::array({{{"type", "Digits"}, {"individual_digits", true}}, bytes})}};
       write("tokenizer.json", file);
     }
     write("tokenizer_config.json", {{"bos_token", "<|im_start|>"},
@@ -66,11 +66,9 @@ class ChatFolder {
 
   fs::path path() const { return folder_.path() / "chat"; }
   fs::path at(const std::string& name) const { return folder_.path() / name; }
-  nlohmann::json json_in(const std::string& file) const {
-    return nlohmann::json::parse(file_contents(path() / file));
-  }
-  void write(const std::string& file, const nlohmann::json& json) const {
-    folder_.write("chat/" + file, json.dump());
+  json json_in(const std::string& file) const { return json::parse(file_contents(path() / file)); }
+  void write(const std::string& file, const json& contents) const {
+    folder_.write("chat/" + file, contents.dump());
   }
   void remove(const std::string& file) const { fs::remove(path() / file); }
 
@@ -182,12 +180,12 @@ TEST_CASE("the files of a folder have the ids and names of special tokens") {
   const ChatFolder chat(false);
   const fs::path again = write_folder(chat.at("again"), *load_tokenizer(chat.path()));
   for (const char* file : {"config.json", "generation_config.json"}) {
-    const auto json = nlohmann::json::parse(file_contents(again / file));
-    CHECK(json["eos_token_id"] == nlohmann::json{kTurnEnd, kEndOfText});
-    CHECK(json["bos_token_id"] == kTurnBegin);
-    CHECK(json["pad_token_id"] == kPad);
+    const auto keys = json::parse(file_contents(again / file));
+    CHECK(keys["eos_token_id"] == json{kTurnEnd, kEndOfText});
+    CHECK(keys["bos_token_id"] == kTurnBegin);
+    CHECK(keys["pad_token_id"] == kPad);
   }
-  const auto names = nlohmann::json::parse(file_contents(again / "tokenizer_config.json"));
+  const auto names = json::parse(file_contents(again / "tokenizer_config.json"));
   CHECK(names["bos_token"] == "<|im_start|>");
   CHECK(names["eos_token"] == "<|im_end|>");
   CHECK(names["pad_token"] == "<pad>");
@@ -218,12 +216,12 @@ TEST_CASE("a GGUF file of another program that passes through a folder keeps its
 
 TEST_CASE("names of special tokens override ids and generation_config.json overrides config.json") {
   const ChatFolder chat(false);
-  chat.write("tokenizer_config.json", nlohmann::json::object());
+  chat.write("tokenizer_config.json", json::object());
   CHECK(load_tokenizer(chat.path())->stop_tokens() == Ids{kEndOfText, kTurnEnd});
   chat.write("special_tokens_map.json", {{"eos_token", "<|im_end|>"}});
   CHECK(load_tokenizer(chat.path())->stop_tokens() == Ids{kTurnEnd, kEndOfText});
   chat.remove("special_tokens_map.json");
-  nlohmann::json config = chat.json_in("config.json");
+  json config = chat.json_in("config.json");
   config["eos_token_id"] = kTurnEnd;
   chat.write("config.json", config);
   chat.write("generation_config.json", {{"eos_token_id", nullptr}});
@@ -231,12 +229,12 @@ TEST_CASE("names of special tokens override ids and generation_config.json overr
   CHECK(tokenizer->stop_tokens() == Ids{kTurnEnd});
   CHECK(tokenizer->end_of_text() == kTurnEnd);
   const fs::path again = write_folder(chat.at("again"), *tokenizer);
-  CHECK(nlohmann::json::parse(file_contents(again / "config.json"))["eos_token_id"] == kTurnEnd);
+  CHECK(json::parse(file_contents(again / "config.json"))["eos_token_id"] == kTurnEnd);
 }
 
 TEST_CASE("invalid end-of-text ids are ignored and plain tokens come after special ones") {
   const ChatFolder chat(false);
-  chat.write("tokenizer_config.json", nlohmann::json::object());
+  chat.write("tokenizer_config.json", json::object());
   chat.write("generation_config.json",
              {{"bos_token_id", 'x'}, {"eos_token_id", {50256, -1, 'a', "b", kTurnEnd}}});
   const auto tokenizer = load_tokenizer(chat.path());
@@ -246,11 +244,11 @@ TEST_CASE("invalid end-of-text ids are ignored and plain tokens come after speci
 
 TEST_CASE("plain tokens end texts where a tokenizer has no special tokens") {
   const ChatFolder chat(false);
-  nlohmann::json file = chat.json_in("tokenizer.json");
+  json file = chat.json_in("tokenizer.json");
   for (const auto& token : file["added_tokens"]) {
     file["model"]["vocab"][token["content"]] = token["id"];
   }
-  file["added_tokens"] = nlohmann::json::array();
+  file["added_tokens"] = json::array();
   chat.write("tokenizer.json", file);
   chat.write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}});
   chat.write("generation_config.json", {{"eos_token_id", {'a', kTurnEnd}}});

@@ -3,8 +3,6 @@
 #include "support/test.h"
 
 namespace tokenizer_file_test {
-using nlohmann::json;
-
 const std::string kMixed = "Hi! \xEB\x82\x98\xEB\x8A\x94\n\xF0\x9F\xA4\x97 \"\\";
 
 json char_file() { return json::parse(to_tokenizer_json(build_char_tokenizer("ab"))); }

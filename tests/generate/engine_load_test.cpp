@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace engine_load_test {
 constexpr Index kRoom = 1024;
 constexpr Index kContext = 512;
 constexpr std::uint64_t kMostRequests = 3000;
@@ -174,4 +173,3 @@ TEST_CASE("hours of load lose no room, never stop the oldest text and starve nob
     CHECK(load.longest_wait < 500);
   }
 }
-}  // namespace engine_load_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace generator_stream_test {
 std::vector<std::string> pieces_of(const Gpt& model, const GenerateOptions& options,
                                    GenerateResult& result) {
   std::vector<std::string> pieces;
@@ -79,4 +78,3 @@ TEST_CASE("the stop text is only looked for in the output") {
   pieces_of(*model, options, result);  // the prompt is "?"
   CHECK(result.text == "xstop");
 }
-}  // namespace generator_stream_test

@@ -2,7 +2,6 @@
 #include "generate/word_tokenizer.h"
 #include "support/test.h"
 
-namespace grammar_generation_test {
 GenerateOptions with_grammar(const char* gbnf, Index count = 40) {
   GenerateOptions options{.max_new_tokens = count};
   options.grammar = std::make_shared<const Grammar>(gbnf);
@@ -125,4 +124,3 @@ TEST_CASE("a grammar holds beyond the context length", "[generate]") {
   CHECK(text.size() == 200);
   CHECK(options.grammar->matches(text.substr(0, 198)));
 }
-}  // namespace grammar_generation_test

@@ -1,3 +1,5 @@
+#include <ctime>
+
 #include "generate/grammar/grammar_state.h"
 #include "generate/grammar_rows.h"
 #include "generate/word_tokenizer.h"
@@ -55,7 +57,7 @@ TEST_CASE("a grammar matches the texts of its notation, or its faults are report
 }
 
 TEST_CASE("hostile grammars end soon with one error", "[generate]") {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of the processor: other programs do not count
   const std::string many_names = [] {
     std::string text = "root ::= r0";
     for (int i = 0; i < 20'000; ++i) {
@@ -81,11 +83,11 @@ TEST_CASE("hostile grammars end soon with one error", "[generate]") {
     CHECK(message.starts_with("grammar: "));
     CHECK(message.find('\n') == std::string::npos);
   }
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  CHECK(std::clock() - begin < 10 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("texts that a grammar reads in too many ways end soon with one error", "[generate]") {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of the processor: other programs do not count
   const std::vector<std::string> ambiguous{
       "root ::= \"a\" root \"b\" | \"a\" root \"c\" | \"d\"",
       "root ::= a{0,1000}\na ::= \"a\"{0,1000}",
@@ -99,7 +101,7 @@ TEST_CASE("texts that a grammar reads in too many ways end soon with one error",
   // Many ways to the same place cost nothing.
   CHECK(Grammar("root ::= (\"a\" | \"a\" | [a-c] | (\"a\"*)*)*").matches(std::string(10'000, 'a')));
   CHECK(!Grammar("root ::= a{0,10}\na ::= \"a\"{0,10}").matches(std::string(101, 'a')));
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+  CHECK(std::clock() - begin < 20 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("a grammar forgets what it no longer needs in a long text", "[generate]") {

@@ -1,7 +1,6 @@
 #include "generate/results.h"
 #include "support/test.h"
 
-namespace logprobs_test {
 // Returns the log softmax [V] after `context`, from a plain forward pass.
 std::vector<double> plain_log_probabilities(const Gpt& model, const Ids& context) {
   const NoGrad no_grad;
@@ -116,4 +115,3 @@ TEST_CASE("every chosen token is reported at once and so is the end of the text"
   CHECK(result.choices[0].likeliest.empty());
   CHECK(result.choices[0].rank == 1);
 }
-}  // namespace logprobs_test

@@ -2,7 +2,6 @@
 #include "generate/results.h"
 #include "support/test.h"
 
-namespace prompt_chunks_test {
 constexpr Index kChunk = 64;
 
 struct Prompt {
@@ -283,4 +282,3 @@ TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") 
   CHECK(prefixes.drop_oldest());
   CHECK(!prefixes.drop_oldest());
 }
-}  // namespace prompt_chunks_test

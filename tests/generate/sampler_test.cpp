@@ -1,7 +1,6 @@
 #include "support/test.h"
 
 namespace sampler_test {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Logits [V] whose softmax is `probabilities`.
 Tensor logits_of(const std::vector<double>& probabilities) {

@@ -1,7 +1,6 @@
 #include "generate/stop_filter.h"
 #include "support/test.h"
 
-namespace stop_filter_test {
 // Returns the output of a filter for a text in pieces of `size` bytes.
 std::string filtered(const std::vector<std::string>& stops, const std::string& text,
                      std::size_t size) {
@@ -52,4 +51,3 @@ TEST_CASE("the stop text that ends first applies however the text is split into 
     CHECK(filtered({"abc"}, "abc", size).empty());
   }
 }
-}  // namespace stop_filter_test

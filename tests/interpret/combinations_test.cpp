@@ -10,7 +10,6 @@
 
 // Head tools on combinations of all configuration keys.
 
-namespace heads_combinations_test {
 constexpr int kDraws = 200;
 
 std::unique_ptr<Gpt> drawn_model(const GptConfig& config, DType dtype) {
@@ -179,4 +178,3 @@ TEST_CASE("source contributions of heads sum to their outputs under every config
     }
   }
 }
-}  // namespace heads_combinations_test

@@ -2,7 +2,6 @@
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
 
-namespace fold_test {
 // Models with each kind of norm and bias that can be folded.
 std::vector<GptConfig> foldable() {
   std::vector<GptConfig> configs(6, three_layers());
@@ -110,4 +109,3 @@ TEST_CASE("models that cannot be folded are refused by one line", "[heads]") {
   capped.logit_cap = 5;
   CHECK(mentions(error(capped, {.center_unembed = true}), {"center_unembed", "cap"}));
 }
-}  // namespace fold_test

@@ -5,7 +5,6 @@
 #include "interpret/planted_models.h"
 #include "support/test.h"
 
-namespace planted_circuit_test {
 // Two-layer circuits with weights set by hand, next to heads and neurons that write noise:
 // induction (Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021), an MLP as a
 // memory of facts (Geva et al., arXiv 2012.14913), and copy suppression (McDougall et al., arXiv
@@ -262,4 +261,3 @@ TEST_CASE("in random models of these shapes other parts rank first", "[heads][lo
     CHECK(paths_margin(*whole, kSaidBefore, {"mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"}) < 0.5);
   }
 }
-}  // namespace planted_circuit_test

@@ -4,7 +4,6 @@
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
 
-namespace prune_plan_test {
 double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const TokenDataset& data) {
   const auto pruned = prune_heads(gpt, heads);
   return ablate_heads(*pruned, data, {.heads = {HeadSet::all(pruned->heads())[0]}}).loss.mean;
@@ -68,4 +67,3 @@ TEST_CASE("pruning plans refuse invalid options") {
   check_error([&] { plan_pruning(*gpt, data, {.rounds = 0}); }, {"rounds", "0"});
   check_error([] { parse_name<PruneRanking>("by", "size"); }, {"ablation or sensitivity"});
 }
-}  // namespace prune_plan_test

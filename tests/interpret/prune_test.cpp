@@ -4,7 +4,6 @@
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
 
-namespace prune_test {
 Tensor logits_of(const Gpt& gpt) { return gpt.logits(make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}})); }
 
 TEST_CASE("a pruned model is smaller by the weights of its heads") {
@@ -113,4 +112,3 @@ TEST_CASE("key groups that no pruning produces cannot be filled up") {
   check_error([&] { fill_up_heads(*random_gpt(config), 3); },
               {"key_groups", "equally many consecutive query heads"});
 }
-}  // namespace prune_test

@@ -5,7 +5,6 @@
 #include "interpret/effects/token_losses.h"
 #include "support/test.h"
 
-namespace stored_head_test {
 // A matrix that gives products and single rows, and refuses to give all elements.
 class RowsOnly final : public StoredWeight {
  public:
@@ -83,4 +82,3 @@ TEST_CASE("analyses read single rows of a head that is stored in another form") 
   CHECK(same_bits(ov_circuit(*stored, {0, 1}, {}, {}), ov_circuit(*plain, {0, 1}, {}, {})));
   CHECK(weight_scores(*stored).copying == weight_scores(*plain).copying);
 }
-}  // namespace stored_head_test

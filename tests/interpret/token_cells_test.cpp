@@ -4,7 +4,6 @@
 #include "headlight/interpret/scores/head_scores.h"
 #include "support/test.h"
 
-namespace token_cells_test {
 using Labels = std::vector<std::string>;
 
 std::vector<TokenCell> cells_of(const std::string& text, TextUnit unit) {
@@ -193,4 +192,3 @@ TEST_CASE("special tokens and separators are scored where a query sees one", "[h
         Approx((weight[10] + weight[14]) / 2).margin(1e-6));
   CHECK_FALSE(scores.heads[0].score("punctuation").measured());
 }
-}  // namespace token_cells_test

@@ -4,7 +4,6 @@
 #include "support/test.h"
 #include "tensor/float16.h"
 
-namespace attention_step_test {
 // Keys and values [S, D] in the layout of a cache: every block is [2, kAttentionBlock, D].
 struct BlocksOfOneHead {
   BlocksOfOneHead(const std::vector<float>& keys, const std::vector<float>& values, Index length,
@@ -234,4 +233,3 @@ TEST_CASE(
     CHECK(std::isnan(scale));
   }
 }
-}  // namespace attention_step_test

@@ -3,7 +3,6 @@
 #include "support/cpu_variants.h"
 #include "support/test.h"
 
-namespace cpu_variant_test {
 using kernels::CpuVariant;
 
 TEST_CASE("a CPU variant can be set by name and changes the table of loops") {
@@ -55,4 +54,3 @@ TEST_CASE("the description of the machine names the variant that computes") {
     CHECK(contains(machine_description(), " x86-64-v3 kernels"));
   }
 }
-}  // namespace cpu_variant_test

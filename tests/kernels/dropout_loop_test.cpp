@@ -2,7 +2,6 @@
 #include "support/cpu_variants.h"
 #include "support/test.h"
 
-namespace dropout_loop_test {
 using kernels::Loops;
 
 TEST_CASE("dropout keeps the elements whose uniform number reaches the probability") {
@@ -30,4 +29,3 @@ TEST_CASE("an element whose uniform number equals the probability is kept") {
   kernels::loops<float>().dropout(&x, &y, {.seed = 1, .stream = 2, .probability = probability}, 1);
   CHECK(y > 0);
 }
-}  // namespace dropout_loop_test

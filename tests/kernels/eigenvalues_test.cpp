@@ -2,7 +2,6 @@
 #include "kernels/hessenberg_qr.h"
 #include "support/test.h"
 
-namespace eigenvalues_test {
 using Values = std::vector<std::complex<double>>;
 
 // Largest distance of a value to the nearest of the others.
@@ -43,4 +42,3 @@ TEST_CASE("the QR algorithm agrees with LAPACK") {
     CHECK(distance(expected, values) < 1e-10);
   }
 }
-}  // namespace eigenvalues_test

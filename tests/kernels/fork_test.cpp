@@ -4,7 +4,6 @@
 #include "kernels/threads/parallel.h"
 #include "support/test.h"
 
-namespace fork_test {
 bool computes() {
   std::atomic<Index> items{0};
   for (int loop = 0; loop < 20; ++loop) {
@@ -31,4 +30,3 @@ TEST_CASE("the child of a fork computes with threads of its own") {
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(computes());
 }
-}  // namespace fork_test

@@ -7,7 +7,6 @@
 // blocking: strips of 6 or 14 rows, panels of 4 to 32 columns, depth 384, 768 columns, groups of 8
 // strips of a transposed matrix.
 
-namespace gemm_engines_test {
 using kernels::Gemm;
 using kernels::GemmRegion;
 
@@ -192,4 +191,3 @@ TEST_CASE("an element has the same bits in any part of the product that holds it
     }
   });
 }
-}  // namespace gemm_engines_test

@@ -3,7 +3,6 @@
 #include "kernels/gemm_products.h"
 #include "support/test.h"
 
-namespace gemm_test {
 TEST_CASE("gemm with beta 0 does not read C, not even NaN") {
   for (const Index k : {Index{0}, Index{2}, Index{80}}) {
     Operands<float> operands({.m = 80, .n = 80, .k = k});
@@ -44,4 +43,3 @@ TEST_CASE("column_sums adds up the rows of a matrix") {
     }
   }
 }
-}  // namespace gemm_test

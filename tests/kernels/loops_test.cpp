@@ -2,7 +2,6 @@
 #include "support/cpu_variants.h"
 #include "support/test.h"
 
-namespace loops_test {
 using kernels::Loops;
 
 // Lengths around every vector width: empty, remainders, and whole vectors with remainders.
@@ -203,4 +202,3 @@ TEST_CASE("layer_norm keeps its precision when the mean is large") {
   CHECK(y[0] == Approx(-1).epsilon(1e-4));
   CHECK(y[1] == Approx(1).epsilon(1e-4));
 }
-}  // namespace loops_test

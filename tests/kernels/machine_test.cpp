@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace machine_test {
 TEST_CASE("the number of threads can be set and read") {
   const int before = thread_count();
   {
@@ -61,4 +60,3 @@ TEST_CASE("without a valid OMP_NUM_THREADS the default is one thread per core") 
     CHECK(default_with(nonsense) == cores);
   }
 }
-}  // namespace machine_test

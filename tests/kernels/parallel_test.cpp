@@ -3,7 +3,6 @@
 #include "kernels/threads/openmp.h"
 #include "support/test.h"
 
-namespace parallel_test {
 TEST_CASE("a parallel loop visits every item once, in chunks that do not depend on the threads") {
   for (const int threads : {1, 2, 3, 8, 2, 1, 5}) {
     const ThreadScope scope(threads);
@@ -260,4 +259,3 @@ TEST_CASE("a team inside a parallel loop is one thread") {
   });
   CHECK(members == 4);
 }
-}  // namespace parallel_test

@@ -2,7 +2,6 @@
 #include "kernels/threads/openmp.h"
 #include "support/test.h"
 
-namespace processors_test {
 using headlight::kernels::allowed_cpus;
 using headlight::kernels::usable_cores;
 
@@ -106,4 +105,3 @@ TEST_CASE("the CPUs of this process are those that OpenMP counts, in order") {
   CHECK(std::is_sorted(cpus.begin(), cpus.end()));
   CHECK(std::adjacent_find(cpus.begin(), cpus.end()) == cpus.end());
 }
-}  // namespace processors_test

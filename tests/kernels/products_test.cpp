@@ -6,7 +6,6 @@
 #include "support/products.h"
 #include "support/test.h"
 
-namespace kernels_products_test {
 // Runs a block's products, forward and backward: norm_linear, attention, feed_forward. Returns the
 // output and the gradients.
 std::vector<Tensor> run_block(DType dtype) {
@@ -105,4 +104,3 @@ TEST_CASE("bfloat16 products are refused where BLAS is asked for") {
         "dtype: bfloat16 products are computed by Headlight's own tiles, not by BLAS; "
         "use float32 with --products blas");
 }
-}  // namespace kernels_products_test

@@ -2,7 +2,6 @@
 #include "support/cpu_variants.h"
 #include "support/test.h"
 
-namespace rotary_test {
 using kernels::RowRotation;
 
 TEST_CASE("cosine and sine are right to a unit in the last place, for small and large angles") {
@@ -73,4 +72,3 @@ TEST_CASE("a row of many pairs is rotated in place and back") {
     }
   });
 }
-}  // namespace rotary_test

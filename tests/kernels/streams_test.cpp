@@ -1,7 +1,6 @@
 #include "kernels/machine/streams.h"
 #include "support/test.h"
 
-namespace streams_test {
 // Several whole chunks and a partial one.
 constexpr Index kCount = (Index{1} << 19) + 6;
 
@@ -26,4 +25,3 @@ TEST_CASE("copy and update passes reach every element", "[kernels]") {
   }
   CHECK(wrong == 0);
 }
-}  // namespace streams_test

@@ -1,7 +1,6 @@
 #include "kernels/attention/weight_rows.h"
 #include "support/test.h"
 
-namespace weight_rows_test {
 // Returns numbers that sum to 1, some of them 0.
 std::vector<float> weights(Index count, std::uint64_t seed) {
   std::vector<double> values =
@@ -62,4 +61,3 @@ TEST_CASE("the entropy between two rows is the entropy of their mean") {
           Approx(entropy_of(middle)).margin(1e-6));
   }
 }
-}  // namespace weight_rows_test

@@ -1,7 +1,6 @@
 #include "support/hooks.h"
 #include "support/test.h"
 
-namespace forward_hook_test {
 GptConfig small_config() {
   return {.vocab_size = 13, .block_size = 8, .n_layer = 3, .n_head = 2, .n_embd = 6};
 }
@@ -254,4 +253,3 @@ TEST_CASE("other computations between the layers of a pass do not change its res
   CHECK(gpt.logits(batch).to_vector() == alone);
   CHECK(rows == std::vector<Index>{8, 8, 8});
 }
-}  // namespace forward_hook_test

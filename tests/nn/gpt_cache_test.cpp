@@ -1,7 +1,6 @@
 #include "support/test.h"
 
 namespace gpt_cache_test {
-constexpr DType kDouble = DType::float64;
 
 GptConfig small_config() {
   return {.vocab_size = 50, .block_size = 24, .n_layer = 2, .n_head = 4, .n_embd = 32};

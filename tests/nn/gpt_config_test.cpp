@@ -5,8 +5,6 @@ GptConfig small_config() {
   return {.vocab_size = 11, .block_size = 6, .n_layer = 3, .n_head = 4, .n_embd = 8};
 }
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 TEST_CASE("a configuration with valid sizes passes validation") {
   GptConfig config = small_config();
   CHECK_NOTHROW(config.validate());

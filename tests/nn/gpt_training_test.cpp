@@ -2,7 +2,6 @@
 #include "support/test.h"
 
 namespace gpt_training_test {
-constexpr DType kDouble = DType::float64;
 
 GptConfig small_config() {
   return {.vocab_size = 100, .block_size = 20, .n_layer = 2, .n_head = 4, .n_embd = 32};

@@ -1,8 +1,5 @@
 #include "support/test.h"
 
-namespace layers_test {
-constexpr DType kDouble = DType::float64;
-
 // Returns the divisor of a batch norm for this variance.
 double deviation(double variance) { return std::sqrt(variance + 1e-5); }
 
@@ -82,4 +79,3 @@ TEST_CASE("a layer norm of the RMS kind has no bias, and gains of 1 + w start fr
   check_values(layer.forward(x), {2, 0, 0, 3}, 1e-15);
   check_values(norm_linear(x, layer.norm(), doubles({1, 1}, {1, 2})), {2, 3}, 1e-15);
 }
-}  // namespace layers_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace lora_test {
 GptConfig small_llama() {
   return llama_like({.vocab_size = 11,
                      .block_size = 8,
@@ -213,4 +212,3 @@ TEST_CASE("frozen weights of fused layers get no gradient and the others the sam
   CHECK(has_all);
   CHECK_FALSE(has_some);
 }
-}  // namespace lora_test

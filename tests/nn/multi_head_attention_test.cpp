@@ -1,9 +1,6 @@
 #include "support/hooks.h"
 #include "support/test.h"
 
-namespace multi_head_attention_test {
-constexpr DType kDouble = DType::float64;
-
 // Records the values at all points of attention.
 class Visits : public ForwardHook {
  public:
@@ -105,4 +102,3 @@ TEST_CASE("a recorder of MultiHeadAttention in the layers of CausalSelfAttention
     check_close(of_general.values.at(name), value, 1e-13);
   }
 }
-}  // namespace multi_head_attention_test

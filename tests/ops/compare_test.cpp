@@ -1,9 +1,5 @@
 #include "support/test.h"
 
-namespace ops_compare_test {
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Comparison {
   std::string name;
   Tensor (*tensors)(const Tensor&, const Tensor&);
@@ -79,4 +75,3 @@ TEST_CASE("allclose compares by an absolute and a relative tolerance") {
   CHECK_FALSE(allclose(nan, one, {.equal_nan = true}));
   check_error([&] { allclose(one, Tensor()); }, {"[allclose]", "undefined"});
 }
-}  // namespace ops_compare_test

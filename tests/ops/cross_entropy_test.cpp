@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace cross_entropy_test {
 TEST_CASE("linear_cross_entropy sums its chunks of rows to the whole loss") {
   // A chunk holds the logits of two rows, so five rows take three chunks.
   constexpr Index kVocabulary = 6'000'000;
@@ -40,4 +39,3 @@ TEST_CASE("linear_cross_entropy without gradients computes the loss alone") {
   CHECK_FALSE(loss.requires_grad());
   CHECK(loss.item() > 0);
 }
-}  // namespace cross_entropy_test

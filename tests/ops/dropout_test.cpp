@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace ops_dropout_test {
 TEST_CASE("the elements that dropout keeps do not depend on strides or on chunks") {
   const RandomStream random{5, 6};
   const Tensor x = noise({70, 600}, 1);
@@ -37,4 +36,3 @@ TEST_CASE("attention applies dropout to weights after recording them") {
   check_values(result.weights, {0.25, 0.25, 0.25, 0.25});
   check_close(result.output, matmul(dropout(result.weights, 0.5, random), value), 0);
 }
-}  // namespace ops_dropout_test

@@ -1,10 +1,6 @@
 #include "support/test.h"
 
 // Ops at the edges of their numbers: NaN, infinity, 0, overflow, and nothing at all.
-namespace ops_edges_test {
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 TEST_CASE("functions outside their domain give NaN or infinity, never an error") {
   check_values(log(doubles({-1, kNaN}, {2})), {kNaN, kNaN});
   check_values(sqrt(doubles({-1}, {1})), {kNaN});
@@ -144,4 +140,3 @@ TEST_CASE("updating the running statistics does not change gradients of earlier 
   check_values(x.grad(), {0.5, 0.5, 0.5, 0.5}, 1e-15);
   check_values(gain.grad(), {2}, 1e-15);  // the sum of -0.5, 0, 0.5 and 2
 }
-}  // namespace ops_edges_test

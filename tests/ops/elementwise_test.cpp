@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace elementwise_test {
 TEST_CASE("large tensors come out the same as small ones, piece by piece") {
   // More elements than a parallel chunk, with rows across chunk boundaries.
   const Tensor x = noise({3, 12345}, 1);
@@ -37,4 +36,3 @@ TEST_CASE("+= replaces a tensor by the sum and leaves other handles alone") {
   check_error([&] { row += rows; }, {"[+=]", "[3, 2]", "[2]", "a = a + b"});
   check_values(row, {1, 2});
 }
-}  // namespace elementwise_test

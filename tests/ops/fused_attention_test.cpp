@@ -6,7 +6,6 @@
 // tiles (56 or 64) and key tiles (256); head widths are around the panels.
 
 namespace fused_attention_test {
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr RandomStream kDropoutStream{12, 34};
 
 const std::vector<Index> kLengths{1, 2, 13, 14, 15, 55, 56, 57, 100, 255, 256, 257, 300, 600};

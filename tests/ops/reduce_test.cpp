@@ -1,8 +1,5 @@
 #include "support/test.h"
 
-namespace reduce_test {
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 struct NamedReduction {
   std::string name;
   Tensor (*run)(const Tensor&, const ReduceOptions&);
@@ -64,7 +61,6 @@ TEST_CASE("max finds the largest element and NaN wins") {
   check_values(max(x, {.axes = {1}, .keepdim = true}), {3, 8});
   check_values(max(doubles({1, kNaN, 3, 4}, {2, 2}), {.axes = {1}}), {kNaN, 4});
   check_values(max(doubles({kNaN, 1, 5, 4}, {2, 2}), {.axes = {1}}), {kNaN, 5});
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   check_values(max(doubles({-kInfinity, -kInfinity}, {2})), {-kInfinity});
 }
 
@@ -108,4 +104,3 @@ TEST_CASE("argmax gives the first largest element of an axis or of all") {
   check_values(argmax(bools({false, true}, {2}), 0), {1});
   CHECK(argmax(Tensor::zeros({0, 3}), 1).shape() == Shape{0});
 }
-}  // namespace reduce_test

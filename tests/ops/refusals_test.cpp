@@ -1,7 +1,6 @@
 #include "support/test.h"
 
 // What each op refuses. Every message begins with the op's name and has the given parts.
-namespace ops_refusals_test {
 template <class Call>
 void refuses(const std::string& op, const Call& call, const std::vector<std::string>& parts = {},
              int line = __builtin_LINE()) {
@@ -419,4 +418,3 @@ TEST_CASE("fused layers name what they refuse") {
   refuses("feed_forward", fed({}, zeros({12, 7}), zeros({5})), {"gate_bias", "[12]", "[5]"});
   refuses("feed_forward", fed({}, {}, zeros({12})), {"gate_bias", "gate_weight"});
 }
-}  // namespace ops_refusals_test

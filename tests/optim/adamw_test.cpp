@@ -2,7 +2,6 @@
 #include "support/cpu_variants.h"
 #include "support/test.h"
 
-namespace adamw_test {
 // AdamW for a single number (Loshchilov and Hutter, arXiv 1711.05101, Algorithm 2), in double.
 struct ScalarAdamW {
   AdamWOptions options;
@@ -111,4 +110,3 @@ TEST_CASE("the state of AdamW is named after the parameters and shared with the 
   check_values(state[0].second, {1, -0.5});
   check_values(state[1].second, {8, 2});
 }
-}  // namespace adamw_test

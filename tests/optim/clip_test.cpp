@@ -2,7 +2,6 @@
 #include "optim/optim_support.h"
 #include "support/test.h"
 
-namespace clip_test {
 // Gradients (3, 0), (0, 4) and 12, whose norm is 13, and a parameter without a gradient.
 NamedTensors thirteen(DType dtype) {
   NamedTensors parameters{{"a", leaf(Tensor::ones({2}, dtype))},
@@ -88,4 +87,3 @@ TEST_CASE("the clip scale shortens only gradients above the limit") {
   CHECK_THROWS_WITH(clip_scale(1, -1), "[clip_scale] expected a norm of at least 0, got -1");
   CHECK_THROWS_AS(clip_scale(1, std::nan("")), Error);
 }
-}  // namespace clip_test

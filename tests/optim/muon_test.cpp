@@ -1,7 +1,6 @@
 #include "optim/optim_support.h"
 #include "support/test.h"
 
-namespace muon_test {
 TEST_CASE("Muon updates blocks of rows as separate matrices") {
   const std::vector<Index> blocks{2, 1, 3};
   Tensor joined = leaf(noise({6, 5}, 1));
@@ -29,4 +28,3 @@ TEST_CASE("Muon updates blocks of rows as separate matrices") {
                     matrices[i].parameter.detach()));
   }
 }
-}  // namespace muon_test

@@ -1,7 +1,6 @@
 #include "optim/optim_support.h"
 #include "support/test.h"
 
-namespace muon_with_adamw_test {
 GptConfig small() {
   return {.vocab_size = 11, .block_size = 8, .n_layer = 1, .n_head = 2, .n_embd = 8, .bias = true};
 }
@@ -93,4 +92,3 @@ TEST_CASE("Muon takes any model that names its hidden matrices, and refuses wron
   refused({{inner}, {inner}}, "is named twice");
   refused({{"inner.ln_f.weight"}}, "inner.ln_f.weight: expected a matrix");
 }
-}  // namespace muon_with_adamw_test

@@ -1,7 +1,6 @@
 #include "optim/optim_support.h"
 #include "support/test.h"
 
-namespace newton_schulz_test {
 // Computes the iteration as in the paper, with ops.
 Tensor reference(const Tensor& matrix, const NewtonSchulzOptions& options) {
   const bool tall = matrix.size(0) > matrix.size(1);
@@ -80,4 +79,3 @@ TEST_CASE("Newton-Schulz iteration refuses tensors that are not matrices") {
   CHECK_THROWS_WITH(orthogonalize(Tensor::ones({2, 3, 4})), message);
   CHECK_THROWS_WITH(orthogonalize(Tensor::ones({2, 3}).strided_view({3, 2}, {1, 3})), message);
 }
-}  // namespace newton_schulz_test

@@ -3,7 +3,6 @@
 
 // Promises that every optimizer keeps.
 
-namespace optimizers_test {
 struct Kind {
   std::string name;
   std::vector<std::string> moments;
@@ -165,4 +164,3 @@ TEST_CASE("optimizers refuse parameters whose elements are not contiguous") {
     }
   }
 }
-}  // namespace optimizers_test

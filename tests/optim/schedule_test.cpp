@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace schedule_test {
 // nanoGPT's get_lr, with its names.
 double get_lr(Index it, const LearningRateSchedule& s) {
   const double learning_rate = s.learning_rate;
@@ -116,4 +115,3 @@ TEST_CASE("a schedule whose decay ends with its warm-up is finite everywhere") {
     CHECK(schedule.at(3) == 0.2);
   }
 }
-}  // namespace schedule_test

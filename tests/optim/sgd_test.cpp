@@ -1,7 +1,6 @@
 #include "optim/optim_support.h"
 #include "support/test.h"
 
-namespace sgd_test {
 // Makes two steps with gradients (1, -2) and (3, 0.5) at a learning rate of 0.5, from (10, 20).
 std::vector<double> after_two_steps(const SgdOptions& options, const Shape& shape) {
   Tensor x = leaf(doubles({10, 20}, shape));
@@ -68,4 +67,3 @@ TEST_CASE("the state of SGD is the velocities and is empty without momentum") {
   optimizer.step(0.5);
   check_values(state[0].second, {6, -3});
 }
-}  // namespace sgd_test

@@ -3,7 +3,6 @@
 
 // Tests that results change neither by accident nor with the number of threads.
 
-namespace signature_test {
 // Returns "HASH VARIANT COMPILER PRODUCTS LIBC".
 std::string signature_line(const std::string& variant, const std::string& threads = "1") {
   const ProgramResult result =
@@ -71,7 +70,7 @@ TEST_CASE("the signature is the same for any number of threads", "[parity][long]
 TEST_CASE("the signature as JSON names its parts and what it depends on", "[parity]") {
   const ProgramResult result = run_headlight({"bench", "--signature", "--json"});
   REQUIRE(result.exit_code == 0);
-  const nlohmann::json report = nlohmann::json::parse(result.out);
+  const json report = json::parse(result.out);
   CHECK(report["kind"] == "signature");
   std::ostringstream line;
   line << report["signature"].get<std::string>();
@@ -93,4 +92,3 @@ TEST_CASE("bench refuses --signature together with a kind of measurement", "[par
   CHECK(result.messages().size() == 1);
   CHECK(contains(result.err, "--signature"));
 }
-}  // namespace signature_test

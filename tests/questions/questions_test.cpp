@@ -76,10 +76,10 @@ TEST_CASE("arguments are refused for their type, value, name or company") {
        .choices = {"hard", "soft"}},
       {.name = "answer", .help = "", .kind = ValueKind::answer, .former = {"token"}},
       {.name = "whole", .help = "", .kind = ValueKind::flag}};
-  const auto refusal = [&](const char* json) {
-    return error_of([&] { headlight::Arguments(parameters, parse_json(json, "test"), "--"); });
+  const auto refusal = [&](const char* body) {
+    return error_of([&] { headlight::Arguments(parameters, parse_json(body, "test"), "--"); });
   };
-  for (const auto& [json, message] : std::vector<std::pair<const char*, const char*>>{
+  for (const auto& [body, message] : std::vector<std::pair<const char*, const char*>>{
            {R"({"text": 7})", "text: expected a text or a list of token ids, got 7"},
            {R"({"text": [1, "a"]})", "text: expected a text or a list of token ids, got a list"},
            {R"({})", "text: expected a text, or --pairs"},
@@ -93,8 +93,8 @@ TEST_CASE("arguments are refused for their type, value, name or company") {
            {R"({"text": "a", "token": "x"})", "token: is now called --answer"},
            {R"({"text": "a", "anser": "x"})", "anser: is unknown here"},
            {R"({"text": "a", "whole": 1})", "whole: expected true or false, got 1"}}) {
-    INFO(json);
-    CHECK(contains(refusal(json), message));
+    INFO(body);
+    CHECK(contains(refusal(body), message));
   }
   const headlight::Arguments given(parameters,
                                    parse_json(R"({"text": [1, 2], "answer": null})", "test"));

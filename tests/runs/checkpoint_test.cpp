@@ -4,7 +4,6 @@
 #include "runs/saved_run.h"
 #include "support/test.h"
 
-namespace checkpoint_test {
 // Removes the entry of one file from a manifest.
 void forget_in_manifest(const fs::path& checkpoint, std::string_view file) {
   const fs::path path = checkpoint / "MANIFEST.json";
@@ -193,4 +192,3 @@ TEST_CASE("links that a killed process left wrong are repaired", "[train]") {
   repair_links(second, {.iteration = 2, .best_iteration = -1});
   CHECK(!fs::is_symlink(run.folder.path() / "best"));
 }
-}  // namespace checkpoint_test

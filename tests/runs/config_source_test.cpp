@@ -1,7 +1,6 @@
 #include "headlight/runs/config_source.h"
 #include "support/test.h"
 
-namespace config_source_test {
 std::string value_of(const TrainConfig& config, std::string_view key) {
   for (const ConfigField& field : config_fields()) {
     if (field.key == key) {
@@ -87,4 +86,3 @@ TEST_CASE("batches of documents are refused for data known to have no documents"
   config.data = {"folder"};
   CHECK_NOTHROW(require_documents(config));
 }
-}  // namespace config_source_test

@@ -1,7 +1,6 @@
 #include "runs/saved_run.h"
 #include "support/test.h"
 
-namespace damaged_checkpoint_test {
 // Any damage to a checkpoint is detected, and an older one is used instead.
 
 // A run with two checkpoints of different weights.
@@ -142,4 +141,3 @@ TEST_CASE("files exchanged between checkpoints and runs are found") {
   CHECK(exchanged >= 4);  // at least weights and manifest
   CHECK(run.newest_is_whole());
 }
-}  // namespace damaged_checkpoint_test

@@ -2,7 +2,6 @@
 #include "headlight/runs/checkpoint.h"
 #include "support/test.h"
 
-namespace runs_own_model_test {
 struct Setup {
   CharTokenizer tokenizer = build_char_tokenizer("abcabdabcabd");
   TokenDataset dataset = stream_dataset(tokenizer.encode("abcabdabcabdabcabdabdabcabcabdabcabdab"));
@@ -121,4 +120,3 @@ TEST_CASE("weights of another model are not loaded into a custom model", "[train
   CHECK_THROWS_WITH(load_parameters(folder.path(), own),
                     contains_text("config.json: model_type: expected 'custom', got \"gpt2\""));
 }
-}  // namespace runs_own_model_test

@@ -2,7 +2,6 @@
 #include "runs/saved_run.h"
 #include "support/test.h"
 
-namespace runs_run_directory_test {
 void save(Learner& learner, RunDirectory& directory, Index iteration, bool best = false) {
   const TrainingState state{.iteration = iteration};
   directory.prepare(learner.model, learner.optimizer);
@@ -108,4 +107,3 @@ TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[tra
   CHECK(!fs::exists(run / "step_00000003"));
   CHECK(fs::exists(run / "step_00000004"));
 }
-}  // namespace runs_run_directory_test

@@ -2,7 +2,6 @@
 #include "runs/logs/metrics_log.h"
 #include "support/test.h"
 
-namespace run_history_test {
 // A run directory with this log.
 struct Given {
   explicit Given(const std::string& log, const std::string& config = "max_iters = 10\n") {
@@ -219,7 +218,7 @@ TEST_CASE("the log counts the seconds of a run through all its processes", "[run
     log.on_step({.iteration = 2, .loss = 1, .tokens = 100, .seconds = 0.5});
     log.on_evaluation({.iteration = 3});
   }
-  const std::vector<nlohmann::json> lines = json_lines(path);
+  const std::vector<json> lines = json_lines(path);
   REQUIRE(lines.size() == 5);
   CHECK(lines[3]["elapsed_seconds"] >= 300);  // the time after the checkpoint is not counted
   CHECK(lines[3]["elapsed_seconds"] < 400);
@@ -258,4 +257,3 @@ TEST_CASE("copies of the metrics are made again when the log is cut", "[run_hist
   CHECK(table() == first);
   CHECK(events().size() == first_size);
 }
-}  // namespace run_history_test

@@ -2,7 +2,6 @@
 #include "headlight/runs/config_source.h"
 #include "support/test.h"
 
-namespace small_text_test {
 TrainConfig on_text(const TemporaryFolder& folder, std::size_t bytes) {
   TrainConfig config{.data = {folder.write("text.txt", std::string(bytes, 'a'))}};
   return config;
@@ -75,4 +74,3 @@ TEST_CASE("data that does not exist is refused before sizes are chosen", "[train
   TrainConfig config{.data = {"missing.txt"}};
   CHECK_THROWS_AS(fit_sizes_to_text(config, {}), Error);
 }
-}  // namespace small_text_test

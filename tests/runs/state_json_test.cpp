@@ -4,9 +4,6 @@
 #include "support/test.h"
 #include "train/spike_detector.h"
 
-namespace training_state_test {
-using nlohmann::json;
-
 json state_of_run() {
   return json::parse(file_contents(HEADLIGHT_SOURCE_DIR "/tests/runs/state.json"));
 }
@@ -73,4 +70,3 @@ TEST_CASE(
   CHECK(recent.front() == 3.0);
   CHECK(spike_score(std::vector<double>(128, 2.0), 50) == 0);
 }
-}  // namespace training_state_test

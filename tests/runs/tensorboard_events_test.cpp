@@ -1,7 +1,6 @@
 #include "runs/logs/tensorboard_events.h"
 #include "support/test.h"
 
-namespace tensorboard_events_test {
 std::string hex(const std::string& bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -30,4 +29,3 @@ TEST_CASE("records have the bytes that TensorBoard's own writer makes") {
         "15000020400a080a016115000080bd95a167ef"
         "");
 }
-}  // namespace tensorboard_events_test

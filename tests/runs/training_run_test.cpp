@@ -4,7 +4,6 @@
 
 // Runs whose caller asks for every step.
 
-namespace training_run_test {
 TEST_CASE("steps that a caller asks for make the run of run_training", "[train]") {
   const TemporaryFolder folder;
   run_training(small_run_config(folder, "whole"));
@@ -40,4 +39,3 @@ TEST_CASE("a run that its caller ends early is saved and can be resumed", "[trai
   CHECK(run_training(small_run_config(folder, "cut"), {.resume = true}).iterations == 12);
   CHECK(weights_of(folder.at("cut")) == weights_of(folder.at("whole")));
 }
-}  // namespace training_run_test

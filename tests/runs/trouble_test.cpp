@@ -7,9 +7,6 @@
 
 // Handling of non-finite losses and of failures to save.
 
-namespace trouble_test {
-using Json = nlohmann::json;
-
 // Sets a weight to NaN after given steps, once each, to simulate memory errors.
 class Poison : public TrainObserver {
  public:
@@ -52,7 +49,7 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
   CHECK(state.optimizer_steps == 12);
   CHECK(std::isfinite(result.best_validation_loss));
   Index lines = 0;
-  for (const Json& line : metrics_of(config.out_dir)) {
+  for (const json& line : metrics_of(config.out_dir)) {
     lines += line.contains("loss") ? 1 : 0;
     CHECK((!line.contains("rollback_from") || line["iteration"] == 4));
   }
@@ -115,7 +112,7 @@ TEST_CASE("a rollback after a change of settings keeps the change and its data",
   REQUIRE(!state.changes.empty());
   CHECK(state.changes[0].key == "batch_size");
   Index told = 0;
-  for (const Json& line : metrics_of(config.out_dir)) {
+  for (const json& line : metrics_of(config.out_dir)) {
     told += line.contains("changed") ? 1 : 0;
   }
   CHECK(told == 1);
@@ -130,7 +127,7 @@ TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
   REQUIRE(poison.rollbacks.size() == 2);
   CHECK(poison.rollbacks[1].iteration == 4);
   std::vector<Index> from;
-  for (const Json& line : metrics_of(config.out_dir)) {
+  for (const json& line : metrics_of(config.out_dir)) {
     if (line.contains("rollback_from")) {
       from.push_back(line["rollback_from"].get<Index>());
     }
@@ -287,4 +284,3 @@ TEST_CASE("loss spikes are skipped on request", "[train]") {
   run_training(parts, {.resume = true});
   CHECK(weights_of(parts.out_dir) == weights_of(config.out_dir));
 }
-}  // namespace trouble_test

@@ -5,7 +5,6 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-namespace reader_test {
 using serve::BodyReader;
 
 // Byte tokenizer whose encode() of texts longer than `most` bytes waits for `may_go_on`.
@@ -133,4 +132,3 @@ TEST_CASE("a body is no longer read when its client goes or the server stops", "
   stopping.join();
   CHECK(encoded == 1);
 }
-}  // namespace reader_test

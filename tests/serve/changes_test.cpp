@@ -113,24 +113,4 @@ TEST_CASE("too many interventions of a request are refused, and a class of heads
   by_class["classes"] = {{"0.1", "induction"}};
   CHECK(text_of(server, by_class) == text_of(server, request_with("off 0.1")));
 }
-
-TEST_CASE("token ids are returned on request", "[serve]") {
-  const RunningServer server;
-  const Json answer = server.asked("/v1/completions", {{"prompt", "ab"},
-                                                       {"max_tokens", 3},
-                                                       {"ignore_eos", true},
-                                                       {"logprobs", 4},
-                                                       {"return_token_ids", true}});
-  const Json& logprobs = answer["choices"][0]["logprobs"];
-  REQUIRE(logprobs["token_ids"].size() == logprobs["tokens"].size());
-  const Json ids = logprobs["token_ids"];
-  REQUIRE(ids.size() > 0);
-  CHECK(logprobs["top_tokens"][0].size() == 4);
-  CHECK(logprobs["top_tokens"][0][0]["logprob"].number() >=
-        logprobs["top_tokens"][0][3]["logprob"].number());
-  const Json same =
-      server.asked("/v1/completions",
-                   {{"prompt", "ab"}, {"max_tokens", 3}, {"ignore_eos", true}, {"logprobs", 4}});
-  CHECK(same["choices"][0]["logprobs"].find("token_ids") == nullptr);
-}
 }  // namespace changes_test

@@ -3,7 +3,6 @@
 #include "support/models/marked_bytes.h"
 #include "support/test.h"
 
-namespace chat_test {
 constexpr const char* kTemplate =
     "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
     "{{ '<|im_start|>system\\nYou help<|im_end|>\\n' }}{% endif %}"
@@ -262,4 +261,3 @@ TEST_CASE("the content of a message is a text or a list of parts and is limited 
   CHECK(answer(Json::array({part("a"), part("b")}))["choices"] == answer("ab")["choices"]);
   CHECK(answer(std::string(600, 'x'))["error"]["code"].text() == "context_length_exceeded");
 }
-}  // namespace chat_test

@@ -2,7 +2,6 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-namespace completions_test {
 // Returns requests with varied members. Every third one shares its beginning with others.
 Json varied_request(Index number) {
   const std::string common(number % 3 == 0 ? 130 : 5, 'x');
@@ -109,34 +108,13 @@ TEST_CASE("streamed pieces joined together equal the whole answer", "[serve]") {
   }
 }
 
-TEST_CASE("echo with logprobs scores the prompt", "[serve]") {
-  const RunningServer server;
-  const Json answer = server.asked(
-      "/v1/completions", {{"prompt", "a cat"}, {"max_tokens", 0}, {"echo", true}, {"logprobs", 2}});
-  const Json& choice = answer["choices"][0];
-  CHECK(choice["text"].text() == "a cat");
-  const Json& logprobs = choice["logprobs"];
-  REQUIRE(logprobs["tokens"].size() == 5);
-  CHECK(logprobs["tokens"][2].text() == "c");
-  CHECK(logprobs["token_logprobs"][0].is_null());
-  CHECK(logprobs["token_logprobs"][4].number() < 0);
-  for (std::size_t i = 1; i < 5; ++i) {  // the most likely two, and the token itself
-    const Json& top = logprobs["top_logprobs"][i];
-    const std::string token = logprobs["tokens"][i].text();
-    CHECK((top.size() == 2 || top.size() == 3));
-    REQUIRE(top.contains(token));
-    CHECK(top[token].number() == logprobs["token_logprobs"][i].number());
-  }
-  CHECK(logprobs["text_offset"][4].integer() == 4);
-}
-
 TEST_CASE("a long prompt has the same scores in parts as in one pass", "[serve]") {
   const RunningServer server;
   const std::string text =
       "Once there was a red cat, and the cat sat on a mat by the sea until the sun had gone.";
   const Json parts = server.asked(
       "/v1/completions", {{"prompt", text}, {"max_tokens", 0}, {"echo", true}, {"logprobs", 0}});
-  const Json whole = server.asked("/api/predict", {{"text", text}});
+  const Json whole = server.asked("/api/ablate", {{"text", text}});
   const Json& scores = parts["choices"][0]["logprobs"]["token_logprobs"];
   REQUIRE(scores.size() == text.size());
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -172,27 +150,6 @@ TEST_CASE("tokens of a stop text are removed from text and logprobs", "[serve]")
   CHECK(tokens == length);
 }
 
-TEST_CASE("the token that ends a text is reported with its log-probability", "[serve]") {
-  const RunningServer server;
-  Json request{{"prompt", "ab"}, {"max_tokens", 1}, {"logprobs", 1}, {"temperature", 0}};
-  request["logit_bias"] = {{"256", 100}};  // the end token, which has no bytes
-  const Json whole = answered(server, request).front();
-  CHECK(whole["text"].text().empty());
-  CHECK(whole["finish_reason"].text() == "stop");
-  REQUIRE(whole["logprobs"]["tokens"].size() == 1);
-  CHECK(whole["logprobs"]["text_offset"][0].integer() == 0);
-  request["echo"] = true;  // as scoring programs do; the last token is not of the prompt
-  const Json echoed = answered(server, request).front();
-  CHECK(echoed["logprobs"]["tokens"].size() == 3);
-  CHECK(echoed["logprobs"]["tokens"][2].text() == whole["logprobs"]["tokens"][0].text());
-  request["echo"] = false;
-  request["stream"] = true;
-  const std::vector<Json> events = events_of(server.post("/v1/completions", request.dump()).body);
-  REQUIRE(events.size() == 1);
-  CHECK(events.front()["choices"][0]["finish_reason"].text() == "stop");
-  CHECK(events.front()["choices"][0]["logprobs"]["tokens"] == whole["logprobs"]["tokens"]);
-}
-
 TEST_CASE("a model file that changes on disk changes nothing", "[serve]") {
   const TemporaryFolder folder;
   const fs::path path = folder / "model.gguf";
@@ -204,55 +161,6 @@ TEST_CASE("a model file that changes on disk changes nothing", "[serve]") {
   CHECK(text_of(server, request) == before);
   fs::remove(path);
   CHECK(text_of(server, request) == before);
-}
-
-TEST_CASE("logit_bias and penalties change what is chosen", "[serve]") {
-  const RunningServer server;
-  const Json greedy{{"prompt", "ab"}, {"max_tokens", 20}, {"temperature", 0}};
-  Json biased = greedy;
-  biased["logit_bias"] = {{"65", 100}};
-  CHECK(text_of(server, biased) == std::string(20, 'A'));
-  biased["presence_penalty"] = 2;
-  CHECK(text_of(server, biased) == std::string(20, 'A'));
-  Json two = greedy;
-  two["logit_bias"] = {{"65", 100}, {"66", 99}};
-  two["presence_penalty"] = 2;
-  const std::string text = text_of(server, two);
-  CHECK(text.find('B') != std::string::npos);
-}
-
-TEST_CASE("a prompt and its answer are limited to the context length", "[serve]") {
-  const RunningServer server({}, lively_served(64));
-  const Json answer =
-      server.asked("/v1/completions",
-                   {{"prompt", std::string(60, 'x')}, {"max_tokens", 100}, {"ignore_eos", true}});
-  CHECK(answer["usage"]["completion_tokens"].integer() == 5);
-  CHECK(answer["choices"][0]["finish_reason"].text() == "length");
-  const HttpClient::Answer refused =
-      server.post("/v1/completions", Json{{"prompt", std::string(65, 'x')}}.dump());
-  CHECK(refused.status == 400);
-  const Json error = parse_json(refused.body, "answer")["error"];
-  CHECK(error["param"].text() == "prompt");
-  CHECK(error["code"].text() == "context_length_exceeded");
-  CHECK(error["message"].text() ==
-        "prompt: this model's maximum context length is 64 tokens, and the prompt has 65");
-  const HttpClient::Answer asked =
-      server.post("/api/predict", Json{{"text", std::string(65, 'x')}}.dump());
-  CHECK(parse_json(asked.body, "answer")["error"]["code"].text() == "context_length_exceeded");
-}
-
-TEST_CASE("in requests -1 means no token limit and no top_k filter and a random seed", "[serve]") {
-  const RunningServer server({}, lively_served(64));
-  const Json whole =
-      server.asked("/v1/completions",
-                   {{"prompt", std::string(60, 'x')}, {"max_tokens", -1}, {"ignore_eos", true}});
-  CHECK(whole["usage"]["completion_tokens"].integer() == 5);
-  Json request{{"prompt", "x"}, {"max_tokens", 30}, {"seed", 7}, {"ignore_eos", true}};
-  const std::string plain = text_of(server, request);
-  request["top_k"] = -1;
-  CHECK(text_of(server, request) == plain);
-  request["seed"] = -1;
-  CHECK(text_of(server, request) != text_of(server, request));
 }
 
 TEST_CASE("a client that disconnects frees its slot before the next token", "[serve]") {
@@ -312,24 +220,3 @@ TEST_CASE("a server that stops finishes the answers it has begun", "[serve]") {
   CHECK(contains(all, "data: [DONE]"));
   CHECK_THROWS(HttpClient(server.port()));
 }
-
-TEST_CASE("a completion warns about names of special tokens that it read as plain text",
-          "[serve]") {
-  const RunningServer server;
-  // Without a seed, the first token may be half a character, and the only event the last one.
-  Json request{{"prompt", "a<|endoftext|>"}, {"max_tokens", 8}, {"temperature", 0}};
-  const Json plain = server.asked("/v1/completions", request);
-  CHECK(plain["usage"]["prompt_tokens"].integer() == 14);
-  CHECK(plain["warnings"].front().text().starts_with("prompt: names of special tokens"));
-  request["stream"] = true;
-  const std::vector<Json> events = events_of(server.post("/v1/completions", request.dump()).body);
-  REQUIRE(events.size() > 1);
-  CHECK(events.front()["warnings"] == plain["warnings"]);
-  CHECK(events.back().find("warnings") == nullptr);
-  request["stream"] = false;
-  request["special_tokens"] = true;
-  const Json read = server.asked("/v1/completions", request);
-  CHECK(read["usage"]["prompt_tokens"].integer() == 2);
-  CHECK(read.find("warnings") == nullptr);
-}
-}  // namespace completions_test

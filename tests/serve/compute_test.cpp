@@ -5,7 +5,6 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-namespace compute_test {
 using serve::Compute;
 
 TEST_CASE("a job whose client has left is not started and takes no place in the queue", "[serve]") {
@@ -133,4 +132,3 @@ TEST_CASE("memory of jobs is returned to the system when the server is idle", "[
   }
   CHECK(compute.status().slices == 0);
 }
-}  // namespace compute_test

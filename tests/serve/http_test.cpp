@@ -5,7 +5,6 @@
 #include "support/rows.h"
 #include "support/test.h"
 
-namespace http_test {
 int status_of(const RunningServer& server, const std::string& bytes) {
   HttpClient client(server.port());
   client.send(bytes);
@@ -431,4 +430,3 @@ TEST_CASE("an error before any comment keeps its status", "[serve]") {
   CHECK(answer.status == 503);
   CHECK(answer.body == "whole");
 }
-}  // namespace http_test

@@ -58,8 +58,8 @@ class RunningServer {
     }
   }
   HttpClient::Answer get(const std::string& path) const { return HttpClient(port()).get(path); }
-  HttpClient::Answer post(const std::string& path, const std::string& json) const {
-    return HttpClient(port()).post(path, json);
+  HttpClient::Answer post(const std::string& path, const std::string& body) const {
+    return HttpClient(port()).post(path, body);
   }
   // Posts a body and returns the JSON answer, whose status must be 200.
   Json asked(const std::string& path, const Json& body) const {

@@ -1,7 +1,6 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-namespace runs_test {
 // Streams of training runs at /api/watch.
 
 struct Runs {
@@ -139,21 +138,3 @@ TEST_CASE("a run whose name is not UTF-8 can be watched", "[serve]") {
   CHECK(first["run"].text() == "caf\\xe9");
   CHECK(first["metrics"][0]["iteration"].integer() == 9);
 }
-
-TEST_CASE("/api/attribute splits a logit into parts", "[serve]") {
-  const RunningServer server;
-  const Json heads = server.asked("/api/attribute", {{"text", "abcabc"}, {"answer", "a"}});
-  CHECK(heads["answer"]["id"].integer() == 'a');
-  double sum = 0;
-  for (const Json& part : heads["parts"]) {
-    sum += part["logit"].number();
-  }
-  CHECK(std::abs(sum - heads["logit"].number()) < 1e-4);
-  const Json off = server.asked("/api/attribute",
-                                {{"text", "abcabc"}, {"answer", "a"}, {"intervene", "off 0.1"}});
-  CHECK(off["logit"].number() != heads["logit"].number());
-  const Json sources =
-      server.asked("/api/attribute", {{"text", "abcabc"}, {"by", "source"}, {"wrong", "b"}});
-  CHECK(sources["sources"].size() == 6);
-}
-}  // namespace runs_test

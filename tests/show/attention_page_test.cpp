@@ -1,7 +1,6 @@
 #include "show/attention_samples.h"
 #include "support/test.h"
 
-namespace attention_page_test {
 // Returns [H, T, D] of different numbers, the largest about 3.
 Tensor vectors(Index heads, Index tokens, Index width, double step) {
   std::vector<float> values;
@@ -11,7 +10,7 @@ Tensor vectors(Index heads, Index tokens, Index width, double step) {
   return Tensor::from(values, {heads, tokens, width});
 }
 
-double decoded_number(const nlohmann::json& embedded, std::size_t i) {
+double decoded_number(const json& embedded, std::size_t i) {
   const std::vector<unsigned> bytes = decoded_bytes(embedded["code"]);
   const auto integer = static_cast<std::int16_t>(bytes.at(2 * i) | bytes.at(2 * i + 1) << 8);
   return embedded["scale"].get<double>() * integer;
@@ -47,7 +46,7 @@ TEST_CASE("The page holds every document and marks the one shown beside the firs
   REQUIRE(embedded_page(page)["documents"].size() == 2);
   REQUIRE(embedded_page(page)["beside"] == 1);
   REQUIRE(embedded_page(page)["view"] == "grid");
-  REQUIRE(embedded_data(page, 1)["tokens"] == nlohmann::json({"c"}));
+  REQUIRE(embedded_data(page, 1)["tokens"] == json({"c"}));
   REQUIRE(embedded_data(page, 1)["layers"][0]["layer"] == 3);
   REQUIRE(embedded_data(page, 1)["title"] == "other <model>");
   REQUIRE(contains(page, "<h1>model and other &lt;model&gt;</h1>"));
@@ -68,12 +67,12 @@ TEST_CASE("Queries and keys are stored to a precision of 1/65534 of their larges
   AttentionMaps maps = one_layer({"a", "b"}, 0, {0, 1}, plausible_weights(2, 2, true));
   maps.layers[0].queries = vectors(2, 2, 3, 1.1);
   maps.layers[0].keys = vectors(2, 2, 3, 0.7);
-  const nlohmann::json layer = embedded_data(attention_html(maps))["layers"][0];
+  const json layer = embedded_data(attention_html(maps))["layers"][0];
   REQUIRE(layer["width"] == 3);
   for (std::size_t head = 0; head < 2; ++head) {
     for (std::size_t i = 0; i < 6; ++i) {
       const double angle = static_cast<double>(6 * head + i);
-      const nlohmann::json& pair = layer["vectors"][head];
+      const json& pair = layer["vectors"][head];
       REQUIRE(std::abs(decoded_number(pair["queries"], i) - 3.0 * std::sin(1.1 * angle)) < 5e-5);
       REQUIRE(std::abs(decoded_number(pair["keys"], i) - 3.0 * std::sin(0.7 * angle)) < 5e-5);
     }
@@ -108,4 +107,3 @@ TEST_CASE("The page refuses unknown views and unknown documents to compare") {
   REQUIRE(error_of([] { attention_html(std::vector<AttentionMaps>{}); }) ==
           "[attention_html] expected at least one document, got none");
 }
-}  // namespace attention_page_test

@@ -109,11 +109,11 @@ TEST_CASE("The page stores weights to a precision of half of 1/65535") {
   const Index count = GENERATE(1, 2, 7);
   const std::vector<float> weights = plausible_weights(2, count, causal);
   const AttentionMaps maps = one_layer(numbered_tokens(count), 4, {1, 5}, weights);
-  const nlohmann::json data = embedded_data(attention_html(maps));
+  const json data = embedded_data(attention_html(maps));
   const bool triangle = causal || count == 1;
   REQUIRE(data["causal"] == triangle);
   REQUIRE(data["layers"][0]["layer"] == 4);
-  REQUIRE(data["layers"][0]["heads"] == nlohmann::json({1, 5}));
+  REQUIRE(data["layers"][0]["heads"] == json({1, 5}));
   std::size_t at = 0;
   for (std::size_t h = 0; h < 2; ++h) {
     const std::vector<double> decoded = decode(data["layers"][0]["weights"][h]);
@@ -132,7 +132,7 @@ TEST_CASE("The page stores weights to a precision of half of 1/65535") {
 TEST_CASE("If one head attends to later tokens the whole page stores full rows") {
   AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5F, 0.5F});
   maps.layers.push_back(one_layer({"a", "b"}, 1, {0}, {0.5F, 0.5F, 0, 1}).layers.front());
-  const nlohmann::json data = embedded_data(attention_html(maps));
+  const json data = embedded_data(attention_html(maps));
   REQUIRE(data["causal"] == false);
   const std::vector<double> decoded = decode(data["layers"][0]["weights"][0]);
   REQUIRE(decoded.size() == 4);
@@ -151,7 +151,7 @@ TEST_CASE("Hostile tokens and titles stay text in the page") {
   REQUIRE(occurrences(page, "<img") == 0);
   REQUIRE(occurrences(page, "<!--") == 0);
   REQUIRE(occurrences(page, "&lt;/title&gt;&lt;script&gt;alert(1)") == 2);
-  const nlohmann::json data = embedded_data(page);
+  const json data = embedded_data(page);
   REQUIRE(data["tokens"][0] == kHostile);
   REQUIRE(data["tokens"][1] == "<!--<script>");
   REQUIRE(data["tokens"][2] == "\uFFFD\uFFFD");

@@ -5,18 +5,18 @@
 TEST_CASE("BertViz gets weights by layer, head, query and key with the tokens on both sides") {
   AttentionMaps maps = one_layer({" a", "b"}, 2, {1, 3}, {1, 0, 0.25F, 0.75F, 1, 0, 0.5F, 0.5F});
   maps.layers.push_back(one_layer({" a", "b"}, 5, {1, 3}, {1, 0, 0, 1, 1, 0, 1, 0}).layers[0]);
-  const nlohmann::json json = nlohmann::json::parse(bertviz_json({maps, maps}));
-  REQUIRE(json["attention"].size() == 2);
-  const nlohmann::json& first = json["attention"][0];
+  const json view = json::parse(bertviz_json({maps, maps}));
+  REQUIRE(view["attention"].size() == 2);
+  const json& first = view["attention"][0];
   REQUIRE(first["name"] == "model, document 0");
-  REQUIRE(first["left_text"] == nlohmann::json({" a", "b"}));
+  REQUIRE(first["left_text"] == json({" a", "b"}));
   REQUIRE(first["right_text"] == first["left_text"]);
-  REQUIRE(first["attn"] == nlohmann::json::parse("[[[[1,0],[0.25,0.75]],[[1,0],[0.5,0.5]]],"
-                                                 "[[[1,0],[0,1]],[[1,0],[1,0]]]]"));
-  check_json(json, R"({"default_filter": "0", "layer": 2})");
-  REQUIRE(json["heads"] == nlohmann::json({0, 1}));
-  REQUIRE(json["include_layers"] == nlohmann::json({2, 5}));
-  REQUIRE(json["include_heads"] == nlohmann::json({1, 3}));
+  REQUIRE(first["attn"] == json::parse("[[[[1,0],[0.25,0.75]],[[1,0],[0.5,0.5]]],"
+                                       "[[[1,0],[0,1]],[[1,0],[1,0]]]]"));
+  check_json(view, R"({"default_filter": "0", "layer": 2})");
+  REQUIRE(view["heads"] == json({0, 1}));
+  REQUIRE(view["include_layers"] == json({2, 5}));
+  REQUIRE(view["include_heads"] == json({1, 3}));
 }
 
 TEST_CASE(

@@ -1,7 +1,6 @@
 #include "headlight/show/plot/circuit_plot.h"
 #include "support/test.h"
 
-namespace circuit_plot_test {
 CircuitNode head(Index layer, Index number) {
   return {.part = CircuitPart::head, .layer = layer, .head = number, .last = number};
 }
@@ -32,4 +31,3 @@ TEST_CASE("a circuit has a line of its own for each kept edge", "[views]") {
   CHECK(has_parts(svg, {"0.1 to 1.0 (q): 0.50", "0.1 to 1.0 (k): 0.50", "0.1 to 1.0 (v): 0.50",
                         "1.0 to logits: -0.20", ">q</text>", ">k</text>", ">v</text>"}));
 }
-}  // namespace circuit_plot_test

@@ -1,7 +1,6 @@
 #include "show/report/lens_report.h"
 #include "support/test.h"
 
-namespace lens_report_test {
 LensReading reading(double probability, std::int32_t likeliest) {
   return {.log_probability = std::log(probability), .likeliest = {{likeliest, 0}}};
 }
@@ -74,4 +73,3 @@ TEST_CASE("a prediction that is right only for its own token stays a token", "[v
   result.rows[0].readings[0].likeliest = {{'a', 0}};
   CHECK(lens_plot(result, predicted_texts_of(result), {}, ByteTokenizer()).texts.front() == "a");
 }
-}  // namespace lens_report_test

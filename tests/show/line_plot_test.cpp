@@ -2,7 +2,6 @@
 #include "show/attention_samples.h"
 #include "support/test.h"
 
-namespace line_plot_test {
 TEST_CASE("a line plot spans its values with round ticks and puts them at their places") {
   const std::string svg = line_plot_svg({.title = "Loss & heads",
                                          .x_label = "heads",
@@ -92,4 +91,3 @@ TEST_CASE("long tick labels get enough room on both sides") {
   const std::size_t last = svg.find("L", path);
   CHECK(640 - std::stod(svg.substr(last + 1)) >= 10 * 6 / 2);
 }
-}  // namespace line_plot_test

@@ -2,8 +2,6 @@
 #include "show/attention_samples.h"
 #include "support/test.h"
 
-namespace matrix_plot_test {
-
 TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and size") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const std::string svg = matrix_plot_svg({.title = "a < b",
@@ -91,4 +89,3 @@ TEST_CASE("a matrix of uncertain values has a note and marks its values") {
   CHECK(occurrences(svg, ">-0.50?<") == 1);
   CHECK(occurrences(svg, "#005ab5") == 0);  // faint
 }
-}  // namespace matrix_plot_test

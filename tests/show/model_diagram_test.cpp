@@ -4,7 +4,6 @@
 #include "show/report/parts/numbers.h"
 #include "support/test.h"
 
-namespace model_diagram_test {
 GptConfig gpt2() {
   GptConfig config{.vocab_size = 50257};
   return config;
@@ -147,4 +146,3 @@ TEST_CASE("a diagram of a bidirectional model shows its embeddings and its head"
   CHECK(contains(body, "hidden states"));
   CHECK_FALSE(contains(body, "Output head"));
 }
-}  // namespace model_diagram_test

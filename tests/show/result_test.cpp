@@ -2,7 +2,6 @@
 #include "show/attention_samples.h"
 #include "support/test.h"
 
-namespace result_test {
 ResultGrid shares() {
   return {"recovered",
           {.title = "Recovered </script>",
@@ -42,4 +41,3 @@ TEST_CASE("a page of results is one file that loads nothing from the network") {
                      "default-src 'none'"});
   check_lacks(page, {"http:", "https:", "import ", "{{"});
 }
-}  // namespace result_test

@@ -2,8 +2,6 @@
 #include "show/attention_samples.h"
 #include "support/test.h"
 
-namespace scatter_plot_test {
-
 TEST_CASE("a scatter plot has a circle for each finite point and Pearson's r", "[views]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   ScatterPlot plot{.title = "a < b",
@@ -53,4 +51,3 @@ TEST_CASE("labels of a scatter plot cover no point", "[views]") {
 TEST_CASE("a scatter plot needs a finite point", "[views]") {
   CHECK(has_parts(error_of([] { scatter_plot_svg({.points = {}}); }), {"finite point"}));
 }
-}  // namespace scatter_plot_test

@@ -4,7 +4,6 @@
 
 #include "support/test.h"
 
-namespace directory_lock_test {
 // A process id that no process has: that of a child that is gone.
 pid_t dead_process() {
   const pid_t child = fork();
@@ -86,4 +85,3 @@ TEST_CASE("temporary files of dead processes are removed and those of living one
   CHECK(fs::exists(folder.path() / living));
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 7);
 }
-}  // namespace directory_lock_test

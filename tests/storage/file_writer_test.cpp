@@ -5,7 +5,6 @@
 #include "datasets/file_size_limit.h"
 #include "support/test.h"
 
-namespace file_writer_test {
 std::string limited_error(rlim_t bytes, const std::function<void()>& action) {
   const FileSizeLimit limit(bytes);
   return error_of(action);
@@ -156,4 +155,3 @@ TEST_CASE("staged files replace others together or not at all") {
   CHECK(error_of([&] { stage(false); }).find("not a regular file") != std::string::npos);
   CHECK(file_contents(folder / "a") == "old a");
 }
-}  // namespace file_writer_test

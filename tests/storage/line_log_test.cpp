@@ -2,7 +2,6 @@
 #include "datasets/file_size_limit.h"
 #include "support/test.h"
 
-namespace line_log_test {
 const LineLog::Keep kAll = [](const std::string&) { return true; };
 
 void throw_again(const Error& error) { throw error; }
@@ -79,4 +78,3 @@ TEST_CASE("only a complete JSON object gives a line its iteration", "[io]") {
   CHECK(iteration_of_line("[7]") == -1);
   CHECK(iteration_of_line("") == -1);
 }
-}  // namespace line_log_test

@@ -2,7 +2,6 @@
 
 #include "support/test.h"
 
-namespace manifest_test {
 std::string verify_error(const fs::path& directory) {
   return error_of([&] { verify_manifest(directory); });
 }
@@ -194,4 +193,3 @@ TEST_CASE("writing a second manifest is refused") {
   CHECK(verify_error(folder.path()) == "no error");
   CHECK(contains(error_of([&] { write_manifest(folder.path()); }), "File exists"));
 }
-}  // namespace manifest_test

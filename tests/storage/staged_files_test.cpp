@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace staged_files_test {
 std::size_t entries_of(const fs::path& folder) {
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
@@ -37,4 +36,3 @@ TEST_CASE("no file is replaced if one of another folder cannot be, or if the wor
   CHECK(entries_of(one.path()) == 0);
   CHECK(entries_of(other.path()) == 1);
 }
-}  // namespace staged_files_test

@@ -3,7 +3,6 @@
 
 #include "support/test.h"
 
-namespace unfinished_test {
 // Runs `work` in another process, which is then interrupted.
 template <class Work>
 void interrupt(const Work& work) {
@@ -69,4 +68,3 @@ TEST_CASE("an interruption leaves what is complete") {
   });
   CHECK(folder.names() == std::vector<std::string>{"a", "run"});
 }
-}  // namespace unfinished_test

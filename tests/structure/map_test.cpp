@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace map_test {
 const fs::path kRoot = HEADLIGHT_SOURCE_DIR;
 
 std::string map_text() {
@@ -58,4 +57,3 @@ TEST_CASE("the shortest path through the code is as long as the map says", "[str
   CHECK(lines > 3600 - 300);
   CHECK(lines < 3600 + 300);
 }
-}  // namespace map_test

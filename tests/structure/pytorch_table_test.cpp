@@ -6,7 +6,6 @@
 #include "support/test.h"
 
 // Compiles and runs the right column of the table PyTorch | Headlight in docs/library.md.
-namespace pytorch_table_test {
 constexpr Index B = 1;
 constexpr Index T = 3;
 constexpr Index H = 2;
@@ -159,4 +158,3 @@ TEST_CASE("every row of the table from PyTorch is compiled above", "[structure]"
   }
   CHECK(count > 60);
 }
-}  // namespace pytorch_table_test

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,10 @@
 namespace headlight::test {
 
 using Ids = std::vector<std::int32_t>;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr DType kDouble = DType::float64;
 
 inline Tensor doubles(std::initializer_list<double> values, const Shape& shape) {
   return Tensor::from(values, shape);

@@ -49,3 +49,4 @@ extern template class nlohmann::basic_json<>;  // json.cpp
 namespace fs = std::filesystem;
 using namespace headlight;
 using namespace headlight::test;
+using nlohmann::json;

@@ -1,7 +1,6 @@
 #include "tensor/array_source.h"
 #include "support/test.h"
 
-namespace array_source_test {
 ArraySource pieces_of(const std::string& name, const Tensor& tensor) {
   return {name, tensor.dtype(), tensor.shape(), [tensor](Index offset, std::span<std::byte> bytes) {
             const void* from = tensor.dtype() == DType::float32
@@ -54,4 +53,3 @@ TEST_CASE("an array that cannot be read leaves no file and gives an error with t
         }) == "the disk is gone");
   CHECK(fs::is_empty(folder.path()));
 }
-}  // namespace array_source_test

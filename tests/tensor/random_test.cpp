@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace random_test {
 using Words = std::array<std::uint32_t, 4>;
 
 double mean_of(const std::vector<double>& values) {
@@ -127,4 +126,3 @@ TEST_CASE("random tensors of other types than floating-point are refused") {
   check_error([] { random_uniform({2}, {}, 0, 1, DType::int32); }, {"[random_uniform]", "int32"});
   check_error([] { random_normal({2}, {}, 0, 1, DType::boolean); }, {"[random_normal]", "bool"});
 }
-}  // namespace random_test

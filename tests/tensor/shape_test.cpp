@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace shape_test {
 constexpr Index kHuge = std::numeric_limits<Index>::max();
 
 std::string text(const Shape& shape) {
@@ -89,4 +88,3 @@ TEST_CASE("an axis may count from the end and must exist") {
   check_error([] { normalize_axis(-4, 3, "sum"); }, {"[sum]", "axis -4"});
   check_error([] { normalize_axis(0, 0, "sum"); }, {"[sum]", "0 axes"});
 }
-}  // namespace shape_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace storage_test {
 std::uintptr_t address(Storage& storage) {
   return reinterpret_cast<std::uintptr_t>(storage.data());
 }
@@ -178,4 +177,3 @@ TEST_CASE("borrowed elements stay the owner's until the last tensor goes") {
   }
   CHECK(watch.expired());
 }
-}  // namespace storage_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace strided_test {
 // Offsets of all elements in row-major order, one vector per operand, by counting axes up.
 template <std::size_t N>
 std::vector<std::array<Index, N>> naive_offsets(const Shape& shape,
@@ -93,4 +92,3 @@ TEST_CASE("rows visit every element in row-major order for any shape and strides
     CHECK(walked_offsets(StridedRows<3>(shape, strides)) == naive_offsets(shape, strides));
   }
 }
-}  // namespace strided_test

@@ -2,7 +2,6 @@
 
 namespace tensor_test {
 constexpr Index kHuge = std::numeric_limits<Index>::max();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST_CASE("a view that leaves the storage is refused") {
   const Tensor x = Tensor::arange(64, DType::float32);  // fills its block

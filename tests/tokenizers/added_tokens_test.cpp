@@ -1,7 +1,6 @@
 #include "tokenizers/added_tokens.h"
 #include "support/test.h"
 
-namespace added_tokens_test {
 // Joins the parts: plain text as "TEXT", a token as its id in brackets.
 std::string parts(const AddedTokenMatcher& matcher, std::string_view text) {
   std::string result;
@@ -91,4 +90,3 @@ TEST_CASE("matching long added tokens and long runs of blanks takes linear time"
   const AddedTokenMatcher blanks({blank});
   CHECK(blanks.split(std::string(1 << 20, ' '), true).size() == 1 << 20);
 }
-}  // namespace added_tokens_test

@@ -1,7 +1,6 @@
 #include "support/test.h"
 #include "tokenizers/unicode/unicode_class.h"
 
-namespace bpe_pattern_test {
 using Pieces = std::vector<std::string>;
 
 Pieces pieces(std::string_view text) {
@@ -96,4 +95,3 @@ TEST_CASE("a text split between pieces gives the same pieces as the whole text")
   CHECK(split_between_pieces(std::string(100, 'x'), 7).size() == 1);
   CHECK(split_between_pieces("", 7).empty());
 }
-}  // namespace bpe_pattern_test

@@ -1,7 +1,6 @@
 #include "tokenizers/special_names.h"
 #include "support/test.h"
 
-namespace special_names_test {
 // Returns a tokenizer of the bytes and <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2, <a>.
 BpeTokenizer chat_tokenizer() {
   BpeVocabulary vocabulary;
@@ -54,4 +53,3 @@ TEST_CASE("names of special tokens are not counted if they are read as tokens") 
   tokenizer.set_reads_special(false);
   CHECK(tokenizer.encode("<a>") == Ids{'<', 'a', '>'});
 }
-}  // namespace special_names_test

@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace text_tokenizer_test {
 const std::string kMixed = "Hi! \xEB\x82\x98\xEB\x8A\x94 [\xEB\x84\x88]\n\xF0\x9F\xA4\x97";
 
 TEST_CASE("a character tokenizer numbers the code points of its corpus in ascending order") {
@@ -154,4 +153,3 @@ TEST_CASE("a character tokenizer refuses repeated and invalid characters") {
                     "[CharTokenizer] character 97 appears twice");
   CHECK_THROWS_AS(CharTokenizer({char32_t{0xD800}}), Error);
 }
-}  // namespace text_tokenizer_test

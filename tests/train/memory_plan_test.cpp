@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace memory_plan_test {
 constexpr Index kVocabulary = 60;
 
 TrainConfig config_of_plan() {
@@ -83,4 +82,3 @@ TEST_CASE("a memory plan above the available memory names both sizes and the set
   plan.available = 0;
   CHECK_NOTHROW(require_memory(plan));
 }
-}  // namespace memory_plan_test

@@ -133,28 +133,6 @@ TEST_CASE("a tokenizer learns from and encodes a line of many megabytes with bla
   }
 }
 
-TEST_CASE("encode keeps byte order mark and line ends and zero bytes and training normalises them",
-          "[cli]") {
-  const Texts texts;
-  const std::string text(
-      "\xEF\xBB\xBF"
-      "ab\r\ncd\0ef\r\n",
-      14);
-  const std::string file = texts.folder.write("mixed.txt", text);
-  REQUIRE(texts.encode("byte", file).exit_code == 0);
-  std::string expected;
-  for (const char byte : text) {
-    expected += byte;
-    expected += '\0';
-  }
-  CHECK(file_contents(texts.folder.at("ids.bin")) == expected);
-  const ProgramResult trained = texts.train(file, "info");
-  CAPTURE(trained.err);
-  CHECK(trained.exit_code == 0);
-  // Without the byte order mark and two carriage returns, nine bytes remain.
-  CHECK(contains(trained.err, "data: 9 training tokens"));
-}
-
 TEST_CASE("a file that shrinks while it is read is an error that says where it ends") {
   const TemporaryFolder folder;
   const std::string path = folder.write("text.txt", std::string(5000, 'x'));

@@ -94,7 +94,7 @@ TEST_CASE("ids above 65535 are written and read with 32 bits unless 16 bits are 
   narrow.insert(narrow.end(), {"--token_dtype", "uint16"});
   CHECK(refusal(narrow) == "error: --token_dtype: uint16 holds 65536 ids, the tokenizer has 65538");
   CHECK(!fs::exists(out));
-  const nlohmann::json report = report_of(encode);
+  const json report = report_of(encode);
   CHECK(report["token_dtype"] == "uint32");
   CHECK(file_contents(out) == std::string("\2\0\0\0\3\0\0\0\4\0\0\0", 12));
   CHECK(output_of({"tokenizer", "decode", tokenizer, "--file", out}) == text.substr(0, 12));
@@ -134,7 +134,7 @@ TEST_CASE("a model whose tokenizer file lacks the characters is refused", "[cli]
   const std::string model = folder.at("model");
   fs::create_directory(model);
   write_model_files(model, *lively_model(tokenizer.vocab_size(), 32), tokenizer);
-  nlohmann::json file = nlohmann::json::parse(file_contents(model + "/tokenizer.json"));
+  json file = json::parse(file_contents(model + "/tokenizer.json"));
   file["model"]["vocab"].clear();
   folder.write("model/tokenizer.json", file.dump());
   check_refused({"generate", model, "--prompt", "a"}, {"tokenizer.json: model.vocab: is empty"});

@@ -130,9 +130,9 @@ TEST_CASE("attention writes BertViz JSON and PNG on request or names the missing
           "[cli]") {
   const Given given;
   given.draw("--format bertviz");
-  const Json json = Json::parse(given.file("bertviz.json"));
-  CHECK(json["attention"][0]["attn"][1][1].size() == 4);
-  CHECK(json["attention"][0]["left_text"] == Json({"a", "b", "c", "a"}));
+  const Json view = Json::parse(given.file("bertviz.json"));
+  CHECK(view["attention"][0]["attn"][1][1].size() == 4);
+  CHECK(view["attention"][0]["left_text"] == Json({"a", "b", "c", "a"}));
   const ProgramResult drawn = run_headlight(given.with("--format png"));
   if (drawn.exit_code == 0) {
     CHECK(given.file("layer_0.png").starts_with("\x89PNG\r\n\x1a\n"));

@@ -34,9 +34,9 @@ struct Material {
   std::string text = folder.write("text.txt", "one line\nanother\nend\n");
 };
 
-void add_names(const Json& json, Names& names) {
+void add_names(const Json& report, Names& names) {
   static const std::regex kName("[0-9]+\\.[0-9]+");
-  for (const auto& [key, value] : json.items()) {
+  for (const auto& [key, value] : report.items()) {
     for (const std::string& text : {key, value.is_string() ? value.get<std::string>() : ""}) {
       if (std::regex_match(text, kName)) {
         names.insert(text);
@@ -46,15 +46,16 @@ void add_names(const Json& json, Names& names) {
       add_names(value, names);
     }
   }
-  if (json.is_object() && json.contains("index")) {
-    CHECK(json["head"] == concat_text(json["layer"].get<Index>(), ".", json["index"].get<Index>()));
+  if (report.is_object() && report.contains("index")) {
+    CHECK(report["head"] ==
+          concat_text(report["layer"].get<Index>(), ".", report["index"].get<Index>()));
   }
 }
 
 // Names of heads anywhere in JSON, as keys or as texts.
-Names named_in(const Json& json) {
+Names named_in(const Json& report) {
   Names names;
-  add_names(json, names);
+  add_names(report, names);
   return names;
 }
 

@@ -3,9 +3,6 @@
 #include "support/models/story_facts.h"
 #include "support/test.h"
 
-namespace toy_preset_test {
-using Json = nlohmann::json;
-
 // Words of a text: runs of ASCII letters and of bytes from 0x80 on, which are Korean letters here.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
@@ -25,7 +22,7 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 // Forty stories with this beginning, so that one bad story does not decide.
-std::vector<Json> stories(const std::string& run, const std::string& prompt) {
+std::vector<json> stories(const std::string& run, const std::string& prompt) {
   return report_of(words("generate", run, "--prompt", prompt,
                          "--num_samples 40 --temperature 0.5 --seed 7"))["samples"];
 }
@@ -36,7 +33,7 @@ void check_words(const std::string& run, const std::string& corpus_text) {
   const std::set<std::string> corpus(all.begin(), all.end());
   for (const std::string prompt : {"One day", "어느 날"}) {
     std::vector<std::string> words;
-    for (const Json& story : stories(run, prompt)) {
+    for (const json& story : stories(run, prompt)) {
       const auto more = words_of(prompt + story["text"].get<std::string>());
       words.insert(words.end(), more.begin(), more.end());
     }
@@ -57,7 +54,7 @@ TEST_CASE("the toy preset learns its corpus, and the stories about its model are
   output_of({"train", root + "/configs/toy.toml", "--data", corpus, "--out_dir", run});
 
   double bits_per_byte = 1;
-  for (const Json& line : json_lines(run + "/metrics.jsonl")) {
+  for (const json& line : json_lines(run + "/metrics.jsonl")) {
     bits_per_byte = line.value("validation_bits_per_byte", bits_per_byte);
   }
   CHECK(bits_per_byte < 0.45);
@@ -71,4 +68,3 @@ TEST_CASE("the toy preset learns its corpus, and the stories about its model are
   }
   CHECK(steps >= 20);  // two languages
 }
-}  // namespace toy_preset_test

@@ -2,7 +2,6 @@
 #include "support/rows.h"
 #include "support/test.h"
 
-namespace adapter_test {
 GptConfig llama_config() {
   return llama_like({.vocab_size = 257,
                      .block_size = 16,
@@ -160,7 +159,7 @@ TEST_CASE("adapters that do more than add to matrices are refused", "[adapter]")
   const Adapter adapter = adapt(*model, base, {{LoraTarget::o}});
   const fs::path path = written(folder, adapter, *model);
   const fs::path file = path / "adapter_config.json";
-  const auto config = nlohmann::json::parse(file_contents(file));
+  const auto config = json::parse(file_contents(file));
   check_rows("formats/adapter/config_changes.txt", [&](const Row& row) {
     write_bytes(file, changed_json(config, row.given).dump());
     return error_of([&] { load_weights(path); });
@@ -244,4 +243,3 @@ TEST_CASE("an adapter of an adapter is refused", "[adapter]") {
   replace(folder.path() / "second" / "adapter_config.json", base.string(), path.string());
   CHECK_THROWS_WITH(load_weights(folder.path() / "second"), contains_text("is an adapter itself"));
 }
-}  // namespace adapter_test

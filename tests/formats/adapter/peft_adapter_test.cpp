@@ -4,7 +4,6 @@
 
 // Adapters of PEFT in tests/formats/adapter/data; tools/parity/make_adapters.py writes them.
 
-namespace peft_adapter_test {
 const fs::path kData = fs::path(HEADLIGHT_SOURCE_DIR) / "tests/formats/adapter/data";
 
 // Returns the logits after the ids of logits.json.
@@ -99,4 +98,3 @@ TEST_CASE("names of other modules and tokens are refused", "[adapter]") {
   write_bytes(path / "adapter_config.json", config);
   CHECK_THROWS_WITH(load_weights(path), contains_text(message));
 }
-}  // namespace peft_adapter_test

@@ -4,7 +4,6 @@
 #include "headlight/formats/gguf/gguf_model.h"
 #include "support/test.h"
 
-namespace chat_model_test {
 // All bytes, <|endoftext|> as token 256 and the merge "ab".
 std::unique_ptr<Tokenizer> base_tokenizer() {
   BpeVocabulary vocabulary;
@@ -115,4 +114,3 @@ TEST_CASE("a tokenizer of characters and a faulty template are refused and chang
                     "template needs <|im_start|>");
   CHECK(loaded.tokenizer->chat_template().empty());
 }
-}  // namespace chat_model_test

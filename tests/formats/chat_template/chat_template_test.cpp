@@ -144,7 +144,7 @@ TEST_CASE("templates with names write the formats of their models") {
   const std::string chat =
       R"([{"role": "system", "content": "S"}, {"role": "user", "content": "a"},
           {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}])";
-  const auto expected = nlohmann::json::parse(file_contents(kData / "known_templates.json"));
+  const auto expected = json::parse(file_contents(kData / "known_templates.json"));
   CHECK(chat_template_names().size() == expected.size());
   for (const auto& [name, text] : expected.items()) {
     INFO(name);

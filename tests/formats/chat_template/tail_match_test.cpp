@@ -1,7 +1,6 @@
 #include "formats/chat_template/tail_match.h"
 #include "support/test.h"
 
-namespace tail_match_test {
 std::string random_text(std::size_t length, std::mt19937& random) {
   std::string text;
   for (std::size_t i = 0; i < length; ++i) {
@@ -48,4 +47,3 @@ TEST_CASE("the linear search for a tail finds the place of a plain one") {
     REQUIRE(length_to_tail(text, answer) == plain_length(text, answer));
   }
 }
-}  // namespace tail_match_test

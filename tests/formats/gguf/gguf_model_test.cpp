@@ -13,11 +13,11 @@ constexpr Index kVocabulary = 259;  // two ids more than the byte tokenizer has
 
 // A configuration of a family, with small sizes and the keys in `text`.
 GptConfig config_of(const std::string& text) {
-  nlohmann::json config{{"vocab_size", kVocabulary}, {"max_position_embeddings", 12},
-                        {"num_hidden_layers", 2},    {"num_attention_heads", 4},
-                        {"num_key_value_heads", 2},  {"hidden_size", 32},
-                        {"intermediate_size", 48},   {"rms_norm_eps", 1e-6}};
-  config.update(nlohmann::json::parse("{" + text + "}"));
+  json config{{"vocab_size", kVocabulary}, {"max_position_embeddings", 12},
+              {"num_hidden_layers", 2},    {"num_attention_heads", 4},
+              {"num_key_value_heads", 2},  {"hidden_size", 32},
+              {"intermediate_size", 48},   {"rms_norm_eps", 1e-6}};
+  config.update(json::parse("{" + text + "}"));
   return parse_model_config(config.dump(), "config.json").config;
 }
 

@@ -2,7 +2,6 @@
 #include "formats/gguf/gguf_header.h"
 #include "support/test.h"
 
-namespace gguf_quantize_test {
 // Returns the values after rounding to a type.
 std::vector<float> rounded(GgufType type, const std::vector<float>& values,
                            const std::vector<float>& importance = {}) {
@@ -120,4 +119,3 @@ TEST_CASE(
     CHECK_THROWS_WITH(rounded(type, values), contains_text("too large"));
   }
 }
-}  // namespace gguf_quantize_test

@@ -8,7 +8,6 @@
 #include "support/test.h"
 #include "tensor/float16.h"
 
-namespace gguf_stored_test {
 // Models whose matrices stay as a GGUF file stores them.
 
 // A block of a type, and where its float16 numbers are.
@@ -281,4 +280,3 @@ TEST_CASE("a stored scale that is not finite is refused as in an expanded model"
     CHECK(contains(error, "contains values that are not finite"));
   }
 }
-}  // namespace gguf_stored_test

@@ -175,7 +175,7 @@ std::string shown_ids(const std::string& kind, const std::string& given) {
     metadata = changed_metadata(metadata, "tokenizer.ggml.", change);
   }
   const bool is_prompt = given.substr(last).starts_with("prompt ");
-  const std::string text = nlohmann::json::parse(given.substr(last + (is_prompt ? 7 : 0)));
+  const std::string text = json::parse(given.substr(last + (is_prompt ? 7 : 0)));
   const auto tokenizer = tokenizer_of(metadata);
   std::string shown;
   for (const std::int32_t id :

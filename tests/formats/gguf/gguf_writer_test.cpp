@@ -2,7 +2,6 @@
 #include "support/bytes/gguf_bytes.h"
 #include "support/test.h"
 
-namespace gguf_writer_test {
 std::string stored_bytes(const fs::path& path, const GgufTensor& tensor) {
   return file_contents(path).substr(static_cast<std::size_t>(tensor.begin),
                                     static_cast<std::size_t>(tensor.end - tensor.begin));
@@ -71,7 +70,6 @@ TEST_CASE("tensors that a GGUF file cannot hold are refused and the old file sta
     return error({}, {{"t", tensor, type}});
   };
   const Tensor one = Tensor::ones({32});
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   CHECK(contains(error({}, {{"t", one}, {"t", one}}), "two tensors are named 't'"));
   CHECK(contains(error({}, {{std::string(64, 'n'), one}}), "a name of 64 bytes"));
   CHECK(contains(error({}, {{"", one}}), "is empty"));
@@ -99,11 +97,10 @@ TEST_CASE("tensors that a GGUF file cannot hold are refused and the old file sta
 
 TEST_CASE("infinities are written to GGUF as float16") {
   const TemporaryFolder folder;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr auto infinity = static_cast<float>(kInfinity);
   write_gguf(folder / "a.gguf", {},
-             {{"t", Tensor::from<float>({kInfinity, -kInfinity, 65504}, {3}), GgufType::f16}});
+             {{"t", Tensor::from<float>({infinity, -infinity, 65504}, {3}), GgufType::f16}});
   const GgufFile file(folder / "a.gguf");
   CHECK(file.read(file.tensors()[0]).to_vector() ==
         std::vector<double>{kInfinity, -kInfinity, 65504});
 }
-}  // namespace gguf_writer_test

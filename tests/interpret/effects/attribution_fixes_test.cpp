@@ -3,7 +3,6 @@
 #include "interpret/point_values.h"
 #include "support/test.h"
 
-namespace attribution_fixes_test {
 // AtP*: attribution with attention computed again, and with dropped gradients.
 
 const PatchingTask& kTask = kTwoChanges;
@@ -115,4 +114,3 @@ TEST_CASE("dropped gradients average absolute effects with each other layer held
     CHECK(cell.attribution == Approx(sum / 2 / std::abs(whole)).epsilon(1e-4));
   }
 }
-}  // namespace attribution_fixes_test

@@ -2,7 +2,6 @@
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
 
-namespace importance_test {
 // d (sum of the losses of a document) / d gate, by finite differences. The gate multiplies the
 // output of one head.
 double slope(const Gpt& gpt, const Batch& document, const HeadId& id) {
@@ -75,4 +74,3 @@ TEST_CASE("rank correlation is Spearman's with shared ranks for ties") {
   CHECK(rank_correlation({}, {}) == 0);
   check_error([] { rank_correlation({1}, {}); }, {"rank_correlation", "1", "0"});
 }
-}  // namespace importance_test

@@ -3,7 +3,6 @@
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
 
-namespace tuned_lens_test {
 const Ids kText{1, 7, 3, 4};
 
 TunedLens random_lens(Index layers) {
@@ -78,4 +77,3 @@ TEST_CASE("translators are read from files of PyTorch and safetensors", "[heads]
   const auto checkpoint = HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt";
   check_error([&] { load_tuned_lens(checkpoint); }, {"ckpt.pt"});
 }
-}  // namespace tuned_lens_test

@@ -4,7 +4,6 @@
 #include "nn/packed/packed_weight.h"
 #include "support/test.h"
 
-namespace head_score_file_test {
 // Reads head classes from heads.json.
 
 std::string file_of(const std::string& fingerprint) {
@@ -79,4 +78,3 @@ TEST_CASE("one score of each head is read by its name", "[heads]") {
   check_error([&] { read_head_score(path, *gpt, "copying"); },
               {"score: expected a score of ", "heads.json", "got 'copying'"});
 }
-}  // namespace head_score_file_test

@@ -4,7 +4,6 @@
 #include "support/programs/local_processes.h"
 #include "support/test.h"
 
-namespace head_scores_test {
 // Scores and verdicts of heads.
 
 HeadScoreOptions quick() {
@@ -435,4 +434,3 @@ TEST_CASE("scores name their model by its weights when asked to", "[heads]") {
   silence(*model, 0, 0);
   CHECK(before != score_heads(*model, {{1, 2}}, options).model_fingerprint);
 }
-}  // namespace head_scores_test

@@ -2,7 +2,6 @@
 #include "interpret/scores/repeated_tokens.h"
 #include "support/test.h"
 
-namespace repeat_loss_test {
 // -log softmax(row)[target] from the logits [T, V] of a sequence.
 double loss_at(const std::vector<double>& logits, Index vocabulary, Index row, Index target) {
   double sum = 0;
@@ -68,4 +67,3 @@ TEST_CASE("a block without room for two copies has no repeated loss") {
   check_error([&] { repeat_loss(*lively_model(30, 16), {.sequences = 0}); },
               {"repeat_loss", "sequences"});
 }
-}  // namespace repeat_loss_test

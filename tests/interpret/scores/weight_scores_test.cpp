@@ -5,7 +5,6 @@
 #include "kernels/eigenvalues.h"
 #include "support/test.h"
 
-namespace weight_scores_test {
 // Scores from the weight matrices, compared with hand-made circuits and whole products.
 
 // One layer with two heads of width 2 over a stream of width 4; tokens are unit vectors.
@@ -158,4 +157,3 @@ TEST_CASE("an induction head composes with the previous-token head", "[heads]") 
   }
   CHECK(scores.k_composition[4] > 0.05);
 }
-}  // namespace weight_scores_test

@@ -6,7 +6,6 @@
 #include "support/rows.h"
 #include "support/test.h"
 
-namespace conversations_test {
 // All bytes, the tokens of ChatML, and "zy" and "yq", of which the latter is joined first.
 std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template) {
   BpeVocabulary vocabulary;
@@ -159,7 +158,7 @@ TEST_CASE("answers that a record excludes are not learned", "[conversations]") {
 
 TEST_CASE("a message that ends with unknown characters is not called left out", "[conversations]") {
   std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/tokenizers/data/pipeline_tokenizers.json");
-  const auto kinds = nlohmann::json::parse(file);
+  const auto kinds = json::parse(file);
   const auto kind = std::ranges::find_if(
       kinds, [](const auto& one) { return one["kind"] == "Metaspace never, unknown"; });
   const auto tokenizer = parse_tokenizer_json((*kind)["tokenizer"].dump(), "t.json");
@@ -227,4 +226,3 @@ TEST_CASE("calls of tools are learned", "[conversations]") {
   CHECK_THAT(text, contains_text("</tool_call><|im_end|>\n{<|im_start|>tool\n<tool_response>"));
   CHECK_THAT(text, contains_text("<|im_start|>assistant\n}ten<|im_end|>\n"));
 }
-}  // namespace conversations_test

@@ -116,7 +116,7 @@ HttpClient::Answer HttpClient::get(const std::string& path) {
   return receive();
 }
 
-HttpClient::Answer HttpClient::post(const std::string& path, const std::string& json) {
-  send(request_head("POST", path, json.size()) + json);
+HttpClient::Answer HttpClient::post(const std::string& path, const std::string& body) {
+  send(request_head("POST", path, body.size()) + body);
   return receive();
 }

@@ -28,7 +28,7 @@ class HttpClient {
   void close();
 
   Answer get(const std::string& path);
-  Answer post(const std::string& path, const std::string& json);
+  Answer post(const std::string& path, const std::string& body);
 
  private:
   bool fill();

@@ -1,0 +1,189 @@
+#include "headlight/formats/chat_template/chat_model.h"
+#include "headlight/formats/chat_template/known_templates.h"
+#include "support/models/bert_directory.h"
+#include "support/programs/session.h"
+#include "support/test.h"
+
+// Sessions with the program, one file for each of its subjects. session.h says how to read them.
+
+void save_chat_model(const fs::path& path, bool head_bias) {
+  BpeVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  vocabulary.tokens.resize(257);
+  vocabulary.special = {{"<|endoftext|>", 256}};
+  LoadedModel loaded{};
+  const GptConfig config{.vocab_size = 257,
+                         .block_size = 128,
+                         .n_layer = 2,
+                         .n_head = 2,
+                         .n_embd = 16,
+                         .bias = false,
+                         .head_bias = head_bias,
+                         .norm_type = NormKind::rms,
+                         .position = PositionKind::rope,
+                         .activation = Activation::silu,
+                         .gated_mlp = true,
+                         .n_inner = 24};
+  loaded.model = std::make_unique<Gpt>(config, 3);
+  loaded.tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
+  set_chat_template(loaded, read_chat_template("chatml"));
+  write_model_files(path, *loaded.model, *loaded.tokenizer);
+}
+
+// Saves a model with bytes as tokens and a context of 24.
+void save_small_model(const fs::path& path, GptConfig config) {
+  config.vocab_size = 257;
+  config.block_size = 24;
+  config.n_embd = 8;
+  write_model_files(path, Gpt(config, 3), ByteTokenizer());
+}
+
+// Byte-level BPE of 256 bytes, <|endoftext|> (256), <|im_start|> (257) and <|im_end|> (258).
+BpeTokenizer marks_tokenizer() {
+  BpeVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  for (const char* name : {"<|endoftext|>", "<|im_start|>", "<|im_end|>"}) {
+    vocabulary.special.push_back({name, static_cast<std::int32_t>(vocabulary.tokens.size())});
+    vocabulary.tokens.emplace_back();
+  }
+  return BpeTokenizer(std::move(vocabulary));
+}
+
+// Saves a model of the characters of a text and of `more` ids that its tokenizer lacks.
+void save_letters(const fs::path& path, const std::string& text, Index block_size, Index more) {
+  const CharTokenizer tokenizer = build_char_tokenizer(text);
+  write_model_files(path, *lively_model(tokenizer.vocab_size() + more, block_size), tokenizer);
+}
+
+// Saves a model whose biases are 0.125: export leaves out those that are zero.
+void save_biased_model(const fs::path& path) {
+  const std::unique_ptr<Gpt> gpt = lively_model(257, 32);
+  for (auto& [name, parameter] : gpt->parameters()) {
+    if (name.ends_with(".bias")) {
+      parameter.fill(0.125);
+    }
+  }
+  write_model_files(path, *gpt, ByteTokenizer());
+}
+
+// Saves a model that answers "hi" to a prompt of 1 byte, "yo" to one of 4 and "ok" to one of 7.
+void save_greeting_model(const fs::path& path, Index block_size) {
+  constexpr std::int32_t end = 256;
+  Ids script{'h', 'i', end, 'y', 'o', end, 'o', 'k', end};
+  script.resize(static_cast<std::size_t>(block_size), end);
+  write_model_files(path, *scripted_model(257, script), ByteTokenizer());
+}
+
+const ModelMakers kModels{
+    {"chat", [](const fs::path& path) { save_chat_model(path, false); }},
+    {"chat_with_head_bias", [](const fs::path& path) { save_chat_model(path, true); }},
+    {"three_layers",
+     [](const fs::path& path) {
+       save_small_model(path,
+                        {.n_layer = 3, .n_head = 2, .residual_dropout = 0.1, .tie_weights = false});
+     }},
+    {"one_layer",
+     [](const fs::path& path) { save_small_model(path, {.n_layer = 1, .n_head = 1}); }},
+    {"rotary",
+     [](const fs::path& path) {
+       save_small_model(path, {.n_layer = 1, .n_head = 2, .position = PositionKind::rope});
+     }},
+    {"bytes",
+     [](const fs::path& path) {
+       write_model_files(path, *lively_model(257, 32), ByteTokenizer());
+     }},
+    // Writes "hello" and stops, after a prompt of one byte.
+    {"hello",
+     [](const fs::path& path) {
+       write_model_files(path, *scripted_model(257, script_of("hello")), ByteTokenizer());
+     }},
+    {"marks",
+     [](const fs::path& path) {
+       write_model_files(path, *lively_model(259, 64), marks_tokenizer());
+     }},
+    {"letters", [](const fs::path& path) { save_letters(path, "abcdefgh ", 32, 0); }},
+    {"letters_and_gaps", [](const fs::path& path) { save_letters(path, "abcdefgh 하\n", 16, 3); }},
+    {"one_token", [](const fs::path& path) { save_letters(path, "abcdefgh ", 1, 0); }},
+    {"bert", [](const fs::path& path) { write_bert(path); }},
+    {"bert_without_head", [](const fs::path& path) { write_bert(path, false); }},
+    {"tiny",
+     [](const fs::path& path) {
+       const GptConfig config{
+           .vocab_size = 257, .block_size = 5, .n_layer = 1, .n_head = 2, .n_embd = 6};
+       write_model_files(path, Gpt(config), ByteTokenizer());
+     }},
+    {"biased", save_biased_model},
+    {"greeting", [](const fs::path& path) { save_greeting_model(path, 16); }},
+    {"greeting_8", [](const fs::path& path) { save_greeting_model(path, 8); }},
+    {"abc_tokenizer",
+     [](const fs::path& path) { save_tokenizer(path, build_char_tokenizer("abc")); }},
+    {"wide_tokenizer",
+     [](const fs::path& path) { save_tokenizer(path, build_char_tokenizer("ab 한\n\x1B")); }},
+    {"byte_tokenizer", [](const fs::path& path) { save_tokenizer(path, ByteTokenizer()); }},
+};
+
+TEST_CASE("sessions: resumed runs", "[cli]") { run_sessions("cli/sessions/resume.txt", kModels); }
+
+TEST_CASE("sessions: chats and adapters", "[cli]") {
+  run_sessions("cli/sessions/chats.txt", kModels);
+}
+
+TEST_CASE("sessions: preferences", "[cli]") {
+  run_sessions("cli/sessions/preferences.txt", kModels);
+}
+
+TEST_CASE("sessions: fine-tuning", "[cli]") {
+  run_sessions("cli/sessions/fine_tuning.txt", kModels);
+}
+
+TEST_CASE("sessions: run directories", "[cli]") {
+  run_sessions("cli/sessions/run_directory.txt", kModels);
+}
+
+TEST_CASE("sessions: first training", "[cli]") {
+  run_sessions("cli/sessions/first_training.txt", kModels);
+}
+
+TEST_CASE("sessions: text input", "[cli]") { run_sessions("cli/sessions/data.txt", kModels); }
+
+TEST_CASE("sessions: tokenizers", "[cli]") { run_sessions("cli/sessions/tokenizer.txt", kModels); }
+
+TEST_CASE("sessions: generate", "[cli]") { run_sessions("cli/sessions/generate.txt", kModels); }
+
+TEST_CASE("sessions: chat", "[cli]") { run_sessions("cli/sessions/chat.txt", kModels); }
+
+TEST_CASE("sessions: special tokens", "[cli]") {
+  run_sessions("cli/sessions/special_tokens.txt", kModels);
+}
+
+TEST_CASE("sessions: characters", "[cli]") { run_sessions("cli/sessions/characters.txt", kModels); }
+
+TEST_CASE("sessions: reports of tokens", "[cli]") {
+  run_sessions("cli/sessions/token_reports.txt", kModels);
+}
+
+TEST_CASE("sessions: GGUF files", "[cli]") { run_sessions("cli/sessions/gguf.txt", kModels); }
+
+TEST_CASE("sessions: comparisons of runs", "[cli]") {
+  run_sessions("cli/sessions/compare.txt", kModels);
+}
+
+TEST_CASE("sessions: heads over time", "[cli]") {
+  run_sessions("cli/sessions/heads_over_time.txt", kModels);
+}
+
+TEST_CASE("sessions: bidirectional models", "[cli]") {
+  run_sessions("cli/sessions/bidirectional.txt", kModels);
+}
+
+TEST_CASE("sessions: lens", "[cli]") { run_sessions("cli/sessions/lens.txt", kModels); }
+
+TEST_CASE("sessions: a trained model", "[cli]") { run_sessions("cli/sessions/trained_model.txt"); }
+
+TEST_CASE("sessions: page", "[cli]") { run_sessions("cli/sessions/page.txt", kModels); }
+
+TEST_CASE("sessions: languages", "[cli]") { run_sessions("cli/sessions/language.txt", kModels); }

@@ -1,0 +1,90 @@
+#include "serve/tool_model.h"
+#include "support/programs/session.h"
+#include "support/test.h"
+
+// Sessions with a server, one file for each of its APIs. session.h says how to read them; the
+// verbs are those below.
+
+// Returns what the server answers to a line "[STATUS] PATH BODY", whose status must be as given.
+ProgramResult answer_to(const RunningServer& server, const std::string& line, const json& base,
+                        bool is_stream) {
+  const bool has_status = line[0] != '/';
+  const std::size_t path = has_status ? line.find(' ') + 1 : 0;
+  const std::size_t end = std::min(line.find(' ', path), line.size());
+  json body = base;
+  body.merge_patch(end < line.size() ? json::parse(line.substr(end)) : json::object());
+  if (is_stream) {
+    body["stream"] = true;
+  }
+  const HttpClient::Answer answer = server.post(line.substr(path, end - path), body.dump());
+  INFO(answer.body);
+  REQUIRE(answer.status == (has_status ? std::stoi(line) : 200));
+  return {.exit_code = 0, .out = answer.body, .err = ""};
+}
+
+// Returns the data of server-sent events as JSON Lines. Names of events must be their types.
+std::string event_lines(const std::string& body) {
+  std::string lines;
+  std::istringstream in(body);
+  std::string name;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("event: ")) {
+      name = line.substr(7);
+    } else if (line.starts_with("data: ") && line != "data: [DONE]") {
+      CHECK((name.empty() || json::parse(line.substr(6))["type"] == name));
+      lines += line.substr(6) + "\n";
+    }
+  }
+  CHECK(name.empty() == body.ends_with("data: [DONE]\n\n"));
+  return lines;
+}
+
+ServedModel served_as(const std::string& name) {
+  return name == "lively" ? lively_served()
+         : name == "short"
+             ? lively_served(64)
+             : tool_served(name, {"<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"});
+}
+
+void run_serve_sessions(const std::string& file) {
+  std::unique_ptr<RunningServer> server;
+  json base = json::object();  // members of every request
+  const auto post = [&](const std::string& line) { return answer_to(*server, line, base, false); };
+  const auto stream = [&](const std::string& line) {
+    ProgramResult result = answer_to(*server, line, base, true);
+    result.out = event_lines(result.out);
+    return result;
+  };
+  const SessionVerbs verbs{{"serve",
+                            [&](const std::string& name) {
+                              server.reset();
+                              server =
+                                  std::make_unique<RunningServer>(ServeOptions{}, served_as(name));
+                              base = json::object();
+                              return ProgramResult{};
+                            }},
+                           {"body",
+                            [&](const std::string& members) {
+                              base = json::parse(members);
+                              return ProgramResult{};
+                            }},
+                           {"GET",
+                            [&](const std::string& path) {
+                              return ProgramResult{0, server->get(path).body, ""};
+                            }},
+                           {"POST", post},
+                           {"STREAM", stream}};
+  run_sessions(file, {}, verbs);
+}
+
+TEST_CASE("sessions: completions", "[serve]") {
+  run_serve_sessions("serve/sessions/completions.txt");
+}
+
+TEST_CASE("sessions: responses of OpenAI and messages of Anthropic", "[serve]") {
+  run_serve_sessions("serve/sessions/responses_and_messages.txt");
+}
+
+TEST_CASE("sessions: questions about a model", "[serve]") {
+  run_serve_sessions("serve/sessions/questions.txt");
+}
