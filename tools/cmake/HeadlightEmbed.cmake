@@ -25,10 +25,11 @@ function(headlight_embed target folder header function)
   add_dependencies(${target} embed_${function})
 endfunction()
 
-# Appends a file to the global property JOINED after the files that it imports, each once: styles by
-# @import '../style.css'; modules by import {name, ...} from './file.js'; A module becomes a function
-# of its own, without unindented comments. All modules see what one exports: no two may export a
-# name. Exported variables are outside of the functions, so that importers see every change.
+# Appends a file to the global property JOINED after the files that it imports, each once. Styles
+# import with @import '../style.css'; modules with import {name, ...} from './file.js'; A module
+# becomes a function of its own, without unindented comments. All modules see what one exports, so no
+# two may export the same name. Exported variables (export let) are outside of the functions, so that
+# importers see every change.
 function(headlight_join name)
   get_property(begun GLOBAL PROPERTY BEGUN)
   get_property(joined GLOBAL PROPERTY JOINED_NAMES)
