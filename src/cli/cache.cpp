@@ -136,7 +136,7 @@ ActivationFileOptions file_options(const Options& options) {
           "--out: expected a name that ends in .npz or .safetensors, got '", options.text("out"),
           "'");
   require(path.extension() != ".npz" || result.type != StoredFloats::bfloat16,
-          "--type: NumPy has no bfloat16; choose float16, or --out with a name that ends in "
+          "--dtype: NumPy has no bfloat16; choose float16, or --out with a name that ends in "
           ".safetensors");
   return result;
 }

@@ -420,7 +420,8 @@ std::vector<Parameter> ablate_parameters() {
                      .kind = ValueKind::integer,
                      .fallback = 0,
                      .least = 0,
-                     .is_basic = true}),
+                     .is_basic = true,
+                     .former = {"pairs"}}),
       {.name = "scores",
        .help = "File heads.json from headlight heads, for classes of heads and for score",
        .kind = ValueKind::path,
@@ -474,7 +475,7 @@ const Question& ablate_question() {
       .chart = "scatter",
       .chart_help = "Draw --score of the heads against the rise to this .svg file",
       .chart_needs = "scores",
-      .former = {{"each", "is now called --by"}, {"pairs", "is now called --joint"}},
+      .former = {{"each", "is now called --by"}},
       .reads_masked_models = true,
       .positional = {"data"},
       .answer = ablate};

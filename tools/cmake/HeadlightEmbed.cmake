@@ -1,6 +1,10 @@
 # Embeds files into a program as bytes, with CMake alone. An array of characters has no length limit
 # and needs no escapes.
 
+if(CMAKE_SCRIPT_MODE_FILE)
+  cmake_minimum_required(VERSION 3.25)  # else policies are those of the oldest CMake
+endif()
+
 # headlight_embed(TARGET FOLDER HEADER FUNCTION FILE... [WITH FILE...]): adds a source to TARGET with
 # the function declared in HEADER, in namespace headlight:
 #   std::span<const EmbeddedFile> FUNCTION()   the FILEs of FOLDER by name

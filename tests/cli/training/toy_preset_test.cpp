@@ -1,5 +1,6 @@
 #include <cctype>
 
+#include "kernels/cpu_variant.h"
 #include "support/models/story_facts.h"
 #include "support/test.h"
 
@@ -51,7 +52,11 @@ TEST_CASE("the toy preset learns its corpus, and the stories about its model are
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string corpus = root + "/data/toy.txt";
   const std::string run = folder.at("run");
-  output_of({"train", root + "/configs/toy.toml", "--data", corpus, "--out_dir", run});
+  // The stories are about the model of docs/demo.html, which the kernels for AVX2 train. Those of
+  // other CPUs round in another way and give another model.
+  const bool is_of_demo = kernels::supports(kernels::CpuVariant::v3);
+  output_of(changed({"train", root + "/configs/toy.toml", "--data", corpus, "--out_dir", run},
+                    is_of_demo ? words("--cpu_variant v3 --products own") : Arguments{}));
 
   double bits_per_byte = 1;
   for (const json& line : json_lines(run + "/metrics.jsonl")) {
@@ -60,6 +65,9 @@ TEST_CASE("the toy preset learns its corpus, and the stories about its model are
   CHECK(bits_per_byte < 0.45);
   check_words(run, file_contents(corpus));
 
+  if (!is_of_demo) {
+    return;
+  }
   std::size_t steps = 0;
   for (const auto& file : fs::directory_iterator(root + "/data/stories")) {
     const serve::Story story = serve::read_story(file.path(), toy_story_scope());
