@@ -67,7 +67,7 @@ Options cache_options() {
        .examples = {
            "headlight cache runs/toy --text \"the cat sat on the mat\" --names resid_post,z.1.0",
            "headlight cache runs/toy --data book.txt --names resid_post,mlp_out --layers 1-2 "
-           "--type float16 --out book.safetensors",
+           "--dtype float16 --out book.safetensors",
            "headlight cache gpt2_dir --data lines.txt --documents line --names resid_post.6 "
            "--positions last",
            "headlight cache runs/toy --data data/toy.txt --documents blank_line --names "
@@ -190,7 +190,7 @@ void warn_about(const ActivationFiles& written) {
     if (array.lost.too_large > 0) {
       log_warning(concat_text(
           array.name, ": ", array.lost.too_large, " of ", numel(array.shape),
-          " values exceed 65,504 and become infinite in float16; use --type bfloat16 or float32"));
+          " values exceed 65,504 and become infinite in float16; use --dtype bfloat16 or float32"));
     }
     if (array.lost.not_numbers > 0) {
       log_warning(concat_text(array.name, ": ", array.lost.not_numbers, " of ", numel(array.shape),

@@ -324,11 +324,9 @@ void ablate_chosen_heads(const Asker& asker, const TokenDataset& data, AblationO
 
 void ablate_chosen_parts(const Asker& asker, const TokenDataset& data,
                          const AblationOptions& options, AblationReport& report) {
-  Index targets = 0;  // for which a pass of one token finds the shapes, twice
-  for (const PartSet& part : report.parts) {
-    targets += std::ssize(part.targets);
-  }
-  asker.begin(work_of(asker, data, options, report.parts) + 2 * targets);
+  // Passes of one token find the shapes of each set, of all sets, and of the means.
+  const Index shapes = std::ssize(report.parts) + (options.mode == AblationMode::zero ? 1 : 2);
+  asker.begin(work_of(asker, data, options, report.parts) + shapes);
   PartAblationResult result = ablate_parts(asker.model, data, report.parts, options);
   report.whole = {.loss = result.loss,
                   .heads = {},

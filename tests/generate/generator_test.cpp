@@ -201,7 +201,7 @@ TEST_CASE("generation names the option that it refuses") {
   CHECK(error(options) == "stop: invalid UTF-8 at byte 0");
   options = {};
   options.sampling.top_p = 2;
-  CHECK(error(options) == "top_p: expected 0 to 1, got 2");
+  CHECK(error(options) == "top_p: expected a number from 0 to 1, got 2");
   CHECK(contains(error({}, "a\x80"), "invalid UTF-8 at byte 1"));
   const auto small = lively_model(200, 8, 1);
   check_error([&] { generate(*small, bytes, "a\xC8\xA3"); }, {"prompt", "got 200"});

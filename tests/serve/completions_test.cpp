@@ -114,7 +114,7 @@ TEST_CASE("a long prompt has the same scores in parts as in one pass", "[serve]"
       "Once there was a red cat, and the cat sat on a mat by the sea until the sun had gone.";
   const Json parts = server.asked(
       "/v1/completions", {{"prompt", text}, {"max_tokens", 0}, {"echo", true}, {"logprobs", 0}});
-  const Json whole = server.asked("/api/ablate", {{"text", text}});
+  const Json whole = server.asked("/api/predict", {{"text", text}});
   const Json& scores = parts["choices"][0]["logprobs"]["token_logprobs"];
   REQUIRE(scores.size() == text.size());
   for (std::size_t i = 1; i < text.size(); ++i) {

@@ -25,9 +25,17 @@ void with_each_variant(const Body& body) {
   }
 }
 
-// Calls body(tiles) for each of AMX and AVX512-BF16 that the machine supports.
+// Tiles of bfloat16 products by plain loops, so that tests on every machine see what is around
+// them.
+extern const kernels::Bfloat16Tiles kPlainTiles;
+
+// Calls body(tiles) for plain loops, and for each of AMX and AVX512-BF16 that the machine supports.
 template <class Body>
 void with_each_tile_set(const Body& body) {
+  {
+    INFO(kPlainTiles.name);
+    body(kPlainTiles);
+  }
   for (const kernels::Bfloat16Tiles* tiles : kernels::bfloat16_tile_sets()) {
     INFO(tiles->name);
     body(*tiles);

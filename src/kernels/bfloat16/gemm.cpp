@@ -16,7 +16,7 @@ constexpr Index kBfloat16BlockColumns = 768;
 
 // Rows that are packed at a time, across all panels or strips, if memory has them one after the
 // other.
-constexpr Index kPackedRows = 2 * kBfloat16BlockDepth;
+constexpr Index kPackedRows = 2 * kBfloat16Depth;
 
 // Computes a part of C on one thread with its own scratch memory.
 class Bfloat16Part {
@@ -24,13 +24,13 @@ class Bfloat16Part {
   Bfloat16Part(const Gemm<float>& g, const Bfloat16Tiles& tiles, void* scratch)
       : g_(g), tiles_(tiles), group_rows_((g.transpose_a ? kStripGroup : 1) * tiles.rows) {
     product_ = static_cast<float*>(scratch);
-    strips_ = reinterpret_cast<Bfloat16Bits*>(product_ + tiles.rows * kBfloat16BlockColumns);
+    strips_ = reinterpret_cast<Bfloat16Bits*>(product_ + tiles.rows * kBfloat16Columns);
     panels_ = strips_ + kStripGroup * tiles.rows * kBfloat16BlockDepth;
   }
 
   // Returns the scratch memory of a part in bytes.
   static Index scratch_size(const Bfloat16Tiles& tiles) {
-    return tiles.rows * kBfloat16BlockColumns * static_cast<Index>(sizeof(float)) +
+    return tiles.rows * kBfloat16Columns * static_cast<Index>(sizeof(float)) +
            (kStripGroup * tiles.rows + kBfloat16BlockColumns) * kBfloat16BlockDepth *
                static_cast<Index>(sizeof(Bfloat16Bits));
   }
@@ -56,7 +56,7 @@ class Bfloat16Part {
       pack_strips(group, first, k);
       ComingRows<float> coming =
           coming_rows(g_, group, std::min(group_rows_, block.rows - row - rows), {first, k},
-                      {tiles_.rows, kBfloat16BlockColumns});
+                      {tiles_.rows, kBfloat16Columns});
       for (Index strip = 0; strip < rows; strip += tiles_.rows) {
         multiply_strip(
             {group.row + strip, std::min(tiles_.rows, rows - strip), block.column, block.columns},
@@ -69,10 +69,10 @@ class Bfloat16Part {
     const MatrixView<float> b = view_b(g_);
     const Index step = g_.transpose_b ? k : kPackedRows;
     for (Index p = 0; p < k; p += step) {
-      for (Index column = 0; column < block.columns; column += kBfloat16BlockColumns) {
+      for (Index column = 0; column < block.columns; column += kBfloat16Columns) {
         tiles_.pack_panel(b.from(first + p, block.column + column), std::min(step, k - p),
-                          std::min(kBfloat16BlockColumns, block.columns - column),
-                          panels_ + column * packed_depth(k) + p * kBfloat16BlockColumns);
+                          std::min(kBfloat16Columns, block.columns - column),
+                          panels_ + column * packed_depth(k) + p * kBfloat16Columns);
       }
     }
   }
@@ -92,14 +92,13 @@ class Bfloat16Part {
 
   void multiply_strip(const GemmRegion& strip, const Bfloat16Bits* packed, Index first, Index k,
                       ComingRows<float>& coming) {
-    for (Index column = 0; column < strip.columns; column += kBfloat16BlockColumns) {
+    for (Index column = 0; column < strip.columns; column += kBfloat16Columns) {
       coming.fetch();
-      fetch_c({strip.row, strip.rows, strip.column + column + kBfloat16BlockColumns,
-               kBfloat16BlockColumns},
+      fetch_c({strip.row, strip.rows, strip.column + column + kBfloat16Columns, kBfloat16Columns},
               strip);
       multiply_tile({packed, panels_ + column * packed_depth(k), packed_depth(k)},
                     {strip.row, strip.rows, strip.column + column,
-                     std::min(kBfloat16BlockColumns, strip.columns - column)},
+                     std::min(kBfloat16Columns, strip.columns - column)},
                     first == 0);
     }
     if (first + k == g_.k && g_.after) {
@@ -127,21 +126,21 @@ class Bfloat16Part {
     const float beta = is_first ? g_.beta : 1.0F;
     const bool has_bias = is_first && g_.bias != nullptr;
     if (g_.alpha != 1.0F || has_bias || (beta != 0.0F && beta != 1.0F)) {
-      tiles_.multiply(operands, {product_, kBfloat16BlockColumns, false});
+      tiles_.multiply(operands, {product_, kBfloat16Columns, false});
       store(tile, is_first);
       return;
     }
     float* to = g_.c + tile.row * g_.c_stride + tile.column;
-    if (tile.rows == tiles_.rows && tile.columns == kBfloat16BlockColumns) {
+    if (tile.rows == tiles_.rows && tile.columns == kBfloat16Columns) {
       tiles_.multiply(operands, {to, g_.c_stride, beta == 1.0F});
       return;
     }
     for (Index row = 0; row < tile.rows && beta == 1.0F; ++row) {
-      std::copy_n(to + row * g_.c_stride, tile.columns, product_ + row * kBfloat16BlockColumns);
+      std::copy_n(to + row * g_.c_stride, tile.columns, product_ + row * kBfloat16Columns);
     }
-    tiles_.multiply(operands, {product_, kBfloat16BlockColumns, beta == 1.0F});
+    tiles_.multiply(operands, {product_, kBfloat16Columns, beta == 1.0F});
     for (Index row = 0; row < tile.rows; ++row) {
-      std::copy_n(product_ + row * kBfloat16BlockColumns, tile.columns, to + row * g_.c_stride);
+      std::copy_n(product_ + row * kBfloat16Columns, tile.columns, to + row * g_.c_stride);
     }
   }
 
@@ -150,7 +149,7 @@ class Bfloat16Part {
   void store(const GemmRegion& tile, bool is_first) const {
     const float beta = is_first ? g_.beta : 1.0F;
     for (Index row = 0; row < tile.rows; ++row) {
-      const float* from = product_ + row * kBfloat16BlockColumns;
+      const float* from = product_ + row * kBfloat16Columns;
       float* to = g_.c + (tile.row + row) * g_.c_stride + tile.column;
       if (beta == 0.0F && g_.bias == nullptr) {
         for (Index i = 0; i < tile.columns; ++i) {
@@ -187,7 +186,7 @@ void bfloat16_gemm(const Gemm<float>& g) {
 }
 
 void bfloat16_gemm(const Gemm<float>& g, const Bfloat16Tiles& tiles) {
-  const TileExtent tile{tiles.rows, kBfloat16BlockColumns};
+  const TileExtent tile{tiles.rows, kBfloat16Columns};
   const GemmGrid grid = choose_grid(g, tile, max_threads());
   const Index size = Bfloat16Part::scratch_size(tiles);
   Storage scratch(static_cast<std::size_t>(size * grid.count()));
