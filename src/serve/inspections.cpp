@@ -241,6 +241,25 @@ std::string predict(InspectionRequest& question) {
       .dump();
 }
 
+bool is_file(const Parameter& parameter) {
+  return parameter.kind == ValueKind::path || parameter.kind == ValueKind::data;
+}
+
+// Returns the parameters of a question without the offer of files instead of texts.
+std::vector<Parameter> request_parameters(const Question& question) {
+  std::vector<Parameter> parameters = question.parameters;
+  for (Parameter& parameter : parameters) {
+    const auto other = std::ranges::find(question.parameters, parameter.unless, &Parameter::name);
+    if (other != question.parameters.end() && is_file(*other)) {
+      parameter.unless = {};
+    }
+  }
+  std::erase_if(parameters, [](const Parameter& parameter) {
+    return parameter.kind == ValueKind::data && parameter.is_required;
+  });
+  return parameters;
+}
+
 // Answers a question of the table with the members of its parameters' names.
 std::string answer_question(const Question& question, InspectionRequest& request) {
   Json given = Json::object();
@@ -249,14 +268,14 @@ std::string answer_question(const Question& question, InspectionRequest& request
       given.add(std::string(name), *value);
     }
   };
-  for (const Parameter& parameter : question.parameters) {
-    if (parameter.kind == ValueKind::path || parameter.kind == ValueKind::data) {
-      continue;
+  const std::vector<Parameter> parameters = request_parameters(question);
+  for (const Parameter& parameter : parameters) {
+    if (!is_file(parameter)) {
+      add(parameter.name);
+      std::ranges::for_each(parameter.former, add);
     }
-    add(parameter.name);
-    std::ranges::for_each(parameter.former, add);
   }
-  const Arguments arguments(question.parameters, std::move(given));
+  const Arguments arguments(parameters, std::move(given));
   const ModelChanges changes = request.changes();
   const Asker asker{
       .model = request.gpt(),
