@@ -75,7 +75,7 @@ def test_ablation_and_importance(model: hl.Model, run: pathlib.Path, stories: pa
     result = model.ablate(stories, documents="blank_line", metric="kl")
     rises = [part["rise"]["mean"] for part in expected["parts"]]
     assert result["rise"].ravel() == pytest.approx(rises, abs=1e-6) and min(rises) > 0
-    with pytest.raises(ValueError, match="metric: expected loss"):
+    with pytest.raises(ValueError, match="metric: expected probability"):
         model.ablate(TEXT, metric="x")
 
 
