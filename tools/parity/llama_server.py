@@ -30,8 +30,11 @@ class LlamaCpp:
         return self.ask("/tokenize", {"content": text, "add_special": False, "parse_special": True})["tokens"]
 
     def log_probabilities(self, prompt: list[int], vocabulary: int) -> list[float]:
-        """Of all tokens after a prompt of ids, by id."""
-        answer = self.ask("/completion", {"prompt": prompt, "n_predict": 1, "temperature": 1.0, "n_probs": vocabulary,
-                                          "cache_prompt": False})
+        """Of all tokens after a prompt of ids, by id. An answer whose token is a part of a character has none."""
+        for seed in range(100):
+            answer = self.ask("/completion", {"prompt": prompt, "n_predict": 1, "temperature": 1.0, "seed": seed,
+                                              "n_probs": vocabulary, "cache_prompt": False})
+            if "completion_probabilities" in answer:
+                break
         values = {one["id"]: one["logprob"] for one in answer["completion_probabilities"][0]["top_logprobs"]}
         return [values[id] for id in range(vocabulary)]
