@@ -15,8 +15,7 @@ constexpr double kAny = std::numeric_limits<double>::infinity();
 constexpr auto kParameters = std::to_array<SamplingParameter>(
     {{"temperature", "Sample with this temperature; 0: always choose the most probable token",
       &SamplingOptions::temperature, 0, 100},
-     {"top_k", "Choose among the N most probable tokens; 0: all", &SamplingOptions::top_k, 0,
-      kAny},
+     {"top_k", "Choose among the N most probable tokens; 0: all", &SamplingOptions::top_k, 0, kAny},
      {"top_p", "Choose among the most probable tokens whose probabilities sum to this; 1: all",
       &SamplingOptions::top_p, 0, 1},
      {"min_p", "Drop tokens with less than this share of the highest probability; 0: none",

@@ -54,7 +54,7 @@ struct ResultKey {
 };
 
 struct Question {
-  std::string_view name;              // "patch"
+  std::string_view name;  // "patch"
   QuestionGroup group = QuestionGroup::change;
   std::string_view summary;           // one line
   std::string details;                // paragraphs of the help

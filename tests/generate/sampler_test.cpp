@@ -244,7 +244,8 @@ TEST_CASE("options out of range are refused by name") {
     INFO(start);
     CHECK(error_of(options, logits).rfind(start, 0) == 0);
   };
-  starts({.repetition_penalty = 0}, "repetition_penalty: expected a number from 0.01 to 100, got 0");
+  starts({.repetition_penalty = 0},
+         "repetition_penalty: expected a number from 0.01 to 100, got 0");
   starts({.repetition_penalty = nan}, "repetition_penalty:");
   starts({.repetition_window = -1}, "repetition_window: expected a number from 0, got -1");
   starts({.temperature = -0.5}, "temperature: expected a number from 0 to 100, got -0.5");

@@ -173,15 +173,13 @@ TEST_CASE("options that allow no vocabulary are refused by name", "[text]") {
         "vocab_size: expected at most 2147483647, got 2147483648");
   CHECK(refusal({.min_frequency = -1}) == "min_frequency: expected at least 0, got -1");
   CHECK(refusal({.special_names = {}}) == "special_names: expected <|endoftext|> among them");
-  CHECK(refusal({.special_names = {end, ""}}) ==
-        "special_names: expected names, got an empty one");
+  CHECK(refusal({.special_names = {end, ""}}) == "special_names: expected names, got an empty one");
   CHECK(refusal({.special_names = {end, end}}) == "special_names: '<|endoftext|>' appears twice");
   CHECK(refusal({.special_names = {end, "\xFF!"}}) == "special_names: invalid UTF-8 at byte 0");
   const std::string learnable = " could also be learned from text; choose a name like <|pad|>";
   CHECK(refusal({.special_names = {end, "pad"}}) == "special_names: 'pad'" + learnable);
   // The token " ." in byte characters.
-  CHECK(refusal({.special_names = {end, "\xC4\xA0."}}) ==
-        "special_names: '\xC4\xA0.'" + learnable);
+  CHECK(refusal({.special_names = {end, "\xC4\xA0."}}) == "special_names: '\xC4\xA0.'" + learnable);
   CHECK_THROWS_WITH(BpeTrainer({}).feed("ab\xFF"), "text: invalid UTF-8 at byte 2");
 }
 

@@ -20,7 +20,8 @@ TEST_CASE("ablate reports the rise of the loss for all heads or some heads or pa
   const Json one = report_of(given.on_text("ablate", "--heads 0:1 --mode mean --joint 0"));
   check_json(one, R"({"parts#": 1, "parts/0/part": "0.1"})");
   CHECK(one["parts"][0]["rise"]["mean"] != all["parts"][1]["rise"]["mean"]);
-  check_json(report_of(given.on_text("ablate", "--layers 1")), R"({"parts#": 2, "parts/0/part": "1.0"})");
+  check_json(report_of(given.on_text("ablate", "--layers 1")),
+             R"({"parts#": 2, "parts/0/part": "1.0"})");
   CHECK(report_of(given.on_text("ablate", "--joint 2"))["pairs"].size() == 1);
   check_parts(output_of(given.on_text("ablate", "--joint 2")), {"beyond both alone", "0.1"});
 }
