@@ -255,18 +255,6 @@ void warn_about(const Asker& asker, const std::string& doubt) {
   }
 }
 
-HeadSet chosen_heads(const Asker& asker, const Arguments& arguments) {
-  const HeadLayout layout = heads_of(asker.model);
-  if (arguments.given("heads")) {
-    return HeadSet::parse(arguments.text("heads")).or_all(layout);
-  }
-  const NumberRange layers = layers_of(asker.model, arguments.range("layers"));
-  std::vector<HeadId> heads;
-  std::ranges::copy_if(HeadSet::all(layout), std::back_inserter(heads),
-                       [&](const HeadId& id) { return layers.contains(id.layer); });
-  return heads;
-}
-
 std::vector<PartSet> part_sets(const Asker& asker, const Arguments& arguments) {
   std::map<HeadId, HeadScore> scores;
   if (arguments.given("scores")) {
@@ -298,11 +286,7 @@ Index work_of(const Asker& asker, const TokenDataset& data, const AblationOption
   const Index layers = asker.model.config().n_layer;
   Index computed = layers;
   for (const PartSet& part : parts) {
-    Index first = layers;
-    for (const PointRange& target : part.targets) {
-      first = std::min(first, is_in_layer(target.point) ? target.layers.first : 0);
-    }
-    computed += layers - first;
+    computed += layers - std::max<Index>(first_layer(part, asker.model), 0);
   }
   computed += options.mode == AblationMode::zero ? 0 : layers;
   computed += layers * options.pair_heads * (options.pair_heads - 1) / 2;
@@ -310,20 +294,27 @@ Index work_of(const Asker& asker, const TokenDataset& data, const AblationOption
   return (data.token_count - predicted) * computed / layers;
 }
 
-void ablate_chosen_heads(const Asker& asker, const TokenDataset& data, AblationOptions options,
-                         AblationReport& report) {
-  for (const HeadId& id : options.heads) {
-    report.parts.push_back(
-        {.name = head_name(id),
-         .targets = {{Point::z, {id.layer, id.layer}, NumberRange{id.head, id.head}}}});
+std::vector<PartSet> chosen_parts(const Asker& asker, const Arguments& arguments) {
+  if (arguments.given("parts")) {
+    return part_sets(asker, arguments);
   }
+  if (arguments.given("heads")) {
+    const HeadSet heads = HeadSet::parse(arguments.text("heads"));
+    return transformed(heads.or_all(heads_of(asker.model)), head_part);
+  }
+  return each_part(asker.model, arguments.chosen<PartKind>("by"), arguments.range("layers"),
+                   arguments.range("items"));
+}
+
+void ablate_heads_of(const Asker& asker, const TokenDataset& data, const AblationOptions& options,
+                     AblationReport& report) {
   asker.begin(work_of(asker, data, options, report.parts));
   report.whole = ablate_heads(asker.model, data, options);
   report.rises = transformed(report.whole.heads, &HeadEffect::rise);
 }
 
-void ablate_chosen_parts(const Asker& asker, const TokenDataset& data,
-                         const AblationOptions& options, AblationReport& report) {
+void ablate_parts_of(const Asker& asker, const TokenDataset& data, const AblationOptions& options,
+                     AblationReport& report) {
   // Passes of one token find the shapes of each set, of all sets, and of the means.
   const Index shapes = std::ssize(report.parts) + (options.mode == AblationMode::zero ? 1 : 2);
   asker.begin(work_of(asker, data, options, report.parts) + shapes);
@@ -364,17 +355,18 @@ QuestionResult ablate(const Asker& asker, const Arguments& arguments) {
       asker.data == nullptr ? std::optional(text_data(asker, arguments.value("text")))
                             : std::nullopt;
   const TokenDataset& data = text ? *text : *asker.data;
+  report->parts = chosen_parts(asker, arguments);
   if (report->of_heads()) {
-    options.heads = chosen_heads(asker, arguments);
+    options.heads = transformed(report->parts, [](const PartSet& part) -> HeadId {
+      const PointRange& head = part.targets.front();
+      return {head.layers.first, head.items->first};
+    });
     if (arguments.given("scores")) {
       read_scores(asker, arguments, options.heads, *report);
     }
-    ablate_chosen_heads(asker, data, std::move(options), *report);
+    ablate_heads_of(asker, data, options, *report);
   } else {
-    report->parts = report->of_sets ? part_sets(asker, arguments)
-                                    : each_part(asker.model, report->by, arguments.range("layers"),
-                                                arguments.range("items"));
-    ablate_chosen_parts(asker, data, options, *report);
+    ablate_parts_of(asker, data, options, *report);
   }
   return result_of(report, asker.shows);
 }
@@ -394,54 +386,53 @@ std::vector<Parameter> ablate_parameters() {
                                .excludes = {"layers"},
                                .is_basic = true}));
   all.push_back(layers_parameter());
-  const std::initializer_list<Parameter> own = {
-      {.name = "items",
-       .help = "Only these neurons of each layer, e.g. 3, 4-8 (8 included) or 4-",
-       .kind = ValueKind::range,
-       .needs = {"by=neuron"}},
-      {.name = "parts",
-       .help = "Ablate these parts together, e.g. '5.1, mlp.3'; each further value is a separate "
-               "experiment",
-       .kind = ValueKind::texts,
-       .excludes = {"by", "layers", "scatter"},
-       .is_basic = true,
-       .former = {"off"}},
-      {.name = "mode",
-       .help = "Replacement for the output of a part",
-       .kind = ValueKind::name,
-       .fallback = name_of(AblationMode::zero),
-       .choices = choices_of<AblationMode>(),
-       .is_basic = true},
-      metric_parameter(MetricKind::loss),
-      only_of_heads({.name = "joint",
-                     .help = "Also ablate all pairs among the N most important heads; 0: none",
-                     .kind = ValueKind::integer,
-                     .fallback = 0,
-                     .least = 0,
-                     .is_basic = true,
-                     .former = {"pairs"}}),
-      {.name = "scores",
-       .help = "File heads.json from headlight heads, for classes of heads and for score",
-       .kind = ValueKind::path,
-       .needs = {"by=head"}},
-      {.name = "score",
-       .help = "Score of the heads that is shown beside their rises",
-       .fallback = "induction",
-       .excludes = {"parts"},
-       .needs = {"scores"}},
-      {.name = "resamples",
-       .help = "Number of bootstrap resamples",
-       .kind = ValueKind::integer,
-       .fallback = 1000,
-       .least = 1,
-       .most = 1'000'000},
-      {.name = "seed",
-       .help = "Seed of the random numbers",
-       .kind = ValueKind::integer,
-       .fallback = 1337,
-       .least = 0}};
-  all.insert(all.end(), own);
-  return all;
+  return with(
+      std::move(all),
+      {{.name = "items",
+        .help = "Only these neurons of each layer, e.g. 3, 4-8 (8 included) or 4-",
+        .kind = ValueKind::range,
+        .needs = {"by=neuron"}},
+       {.name = "parts",
+        .help = "Ablate these parts together, e.g. '5.1, mlp.3'; each further value is a separate "
+                "experiment",
+        .kind = ValueKind::texts,
+        .excludes = {"by", "layers", "scatter"},
+        .is_basic = true,
+        .former = {"off"}},
+       {.name = "mode",
+        .help = "Replacement for the output of a part",
+        .kind = ValueKind::name,
+        .fallback = name_of(AblationMode::zero),
+        .choices = choices_of<AblationMode>(),
+        .is_basic = true},
+       metric_parameter(MetricKind::loss),
+       only_of_heads({.name = "joint",
+                      .help = "Also ablate all pairs among the N most important heads; 0: none",
+                      .kind = ValueKind::integer,
+                      .fallback = 0,
+                      .least = 0,
+                      .is_basic = true,
+                      .former = {"pairs"}}),
+       {.name = "scores",
+        .help = "File heads.json from headlight heads, for classes of heads and for score",
+        .kind = ValueKind::path,
+        .needs = {"by=head"}},
+       {.name = "score",
+        .help = "Score of the heads that is shown beside their rises",
+        .fallback = "induction",
+        .excludes = {"parts"},
+        .needs = {"scores"}},
+       {.name = "resamples",
+        .help = "Number of bootstrap resamples",
+        .kind = ValueKind::integer,
+        .fallback = 1000,
+        .least = 1,
+        .most = 1'000'000},
+       {.name = "seed",
+        .help = "Seed of the random numbers",
+        .kind = ValueKind::integer,
+        .fallback = 1337,
+        .least = 0}});
 }
 
 }  // namespace

@@ -158,40 +158,38 @@ QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
 }
 
 std::vector<Parameter> parameters_of_circuit() {
-  std::vector<Parameter> all = task_parameters();
-  const std::initializer_list<Parameter> own = {
-      {.name = "edges",
-       .help = "Keep at most this number of edges; 0: as many as faithfulness needs",
-       .kind = ValueKind::integer,
-       .fallback = 0,
-       .is_basic = true},
-      {.name = "faithfulness",
-       .help = "Keep the fewest edges whose circuit reaches this faithfulness (above 0 to 1; "
-               "default: 0.8)",
-       .kind = ValueKind::number,
-       .is_basic = true},
-      {.name = "steps",
-       .help = "Number of points of the integrated gradients; 1: the clean text only",
-       .kind = ValueKind::integer,
-       .fallback = 5},
-      {.name = "ablation",
-       .help = "Values of cut edges: of the pair's corrupt text, its mean over all corrupt texts "
-               "by position, or that of the next pair",
-       .kind = ValueKind::name,
-       .fallback = name_of(CircuitAblation::corrupt),
-       .choices = choices_of<CircuitAblation>()},
-      {.name = "random_sets",
-       .help = "Compare with N sets of as many random edges; 0: none",
-       .kind = ValueKind::integer,
-       .fallback = 0},
-      {.name = "seed",
-       .help = "Seed of the random numbers",
-       .kind = ValueKind::integer,
-       .fallback = 1337,
-       .least = 0,
-       .needs = {"random_sets"}}};
-  all.insert(all.end(), own);
-  return all;
+  return with(
+      task_parameters(),
+      {{.name = "edges",
+        .help = "Keep at most this number of edges; 0: as many as faithfulness needs",
+        .kind = ValueKind::integer,
+        .fallback = 0,
+        .is_basic = true},
+       {.name = "faithfulness",
+        .help = "Keep the fewest edges whose circuit reaches this faithfulness (above 0 to 1; "
+                "default: 0.8)",
+        .kind = ValueKind::number,
+        .is_basic = true},
+       {.name = "steps",
+        .help = "Number of points of the integrated gradients; 1: the clean text only",
+        .kind = ValueKind::integer,
+        .fallback = 5},
+       {.name = "ablation",
+        .help = "Values of cut edges: of the pair's corrupt text, its mean over all corrupt texts "
+                "by position, or that of the next pair",
+        .kind = ValueKind::name,
+        .fallback = name_of(CircuitAblation::corrupt),
+        .choices = choices_of<CircuitAblation>()},
+       {.name = "random_sets",
+        .help = "Compare with N sets of as many random edges; 0: none",
+        .kind = ValueKind::integer,
+        .fallback = 0},
+       {.name = "seed",
+        .help = "Seed of the random numbers",
+        .kind = ValueKind::integer,
+        .fallback = 1337,
+        .least = 0,
+        .needs = {"random_sets"}}});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -51,6 +52,13 @@ struct Parameter {
   std::string_view example = {};              // of a record
   std::vector<std::string_view> former = {};  // names of before, which messages explain
 };
+
+// Returns a group of parameters, followed by others.
+inline std::vector<Parameter> with(std::vector<Parameter> group,
+                                   std::initializer_list<Parameter> others) {
+  group.insert(group.end(), others);
+  return group;
+}
 
 // Returns the names of an enum for Parameter::choices.
 template <HasChoices E>

@@ -268,9 +268,8 @@ QuestionResult patch(const Asker& asker, const Arguments& arguments) {
 }
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = task_parameters();
-  all.insert(
-      all.end(),
+  return with(
+      task_parameters(),
       {point_parameter(Point::z, choices_of<Point>()),
        by_parameter({kPatchParts.begin(), kPatchParts.end()}),
        layers_parameter(),
@@ -292,7 +291,6 @@ std::vector<Parameter> parameters() {
        {.name = "noising",
         .help = "Patch values of the corrupt text into the clean one",
         .kind = ValueKind::flag}});
-  return all;
 }
 
 }  // namespace

@@ -153,23 +153,20 @@ QuestionResult paths(const Asker& asker, const Arguments& arguments) {
 }
 
 std::vector<Parameter> paths_parameters() {
-  std::vector<Parameter> all = task_parameters();
-  const std::initializer_list<Parameter> own = {
-      {.name = "receiver",
-       .help = "Input at which paths end: q, k or v of a head (5.1.q), mlp.3 or logits",
-       .kind = ValueKind::texts,
-       .is_required = true,
-       .is_basic = true},
-      {.name = "sender",
-       .help = "Where paths begin: embed, a head (5.1) or mlp.3 (default: all that write "
-               "before the receivers)",
-       .kind = ValueKind::texts,
-       .is_basic = true},
-      {.name = "recompute_mlps",
-       .help = "MLPs between sender and receivers follow the change",
-       .kind = ValueKind::flag}};
-  all.insert(all.end(), own);
-  return all;
+  return with(task_parameters(),
+              {{.name = "receiver",
+                .help = "Input at which paths end: q, k or v of a head (5.1.q), mlp.3 or logits",
+                .kind = ValueKind::texts,
+                .is_required = true,
+                .is_basic = true},
+               {.name = "sender",
+                .help = "Where paths begin: embed, a head (5.1) or mlp.3 (default: all that write "
+                        "before the receivers)",
+                .kind = ValueKind::texts,
+                .is_basic = true},
+               {.name = "recompute_mlps",
+                .help = "MLPs between sender and receivers follow the change",
+                .kind = ValueKind::flag}});
 }
 
 }  // namespace

@@ -260,15 +260,15 @@ std::vector<Parameter> request_parameters(const Question& question) {
   return parameters;
 }
 
-// Answers a question of the table with the members of its parameters' names.
-std::string answer_question(const Question& question, InspectionRequest& request) {
+// Answers a question of the table with the members of these parameters' names.
+std::string answer_question(const Question& question, const std::vector<Parameter>& parameters,
+                            InspectionRequest& request) {
   Json given = Json::object();
   const auto add = [&](std::string_view name) {
     if (const Json* value = request.fields().find(std::string(name))) {
       given.add(std::string(name), *value);
     }
   };
-  const std::vector<Parameter> parameters = request_parameters(question);
   for (const Parameter& parameter : parameters) {
     if (!is_file(parameter)) {
       add(parameter.name);
@@ -371,7 +371,9 @@ std::vector<Inspection> all_inspections() {
     if (!reads_files) {
       all.push_back(
           {"/api/" + std::string(question->name),
-           [question](InspectionRequest& request) { return answer_question(*question, request); },
+           [question, parameters = request_parameters(*question)](InspectionRequest& request) {
+             return answer_question(*question, parameters, request);
+           },
            question->urgency});
     }
   }

@@ -1,6 +1,6 @@
 #include "support/cpu_variants.h"
 
-#include <cmath>
+#include "tensor/float16.h"
 
 namespace headlight::test {
 namespace {
@@ -10,12 +10,6 @@ using kernels::kBfloat16Columns;
 
 constexpr Index kRows = 14;
 
-Bfloat16Bits rounded_bits(float value) {
-  const auto bits = __builtin_bit_cast(std::uint32_t, value);
-  return static_cast<Bfloat16Bits>(std::isnan(value) ? 0x7FC0
-                                                     : (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
-}
-
 float float_of(Bfloat16Bits bits) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
 }
@@ -24,7 +18,7 @@ void pack_panel(const kernels::MatrixView<float>& b, Index k, Index width, Bfloa
   for (Index p = 0; p < kernels::packed_depth(k); ++p) {
     for (Index column = 0; column < kBfloat16Columns; ++column) {
       panel[p / 2 * 2 * kBfloat16Columns + 2 * column + p % 2] =
-          p < k && column < width ? rounded_bits(*b.at(p, column)) : Bfloat16Bits{0};
+          p < k && column < width ? float_to_bfloat16(*b.at(p, column)) : Bfloat16Bits{0};
     }
   }
 }
@@ -34,7 +28,7 @@ void pack_strip(const kernels::MatrixView<float>& a, Index k, Index height, Inde
   for (Index row = 0; row < kRows; ++row) {
     for (Index p = 0; p < kernels::packed_depth(k); ++p) {
       strip[row * stride + p] =
-          p < k && row < height ? rounded_bits(*a.at(row, p)) : Bfloat16Bits{0};
+          p < k && row < height ? float_to_bfloat16(*a.at(row, p)) : Bfloat16Bits{0};
     }
   }
 }

@@ -69,13 +69,4 @@ void ResultFiles::write(const ResultViews& views) const {
   staged.commit();
 }
 
-void ResultFiles::write(const std::vector<ResultGrid>& grids,
-                        const std::function<ResultPage()>& page,
-                        const std::function<std::string()>& chart) const {
-  write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
-         .arrays = [&] { return arrays_of(grids); },
-         .page = page,
-         .chart = chart});
-}
-
 }  // namespace headlight::cli

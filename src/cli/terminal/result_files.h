@@ -33,9 +33,6 @@ class ResultFiles {
   // Throws Error about an option with an invalid name.
   explicit ResultFiles(const Options& options);
   void write(const ResultViews& views) const;
-  // Writes grids: the first as a figure, all as arrays, and `page`.
-  void write(const std::vector<ResultGrid>& grids, const std::function<ResultPage()>& page,
-             const std::function<std::string()>& chart = {}) const;
 
  private:
   std::map<std::string, std::string> paths_;  // by option

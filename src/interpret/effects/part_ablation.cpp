@@ -21,19 +21,6 @@ std::vector<PointRange> checked_targets(const Gpt& model, const std::vector<Part
   return all.targets;
 }
 
-// Lowest layer that the part changes; -1: the embedding.
-Index first_layer(const PartSet& part, const Gpt& model) {
-  Index first = model.config().n_layer;
-  for (const PointRange& target : part.targets) {
-    if (is_in_layer(target.point)) {
-      first = std::min(first, target.layers.first);
-    } else if (target.point == Point::embed) {
-      first = -1;
-    }
-  }
-  return first;
-}
-
 std::vector<AblationExperiment> experiments_of(const Gpt& model, const std::vector<PartSet>& parts,
                                                AblationMode mode, const PointMeans& means) {
   const ChangeKind kind = mode == AblationMode::mean ? ChangeKind::mean : ChangeKind::off;
@@ -47,16 +34,11 @@ std::vector<AblationExperiment> experiments_of(const Gpt& model, const std::vect
   return experiments;
 }
 
-PartSet part_of(PointRange target, std::string name) {
-  return {.name = std::move(name), .targets = {std::move(target)}};
-}
-
 std::vector<PartSet> each_head(const Gpt& model, const NumberRange& layers) {
   std::vector<PartSet> parts;
   for (const HeadId& id : HeadSet::all(heads_of(model))) {
     if (layers.contains(id.layer)) {
-      parts.push_back(
-          part_of({Point::z, {id.layer, id.layer}, NumberRange{id.head, id.head}}, head_name(id)));
+      parts.push_back(head_part(id));
     }
   }
   return parts;
@@ -85,14 +67,41 @@ std::vector<PartSet> each_neuron(const Gpt& model, const NumberRange& layers,
     require_value(items.first <= last && last < count, "items", "layer ", layer,
                   " has neurons 0 to ", count - 1, ", got ", range_text(items));
     for (Index neuron = items.first; neuron <= last; ++neuron) {
-      parts.push_back(part_of({Point::mlp_post, {layer, layer}, NumberRange{neuron, neuron}},
-                              concat_text("neuron.", layer, ".", neuron)));
+      parts.push_back(
+          {.name = concat_text("neuron.", layer, ".", neuron),
+           .targets = {{Point::mlp_post, {layer, layer}, NumberRange{neuron, neuron}}}});
     }
   }
   return parts;
 }
 
+// Returns the range with its last layer.
+NumberRange layers_of(const Gpt& model, const NumberRange& layers) {
+  const Index last = model.config().n_layer - 1;
+  const NumberRange known{layers.first, layers.last.value_or(last)};
+  require_value(known.first <= *known.last && *known.last <= last, "layers",
+                "the model has layers 0 to ", last, ", got ", range_text(layers));
+  return known;
+}
+
 }  // namespace
+
+Index first_layer(const PartSet& part, const Gpt& model) {
+  Index first = model.config().n_layer;
+  for (const PointRange& target : part.targets) {
+    if (is_in_layer(target.point)) {
+      first = std::min(first, target.layers.first);
+    } else if (target.point == Point::embed) {
+      first = -1;
+    }
+  }
+  return first;
+}
+
+PartSet head_part(const HeadId& id) {
+  return {.name = head_name(id),
+          .targets = {{Point::z, {id.layer, id.layer}, NumberRange{id.head, id.head}}}};
+}
 
 PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
                                 const std::vector<PartSet>& parts, const AblationOptions& options) {
@@ -119,14 +128,6 @@ PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
     result.parts.push_back({parts[i].name, rises[i]});
   }
   return result;
-}
-
-NumberRange layers_of(const Gpt& model, const NumberRange& layers) {
-  const Index last = model.config().n_layer - 1;
-  const NumberRange known{layers.first, layers.last.value_or(last)};
-  require_value(known.first <= *known.last && *known.last <= last, "layers",
-                "the model has layers 0 to ", last, ", got ", range_text(layers));
-  return known;
 }
 
 std::vector<PartSet> each_part(const Gpt& model, PartKind kind, const NumberRange& layers,

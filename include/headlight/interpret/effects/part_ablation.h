@@ -61,7 +61,10 @@ inline constexpr auto kChoices<PartKind> =
 std::vector<PartSet> each_part(const Gpt& model, PartKind kind, const NumberRange& layers = {},
                                const NumberRange& items = {});
 
-// Returns the range with its last layer. Throws Error about "layers" if the model lacks one.
-NumberRange layers_of(const Gpt& model, const NumberRange& layers);
+// Returns the set of one head, by its name.
+PartSet head_part(const HeadId& id);
+
+// Returns the lowest layer that the part changes; -1: the embedding, n_layer: none.
+Index first_layer(const PartSet& part, const Gpt& model);
 
 }  // namespace headlight
