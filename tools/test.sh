@@ -28,7 +28,16 @@ if [ "$preset" = release ] && [ "${HEADLIGHT_PARITY:-on}" != off ]; then
   parity=$!
   set +m
 fi
-ctest --preset "$preset" -j "$(($(nproc) + 1))"
+# Prints the last 40 lines of each failed test once more, so that they stand at the end.
+print_failures() {
+  local test
+  cut -d: -f2- "build/$preset/Testing/Temporary/LastTestsFailed.log" | while read -r test; do
+    echo "== $test"
+    awk -v test="$test" '$0 ~ /^[0-9]+\/[0-9]+ Testing: / {inside = substr($0, index($0, ": ") + 2) == test}
+      inside' "build/$preset/Testing/Temporary/LastTest.log" | sed '/^<end of output>/q' | tail -n 40
+  done
+}
+ctest --preset "$preset" -j "$(($(nproc) + 1))" || { print_failures; exit 1; }
 if [ -n "$parity" ]; then
   status=0
   wait "$parity" || status=$?

@@ -80,10 +80,10 @@ js() {
   post "/session/$session/execute/sync" "$(jq -n --arg s "return ($1)" '{script: $s, args: []}')"
 }
 
-# wait_for EXPRESSION: waits until it is true; fails after 30 s or more (tests may run in parallel). The page
+# wait_for EXPRESSION: waits until it is true; fails after 60 s (tests may run in parallel). The page
 # itself asks again and again; it is asked anew where another page has come in between.
 wait_for() {
-  local wait end=$((SECONDS + 30))
+  local wait end=$((SECONDS + 60))
   wait=$(jq -n --arg s "$1" '{args: [], script: "const done = arguments[0], ask = () => {
     let holds = false; try { holds = Boolean(\($s)); } catch {} holds ? done(true) : setTimeout(ask, 50); }; ask();"}')
   until [ "$(post "/session/$session/execute/async" "$wait" 2>/dev/null)" = true ]; do
@@ -100,30 +100,49 @@ element_at() {
     jq -r '.[]'
 }
 
+# until_done FUNCTION...: calls it until it succeeds, for up to 10 s: a page may draw an element anew, or move
+# it, between the request that finds it and the request that uses it. Prints the last error.
+until_done() {
+  local error end=$((SECONDS + 10))
+  until error=$("$@" 2>&1 >/dev/null); do
+    if [ $SECONDS -ge $end ]; then
+      printf '%s: %s\n' "$*" "$error" >&2
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
 # click SELECTOR: scrolls to an element and clicks it.
-click() { post "/session/$session/element/$(element_at "$1")/click" '{}' >/dev/null; }
+click() { until_done click_once "$1"; }
+click_once() {
+  local id
+  id=$(element_at "$1") && post "/session/$session/element/$id/click" '{}'
+}
+
+# act ACTIONS: sends a list of WebDriver's actions.
+act() { post "/session/$session/actions" "{\"actions\": [$1]}"; }
+# mouse MOVES: the actions of a mouse. move_to ID MILLISECONDS: a move to the middle of an element.
+mouse() { echo "{\"type\": \"pointer\", \"id\": \"mouse\", \"actions\": [$1]}"; }
+move_to() {
+  echo "{\"type\": \"pointerMove\", \"duration\": $2, \"x\": 0, \"y\": 0,
+    \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$1\"}}"
+}
 
 # point SELECTOR: moves the mouse over the middle of an element.
-point() {
+point() { until_done point_once "$1"; }
+point_once() {
   local id
-  id=$(element_at "$1")
-  post "/session/$session/actions" "{\"actions\": [{\"type\": \"pointer\", \"id\": \"mouse\",
-    \"actions\": [{\"type\": \"pointerMove\", \"duration\": 0, \"x\": 0, \"y\": 0,
-    \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$id\"}}]}]}" >/dev/null
+  id=$(element_at "$1") && act "$(mouse "$(move_to "$id" 0)")"
 }
 
 # drag SELECTOR SELECTOR: drags the mouse from the middle of one element to the middle of another.
-drag() {
+drag() { until_done drag_once "$1" "$2"; }
+drag_once() {
   local from to
-  from=$(element_at "$1")
-  to=$(element_at "$2")
-  post "/session/$session/actions" "{\"actions\": [{\"type\": \"pointer\", \"id\": \"mouse\", \"actions\": [
-    {\"type\": \"pointerMove\", \"duration\": 0, \"x\": 0, \"y\": 0,
-     \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$from\"}},
-    {\"type\": \"pointerDown\", \"button\": 0},
-    {\"type\": \"pointerMove\", \"duration\": 60, \"x\": 0, \"y\": 0,
-     \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$to\"}},
-    {\"type\": \"pointerUp\", \"button\": 0}]}]}" >/dev/null
+  from=$(element_at "$1") && to=$(element_at "$2") &&
+    act "$(mouse "$(move_to "$from" 0), {\"type\": \"pointerDown\", \"button\": 0},
+      $(move_to "$to" 60), {\"type\": \"pointerUp\", \"button\": 0}")"
 }
 
 # press KEY: sends a keystroke to the focused element; arrows are "left", "right", "up", "down".
@@ -133,9 +152,8 @@ press() {
     left) key='\uE012' ;; up) key='\uE013' ;; right) key='\uE014' ;; down) key='\uE015' ;;
     escape) key='\uE00C' ;; enter) key='\uE007' ;; tab) key='\uE004' ;;
   esac
-  post "/session/$session/actions" "{\"actions\": [{\"type\": \"key\", \"id\": \"keyboard\",
-    \"actions\": [{\"type\": \"keyDown\", \"value\": \"$key\"},
-                  {\"type\": \"keyUp\", \"value\": \"$key\"}]}]}" >/dev/null
+  act "{\"type\": \"key\", \"id\": \"keyboard\", \"actions\": [
+    {\"type\": \"keyDown\", \"value\": \"$key\"}, {\"type\": \"keyUp\", \"value\": \"$key\"}]}" >/dev/null
 }
 
 # screenshot FILE: saves the window as PNG.
@@ -148,15 +166,19 @@ console() { post "/session/$session/se/log" '{"type": "browser"}' | jq -r '.[].m
 
 checks=0
 failures=0
-# expect DESCRIPTION EXPRESSION VALUE: checks the value of a JavaScript expression in the page.
+# expect DESCRIPTION EXPRESSION VALUE: a JavaScript expression in the page must get the value within 10 s: what a
+# page shows after an action may be drawn a moment later.
 expect() {
-  local value
-  value=$(js "$2")
+  local value end=$((SECONDS + 10))
   checks=$((checks + 1))
-  if [ "$value" != "$3" ]; then
-    failures=$((failures + 1))
-    printf 'FAILED: %s\n  %s\n  expected %s\n  got      %s\n' "$1" "$2" "$3" "$value"
-  fi
+  until value=$(js "$2"); [ "$value" = "$3" ]; do
+    if [ $SECONDS -ge $end ]; then
+      failures=$((failures + 1))
+      printf 'FAILED: %s\n  %s\n  expected %s\n  got      %s\n' "$1" "$2" "$3" "$value"
+      return
+    fi
+    sleep 0.1
+  done
 }
 # Print JavaScript for the number of elements of a selector, and for the text of the first one.
 count_of() { echo "document.querySelectorAll('$1').length"; }
