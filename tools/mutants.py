@@ -5,6 +5,7 @@ A fault is killed if they fail. Takes an hour on two cores; ends with 1 if a fau
 usage: mutants.py [NUMBER...]
        mutants.py --check      only checks that every line exists once, and that its tests exist"""
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -193,7 +194,8 @@ def main():
         print("\n".join(faults) or f"all {len(MUTANTS)} faults can be made")
         sys.exit(1 if faults else 0)
     tree = home / "build/mutants"
-    run("git", "worktree", "remove", "--force", str(tree), cwd=home)
+    shutil.rmtree(tree, ignore_errors=True)  # of a run that was ended
+    run("git", "worktree", "prune", cwd=home)
     added = run("git", "worktree", "add", "--detach", str(tree), "HEAD", cwd=home)
     if added.returncode:
         sys.exit(added.stdout)
