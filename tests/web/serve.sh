@@ -342,7 +342,8 @@ warns_of_special_tokens() {
     "$(text_of '#warnings').includes('<|endoftext|>')" true
   js "(() => { const text = document.getElementById('text'); text.value = 'Hi';
     text.dispatchEvent(new Event('input')); })()" >/dev/null
-  wait_for "document.getElementById('warnings').hidden"
+  wait_for "/^Found: /.test($(text_of '#scoring-state'))"  # the classes of the opening text, in the background
+  expect 'the warning leaves with its text' "$(hidden '#warnings')" true
 }
 
 misses_the_server() {

@@ -49,7 +49,8 @@ async function score(signal) {
   const text = scoredText();
   const block = session.models.find(({id}) => id === session.model)?.max_model_len ?? kPiece;
   const answer = await askLong('/api/scores', {model: session.model, text, resamples: kResamples,
-    sequence_tokens: Math.min(kPiece, block)}, signal, (share) => { bar.value = share; });
+    sequence_tokens: Math.min(kPiece, block)}, signal, (share) => { bar.value = share; },
+    {warns: session.scored !== '' || text === session.text});  // the opening text may have gone meanwhile
   bar.hidden = true;
   session.classes = classesOf(answer, language);
   session.classed = text;

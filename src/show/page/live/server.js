@@ -93,9 +93,9 @@ export function eventReader() {
   };
 }
 
-// Calls see(data) for every event of a stream, until it ends.
-export async function follow(path, body, signal, see) {
-  const asked = era;
+// Calls see(data) for every event of a stream, until it ends. `warns` false: warnings are not shown.
+export async function follow(path, body, signal, see, {warns = true} = {}) {
+  const asked = warns ? era : null;
   const pieces = (await post(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
   const read = eventReader();
   keepWarnings(path, asked);
@@ -115,7 +115,7 @@ export async function follow(path, body, signal, see) {
 }
 
 // Returns the answer of a path that reports progress. Calls tell(share) until it comes.
-export async function askLong(path, body, signal, tell) {
+export async function askLong(path, body, signal, tell, options) {
   let answer = null;
   await follow(path, {...body, stream: true}, signal, (event) => {
     if (event.progress === undefined) {
@@ -123,7 +123,7 @@ export async function askLong(path, body, signal, tell) {
     } else {
       tell(event.progress);
     }
-  });
+  }, options);
   if (answer === null) {
     throw new Error('the answer was cut');
   }

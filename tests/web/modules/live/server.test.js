@@ -1,4 +1,4 @@
-import {ask, eventReader, page} from '../../../../src/show/page/live/server.js';
+import {ask, askLong, clearWarnings, eventReader, page} from '../../../../src/show/page/live/server.js';
 import {equal, test} from '../harness.js';
 
 const kStream = 'data: {"a":1}\n\n: a comment\n\ndata: {"b":"x y"}\n\ndata: [DONE]\n\n';
@@ -45,5 +45,25 @@ test('several refused requests ask for the key only once', async () => {
   } finally {
     window.fetch = real;
     page.login = null;
+  }
+});
+
+test('warnings are those about the shown text', async () => {
+  const {fetch, showWarnings} = page;
+  let shown = null;
+  page.showWarnings = (warnings) => { shown = warnings; };
+  page.fetch = async () => new Response('data: {"warnings":["odd"]}\n\n');
+  try {
+    await askLong('/scores', {}, null, () => {});
+    equal(shown, ['odd']);
+    clearWarnings();
+    await askLong('/scores', {}, null, () => {}, {warns: false});
+    equal(shown, [], 'an answer about another text:');
+    const late = askLong('/scores', {}, null, () => {});
+    clearWarnings();
+    await late;
+    equal(shown, [], 'a late answer about the text before:');
+  } finally {
+    Object.assign(page, {fetch, showWarnings});
   }
 });
