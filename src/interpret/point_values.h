@@ -29,10 +29,6 @@ std::vector<Index> item_numbers(Point point, Index layer, Index items, const Hea
 bool covers(const PointRange& target, Point point, Index layer);
 bool covers(const std::vector<PointRange>& targets, Point point, Index layer);  // any of them
 
-// A point and its layer (0 for points outside layers).
-using PointInLayer = std::pair<Point, Index>;
-using PointValues = std::map<PointInLayer, Tensor>;
-
 // Hook that keeps a copy of the last value of each wanted point, or of part(value).
 class KeepValues final : public ForwardHook {
  public:

@@ -43,8 +43,9 @@ std::vector<Ranked> rank(const Gpt& model, const TokenDataset& data,
     AblationOptions ablation{.batch_size = options.batch_size};
     ablation.bootstrap.resamples = 1;  // only the means are used
     ablation.progress = progress;
-    for (const HeadEffect& effect : ablate_heads(model, data, ablation).heads) {
-      ranked.push_back({effect.head, effect.rise.mean});
+    const AblationResult result = ablate(model, data, each_part(model, PartKind::head), ablation);
+    for (const HeadId& head : HeadSet::all(model.heads())) {
+      ranked.push_back({head, result.rises[ranked.size()].mean});
     }
   } else {
     ImportanceOptions importance{.batch_size = options.batch_size};

@@ -6,7 +6,6 @@
 #include "base/transformed.h"
 #include "headlight/datasets/text_dataset.h"
 #include "headlight/interpret/effects/ablation.h"
-#include "headlight/interpret/effects/part_ablation.h"
 #include "headlight/interpret/interventions/interventions.h"
 #include "headlight/interpret/scores/head_score_file.h"
 #include "questions/question.h"
@@ -26,8 +25,7 @@ constexpr const char* kAblateDetails =
     "does not need the part.\n\n"
     "  mode zero       use zeros instead\n"
     "  mode mean       use the mean output over the whole text\n"
-    "  mode resample   use the head's output at the same position of the next document; heads "
-    "only\n\n"
+    "  mode resample   use the output at the same position of the next document\n\n"
     "Intervals come from a bootstrap over documents, or over the blocks of one document. "
     "Intervals over fewer than 10 sequences are too narrow: the first line says so, and "
     "figures are marked ?.\n\n"
@@ -38,8 +36,9 @@ constexpr const char* kAblateDetails =
     "or each neuron of the layers that are named. parts ablates several parts together, with the "
     "names of intervene (headlight generate --help all): heads, mlp.3, attn.3, layer.3, "
     "neuron.3.17, classes of heads (with scores). Each value is a separate experiment.\n\n"
-    "joint also ablates all pairs among the most important heads. 'beyond' is the rise of a pair "
-    "minus the rises of its heads. Above 0, each head compensates for the loss of the other.\n\n"
+    "joint also ablates all pairs among the most important heads, or other parts. 'beyond' is the "
+    "rise of a pair minus the rises of its two parts. Above 0, each compensates for the loss of "
+    "the other.\n\n"
     "metric measures another number than the loss: rises and the key loss are then of that "
     "number, and a fall of the probability or log_probability means that the model needs the "
     "part.\n\n"
@@ -56,9 +55,8 @@ struct AblationReport {
   bool of_sets = false;  // of "parts"
   AblationMode mode = AblationMode::zero;
   MetricKind metric = MetricKind::loss;
-  std::vector<PartSet> parts = {};   // in the order of ablation
-  std::vector<Interval> rises = {};  // one for each part
-  AblationResult whole = {};         // by head with the heads, in the order of the parts
+  std::vector<PartSet> parts = {};
+  AblationResult whole = {};
   std::map<HeadId, double> scores = {};
   std::string score = {};
 
@@ -73,9 +71,14 @@ std::string range_name(const PointRange& target) {
   return target.items ? text + "." + range_text(*target.items) : text;
 }
 
+HeadId ablated_head(const PartSet& part) {
+  const PointRange& head = part.targets.front();
+  return {head.layers.first, head.items->first};
+}
+
 // Score of head number `i`; null: it has none.
 Json score_of(const AblationReport& report, std::size_t i) {
-  const auto score = report.scores.find(report.whole.heads[i].head);
+  const auto score = report.scores.find(ablated_head(report.parts[i]));
   return score == report.scores.end() ? Json() : Json(score->second);
 }
 
@@ -89,7 +92,7 @@ Json part_rows(const AblationReport& report) {
              {"layer", is_one ? Json(targets.front().layers.first) : Json()},
              {"index", is_one && items ? Json(items->first) : Json()},
              {"targets", transformed(targets, range_name)},
-             {"rise", interval_json(report.rises[i])}};
+             {"rise", interval_json(report.whole.rises[i])}};
     if (!report.score.empty()) {
       row["score"] = score_of(report, i);
     }
@@ -107,8 +110,8 @@ Json facts_of(const AblationReport& report) {
           {"loss", interval_json(whole.loss)},
           {"sequences", whole.sequences},
           {"tokens", whole.tokens},
-          {"pairs", transformed(whole.pairs, [](const PairEffect& pair) -> Json {
-             return {{"heads", {head_name(pair.first), head_name(pair.second)}},
+          {"pairs", transformed(whole.pairs, [&](const PairEffect& pair) -> Json {
+             return {{"parts", {report.parts[pair.first].name, report.parts[pair.second].name}},
                      {"rise", interval_json(pair.rise)},
                      {"beyond", interval_json(pair.beyond)}};
            })}};
@@ -122,10 +125,10 @@ std::string rise_column(MetricKind metric) {
 // largest changes first.
 std::vector<std::size_t> ranking(const AblationReport& report) {
   const double sign = rises_when_needed(report.metric) ? 1 : -1;
-  std::vector<std::size_t> order(report.rises.size());
+  std::vector<std::size_t> order(report.whole.rises.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) {
-    const double rise = report.rises[i].mean;
+    const double rise = report.whole.rises[i].mean;
     return report.of_heads() ? sign * rise : std::abs(rise);
   });
   return order;
@@ -141,7 +144,7 @@ std::vector<Table> tables_of(const AblationReport& report) {
   Table parts(columns, true);
   for (const std::size_t i : ranking(report)) {
     std::vector<std::string> cells{report.parts[i].name,
-                                   change_text(report.rises[i], whole.sequences)};
+                                   change_text(report.whole.rises[i], whole.sequences)};
     if (!report.score.empty()) {
       const Json score = score_of(report, i);
       cells.push_back(score.is_null() ? "-" : fixed_number(score.number(), 3));
@@ -151,9 +154,12 @@ std::vector<Table> tables_of(const AblationReport& report) {
   if (whole.pairs.empty()) {
     return {parts};
   }
-  Table pairs({{"heads", true}, {rise, true}, {"beyond both alone", true}}, true);
+  Table pairs(
+      {{report.of_heads() ? "heads" : "parts", true}, {rise, true}, {"beyond both alone", true}},
+      true);
   for (const PairEffect& pair : whole.pairs) {
-    pairs.add({head_name(pair.first) + " " + head_name(pair.second),
+    const std::string separator = report.of_sets ? " + " : " ";
+    pairs.add({report.parts[pair.first].name + separator + report.parts[pair.second].name,
                change_text(pair.rise, whole.sequences), change_text(pair.beyond, whole.sequences)});
   }
   return {parts, pairs};
@@ -162,7 +168,7 @@ std::vector<Table> tables_of(const AblationReport& report) {
 // Curve of the rises over layers, or over neurons in descending order, with the ends of intervals.
 std::string curve_of(const AblationReport& report) {
   const bool of_neurons = report.by == PartKind::neuron;
-  std::vector<Interval> rises = report.rises;
+  std::vector<Interval> rises = report.whole.rises;
   std::vector<double> x(rises.size());
   std::iota(x.begin(), x.end(), 0.0);
   if (of_neurons) {
@@ -194,9 +200,9 @@ ResultGrid parts_grid(const AblationReport& report) {
       .row_title = "part",
       .rows = transformed(report.parts, &PartSet::name),
       .columns = {""},
-      .values = transformed(report.rises, &Interval::mean),
-      .lows = transformed(report.rises, &Interval::low),
-      .highs = transformed(report.rises, &Interval::high),
+      .values = transformed(report.whole.rises, &Interval::mean),
+      .lows = transformed(report.whole.rises, &Interval::low),
+      .highs = transformed(report.whole.rises, &Interval::high),
       .note = few_documents_caution(report.whole.sequences)};
   plot.doubtful = !plot.note.empty();
   return {"rise", std::move(plot)};
@@ -217,17 +223,22 @@ QuestionResult result_of(std::shared_ptr<const AblationReport> report, bool show
   }
   result.tables = tables_of(*report);
   if (report->of_heads()) {
-    result.grids = ablation_grids(whole, report->metric);
+    result.grids = {head_rises(transformed(report->parts, ablated_head), whole, report->metric)};
   } else {
     result.grids = {parts_grid(*report)};
     if (!report->of_sets) {
       result.curve = [report] { return curve_of(*report); };
     }
   }
+  for (ResultGrid& grid :
+       pair_grids(transformed(report->parts, &PartSet::name), whole, report->metric)) {
+    result.grids.push_back(std::move(grid));
+  }
   if (!report->score.empty()) {
     result.chart = [report] {
-      return scatter_plot_svg(
-          score_scatter(report->scores, report->score, report->whole.heads, report->metric));
+      return scatter_plot_svg(score_scatter(report->scores, report->score,
+                                            transformed(report->parts, ablated_head),
+                                            report->whole.rises, report->metric));
     };
   }
   return result;
@@ -279,8 +290,9 @@ void read_scores(const Asker& asker, const Arguments& arguments, const HeadSet& 
       "scores", "expected the score ", report.score, " of a head that is ablated");
 }
 
-// Tokens times passes: of the whole model, of means or other documents, and of the layers from each
-// part on; of pairs, whose layers are not known yet, at most.
+// Tokens times passes: of the whole model, of means or of a batch and its next documents, and of
+// the layers from each part on; of pairs, whose layers are not known yet, at most; of one token for
+// the shapes, and for those of means.
 Index work_of(const Asker& asker, const TokenDataset& data, const AblationOptions& options,
               const std::vector<PartSet>& parts) {
   const Index layers = asker.model.config().n_layer;
@@ -288,10 +300,13 @@ Index work_of(const Asker& asker, const TokenDataset& data, const AblationOption
   for (const PartSet& part : parts) {
     computed += layers - std::max<Index>(first_layer(part, asker.model), 0);
   }
-  computed += options.mode == AblationMode::zero ? 0 : layers;
-  computed += layers * options.pair_heads * (options.pair_heads - 1) / 2;
+  const Index substitutes = options.mode == AblationMode::zero   ? 0
+                            : options.mode == AblationMode::mean ? 1
+                                                                 : 2;
+  computed += layers * substitutes;
+  computed += layers * options.joint * (options.joint - 1) / 2;
   const Index predicted = asker.model.config().causal ? std::ssize(data.sequences) : 0;
-  return (data.token_count - predicted) * computed / layers;
+  return (data.token_count - predicted) * computed / layers + 1 + (substitutes == 1 ? 1 : 0);
 }
 
 std::vector<PartSet> chosen_parts(const Asker& asker, const Arguments& arguments) {
@@ -306,32 +321,11 @@ std::vector<PartSet> chosen_parts(const Asker& asker, const Arguments& arguments
                    arguments.range("items"));
 }
 
-void ablate_heads_of(const Asker& asker, const TokenDataset& data, const AblationOptions& options,
-                     AblationReport& report) {
-  asker.begin(work_of(asker, data, options, report.parts));
-  report.whole = ablate_heads(asker.model, data, options);
-  report.rises = transformed(report.whole.heads, &HeadEffect::rise);
-}
-
-void ablate_parts_of(const Asker& asker, const TokenDataset& data, const AblationOptions& options,
-                     AblationReport& report) {
-  // Passes of one token find the shapes of each set, of all sets, and of the means.
-  const Index shapes = std::ssize(report.parts) + (options.mode == AblationMode::zero ? 1 : 2);
-  asker.begin(work_of(asker, data, options, report.parts) + shapes);
-  PartAblationResult result = ablate_parts(asker.model, data, report.parts, options);
-  report.whole = {.loss = result.loss,
-                  .heads = {},
-                  .pairs = {},
-                  .sequences = result.sequences,
-                  .tokens = result.tokens};
-  report.rises = transformed(result.parts, &PartEffect::rise);
-}
-
 AblationOptions options_of(const Asker& asker, const Arguments& arguments) {
   require_value(!asker.metric, "metric",
                 "expected the name of a metric: ablation measures every token to predict");
   AblationOptions options{.mode = arguments.chosen<AblationMode>("mode"),
-                          .pair_heads = arguments.integer("joint"),
+                          .joint = arguments.integer("joint"),
                           .metric = arguments.chosen<MetricKind>("metric"),
                           .batch_size = arguments.integer("batch_size"),
                           .processes = asker.processes,
@@ -344,9 +338,9 @@ AblationOptions options_of(const Asker& asker, const Arguments& arguments) {
   return options;
 }
 
-QuestionResult ablate(const Asker& asker, const Arguments& arguments) {
+QuestionResult answer_of(const Asker& asker, const Arguments& arguments) {
   const auto report = std::make_shared<AblationReport>();
-  AblationOptions options = options_of(asker, arguments);
+  const AblationOptions options = options_of(asker, arguments);
   report->by = arguments.chosen<PartKind>("by");
   report->of_sets = arguments.given("parts");
   report->mode = options.mode;
@@ -356,18 +350,11 @@ QuestionResult ablate(const Asker& asker, const Arguments& arguments) {
                             : std::nullopt;
   const TokenDataset& data = text ? *text : *asker.data;
   report->parts = chosen_parts(asker, arguments);
-  if (report->of_heads()) {
-    options.heads = transformed(report->parts, [](const PartSet& part) -> HeadId {
-      const PointRange& head = part.targets.front();
-      return {head.layers.first, head.items->first};
-    });
-    if (arguments.given("scores")) {
-      read_scores(asker, arguments, options.heads, *report);
-    }
-    ablate_heads_of(asker, data, options, *report);
-  } else {
-    ablate_parts_of(asker, data, options, *report);
+  if (report->of_heads() && arguments.given("scores")) {
+    read_scores(asker, arguments, transformed(report->parts, ablated_head), *report);
   }
+  asker.begin(work_of(asker, data, options, report->parts));
+  report->whole = ablate(asker.model, data, report->parts, options);
   return result_of(report, asker.shows);
 }
 
@@ -406,13 +393,13 @@ std::vector<Parameter> ablate_parameters() {
         .choices = choices_of<AblationMode>(),
         .is_basic = true},
        metric_parameter(MetricKind::loss),
-       only_of_heads({.name = "joint",
-                      .help = "Also ablate all pairs among the N most important heads; 0: none",
-                      .kind = ValueKind::integer,
-                      .fallback = 0,
-                      .least = 0,
-                      .is_basic = true,
-                      .former = {"pairs"}}),
+       {.name = "joint",
+        .help = "Also ablate all pairs among the N most important heads, or other parts; 0: none",
+        .kind = ValueKind::integer,
+        .fallback = 0,
+        .least = 0,
+        .is_basic = true,
+        .former = {"pairs"}},
        {.name = "scores",
         .help = "File heads.json from headlight heads, for classes of heads and for score",
         .kind = ValueKind::path,
@@ -455,7 +442,7 @@ const Question& ablate_question() {
                 {"by, mode, metric", "what was measured; by is null for sets of parts"},
                 {"loss", "{mean, low, high} of the whole model"},
                 {"sequences, tokens", "what it read"},
-                {"pairs", "with joint: [{heads, rise, beyond}]"}},
+                {"pairs", "with joint: [{parts, rise, beyond}]"}},
       .rows = "parts",
       .columns = {{"part, targets", "the part, and the points that it names"},
                   {"layer, index", "of one head or neuron; null for sets"},
@@ -467,7 +454,7 @@ const Question& ablate_question() {
       .former = {{"each", "is now called --by"}},
       .reads_masked_models = true,
       .positional = {"data"},
-      .answer = ablate};
+      .answer = answer_of};
   return question;
 }
 

@@ -31,7 +31,7 @@ constexpr const char* kImportanceDetails =
 // Three measures of every head, in the order of HeadId.
 struct Measures {
   ImportanceResult gates;
-  std::vector<HeadEffect> effects;  // empty: not measured
+  std::vector<Interval> effects;  // of ablation; empty: not measured
 };
 
 template <class Head>
@@ -42,7 +42,7 @@ std::vector<double> means_of(const std::vector<Head>& heads, Interval Head::*mea
 Json correlations(const Measures& measures) {
   const auto sensitivity = means_of(measures.gates.heads, &HeadImportance::sensitivity);
   const auto taylor = means_of(measures.gates.heads, &HeadImportance::taylor);
-  const auto ablation = means_of(measures.effects, &HeadEffect::rise);
+  const auto ablation = transformed(measures.effects, &Interval::mean);
   Json json{{"sensitivity_taylor", rank_correlation(sensitivity, taylor)}};
   if (!measures.effects.empty()) {
     json["sensitivity_ablation"] = rank_correlation(sensitivity, ablation);
@@ -60,7 +60,7 @@ Json head_rows(const Measures& measures) {
     entry["normalized"] = head.normalized;
     entry["taylor"] = interval_json(head.taylor);
     if (!measures.effects.empty()) {
-      entry["ablation"] = interval_json(measures.effects[i].rise);
+      entry["ablation"] = interval_json(measures.effects[i]);
     }
     rows.push_back(entry);
   }
@@ -85,7 +85,7 @@ Table head_table(const Measures& measures) {
         head_name(head.head), fixed_number(head.sensitivity.mean, 4) + doubt,
         fixed_number(head.normalized, 3), change_text(head.taylor, measures.gates.sequences)};
     if (!measures.effects.empty()) {
-      cells.push_back(change_text(measures.effects[i].rise, measures.gates.sequences));
+      cells.push_back(change_text(measures.effects[i], measures.gates.sequences));
     }
     table.add(cells);
   }
@@ -118,9 +118,9 @@ QuestionResult importance(const Asker& asker, const Arguments& arguments) {
                       {.batch_size = batch_size, .progress = part_of(asker, 0, ablates ? 0.3 : 1)}),
       {}};
   if (ablates) {
-    measures.effects = ablate_heads(asker.model, *asker.data,
-                                    {.batch_size = batch_size, .progress = part_of(asker, 0.3, 1)})
-                           .heads;
+    measures.effects = ablate(asker.model, *asker.data, each_part(asker.model, PartKind::head),
+                              {.batch_size = batch_size, .progress = part_of(asker, 0.3, 1)})
+                           .rises;
   }
   const ImportanceResult& gates = measures.gates;
   std::string heading = loss_heading(gates.loss, gates.tokens, gates.sequences);

@@ -90,17 +90,15 @@ const char* strength_name(TaskStrength strength) {
                                           : "clear";
 }
 
-PatchingResult differences_of(const PatchGrid& pair) {
-  return {.clean_difference = pair.clean_difference,
-          .corrupt_difference = pair.corrupt_difference,
-          .heads = {}};
+TaskStrength strength_of(const PatchGrid& pair) {
+  return task_strength(pair.clean_difference, pair.corrupt_difference);
 }
 
 TaskMeans means_of(const PatchStudy& study) {
   TaskMeans means;
   const auto count = static_cast<double>(study.pairs.size());
   for (const PatchGrid& pair : study.pairs) {
-    means.pairs_done += differences_of(pair).strength() == TaskStrength::clear ? 1 : 0;
+    means.pairs_done += strength_of(pair) == TaskStrength::clear ? 1 : 0;
     means.clean += pair.clean_difference / count;
     means.corrupt += pair.corrupt_difference / count;
   }
@@ -114,7 +112,8 @@ std::string caution_of(const PatchStudy& study, const TaskReport& report) {
   }
   if (pairs == 1) {
     const PatchingTask& task = report.tasks.front();
-    return patching_caution(differences_of(study.pairs.front()),
+    const PatchGrid& pair = study.pairs.front();
+    return patching_caution(pair.clean_difference, pair.corrupt_difference,
                             answer_label(task.answer, report.asker.tokenizer),
                             answer_label(task.wrong, report.asker.tokenizer));
   }
@@ -160,8 +159,7 @@ Json next_json(const NextToken& next, const Tokenizer& tokenizer) {
 void add_pair(const PatchGrid& pair, const TaskReport& report, Json& facts) {
   const Tokenizer& tokenizer = report.asker.tokenizer;
   const PatchingTask& task = report.tasks.front();
-  facts["task"] =
-      report.has_own_metric() ? Json() : Json(strength_name(differences_of(pair).strength()));
+  facts["task"] = report.has_own_metric() ? Json() : Json(strength_name(strength_of(pair)));
   facts["clean_next"] = next_json(pair.clean_next, tokenizer);
   facts["corrupt_next"] = next_json(pair.corrupt_next, tokenizer);
   facts["answer"] = answer_json(task.answer, tokenizer);

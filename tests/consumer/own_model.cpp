@@ -78,9 +78,10 @@ int main() {
   const GenerateResult result =
       generate(again, tokenizer, "abcabd", {.max_new_tokens = 6, .sampling = {.temperature = 0}});
   std::cout << "loss " << loss << "\nabcabd" << result.text << "\n";
-  const AblationResult ablation = ablate_heads(again, dataset);
-  for (const HeadEffect& effect : ablation.heads) {
-    std::cout << "without " << head_name(effect.head) << " the loss rises by " << effect.rise.mean
+  const std::vector<PartSet> heads = each_part(again, PartKind::head);
+  const AblationResult ablation = ablate(again, dataset, heads);
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    std::cout << "without " << heads[i].name << " the loss rises by " << ablation.rises[i].mean
               << "\n";
   }
   // c and d follow b in turn: without attention to earlier tokens the loss stays at log(2) / 3.

@@ -2,7 +2,7 @@
 #include "headlight/interpret/effects/ablation.h"
 #include "headlight/interpret/effects/attribution.h"
 #include "headlight/interpret/effects/importance.h"
-#include "headlight/interpret/effects/patching.h"
+#include "headlight/interpret/effects/patch_grid.h"
 #include "headlight/interpret/lens/lens.h"
 #include "headlight/interpret/prune.h"
 #include "headlight/interpret/prune_plan.h"
@@ -128,16 +128,17 @@ TEST_CASE("ablation of a bidirectional model measures the loss of masked tokens"
   const auto model = random_bert();
   const auto tokenizer = word_piece();
   const TokenDataset data = documents({{5, 6, 8, 9, 5, 10, 12, 7, 8}, {7, 8}});
-  const AblationResult result =
-      ablate_heads(*model, data, {.batch_size = 1, .masking = masking_of(*tokenizer)});
+  const AblationResult result = ablate(*model, data, each_part(*model, PartKind::head),
+                                       {.batch_size = 1, .masking = masking_of(*tokenizer)});
   const double first = log_probability(*model, {2, 4, 6, 8, 9, 5, 10, 12, 4, 8, 3}, 1, 5) +
                        log_probability(*model, {2, 4, 6, 8, 9, 5, 10, 12, 4, 8, 3}, 8, 7);
   const double second = log_probability(*model, {2, 4, 8, 3}, 1, 7);
   CHECK(result.tokens == 3);
   CHECK(result.sequences == 2);
   CHECK(result.loss.mean == Approx(-(first + second) / 3).epsilon(1e-5));
-  CHECK_THROWS_WITH(ablate_heads(*model, documents({{1, 1}}), {.masking = masking_of(*tokenizer)}),
-                    contains_text("no token to predict"));
+  CHECK_THROWS_WITH(
+      ablate(*model, documents({{1, 1}}), {head_part({0, 0})}, {.masking = masking_of(*tokenizer)}),
+      contains_text("no token to predict"));
 }
 
 TEST_CASE("tasks of a bidirectional model are completed with its masked token") {
@@ -148,18 +149,18 @@ TEST_CASE("tasks of a bidirectional model are completed with its masked token") 
   Ids corrupt = clean;
   corrupt[3] = 9;
   PatchingTask task{.clean = clean, .corrupt = corrupt, .answer = {6}, .wrong = {7}};
-  CHECK_THROWS_WITH(patch_heads(*model, task), contains_text("mask: expected the position"));
+  CHECK_THROWS_WITH(patch_grid(*model, task, {}), contains_text("mask: expected the position"));
   CHECK_THROWS_WITH(likeliest_next(*model, clean), contains_text("mask: expected the position"));
   complete_task(task, MetricKind::logit_difference, *model, *tokenizer);
   CHECK(task.mask == 2);
-  const PatchingResult result = patch_heads(*model, task);
-  CHECK(result.heads.size() == 4);
+  const PatchGrid result = patch_grid(*model, task, {});
+  CHECK(result.cells.size() == 4);
   CHECK(result.clean_next.id == likeliest_next(*model, clean, 2));
   CHECK(result.clean_difference ==
         Approx(log_probability(*model, clean, 2, 6) - log_probability(*model, clean, 2, 7))
             .epsilon(1e-4));
   task.answer = {6, 7};
-  check_error([&] { patch_heads(*model, task); }, {"single tokens"});
+  check_error([&] { patch_grid(*model, task, {}); }, {"single tokens"});
   PatchingTask open{.clean = clean, .corrupt = corrupt, .answer = {}, .wrong = {9}};
   complete_task(open, MetricKind::logit_difference, *model, *tokenizer);
   CHECK(open.answer == Ids{likeliest_next(*model, clean, 2)});
@@ -180,7 +181,7 @@ TEST_CASE("analyses of next tokens refuse a bidirectional model") {
   refused([&] { prune_heads(*model, HeadSet{{0, 1}}); });
   refused([&] { attribute_logit(*model, {.text = {2, 5, 3}, .target = 6}, AttributionBy::head); });
   refused([&] { repeated_sequences({}, model->config()); });
-  CHECK_THROWS_WITH(ablate_heads(*model, data, {}), contains_text("masking: expected"));
+  CHECK_THROWS_WITH(ablate(*model, data, {head_part({0, 0})}), contains_text("masking: expected"));
   CHECK_THROWS_WITH(lens_means(*model, data, {}), contains_text("masking: expected"));
   CHECK_THROWS_WITH(logit_lens(*model, {.text = kText}), contains_text("mask: expected"));
 }

@@ -1,7 +1,7 @@
 #include "headlight/interpret/effects/ablation.h"
 #include "headlight/interpret/effects/attribution.h"
 #include "headlight/interpret/effects/importance.h"
-#include "headlight/interpret/effects/patching.h"
+#include "headlight/interpret/effects/patch_grid.h"
 #include "headlight/interpret/prune.h"
 #include "headlight/interpret/scores/head_scores.h"
 #include "interpret/head_experiments_support.h"
@@ -120,14 +120,15 @@ TEST_CASE("head analyses run under every configuration") {
     const auto heads = static_cast<std::size_t>(config.n_layer * config.n_head);
     const HeadScores scores = score_heads(*gpt, texts, {});
     CHECK(scores.heads.size() == heads);
-    const AblationResult ablation = ablate_heads(*gpt, documents, {});
-    CHECK(ablation.heads.size() == heads);
-    CHECK(std::isfinite(ablation.heads.back().rise.mean));
+    const AblationResult ablation = ablate(*gpt, documents, each_part(*gpt, PartKind::head));
+    CHECK(ablation.rises.size() == heads);
+    CHECK(std::isfinite(ablation.rises.back().mean));
     const ImportanceResult importance = head_importance(*gpt, documents, {});
     CHECK(std::isfinite(importance.heads.back().sensitivity.mean));
-    const PatchingResult patching = patch_heads(
-        *gpt, {.clean = {0, 1, 2, 3, 0}, .corrupt = {3, 1, 2, 0, 1}, .answer = {1}, .wrong = {2}});
-    CHECK(patching.heads.size() == heads);
+    const PatchGrid patching = patch_grid(
+        *gpt, {.clean = {0, 1, 2, 3, 0}, .corrupt = {3, 1, 2, 0, 1}, .answer = {1}, .wrong = {2}},
+        {});
+    CHECK(patching.cells.size() == heads);
   }
 }
 

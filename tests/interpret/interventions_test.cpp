@@ -1,5 +1,4 @@
 #include "headlight/interpret/interventions/interventions.h"
-#include "headlight/interpret/effects/ablation.h"
 #include "support/hooks.h"
 #include "support/rows.h"
 #include "support/test.h"

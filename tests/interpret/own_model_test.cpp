@@ -1,7 +1,7 @@
 #include "support/models/own_model.h"
 #include "headlight/interpret/effects/ablation.h"
 #include "headlight/interpret/effects/importance.h"
-#include "headlight/interpret/effects/patching.h"
+#include "headlight/interpret/effects/patch_grid.h"
 #include "headlight/interpret/prune.h"
 #include "headlight/interpret/record_attention.h"
 #include "headlight/interpret/redundancy.h"
@@ -52,12 +52,14 @@ TEST_CASE("attention maps of a custom model equal those of a Gpt", "[heads]") {
 TEST_CASE("heads of a custom model have the same importance as those of a Gpt", "[heads]") {
   const Pair pair;
   for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
-    const AblationResult own = ablate_heads(pair.own, pair.data, {.mode = mode, .pair_heads = 2});
-    const AblationResult gpt = ablate_heads(pair.gpt, pair.data, {.mode = mode, .pair_heads = 2});
+    const AblationResult own = ablate(pair.own, pair.data, each_part(pair.own, PartKind::head),
+                                      {.mode = mode, .joint = 2});
+    const AblationResult gpt = ablate(pair.gpt, pair.data, each_part(pair.gpt, PartKind::head),
+                                      {.mode = mode, .joint = 2});
     CHECK(std::abs(own.loss.mean - gpt.loss.mean) < 1e-5);
-    REQUIRE(own.heads.size() == 6);
-    for (std::size_t i = 0; i < own.heads.size(); ++i) {
-      CHECK(std::abs(own.heads[i].rise.mean - gpt.heads[i].rise.mean) < 1e-5);
+    REQUIRE(own.rises.size() == 6);
+    for (std::size_t i = 0; i < own.rises.size(); ++i) {
+      CHECK(std::abs(own.rises[i].mean - gpt.rises[i].mean) < 1e-5);
     }
     CHECK(own.pairs.size() == 1);
   }
@@ -67,10 +69,22 @@ TEST_CASE("heads of a custom model have the same importance as those of a Gpt", 
     CHECK(own.heads[i].sensitivity.mean > 0);
     CHECK(std::abs(own.heads[i].sensitivity.mean - gpt.heads[i].sensitivity.mean) < 1e-5);
   }
-  const PatchingTask task{.clean = {1, 2, 3}, .corrupt = {1, 4, 3}, .answer = {5}, .wrong = {6}};
-  const PatchingResult patched = patch_heads(pair.own, task);
-  CHECK(std::abs(patched.heads[4].recovered - patch_heads(pair.gpt, task).heads[4].recovered) <
-        1e-4);
+  for (const Ids& answer : {Ids{5}, Ids{5, 7}}) {
+    const PatchingTask task{
+        .clean = {1, 2, 3}, .corrupt = {1, 4, 3}, .answer = answer, .wrong = {6}};
+    for (const PatchGridOptions& options :
+         {PatchGridOptions{},
+          {.point = Point::resid_post, .by_item = false, .by_position = true}}) {
+      const PatchGrid found = patch_grid(pair.own, task, options);
+      const PatchGrid expected = patch_grid(pair.gpt, task, options);
+      REQUIRE(found.cells.size() == expected.cells.size());
+      for (std::size_t i = 0; i < found.cells.size(); ++i) {
+        CHECK(std::abs(found.cells[i].recovered - expected.cells[i].recovered) < 1e-4);
+      }
+    }
+    check_error([&] { patch_grid(pair.own, task, {.attribution = true}); },
+                {"method: ", "'custom' has no attribution"});
+  }
 }
 
 TEST_CASE("a custom model without hooks at its heads is refused by its type", "[heads]") {
@@ -79,10 +93,10 @@ TEST_CASE("a custom model without hooks at its heads is refused by its type", "[
   const auto refusal = contains_text("a model of type 'custom' shows no attention heads");
   CHECK_THROWS_WITH(score_heads(pair.own, kTexts), refusal);
   CHECK_THROWS_WITH(head_distances(pair.own, kTexts), refusal);
-  CHECK_THROWS_WITH(ablate_heads(pair.own, pair.data), refusal);
+  CHECK_THROWS_WITH(each_part(pair.own, PartKind::head), refusal);
   CHECK_THROWS_WITH(head_importance(pair.own, pair.data), refusal);
   CHECK_THROWS_WITH(
-      patch_heads(pair.own, {.clean = {1, 2}, .corrupt = {1, 4}, .answer = {5}, .wrong = {6}}),
+      patch_grid(pair.own, {.clean = {1, 2}, .corrupt = {1, 4}, .answer = {5}, .wrong = {6}}, {}),
       refusal);
   CHECK_THROWS_WITH(record_attention(pair.own, build_char_tokenizer("ab"), "ab"), refusal);
 }
@@ -103,11 +117,13 @@ TEST_CASE("a model that ignores changes of its heads is refused and not measured
   const TokenDataset data = document_dataset(kTexts, 0);
   const auto no_weights = contains_text(
       "a model of type 'custom' does not pass to Recorder the attention weights of layer 0");
-  const auto no_outputs =
-      contains_text("does not pass to ForwardHook the outputs of the heads of layer 0");
   CHECK_THROWS_WITH(score_heads(model, kTexts), no_weights);
   CHECK_THROWS_WITH(record_attention(model, build_char_tokenizer("ab"), "ab"), no_weights);
-  CHECK_THROWS_WITH(ablate_heads(model, data), no_outputs);
+  check_error(
+      [&] {
+        ablate(model, data, {head_part({0, 0})});
+      },
+      {"parts: this model does not compute z"});
   check_error([&] { head_importance(model, data); },
               {"does not pass to ForwardHook the outputs of the heads of every layer"});
 }

@@ -178,8 +178,8 @@ double paths_margin(const Gpt& gpt, const PatchingTask& task,
 
 TEST_CASE("the planted circuit solves its task", "[heads]") {
   const auto gpt = induction_model();
-  const PatchingResult result = patch_heads(*gpt, kInduction);
-  CHECK(result.strength() == TaskStrength::clear);
+  const PatchGrid result = patch_grid(*gpt, kInduction, {});
+  CHECK(task_strength(result.clean_difference, result.corrupt_difference) == TaskStrength::clear);
   CHECK(result.clean_next.id == 2);
   CHECK(result.corrupt_next.id == 4);
 }
@@ -214,8 +214,8 @@ TEST_CASE("the planted edges rank first in a circuit", "[heads]") {
 TEST_CASE("the neurons that store a planted fact and the head that feeds them rank first",
           "[heads]") {
   const auto gpt = memory_model();
-  const PatchingResult result = patch_heads(*gpt, kRecall);
-  CHECK(result.strength() == TaskStrength::clear);
+  const PatchGrid result = patch_grid(*gpt, kRecall, {});
+  CHECK(task_strength(result.clean_difference, result.corrupt_difference) == TaskStrength::clear);
   CHECK(result.clean_next.id == 2);
   CHECK(result.corrupt_next.id == 5);
   CHECK(cells_margin(*gpt, kRecall, Point::z, true, {"0.0"}) > 10);
@@ -227,10 +227,10 @@ TEST_CASE("the neurons that store a planted fact and the head that feeds them ra
 
 TEST_CASE("a head that suppresses earlier tokens ranks first", "[heads]") {
   const auto gpt = suppression_model();
-  const PatchingResult result = patch_heads(*gpt, kSaidBefore);
-  CHECK(result.strength() == TaskStrength::clear);
-  REQUIRE(result.heads.size() == 4);
-  CHECK(result.heads[2].recovered < -0.2);  // 1.0 works against the answer
+  const PatchGrid result = patch_grid(*gpt, kSaidBefore, {});
+  CHECK(task_strength(result.clean_difference, result.corrupt_difference) == TaskStrength::clear);
+  REQUIRE(result.cells.size() == 4);
+  CHECK(result.cells[2].recovered < -0.2);  // 1.0 works against the answer
   CHECK(cells_margin(*gpt, kSaidBefore, Point::z, true, {"1.0"}) > 10);
   const std::set<std::string> planted{"mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"};
   CHECK(paths_margin(*gpt, kSaidBefore, planted) > 10);

@@ -6,7 +6,7 @@
 
 double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const TokenDataset& data) {
   const auto pruned = prune_heads(gpt, heads);
-  return ablate_heads(*pruned, data, {.heads = {HeadSet::all(pruned->heads())[0]}}).loss.mean;
+  return ablate(*pruned, data, {head_part(HeadSet::all(pruned->heads())[0])}).loss.mean;
 }
 
 TEST_CASE("a pruning plan removes heads one by one and gives the loss after each") {
@@ -31,11 +31,11 @@ TEST_CASE("a pruning plan removes heads one by one and gives the loss after each
 TEST_CASE("the first round removes the heads whose ablation raises the loss least") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
-  std::vector<HeadEffect> effects = ablate_heads(*gpt, data).heads;
-  std::sort(effects.begin(), effects.end(),
-            [](const HeadEffect& a, const HeadEffect& b) { return a.rise.mean < b.rise.mean; });
+  const std::vector<Interval> rises = ablate(*gpt, data, each_part(*gpt, PartKind::head)).rises;
+  const auto least = std::ranges::min_element(rises, {}, &Interval::mean) - rises.begin();
   const PrunePlan plan = plan_pruning(*gpt, data, {.keep = 8, .rounds = 1});
-  CHECK(plan.heads == std::vector<HeadId>{effects[0].head});
+  CHECK(plan.heads ==
+        std::vector<HeadId>{HeadSet::all(gpt->heads())[static_cast<std::size_t>(least)]});
 }
 
 TEST_CASE("every layer keeps a head, whatever is asked for") {

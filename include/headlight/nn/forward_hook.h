@@ -1,11 +1,18 @@
 #pragma once
 
+#include <map>
+#include <utility>
+
 #include "headlight/nn/point.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {
 
 struct Batch;
+
+// A point and its layer (0 for points outside layers).
+using PointInLayer = std::pair<Point, Index>;
+using PointValues = std::map<PointInLayer, Tensor>;
 
 struct HookSite {
   Point point = Point::resid_pre;

@@ -209,9 +209,8 @@ class CircuitSearch {
       const auto count = static_cast<double>(pairs_.size());
       result.clean_difference += pair.clean() / count;
       result.corrupt_difference += pair.corrupt() / count;
-      const PatchingResult one{
-          .clean_difference = pair.clean(), .corrupt_difference = pair.corrupt(), .heads = {}};
-      result.pairs_done += one.strength() == TaskStrength::clear ? 1 : 0;
+      const TaskStrength strength = task_strength(pair.clean(), pair.corrupt());
+      result.pairs_done += strength == TaskStrength::clear ? 1 : 0;
     }
     const Index all = std::ssize(order_);
     for (Index edges = 1; edges < all; edges *= 2) {

@@ -1,140 +1,286 @@
 #include "headlight/interpret/effects/ablation.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <memory>
 #include <numeric>
 
-#include "interpret/effects/ablation_walk.h"
-#include "interpret/effects/replace_heads.h"
+#include "headlight/datasets/batches/sequential_batches.h"
+#include "headlight/interpret/interventions/interventions.h"
+#include "interpret/effects/forward_replay.h"
+#include "interpret/layer_maps.h"
 #include "interpret/point_values.h"
 
 namespace headlight {
 namespace {
 
-// Values of each sequence from the next sequence at the same position; a shorter one starts again.
-// The last sequence of the batch takes them from the first one of the following batch.
-Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, std::size_t layer) {
-  const Batch& batch = replay.batch();
-  Tensor moved = Tensor::empty(replay.outputs()[layer].shape(), replay.outputs()[layer].dtype());
+constexpr const char* kParts = "parts";
+
+void append(const std::vector<double>& from, std::vector<double>& to) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+// Values [N, ...] of each sequence from the next sequence at the same position; a shorter one
+// starts again. The last sequence of the batch takes them from the first one of the following
+// batch.
+Tensor shifted(const Batch& batch, const Tensor& values, const Batch& following,
+               const Tensor& following_values) {
+  Tensor moved = Tensor::empty(values.shape(), values.dtype());
+  const Index width = values.numel() / values.size(0);
   const auto count = static_cast<std::size_t>(batch.sequence_count());
   for (std::size_t b = 0; b < count; ++b) {
-    const ForwardReplay& from = b + 1 < count ? replay : following;
-    const Tensor& rows = from.outputs()[layer];
-    const std::size_t source = b + 1 < count ? b + 1 : 0;
-    const Index first = from.batch().offsets[source];
-    const Index length = from.batch().offsets[source + 1] - first;
+    const bool is_last = b + 1 == count;
+    const Tensor& rows = is_last ? following_values : values;
+    const std::vector<Index>& offsets = is_last ? following.offsets : batch.offsets;
+    const std::size_t source = is_last ? 0 : b + 1;
+    const Index length = offsets[source + 1] - offsets[source];
     for (Index n = batch.offsets[b]; n < batch.offsets[b + 1]; ++n) {
-      const Index row = first + (n - batch.offsets[b]) % length;
-      moved.strided_view({rows.size(1)}, {1}, n * rows.size(1))
-          .copy_from(rows.strided_view({rows.size(1)}, {1}, row * rows.size(1)));
+      const Index row = offsets[source] + (n - batch.offsets[b]) % length;
+      moved.strided_view({width}, {1}, n * width)
+          .copy_from(rows.strided_view({width}, {1}, row * width));
     }
   }
   return moved;
 }
 
-// Ablation experiments on heads. Each run() is one pass over the data.
-class Ablation {
- public:
-  Ablation(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
-      : model_(model), mode_(options.mode), walk_(model, data, options) {
-    options.progress(0);
-    if (mode_ == AblationMode::mean) {
-      means_ = mean_rows(model, walk_.batches(), !data.documents && !options.masking,
-                         [](Point point, Index) { return point == Point::z; });
-    }
-  }
-
-  // Runs one experiment for each set of heads, all heads of a set ablated together.
-  std::vector<AblationExperiment> run(const std::vector<HeadSet>& sets,
-                                      const std::function<void(double)>& progress) {
-    std::vector<AblationExperiment> experiments;
-    for (const HeadSet& heads : sets) {
-      experiments.push_back(
-          {heads[0].layer, std::make_unique<ReplaceHeads>(model_, heads, of_batch_)});
-    }
-    walk_.run(experiments, {.prepare = [&](const ForwardReplay& replay,
-                                           Index batch) { of_batch_ = substitutes(replay, batch); },
-                            .progress = progress});
-    return experiments;
-  }
-
-  const AblationWalk& walk() const { return walk_; }
-
- private:
-  // Substitutes for ReplaceHeads on batch `index`.
-  std::vector<Tensor> substitutes(const ForwardReplay& replay, Index index) const {
-    const SequentialBatches& batches = walk_.batches();
-    std::vector<Tensor> result;
-    if (mode_ == AblationMode::mean) {
-      for (Index layer = 0; layer < std::ssize(replay.outputs()); ++layer) {
-        const Tensor& mean = means_.at({Point::z, layer});
-        result.push_back(mean.strided_view({replay.batch().token_count(), mean.size(0)}, {0, 1}));
-      }
-    } else if (mode_ == AblationMode::resample) {
-      require_value(batches.count() > 1 || replay.batch().sequence_count() > 1, "mode",
-                    "resample needs at least two documents or blocks, got one: use zero or mean");
-      const ForwardReplay following(model_, batches.batch((index + 1) % batches.count()));
-      for (std::size_t layer = 0; layer < replay.outputs().size(); ++layer) {
-        result.push_back(shifted(replay, following, layer));
-      }
-    }
-    return result;
-  }
-
-  const LanguageModel& model_;
-  AblationMode mode_;
-  AblationWalk walk_;
-  PointValues means_;  // of z, [H D]
-  std::vector<Tensor> of_batch_;
+// Some sets of parts replaced in every pass, and what the metric was then.
+struct Experiment {
+  Index first_layer = 0;  // lowest layer that the hook changes; see ForwardReplay::ends
+  std::unique_ptr<Interventions> hook;
+  std::vector<double> sums = {};  // over the targets of each document
 };
 
-// Indices of the `count` single-head experiments with the largest harm, ascending.
-std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, MetricKind metric,
+// Ablation experiments over the same data. Several processes share the batches, and each ends with
+// all sums.
+class Ablation {
+ public:
+  // All must outlive it.
+  Ablation(const LanguageModel& model, const TokenDataset& data, const std::vector<PartSet>& parts,
+           const AblationOptions& options)
+      : model_(model),
+        parts_(parts),
+        options_(options),
+        processes_(options.processes == nullptr ? alone() : *options.processes),
+        batches_(data, {.batch_size = options.batch_size, .block_size = model.block_size()},
+                 options.masking) {
+    check();
+    options.progress(0);
+    if (options.mode == AblationMode::mean) {
+      substitutes_ = mean_rows(model, batches_, !data.documents && !options.masking, wants());
+    }
+  }
+
+  // Runs one experiment for each group of sets, all sets of a group replaced together.
+  std::vector<Experiment> run(const std::vector<std::vector<std::size_t>>& groups,
+                              const std::function<void(double)>& progress);
+
+  const std::vector<double>& base() const { return base_; }  // of the unchanged model, by document
+  Index tokens() const {                                     // targets
+    return static_cast<Index>(std::accumulate(targets_.begin(), targets_.end(), 0.0));
+  }
+  // Mean over tokens of per-document sums, [documents].
+  Interval mean(const std::vector<double>& sums) const {
+    return bootstrap_mean(weighted(sums), options_.bootstrap);
+  }
+  // Rise of each experiment's metric over the unchanged model's, paired by document.
+  std::vector<Interval> rises(const std::vector<Experiment>& experiments) const;
+
+ private:
+  void check();
+  std::function<bool(Point, Index)> wants() const {
+    return [this](Point point, Index layer) {
+      return items_of(point) != PointItems::maps && covers(targets_of_parts_, point, layer);
+    };
+  }
+  Experiment experiment_of(const std::vector<std::size_t>& group) const;
+  PointValues resampled(Index index) const;
+  std::vector<double> measured(const ForwardReplay& replay, const Tensor& ends) const;
+  void measure_batch(Index index, std::vector<Experiment>& experiments,
+                     const std::function<void(double)>& progress);
+  std::vector<DocumentSum> weighted(const std::vector<double>& sums) const;
+
+  const LanguageModel& model_;
+  const std::vector<PartSet>& parts_;
+  const AblationOptions& options_;
+  Processes& processes_;
+  SequentialBatches batches_;
+  std::vector<PointRange> targets_of_parts_;
+  PointValues shapes_;       // values of all parts in a pass of one token
+  PointValues substitutes_;  // means [F] of the data; for resample, values [N, ...] of the batch
+  std::vector<double> base_;
+  std::vector<double> targets_;  // of each document
+};
+
+void Ablation::check() {
+  require_value(!parts_.empty(), kParts, "expected parts to ablate, got none");
+  require_value(options_.joint == 0 || options_.joint >= 2, "joint",
+                "expected 0 or at least 2 parts, got ", options_.joint);
+  require_head(model_);
+  require_value(options_.masking || is_causal(model_), "masking",
+                "expected the hidden tokens, which a bidirectional model predicts");
+  require_value(options_.metric != MetricKind::logit_difference, "metric",
+                "logit_difference needs answers: use headlight patch, or another metric");
+  for (const PartSet& part : parts_) {
+    targets_of_parts_.insert(targets_of_parts_.end(), part.targets.begin(), part.targets.end());
+  }
+  shapes_ = values_of(
+      model_, make_batch({{0}}),
+      [this](Point point, Index layer) { return covers(targets_of_parts_, point, layer); }, true);
+  const Interventions all(model_, {{.targets = targets_of_parts_}},
+                          {.about = kParts, .shapes = &shapes_});
+  require_value(options_.mode != AblationMode::resample || batches_.count() > 1 ||
+                    batches_.batch(0).sequence_count() > 1,
+                "mode",
+                "resample needs at least two documents or blocks, got one: use zero or mean");
+}
+
+Experiment Ablation::experiment_of(const std::vector<std::size_t>& group) const {
+  const ChangeKind kind = options_.mode == AblationMode::zero   ? ChangeKind::off
+                          : options_.mode == AblationMode::mean ? ChangeKind::mean
+                                                                : ChangeKind::resample;
+  Experiment experiment{.first_layer = model_.heads().layers(), .hook = nullptr};
+  std::vector<Change> changes;
+  for (const std::size_t i : group) {
+    const PartSet& part = parts_[i];
+    changes.push_back({.kind = kind, .targets = part.targets, .positions = part.positions});
+    experiment.first_layer = std::min(experiment.first_layer, first_layer(part, model_));
+  }
+  experiment.hook = std::make_unique<Interventions>(
+      model_, changes,
+      Interventions::Options{
+          .means = &substitutes_, .rows = &substitutes_, .about = kParts, .shapes = &shapes_});
+  return experiment;
+}
+
+// Returns the parts' values in batch `index`, each taken from the next sequence.
+PointValues Ablation::resampled(Index index) const {
+  const Batch batch = batches_.batch(index);
+  const Batch following = batches_.batch((index + 1) % batches_.count());
+  PointValues values = values_of(model_, batch, wants(), true);
+  const PointValues next = values_of(model_, following, wants(), true);
+  for (auto& [spot, value] : values) {
+    value = shifted(batch, value, following, next.at(spot));
+  }
+  return values;
+}
+
+// Sums of the metric over the targets of each document.
+std::vector<double> Ablation::measured(const ForwardReplay& replay, const Tensor& ends) const {
+  const MetricKind metric = options_.metric;
+  if (metric == MetricKind::kl) {
+    return replay.sums_of(replay.divergences_of(ends));
+  }
+  std::vector<double> values = replay.token_losses_of(ends);
+  const std::int32_t* targets = replay.batch().targets.data<std::int32_t>();
+  for (std::size_t row = 0; row < values.size() && metric != MetricKind::loss; ++row) {
+    const bool is_probability = metric == MetricKind::probability;
+    values[row] = targets[row] == kIgnoreTarget ? 0
+                  : is_probability              ? std::exp(-values[row])
+                                                : -values[row];
+  }
+  return replay.sums_of(values);
+}
+
+void Ablation::measure_batch(Index index, std::vector<Experiment>& experiments,
+                             const std::function<void(double)>& progress) {
+  const ForwardReplay replay(model_, batches_.batch(index));
+  append(measured(replay, replay.ends()), base_);
+  append(target_counts(replay.batch()), targets_);
+  if (options_.mode == AblationMode::resample) {
+    substitutes_ = resampled(index);
+  }
+  const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
+  auto done = static_cast<double>(index * std::ssize(experiments));
+  for (Experiment& experiment : experiments) {
+    append(measured(replay, replay.ends(experiment.first_layer, *experiment.hook)),
+           experiment.sums);
+    progress(++done / all);
+  }
+}
+
+std::vector<Experiment> Ablation::run(const std::vector<std::vector<std::size_t>>& groups,
+                                      const std::function<void(double)>& progress) {
+  std::vector<Experiment> experiments;
+  for (const std::vector<std::size_t>& group : groups) {
+    experiments.push_back(experiment_of(group));
+  }
+  base_.clear();
+  targets_.clear();
+  std::vector<std::vector<double>*> measured{&base_, &targets_};
+  for (Experiment& experiment : experiments) {
+    measured.push_back(&experiment.sums);
+  }
+  for (Index i = 0; i < batches_.count(); ++i) {
+    if (i % processes_.count() == processes_.rank()) {
+      measure_batch(i, experiments, progress);
+    } else {
+      const auto documents = static_cast<std::size_t>(batches_.batch(i).sequence_count());
+      for (std::vector<double>* values : measured) {
+        values->resize(values->size() + documents);  // zeros; other processes add their values
+      }
+    }
+  }
+  for (std::vector<double>* values : measured) {
+    add_across(processes_, *values);
+  }
+  require(tokens() > 0, "the text has no token to predict");
+  return experiments;
+}
+
+std::vector<DocumentSum> Ablation::weighted(const std::vector<double>& sums) const {
+  std::vector<DocumentSum> documents;
+  for (std::size_t d = 0; d < sums.size(); ++d) {
+    documents.push_back({sums[d], targets_[d]});
+  }
+  return documents;
+}
+
+std::vector<Interval> Ablation::rises(const std::vector<Experiment>& experiments) const {
+  std::vector<std::vector<DocumentSum>> measures;
+  for (const Experiment& experiment : experiments) {
+    std::vector<double> rises = experiment.sums;
+    for (std::size_t d = 0; d < rises.size(); ++d) {
+      rises[d] -= base_[d];
+    }
+    measures.push_back(weighted(rises));
+  }
+  return bootstrap_means(measures, options_.bootstrap);
+}
+
+// Indices of the `count` sets with the largest harm, ascending.
+std::vector<std::size_t> most_important(const std::vector<Interval>& rises, MetricKind metric,
                                         Index count) {
   const double sign = rises_when_needed(metric) ? 1 : -1;
-  std::vector<std::size_t> order(effects.size());
+  std::vector<std::size_t> order(rises.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return sign * effects[a].rise.mean > sign * effects[b].rise.mean;
+    return sign * rises[a].mean > sign * rises[b].mean;
   });
   order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
   std::sort(order.begin(), order.end());
   return order;
 }
 
-// Rise of a pair minus the rises of its two heads, for each document.
-std::vector<double> beyond_of(const AblationExperiment& pair, const AblationExperiment& first,
-                              const AblationExperiment& second, const std::vector<double>& base) {
-  std::vector<double> beyond;
-  for (std::size_t d = 0; d < base.size(); ++d) {
-    beyond.push_back(pair.losses[d] - first.losses[d] - second.losses[d] + base[d]);
-  }
-  return beyond;
-}
-
-std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadSet>& heads,
-                                     const std::vector<AblationExperiment>& singles,
+std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<Experiment>& singles,
                                      const std::vector<std::size_t>& chosen,
                                      const std::function<void(double)>& progress) {
-  std::vector<HeadSet> pairs;
-  std::vector<std::array<std::size_t, 2>> members;
+  std::vector<std::vector<std::size_t>> pairs;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     for (std::size_t j = i + 1; j < chosen.size(); ++j) {
-      pairs.push_back({heads[chosen[i]][0], heads[chosen[j]][0]});
-      members.push_back({chosen[i], chosen[j]});
+      pairs.push_back({chosen[i], chosen[j]});
     }
   }
-  const std::vector<AblationExperiment> experiments = ablation.run(pairs, progress);
-  const AblationWalk& walk = ablation.walk();
-  const std::vector<Interval> rises = walk.rises(experiments);
+  const std::vector<Experiment> experiments = ablation.run(pairs, progress);
+  const std::vector<Interval> rises = ablation.rises(experiments);
   std::vector<PairEffect> effects;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
-    const std::vector<double> beyond =
-        beyond_of(experiments[p], singles[members[p][0]], singles[members[p][1]], walk.base());
-    effects.push_back({.first = pairs[p][0],
-                       .second = pairs[p][1],
-                       .rise = rises[p],
-                       .beyond = walk.mean(beyond)});
+    const std::size_t first = pairs[p][0];
+    const std::size_t second = pairs[p][1];
+    std::vector<double> beyond = experiments[p].sums;
+    for (std::size_t d = 0; d < beyond.size(); ++d) {
+      beyond[d] = beyond[d] - singles[first].sums[d] - singles[second].sums[d] + ablation.base()[d];
+    }
+    effects.push_back({first, second, rises[p], ablation.mean(beyond)});
   }
   std::stable_sort(effects.begin(), effects.end(), [](const PairEffect& a, const PairEffect& b) {
     return a.beyond.mean > b.beyond.mean;
@@ -144,35 +290,27 @@ std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadS
 
 }  // namespace
 
-AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
-                            const AblationOptions& options) {
-  require_value(options.pair_heads == 0 || options.pair_heads >= 2, "joint",
-                "expected 0 or at least 2 heads, got ", options.pair_heads);
-  std::vector<HeadSet> heads;
-  for (const HeadId& id : options.heads.or_all(heads_of(model))) {
-    heads.push_back({id});
+AblationResult ablate(const LanguageModel& model, const TokenDataset& data,
+                      const std::vector<PartSet>& parts, const AblationOptions& options) {
+  Ablation ablation(model, data, parts, options);
+  const auto count = static_cast<double>(parts.size());
+  const double paired = std::min(static_cast<double>(options.joint), count);
+  const double share = count / (count + paired * (paired - 1) / 2);
+  std::vector<std::vector<std::size_t>> each;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    each.push_back({i});
   }
-  Ablation ablation(model, data, options);
-  const auto paired = static_cast<double>(std::min(options.pair_heads, std::ssize(heads)));
-  const double pairs = paired * (paired - 1) / 2;
-  const double share =
-      static_cast<double>(heads.size()) / (static_cast<double>(heads.size()) + pairs);
-  const std::vector<AblationExperiment> singles =
-      ablation.run(heads, [&](double done) { options.progress(share * done); });
-  const AblationWalk& walk = ablation.walk();
-  const std::vector<Interval> rises = walk.rises(singles);
-  AblationResult result{.loss = walk.mean(walk.base()),
-                        .heads = {},
+  const std::vector<Experiment> singles =
+      ablation.run(each, [&](double done) { options.progress(share * done); });
+  AblationResult result{.loss = ablation.mean(ablation.base()),
+                        .rises = ablation.rises(singles),
                         .pairs = {},
-                        .sequences = walk.sequences(),
-                        .tokens = walk.tokens()};
-  for (std::size_t i = 0; i < heads.size(); ++i) {
-    result.heads.push_back({heads[i][0], rises[i]});
-  }
-  if (options.pair_heads > 0) {
-    result.pairs = ablate_pairs(ablation, heads, singles,
-                                most_important(result.heads, options.metric, options.pair_heads),
-                                [&](double done) { options.progress(share + (1 - share) * done); });
+                        .sequences = std::ssize(ablation.base()),
+                        .tokens = ablation.tokens()};
+  if (options.joint > 0) {
+    result.pairs =
+        ablate_pairs(ablation, singles, most_important(result.rises, options.metric, options.joint),
+                     [&](double done) { options.progress(share + (1 - share) * done); });
   }
   return result;
 }

@@ -11,7 +11,6 @@
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
-#include "interpret/effects/token_losses.h"
 #include "interpret/layer_maps.h"
 
 namespace headlight {
@@ -150,23 +149,34 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
   return losses[1] - losses[0];
 }
 
-std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hidden,
+std::vector<double> AnswerContrast::of_copies(const ForwardReplay& replay, const Tensor& ends,
                                               const Batch& batch) const {
+  const NoGrad no_grad;
   if (metric_ != nullptr) {
-    return metrics_of_copies(model, hidden, batch);
+    return metrics_of_copies(replay, ends, batch);
   }
-  if (!multi_token_) {
-    return logit_difference(model, hidden, batch).to_vector();
+  if (multi_token_) {
+    return losses_of_copies(replay, ends, batch);
   }
+  if (replay.gpt() != nullptr) {
+    return logit_difference(*replay.gpt(), ends, batch).to_vector();
+  }
+  const Tensor logits = rows_at(ends, batch, answered_at_);  // [copies, V]
+  return (select(logits, 1, answers_[0]->front()) - select(logits, 1, answers_[1]->front()))
+      .to_vector();
+}
+
+std::vector<double> AnswerContrast::losses_of_copies(const ForwardReplay& replay,
+                                                     const Tensor& ends, const Batch& batch) const {
   std::vector<Tensor> rows;
   std::vector<std::int32_t> targets;
   for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
-    rows.push_back(answer_rows(hidden, batch, sequence));
+    rows.push_back(answer_rows(ends, batch, sequence));
     const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
     targets.insert(targets.end(), answer.begin(), answer.end());
   }
   const std::vector<double> losses =
-      token_losses(model, concat(rows, 0), Tensor::from(targets, {std::ssize(targets)}));
+      replay.token_losses_of(concat(rows, 0), Tensor::from(targets, {std::ssize(targets)}));
   std::vector<double> differences(static_cast<std::size_t>(batch.sequence_count() / 2));
   auto next = losses.begin();
   for (double& difference : differences) {
@@ -178,17 +188,18 @@ std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hi
   return differences;
 }
 
-std::vector<double> AnswerContrast::metrics_of_copies(const Gpt& model, const Tensor& hidden,
+std::vector<double> AnswerContrast::metrics_of_copies(const ForwardReplay& replay,
+                                                      const Tensor& ends,
                                                       const Batch& batch) const {
   constexpr Index kRows = 256;  // all logits may exceed memory
   const std::optional<Index> row = metric_->row(length_);
   const Index rows = row ? 1 : length_;
-  const Tensor read = row ? rows_at(hidden, batch, *row) : hidden;  // [copies rows, C]
+  const Tensor read = row ? rows_at(ends, batch, *row) : ends;  // [copies rows, C]
   const Index at_once = std::max<Index>(1, kRows / rows);
   std::vector<double> values;
   for (Index first = 0; first < batch.sequence_count(); first += at_once) {
     const Index last = std::min(first + at_once, batch.sequence_count());
-    const Tensor logits = model.head_logits(slice(read, 0, first * rows, last * rows));
+    const Tensor logits = replay.logits_of(slice(read, 0, first * rows, last * rows));
     for (Index begin = 0; begin < logits.size(0); begin += rows) {
       values.push_back(metric_->of_read(slice(logits, 0, begin, begin + rows)).item());
     }
@@ -200,20 +211,6 @@ double AnswerContrast::difference(const Gpt& model, const std::vector<std::int32
                                   ForwardHook* hook) const {
   const NoGrad no_grad;
   return after(model, text, hook).item();
-}
-
-double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const {
-  if (metric_ != nullptr) {
-    const std::optional<Index> row = metric_->row(length_);
-    return metric_->of_read(row ? replay.logits_of(ends, *row) : replay.logits_of(ends)).item();
-  }
-  if (multi_token_) {
-    const std::vector<double> losses = replay.losses_of(ends);
-    return losses[1] - losses[0];
-  }
-  const std::vector<double> logits = replay.logits_of(ends, answered_at_).to_vector();
-  return logits[static_cast<std::size_t>(answers_[0]->front())] -
-         logits[static_cast<std::size_t>(answers_[1]->front())];
 }
 
 Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,

@@ -13,7 +13,7 @@ namespace headlight {
 // difference of their logits after the text. A metric of the task replaces it.
 class AnswerContrast {
  public:
-  // Throws Error as patch_heads() for invalid tasks. The model and the task must outlive it.
+  // Throws Error as patch_grid() for invalid tasks. The model and the task must outlive it.
   AnswerContrast(const LanguageModel& model, const PatchingTask& task);
 
   // Throws Error about "corrupt" unless the values after the two texts differ and are finite.
@@ -33,14 +33,15 @@ class AnswerContrast {
   // Difference after a text, without gradients.
   double difference(const Gpt& model, const std::vector<std::int32_t>& text,
                     ForwardHook* hook = nullptr) const;
-  // Differences [copies] from the hidden states [copies R, C] of a Gpt for batch(text, copies).
-  std::vector<double> of_copies(const Gpt& model, const Tensor& hidden, const Batch& batch) const;
-  // Difference from a replay of batch(text) by any model, and its ends under a hook.
-  double of(const ForwardReplay& replay, const Tensor& ends) const;
+  // Differences [copies] of batch(text, copies) by any model, from the ends of a replay's copies.
+  std::vector<double> of_copies(const ForwardReplay& replay, const Tensor& ends,
+                                const Batch& batch) const;
 
  private:
-  std::vector<double> metrics_of_copies(const Gpt& model, const Tensor& hidden,
+  std::vector<double> metrics_of_copies(const ForwardReplay& replay, const Tensor& ends,
                                         const Batch& batch) const;
+  std::vector<double> losses_of_copies(const ForwardReplay& replay, const Tensor& ends,
+                                       const Batch& batch) const;
   Tensor logit_difference(const Gpt& model, const Tensor& hidden, const Batch& batch) const;
   // Rows [A, C] of a sequence in the batch that predict its answer's tokens.
   Tensor answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const;

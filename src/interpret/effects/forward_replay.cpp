@@ -6,18 +6,14 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
 #include "interpret/effects/token_losses.h"
-#include "interpret/point_values.h"
 
 namespace headlight {
 
-ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* also)
+ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook)
     : model_(model), gpt_(dynamic_cast<const Gpt*>(&model)), batch_(std::move(batch)) {
   const NoGrad no_grad;
-  KeepValues outputs([](Point point, Index) { return point == Point::z; });
-  HookPair hook(&outputs, also);
-  const ForwardContext context{.hook = hook.get()};
+  const ForwardContext context{.hook = hook};
   if (gpt_ == nullptr) {
     ends_ = model.logits(batch_, context);
   } else {
@@ -26,13 +22,6 @@ ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHoo
       residuals_.push_back(gpt_->run_layers(layer, layer + 1, residuals_.back(), batch_, context));
     }
     ends_ = gpt_->hidden_from(gpt_->config().n_layer, residuals_.back(), batch_);
-  }
-  for (Index layer = 0; layer < model.heads().layers(); ++layer) {
-    const auto found = outputs.values.find({Point::z, layer});
-    require(found != outputs.values.end(), "a model of type '", model.model_type(),
-            "' does not pass to ForwardHook the outputs of the heads of layer ", layer);
-    const Tensor& z = found->second;
-    outputs_.push_back(reshape(z, {z.size(0), z.size(1) * z.size(2)}));
   }
 }
 
@@ -46,6 +35,25 @@ Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
                    : gpt_->hidden_from(layer, residual(layer), batch_, context);
 }
 
+Tensor ForwardReplay::residual(Index layer, Index copies) const {
+  const Tensor& one = residuals_[static_cast<std::size_t>(layer)];  // [N, C]
+  if (copies == 1) {
+    return one;
+  }
+  const Index rows = one.size(0);
+  const Index width = one.size(1);
+  return reshape(expand(reshape(one, {1, rows, width}), {copies, rows, width}),
+                 {copies * rows, width});
+}
+
+Tensor ForwardReplay::ends_of_copies(Index layer, const Batch& batch, Index copies,
+                                     ForwardHook& hook) const {
+  const NoGrad no_grad;
+  const ForwardContext context{.hook = &hook};
+  return gpt_ == nullptr ? model_.logits(batch, context)
+                         : gpt_->hidden_from(layer, residual(layer, copies), batch, context);
+}
+
 Tensor ForwardReplay::logits_of(const Tensor& ends) const {
   const NoGrad no_grad;
   return gpt_ == nullptr ? ends : gpt_->head_logits(ends);
@@ -55,13 +63,9 @@ Tensor ForwardReplay::logits_of(const Tensor& ends, Index row) const {
   return logits_of(slice(ends, 0, row, row + 1));
 }
 
-std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {
-  return sums_of(token_losses_of(ends));
-}
-
-std::vector<double> ForwardReplay::token_losses_of(const Tensor& ends) const {
-  return gpt_ == nullptr ? losses_of_rows(ends, batch_.targets)
-                         : token_losses(*gpt_, ends, batch_.targets);
+std::vector<double> ForwardReplay::token_losses_of(const Tensor& ends,
+                                                   const Tensor& targets) const {
+  return gpt_ == nullptr ? losses_of_rows(ends, targets) : token_losses(*gpt_, ends, targets);
 }
 
 std::vector<double> ForwardReplay::divergences_of(const Tensor& ends) const {

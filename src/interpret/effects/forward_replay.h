@@ -12,23 +12,26 @@ namespace headlight {
 // Records no gradient. The model must outlive it.
 class ForwardReplay {
  public:
-  // `also` is a second hook for the same pass. May be null.
-  ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* also = nullptr);
+  // The hook of the pass may be null.
+  ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook = nullptr);
 
   const Batch& batch() const { return batch_; }
-  // Residual stream [N, C] of a Gpt at the input of a layer; n_layer: output of the last layer.
-  const Tensor& residual(Index layer) const { return residuals_[static_cast<std::size_t>(layer)]; }
-  // Outputs of the heads by layer, [L] of [N, H D], contiguous; see Point::z.
-  const std::vector<Tensor>& outputs() const { return outputs_; }
+  const Gpt* gpt() const { return gpt_; }  // the model; null for others
+  // Copies [copies N, C] of the residual stream of a Gpt at the input of a layer; n_layer: output
+  // of the last layer.
+  Tensor residual(Index layer, Index copies = 1) const;
 
   // Final hidden states [N, C] of a Gpt, or logits [N, V] of another model.
   const Tensor& ends() const { return ends_; }
   // Ends with a hook that changes nothing below `layer`; -1: it may change embeddings too.
   Tensor ends(Index layer, ForwardHook& hook) const;
-  // Loss of each sequence, summed over its targets, [B].
-  std::vector<double> losses_of(const Tensor& ends) const;
-  // Loss of each token, [N]; 0 without a target.
-  std::vector<double> token_losses_of(const Tensor& ends) const;
+  // As ends(), of a batch with copies of this one, all sequences one after the other; layer from 0.
+  Tensor ends_of_copies(Index layer, const Batch& batch, Index copies, ForwardHook& hook) const;
+  // Loss of each row of ends, [N]; 0 without a target.
+  std::vector<double> token_losses_of(const Tensor& ends, const Tensor& targets) const;
+  std::vector<double> token_losses_of(const Tensor& ends) const {
+    return token_losses_of(ends, batch_.targets);
+  }
   // KL divergence of the prediction of each token with a target from that of ends(), in nats, [N].
   std::vector<double> divergences_of(const Tensor& ends) const;
   // Sums of values [N] over each sequence, [B].
@@ -43,7 +46,6 @@ class ForwardReplay {
   const Gpt* gpt_;  // null for other models
   Batch batch_;
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
-  std::vector<Tensor> outputs_;
   Tensor ends_;
 };
 

@@ -69,12 +69,12 @@ class ReplaceElements final : public ForwardHook {
 // A pair of texts after their passes: the patched text (base) and the source of values (other).
 class PatchRun {
  public:
-  PatchRun(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options)
+  PatchRun(const LanguageModel& model, const PatchingTask& task, const PatchGridOptions& options)
       : model_(model),
         options_(options),
         task_(task),
         base_(options.noising ? task.clean : task.corrupt),
-        heads_(model.heads()),
+        heads_(heads_of(model)),
         contrast_(model, task),
         replay_(read_base()),
         difference_(difference_of(replay_)) {
@@ -114,7 +114,7 @@ class PatchRun {
     require_value(!others_.empty(), "point", "this model does not compute ",
                   name_of(options_.point));
     require_value(
-        !cells.empty(), "layers", "expected layers 0 to ", model_.config().n_layer - 1,
+        !cells.empty(), "layers", "expected layers 0 to ", model_.heads().layers() - 1,
         options_.by_position ? concat_text(" and positions 0 to ", std::ssize(base_) - 1) : "",
         ", got none of them");
     return cells;
@@ -133,8 +133,10 @@ class PatchRun {
   // Sets `attribution`, in units of the metric.
   void attribute(std::vector<PatchCell>& cells) const {
     const Point point = options_.point;
+    require_value(replay_.gpt() != nullptr, "method", "expected patching: a model of type '",
+                  model_.model_type(), "' has no attribution");
     const GradientPasses passes = gradient_passes(
-        model_, contrast_, base_,
+        *replay_.gpt(), contrast_, base_,
         [&](Point at, Index) {
           return at == point || (options_.fix_pattern && at == Point::pattern);
         },
@@ -235,9 +237,10 @@ class PatchRun {
     const Index layer = cells.front().layer;
     const PointInLayer spot{Point::pattern, layer};
     KeepPoints keep([&](Point point, Index at) { return PointInLayer{point, at} == spot; });
-    run_copies(cells, [&](const Tensor& stream, const Batch& batch, ForwardHook& hook) {
+    run_copies(cells, [&](const Batch& batch, ForwardHook& hook) {
       HookPair hooks(&hook, &keep);
-      model_.run_layers(layer, layer + 1, stream, batch, {.hook = hooks.get()});
+      replay_.gpt()->run_layers(layer, layer + 1, replay_.residual(layer, std::ssize(cells)), batch,
+                                {.hook = hooks.get()});
     });
     const std::vector<Tensor>& patched = keep.values.at(spot);  // copy by copy
     const std::vector<Tensor>& own = passes.values.at(spot);
@@ -267,8 +270,7 @@ class PatchRun {
   }
   // Bit-identical to the computation in patch_together().
   double difference_of(const ForwardReplay& replay) const {
-    const NoGrad no_grad;
-    return contrast_.of_copies(model_, replay.ends(), replay.batch()).front();
+    return contrast_.of_copies(replay, replay.ends(), replay.batch()).front();
   }
   NextToken next_of(const ForwardReplay& replay) const {
     return likeliest_token(replay.logits_of(replay.ends(), task_.answered_at()).to_vector());
@@ -355,8 +357,8 @@ class PatchRun {
     return elements;
   }
 
-  // Calls a function with copies of the stream [copies R, C] before a layer, their batch, and a
-  // hook that patches one cell of that layer in each copy.
+  // Calls a function with a batch of copies of the text, and a hook that patches one cell of a
+  // layer in each copy.
   template <class Function>
   void run_copies(std::span<const PatchCell> cells, const Function& function) const {
     const NoGrad no_grad;
@@ -366,26 +368,22 @@ class PatchRun {
       elements.push_back(elements_of(cell));
     }
     ReplaceElements hook({.point = options_.point, .layer = layer}, other_values(layer), elements);
-    const auto copies = std::ssize(cells);
-    const Tensor& one = replay_.residual(layer);  // [R, C]
-    const Tensor many = reshape(
-        expand(reshape(one, {1, one.size(0), one.size(1)}), {copies, one.size(0), one.size(1)}),
-        {copies * one.size(0), one.size(1)});
-    function(many, contrast_.batch(base_, copies), hook);
+    function(contrast_.batch(base_, std::ssize(cells)), hook);
   }
 
   // Patches cells of one layer, each in its own copy of the text.
   void patch_together(std::span<PatchCell> cells) const {
-    run_copies(cells, [&](const Tensor& stream, const Batch& batch, ForwardHook& hook) {
-      const std::vector<double> found = contrast_.of_copies(
-          model_, model_.hidden_from(cells.front().layer, stream, batch, {.hook = &hook}), batch);
+    run_copies(cells, [&](const Batch& batch, ForwardHook& hook) {
+      const Tensor ends =
+          replay_.ends_of_copies(cells.front().layer, batch, std::ssize(cells), hook);
+      const std::vector<double> found = contrast_.of_copies(replay_, ends, batch);
       for (std::size_t i = 0; i < cells.size(); ++i) {
         cells[i].difference = found[i];
       }
     });
   }
 
-  const Gpt& model_;
+  const LanguageModel& model_;
   const PatchGridOptions& options_;
   const PatchingTask& task_;
   const std::vector<std::int32_t>& base_;  // [T]
@@ -439,7 +437,8 @@ std::string parts_name(const PatchGridOptions& options) {
   return axis.empty() ? "head" : "head," + axis;
 }
 
-PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options) {
+PatchGrid patch_grid(const LanguageModel& model, const PatchingTask& task,
+                     const PatchGridOptions& options) {
   require_layer_point(options.point);
   require_effects(options);
   require_value(!options.by_group || !options.by_position, "by",
@@ -470,10 +469,10 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
   return grid;
 }
 
-Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options,
+Index patch_grid_tokens(const LanguageModel& model, Index length, const PatchGridOptions& options,
                         Index groups) {
   require_layer_point(options.point);
-  const Index layers = model.config().n_layer;
+  const Index layers = model.heads().layers();
   Index targets = options.by_position ? 0 : options.by_group ? groups : 1;
   for (Index position = 0; options.by_position && position < length; ++position) {
     targets += options.positions.contains(position) ? 1 : 0;

@@ -51,8 +51,8 @@ std::vector<MeanPatchCell> mean_cells(const std::vector<PatchGrid>& pairs) {
   return cells;
 }
 
-PatchGrid grid_of_pair(const Gpt& model, const std::vector<PatchingTask>& tasks, std::size_t pair,
-                       const PatchGridOptions& options) {
+PatchGrid grid_of_pair(const LanguageModel& model, const std::vector<PatchingTask>& tasks,
+                       std::size_t pair, const PatchGridOptions& options) {
   PatchingTask task = tasks[pair];
   require_value(!options.by_position || task.clean.size() == tasks[0].clean.size(), "pairs",
                 "positions can be compared only between texts of the same length, got ",
@@ -71,7 +71,7 @@ PatchGrid grid_of_pair(const Gpt& model, const std::vector<PatchingTask>& tasks,
 
 }  // namespace
 
-PatchStudy patch_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
+PatchStudy patch_pairs(const LanguageModel& model, const std::vector<PatchingTask>& tasks,
                        const PatchGridOptions& options) {
   require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
   PatchStudy study;

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/share.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/datasets/text_dataset.h"
 #include "headlight/ops/layout.h"
-#include "interpret/effects/answer_contrast.h"
-#include "interpret/effects/forward_replay.h"
-#include "interpret/effects/replace_heads.h"
 #include "interpret/layer_maps.h"
 
 namespace headlight {
@@ -92,31 +88,6 @@ void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model)
   }
 }
 
-PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task,
-                           const std::function<void(double share)>& progress) {
-  const AnswerContrast contrast(model, task);
-  const ForwardReplay clean(model, contrast.batch(task.clean));
-  const ForwardReplay corrupt(model, contrast.batch(task.corrupt));
-  const auto next_of = [&](const ForwardReplay& replay) {
-    return likeliest_token(replay.logits_of(replay.ends(), task.answered_at()).to_vector());
-  };
-  PatchingResult result{.clean_difference = contrast.of(clean, clean.ends()),
-                        .corrupt_difference = contrast.of(corrupt, corrupt.ends()),
-                        .heads = {},
-                        .clean_next = next_of(clean),
-                        .corrupt_next = next_of(corrupt)};
-  const double whole = result.clean_difference - result.corrupt_difference;
-  contrast.require_different(result.clean_difference, result.corrupt_difference);
-  const HeadSet heads = HeadSet::all(heads_of(model));
-  for (const HeadId& id : heads) {
-    ReplaceHeads hook(model, {id}, clean.outputs());
-    const double patched = contrast.of(corrupt, corrupt.ends(id.layer, hook));
-    result.heads.push_back({id, patched, (patched - result.corrupt_difference) / whole});
-    progress(share_of(std::ssize(result.heads), std::ssize(heads)));
-  }
-  return result;
-}
-
 NextToken likeliest_token(const std::vector<double>& logits) {
   const auto best = std::max_element(logits.begin(), logits.end());
   double sum = 0;
@@ -126,7 +97,7 @@ NextToken likeliest_token(const std::vector<double>& logits) {
   return {static_cast<std::int32_t>(best - logits.begin()), 1 / sum};
 }
 
-TaskStrength PatchingResult::strength() const {
+TaskStrength task_strength(double clean_difference, double corrupt_difference) {
   if (!(clean_difference > 0 && corrupt_difference < 0)) {
     return TaskStrength::none;
   }
@@ -134,9 +105,9 @@ TaskStrength PatchingResult::strength() const {
                                                                            : TaskStrength::weak;
 }
 
-std::string patching_caution(const PatchingResult& result, const std::string& answer_label,
-                             const std::string& wrong_label) {
-  switch (result.strength()) {
+std::string patching_caution(double clean_difference, double corrupt_difference,
+                             const std::string& answer_label, const std::string& wrong_label) {
+  switch (task_strength(clean_difference, corrupt_difference)) {
     case TaskStrength::clear:
       return "";
     case TaskStrength::weak:
@@ -145,8 +116,8 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
     case TaskStrength::none:
       break;
   }
-  const bool after_clean = result.clean_difference > 0;
-  const bool after_corrupt = result.corrupt_difference > 0;
+  const bool after_clean = clean_difference > 0;
+  const bool after_corrupt = corrupt_difference > 0;
   const std::string preferred =
       after_clean == after_corrupt
           ? "it prefers '" + (after_clean ? answer_label : wrong_label) + "' after both texts"

@@ -1,6 +1,7 @@
 #include "headlight/interpret/interventions/interventions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "headlight/base/error.h"
@@ -16,11 +17,20 @@ namespace {
 
 constexpr const char* kAbout = "intervene";
 
-PointValues values_of(const Gpt& model, const Change& change,
+PointValues values_of(const LanguageModel& model, const Change& change,
                       const std::vector<std::int32_t>& tokens) {
   return values_of(
       model, make_batch({tokens}),
       [&](Point point, Index layer) { return covers(change.targets, point, layer); }, true);
+}
+
+// Values of the points that the targets cover.
+PointValues covered(const PointValues& values, const std::vector<PointRange>& targets) {
+  PointValues found;
+  std::ranges::copy_if(values, std::inserter(found, found.end()), [&](const auto& value) {
+    return covers(targets, value.first.first, value.first.second);
+  });
+  return found;
 }
 
 // Indices of a target's heads, neurons or elements in a value. Throws Error if one is missing.
@@ -49,9 +59,9 @@ std::string typed_name(const PointRange& target, Index layer) {
 
 // Throws Error for targets that the change cannot apply to, or that this model lacks. `found` has
 // the values of one pass.
-void check_targets(const Change& change, const Gpt& model, const PointValues& found,
+void check_targets(const Change& change, const LanguageModel& model, const PointValues& found,
                    std::string_view about) {
-  const Index layers = model.config().n_layer;
+  const Index layers = model.heads().layers();
   for (const PointRange& target : change.targets) {
     const std::string_view name = name_of(target.point);
     require_value(target.point != Point::logits, about,
@@ -132,7 +142,7 @@ Tensor read_vector(const ChangeSource& source) {
 // Computes the values that changes need.
 class SourceReader {
  public:
-  SourceReader(const Gpt& model, const Interventions::Options& options)
+  SourceReader(const LanguageModel& model, const Interventions::Options& options)
       : model_(model), options_(options) {}
 
   // `found` has the targets' values of one pass.
@@ -144,9 +154,14 @@ class SourceReader {
       case ChangeKind::add:
         return change.source.array.empty() ? differences(change) : vectors(change, found);
       case ChangeKind::mean:
-        return is_given(change) ? given_means(found) : means(change);
-      case ChangeKind::freeze:
+        return options_.means != nullptr && !has_source(change) ? given_means(found)
+                                                                : means(change);
       case ChangeKind::resample:
+        if (options_.rows != nullptr && !has_source(change)) {
+          return {};
+        }
+        break;
+      case ChangeKind::freeze:
         break;
     }
     std::vector<std::int32_t> tokens = source_tokens(change.source);
@@ -194,8 +209,8 @@ class SourceReader {
     return first;
   }
 
-  bool is_given(const Change& change) const {
-    return options_.means != nullptr && change.source.text.empty() && change.source.file.empty();
+  static bool has_source(const Change& change) {
+    return !change.source.text.empty() || !change.source.file.empty();
   }
 
   PointValues given_means(const PointValues& found) const {
@@ -235,7 +250,7 @@ class SourceReader {
     return result;
   }
 
-  const Gpt& model_;
+  const LanguageModel& model_;
   const Interventions::Options& options_;
 };
 
@@ -309,6 +324,7 @@ struct Interventions::Resolved {
   Change change;
   // Rows [F] (mean, add) or [T, ...] (freeze, resample); maps are [H, T, T].
   PointValues values;
+  const PointValues* rows = nullptr;  // Options::rows, of a resample change without a source
 
   // Adds the change of one target to the map; `positions` are the rows' positions.
   template <class T>
@@ -323,8 +339,8 @@ struct Interventions::Resolved {
       // In maps, only keys visible to the query change: hidden scores stay -infinity.
       const Index length = is_map ? std::min(value.width, position + 1) : value.width;
       for (const Index item : items) {
-        const T* from = source<T>({site.point, site.layer}, position, item, value);
-        if (values.empty() || from != nullptr) {
+        const T* from = source<T>({site.point, site.layer}, row, position, item, value);
+        if ((values.empty() && rows == nullptr) || from != nullptr) {
           map.change(change, row * value.row_stride + item * value.item_stride, length, from);
         }
       }
@@ -332,10 +348,13 @@ struct Interventions::Resolved {
   }
 
  private:
-  // Source values of an item at a position; null if there are none.
+  // Source values of an item in a row of the pass, at a position; null if there are none.
   template <class T>
-  const T* source(const PointInLayer& spot, Index position, Index item,
+  const T* source(const PointInLayer& spot, Index row, Index position, Index item,
                   const ValueLayout& value) const {
+    if (rows != nullptr) {
+      return rows->at(spot).data<T>() + row * value.row_stride + item * value.item_stride;
+    }
     if (values.empty()) {
       return nullptr;
     }
@@ -344,22 +363,28 @@ struct Interventions::Resolved {
       return held.data<T>() + item * value.item_stride;
     }
     const ValueLayout from(spot.first, held.shape());
-    const Index row = change.kind == ChangeKind::resample ? position % from.rows
-                                                          : change.source.token.value_or(position);
-    return row < from.rows ? held.data<T>() + row * from.row_stride + item * from.item_stride
-                           : nullptr;
+    const Index other = change.kind == ChangeKind::resample
+                            ? position % from.rows
+                            : change.source.token.value_or(position);
+    return other < from.rows ? held.data<T>() + other * from.row_stride + item * from.item_stride
+                             : nullptr;
   }
 };
 
-Interventions::Interventions(const Gpt& model, const std::vector<Change>& changes,
+Interventions::Interventions(const LanguageModel& model, const std::vector<Change>& changes,
                              const Options& options)
     : layout_(model.heads()) {
   for (const Change& written : changes) {
     Resolved resolved{.change = with_heads_of_classes(written, options.scores, options.about),
                       .values = {}};
-    const PointValues found = values_of(model, resolved.change, {0});
+    const PointValues found = options.shapes == nullptr
+                                  ? values_of(model, resolved.change, {0})
+                                  : covered(*options.shapes, resolved.change.targets);
     check_targets(resolved.change, model, found, options.about);
     resolved.values = SourceReader(model, options).read(resolved.change, found);
+    if (written.kind == ChangeKind::resample && resolved.values.empty()) {
+      resolved.rows = options.rows;
+    }
     for (auto& [spot, value] : resolved.values) {
       value = to_contiguous(convert(value, model.dtype()));
     }

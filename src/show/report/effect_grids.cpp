@@ -10,27 +10,19 @@
 namespace headlight {
 namespace {
 
-ResultGrid head_grid(const AblationResult& result, MetricKind metric) {
-  MatrixPlot plot = head_plot(transformed(result.heads, [](const HeadEffect& effect) {
-    return HeadValue{effect.head, effect.rise};
-  }));
-  plot.title = concat_text("Rise of the ", metric_noun(metric), " without each head");
-  plot.note = few_documents_caution(result.sequences);
-  plot.doubtful = !plot.note.empty();
-  return {"rise", std::move(plot)};
-}
-
-// Grid of one measure of head pairs, filled above the diagonal only.
-ResultGrid pair_grid(const AblationResult& result, const std::string& name,
-                     const std::string& title, Interval PairEffect::*measure) {
-  std::vector<HeadId> heads;
+// Grid of one measure of pairs, filled above the diagonal only.
+ResultGrid pair_grid(const std::vector<std::string>& names, const AblationResult& result,
+                     const std::string& name, const std::string& title,
+                     Interval PairEffect::*measure) {
+  std::vector<std::size_t> parts;  // of any pair
   for (const PairEffect& pair : result.pairs) {
-    heads.push_back(pair.first);
-    heads.push_back(pair.second);
+    parts.push_back(pair.first);
+    parts.push_back(pair.second);
   }
-  std::ranges::sort(heads);
-  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
-  const std::vector<std::string> labels = head_names(heads);
+  std::ranges::sort(parts);
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+  const std::vector<std::string> labels =
+      transformed(parts, [&](std::size_t part) { return names[part]; });
   MatrixPlot plot{.title = title,
                   .row_title = "first",
                   .column_title = "second",
@@ -38,14 +30,13 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
                   .columns = labels,
                   .note = few_documents_caution(result.sequences)};
   plot.doubtful = !plot.note.empty();
-  plot.values.assign(heads.size() * heads.size(), std::numeric_limits<double>::quiet_NaN());
+  plot.values.assign(parts.size() * parts.size(), std::numeric_limits<double>::quiet_NaN());
   plot.lows = plot.highs = plot.values;
-  const auto index_of = [&](const HeadId& head) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(heads, head) - heads.begin());
+  const auto index_of = [&](std::size_t part) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(parts, part) - parts.begin());
   };
   for (const PairEffect& pair : result.pairs) {
-    const auto [low, high] = std::minmax({index_of(pair.first), index_of(pair.second)});
-    const std::size_t cell = low * heads.size() + high;
+    const std::size_t cell = index_of(pair.first) * parts.size() + index_of(pair.second);
     plot.values[cell] = (pair.*measure).mean;
     plot.lows[cell] = (pair.*measure).low;
     plot.highs[cell] = (pair.*measure).high;
@@ -55,37 +46,51 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
 
 }  // namespace
 
-std::vector<ResultGrid> ablation_grids(const AblationResult& result, MetricKind metric) {
-  std::vector<ResultGrid> grids{head_grid(result, metric)};
-  if (!result.pairs.empty()) {
-    const std::string rise = concat_text("Rise of the ", metric_noun(metric), " without ");
-    grids.push_back(pair_grid(result, "pair_rise", rise + "both heads", &PairEffect::rise));
-    grids.push_back(pair_grid(result, "pair_beyond",
-                              rise + "a pair beyond that of both heads alone",
-                              &PairEffect::beyond));
+ResultGrid head_rises(const std::vector<HeadId>& heads, const AblationResult& result,
+                      MetricKind metric) {
+  std::vector<HeadValue> values;
+  for (const HeadId& head : heads) {
+    values.push_back({head, result.rises[values.size()]});
   }
-  return grids;
+  MatrixPlot plot = head_plot(values);
+  plot.title = concat_text("Rise of the ", metric_noun(metric), " without each head");
+  plot.note = few_documents_caution(result.sequences);
+  plot.doubtful = !plot.note.empty();
+  return {"rise", std::move(plot)};
+}
+
+std::vector<ResultGrid> pair_grids(const std::vector<std::string>& names,
+                                   const AblationResult& result, MetricKind metric) {
+  if (result.pairs.empty()) {
+    return {};
+  }
+  const std::string rise = concat_text("Rise of the ", metric_noun(metric), " without ");
+  return {pair_grid(names, result, "pair_rise", rise + "both parts", &PairEffect::rise),
+          pair_grid(names, result, "pair_beyond", rise + "a pair beyond that of both parts alone",
+                    &PairEffect::beyond)};
 }
 
 std::vector<ResultGrid> importance_grids(const ImportanceResult& importance,
-                                         const std::vector<HeadEffect>& effects) {
+                                         const std::vector<Interval>& effects) {
   std::vector<ResultGrid> grids;
-  const auto add = [&]<class Head>(const char* name, const char* title,
-                                   const std::vector<Head>& heads, Interval Head::*measure) {
-    MatrixPlot plot = head_plot(transformed(heads, [=](const Head& head) {
-      return HeadValue{head.head, head.*measure};
-    }));
+  const auto add = [&](const char* name, const char* title, const auto& interval_of) {
+    std::vector<HeadValue> values;
+    for (const HeadImportance& head : importance.heads) {
+      values.push_back({head.head, interval_of(head, values.size())});
+    }
+    MatrixPlot plot = head_plot(values);
     plot.title = title;
     plot.note = few_documents_caution(importance.sequences);
     plot.doubtful = !plot.note.empty();
     grids.push_back({name, std::move(plot)});
   };
-  const std::vector<HeadImportance>& gates = importance.heads;
-  add("sensitivity", "Sensitivity of the loss to each head", gates, &HeadImportance::sensitivity);
-  add("taylor", "Rise of the loss without each head, by its gradient", gates,
-      &HeadImportance::taylor);
+  add("sensitivity", "Sensitivity of the loss to each head",
+      [](const HeadImportance& head, std::size_t) { return head.sensitivity; });
+  add("taylor", "Rise of the loss without each head, by its gradient",
+      [](const HeadImportance& head, std::size_t) { return head.taylor; });
   if (!effects.empty()) {
-    add("ablation", "Rise of the loss without each head", effects, &HeadEffect::rise);
+    add("ablation", "Rise of the loss without each head",
+        [&](const HeadImportance&, std::size_t i) { return effects[i]; });
   }
   return grids;
 }
@@ -99,11 +104,12 @@ ScatterPlot score_scatter(const std::string& score, MetricKind metric) {
 }
 
 ScatterPlot score_scatter(const std::map<HeadId, double>& scores, const std::string& score,
-                          const std::vector<HeadEffect>& effects, MetricKind metric) {
+                          const std::vector<HeadId>& heads, const std::vector<Interval>& rises,
+                          MetricKind metric) {
   ScatterPlot plot = score_scatter(score, metric);
-  for (const HeadEffect& effect : effects) {
-    if (const auto found = scores.find(effect.head); found != scores.end()) {
-      plot.points.push_back({head_name(effect.head), found->second, effect.rise.mean});
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    if (const auto found = scores.find(heads[i]); found != scores.end()) {
+      plot.points.push_back({head_name(heads[i]), found->second, rises[i].mean});
     }
   }
   return plot;

@@ -1,25 +1,52 @@
 #include "headlight/interpret/effects/ablation.h"
+#include "headlight/interpret/interventions/interventions.h"
 #include "interpret/head_experiments_support.h"
 #include "interpret/point_values.h"
 #include "support/programs/local_processes.h"
 #include "support/test.h"
 
 namespace ablation_test {
+using Parts = std::vector<PartSet>;
+
+Parts heads_of_gpt(const Gpt& gpt) { return each_part(gpt, PartKind::head); }
+
+// Ablates each head.
+AblationResult ablate_each(const Gpt& gpt, const TokenDataset& data,
+                           const AblationOptions& options = {}) {
+  return ablate(gpt, data, heads_of_gpt(gpt), options);
+}
+
+double loss_with(const Gpt& gpt, const TokenDataset& data, const std::string& changes) {
+  Interventions hook(gpt, parse_changes(changes), {});
+  return mean_loss(gpt, data, &hook);
+}
+
+PartSet part(const std::string& text) {
+  const Change change = parse_targets("off", text);
+  return {text, change.targets, change.positions};
+}
+
+Interval rise_without(const LanguageModel& gpt, const TokenDataset& data, const std::string& text,
+                      const AblationOptions& options = {}) {
+  return ablate(gpt, data, {part(text)}, options).rises[0];
+}
 
 TEST_CASE("zero ablation of a head raises the loss as much as zeroing its output weights") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
-  const AblationResult result = ablate_heads(*gpt, data, {.batch_size = 3});
+  const AblationResult result = ablate_each(*gpt, data, {.batch_size = 3});
   CHECK(result.loss.mean == Approx(mean_loss(*gpt, data)).epsilon(1e-12));
-  REQUIRE(result.heads.size() == 9);
-  for (const HeadEffect& effect : result.heads) {
-    INFO(head_name(effect.head));
+  REQUIRE(result.rises.size() == 9);
+  for (std::size_t i = 0; i < 9; ++i) {
+    const HeadId head = HeadSet::all(gpt->heads())[i];
+    INFO(head_name(head));
     const auto silenced = random_gpt(three_layers());
-    silence(*silenced, effect.head.layer, effect.head.head);
-    CHECK(effect.rise.mean == Approx(mean_loss(*silenced, data) - result.loss.mean).margin(1e-12));
-    CHECK(effect.rise.low <= effect.rise.mean);
-    CHECK(effect.rise.mean <= effect.rise.high);
-    CHECK(effect.rise.low < effect.rise.high);
+    silence(*silenced, head.layer, head.head);
+    const Interval& rise = result.rises[i];
+    CHECK(rise.mean == Approx(mean_loss(*silenced, data) - result.loss.mean).margin(1e-12));
+    CHECK(rise.low <= rise.mean);
+    CHECK(rise.mean <= rise.high);
+    CHECK(rise.low < rise.high);
   }
   CHECK(result.tokens == 32 + 7);
 }
@@ -28,12 +55,12 @@ TEST_CASE("ablation does not depend on the batch size") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
-    const AblationResult one = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 1});
-    const AblationResult all = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 100});
+    const AblationResult one = ablate_each(*gpt, data, {.mode = mode, .batch_size = 1});
+    const AblationResult all = ablate_each(*gpt, data, {.mode = mode, .batch_size = 100});
     CHECK(one.sequences == all.sequences);
-    for (std::size_t i = 0; i < one.heads.size(); ++i) {
-      CHECK(one.heads[i].rise.mean == Approx(all.heads[i].rise.mean).margin(1e-12));
-      CHECK(one.heads[i].rise.high == Approx(all.heads[i].rise.high).margin(1e-12));
+    for (std::size_t i = 0; i < one.rises.size(); ++i) {
+      CHECK(one.rises[i].mean == Approx(all.rises[i].mean).margin(1e-12));
+      CHECK(one.rises[i].high == Approx(all.rises[i].high).margin(1e-12));
     }
   }
 }
@@ -42,16 +69,16 @@ TEST_CASE("an ablation shared by several processes has the same bits as in one")
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
-    const AblationResult whole = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 1});
+    const AblationResult whole = ablate_each(*gpt, data, {.mode = mode, .batch_size = 1});
     run_processes(2, [&](Processes& processes) {
       const auto own = random_gpt(three_layers());
       const AblationResult shared =
-          ablate_heads(*own, data, {.mode = mode, .batch_size = 1, .processes = &processes});
+          ablate_each(*own, data, {.mode = mode, .batch_size = 1, .processes = &processes});
       require(shared.tokens == whole.tokens, "tokens: got ", shared.tokens);
-      for (std::size_t i = 0; i < whole.heads.size(); ++i) {
-        require(shared.heads[i].rise.mean == whole.heads[i].rise.mean &&
-                    shared.heads[i].rise.high == whole.heads[i].rise.high,
-                "rise of ", head_name(whole.heads[i].head), " in ", processes.rank());
+      for (std::size_t i = 0; i < whole.rises.size(); ++i) {
+        require(shared.rises[i].mean == whole.rises[i].mean &&
+                    shared.rises[i].high == whole.rises[i].high,
+                "rise of head ", i, " in ", processes.rank());
       }
     });
   }
@@ -74,9 +101,7 @@ TEST_CASE("mean ablation uses the mean over every token of a text") {
     }
     const std::vector<double> mean = (sum / static_cast<double>(length)).to_vector();
     const TokenDataset data = stream_dataset(Ids(text));
-    const double rise = ablate_heads(*gpt, data, {.mode = AblationMode::mean, .heads = {{1, 2}}})
-                            .heads[0]
-                            .rise.mean;
+    const double rise = rise_without(*gpt, data, "1.2", {.mode = AblationMode::mean}).mean;
     HookAt put(Point::z, 1, [&](const Tensor& value) {
       Tensor changed = to_contiguous(value).clone();
       for (Index row = 0; row < value.size(0); ++row) {
@@ -103,100 +128,84 @@ TEST_CASE("mean ablation of a head with a constant output leaves the loss unchan
   }
   for (const AblationMode mode : {AblationMode::mean, AblationMode::resample}) {
     const AblationResult result =
-        ablate_heads(*gpt, data, {.mode = mode, .heads = {{0, 1}, {0, 2}}, .batch_size = 3});
-    CHECK(result.heads[0].rise.mean == Approx(0).margin(1e-12));
-    CHECK(std::abs(result.heads[1].rise.mean) > 1e-4);
+        ablate(*gpt, data, {part("0.1"), part("0.2")}, {.mode = mode, .batch_size = 3});
+    CHECK(result.rises[0].mean == Approx(0).margin(1e-12));
+    CHECK(std::abs(result.rises[1].mean) > 1e-4);
   }
-  CHECK(std::abs(ablate_heads(*gpt, data, {.heads = {{0, 1}}}).heads[0].rise.mean) > 1e-4);
+  CHECK(std::abs(rise_without(*gpt, data, "0.1").mean) > 1e-4);
 }
 
-TEST_CASE("resampling takes a head's output from the same position of the next document") {
-  // With two documents, each gets the head's output on the other. If the documents are equal,
+TEST_CASE("resampling takes a part's output from the same position of the next document") {
+  // With two documents, each gets the part's output on the other. If the documents are equal,
   // resampling changes nothing.
   const auto gpt = random_gpt(three_layers());
   const TokenDataset same = document_dataset({{1, 2, 3}, {1, 2, 3}}, 10);
   const TokenDataset other = document_dataset({{1, 2, 3}, {4, 5, 6}}, 10);
-  const AblationOptions options{.mode = AblationMode::resample, .heads = {{0, 0}}};
-  CHECK(ablate_heads(*gpt, same, options).heads[0].rise.mean == Approx(0).margin(1e-12));
-  CHECK(std::abs(ablate_heads(*gpt, other, options).heads[0].rise.mean) > 1e-4);
-  // In batches of one document, the next document is in the next batch.
-  AblationOptions alone = options;
-  alone.batch_size = 1;
-  CHECK(ablate_heads(*gpt, same, alone).heads[0].rise.mean == Approx(0).margin(1e-12));
+  const AblationOptions options{.mode = AblationMode::resample};
+  for (const char* name : {"0.0", "mlp.1", "neuron.2.5", "resid_post.0", "layer.1 @1-"}) {
+    INFO(name);
+    CHECK(rise_without(*gpt, same, name, options).mean == Approx(0).margin(1e-12));
+    CHECK(std::abs(rise_without(*gpt, other, name, options).mean) > 1e-4);
+    // In batches of one document, the next document is in the next batch.
+    CHECK(rise_without(*gpt, same, name, {.mode = options.mode, .batch_size = 1}).mean ==
+          Approx(0).margin(1e-12));
+  }
+  // The last stream of the other document predicts the other document's tokens.
+  const double swapped = ablate(*gpt, other, {part("resid_post.2")}, options).rises[0].mean;
+  const auto loss_of = [&](const Ids& read, const Ids& predicted) {
+    Ids seen{10};
+    double loss = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      loss -= log_probability(*gpt, seen, {i < 3 ? predicted[i] : 10});
+      seen.push_back(i < 3 ? read[i] : 0);
+    }
+    return loss;
+  };
+  const double expected = (loss_of({4, 5, 6}, {1, 2, 3}) + loss_of({1, 2, 3}, {4, 5, 6})) / 8;
+  CHECK(swapped == Approx(expected - mean_loss(*gpt, other)).margin(1e-9));
   check_error(
       [&] {
-        ablate_heads(*gpt, document_dataset({{1, 2}}, 10), options);
+        rise_without(*gpt, document_dataset({{1, 2}}, 10), "0.0", options);
       },
       {"resample", "at least two", "one"});
 }
 
-TEST_CASE("heads may be named in any order, and twice") {
-  const auto gpt = random_gpt(three_layers());
-  const AblationResult sorted =
-      ablate_heads(*gpt, small_documents(), {.heads = {{0, 2}, {2, 0}}, .pair_heads = 2});
-  const AblationResult given =
-      ablate_heads(*gpt, small_documents(), {.heads = {{2, 0}, {0, 2}, {2, 0}}, .pair_heads = 2});
-  REQUIRE(given.heads.size() == 2);
-  CHECK(given.heads[0].head == HeadId{0, 2});
-  CHECK(given.pairs[0].rise.mean == sorted.pairs[0].rise.mean);
-  CHECK(given.pairs[0].beyond.mean == sorted.pairs[0].beyond.mean);
-}
-
-TEST_CASE("pairs give the effect of two heads beyond the sum of their single effects") {
+TEST_CASE("pairs give the effect of two parts beyond the sum of their single effects") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
-  const AblationResult result = ablate_heads(*gpt, data, {.pair_heads = 3});
-  REQUIRE(result.pairs.size() == 3);
-  const auto rise_of = [&](const HeadId& id) {
-    for (const HeadEffect& effect : result.heads) {
-      if (effect.head == id) {
-        return effect.rise.mean;
-      }
-    }
-    return 0.0;
-  };
+  Parts parts = heads_of_gpt(*gpt);
+  parts.push_back(part("mlp.1"));
+  parts.push_back(part("mlp.0 @2-"));
+  const AblationResult result = ablate(*gpt, data, parts, {.joint = 4});
+  REQUIRE(result.pairs.size() == 6);
+  std::vector<bool> is_chosen(parts.size());
   for (const PairEffect& pair : result.pairs) {
-    INFO(head_name(pair.first) << " and " << head_name(pair.second));
-    const auto silenced = random_gpt(three_layers());
-    silence(*silenced, pair.first.layer, pair.first.head);
-    silence(*silenced, pair.second.layer, pair.second.head);
-    const double rise = mean_loss(*silenced, data) - result.loss.mean;
+    INFO(parts[pair.first].name << " and " << parts[pair.second].name);
+    CHECK(pair.first < pair.second);
+    is_chosen[pair.first] = is_chosen[pair.second] = true;
+    const double rise =
+        loss_with(*gpt, data,
+                  "off " + parts[pair.first].name + "; off " + parts[pair.second].name) -
+        result.loss.mean;
     CHECK(pair.rise.mean == Approx(rise).margin(1e-12));
-    CHECK(pair.beyond.mean ==
-          Approx(rise - rise_of(pair.first) - rise_of(pair.second)).margin(1e-12));
+    const double alone = result.rises[pair.first].mean + result.rises[pair.second].mean;
+    CHECK(pair.beyond.mean == Approx(rise - alone).margin(1e-12));
   }
-  CHECK(result.pairs[0].beyond.mean >= result.pairs[2].beyond.mean);
-  // The pairs combine the most important heads.
-  for (const HeadEffect& effect : result.heads) {
-    const bool chosen = std::any_of(
-        result.pairs.begin(), result.pairs.end(),
-        [&](const PairEffect& p) { return p.first == effect.head || p.second == effect.head; });
-    double above = 0;
-    for (const HeadEffect& other : result.heads) {
-      above += other.rise.mean > effect.rise.mean ? 1 : 0;
-    }
-    CHECK(chosen == (above < 3));
+  CHECK(std::ranges::is_sorted(result.pairs, std::ranges::greater(),
+                               [](const PairEffect& pair) { return pair.beyond.mean; }));
+  // The pairs combine the most important parts.
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto above = std::ranges::count_if(
+        result.rises, [&](const Interval& rise) { return rise.mean > result.rises[i].mean; });
+    CHECK(is_chosen[i] == (above < 4));
   }
 }
 
-TEST_CASE("ablation refuses invalid heads and modes and numbers of pairs") {
-  const auto gpt = random_gpt(three_layers());
-  CHECK(parse_name<AblationMode>("mode", "resample") == AblationMode::resample);
-  CHECK(name_of(AblationMode::mean) == "mean");
-  check_error([] { parse_name<AblationMode>("mode", "none"); }, {"zero, mean or resample", "none"});
-  check_error(
-      [&] {
-        ablate_heads(*gpt, small_documents(), {.heads = {{3, 0}}});
-      },
-      {"layers 0 to 2", "3.0"});
-  check_error([&] { ablate_heads(*gpt, small_documents(), {.pair_heads = 1}); }, {"joint", "1"});
-}
-
-TEST_CASE("other metrics of an ablation are those of its losses", "[heads]") {
+TEST_CASE("other metrics of an ablation are those of its losses") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const auto measured = [&](MetricKind metric, Index batch_size) {
-    return ablate_heads(*gpt, data, {.metric = metric, .batch_size = batch_size});
+    return ablate_each(*gpt, data, {.metric = metric, .batch_size = batch_size});
   };
   const AblationResult loss = measured(MetricKind::loss, 3);
   const AblationResult log_probability = measured(MetricKind::log_probability, 3);
@@ -206,25 +215,166 @@ TEST_CASE("other metrics of an ablation are those of its losses", "[heads]") {
   CHECK((probability.loss.mean > std::exp(-loss.loss.mean) && probability.loss.mean < 1));
   CHECK(divergence.loss.mean == Approx(0).margin(1e-9));
   const AblationResult alone = measured(MetricKind::kl, 1);
-  for (std::size_t i = 0; i < loss.heads.size(); ++i) {
-    CHECK(log_probability.heads[i].rise.mean == Approx(-loss.heads[i].rise.mean).margin(1e-12));
-    CHECK(divergence.heads[i].rise.mean > 0);
-    CHECK(alone.heads[i].rise.mean == Approx(divergence.heads[i].rise.mean));
+  for (std::size_t i = 0; i < loss.rises.size(); ++i) {
+    CHECK(log_probability.rises[i].mean == Approx(-loss.rises[i].mean).margin(1e-12));
+    CHECK(divergence.rises[i].mean > 0);
+    CHECK(alone.rises[i].mean == Approx(divergence.rises[i].mean));
   }
   check_error([&] { measured(MetricKind::logit_difference, 3); },
               {"metric: logit_difference needs answers"});
 }
 
-TEST_CASE("an ablation reports its progress, which can stop it", "[heads]") {
+TEST_CASE("an ablation reports its progress, which can stop it") {
   const auto gpt = random_gpt(three_layers());
   std::vector<double> shares;
-  AblationOptions options{.pair_heads = 2, .batch_size = 3};
+  AblationOptions options{.joint = 2, .batch_size = 3};
   options.progress = [&](double share) { shares.push_back(share); };
-  ablate_heads(*gpt, small_documents(), options);
+  ablate_each(*gpt, small_documents(), options);
   CHECK(std::ranges::is_sorted(shares));
   CHECK(shares.size() > 9);
   CHECK(shares.back() == Approx(1));
   options.progress = [](double share) { require(share < 0.5, "stopped"); };
-  CHECK(error_of([&] { ablate_heads(*gpt, small_documents(), options); }) == "stopped");
+  CHECK(error_of([&] { ablate_each(*gpt, small_documents(), options); }) == "stopped");
+}
+TEST_CASE("switching a part off equals replacing it by zeros") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const double loss = mean_loss(*gpt, data);
+  Tensor neurons = Tensor::ones({48}, DType::float64);
+  neurons.strided_view({3}, {1}, 4).fill(0);
+  const HookAt::Change zeros = [](const Tensor& x) { return x * 0.0; };
+  struct Case {
+    const char* part;
+    Point point;
+    Index layer;
+    HookAt::Change change;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"mlp.1", Point::mlp_out, 1, zeros},
+           {"attn.2", Point::attn_out, 2, zeros},
+           {"neuron.0.4-6", Point::mlp_post, 0, [&](const Tensor& x) { return mul(x, neurons); }},
+           {"embed", Point::embed, 0, zeros},  // before the first layer and after the last
+           {"ln_final", Point::ln_final, 0, zeros}}) {
+    INFO(one.part);
+    HookAt hook(one.point, one.layer, one.change);
+    CHECK(rise_without(*gpt, data, one.part).mean ==
+          Approx(mean_loss(*gpt, data, &hook) - loss).margin(1e-12));
+  }
+}
+
+TEST_CASE("the parts of a set are ablated together and independently of other sets") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const std::vector<std::string> texts{"2.1, mlp.0", "2.1", "mlp.0", "layer.1", "0.0-1 @2-"};
+  std::vector<PartSet> parts;
+  for (const std::string& text : texts) {
+    parts.push_back(part(text));
+  }
+  const AblationResult result = ablate(*gpt, data, parts, {.batch_size = 3});
+  REQUIRE(result.rises.size() == texts.size());
+  CHECK(result.loss.mean == Approx(mean_loss(*gpt, data)).epsilon(1e-12));
+  CHECK(result.tokens == 32 + 7);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    INFO(texts[i]);
+    const Interval& rise = result.rises[i];
+    CHECK(result.loss.mean + rise.mean ==
+          Approx(loss_with(*gpt, data, "off " + texts[i])).epsilon(1e-12));
+    CHECK(rise.low < rise.mean);
+    CHECK(rise.mean < rise.high);
+  }
+  const auto mean = [&](std::size_t i) { return result.rises[i].mean; };
+  CHECK(std::abs(mean(0) - mean(1) - mean(2)) > 1e-4);
+  // Documents are compared with themselves: a change without effect has an interval of width 0.
+  const auto silent = random_gpt(three_layers());
+  silence(*silent, 1, 2);
+  const Interval none = rise_without(*silent, data, "1.2");
+  CHECK(none.mean == Approx(0).margin(1e-12));
+  CHECK(none.high - none.low == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("mode mean replaces a part by its mean over all tokens of the data") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const double loss = mean_loss(*gpt, data);
+  Tensor sum = Tensor::zeros({12}, DType::float64);
+  double rows = 0;
+  HookAt keep(Point::mlp_out, 1, [&](const Tensor& x) {
+    const std::vector<double> values = x.to_vector();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum.data<double>()[i % 12] += values[i];
+    }
+    rows += static_cast<double>(x.size(0));
+    return x;
+  });
+  mean_loss(*gpt, data, &keep);
+  HookAt put(Point::mlp_out, 1,
+             [&](const Tensor& x) { return expand(sum * (1 / rows), x.shape()); });
+  const double expected = mean_loss(*gpt, data, &put) - loss;
+  for (const Index batch_size : {1, 3, 100}) {
+    const AblationResult result = ablate(*gpt, data, {part("2.0, mlp.2"), part("mlp.1")},
+                                         {.mode = AblationMode::mean, .batch_size = batch_size});
+    CHECK(result.rises[1].mean == Approx(expected).margin(1e-12));
+  }
+  CHECK(std::abs(rise_without(*gpt, data, "mlp.1").mean - expected) > 1e-4);
+}
+
+TEST_CASE("interventions with given means need a mean of the right size for every changed point") {
+  const auto gpt = random_gpt(three_layers());
+  const std::vector<Change> change{
+      {.kind = ChangeKind::mean, .targets = parse_targets("off", "mlp.1").targets}};
+  PointValues means;
+  const auto refusal = [&] {
+    return error_of([&] { Interventions(*gpt, change, {.means = &means}); });
+  };
+  CHECK(refusal() == "intervene: expected a mean of 12 numbers for blocks.1.hook_mlp_out");
+  means[{Point::mlp_out, 1}] = Tensor::zeros({11}, DType::float64);
+  CHECK(mentions(refusal(), {"12 numbers"}));
+}
+
+TEST_CASE("each part of a kind is named and counted") {
+  const auto gpt = random_gpt(three_layers());
+  const std::vector<PartSet> layers = each_part(*gpt, PartKind::layer);
+  REQUIRE(layers.size() == 3);
+  CHECK(layers[2].name == "layer.2");
+  CHECK(layers[2].targets == parse_targets("off", "layer.2").targets);
+  CHECK(each_part(*gpt, PartKind::mlp)[1].targets == parse_targets("off", "mlp.1").targets);
+  CHECK(each_part(*gpt, PartKind::attn)[1].targets == parse_targets("off", "attn.1").targets);
+  const std::vector<PartSet> neurons = each_part(*gpt, PartKind::neuron, {2, 2});
+  REQUIRE(neurons.size() == 48);
+  CHECK(neurons[47].targets == parse_targets("off", "neuron.2.47").targets);
+  const std::vector<PartSet> some = each_part(*gpt, PartKind::neuron, {2, 2}, {45});
+  REQUIRE(some.size() == 3);
+  CHECK(some[0].name == "neuron.2.45");
+}
+
+TEST_CASE("invalid parts are refused") {
+  GptConfig config = three_layers();
+  config.mlp = false;
+  const auto bare = random_gpt(config);
+  const auto gpt = random_gpt(three_layers());
+  const auto each = [&](const Gpt& model, PartKind kind, NumberRange layers,
+                        NumberRange neurons = {}) {
+    return error_of([&] { each_part(model, kind, layers, neurons); });
+  };
+  CHECK(each(*gpt, PartKind::mlp, {3}) == "layers: the model has layers 0 to 2, got 3-");
+  CHECK(each(*gpt, PartKind::neuron, {1, 1}, {48, 48}) ==
+        "items: layer 1 has neurons 0 to 47, got 48");
+  CHECK(each(*bare, PartKind::neuron, {1, 1}) == "by: this model does not compute mlp_post");
+  const auto off = [&](const Gpt& model, const char* text, AblationMode mode) {
+    return error_of([&] { ablate(model, small_documents(), {part(text)}, {.mode = mode}); });
+  };
+  CHECK(off(*gpt, "mlp.3", AblationMode::zero) ==
+        "parts: the model has layers 0 to 2, got mlp_out.3");
+  CHECK(off(*bare, "layer.1", AblationMode::mean) == "parts: this model does not compute mlp_out");
+  CHECK(off(*gpt, "pattern.1", AblationMode::mean) ==
+        "parts: expected off, scale or freeze for pattern, got mean");
+  CHECK(error_of([&] { ablate(*gpt, small_documents(), {}); }) ==
+        "parts: expected parts to ablate, got none");
+  check_error([&] { ablate_each(*gpt, small_documents(), {.joint = 1}); }, {"joint", "1"});
+  check_error([] { parse_name<AblationMode>("mode", "none"); }, {"zero, mean or resample", "none"});
+  CHECK(error_of([] { parse_targets("off", "5.1 6.2"); }) ==
+        "off: '5.1 6.2': expected nothing after it, got '6.2'");
+  CHECK(error_of([] { parse_targets("off", " "); }) ==
+        "off: '': expected a target such as 5.1, mlp.3 or resid_post.6");
 }
 }  // namespace ablation_test

@@ -43,21 +43,6 @@ Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
       .at({point, layer});
 }
 
-TEST_CASE("patching heads one by one equals the grid of z by head", "[heads]") {
-  const auto gpt = random_gpt(three_layers());
-  for (const PatchingTask& task : {kTask, kLong}) {
-    const PatchingResult heads = patch_heads(*gpt, task);
-    const PatchGrid grid = patch_grid(*gpt, task, {});
-    CHECK(grid.clean_difference == Approx(heads.clean_difference));
-    REQUIRE(grid.cells.size() == heads.heads.size());
-    for (std::size_t i = 0; i < grid.cells.size(); ++i) {
-      CHECK(grid.cells[i].layer == heads.heads[i].head.layer);
-      CHECK(grid.cells[i].item == heads.heads[i].head.head);
-      CHECK(grid.cells[i].recovered == Approx(heads.heads[i].recovered).margin(1e-9));
-    }
-  }
-}
-
 TEST_CASE("a cell of any point equals a run with its values replaced", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   struct Case {

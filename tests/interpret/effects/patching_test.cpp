@@ -1,5 +1,5 @@
-#include "headlight/interpret/effects/patching.h"
 #include "headlight/interpret/effects/attribution.h"
+#include "headlight/interpret/effects/patch_grid.h"
 #include "interpret/effects/answer_contrast.h"
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
@@ -16,12 +16,12 @@ double logit_difference(const Gpt& gpt, const Ids& text, std::size_t a, std::siz
 
 TEST_CASE("patching measures how much of the clean answer each head restores") {
   const auto gpt = random_gpt(three_layers());
-  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
+  const PatchGrid result = patch_grid(*gpt, {kClean, kCorrupt, {3}, {8}}, {});
   CHECK(result.clean_difference == Approx(logit_difference(*gpt, kClean, 3, 8)));
   CHECK(result.corrupt_difference == Approx(logit_difference(*gpt, kCorrupt, 3, 8)));
-  REQUIRE(result.heads.size() == 9);
+  REQUIRE(result.cells.size() == 9);
   double moved = 0;
-  for (const HeadPatch& patch : result.heads) {
+  for (const PatchCell& patch : result.cells) {
     const double whole = result.clean_difference - result.corrupt_difference;
     CHECK(patch.recovered ==
           Approx((patch.difference - result.corrupt_difference) / whole).margin(1e-12));
@@ -38,8 +38,10 @@ TEST_CASE("answers of one token are computed without the losses of the text") {
   CHECK_FALSE(batch.targets.defined());
   const ForwardReplay replay(*gpt, batch);
   const ForwardReplay with_losses(*gpt, make_batch({kClean}));
-  CHECK(contrast.of(replay, replay.ends()) == contrast.of(with_losses, with_losses.ends()));
-  CHECK(patch_heads(*gpt, task).clean_difference == contrast.of(with_losses, with_losses.ends()));
+  const std::vector<double> expected =
+      contrast.of_copies(with_losses, with_losses.ends(), with_losses.batch());
+  CHECK(contrast.of_copies(replay, replay.ends(), batch) == expected);
+  CHECK(patch_grid(*gpt, task, {}).clean_difference == expected[0]);
   const PatchingTask longer{.clean = kClean, .corrupt = kCorrupt, .answer = {3, 4}, .wrong = {8}};
   CHECK(AnswerContrast(*gpt, longer).batch(kClean).target_count == 3);
 }
@@ -48,7 +50,7 @@ TEST_CASE("answers of several tokens are scored token by token after the text") 
   const auto gpt = random_gpt(three_layers());
   const Ids answer{3, 6, 1};
   const Ids wrong{8, 2};
-  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, answer, wrong});
+  const PatchGrid result = patch_grid(*gpt, {kClean, kCorrupt, answer, wrong}, {});
   const auto difference = [&](const Ids& text) {
     return log_probability(*gpt, text, answer) - log_probability(*gpt, text, wrong);
   };
@@ -57,7 +59,7 @@ TEST_CASE("answers of several tokens are scored token by token after the text") 
   CHECK(result.clean_next.id == likeliest_next(*gpt, kClean));
 
   // For two single tokens the normalisers cancel, so the difference is that of the logits.
-  CHECK(patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}}).clean_difference ==
+  CHECK(patch_grid(*gpt, {kClean, kCorrupt, {3}, {8}}, {}).clean_difference ==
         Approx(log_probability(*gpt, kClean, {3}) - log_probability(*gpt, kClean, {8})));
 }
 
@@ -68,16 +70,16 @@ TEST_CASE("a head that alone carries the difference recovers all of it and a zer
   silence(*gpt, 0, 0);
   silence(*gpt, 0, 2);
   // The last tokens are equal, so only heads carry the difference to the last position.
-  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
-  CHECK(result.heads[0].recovered == 0);
-  CHECK(result.heads[1].recovered == Approx(1).epsilon(1e-9));
-  CHECK(result.heads[2].recovered == 0);
+  const PatchGrid result = patch_grid(*gpt, {kClean, kCorrupt, {3}, {8}}, {});
+  CHECK(result.cells[0].recovered == 0);
+  CHECK(result.cells[1].recovered == Approx(1).epsilon(1e-9));
+  CHECK(result.cells[2].recovered == 0);
 }
 
 TEST_CASE("patching refuses texts and tokens that cannot be compared") {
   const auto gpt = random_gpt(three_layers());
   const auto refusal = [&](const PatchingTask& task) {
-    return error_of([&] { patch_heads(*gpt, task); });
+    return error_of([&] { patch_grid(*gpt, task, {}); });
   };
   CHECK(mentions(refusal({kClean, {1, 2}, {3}, {8}}), {"corrupt", "5", "2"}));
   CHECK(mentions(refusal({{}, {}, {3}, {8}}), {"clean"}));
@@ -115,26 +117,25 @@ TEST_CASE("attribution refuses post-norm models and positions outside the text")
 }
 
 TEST_CASE("patching reports when the model does not solve the task") {
-  const auto with = [](double clean, double corrupt) {
-    return PatchingResult{.clean_difference = clean, .corrupt_difference = corrupt, .heads = {}};
+  CHECK(task_strength(3, -2) == TaskStrength::clear);
+  CHECK(task_strength(3, -0.5) == TaskStrength::weak);
+  CHECK(task_strength(0.69, -5) == TaskStrength::weak);
+  CHECK(task_strength(0.5, 0.3) == TaskStrength::none);
+  CHECK(task_strength(-0.5, -0.7) == TaskStrength::none);
+  CHECK(task_strength(std::nan(""), -1) == TaskStrength::none);
+  const auto caution = [](double clean, double corrupt) {
+    return patching_caution(clean, corrupt, "a", "b");
   };
-  CHECK(with(3, -2).strength() == TaskStrength::clear);
-  CHECK(with(3, -0.5).strength() == TaskStrength::weak);
-  CHECK(with(0.69, -5).strength() == TaskStrength::weak);
-  CHECK(with(0.5, 0.3).strength() == TaskStrength::none);
-  CHECK(with(-0.5, -0.7).strength() == TaskStrength::none);
-  CHECK(with(std::nan(""), -1).strength() == TaskStrength::none);
-  CHECK(patching_caution(with(3, -2), "a", "b").empty());
-  CHECK(mentions(patching_caution(with(3, -0.1), "a", "b"), {"caution", "hardly"}));
-  CHECK(mentions(patching_caution(with(0.5, 0.3), "a", "b"), {"prefers 'a' after both texts"}));
-  CHECK(mentions(patching_caution(with(-0.5, -0.7), "a", "b"), {"prefers 'b' after both texts"}));
-  CHECK(mentions(patching_caution(with(-1, 1), "a", "b"),
-                 {"'b' after the clean text and 'a' after the corrupt one"}));
+  CHECK(caution(3, -2).empty());
+  CHECK(mentions(caution(3, -0.1), {"caution", "hardly"}));
+  CHECK(mentions(caution(0.5, 0.3), {"prefers 'a' after both texts"}));
+  CHECK(mentions(caution(-0.5, -0.7), {"prefers 'b' after both texts"}));
+  CHECK(mentions(caution(-1, 1), {"'b' after the clean text and 'a' after the corrupt one"}));
 }
 
 TEST_CASE("patching names the likeliest token after each text") {
   const auto gpt = random_gpt(three_layers());
-  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
+  const PatchGrid result = patch_grid(*gpt, {kClean, kCorrupt, {3}, {8}}, {});
   CHECK(result.clean_next.id == likeliest_next(*gpt, kClean));
   CHECK(result.corrupt_next.id == likeliest_next(*gpt, kCorrupt));
   double sum = 0;
@@ -171,12 +172,12 @@ TEST_CASE("metrics by name replace the difference of the answers", "[heads]") {
   const auto measured = [&](MetricKind kind) {
     PatchingTask task{.clean = kClean, .corrupt = kCorrupt, .answer = {3}, .wrong = {8}};
     set_metric(task, kind, *gpt);
-    return patch_heads(*gpt, task);
+    return patch_grid(*gpt, task, {});
   };
-  const PatchingResult loss = measured(MetricKind::loss);
-  const PatchingResult log_probability = measured(MetricKind::log_probability);
-  const PatchingResult probability = measured(MetricKind::probability);
-  const PatchingResult divergence = measured(MetricKind::kl);
+  const PatchGrid loss = measured(MetricKind::loss);
+  const PatchGrid log_probability = measured(MetricKind::log_probability);
+  const PatchGrid probability = measured(MetricKind::probability);
+  const PatchGrid divergence = measured(MetricKind::kl);
   CHECK(measured(MetricKind::logit_difference).clean_difference ==
         Approx(logit_difference(*gpt, kClean, 3, 8)));
   CHECK(log_probability.clean_difference == Approx(-loss.clean_difference));

@@ -77,7 +77,7 @@ struct CircuitFit {
 };
 
 struct CircuitResult {
-  double clean_difference = 0;  // means over the pairs, as in PatchingResult
+  double clean_difference = 0;  // means over the pairs, as in PatchGrid
   double corrupt_difference = 0;
   Index pairs_done = 0;            // pairs of TaskStrength::clear
   std::vector<CircuitEdge> edges;  // all edges, strongest first
@@ -94,7 +94,7 @@ struct CircuitResult {
 // model reads the clean text while all other edges carry their corrupt values (Wang et al., arXiv
 // 2211.00593; Conmy et al., arXiv 2304.14997), or those of CircuitOptions::ablation. With all edges
 // cut, the model reads these values only, as it reads the corrupt text. Memory grows with nodes x
-// tokens x C. Throws Error as patch_heads(), naming the pair, and about "pairs" for no pairs. mean
+// tokens x C. Throws Error as patch_grid(), naming the pair, and about "pairs" for no pairs. mean
 // Throws Error for bidirectional models and about options out of range. mean and resample need
 // texts of one length and, resample, two pairs; mean refuses post-norm models.
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,

@@ -8,6 +8,7 @@
 
 #include "headlight/interpret/bootstrap.h"
 #include "headlight/interpret/circuit/circuit.h"
+#include "headlight/interpret/head_id.h"
 
 // Path patching (Wang et al., arXiv 2211.00593; Goldowsky-Dill et al., arXiv 2304.05969).
 namespace headlight {
@@ -43,7 +44,7 @@ std::vector<CircuitNode> path_senders(const Gpt& model);
 bool writes_before(const Gpt& model, const CircuitNode& from, const PathReceiver& to);
 
 struct PathEffect {
-  double difference = 0;  // as in HeadPatch
+  double difference = 0;  // as in PatchCell
   double recovered = 0;
 };
 

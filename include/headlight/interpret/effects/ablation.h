@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "headlight/base/choices.h"
@@ -12,14 +14,47 @@
 #include "headlight/interpret/effects/logit_metric.h"
 #include "headlight/interpret/head_set.h"
 #include "headlight/nn/language_model.h"
+#include "headlight/nn/point.h"
 
+// Ablation of any parts of a model: heads, MLPs, layers, neurons; one at a time or together.
 namespace headlight {
 
-// Replacement for a head's output [N, D].
+// Parts ablated together in one experiment. parse_targets() parses their text form.
+struct PartSet {
+  std::string name = {};  // "5.1, mlp.3"
+  std::vector<PointRange> targets = {};
+  NumberRange positions = {};  // token positions in their sequences
+};
+
+// Returns the set of one head, by its name.
+PartSet head_part(const HeadId& id);
+
+// Kinds of parts that are ablated one at a time. `layer`: attention and MLP of a layer.
+enum class PartKind { head, attn, mlp, layer, neuron };
+
+template <>
+inline constexpr auto kChoices<PartKind> =
+    std::to_array<Choice<PartKind>>({{"head", PartKind::head},
+                                     {"attn", PartKind::attn},
+                                     {"mlp", PartKind::mlp},
+                                     {"layer", PartKind::layer},
+                                     {"neuron", PartKind::neuron}});
+
+// Returns one set for each part of a kind in these layers: one a layer for attn, mlp and layer, one
+// a head, or one a neuron with a number of `items`. Heads are in the order of HeadSet::all().
+// Throws Error about "layers" and "items" for those that the model does not have, and about "by"
+// for neurons of a model without them.
+std::vector<PartSet> each_part(const LanguageModel& model, PartKind kind,
+                               const NumberRange& layers = {}, const NumberRange& items = {});
+
+// Returns the lowest layer that the part changes; -1: the embedding; the number of layers: none.
+Index first_layer(const PartSet& part, const LanguageModel& model);
+
+// Replacement for the values of a part, [N, ...].
 enum class AblationMode {
   zero,      // zeros
-  mean,      // its mean over all tokens of the data
-  resample,  // its output at the same position of the next document
+  mean,      // their mean over all tokens of the data
+  resample,  // those at the same position of the next document
 };
 
 template <>
@@ -30,8 +65,7 @@ inline constexpr auto kChoices<AblationMode> =
 
 struct AblationOptions {
   AblationMode mode = AblationMode::zero;
-  HeadSet heads = {};    // to ablate one at a time; empty: all
-  Index pair_heads = 0;  // also ablate all pairs among this many of the most important heads
+  Index joint = 0;  // also ablate all pairs among this many of the most important sets
   // Measure instead of the loss, for each token to predict; kl: from the unchanged model's
   // prediction. logit_difference needs answers, which only patching has.
   MetricKind metric = MetricKind::loss;
@@ -42,36 +76,32 @@ struct AblationOptions {
   std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
-// Rise of the loss (or another metric) when a head is ablated, in nats a token.
-struct HeadEffect {
-  HeadId head;
-  Interval rise;
-};
-
-// Rise of the loss when two heads are ablated together. `beyond` is that rise minus both single
-// rises: above 0 if each head compensates for the other, below 0 if they work together.
+// Rise of the loss when two sets are ablated together. `beyond` is that rise minus both single
+// rises: above 0 if each compensates for the other, below 0 if they work together.
 struct PairEffect {
-  HeadId first;
-  HeadId second;
+  std::size_t first;   // index of the set
+  std::size_t second;  // a later one
   Interval rise;
   Interval beyond;
 };
 
 struct AblationResult {
   Interval loss;                  // or other metric, of the whole model
-  std::vector<HeadEffect> heads;  // sorted by HeadId
+  std::vector<Interval> rises;    // without each set, in nats a token, in the order of the sets
   std::vector<PairEffect> pairs;  // sorted by `beyond`, largest first
   Index sequences = 0;            // documents, split at the context length
   Index tokens = 0;               // targets
 };
 
-// Measures the loss over the data with one head's output replaced, for each head. Layers below the
-// head are computed once for all heads: all heads together cost about half as many forward passes
-// as there are heads. Intervals are over sequences, paired.
+// Measures the loss over the data once for each set of parts, with the whole set replaced. Layers
+// below the first changed one are computed once for all sets: all heads, one at a time, cost about
+// half as many forward passes as there are heads. Means come from one pass of the unchanged model
+// over the data. Intervals are over sequences, paired.
 //
-// Throws Error for heads that do not exist, for fewer than 2 pair_heads (except 0), for data
-// without targets, for resample with a single document, and about "metric" for logit_difference.
-AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
-                            const AblationOptions& options = {});
+// Throws Error about "parts" for targets that the model does not have, for attention maps with
+// another mode than zero and for no parts; about "joint" for 1; about "mode" for resample with a
+// single document; about "metric" for logit_difference; and for data without targets.
+AblationResult ablate(const LanguageModel& model, const TokenDataset& data,
+                      const std::vector<PartSet>& parts, const AblationOptions& options = {});
 
 }  // namespace headlight

@@ -9,7 +9,7 @@
 
 #include "headlight/interpret/bootstrap.h"
 #include "headlight/interpret/effects/patching.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 #include "headlight/nn/point.h"
 
 // Activation patching of any point, optionally split by heads, neurons and positions.
@@ -53,7 +53,10 @@ struct PatchCell {
   std::optional<Index> item = {};         // number of the head, neuron or element; none: all
   std::optional<Index> position = {};     // none: all, including the answer tokens after the text
   std::optional<std::string> group = {};  // used instead of a position
-  double difference = 0;                  // as in HeadPatch, with these values replaced
+  // log p(answer) - log p(wrong) with these values replaced, in nats: for single tokens the
+  // difference of their logits, else the sum over tokens, each read after the text and the tokens
+  // before it. With PatchingTask::metric its value.
+  double difference = 0;
   // 0: as the unpatched text, 1: as the text that the values come from.
   double recovered = 0;
   // Linear estimate of `recovered`: the difference of the values times the gradient on the
@@ -70,18 +73,26 @@ struct PatchGrid {
   std::vector<PatchCell> cells = {};
 };
 
-// Patches every cell of the options. Throws Error as patch_heads(); about "point" for points
-// outside layers and points that the model does not compute; about "layers" if no cell is selected;
-// about "by" for positions together with groups; about "positions", "qk_fix" and "grad_drop" for
-// options without effect; and about "group" if groups are missing, have
-// positions outside the text, or share a name.
-PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options);
+// Activation patching (Meng et al., arXiv 2202.05262; for heads Wang et al., arXiv 2211.00593). The
+// model reads the corrupt text with the values of one cell replaced by those on the clean text, the
+// answer tokens included. A cell with high `recovered` carries the difference between the texts.
+// Attribution needs a Gpt.
+//
+// Throws Error for a bidirectional model without a mask, and if the texts differ in length, are
+// empty or longer than the context (with the answer), if an id is outside the vocabulary, if one
+// answer equals or begins the other, or if both texts have the same difference; about "point" for
+// points outside layers and points that the model does not compute; about "layers" if no cell is
+// selected; about "by" for positions together with groups; about "positions", "qk_fix" and
+// "grad_drop" for options without effect; and about "group" if groups are missing, have positions
+// outside the text, or share a name.
+PatchGrid patch_grid(const LanguageModel& model, const PatchingTask& task,
+                     const PatchGridOptions& options);
 
 // Estimates the cost of patch_grid() in tokens times passes, for texts of `length` tokens and
 // `groups` groups, with answers of one token. A cell costs the layers from its own on, an
 // estimated one as much as a token, and a backward pass as much as two passes. Throws Error as
 // patch_grid().
-Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options,
+Index patch_grid_tokens(const LanguageModel& model, Index length, const PatchGridOptions& options,
                         Index groups = 1);
 
 // One cell averaged over pairs, with intervals over the pairs.
@@ -101,7 +112,7 @@ struct PatchStudy {
 // Patches several pairs. The groups of all pairs need the names of the first pair's, in any order.
 // Throws Error as patch_grid(), with the pair's number from 1. Throws about "pairs" for texts of
 // different lengths with by_position, and for other groups with by_group.
-PatchStudy patch_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
+PatchStudy patch_pairs(const LanguageModel& model, const std::vector<PatchingTask>& tasks,
                        const PatchGridOptions& options);
 
 }  // namespace headlight

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "headlight/interpret/effects/logit_metric.h"
-#include "headlight/interpret/head_id.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/tokenizers/tokenizer.h"
 
@@ -55,15 +54,6 @@ void check_answers(MetricKind kind, bool has_answer, bool has_wrong);
 // "mask" for a bidirectional model without it.
 void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model);
 
-struct HeadPatch {
-  HeadId head;
-  // log p(answer) - log p(wrong), in nats: for single tokens the difference of their logits, else
-  // the sum over tokens, each read after the text and the tokens before it. With
-  // PatchingTask::metric its value.
-  double difference = 0;
-  double recovered = 0;  // 0: as the corrupt text, 1: as the clean one
-};
-
 // Most likely next token.
 struct NextToken {
   std::int32_t id = 0;
@@ -80,37 +70,19 @@ enum class TaskStrength {
   clear,  // right on both texts
 };
 
-struct PatchingResult {
-  double clean_difference = 0;
-  double corrupt_difference = 0;
-  std::vector<HeadPatch> heads;  // in the order of HeadId
-  NextToken clean_next = {};     // most likely token after the clean text
-  NextToken corrupt_next = {};   // most likely token after the corrupt text
+// Returns how reliable shares of the difference between the texts are, from the differences of the
+// answers after each: see PatchGrid.
+TaskStrength task_strength(double clean_difference, double corrupt_difference);
 
-  // Reliability of `recovered`: it is meaningful only if the model does the task.
-  TaskStrength strength() const;
-};
-
-// Activation patching (Meng et al., arXiv 2202.05262; for heads Wang et al., arXiv 2211.00593). The
-// model reads the corrupt text with one head's output replaced by its output on the clean text, at
-// every position including the answer tokens. A head with high `recovered` carries the difference
-// between the texts.
-// Throws Error for a bidirectional model without a mask, and if the texts differ in length, are
-// empty or longer than the context (with the answer), if an id is outside the vocabulary, if one
-// answer equals or begins the other, or if both texts have the same difference.
-PatchingResult patch_heads(
-    const LanguageModel& model, const PatchingTask& task,
-    const std::function<void(double share)>& progress = [](double) {});
-
-// One-line warning if `recovered` is unreliable, "" for a clear task. The labels name the answers.
-std::string patching_caution(const PatchingResult& result, const std::string& answer_label,
-                             const std::string& wrong_label);
+// One-line warning if such shares are unreliable, "" for a clear task. The labels name the answers.
+std::string patching_caution(double clean_difference, double corrupt_difference,
+                             const std::string& answer_label, const std::string& wrong_label);
 
 // Returns the token with the largest of the logits [V] and its softmax. `logits` must not be empty.
 NextToken likeliest_token(const std::vector<double>& logits);
 
 // Returns the most likely next token after a text, or the most likely token at position `mask` of a
-// bidirectional model. Throws Error as patch_heads().
+// bidirectional model. Throws Error about "text" and "mask".
 std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text,
                             std::optional<Index> mask = {});
 

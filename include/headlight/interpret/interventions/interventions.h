@@ -10,7 +10,7 @@
 
 #include "headlight/interpret/attention_maps.h"
 #include "headlight/nn/forward_hook.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 #include "headlight/tokenizers/tokenizer.h"
 
 // Changes to a model's values in the syntax of users: "off 5.1, mlp.3; scale 7.2 0.5".
@@ -81,10 +81,6 @@ Change parse_targets(std::string_view about, std::string_view text);
 Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& scores,
                              std::string_view about);
 
-// Mean rows [F] by point and layer (0 for points outside layers). F is the number of elements of a
-// row: H D for heads, otherwise the width.
-using PointMeans = std::map<std::pair<Point, Index>, Tensor>;
-
 // Applies changes in every pass that uses the hook: Gpt::attach(), ForwardContext::hook,
 // GenerateOptions::hook. Computes the values of source texts once, in the constructor. Replaced
 // values have no gradient; scaled values have the gradient of the product.
@@ -95,18 +91,26 @@ class Interventions final : public ForwardHook {
     const Tokenizer* tokenizer = nullptr;
     // For classes; see read_head_scores().
     std::map<HeadId, HeadScore> scores = {};
-    // Values for mean changes without a source. Read by the constructor only.
-    const PointMeans* means = nullptr;
+    // Mean rows [F] for mean changes without a source; F is the number of elements of a row: H D
+    // for heads, otherwise the width. Read by the constructor only.
+    const PointValues* means = nullptr;
+    // Values [N, ...] of the rows of each pass, for resample changes without a source. Read in
+    // every pass.
+    const PointValues* rows = nullptr;
     // Parameter name in errors about targets.
     std::string about = "intervene";
     // Names of special tokens in texts become those tokens, even without reads_special().
     bool special_tokens = false;
+    // Values of all targets in a pass of one token, in family units. Read by the constructor only.
+    // Null: each change runs one.
+    const PointValues* shapes = nullptr;
   };
 
   // The model must outlive it. Throws Error about "intervene" (Options::about) for targets that the
   // model does not have or compute, arrays of another length, freeze texts longer than the context,
   // token numbers outside the text, and classes without heads.
-  Interventions(const Gpt& model, const std::vector<Change>& changes, const Options& options);
+  Interventions(const LanguageModel& model, const std::vector<Change>& changes,
+                const Options& options);
   ~Interventions() override;
 
   void begin(const Batch& rows) override;
