@@ -31,13 +31,11 @@ again="$0 --seed $seed $program"
 source tools/parity/checks.sh
 python=$folder/current/bin/python
 checker configs configs --draws 60 --transformers4 "$folder/transformers4/bin/python"
-for name in fixtures adapters preferences masks completions; do
+for name in fixtures adapters preferences masks completions llama_ids llama_cpp; do
   checker "$name" "$name"
 done
-check llama_ids "$python" tools/parity/check_llama_ids.py "$program"
 python=$folder/saes/bin/python
 checker saes fixtures sae_lens
 python=$folder/lens/bin/python
-check lens "$python" tools/parity/check_transformer_lens.py
 checker points points
 show_results

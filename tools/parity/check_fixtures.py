@@ -1,10 +1,7 @@
-#!/usr/bin/env python3
 """Makes the fixtures of other programs again, with the scripts beside them, and compares the files.
 
-usage: check_fixtures.py PATH_OF_HEADLIGHT [PACKAGE...]
-
 A difference means that a program, at the version of its script, writes other files than the tests read. Scripts whose
-package is not installed, or not among those named, are left out. Exit code 1 when a file differs.
+package is not installed, or not among those named, are left out.
 """
 
 import filecmp
@@ -14,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import checker
 from checker import ROOT, Headlight, Table
 
 # What is made, the package that makes it, its script with options, its folder or file.
@@ -50,5 +46,4 @@ def check(table: Table, program: Headlight, options) -> None:
         table.count(f"fixtures made again: {what}", len(wrong), detail="\n".join(wrong))
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"packages": dict(nargs="*")})
+OPTIONS = {"packages": dict(nargs="*")}

@@ -1,13 +1,9 @@
-#!/usr/bin/env python3
 """Compares the token ids of exported GGUF files in llama.cpp (the wheel xllamacpp) with those of the tokenizer
 that was exported. Where they differ for a text of a case, `headlight export` must have warned.
 
 The tokenizers are those of tokenizer_kinds.py with flags of added tokens, NFC, Phi-3's rules for blanks and
 names of files by which llama.cpp chooses a tokenizer. A file that passes through a folder must keep
 add_space_prefix and unknown_token_id.
-
-  pip install transformers==5.24.0 tokenizers==0.23.3 torch xllamacpp==2026.10.11549 gguf
-  tools/parity/check_llama_ids.py HEADLIGHT
 """
 
 import json
@@ -18,7 +14,6 @@ import gguf
 from tokenizers import Tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
 
-import checker
 from check_gguf_tokenizer import write
 from checker import finish_gguf, note
 from llama_server import LlamaCpp
@@ -131,7 +126,3 @@ def check(table, program, _):
         table.good("llama.cpp: other ids without a warning", not compare(program, case, root, program.folder), case)
     lost = lost_keys(program, program.folder / "smol.gguf", program.folder)
     table.count("GGUF keys lost through a folder", len(lost), 2, " ".join(lost))
-
-
-if __name__ == "__main__":
-    checker.main(__doc__, check)

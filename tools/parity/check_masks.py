@@ -1,7 +1,4 @@
-#!/usr/bin/env python3
 """Compares the learned tokens of conversations with TRL.
-
-usage: check_masks.py PATH_OF_HEADLIGHT [PART_OF_A_TEMPLATE'S_NAME]
 
 Templates are those of tests/formats/chat_templates, of Headlight and of TRL. TRL's SFTTrainer and `headlight
 tokenizer show --template` read the same records with the same tokenizer. Ids and learned tokens agree:
@@ -10,8 +7,8 @@ tokenizer show --template` read the same records with the same tokenizer. Ids an
 - Whole conversations: TRL's assistant_only_loss, with every template that has generation marks or for which TRL
   has one that has.
 
-EXCEPTIONS has the differences, with their reasons. One that no longer occurs is a failure, too. Exit code 1 when a
-comparison fails. Needs trl (made with 1.16) beside the packages of check_hf.py.
+EXCEPTIONS has the differences, with their reasons. One that no longer occurs is a failure, too. Needs trl (made with
+1.16) beside the packages of check_hf.py.
 """
 
 import itertools
@@ -24,7 +21,6 @@ import trl
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from trl.chat_template_utils import get_training_chat_template
 
-import checker
 from check_completions import completions_of_trl, quiet
 from checker import ROOT, Headlight, Table, note
 from make_chat_templates import dialects
@@ -235,5 +231,4 @@ def check(table: Table, program: Headlight, options) -> None:
     note(f"{len(templates)} chat templates")
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"part": dict(nargs="?", default="")})
+OPTIONS = {"part": dict(nargs="?", default="")}

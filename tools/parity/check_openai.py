@@ -1,11 +1,8 @@
-#!/usr/bin/env python3
 """Checks Headlight's server with OpenAI's own Python client.
-
-usage: check_openai.py HEADLIGHT [MODEL]
 
 Starts `headlight serve` on a small model with a chat template (or MODEL) and sends every kind of request that the
 client has: models, completions and chats, whole and streamed, log-probabilities, tools, errors as the client's
-exceptions. Prints a row and ends with 1 when something differs. Needs the package openai from PyPI.
+exceptions. Needs the package openai from PyPI.
 """
 
 import json
@@ -14,8 +11,6 @@ import typing
 
 import openai
 import pydantic
-
-import checker
 
 
 class Weather(pydantic.BaseModel):
@@ -155,5 +150,4 @@ def check(table, program, options):
         table.good(what, server.wait(timeout=60) == 0, "exit code")
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"model": dict(nargs="?")})
+OPTIONS = {"model": dict(nargs="?")}

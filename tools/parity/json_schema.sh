@@ -17,9 +17,5 @@ environment "$scratch/venv" jsonschema,hatch_vcs "jsonschema[format]==$version" 
   "$scratch/venv/bin/pip" -q --disable-pip-version-check download --no-deps --no-binary jsonschema --no-build-isolation \
     -d "$scratch" "jsonschema==$version" || exit 77
 tar -xzf "$scratch/jsonschema-$version.tar.gz" -C "$scratch"
-status=0
-for draft in draft2020-12 draft2019-09 draft7 draft6 draft4; do
-  "$scratch/venv/bin/python" tools/parity/check_json_schema.py "$program" \
-    "$scratch/jsonschema-$version/json" --draft "$draft" "$@" || status=1
-done
-exit $status
+"$scratch/venv/bin/python" tools/parity/check.py json_schema "$program" "$scratch/jsonschema-$version/json" "$@" |
+  python3 tools/parity/table.py
