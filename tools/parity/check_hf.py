@@ -197,7 +197,8 @@ def as_gpt2(checkpoint):
     model = GPT2LMHeadModel(GPT2Config(**sizes, n_positions=arguments["block_size"], activation_function="gelu")).eval()
     weights = {name: value.float() for name, value in checkpoint["model"].items()}
     absent = {name: torch.zeros_like(value) for name, value in model.state_dict().items() if name.endswith("bias")}
-    model.load_state_dict(absent | {name: value.T if name.endswith(TRANSPOSED) else value for name, value in weights.items()})
+    model.load_state_dict(absent | {name: value.T if name.endswith(TRANSPOSED) else value
+                                    for name, value in weights.items()})
     return model
 
 

@@ -41,5 +41,5 @@ class LlamaCpp:
 
     def greedy(self, prompt: str, silent: list[int], count: int) -> list[int]:
         """The most probable token ids after a prompt, without silent ones."""
-        return self.ask("/completion", {"prompt": self.ids(prompt), "n_predict": count, "temperature": 0, "ignore_eos": True,
-                                        "logit_bias": [[id, False] for id in silent], "return_tokens": True})["tokens"]
+        return self.ask("/completion", {"prompt": self.ids(prompt), "n_predict": count, "temperature": 0,
+                                        "ignore_eos": True, "logit_bias": [[id, False] for id in silent], "return_tokens": True})["tokens"]
