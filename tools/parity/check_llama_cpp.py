@@ -14,13 +14,12 @@ from pathlib import Path
 import gguf
 import numpy as np
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from check_gguf_model import TYPES, export, make_models
 from check_gguf_tokenizer import write
 from checker import TEXT, note
 from llama_server import LlamaCpp
-from models import stream_of
+from models import save_small_llama, stream_of
 from texts import CORPUS, every_code_point, random_strings
 from tokenizer_kinds import KINDS
 
@@ -70,9 +69,7 @@ def check_tokenizer(table, program, kind, seed):
     corpus = CORPUS.read_text(encoding="utf-8")
     folder = program.folder / kind.replace(" ", "_")
     expected = write(program.folder / "scores.gguf", KINDS[kind](corpus), None, kind.startswith("Gemma"))
-    config = LlamaConfig(vocab_size=expected.get_vocab_size(), hidden_size=32, intermediate_size=64,
-                         num_hidden_layers=1, num_attention_heads=2, max_position_embeddings=64)
-    LlamaForCausalLM(config).save_pretrained(folder)
+    save_small_llama(folder, expected.get_vocab_size())
     expected.save(str(folder / "tokenizer.json"))
     llama = LlamaCpp(export(program, folder, "f32"))
     # llama.cpp ends texts at a zero byte and adds a blank to an empty text.

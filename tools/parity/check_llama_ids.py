@@ -12,11 +12,11 @@ from pathlib import Path
 
 import gguf
 from tokenizers import Tokenizer
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from check_gguf_tokenizer import write
 from checker import finish_gguf, note
 from llama_server import LlamaCpp
+from models import save_small_llama
 from texts import CORPUS
 from tokenizer_kinds import KINDS
 
@@ -77,9 +77,7 @@ def export(program, source, out):
 
 def model_of(name, root, folder):
     ids = [*root["model"]["vocab"].values(), *(token["id"] for token in root["added_tokens"])]
-    config = LlamaConfig(vocab_size=max(ids) + 1, hidden_size=32, intermediate_size=64, num_hidden_layers=1,
-                         num_attention_heads=2, max_position_embeddings=64)
-    LlamaForCausalLM(config).save_pretrained(folder)
+    save_small_llama(folder, max(ids) + 1)
     (folder / "tokenizer.json").write_text(json.dumps(root))
     (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "TokenizersBackend"}')
 
