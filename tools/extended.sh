@@ -24,10 +24,6 @@ each_file_alone() {
   cmake --preset debug -DHEADLIGHT_PRECOMPILED=OFF -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
   cmake --build --preset debug
 }
-json_schemas() {
-  build_release headlight_schema_texts &&
-    ./tools/parity/json_schema.sh build/release/tests/parity/headlight_schema_texts
-}
 pages_of_one_file() {
   command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return 77; }
   cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm || return 1
@@ -46,7 +42,6 @@ part ./tools/peers.sh
 grep -q 'skipped | ./tools/peers.sh' "$scratch/steps" && part ./tools/parity.sh --all_texts ||
   part ./tools/parity.sh --all_texts --without_peers
 part ./tools/check_readme.sh build/release/headlight
-part json_schemas
 part ./tools/toy_heads.sh
 part ./tools/test_python.sh
 part ./tools/test_notebooks.sh

@@ -1,10 +1,10 @@
 """Checks the grammars of JSON schemas on the JSON-Schema-Test-Suite.
 
-SUITE is the folder json/ of jsonschema's source package; tools/parity/json_schema.sh fetches it. Draws N texts from the
-grammar of every schema of a draft. Each text must satisfy the validator of the package jsonschema with the formats of
-the draft, and each value that the suite calls invalid must be refused. Prints how many schemas are enforced, how many
-have only annotations (the validator accepts all values of the suite), and how many are refused, by the reason; --all
-prints each refused schema.
+The program is headlight_schema_texts. SUITE is the folder json/ of jsonschema's source package; peers.sh fetches it.
+Draws N texts from the grammar of every schema of a draft. Each text must satisfy the validator of the package jsonschema
+with the formats of the draft, and each value that the suite calls invalid must be refused. Prints how many schemas are
+enforced, how many have only annotations (the validator accepts all values of the suite), and how many are refused, by
+the reason; --all prints each refused schema.
 """
 
 import collections
