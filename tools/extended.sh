@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests that are too slow for every change: each file compiled alone (to check its includes), thread
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
-# tokenizer, the commands of the documentation, exported models in llama.cpp, what other programs say about drawn
-# models, adapters, conversations and points (tools/peers.sh), heads of the toy model with three seeds, the Python
+# tokenizer, the commands of the documentation, what other programs say about drawn and exported models, adapters,
+# conversations and points (tools/peers.sh), heads of the toy model with three seeds, the Python
 # package and its notebooks, clients of the server, and with Emscripten the pages of one file (five minutes of
 # compiling), which are compared with docs/demo.html. Continues after a failure; ends with a table of the steps, and
 # with 1 if one failed.
@@ -24,10 +24,6 @@ each_file_alone() {
   cmake --preset debug -DHEADLIGHT_PRECOMPILED=OFF -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
   cmake --build --preset debug
 }
-json_schemas() {
-  build_release headlight_schema_texts &&
-    ./tools/parity/json_schema.sh build/release/tests/parity/headlight_schema_texts
-}
 pages_of_one_file() {
   command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return 77; }
   cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm || return 1
@@ -46,8 +42,6 @@ part ./tools/peers.sh
 grep -q 'skipped | ./tools/peers.sh' "$scratch/steps" && part ./tools/parity.sh --all_texts ||
   part ./tools/parity.sh --all_texts --without_peers
 part ./tools/check_readme.sh build/release/headlight
-part json_schemas
-part ./tools/llama_cpp.sh
 part ./tools/toy_heads.sh
 part ./tools/test_python.sh
 part ./tools/test_notebooks.sh

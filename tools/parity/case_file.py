@@ -229,8 +229,13 @@ class CaseFile:
                 self.tensors[f"{case.name}/{kind}/{name}"] = values.contiguous().clone()
 
     def op(self, op: str, what: str, function, rows: dict[str, In], **options) -> None:
-        """A row of a table in both types: y is the function of the inputs."""
-        self.both(op, what, lambda case: case.output("y", function(*case.inputs_of(rows))), **options)
+        """A row of a table in both types: y is the function of the inputs, or a dictionary of outputs."""
+        def build(case: Case) -> None:
+            found = function(*case.inputs_of(rows))
+            for name, values in (found if isinstance(found, dict) else {"y": found}).items():
+                case.output(name, values)
+
+        self.both(op, what, build, **options)
 
     def model(self, op: str, what: str, rung: str, reason: str, build, types: tuple[str, ...] = ("float32",),
               stirs: bool = True) -> None:

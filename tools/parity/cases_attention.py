@@ -1,10 +1,13 @@
 """Attention: dense with masks, ragged and cached."""
 
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 
 import philox
 from case_file import Case, CaseFile, In
+from cases_softmax import first_seen
 
 INPUTS = [  # query, key, value and their memory layout
     ("one head", "t4 d3", "s5 d3", "s5 e2", "contiguous"),
@@ -67,28 +70,16 @@ def dense_cases(file: CaseFile) -> None:
                 frozen = what in ("heads", "sliced") or kind in ("causal", "a row hidden")
                 file.both(op, f"{what}, {kind}, scale {scale}", build, frozen, attributes={"scale": scale})
 
-    def same_length(case: Case) -> None:
-        query, key, value = inputs_of(case, *["b2 h2 t5 d4"] * 3)
-        case.attributes["causal"] = True
-        case.output("y", F.scaled_dot_product_attention(query, key, value, is_causal=True))
-
-    def one_mask_per_sequence(case: Case) -> None:
-        query, key, value = inputs_of(case, *["b2 h3 t5 d4"] * 3)
-        mask = case.booleans((*case.shape("b2"), 1, *case.shape("t5 t5")))
-        mask[..., 0] = False
-        case.input("mask", mask, "transposed")
-        case.output("y", F.scaled_dot_product_attention(query, key, value, attn_mask=~mask))
-
-    def dropped(case: Case) -> None:
-        query, key, value = inputs_of(case, *["b2 h3 t5 d4"] * 3)
-        case.attributes |= {"dropout": 0.3, "seed": 11, "stream": 5}
+    def dropped(query, key, value) -> torch.Tensor:
         weights = torch.softmax(query @ key.mT * query.shape[-1] ** -0.5, -1)
-        keep = philox.keep_mask(tuple(weights.shape), 0.3, 11, 5)
-        case.output("y", weights * keep / 0.7 @ value)
+        return weights * philox.keep_mask(tuple(weights.shape), 0.3, 11, 5) / 0.7 @ value
 
-    file.both(op, "PyTorch's own is_causal", same_length)
-    file.both(op, "one mask per sequence", one_mask_per_sequence)
-    file.both(op, "dropout", dropped)
+    inputs = {name: In("b2 h3 t5 d4") for name in ("query", "key", "value")}
+    file.op(op, "PyTorch's own is_causal", partial(F.scaled_dot_product_attention, is_causal=True),
+            {name: In("b2 h2 t5 d4") for name in inputs}, attributes={"causal": True})
+    file.op(op, "one mask per sequence", lambda *qkv_mask: F.scaled_dot_product_attention(
+        *qkv_mask[:3], attn_mask=~qkv_mask[3]), inputs | {"mask": In("b2 1 t5 t5", "transposed", first_seen)})
+    file.op(op, "dropout", dropped, inputs, attributes={"dropout": 0.3, "seed": 11, "stream": 5})
 
 
 def ragged_keep(case: Case, first: int, count: int, heads: int) -> torch.Tensor:

@@ -83,6 +83,6 @@ def build(file: CaseFile) -> None:
 
         def build_case(case: Case, stirred: bool) -> None:
             sizes = PointSizes(case, **heads)
-            build_parts(case, sizes, configure(sizes), stirred)
+            build_parts(case, sizes, configure(sizes.of(what)), stirred)
 
         file.model("attribution", what, "parts of logits", REASON, build_case)

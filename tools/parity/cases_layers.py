@@ -1,11 +1,12 @@
 """Layers and losses."""
 
 import itertools
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 
-from case_file import Case, CaseFile
+from case_file import Case, CaseFile, In
 
 ROWS = [
     ("rows", "n3 w6", "contiguous"),
@@ -19,113 +20,104 @@ ROWS = [
     ("expanded", "n3 w6", "expanded"),
 ]
 PARTS = [("gain and shift", True, True), ("gain alone", True, False), ("neither", False, False)]
-
-
 BATCHES = [("rows", "N6 c3", "contiguous"), ("sequences", "N4 c3 L5", "contiguous"), ("one channel", "N5 1", "contiguous"),
            ("transposed", "N4 c3 L5", "transposed"), ("sliced", "N4 L5", "sliced")]
 
 
-def wide(case: Case, shape: str, view: str) -> torch.Tensor:
+def wide(shape: str, view: str) -> In:
     """The input x. A norm over two or three numbers can divide by almost nothing: draws at least four."""
-    case.sizes["w"] = case.size(6, 4, 12)
-    return case.input("x", case.normal(shape), view)
+    def draw(case: Case, shape: str) -> torch.Tensor:
+        case.sizes["w"] = case.size(6, 4, 12)
+        return case.normal(shape)
+
+    return In(shape, view, draw)
 
 
-def norm_inputs(case: Case, width: int, has_gain: bool, has_shift: bool):
-    gain = case.input("gain", 1 + 0.2 * case.normal((width,))) if has_gain else None
-    shift = case.input("shift", 0.2 * case.normal((width,))) if has_shift else None
-    return gain, shift
+def around(center: float, shape: str) -> In:
+    """Gains around 1, shifts around 0."""
+    return In(shape, draw=lambda case, shape: center + 0.2 * case.normal(shape))
 
 
-def weight_of(case: Case, name: str, shape: tuple[int, ...], scale: float = 0.3) -> torch.Tensor:
-    return case.input(name, case.normal(shape, scale))
+def weight(shape: str, scale: float = 0.3) -> In:
+    return In(shape, draw=lambda case, shape: case.normal(shape, scale))
 
 
-def bias_of(case: Case, name: str, width: int, has_bias: bool) -> torch.Tensor | None:
-    return case.input(name, case.normal((width,))) if has_bias else None
+def norm_inputs(width: str, has_gain: bool, has_shift: bool) -> dict[str, In]:
+    return ({"gain": around(1, width)} if has_gain else {}) | ({"shift": around(0, width)} if has_shift else {})
 
 
 def layer_norm_cases(file: CaseFile) -> None:
-    for what, shape, view in ROWS:
-        for part, has_gain, has_shift in PARTS:
-            for epsilon in (1e-5, 1e-3) if what == "rows" else (1e-5,):
+    for (what, shape, view), (part, has_gain, has_shift), epsilon in itertools.product(ROWS, PARTS, (1e-5, 1e-3)):
+        if what == "rows" or epsilon == 1e-5:
+            file.op("layer_norm", f"{what}, {part}, epsilon {epsilon}",
+                    lambda x, *parts: F.layer_norm(x, x.shape[-1:], *parts, eps=epsilon),
+                    {"x": wide(shape, view), **norm_inputs(shape.split()[-1], has_gain, has_shift)},
+                    frozen=what == "rows" or has_shift, attributes={"epsilon": epsilon})
 
-                def build(case: Case) -> None:
-                    x = wide(case, shape, view)
-                    gain, shift = norm_inputs(case, x.shape[-1], has_gain, has_shift)
-                    case.output("y", F.layer_norm(x, x.shape[-1:], gain, shift, epsilon))
 
-                file.both("layer_norm", f"{what}, {part}, epsilon {epsilon}", build, what == "rows" or has_shift,
-                          attributes={"epsilon": epsilon})
+def feed_forward(x, norm: tuple, up, down, up_bias=None, down_bias=None) -> torch.Tensor:
+    inner = F.linear(F.layer_norm(x, x.shape[-1:], *norm), up, up_bias)
+    return F.linear(F.gelu(inner, approximate="tanh"), down, down_bias)
 
 
 def fused_cases(file: CaseFile) -> None:
-    for what, shape, view in ROWS:
-        for part, full in (("everything", True), ("weights alone", False)):
+    for (what, shape, view), full in itertools.product(ROWS, (True, False)):
+        width = shape.split()[-1]
+        inputs = {"x": wide(shape, view), **norm_inputs(width, full, full)}
+        norms = 2 * full
+        name, frozen = f"{what}, {'everything' if full else 'weights alone'}", full or what == "rows"
+        file.op("norm_linear", name, lambda x, *parts: F.linear(F.layer_norm(x, x.shape[-1:], *parts[:norms]), *parts[norms:]),
+                inputs | {"weight": weight(f"o5 {width}")} | ({"bias": In("o5")} if full else {}), frozen=frozen)
+        file.op("feed_forward", name, lambda x, *parts: feed_forward(x, parts[:norms], *parts[norms:]),
+                inputs | {"up_weight": weight(f"i8 {width}"), "down_weight": weight(f"{width} i8")} |
+                ({"up_bias": In("i8"), "down_bias": In(width)} if full else {}), frozen=frozen)
 
-            def norm_linear(case: Case) -> None:
-                x = wide(case, shape, view)
-                gain, shift = norm_inputs(case, x.shape[-1], full, full)
-                weight = weight_of(case, "weight", (*case.shape("o5"), x.shape[-1]))
-                bias = bias_of(case, "bias", weight.shape[0], full)
-                case.output("y", F.linear(F.layer_norm(x, x.shape[-1:], gain, shift), weight, bias))
 
-            def feed_forward(case: Case) -> None:
-                x = wide(case, shape, view)
-                width = x.shape[-1]
-                gain, shift = norm_inputs(case, width, full, full)
-                (inner,) = case.shape("i8")
-                up, down = weight_of(case, "up_weight", (inner, width)), weight_of(case, "down_weight", (width, inner))
-                up_bias, down_bias = bias_of(case, "up_bias", inner, full), bias_of(case, "down_bias", width, full)
-                y = F.linear(F.layer_norm(x, (width,), gain, shift), up, up_bias)
-                case.output("y", F.linear(F.gelu(y, approximate="tanh"), down, down_bias))
-
-            file.both("norm_linear", f"{what}, {part}", norm_linear, full or what == "rows")
-            file.both("feed_forward", f"{what}, {part}", feed_forward, full or what == "rows")
+def batch(case: Case, shape: str) -> torch.Tensor:
+    case.sizes |= {letter: case.size(usual, 4, 9) for letter, usual in (("N", 6), ("L", 5))}
+    return case.normal(shape, 2.0) + 1
 
 
 def batch_norm_cases(file: CaseFile) -> None:
+    def batch_norm(x, *parts, training: bool, momentum: float) -> dict[str, torch.Tensor]:
+        *norm, mean, variance = parts
+        mean, variance = mean.clone(), variance.clone()
+        y = F.batch_norm(x, mean, variance, *(norm or (None, None)), training, momentum, 1e-5)
+        return {"y": y, "mean": mean, "variance": variance}
+
     for (what, shape, view), training, (part, has_gain, has_shift), momentum in itertools.product(
             BATCHES, (True, False), (PARTS[0], PARTS[2]), (0.1, 0.7)):
-
-        def build(case: Case) -> None:
-            for letter, usual in (("N", 6), ("L", 5)):
-                case.sizes[letter] = case.size(usual, 4, 9)
-            x = case.input("x", case.normal(shape, 2.0) + 1, view)
-            gain, shift = norm_inputs(case, x.shape[1], has_gain, has_shift)
-            mean = case.input("mean", case.normal(x.shape[1:2]), gradient=False).clone()
-            variance = case.input("variance", case.uniform(x.shape[1:2], 0.5, 2.0), gradient=False).clone()
-            case.output("y", F.batch_norm(x, mean, variance, gain, shift, training, momentum, 1e-5))
-            case.output("mean", mean)
-            case.output("variance", variance)
-
+        channels = shape.split()[1]
+        variance = In(channels, draw=lambda case, shape: case.uniform(shape, 0.5, 2.0), gradient=False)
+        attributes = {"training": training, "momentum": momentum}
         mode = "training" if training else "evaluation"
-        file.both("batch_norm", f"{what}, {mode}, {part}, momentum {momentum}", build, momentum == 0.1 or what == "rows",
-                  attributes={"training": training, "momentum": momentum})
+        file.op("batch_norm", f"{what}, {mode}, {part}, momentum {momentum}", partial(batch_norm, **attributes),
+                {"x": In(shape, view, batch), **norm_inputs(channels, has_gain, has_shift),
+                 "mean": In(channels, gradient=False), "variance": variance},
+                frozen=momentum == 0.1 or what == "rows", attributes=attributes)
 
 
 def embedding_cases(file: CaseFile) -> None:
-    for what, shape, view in (("a vector", "n5", "contiguous"), ("a batch", "b2 n3", "transposed"),
-                              ("one id", "", "contiguous"), ("no ids", "0", "contiguous")):
-        for padding in (-1, 1):
-            for weight_view in ("contiguous", "transposed"):
-
-                def build(case: Case) -> None:
-                    weight = case.input("weight", case.normal("V7 c4"), weight_view)
-                    ids = case.input("ids", case.integers(shape, weight.shape[0]), view)
-                    case.output("y", F.embedding(ids, weight, padding if padding >= 0 else None))
-
-                file.both("embedding", f"{what}, padding index {padding}, {weight_view}", build,
-                          attributes={"padding_index": padding})
+    ids = lambda case, shape: case.integers(shape, *case.shape("V7"))
+    for (what, shape, view), padding, weight_view in itertools.product(
+            (("a vector", "n5", "contiguous"), ("a batch", "b2 n3", "transposed"), ("one id", "", "contiguous"),
+             ("no ids", "0", "contiguous")), (-1, 1), ("contiguous", "transposed")):
+        file.op("embedding", f"{what}, padding index {padding}, {weight_view}",
+                lambda weight, ids: F.embedding(ids, weight, padding if padding >= 0 else None),
+                {"weight": In("V7 c4", weight_view), "ids": In(shape, view, ids)}, attributes={"padding_index": padding})
 
 
-def targets_of(case: Case, rows: int, vocabulary: int, ignored: str, index: int) -> torch.Tensor:
-    targets = case.integers((rows,), vocabulary)
-    if ignored == "some":
-        targets[case.booleans((rows,))] = index
-    if ignored == "all":
-        targets[:] = index
-    return case.input("targets", targets)
+def targets_of(shape: str, ignored: str, index: int) -> In:
+    """Targets of logits of a shape [N, V]."""
+    def draw(case: Case, rows: str) -> torch.Tensor:
+        targets = case.integers(rows, case.shape(shape)[1])
+        if ignored == "some":
+            targets[case.booleans(rows)] = index
+        if ignored == "all":
+            targets[:] = index
+        return targets
+
+    return In(shape.split()[0], draw=draw)
 
 
 def loss(logits: torch.Tensor, targets: torch.Tensor, index: int, normalizer: int) -> torch.Tensor:
@@ -134,13 +126,14 @@ def loss(logits: torch.Tensor, targets: torch.Tensor, index: int, normalizer: in
     return F.cross_entropy(logits, targets, ignore_index=index, reduction="sum") / count
 
 
-def operands(case: Case, shape: str, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
+def operands(shape: str, scale: float, view: str = "contiguous", gradient: bool = True) -> dict[str, In]:
     """x and weight of a loss's logits. Those of large logits are whole eighths, so that the logits
     are exact in float32, too: else their last bits would be as large as the limits."""
-    count, vocabulary = case.shape(shape)
-    (width,) = case.shape("c4")
-    pair = case.normal((count, width), scale), case.normal((vocabulary, width))
-    return tuple((values * 8).round() / 8 if scale > 1 else values for values in pair)
+    def drawn(factor: float):
+        return lambda case, shape: (case.normal(shape, factor) * 8).round() / 8 if scale > 1 else case.normal(shape, factor)
+
+    rows, vocabulary = shape.split()
+    return {"x": In(f"{rows} c4", view, drawn(scale), gradient), "weight": In(f"{vocabulary} c4", view, drawn(1.0), gradient)}
 
 
 LOSS_ROWS = [("rows", "n5 v7", 1.0, "contiguous"), ("large logits", "n5 v7", 60.0, "contiguous"),
@@ -151,34 +144,27 @@ LOSS_ROWS = [("rows", "n5 v7", 1.0, "contiguous"), ("large logits", "n5 v7", 60.
 IGNORED = [("none", -1, 0), ("some", -1, 0), ("some", -100, 0), ("some", 0, 0), ("all", -1, 0), ("some", -1, 11)]
 
 
+def both_losses(file: CaseFile, name: str, function, shape: str, scale: float, view: str, targets: In, **options) -> None:
+    """function(logits, targets) of given logits, and of a product."""
+    file.op("cross_entropy", name, function,
+            {"x": In(shape, view, lambda case, shape: case.normal(shape, scale)), "targets": targets}, **options)
+    file.op("linear_cross_entropy", name, lambda x, weight, targets: function(F.linear(x, weight), targets),
+            operands(shape, scale, view) | {"targets": targets}, **options)
+
+
 def loss_cases(file: CaseFile) -> None:
     for (what, shape, scale, view), (ignored, index, normalizer) in itertools.product(LOSS_ROWS, IGNORED):
-
-        def plain(case: Case) -> None:
-            logits = case.input("x", case.normal(shape, scale), view)
-            targets = targets_of(case, *logits.shape, ignored, index)
-            case.output("y", loss(logits, targets, index, normalizer))
-
-        def fused(case: Case) -> None:
-            x, weight = (case.input(name, values, view) for name, values in
-                         zip(("x", "weight"), operands(case, shape, scale)))
-            targets = targets_of(case, *case.shape(shape), ignored, index)
-            case.output("y", loss(F.linear(x, weight), targets, index, normalizer))
-
-        def by_row(case: Case) -> None:
-            x, weight = operands(case, shape, scale)
-            x = case.input("x", x, view, gradient=False)
-            weight = case.input("weight", weight, gradient=False)
-            targets = targets_of(case, *case.shape(shape), ignored, index)
-            case.output("y", F.cross_entropy(F.linear(x, weight), targets, ignore_index=index, reduction="none"))
-
         name = f"{what}, ignoring {ignored} at {index}, normalizer {normalizer}"
         attributes = {"ignore_index": index, "normalizer": normalizer}
         frozen = what == "rows" or (ignored, index, normalizer) == ("some", -1, 0)
-        file.both("cross_entropy", name, plain, frozen, attributes=attributes)
-        file.both("linear_cross_entropy", name, fused, frozen, attributes=attributes)
+        targets = targets_of(shape, ignored, index)
+        both_losses(file, name, partial(loss, index=index, normalizer=normalizer), shape, scale, view, targets,
+                    frozen=frozen, attributes=attributes)
         if normalizer == 0:
-            file.both("linear_cross_entropy_rows", name, by_row, frozen and what == "rows", attributes=attributes)
+            file.op("linear_cross_entropy_rows", name, lambda x, weight, targets: F.cross_entropy(
+                F.linear(x, weight), targets, ignore_index=index, reduction="none"),
+                operands(shape, scale, view, False) | {"targets": targets},
+                frozen=frozen and what == "rows", attributes=attributes)
 
 
 def build(file: CaseFile) -> None:

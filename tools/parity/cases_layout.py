@@ -48,35 +48,22 @@ def joined_cases(file: CaseFile) -> None:
 
         file.both("expand", what, expand)
     for axis, shapes in JOINS:
-
-        def concat(case: Case) -> None:
-            parts = case.inputs_of({f"x{i}": In(shape, VIEWS[i]) for i, shape in enumerate(shapes)})
-            case.attributes["count"] = len(parts)
-            case.output("y", torch.cat(parts, axis))
-
-        file.both("concat", f"axis {axis}", concat, attributes={"axis": axis})
+        file.op("concat", f"axis {axis}", lambda *parts: torch.cat(parts, axis),
+                {f"x{i}": In(shape, VIEWS[i]) for i, shape in enumerate(shapes)},
+                attributes={"axis": axis, "count": len(shapes)})
     for axis in (0, 1, -1):
         file.op("stack", f"axis {axis}", lambda *parts: torch.stack(parts, axis),
                 {f"x{i}": In("a2 b3", view) for i, view in enumerate(VIEWS)}, attributes={"axis": axis, "count": 3})
     for size, axis in ((2, 0), (3, 1), (100, -1)):
         for view in VIEWS:
-
-            def split(case: Case) -> None:
-                parts = torch.split(case.input("x", case.normal("a5 b7"), view), size, axis)
-                for i, part in enumerate(parts):
-                    case.output(f"y{i}", part)
-
-            file.both("split", f"{size} along {axis}, {view}", split, attributes={"size": size, "axis": axis})
+            file.op("split", f"{size} along {axis}, {view}",
+                    lambda x: {f"y{i}": part for i, part in enumerate(torch.split(x, size, axis))},
+                    {"x": In("a5 b7", view)}, attributes={"size": size, "axis": axis})
 
 
 def indexing_cases(file: CaseFile) -> None:
     for axis in (0, 1, -1):
         for view in VIEWS:
-
-            def gather(case: Case) -> None:
-                x = case.input("x", case.normal("a3 b4 c2"), view)
-                indices = case.integers(GATHERED[axis], x.shape[axis])
-                case.output("y", torch.gather(x, axis, case.input("indices", indices)))
 
             def topk(case: Case) -> None:
                 x = case.input("x", case.normal("a3 b4 c2"), view)
@@ -85,7 +72,9 @@ def indexing_cases(file: CaseFile) -> None:
                     case.output(name, values)
 
             attributes = {"axis": axis, "keepdim": axis == 0}
-            file.both("gather", f"axis {axis}, {view}", gather, attributes=attributes)
+            indices = In(GATHERED[axis], draw=lambda case, shape: case.integers(shape, case.shape("a3 b4 c2")[axis]))
+            file.op("gather", f"axis {axis}, {view}", lambda x, indices: torch.gather(x, axis, indices),
+                    {"x": In("a3 b4 c2", view), "indices": indices}, attributes=attributes)
             file.both("topk", f"axis {axis}, {view}", topk, attributes=attributes)
             file.op("argmax", f"axis {axis}, {view}", lambda x: torch.argmax(x, axis, keepdim=axis == 0),
                     {"x": In("a3 b4 c2", view, gradient=False)}, attributes=attributes)

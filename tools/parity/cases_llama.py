@@ -9,7 +9,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
 from case_file import Case, CaseFile, In
-from cases_layers import ROWS, bias_of, weight_of, wide
+from cases_layers import ROWS, around, norm_inputs, weight, wide
 
 ACTIVATIONS = {
     "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
@@ -20,10 +20,6 @@ ACTIVATIONS = {
 }
 
 
-def gain_of(case: Case, width: int, plus_one: bool = False) -> torch.Tensor:
-    return case.input("gain", (0 if plus_one else 1) + 0.2 * case.normal((width,)))
-
-
 def normalized(x: torch.Tensor, kind: str, gain: torch.Tensor, plus_one: bool) -> torch.Tensor:
     factor = 1 + gain if plus_one else gain
     norm = F.rms_norm if kind == "rms" else F.layer_norm
@@ -32,54 +28,47 @@ def normalized(x: torch.Tensor, kind: str, gain: torch.Tensor, plus_one: bool) -
 
 def norm_cases(file: CaseFile) -> None:
     for (what, shape, view), has_gain, epsilon in itertools.product(ROWS, (True, False), (1e-5, 1e-3)):
-
-        def rms_norm(case: Case) -> None:
-            x = wide(case, shape, view)
-            gain = gain_of(case, x.shape[-1]) if has_gain else None
-            case.output("y", F.rms_norm(x, x.shape[-1:], gain, epsilon))
-
-        file.both("rms_norm", f"{what}, {'gain' if has_gain else 'no gain'}, epsilon {epsilon}", rms_norm,
-                  epsilon == 1e-5 or what == "rows", attributes={"epsilon": epsilon})
+        file.op("rms_norm", f"{what}, {'gain' if has_gain else 'no gain'}, epsilon {epsilon}",
+                lambda x, *gain: F.rms_norm(x, x.shape[-1:], *gain, eps=epsilon),
+                {"x": wide(shape, view), **norm_inputs(shape.split()[-1], has_gain, False)},
+                frozen=epsilon == 1e-5 or what == "rows", attributes={"epsilon": epsilon})
 
 
 def fused_norm_cases(file: CaseFile) -> None:
     for (what, shape, view), kind, plus_one in itertools.product(ROWS, ("layer", "rms"), (False, True)):
+        width = shape.split()[-1]
+        inputs = {"x": wide(shape, view), "gain": around(0 if plus_one else 1, width)}
+        name = f"{what}, {kind}, gain {'+ 1' if plus_one else 'alone'}"
+        options = {"frozen": kind == "rms" or what == "rows", "attributes": {"kind": kind, "gain_plus_one": plus_one}}
+        file.op("normalize", name, lambda x, gain: normalized(x, kind, gain, plus_one), inputs, **options)
+        file.op("norm_linear", name, lambda x, gain, weight: F.linear(normalized(x, kind, gain, plus_one), weight),
+                inputs | {"weight": weight(f"o5 {width}")}, **options)
 
-        def normalize(case: Case) -> None:
-            x = wide(case, shape, view)
-            case.output("y", normalized(x, kind, gain_of(case, x.shape[-1], plus_one), plus_one))
 
-        def norm_linear(case: Case) -> None:
-            x = wide(case, shape, view)
-            gain = gain_of(case, x.shape[-1], plus_one)
-            weight = weight_of(case, "weight", (*case.shape("o5"), x.shape[-1]))
-            case.output("y", F.linear(normalized(x, kind, gain, plus_one), weight))
-
-        for build in (normalize, norm_linear):
-            file.both(build.__name__, f"{what}, {kind}, gain {'+ 1' if plus_one else 'alone'}", build,
-                      kind == "rms" or what == "rows", attributes={"kind": kind, "gain_plus_one": plus_one})
+def narrow(case: Case, shape: str) -> torch.Tensor:
+    """Weights of the first layer; few columns have no larger scale."""
+    return case.normal(shape, min(0.3, max(case.shape(shape)[1], 1)**-0.5))
 
 
 def feed_forward_cases(file: CaseFile) -> None:
     for (what, shape, view), activation, gated, biases in itertools.product(ROWS, ACTIVATIONS, (False, True), (False, True)):
-        function = ACTIVATIONS[activation]
+        width, function = shape.split()[-1], ACTIVATIONS[activation]
+        inputs = {"x": wide(shape, view), "gain": around(1, width)}
+        for layer in ("up", "gate") if gated else ("up",):
+            inputs |= {f"{layer}_weight": In(f"i5 {width}", draw=narrow)} | ({f"{layer}_bias": In("i5")} if biases else {})
+        inputs |= {"down_weight": weight(f"{width} i5")} | ({"down_bias": In(width)} if biases else {})
 
-        def build(case: Case) -> None:
-            x = wide(case, shape, view)
-            width = x.shape[-1]
-            y = normalized(x, "rms", gain_of(case, width), False)
-            (inner,) = case.shape("i5")
-            middle = []
-            for layer in ("up", "gate") if gated else ("up",):
-                weight = weight_of(case, f"{layer}_weight", (inner, width), min(0.3, max(width, 1)**-0.5))
-                middle.append(F.linear(y, weight, bias_of(case, f"{layer}_bias", inner, biases)))
-            inside = function(middle[1]) * middle[0] if gated else function(middle[0])
-            down = weight_of(case, "down_weight", (width, inner))
-            case.output("y", F.linear(inside, down, bias_of(case, "down_bias", width, biases)))
+        def feed_forward(x, gain, *parts) -> torch.Tensor:
+            size = 1 + biases  # of a layer's parts
+            up, *gate, down = (parts[i:i + size] for i in range(0, len(parts), size))
+            y = normalized(x, "rms", gain, False)
+            inside = function(F.linear(y, *gate[0])) * F.linear(y, *up) if gated else function(F.linear(y, *up))
+            return F.linear(inside, *down)
 
         name = f"{what}, {activation}, {'gated' if gated else 'plain'}, {'biases' if biases else 'weights alone'}"
-        file.both("feed_forward", name, build, what == "rows" or (activation == "silu" and gated and not biases),
-                  attributes={"kind": "rms", "activation": activation})
+        file.op("feed_forward", name, feed_forward, inputs,
+                frozen=what == "rows" or (activation == "silu" and gated and not biases),
+                attributes={"kind": "rms", "activation": activation})
 
 
 def activate_cases(file: CaseFile) -> None:

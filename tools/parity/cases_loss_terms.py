@@ -1,12 +1,13 @@
 """Terms of the loss in training: label smoothing, and the z-loss of PaLM."""
 
 import itertools
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 
-from case_file import Case, CaseFile
-from cases_layers import operands, targets_of
+from case_file import CaseFile
+from cases_layers import both_losses, targets_of
 
 IGNORED = -1
 ROWS = [("rows", "n5 v7", 1.0), ("large logits", "n5 v7", 60.0), ("one class", "n3 1", 1.0),
@@ -27,18 +28,7 @@ def loss(logits: torch.Tensor, targets: torch.Tensor, smoothing: float, z_loss: 
 def build(file: CaseFile) -> None:
     file.rung = "label smoothing, z-loss"
     for (what, shape, scale), (ignored, cap), (smoothing, z_loss) in itertools.product(ROWS, IGNORING, TERMS):
-
-        def plain(case: Case) -> None:
-            logits = case.input("x", case.normal(shape, scale))
-            targets = targets_of(case, *logits.shape, ignored, IGNORED)
-            case.output("y", loss(logits, targets, smoothing, z_loss, cap))
-
-        def fused(case: Case) -> None:
-            x, weight = (case.input(name, values) for name, values in zip(("x", "weight"), operands(case, shape, scale)))
-            targets = targets_of(case, *case.shape(shape), ignored, IGNORED)
-            case.output("y", loss(F.linear(x, weight), targets, smoothing, z_loss, cap))
-
         name = f"{what}, ignoring {ignored}, cap {cap}, label smoothing {smoothing}, z-loss {z_loss}"
-        attributes = {"ignore_index": IGNORED, "cap": cap, "label_smoothing": smoothing, "z_loss": z_loss}
-        for op, build_case in (("cross_entropy", plain), ("linear_cross_entropy", fused)):
-            file.both(op, name, build_case, what == "rows" or cap > 0, attributes=attributes)
+        both_losses(file, name, partial(loss, smoothing=smoothing, z_loss=z_loss, cap=cap), shape, scale, "contiguous",
+                    targets_of(shape, ignored, IGNORED), frozen=what == "rows" or cap > 0, attributes={
+                        "ignore_index": IGNORED, "cap": cap, "label_smoothing": smoothing, "z_loss": z_loss})

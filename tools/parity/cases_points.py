@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from transformers.pytorch_utils import Conv1D
 
 from case_file import Case, CaseFile
-from cases_families import MODELS, Sizes, start_case
+from cases_families import Sizes, start_case
+from family_models import MODELS
 from gpt2_model import IGNORED, shifted_labels
 
 LIMIT = 1e-5  # relative to the largest entry
@@ -233,6 +234,6 @@ def build(file: CaseFile) -> None:
 
         def build_case(case: Case, stirred: bool) -> None:
             sizes = PointSizes(case, **heads)
-            build_points(case, sizes, configure(sizes), stirred)
+            build_points(case, sizes, configure(sizes.of(what)), stirred)
 
         file.model("points", what, "points of models", REASON, build_case)

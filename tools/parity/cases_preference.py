@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from case_file import Case, CaseFile
+from case_file import Case, CaseFile, In
 from cases_layers import operands, targets_of
 
 IGNORED = -1
@@ -43,22 +43,17 @@ def build(file: CaseFile) -> None:
 
         file.both("pair_log_probabilities", what, sums)
 
-    def margins(case: Case) -> None:
-        pairs, reference = (case.input(name, case.normal("n3 2"), gradient=False) for name in ("x", "reference"))
-        case.output("y", pairs[:, 0] - pairs[:, 1] - (reference[:, 0] - reference[:, 1]))
-
-    file.both("preference_margins", "pairs", margins)
+    file.op("preference_margins", "pairs",
+            lambda x, reference: x[:, 0] - x[:, 1] - (reference[:, 0] - reference[:, 1]),
+            {name: In("n3 2", gradient=False) for name in ("x", "reference")})
     for what, shape, cap in (("rows", "n5 v7", 0.0), ("rows", "n5 v7", 2.0), ("one class", "n3 1", 0.0)):
         for ignored in ("none", "some", "all"):
 
-            def rows(case: Case) -> None:
-                x, weight = (case.input(name, values) for name, values in
-                             zip(("x", "weight"), operands(case, shape, 1.0)))
-                targets = targets_of(case, *case.shape(shape), ignored, IGNORED)
+            def rows(x, weight, targets) -> torch.Tensor:
                 logits = F.linear(x, weight)
                 logits = cap * torch.tanh(logits / cap) if cap > 0 else logits
-                losses = F.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="none")
-                case.output("y", losses.double())
+                return F.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="none").double()
 
-            file.both("linear_cross_entropy_rows", f"gradients, {what}, ignoring {ignored}, cap {cap}", rows,
-                      attributes={"ignore_index": IGNORED, "cap": cap, "float64": True})
+            file.op("linear_cross_entropy_rows", f"gradients, {what}, ignoring {ignored}, cap {cap}", rows,
+                    operands(shape, 1.0) | {"targets": targets_of(shape, ignored, IGNORED)},
+                    attributes={"ignore_index": IGNORED, "cap": cap, "float64": True})

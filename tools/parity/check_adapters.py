@@ -1,7 +1,4 @@
-#!/usr/bin/env python3
 """Compares LoRA adapters with PEFT.
-
-usage: check_adapters.py PATH_OF_HEADLIGHT
 
 - An adapter that PEFT writes (several ranks and alphas) gives the weights of PEFT's merged model.
 - Three steps of plain SGD on conversations give the same adapter in Headlight and in PEFT, where the marks
@@ -11,8 +8,8 @@ usage: check_adapters.py PATH_OF_HEADLIGHT
 - llama.cpp computes PEFT's numbers with an adapter that Headlight exports as GGUF, and so does Headlight with a
   file of the names and the order of rows that llama.cpp's converter writes.
 
-Exit code 1 when a comparison fails. Needs peft beside the packages of check_hf.py. The last comparison needs gguf
-and xllamacpp (made with 2026.10.11549), and is left out without the latter.
+Needs peft beside the packages of check_hf.py. The last comparison needs gguf and xllamacpp (made with 2026.10.11549),
+and is left out without the latter.
 """
 
 import importlib.util
@@ -26,7 +23,6 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoTokenizer, GPT2Config, GPTNeoXConfig, LlamaConfig, Phi3Config, Qwen2Config
 
-import checker
 from checker import Headlight, Table, finish_gguf, write_lines
 from models import exported, largest, lively, open_model, save_with_tokenizer
 
@@ -227,7 +223,3 @@ def check(table: Table, program: Headlight, _) -> None:
             check_training(table, program, "mixed ranks", base, tokenizer, "--init_from", mixed)
     if importlib.util.find_spec("xllamacpp"):
         check_llama_cpp(table, program, tokenizer)
-
-
-if __name__ == "__main__":
-    checker.main(__doc__, check)

@@ -1,11 +1,6 @@
-#!/usr/bin/env python3
 """Compares the results of `headlight tokenizer train` with Hugging Face `tokenizers`: every merge in its
 order and every id. The corpora are a file, line by line and as a whole, and random texts whose few
-letters make many ties; each is learned with several vocabulary sizes. Prints what was compared, the
-cases, the differences and a verdict; the exit code is 1 when something differs.
-
-  pip install tokenizers
-  tools/parity/check_bpe_trainer.py HEADLIGHT [CORPUS ...] [--texts 40]
+letters make many ties; each is learned with several vocabulary sizes.
 """
 
 import json
@@ -15,7 +10,6 @@ import random
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-import checker
 from checker import Headlight, Table, note
 from texts import CORPUS, END
 from tokenizer_kinds import byte_bpe
@@ -76,6 +70,5 @@ def check(table: Table, program: Headlight, options) -> None:
         compare(table, "random texts", program, [path], generator.choice(["line", "text"]), size)
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"corpus": dict(nargs="*", type=pathlib.Path, default=[CORPUS]),
-                                  "--texts": dict(type=int, default=40, help="random texts [40]")})
+OPTIONS = {"corpus": dict(nargs="*", type=pathlib.Path, default=[CORPUS]),
+           "--texts": dict(type=int, default=40, help="random texts [40]")}

@@ -1,7 +1,4 @@
-#!/usr/bin/env python3
 """Compares prompts and completions in text with TRL.
-
-usage: check_completions.py PATH_OF_HEADLIGHT
 
 TRL's SFTTrainer and DPOTrainer and `headlight tokenizer show --template` read the same records with tokenizers of
 several kinds. Ids and learned tokens of prompts with completions agree, also where a token crosses the border and
@@ -11,7 +8,7 @@ from the first that differs on: the others are equal in both answers.
 A tokenizer like GPT-2's has one token that begins and ends texts. Headlight puts it in front of texts, TRL does not;
 that token is left out of the comparison.
 
-Exit code 1 when a comparison fails. Needs trl (made with 1.16) beside the packages of check_hf.py.
+Needs trl (made with 1.16) beside the packages of check_hf.py.
 """
 
 import logging
@@ -23,7 +20,6 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
-import checker
 from checker import Headlight, Table, note
 from tokenizer_kinds import LLAMA3
 
@@ -129,7 +125,3 @@ def check(table: Table, program: Headlight, _) -> None:
         folder = program.folder / str(number)
         folder.mkdir()
         check_kind(table, program, folder, name)
-
-
-if __name__ == "__main__":
-    checker.main(__doc__, check)

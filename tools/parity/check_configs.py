@@ -1,15 +1,11 @@
-#!/usr/bin/env python3
 """Compares models of drawn configurations with transformers, before and after `export --to hf`.
-
-usage: check_configs.py PATH_OF_HEADLIGHT [--seed N] [--draws N] [--transformers4 PYTHON] [FAMILY...]
 
 A drawn config.json (drawn_configs.py) and random weights are opened by transformers and by Headlight,
 which must compute the same logits. Headlight's export must give them again in transformers, and in
 transformers 4 (--transformers4: a Python with it) and llama.cpp (package xllamacpp, from a GGUF file), as
 far as they accept the model: a refusal is a note, other logits are a failure. Other logits of mlx-lm are a
 note, too: it ignores activations, windows and scalings of many families.
-Each configuration as transformers saves it may not give a line about ignored keys. Exit code 1 when a
-comparison fails.
+Each configuration as transformers saves it may not give a line about ignored keys.
 """
 
 import importlib.util
@@ -23,8 +19,7 @@ import numpy as np
 import torch
 from transformers import AutoConfig
 
-import checker
-from checker import Headlight, Table, note
+from checker import TEXT, Headlight, Table, note
 from drawn_configs import FAMILIES, Draw
 from models import LOGIT_LIMIT, char_tokenizer, lively, open_model, save_with_tokenizer
 
@@ -139,7 +134,7 @@ class Comparison:
 def check(table: Table, program: Headlight, options) -> None:
     tokenizer, vocabulary = char_tokenizer(program)
     text = program.folder / "short.txt"
-    text.write_text(checker.TEXT[:LENGTH + 1], encoding="utf-8")
+    text.write_text(TEXT[:LENGTH + 1], encoding="utf-8")
     comparison = Comparison(program, table, options.transformers4)
     families = options.families or random.Random(options.seed).sample(FAMILIES, len(FAMILIES))
     for number in range(options.draws):
@@ -149,7 +144,5 @@ def check(table: Table, program: Headlight, options) -> None:
     comparison.check_others()
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {
-        "families": dict(nargs="*"), "--transformers4": {},
-        "--draws": dict(type=int, default=60, help="configurations, of one family after the other [60]")})
+OPTIONS = {"families": dict(nargs="*"), "--transformers4": {},
+           "--draws": dict(type=int, default=60, help="configurations, of one family after the other [60]")}

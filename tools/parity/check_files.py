@@ -1,23 +1,14 @@
-#!/usr/bin/env python3
 """Compares Headlight's tensor files with the Python packages safetensors and numpy.
-
-usage: check_files.py PATH_OF_HEADLIGHT
 
 Files written by the packages are read by Headlight (`info`, and `export`, which writes them again)
 and what it writes is read by the packages: names, types, shapes and every byte of every element
-must agree. What a format does not allow must be refused with exit code 2 and one line. Needs
-numpy, safetensors and torch. Exit code 1 when a comparison fails.
+must agree. Needs numpy, safetensors and torch.
 """
-
-import json
-import struct
 
 import numpy as np
 import safetensors.numpy
 import safetensors.torch
 import torch
-
-import checker
 
 
 def rewritten(program, source, target):
@@ -62,23 +53,6 @@ def check_npz(table, program, folder):
         {t["name"]: (t["dtype"], tuple(t["shape"])) for t in listed}
         == {name: ("text" if a.dtype.kind == "U" else a.dtype.name, a.shape)
             for name, a in expected.items()}, listed)
-    refused = {"Fortran order": (np.savez, np.asfortranarray(np.ones((2, 3)))),
-               "compression": (np.savez_compressed, np.ones(900)),
-               "big endian": (np.savez, np.ones(3, ">f4")),
-               "complex numbers": (np.savez, np.ones(3, np.complex64)),
-               "texts that are no list": (np.savez, np.array([["a", "b"]])),
-               "objects": (np.savez, np.array([{}], object))}
-    for what, (save, array) in refused.items():
-        save(folder / "bad.npz", a=array)
-        check_refused(table, program, folder / "bad.npz", f"npz: {what}")
-
-
-def check_refused(table, program, path, what):
-    out = program.folder / "never.safetensors"
-    done = program.start("export", path, "--to", "safetensors", "--out", out)
-    table.good("refused with one line and exit code 2",
-        done.returncode == 2 and len(done.stderr.splitlines()) == 1 and not out.exists(),
-        f"{what}: {done.returncode} {done.stderr}")
 
 
 def check_safetensors(table, program, folder):
@@ -107,7 +81,6 @@ def check_safetensors(table, program, folder):
     table.good("safetensors: info lists names and shapes", {t["name"]: tuple(t["shape"]) for t in listed["tensors"]}
                == {name: tuple(t.shape) for name, t in expected.items()})
     check_converted(table, program, folder)
-    check_hostile(table, program, folder)
 
 
 def check_converted(table, program, folder):
@@ -130,53 +103,19 @@ def check_converted(table, program, folder):
             same(got[name], source[name].numpy().astype(np.int32)), name)
 
 
-def check_hostile(table, program, folder):
-    def write(header, data=b"\0" * 8):
-        text = header if isinstance(header, bytes) else json.dumps(header).encode()
-        path = folder / "bad.safetensors"
-        path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-        return path
-
-    def entry(begin, end, shape, dtype="F32"):
-        return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
-
-    cases = {
-        "hole": {"a": entry(4, 8, [1])}, "overlap": {"a": entry(0, 8, [2]), "b": entry(4, 8, [1])},
-        "rest": {"a": entry(0, 4, [1])}, "beyond": {"a": entry(0, 80, [20])},
-        "wrong size": {"a": entry(0, 8, [3])}, "unknown type": {"a": entry(0, 8, [8], "F8_E5M2")},
-        "size overflow": {"a": entry(0, 8, [2**62, 4, 2])}, "negative": {"a": entry(0, 8, [-2])},
-        "metadata": {"__metadata__": {"a": 1}, "b": entry(0, 8, [2])},
-        "twice": b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},'
-                 b'"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}'}
-    for what, header in cases.items():
-        check_refused(table, program, write(header), f"safetensors: {what}")
-    long = folder / "long.safetensors"
-    long.write_bytes(struct.pack("<Q", 2**63) + b"{}")
-    check_refused(table, program, long, "safetensors: header length")
-    safetensors.torch.save_file({"a": torch.tensor([2**31])}, folder / "big.safetensors")
-    check_refused(table, program, folder / "big.safetensors", "safetensors: I64 beyond int32")
-
-
 def check_token_files(table, program, folder):
     """Checks nanoGPT's train.bin as numpy writes it."""
     text = "".join(chr(97 + i % 26) for i in range(600))
     (folder / "a.txt").write_text(text)
     np.frombuffer(text.encode(), np.uint8).astype(np.uint16).tofile(folder / "train.bin")
     weights = []
-    for data in (folder / "a.txt", folder / "train.bin", folder):
-        out = folder / f"run{len(weights)}"
-        done = program.start("train", "--data", data, "--tokenizer", "byte", "--out_dir", out,
-                             "--n_layer", 1, "--n_head", 1, "--n_embd", 4, "--block_size", 8, "--max_iters", 2,
-                             "--batch_size", 2)
-        weights.append((out / "latest" / "model.safetensors").read_bytes() if done.returncode == 0 else done.stderr)
-    table.good("train.bin: the same weights as from the text",
-        weights[0] == weights[1] == weights[2], [w for w in weights if isinstance(w, str)])
+    for number, data in enumerate((folder / "a.txt", folder / "train.bin", folder)):
+        program.run("train", "--data", data, "--tokenizer", "byte", "--out_dir", folder / f"run{number}", "--n_layer", 1,
+                    "--n_head", 1, "--n_embd", 4, "--block_size", 8, "--max_iters", 2, "--batch_size", 2)
+        weights.append((folder / f"run{number}/latest/model.safetensors").read_bytes())
+    table.good("train.bin: the same weights as from the text", weights[0] == weights[1] == weights[2])
 
 
 def check(table, program, _):
     for part in (check_npz, check_safetensors, check_token_files):
         part(table, program, program.folder)
-
-
-if __name__ == "__main__":
-    checker.main(__doc__, check)

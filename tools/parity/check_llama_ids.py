@@ -1,13 +1,9 @@
-#!/usr/bin/env python3
 """Compares the token ids of exported GGUF files in llama.cpp (the wheel xllamacpp) with those of the tokenizer
 that was exported. Where they differ for a text of a case, `headlight export` must have warned.
 
 The tokenizers are those of tokenizer_kinds.py with flags of added tokens, NFC, Phi-3's rules for blanks and
 names of files by which llama.cpp chooses a tokenizer. A file that passes through a folder must keep
 add_space_prefix and unknown_token_id.
-
-  pip install transformers==5.24.0 tokenizers==0.23.3 torch xllamacpp==2026.10.11549 gguf
-  tools/parity/check_llama_ids.py HEADLIGHT
 """
 
 import json
@@ -16,12 +12,11 @@ from pathlib import Path
 
 import gguf
 from tokenizers import Tokenizer
-from transformers import LlamaConfig, LlamaForCausalLM
 
-import checker
 from check_gguf_tokenizer import write
 from checker import finish_gguf, note
 from llama_server import LlamaCpp
+from models import save_small_llama
 from texts import CORPUS
 from tokenizer_kinds import KINDS
 
@@ -82,9 +77,7 @@ def export(program, source, out):
 
 def model_of(name, root, folder):
     ids = [*root["model"]["vocab"].values(), *(token["id"] for token in root["added_tokens"])]
-    config = LlamaConfig(vocab_size=max(ids) + 1, hidden_size=32, intermediate_size=64, num_hidden_layers=1,
-                         num_attention_heads=2, max_position_embeddings=64)
-    LlamaForCausalLM(config).save_pretrained(folder)
+    save_small_llama(folder, max(ids) + 1)
     (folder / "tokenizer.json").write_text(json.dumps(root))
     (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "TokenizersBackend"}')
 
@@ -131,7 +124,3 @@ def check(table, program, _):
         table.good("llama.cpp: other ids without a warning", not compare(program, case, root, program.folder), case)
     lost = lost_keys(program, program.folder / "smol.gguf", program.folder)
     table.count("GGUF keys lost through a folder", len(lost), 2, " ".join(lost))
-
-
-if __name__ == "__main__":
-    checker.main(__doc__, check)

@@ -1,7 +1,4 @@
-#!/usr/bin/env python3
 """Compares the learned tokens of conversations with TRL.
-
-usage: check_masks.py PATH_OF_HEADLIGHT [PART_OF_A_TEMPLATE'S_NAME]
 
 Templates are those of tests/formats/chat_templates, of Headlight and of TRL. TRL's SFTTrainer and `headlight
 tokenizer show --template` read the same records with the same tokenizer. Ids and learned tokens agree:
@@ -10,8 +7,8 @@ tokenizer show --template` read the same records with the same tokenizer. Ids an
 - Whole conversations: TRL's assistant_only_loss, with every template that has generation marks or for which TRL
   has one that has.
 
-EXCEPTIONS has the differences, with their reasons. One that no longer occurs is a failure, too. Exit code 1 when a
-comparison fails. Needs trl (made with 1.16) beside the packages of check_hf.py.
+EXCEPTIONS has the differences, with their reasons. One that no longer occurs is a failure, too. Needs trl (made with
+1.16) beside the packages of check_hf.py.
 """
 
 import itertools
@@ -24,11 +21,9 @@ import trl
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from trl.chat_template_utils import get_training_chat_template
 
-import checker
-from check_completions import completions_of_trl, quiet
+from check_completions import byte_level, completions_of_trl, quiet
 from checker import ROOT, Headlight, Table, note
 from make_chat_templates import dialects
-from tokenizer_kinds import LLAMA3
 
 FOLDERS = [ROOT / "src/formats/chat_template/known", Path(trl.__file__).parent / "chat_templates"]
 COMPLETION, MARKS = "completion_only_loss", "assistant_only_loss"
@@ -95,9 +90,6 @@ CALLS = chat("Weather in Oslo?") + [
     {"role": "assistant", "content": "It is cold."}]
 TOOL_CONVERSATIONS = {"tool call": CALLS[:2], "tool answer": CALLS, "and a question": CALLS + chat("Thanks", "Bye")}
 
-# Patterns of pieces before byte-level BPE: GPT-2's, and that of Llama 3, which keeps line breaks together. Marks are
-# places in the text; where GPT-2's pieces cross them, they are compared with completions only.
-PATTERNS = {"GPT-2": None, "Llama 3": LLAMA3}
 THOUGHTS = ("<think>", "</think>")
 MODEL = LlamaForCausalLM(LlamaConfig(vocab_size=1000, hidden_size=8, intermediate_size=8, num_hidden_layers=1,
                                      num_attention_heads=1, bos_token_id=0, eos_token_id=0))
@@ -113,20 +105,15 @@ def rendered(template: str, messages: list, **options) -> str | None:
         return None
 
 
-def save_tokenizer(folder: Path, template: str, pattern: str | None) -> PreTrainedTokenizerFast:
+def save_tokenizer(folder: Path, template: str, pattern: str) -> PreTrainedTokenizerFast:
     """Byte-level BPE of the rendered conversations, whose special tokens are the names in them."""
     texts = [text for messages in [*CONVERSATIONS.values(), *TOOL_CONVERSATIONS.values()]
              for part in (messages[:-1], messages) for is_prompt in (False, True)
              if (text := rendered(template, part, add_generation_prompt=is_prompt))]
     names = {name for text in texts for name in re.findall(r"<[^<>\s]+>|\[/?[A-Z_]+\]", text)} | {"<bos>", "<eos>"}
-    stages = tokenizers.pre_tokenizers
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
-    byte_level = stages.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
-    tokenizer.pre_tokenizer = byte_level if pattern is None else stages.Sequence(
-        [stages.Split(tokenizers.Regex(pattern), "isolated"), byte_level])
-    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer = byte_level(pattern == "Llama 3")
     tokenizer.train_from_iterator(texts, tokenizers.trainers.BpeTrainer(
-        vocab_size=500, initial_alphabet=stages.ByteLevel.alphabet(), show_progress=False))
+        vocab_size=500, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
     # As in models, the tokens around thoughts are not special.
     tokenizer.add_tokens(sorted(names.intersection(THOUGHTS)))
     tokenizer.add_special_tokens(sorted(names.difference(THOUGHTS)))
@@ -190,7 +177,7 @@ class Comparison:
 
     def add(self, name: str, template: str, pattern: str, rule: str) -> None:
         folder = self.folder / f"{name}-{pattern}"
-        tokenizer = save_tokenizer(folder, template, PATTERNS[pattern])
+        tokenizer = save_tokenizer(folder, template, pattern)
         if rule == MARKS:
             try:
                 get_training_chat_template(tokenizer)
@@ -228,6 +215,8 @@ def check(table: Table, program: Headlight, options) -> None:
         templates.setdefault(path.read_bytes().decode(), path.stem)
     for template, name in templates.items():
         if options.part in name:
+            # Patterns of pieces before byte-level BPE: GPT-2's, and that of Llama 3, which keeps line breaks together. Marks
+            # are places in the text; where GPT-2's pieces cross them, they are compared with completions only.
             for pattern, rule in (("GPT-2", COMPLETION), ("Llama 3", COMPLETION), ("Llama 3", MARKS)):
                 comparison.add(name, template, pattern, rule)
     for case in EXCEPTIONS if not options.part else []:
@@ -235,5 +224,4 @@ def check(table: Table, program: Headlight, options) -> None:
     note(f"{len(templates)} chat templates")
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"part": dict(nargs="?", default="")})
+OPTIONS = {"part": dict(nargs="?", default="")}

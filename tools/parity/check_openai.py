@@ -1,11 +1,8 @@
-#!/usr/bin/env python3
 """Checks Headlight's server with OpenAI's own Python client.
-
-usage: check_openai.py HEADLIGHT [MODEL]
 
 Starts `headlight serve` on a small model with a chat template (or MODEL) and sends every kind of request that the
 client has: models, completions and chats, whole and streamed, log-probabilities, tools, errors as the client's
-exceptions. Prints a row and ends with 1 when something differs. Needs the package openai from PyPI.
+exceptions. Needs the package openai from PyPI.
 """
 
 import json
@@ -14,8 +11,6 @@ import typing
 
 import openai
 import pydantic
-
-import checker
 
 
 class Weather(pydantic.BaseModel):
@@ -28,28 +23,15 @@ class Weather(pydantic.BaseModel):
 TOOLS = [openai.pydantic_function_tool(Weather, name="weather")]
 
 
-def make_model(folder):
-    import torch
-    import transformers
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+def make_model(program):
+    from transformers import AutoTokenizer, GPT2Config
 
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {letter: number for number, letter in enumerate(letters)}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>")
-    fast.save_pretrained(folder)
-    torch.manual_seed(3)
-    config = transformers.GPT2Config(vocab_size=259, n_positions=2048, n_embd=64, n_layer=2, n_head=4)
-    model = transformers.GPT2LMHeadModel(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(8)
-    model.save_pretrained(folder)
-    return folder
+    from models import lively, save_with_tokenizer
+
+    tokenizer = program.train("tokenizer", "bpe", vocab_size=300, n_layer=1, n_head=1, n_embd=8, block_size=32)
+    config = GPT2Config(vocab_size=len(AutoTokenizer.from_pretrained(tokenizer)), n_positions=2048, n_embd=64, n_layer=2,
+                        n_head=4, bos_token_id=0, eos_token_id=0)
+    return save_with_tokenizer(program.folder / "model", lively(config), tokenizer)
 
 
 def check_completions(client, model):
@@ -136,7 +118,7 @@ def check_errors(client, model):
 
 def check(table, program, options):
     folder, key = program.folder, "0123456789abcdef0123"
-    model = options.model or make_model(folder / "model")
+    model = options.model or make_model(program)
     (folder / "key").write_text(key + "\n")
     command = [program.program, "serve", f"tiny={model}", "--port", "0", "--api_key_file", folder / "key",
                "--chat_template", "hermes", "--json"]
@@ -155,5 +137,4 @@ def check(table, program, options):
         table.good(what, server.wait(timeout=60) == 0, "exit code")
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"model": dict(nargs="?")})
+OPTIONS = {"model": dict(nargs="?")}

@@ -1,13 +1,10 @@
-#!/usr/bin/env python3
 """Compares preference tuning (DPO) with TRL.
-
-usage: check_preferences.py PATH_OF_HEADLIGHT
 
 TRL's DPOTrainer reads the same file of pairs, with explicit and implicit prompts, and makes three steps of
 plain SGD with the same model: losses, gradient norms, shares of preferred pairs, margins and final weights
 agree. Likewise for an adapter, whose reference is the model without it.
 
-Exit code 1 when a comparison fails. Needs trl beside the packages of check_adapters.py.
+Needs trl beside the packages of check_adapters.py.
 """
 
 import json
@@ -19,7 +16,6 @@ from peft import PeftModel
 from transformers import AutoTokenizer, LlamaConfig, PrinterCallback
 from trl import DPOConfig, DPOTrainer
 
-import checker
 from check_adapters import GROUPED, PLAIN_SGD, chat_model
 from checker import Headlight, Table, write_lines
 from models import largest, lively, open_model, save_with_tokenizer
@@ -134,7 +130,3 @@ def check(table: Table, program: Headlight, _) -> None:
     for form in ("explicit", "implicit"):
         check_model(table, program, base, form)
     check_adapter(table, program, base)
-
-
-if __name__ == "__main__":
-    checker.main(__doc__, check)

@@ -1,20 +1,15 @@
-#!/usr/bin/env python3
 """Compares ids of `headlight tokenizer encode` for a tokenizer.model with those of SentencePiece.
 
 Small unigram and BPE models are trained on data/toy.txt and Korean text, with and without byte
 fallback, blanks and normalizer rules, and with tokens that the user defines. The texts are random
 strings of all of Unicode and, for each model, strings of its own tokens. The texts that ids give are
 compared, too.
-
-  pip install sentencepiece tokenizers
-  tools/parity/check_sentencepiece.py HEADLIGHT [--strings 2000]
 """
 
 import random
 
 import sentencepiece
 
-import checker
 from texts import CORPUS, compare_ids, random_strings
 
 KOREAN = [
@@ -75,5 +70,4 @@ def check(table, program, options):
                        model.unk_id() in ids or program.decoded(folder, ids) == model.decode(ids), repr(text))
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"--strings": dict(type=int, default=2000)})
+OPTIONS = {"--strings": dict(type=int, default=2000)}

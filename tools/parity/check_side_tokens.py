@@ -1,12 +1,8 @@
-#!/usr/bin/env python3
 """Compares ids of `headlight tokenizer encode` with those of transformers' AutoTokenizer, for folders whose
 tokenizer.json has drawn files beside it: tokens, flags and settings of make_side_tokens.py in new combinations.
 
 Headlight must give the same ids, or end with an error that names the key. AutoTokenizer refuses some
 combinations itself; they are drawn again.
-
-  pip install transformers==5.24.0 tokenizers==0.23.3
-  tools/parity/check_side_tokens.py HEADLIGHT [--cases 60] [--seed N]
 """
 
 import json
@@ -14,7 +10,6 @@ import random
 
 import transformers
 
-import checker
 from checker import note, write_lines
 from make_side_tokens import BACKEND, END, TEXTS, added, case, decoder, template, token, vocab_with, write_folder
 
@@ -118,5 +113,4 @@ def check(table, program, options):
     table.count(f"ids with tokens beside tokenizer.json, {refused} refused", wrong, compared)
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {"--cases": dict(type=int, default=60)})
+OPTIONS = {"--cases": dict(type=int, default=60)}

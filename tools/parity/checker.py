@@ -1,10 +1,8 @@
-"""What the checkers share: options, the program, and the table of results."""
+"""What the checkers share: the program, and the table of results."""
 
-import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,18 +129,3 @@ def finish_gguf(writer) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-def main(doc: str, check, options: dict[str, dict] | None = None, **program) -> None:
-    """Runs check(table, program, options) and prints the table; exit code 1 if something differs. `options`: arguments of
-    add_argument by name, beside the program and the seed, which parity.sh prints."""
-    parser = argparse.ArgumentParser(usage=doc.split("usage: ")[-1])
-    parser.add_argument("program", type=lambda path: str(Path(path).resolve()), help="path of headlight", **program)
-    parser.add_argument("--seed", type=int, default=1, help="draws other cases [1]")
-    for name, settings in (options or {}).items():
-        parser.add_argument(name, **settings)
-    chosen = parser.parse_intermixed_args()
-    table = Table()
-    with tempfile.TemporaryDirectory() as name:
-        check(table, Headlight(chosen.program, Path(name)), chosen)
-    sys.exit(1 if table.show() else 0)

@@ -14,7 +14,7 @@ check() {
 }
 # NAME CHECKER OPTIONS: runs tools/parity/check_CHECKER.py on the cases of the seed.
 checker() {
-  check "$1" "$python" "tools/parity/check_$2.py" "$program" "${@:3}" --seed "$seed"
+  check "$1" "$python" tools/parity/check.py "$2" "$program" "${@:3}" --seed "$seed"
 }
 # Logs are cut at their beginning: what failed comes last, with the command that repeats it.
 show_results() {

@@ -1,15 +1,19 @@
-"""Configurations of transformers' families with Llama's or GPT-2's layers, for frozen cases and for files.
+"""Configurations of transformers' families, for frozen and live cases and for files.
 
 Each one is made from sizes in Llama's keys: vocab_size, max_position_embeddings, hidden_size,
 intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads.
 """
 
-from transformers import (ArceeConfig, Ernie4_5Config, Exaone4Config, Gemma2Config, GemmaConfig, GraniteConfig,
-                          HeliumConfig, LlamaConfig, NanoChatConfig, Olmo2Config, Olmo3Config, OlmoConfig,
-                          OPTConfig, Phi3Config, PhiConfig, Qwen3Config, SmolLM3Config, StableLmConfig,
-                          Starcoder2Config)
+from transformers import (ArceeConfig, BertConfig, Ernie4_5Config, Exaone4Config, Gemma2Config, Gemma3TextConfig,
+                          GemmaConfig, GPT2Config, GPTNeoConfig, GPTNeoXConfig, GraniteConfig, HeliumConfig, LlamaConfig,
+                          MistralConfig, NanoChatConfig, Olmo2Config, Olmo3Config, OlmoConfig, OPTConfig, Phi3Config,
+                          PhiConfig, Qwen2Config, Qwen3Config, SmolLM3Config, StableLmConfig, Starcoder2Config)
 
 GROUPED = {"heads": 4, "key_heads": 2}
+SIX_HEADS = {"heads": 6, "key_heads": 2}
+LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 8, "rope_theta": 500.0}
+LINEAR = {"rope_type": "linear", "factor": 2.0, "rope_theta": 10000.0}
 # The original context is short, so that kept, scaled and mixed frequencies occur.
 YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 500.0, "original_max_position_embeddings": 64,
         "beta_fast": 8.0, "beta_slow": 1.0}
@@ -38,15 +42,85 @@ def windows(sizes: dict, window: str = "sliding_attention") -> list[str]:
     return ["full_attention" if layer == 1 else window for layer in range(sizes["num_hidden_layers"])]
 
 
+def renamed(sizes: dict, names: dict, **more) -> dict:
+    """The sizes with a family's own names for some; models without grouped heads have no number of key heads."""
+    return {names.get(key, key): value for key, value in sizes.items() if key != "num_key_value_heads"} | more
+
+
+def gpt2(sizes: dict, **options) -> GPT2Config:
+    names = {"max_position_embeddings": "n_positions", "hidden_size": "n_embd", "intermediate_size": "n_inner",
+             "num_hidden_layers": "n_layer", "num_attention_heads": "n_head"}
+    return GPT2Config(**renamed(sizes, names, attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0, **options))
+
+
+def neo(sizes: dict, **options) -> GPTNeoConfig:
+    layers = sizes["num_hidden_layers"]
+    names = {"num_hidden_layers": "num_layers", "num_attention_heads": "num_heads"}
+    return GPTNeoConfig(**renamed(sizes, names, attention_types=[[(["global", "local"] * layers)[:layers], 1]],
+                                  resid_dropout=0.0, embed_dropout=0.0, attention_dropout=0.0, **options))
+
+
+def neox(sizes: dict, **options) -> GPTNeoXConfig:
+    return GPTNeoXConfig(**renamed(sizes, {}), **options)
+
+
+def bert(sizes: dict, **options) -> BertConfig:
+    return BertConfig(**renamed(sizes, {}), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=None,
+                      **options)
+
+
 def opt(sizes: dict, **options) -> OPTConfig:
-    names = {"intermediate_size": "ffn_dim"}
-    values = {names.get(key, key): value for key, value in sizes.items() if key != "num_key_value_heads"}
-    return OPTConfig(**{**values, "pad_token_id": None, "dropout": 0.0,
-                        "word_embed_proj_dim": sizes["hidden_size"], **options})
+    return OPTConfig(**renamed(sizes, {"intermediate_size": "ffn_dim"}), pad_token_id=None, dropout=0.0,
+                     word_embed_proj_dim=sizes["hidden_size"], **options)
 
 
-# Name, changed sizes, configuration. Names with "quarter" or "half" need heads of a multiple of 8.
-FAMILIES = [
+def gemma3(sizes: dict, **options) -> Gemma3TextConfig:
+    return Gemma3TextConfig(**sizes, pad_token_id=None, **options)
+
+
+# Name, changed sizes, configuration. Heads of names with "quarter", "half" or "neox" are a multiple of 8 wide.
+MODELS = [
+    ("gpt2, any inner width", {}, gpt2),
+    ("gpt2, silu", {}, lambda s: gpt2(s, activation_function="silu")),
+    ("gpt_neo", {}, lambda s: neo(s, window_size=5)),
+    ("gpt_neox", {}, neox),
+    ("gpt_neox, whole heads, no biases in attention", {}, lambda s: neox(
+        s, attention_bias=False, hidden_act="relu", **rotated(1.0))),
+    ("gpt_neox, one after the other, tied", {}, lambda s: neox(s, use_parallel_residual=False, tie_word_embeddings=True)),
+    ("llama", {}, lambda s: LlamaConfig(**s)),
+    ("llama, grouped heads, tied", SIX_HEADS, lambda s: LlamaConfig(**s, tie_word_embeddings=True, rms_norm_eps=1e-5)),
+    ("llama, one key head, biases", {"heads": 4, "key_heads": 1}, lambda s: LlamaConfig(
+        **s, attention_bias=True, mlp_bias=True)),
+    ("llama, biases of attention", {}, lambda s: LlamaConfig(**s, attention_bias=True)),
+    ("llama, llama3 scaling, gelu", SIX_HEADS, lambda s: LlamaConfig(
+        **s, rope_parameters=dict(LLAMA3), hidden_act="gelu")),
+    ("llama, linear scaling", {}, lambda s: LlamaConfig(**s, rope_parameters=dict(LINEAR))),
+    ("llama, wide heads", {"heads": 2}, lambda s: LlamaConfig(**s, head_dim=2 * head_width(s))),
+    ("mistral", SIX_HEADS, lambda s: MistralConfig(**s, sliding_window=4)),
+    ("mistral, no window", SIX_HEADS, lambda s: MistralConfig(**s, sliding_window=None)),
+    ("qwen2", SIX_HEADS, lambda s: Qwen2Config(**s)),
+    ("qwen2, windows, tied", {}, lambda s: Qwen2Config(
+        **s, use_sliding_window=True, sliding_window=3, max_window_layers=1, tie_word_embeddings=True)),
+    ("qwen3", SIX_HEADS, lambda s: Qwen3Config(**s, head_dim=head_width(s) + 2)),
+    ("qwen3, biases, windows", {}, lambda s: Qwen3Config(
+        **s, head_dim=head_width(s), attention_bias=True, use_sliding_window=True, sliding_window=5,
+        max_window_layers=1)),
+    ("qwen3, linear scaling, tied", SIX_HEADS, lambda s: Qwen3Config(
+        **s, head_dim=head_width(s), rope_parameters=dict(LINEAR), tie_word_embeddings=True)),
+    ("gemma3", SIX_HEADS, lambda s: gemma3(
+        s, head_dim=head_width(s) + 2, query_pre_attn_scalar=11, sliding_window=4,
+        layer_types=(["sliding_attention", "full_attention"] * s["num_hidden_layers"])[:s["num_hidden_layers"]])),
+    ("llama, nine heads on three keys", {"heads": 9, "key_heads": 3}, lambda s: LlamaConfig(**s)),
+    ("gemma3, windows alone, untied", {}, lambda s: gemma3(
+        s, head_dim=head_width(s), query_pre_attn_scalar=head_width(s), sliding_window=3, tie_word_embeddings=False)),
+]
+# Bidirectional models, which have no steps and no points of a final norm.
+MASKED_MODELS = [
+    ("bert", {}, bert),
+    ("bert, untied, relu, one segment", {"heads": 4}, lambda s: bert(
+        s, tie_word_embeddings=False, hidden_act="relu", type_vocab_size=1, layer_norm_eps=1e-5)),
+]
+MORE_MODELS = [
     ("phi3", GROUPED, lambda s: Phi3Config(**s, pad_token_id=None)),
     ("phi3, half of each head, windows, tied", {}, lambda s: Phi3Config(
         **s, pad_token_id=None, sliding_window=4, tie_word_embeddings=True, **rotated(0.5))),

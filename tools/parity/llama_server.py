@@ -8,9 +8,9 @@ import xllamacpp
 
 
 class LlamaCpp:
-    def __init__(self, path: Path, adapter: Path | None = None):
+    def __init__(self, path: Path, adapter: Path | None = None, context: int = 64):
         params = xllamacpp.CommonParams()
-        params.model.path, params.n_ctx, params.n_parallel = str(path), 64, 1
+        params.model.path, params.n_ctx, params.n_parallel = str(path), context, 1
         params.cpuparams.n_threads, params.port, params.verbosity = 1, 0, 0
         params.warmup = params.fit_params = False
         params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
@@ -38,3 +38,8 @@ class LlamaCpp:
                 break
         values = {one["id"]: one["logprob"] for one in answer["completion_probabilities"][0]["top_logprobs"]}
         return [values[id] for id in range(vocabulary)]
+
+    def greedy(self, prompt: str, silent: list[int], count: int) -> list[int]:
+        """The most probable token ids after a prompt, without silent ones."""
+        return self.ask("/completion", {"prompt": self.ids(prompt), "n_predict": count, "temperature": 0,
+                                        "ignore_eos": True, "logit_bias": [[id, False] for id in silent], "return_tokens": True})["tokens"]

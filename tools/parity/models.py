@@ -14,7 +14,7 @@ import numpy as np
 import safetensors.torch
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from checker import TEXT, Headlight, Table, note
 
@@ -46,6 +46,12 @@ def char_tokenizer(program: Headlight) -> tuple[Path, int]:
     """A folder with a tokenizer of characters, and the size of its vocabulary."""
     folder = program.train("tokenizer", "char", n_layer=1, n_head=1, n_embd=8, block_size=32)
     return folder, len(AutoTokenizer.from_pretrained(folder))
+
+
+def save_small_llama(folder: Path, vocabulary: int) -> None:
+    config = LlamaConfig(vocab_size=vocabulary, hidden_size=32, intermediate_size=64, num_hidden_layers=1,
+                         num_attention_heads=2, max_position_embeddings=64)
+    LlamaForCausalLM(config).save_pretrained(folder)
 
 
 def open_model(directory, **options):

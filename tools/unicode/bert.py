@@ -8,31 +8,15 @@ Usage: pip install tokenizers; tools/unicode/bert.py [--check]
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from table_file import array, main, mapped_runs, runs
+from table_file import array, main, mapped_runs, runs, source_file
 
 NONE = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
-HEAD = """\
-#include "tokenizers/unicode/bert_characters.h"
-
-// Written by tools/unicode/bert.py.
-namespace headlight {
-namespace {
-
-// clang-format off
-"""
-TAIL = """\
-// clang-format on
-
-}  // namespace
-
+ACCESSOR = """\
 const BertCharacters& bert_characters() {
   static const BertCharacters kBertTables{kRemoved, kBlank,      kSpace, kPunctuation,
                                           kMarks,   kIdeographs, kLower};
   return kBertTables;
-}
-
-}  // namespace headlight
-"""
+}"""
 
 
 def changed_to(text: str, **step):
@@ -55,7 +39,8 @@ def source() -> str:
         "kIdeographs": runs(changed_to("a C b", handle_chinese_chars=True)),
         "kLower": mapped_runs(lower.normalize_str),
     }
-    return HEAD + "".join(array(*table) + "\n" for table in tables.items()) + TAIL
+    return source_file("tokenizers/unicode/bert_characters.h", "Written by tools/unicode/bert.py.",
+                       "".join(array(*table) + "\n" for table in tables.items()), ACCESSOR)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 Usage: tools/unicode/case.py [--check]      (Python 3.11)
 """
 
-from table_file import ALL, array, main, mapped_runs, runs
+from table_file import ALL, array, main, mapped_runs, runs, source_file
 
 
 def texts(change, has) -> list[int]:
@@ -24,12 +24,10 @@ def source() -> str:
         "kOnlyLower": runs(lambda c: c.islower() and c.upper() == c),
         "kOnlyUpper": runs(lambda c: c.isupper() and c.lower() == c),
     }
-    return ('#include "formats/jinja/text_case.h"\n\n// Written by tools/unicode/case.py.\n'
-            "namespace headlight::jinja {\nnamespace {\n\n// clang-format off\n"
-            + "".join(array(*table) + "\n" for table in tables.items())
-            + "// clang-format on\n\n}  // namespace\n\nconst CaseTable& case_table() {\n"
-            "  static constexpr CaseTable kTable{" + ", ".join(tables) + "};\n  return kTable;\n}\n\n"
-            "}  // namespace headlight::jinja\n")
+    accessor = ("const CaseTable& case_table() {\n  static constexpr CaseTable kTable{" + ", ".join(tables)
+                + "};\n  return kTable;\n}")
+    return source_file("formats/jinja/text_case.h", "Written by tools/unicode/case.py.",
+                       "".join(array(*table) + "\n" for table in tables.items()), accessor, "headlight::jinja")
 
 
 if __name__ == "__main__":

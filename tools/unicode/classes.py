@@ -9,8 +9,6 @@ in Hugging Face `tokenizers`, and not to the version of whatever library a syste
 
   pip install unicodedata2==16.0.0
   tools/unicode/classes.py [--check]
-
---check writes nothing and fails when the file is not what the script would write.
 """
 
 import itertools
@@ -18,7 +16,7 @@ import textwrap
 
 import unicodedata2
 
-from table_file import main
+from table_file import main, source_file
 
 UNICODE = "16.0.0"
 OTHER, LETTER, NUMBER, SPACE = range(4)
@@ -27,28 +25,9 @@ LAST = 0x10FFFF
 COLUMNS = 100
 ALPHABETIC_SYMBOLS = [(0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189)]
 
-HEAD = """\
-#include "tokenizers/unicode/unicode_class.h"
-
-namespace headlight {{
-namespace {{
-
-// Unicode {version}, written by tools/unicode/classes.py. Each entry is a run of characters of one
+NOTE = f"""Unicode {UNICODE}, written by tools/unicode/classes.py. Each entry is a run of characters of one
 // kind, in the order of code points: 8 times its length, plus 4 for word characters, plus the class
-// (0 other, 1 letter, 2 number, 3 white space).
-// clang-format off
-constexpr std::uint32_t kRuns[] = {{
-"""
-TAIL = """
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const std::uint32_t> unicode_runs() { return kRuns; }
-
-}  // namespace headlight
-"""
+// (0 other, 1 letter, 2 number, 3 white space)."""
 
 
 def class_of(code_point):
@@ -78,7 +57,9 @@ def kind_of(code_point):
 def source():
     runs = [(kind, len(list(run))) for kind, run in itertools.groupby(range(LAST + 1), kind_of)]
     entries = " ".join(f"{8 * length + kind}," for kind, length in runs[:-1])
-    return HEAD.format(version=UNICODE) + textwrap.fill(entries, COLUMNS) + TAIL
+    return source_file("tokenizers/unicode/unicode_class.h", "",
+                       f"constexpr std::uint32_t kRuns[] = {{\n{textwrap.fill(entries, COLUMNS)}\n}};\n",
+                       "std::span<const std::uint32_t> unicode_runs() { return kRuns; }", before=NOTE)
 
 
 if __name__ == "__main__":

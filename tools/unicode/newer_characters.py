@@ -7,8 +7,6 @@ is given to PCRE2 as the nearest one that has this category in both, with as man
 
   python3.11 -m pip install unicodedata2==16.0.0   (Python 3.11 itself has Unicode 14)
   python3.11 tools/unicode/newer_characters.py [--check]
-
---check writes nothing and fails when the file is not what the script would write.
 """
 
 import sys
@@ -16,33 +14,14 @@ import unicodedata
 
 import unicodedata2
 
-from table_file import main
+from table_file import main, source_file
 
 OLD, NEW = "14.0.0", "16.0.0"
 LAST = 0x10FFFF
 PER_LINE = 3
 
-HEAD = f"""\
-#include "tokenizers/regex/newer_characters.h"
-
-namespace headlight {{
-namespace {{
-
-// Categories that Unicode {NEW} has and {OLD} has not, written by
-// tools/unicode/newer_characters.py.
-// clang-format off
-constexpr NewerCharacterRun kRuns[] = {{
-"""
-TAIL = """\
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const NewerCharacterRun> newer_character_runs() { return kRuns; }
-
-}  // namespace headlight
-"""
+NOTE = f"""Categories that Unicode {NEW} has and {OLD} has not, written by
+// tools/unicode/newer_characters.py."""
 
 
 def old(code_point):
@@ -84,7 +63,9 @@ def stand_in(first):
 def source():
     texts = [f"{{0x{first:X}, 0x{last:X}, 0x{stand_in(first):X}}}," for first, last in runs()]
     rows = [" ".join(texts[i : i + PER_LINE]) for i in range(0, len(texts), PER_LINE)]
-    return HEAD + "\n".join(rows) + "\n" + TAIL
+    return source_file("tokenizers/regex/newer_characters.h", "",
+                       "constexpr NewerCharacterRun kRuns[] = {\n" + "\n".join(rows) + "\n};\n",
+                       "std::span<const NewerCharacterRun> newer_character_runs() { return kRuns; }", before=NOTE)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ versions only add characters, which are left out here.
 
   pip install unicodedata2==16.0.0
   tools/unicode/nfc.py [--check]
-
---check writes nothing and fails when the file is not what the script would write.
 """
 
 import itertools
@@ -16,7 +14,7 @@ import textwrap
 
 import unicodedata2
 
-from table_file import main
+from table_file import main, source_file
 
 UNICODE = "16.0.0"
 # Characters with a combining class or a decomposition that are newer than Unicode 9.0.
@@ -33,27 +31,11 @@ LATER = [
     (0x1E2EC, 0x1E2EF), (0x1E4EC, 0x1E4EF), (0x1E5EE, 0x1E5EF),
 ]
 
-HEAD = """\
-#include "tokenizers/unicode/nfc.h"
-
-// Unicode 9.0, written by tools/unicode/nfc.py.
-namespace headlight {
-namespace {
-
-// clang-format off
-"""
-TAIL = """\
-// clang-format on
-
-}  // namespace
-
+ACCESSOR = """\
 const NfcData& nfc_data() {
   static constexpr NfcData kData{kClasses, kSingles, kPairs, kExclusions};
   return kData;
-}
-
-}  // namespace headlight
-"""
+}"""
 
 
 def is_later(code_point):
@@ -104,8 +86,9 @@ def source():
     pairs = []
     for second, group in groups.items():
         pairs += [second, len(group), *(number for entry in group for number in entry)]
-    return (HEAD + table("kClasses", class_runs()) + table("kSingles", runs_of_singles(singles)) + table("kPairs", pairs)
-            + table("kExclusions", exclusions) + TAIL)
+    tables = {"kClasses": class_runs(), "kSingles": runs_of_singles(singles), "kPairs": pairs, "kExclusions": exclusions}
+    return source_file("tokenizers/unicode/nfc.h", "Unicode 9.0, written by tools/unicode/nfc.py.",
+                       "".join(table(name, numbers) for name, numbers in tables.items()), ACCESSOR)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,13 @@ def array(name: str, numbers: Iterable[int]) -> str:
     return f"constexpr std::uint32_t {name}[] = {{\n" + "\n".join([*lines, line.rstrip().rstrip(",")]) + "};\n"
 
 
+def source_file(header: str, note: str, tables: str, accessor: str, namespace: str = "headlight", before: str = "") -> str:
+    """The text of a source file: a note, arrays, and the function that gives them. `before`: the note at the first array."""
+    note, before = (f"// {text}\n" if text else "" for text in (note, before))
+    return (f'#include "{header}"\n\n{note}namespace {namespace} {{\nnamespace {{\n\n{before}// clang-format off\n'
+            f"{tables}// clang-format on\n\n}}  // namespace\n\n{accessor}\n\n}}  // namespace {namespace}\n")
+
+
 def main(doc: str, target: str, source: Callable[[], str], found: str = "", expected: str = "") -> None:
     """Writes the file of the source tree; with --check only compares. `found` and `expected`: versions of Unicode."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
