@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -12,10 +13,10 @@
 #include "questions/question.h"
 #include "questions/task_parameters.h"
 #include "questions/text_parameters.h"
-#include "show/report/effect_grids.h"
 #include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
 #include "show/report/parts/numbers.h"
+#include "show/report/score_scatter.h"
 
 namespace headlight {
 namespace {
@@ -73,90 +74,113 @@ std::string range_name(const PointRange& target) {
   return target.items ? text + "." + range_text(*target.items) : text;
 }
 
-// Score of head number `i`; null: it has none.
-Json score_of(const AblationReport& report, std::size_t i) {
-  const auto score = report.scores.find(report.whole.heads[i].head);
-  return score == report.scores.end() ? Json() : Json(score->second);
-}
-
-Json part_rows(const AblationReport& report) {
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < report.parts.size(); ++i) {
-    const std::vector<PointRange>& targets = report.parts[i].targets;
-    const bool is_one = !report.of_sets;
-    const std::optional<NumberRange> items = targets.front().items;
-    Json row{{"part", report.parts[i].name},
-             {"layer", is_one ? Json(targets.front().layers.first) : Json()},
-             {"index", is_one && items ? Json(items->first) : Json()},
-             {"targets", transformed(targets, range_name)},
-             {"rise", interval_json(report.rises[i])}};
-    if (!report.score.empty()) {
-      row["score"] = score_of(report, i);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 Json facts_of(const AblationReport& report) {
   const AblationResult& whole = report.whole;
-  return {{"caution", text_or_null(few_documents_caution(whole.sequences))},
-          {"by", report.of_sets ? Json() : Json(name_of(report.by))},
+  return {{"by", report.of_sets ? Json() : Json(name_of(report.by))},
           {"mode", name_of(report.mode)},
           {"metric", name_of(report.metric)},
           {"loss", interval_json(whole.loss)},
           {"sequences", whole.sequences},
-          {"tokens", whole.tokens},
-          {"pairs", transformed(whole.pairs, [](const PairEffect& pair) -> Json {
-             return {{"heads", {head_name(pair.first), head_name(pair.second)}},
-                     {"rise", interval_json(pair.rise)},
-                     {"beyond", interval_json(pair.beyond)}};
-           })}};
+          {"tokens", whole.tokens}};
 }
 
-std::string rise_column(MetricKind metric) {
+ResultColumn rise_column(std::string name, std::string title, std::vector<Interval> rises,
+                         const AblationReport& report) {
+  return {.name = std::move(name),
+          .values = std::move(rises),
+          .title = std::move(title),
+          .decimals = 4,
+          .is_object = true,
+          .is_doubtful = report.whole.sequences < kEnoughDocuments};
+}
+
+std::string rise_title(MetricKind metric) {
   return concat_text("rise of the ", metric_noun(metric), " (95 %)");
 }
 
-// Parts in the order of the table: heads that the model needs most first, other parts with the
-// largest changes first.
-std::vector<std::size_t> ranking(const AblationReport& report) {
-  const double sign = rises_when_needed(report.metric) ? 1 : -1;
-  std::vector<std::size_t> order(report.rises.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) {
-    const double rise = report.rises[i].mean;
-    return report.of_heads() ? sign * rise : std::abs(rise);
-  });
-  return order;
+ResultView rise_view(const AblationReport& report) {
+  ResultView view{
+      .name = "rise",
+      .column = "rise",
+      .title = concat_text("Rise of the ", metric_noun(report.metric), " without each ")};
+  if (report.of_heads()) {
+    view.title += "head";
+    view.rows = kLayerAxis;
+    view.columns = kHeadAxis;
+  } else {
+    view.title += concat_text("part,", metric_unit(report.metric), " a token");
+    view.rows = {.title = "part", .column = "part"};
+  }
+  return view;
 }
 
-std::vector<Table> tables_of(const AblationReport& report) {
-  const AblationResult& whole = report.whole;
-  const std::string rise = rise_column(report.metric);
-  std::vector<Table::Column> columns{{report.of_heads() ? "head" : "without", true}, {rise, true}};
+// Heads that the model needs most are first in the text, and other parts with the largest changes.
+ResultTable part_table(const AblationReport& report) {
+  const ColumnsOf of_parts{report.parts};
+  const auto of_one = [&](const auto& number) {
+    return [&](const PartSet& part) -> std::optional<Index> {
+      return report.of_sets ? std::nullopt : number(part.targets.front());
+    };
+  };
+  const auto layer = [](const PointRange& one) { return std::optional(one.layers.first); };
+  const auto index = [](const PointRange& one) {
+    return one.items ? std::optional(one.items->first) : std::nullopt;
+  };
+  const auto targets = [](const PartSet& part) -> Json {
+    return transformed(part.targets, range_name);
+  };
+  ResultTable table{
+      .columns = {of_parts("part", &PartSet::name, report.of_heads() ? "head" : "without"),
+                  of_parts("layer", of_one(layer)), of_parts("index", of_one(index)),
+                  of_parts("targets", targets),
+                  rise_column("rise", rise_title(report.metric), report.rises, report)},
+      .views = {rise_view(report)},
+      .ranking = !report.of_heads()                 ? Ranking::size
+                 : rises_when_needed(report.metric) ? Ranking::highest
+                                                    : Ranking::lowest,
+      .ranked_by = "rise"};
   if (!report.score.empty()) {
-    columns.push_back({report.score, false});
+    const auto score = [&](const HeadEffect& effect) {
+      const auto found = report.scores.find(effect.head);
+      return found == report.scores.end() ? std::numeric_limits<double>::quiet_NaN()
+                                          : found->second;
+    };
+    table.columns.push_back(
+        ColumnsOf{report.whole.heads}("score", score, report.score).as(NumberForm::plain, 3));
   }
-  Table parts(columns, true);
-  for (const std::size_t i : ranking(report)) {
-    std::vector<std::string> cells{report.parts[i].name,
-                                   change_text(report.rises[i], whole.sequences)};
-    if (!report.score.empty()) {
-      const Json score = score_of(report, i);
-      cells.push_back(score.is_null() ? "-" : fixed_number(score.number(), 3));
-    }
-    parts.add(cells);
-  }
-  if (whole.pairs.empty()) {
-    return {parts};
-  }
-  Table pairs({{"heads", true}, {rise, true}, {"beyond both alone", true}}, true);
-  for (const PairEffect& pair : whole.pairs) {
-    pairs.add({head_name(pair.first) + " " + head_name(pair.second),
-               change_text(pair.rise, whole.sequences), change_text(pair.beyond, whole.sequences)});
-  }
-  return {parts, pairs};
+  return table;
+}
+
+// The grids have the first head of a pair in rows, and the second one in columns.
+ResultTable pair_table(const AblationReport& report) {
+  const std::vector<PairEffect>& pairs = report.whole.pairs;
+  const ColumnsOf of_pairs{pairs};
+  std::vector<HeadId> all = transformed(pairs, &PairEffect::first);
+  std::ranges::transform(pairs, std::back_inserter(all), &PairEffect::second);
+  std::ranges::sort(all);
+  const ResultAxis first{.title = "first", .column = "first", .labels = head_names(all)};
+  const ResultAxis second{.title = "second", .column = "second", .labels = head_names(all)};
+  const std::string rise = concat_text("Rise of the ", metric_noun(report.metric), " without ");
+  const auto lower = [](const PairEffect& pair) { return std::min(pair.first, pair.second); };
+  const auto higher = [](const PairEffect& pair) { return std::max(pair.first, pair.second); };
+  const auto names = [](const PairEffect& pair) {
+    return head_name(pair.first) + " " + head_name(pair.second);
+  };
+  const auto heads = [](const PairEffect& pair) -> Json {
+    return Json::array({head_name(pair.first), head_name(pair.second)});
+  };
+  return {.key = "pairs",
+          .columns = {of_pairs.hidden("first", lower), of_pairs.hidden("second", higher),
+                      of_pairs.hidden("names", names, "heads"), of_pairs("heads", heads),
+                      rise_column("rise", rise_title(report.metric),
+                                  transformed(pairs, &PairEffect::rise), report),
+                      rise_column("beyond", "beyond both alone",
+                                  transformed(pairs, &PairEffect::beyond), report)},
+          .views = {{"pair_rise", "rise", rise + "both heads", first, second},
+                    {"pair_beyond", "beyond", rise + "a pair beyond that of both heads alone",
+                     first, second}},
+          .ranking = Ranking::highest,
+          .ranked_by = "beyond"};
 }
 
 // Curve of the rises over layers, or over neurons in descending order, with the ends of intervals.
@@ -187,48 +211,32 @@ std::string curve_of(const AblationReport& report) {
   return line_plot_svg(plot);
 }
 
-ResultGrid parts_grid(const AblationReport& report) {
-  MatrixPlot plot{
-      .title = concat_text("Rise of the ", metric_noun(report.metric), " without each part,",
-                           metric_unit(report.metric), " a token"),
-      .row_title = "part",
-      .rows = transformed(report.parts, &PartSet::name),
-      .columns = {""},
-      .values = transformed(report.rises, &Interval::mean),
-      .lows = transformed(report.rises, &Interval::low),
-      .highs = transformed(report.rises, &Interval::high),
-      .note = few_documents_caution(report.whole.sequences)};
-  plot.doubtful = !plot.note.empty();
-  return {"rise", std::move(plot)};
-}
-
-QuestionResult result_of(std::shared_ptr<const AblationReport> report, bool shows) {
-  const AblationResult& whole = report->whole;
-  std::string heading =
-      loss_heading(whole.loss.mean, whole.tokens, whole.sequences, report->metric);
-  heading.pop_back();  // the text has an empty line before a table
-  QuestionResult result{
-      .title = concat_text("Rise of the ", metric_noun(report->metric), " without each part"),
-      .heading = std::move(heading),
-      .facts = facts_of(*report),
-      .rows = [report] { return part_rows(*report); }};
-  if (!shows) {
-    return result;
-  }
-  result.tables = tables_of(*report);
-  if (report->of_heads()) {
-    result.grids = ablation_grids(whole, report->metric);
-  } else {
-    result.grids = {parts_grid(*report)};
-    if (!report->of_sets) {
-      result.curve = [report] { return curve_of(*report); };
+// Chart of the scores of the heads against their rises.
+std::string scatter_of(const AblationReport& report) {
+  ScatterPlot plot = score_scatter(report.score, report.metric);
+  for (const HeadEffect& effect : report.whole.heads) {
+    if (const auto score = report.scores.find(effect.head); score != report.scores.end()) {
+      plot.points.push_back({head_name(effect.head), score->second, effect.rise.mean});
     }
   }
+  return scatter_plot_svg(plot);
+}
+
+QuestionResult result_of(std::shared_ptr<const AblationReport> report) {
+  const AblationResult& whole = report->whole;
+  const std::string caution = few_documents_caution(whole.sequences);
+  QuestionResult result{
+      .title = concat_text("Rise of the ", metric_noun(report->metric), " without each part"),
+      .caution = caution,
+      .heading = loss_heading(whole.loss.mean, whole.tokens, whole.sequences, report->metric),
+      .facts = facts_of(*report),
+      .tables = {part_table(*report), pair_table(*report)},
+      .note = caution};
+  if (!report->of_heads() && !report->of_sets) {
+    result.curve = [report] { return curve_of(*report); };
+  }
   if (!report->score.empty()) {
-    result.chart = [report] {
-      return scatter_plot_svg(
-          score_scatter(report->scores, report->score, report->whole.heads, report->metric));
-    };
+    result.chart = [report] { return scatter_of(*report); };
   }
   return result;
 }
@@ -368,7 +376,7 @@ QuestionResult ablate(const Asker& asker, const Arguments& arguments) {
   } else {
     ablate_parts_of(asker, data, options, *report);
   }
-  return result_of(report, asker.shows);
+  return result_of(report);
 }
 
 Parameter only_of_heads(Parameter parameter) {
