@@ -62,10 +62,10 @@ ResultTable three_heads() {
 TEST_CASE("the text, JSON, arrays and grids of a table follow from its columns") {
   const ResultTable table = three_heads();
   CHECK(text_table(table).text() ==
-        "head  rise                   half\n"
-        "2.0   +2.0 (+1.0 to +4.0) ?  100%\n"
-        "0.1   +1.0 (+0.5 to +2.0) ?   50%\n"
-        "1.0   -3.0 ?                -150%\n");
+        "head  rise                    half\n"
+        "2.0   +2.0 (+1.0 to +4.0) ?   100%\n"
+        "0.1   +1.0 (+0.5 to +2.0) ?    50%\n"
+        "1.0   -3.0 ?                 -150%\n");
   const Json rows = rows_of(table, [] {});
   REQUIRE(rows.size() == 3);
   CHECK(rows[2] == parse_json(R"({"head": "2.0", "layer": null, "index": 0, "rise": 2,
