@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -11,10 +12,10 @@
 #include "questions/question.h"
 #include "questions/task_parameters.h"
 #include "questions/text_parameters.h"
-#include "show/report/effect_grids.h"
 #include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
 #include "show/report/parts/numbers.h"
+#include "show/report/score_scatter.h"
 
 namespace headlight {
 namespace {
@@ -63,6 +64,11 @@ struct AblationReport {
   bool of_heads() const { return !of_sets && by == PartKind::head; }
 };
 
+HeadId ablated_head(const PartSet& part) {
+  const PointRange& head = part.targets.front();
+  return {head.layers.first, head.items->first};
+}
+
 std::string range_name(const PointRange& target) {
   std::string text(name_of(target.point));
   if (is_in_layer(target.point) || target.items) {
@@ -71,98 +77,118 @@ std::string range_name(const PointRange& target) {
   return target.items ? text + "." + range_text(*target.items) : text;
 }
 
-HeadId ablated_head(const PartSet& part) {
-  const PointRange& head = part.targets.front();
-  return {head.layers.first, head.items->first};
-}
-
-// Score of head number `i`; null: it has none.
-Json score_of(const AblationReport& report, std::size_t i) {
-  const auto score = report.scores.find(ablated_head(report.parts[i]));
-  return score == report.scores.end() ? Json() : Json(score->second);
-}
-
-Json part_rows(const AblationReport& report) {
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < report.parts.size(); ++i) {
-    const std::vector<PointRange>& targets = report.parts[i].targets;
-    const bool is_one = !report.of_sets;
-    const std::optional<NumberRange> items = targets.front().items;
-    Json row{{"part", report.parts[i].name},
-             {"layer", is_one ? Json(targets.front().layers.first) : Json()},
-             {"index", is_one && items ? Json(items->first) : Json()},
-             {"targets", transformed(targets, range_name)},
-             {"rise", interval_json(report.whole.rises[i])}};
-    if (!report.score.empty()) {
-      row["score"] = score_of(report, i);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 Json facts_of(const AblationReport& report) {
   const AblationResult& whole = report.whole;
-  return {{"caution", text_or_null(few_documents_caution(whole.sequences))},
-          {"by", report.of_sets ? Json() : Json(name_of(report.by))},
+  return {{"by", report.of_sets ? Json() : Json(name_of(report.by))},
           {"mode", name_of(report.mode)},
           {"metric", name_of(report.metric)},
           {"loss", interval_json(whole.loss)},
           {"sequences", whole.sequences},
-          {"tokens", whole.tokens},
-          {"pairs", transformed(whole.pairs, [&](const PairEffect& pair) -> Json {
-             return {{"parts", {report.parts[pair.first].name, report.parts[pair.second].name}},
-                     {"rise", interval_json(pair.rise)},
-                     {"beyond", interval_json(pair.beyond)}};
-           })}};
+          {"tokens", whole.tokens}};
 }
 
-std::string rise_column(MetricKind metric) {
+ResultColumn rise_column(std::string name, std::string title, std::vector<Interval> rises,
+                         const AblationReport& report) {
+  return {.name = std::move(name),
+          .values = std::move(rises),
+          .title = std::move(title),
+          .decimals = 4,
+          .is_object = true,
+          .is_doubtful = report.whole.sequences < kEnoughDocuments};
+}
+
+std::string rise_title(MetricKind metric) {
   return concat_text("rise of the ", metric_noun(metric), " (95 %)");
 }
 
-// Parts in the order of the table: heads that the model needs most first, other parts with the
-// largest changes first.
-std::vector<std::size_t> ranking(const AblationReport& report) {
-  const double sign = rises_when_needed(report.metric) ? 1 : -1;
-  std::vector<std::size_t> order(report.whole.rises.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) {
-    const double rise = report.whole.rises[i].mean;
-    return report.of_heads() ? sign * rise : std::abs(rise);
-  });
-  return order;
+ResultView rise_view(const AblationReport& report) {
+  ResultView view{
+      .name = "rise",
+      .column = "rise",
+      .title = concat_text("Rise of the ", metric_noun(report.metric), " without each ")};
+  if (report.of_heads()) {
+    view.title += "head";
+    view.rows = kLayerAxis;
+    view.columns = kHeadAxis;
+  } else {
+    view.title += concat_text("part,", metric_unit(report.metric), " a token");
+    view.rows = {.title = "part", .column = "part"};
+  }
+  return view;
 }
 
-std::vector<Table> tables_of(const AblationReport& report) {
-  const AblationResult& whole = report.whole;
-  const std::string rise = rise_column(report.metric);
-  std::vector<Table::Column> columns{{report.of_heads() ? "head" : "without", true}, {rise, true}};
+// Heads that the model needs most are first in the text, and other parts with the largest changes.
+ResultTable part_table(const AblationReport& report) {
+  const ColumnsOf of_parts{report.parts};
+  const auto of_one = [&](const auto& number) {
+    return [&](const PartSet& part) -> std::optional<Index> {
+      return report.of_sets ? std::nullopt : number(part.targets.front());
+    };
+  };
+  const auto layer = [](const PointRange& one) { return std::optional(one.layers.first); };
+  const auto index = [](const PointRange& one) {
+    return one.items ? std::optional(one.items->first) : std::nullopt;
+  };
+  const auto targets = [](const PartSet& part) -> Json {
+    return transformed(part.targets, range_name);
+  };
+  ResultTable table{
+      .columns = {of_parts("part", &PartSet::name, report.of_heads() ? "head" : "without"),
+                  of_parts("layer", of_one(layer)), of_parts("index", of_one(index)),
+                  of_parts("targets", targets),
+                  rise_column("rise", rise_title(report.metric), report.whole.rises, report)},
+      .views = {rise_view(report)},
+      .ranking = !report.of_heads()                 ? Ranking::size
+                 : rises_when_needed(report.metric) ? Ranking::highest
+                                                    : Ranking::lowest,
+      .ranked_by = "rise"};
   if (!report.score.empty()) {
-    columns.push_back({report.score, false});
+    const auto score = [&](const PartSet& part) {
+      const auto found = report.scores.find(ablated_head(part));
+      return found == report.scores.end() ? std::numeric_limits<double>::quiet_NaN()
+                                          : found->second;
+    };
+    table.columns.push_back(of_parts("score", score, report.score).as(NumberForm::plain, 3));
   }
-  Table parts(columns, true);
-  for (const std::size_t i : ranking(report)) {
-    std::vector<std::string> cells{report.parts[i].name,
-                                   change_text(report.whole.rises[i], whole.sequences)};
-    if (!report.score.empty()) {
-      const Json score = score_of(report, i);
-      cells.push_back(score.is_null() ? "-" : fixed_number(score.number(), 3));
-    }
-    parts.add(cells);
-  }
-  if (whole.pairs.empty()) {
-    return {parts};
-  }
-  Table pairs(
-      {{report.of_heads() ? "heads" : "parts", true}, {rise, true}, {"beyond both alone", true}},
-      true);
-  for (const PairEffect& pair : whole.pairs) {
-    const std::string separator = report.of_sets ? " + " : " ";
-    pairs.add({report.parts[pair.first].name + separator + report.parts[pair.second].name,
-               change_text(pair.rise, whole.sequences), change_text(pair.beyond, whole.sequences)});
-  }
-  return {parts, pairs};
+  return table;
+}
+
+// The grids have the first part of a pair in rows, and the second one in columns.
+ResultTable pair_table(const AblationReport& report) {
+  const std::vector<PairEffect>& pairs = report.whole.pairs;
+  const ColumnsOf of_pairs{pairs};
+  std::vector<std::size_t> all = transformed(pairs, &PairEffect::first);
+  std::ranges::transform(pairs, std::back_inserter(all), &PairEffect::second);
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto name_of_part = [&](std::size_t part) { return report.parts[part].name; };
+  const std::vector<std::string> labels = transformed(all, name_of_part);
+  const ResultAxis first{.title = "first", .column = "first", .labels = labels};
+  const ResultAxis second{.title = "second", .column = "second", .labels = labels};
+  const std::string rise = concat_text("Rise of the ", metric_noun(report.metric), " without ");
+  const auto one = [&](std::size_t PairEffect::*part) {
+    return [=](const PairEffect& pair) { return name_of_part(pair.*part); };
+  };
+  const auto names = [&](const PairEffect& pair) {
+    return name_of_part(pair.first) + (report.of_sets ? " + " : " ") + name_of_part(pair.second);
+  };
+  const auto parts = [&](const PairEffect& pair) -> Json {
+    return Json::array({name_of_part(pair.first), name_of_part(pair.second)});
+  };
+  return {.key = "pairs",
+          .columns = {of_pairs.hidden("first", one(&PairEffect::first)),
+                      of_pairs.hidden("second", one(&PairEffect::second)),
+                      of_pairs.hidden("names", names, report.of_heads() ? "heads" : "parts"),
+                      of_pairs("parts", parts),
+                      rise_column("rise", rise_title(report.metric),
+                                  transformed(pairs, &PairEffect::rise), report),
+                      rise_column("beyond", "beyond both alone",
+                                  transformed(pairs, &PairEffect::beyond), report)},
+          .views = {{"pair_rise", "rise", rise + "both parts", first, second},
+                    {"pair_beyond", "beyond", rise + "a pair beyond that of both parts alone",
+                     first, second}},
+          .ranking = Ranking::highest,
+          .ranked_by = "beyond"};
 }
 
 // Curve of the rises over layers, or over neurons in descending order, with the ends of intervals.
@@ -193,53 +219,33 @@ std::string curve_of(const AblationReport& report) {
   return line_plot_svg(plot);
 }
 
-ResultGrid parts_grid(const AblationReport& report) {
-  MatrixPlot plot{
-      .title = concat_text("Rise of the ", metric_noun(report.metric), " without each part,",
-                           metric_unit(report.metric), " a token"),
-      .row_title = "part",
-      .rows = transformed(report.parts, &PartSet::name),
-      .columns = {""},
-      .values = transformed(report.whole.rises, &Interval::mean),
-      .lows = transformed(report.whole.rises, &Interval::low),
-      .highs = transformed(report.whole.rises, &Interval::high),
-      .note = few_documents_caution(report.whole.sequences)};
-  plot.doubtful = !plot.note.empty();
-  return {"rise", std::move(plot)};
-}
-
-QuestionResult result_of(std::shared_ptr<const AblationReport> report, bool shows) {
-  const AblationResult& whole = report->whole;
-  std::string heading =
-      loss_heading(whole.loss.mean, whole.tokens, whole.sequences, report->metric);
-  heading.pop_back();  // the text has an empty line before a table
-  QuestionResult result{
-      .title = concat_text("Rise of the ", metric_noun(report->metric), " without each part"),
-      .heading = std::move(heading),
-      .facts = facts_of(*report),
-      .rows = [report] { return part_rows(*report); }};
-  if (!shows) {
-    return result;
-  }
-  result.tables = tables_of(*report);
-  if (report->of_heads()) {
-    result.grids = {head_rises(transformed(report->parts, ablated_head), whole, report->metric)};
-  } else {
-    result.grids = {parts_grid(*report)};
-    if (!report->of_sets) {
-      result.curve = [report] { return curve_of(*report); };
+// Chart of the scores of the heads against their rises.
+std::string scatter_of(const AblationReport& report) {
+  ScatterPlot plot = score_scatter(report.score, report.metric);
+  for (std::size_t i = 0; i < report.parts.size(); ++i) {
+    const PartSet& part = report.parts[i];
+    if (const auto score = report.scores.find(ablated_head(part)); score != report.scores.end()) {
+      plot.points.push_back({part.name, score->second, report.whole.rises[i].mean});
     }
   }
-  for (ResultGrid& grid :
-       pair_grids(transformed(report->parts, &PartSet::name), whole, report->metric)) {
-    result.grids.push_back(std::move(grid));
+  return scatter_plot_svg(plot);
+}
+
+QuestionResult result_of(std::shared_ptr<const AblationReport> report) {
+  const AblationResult& whole = report->whole;
+  const std::string caution = few_documents_caution(whole.sequences);
+  QuestionResult result{
+      .title = concat_text("Rise of the ", metric_noun(report->metric), " without each part"),
+      .caution = caution,
+      .heading = loss_heading(whole.loss.mean, whole.tokens, whole.sequences, report->metric),
+      .facts = facts_of(*report),
+      .tables = {part_table(*report), pair_table(*report)},
+      .note = caution};
+  if (!report->of_heads() && !report->of_sets) {
+    result.curve = [report] { return curve_of(*report); };
   }
   if (!report->score.empty()) {
-    result.chart = [report] {
-      return scatter_plot_svg(score_scatter(report->scores, report->score,
-                                            transformed(report->parts, ablated_head),
-                                            report->whole.rises, report->metric));
-    };
+    result.chart = [report] { return scatter_of(*report); };
   }
   return result;
 }
@@ -338,7 +344,7 @@ AblationOptions options_of(const Asker& asker, const Arguments& arguments) {
   return options;
 }
 
-QuestionResult answer_of(const Asker& asker, const Arguments& arguments) {
+QuestionResult ablation(const Asker& asker, const Arguments& arguments) {
   const auto report = std::make_shared<AblationReport>();
   const AblationOptions options = options_of(asker, arguments);
   report->by = arguments.chosen<PartKind>("by");
@@ -355,7 +361,7 @@ QuestionResult answer_of(const Asker& asker, const Arguments& arguments) {
   }
   asker.begin(work_of(asker, data, options, report->parts));
   report->whole = ablate(asker.model, data, report->parts, options);
-  return result_of(report, asker.shows);
+  return result_of(report);
 }
 
 Parameter only_of_heads(Parameter parameter) {
@@ -454,7 +460,7 @@ const Question& ablate_question() {
       .former = {{"each", "is now called --by"}},
       .reads_masked_models = true,
       .positional = {"data"},
-      .answer = answer_of};
+      .answer = ablation};
   return question;
 }
 

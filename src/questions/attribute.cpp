@@ -90,12 +90,10 @@ QuestionResult attribute(const Asker& asker, const Arguments& arguments) {
                         .caution = report->caution(),
                         .heading = attribution_heading(*report),
                         .facts = attribution_facts(*report),
-                        .rows = [report, pause = asker.progress] {
-                          return attribution_parts(*report, [&] { pause(1); });
-                        }};
+                        .tables = attribution_tables(*report),
+                        .note = attribution_note(*report)};
   if (asker.shows) {
-    result.tables = attribution_tables(*report);
-    result.grids = {attribution_grid(*report, asker.limit)};
+    result.grids = attribution_grids(*report, asker.limit);
     result.arrays = attribution_arrays(*report);
   }
   if (by == AttributionBy::stream) {

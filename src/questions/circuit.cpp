@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/transformed.h"
@@ -5,7 +6,6 @@
 #include "headlight/show/plot/circuit_plot.h"
 #include "headlight/show/plot/line_plot.h"
 #include "questions/task_parameters.h"
-#include "show/report/circuit_report.h"
 #include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
 
@@ -53,51 +53,61 @@ Index cost_of(const CircuitOptions& options, const std::vector<PatchingTask>& ta
   return tokens;
 }
 
-std::string caution_of(const CircuitResult& result, const TaskReport& report) {
-  const auto pairs = std::ssize(report.tasks);
-  if (report.has_own_metric()) {
-    return "";
-  }
-  if (result.pairs_done == 0) {
-    return "caution: the model does not do this task clearly: the circuit may be chance";
-  }
-  if (2 * result.pairs_done < pairs) {
-    return concat_text("caution: the model does this task clearly in ", result.pairs_done, " of ",
-                       pairs, " pairs");
-  }
-  return "";
+std::string caution_of(const TaskReport& report) {
+  return !report.has_own_metric() && report.means.pairs_done == 0
+             ? "caution: the model does not do this task clearly: the circuit may be chance"
+             : report.pairs_caution();
 }
 
-Json edge_json(const CircuitEdge& edge) {
-  return {{"from", node_name(edge.from)},
-          {"to", node_name(edge.to)},
-          {"into", edge.into ? Json(name_of(*edge.into)) : Json()},
-          {"score", edge.score}};
+std::string circuit_summary(const CircuitResult& result) {
+  return concat_text(result.kept, " of ", result.edges.size(), " edges, faithfulness ",
+                     fixed_number(result.faithfulness, 2));
 }
 
-Json facts_of(const CircuitResult& result, const TaskReport& report, const std::string& caution) {
-  return {{"metric", report.metric_name()},
-          {"pairs", report.tasks.size()},
-          {"pairs_done", report.pairs_done()},
-          {"caution", text_or_null(caution)},
-          {"clean_difference", result.clean_difference},
-          {"corrupt_difference", result.corrupt_difference},
-          {"edges", result.edges.size()},
-          {"kept", result.kept},
-          {"faithfulness", result.faithfulness},
-          {"ablation", report.arguments.text("ablation")},
-          {"random", result.random ? interval_json(*result.random) : Json()},
-          {"curve", json_list(result.curve, [](const CircuitFit& fit) -> Json {
-             return {{"edges", fit.edges}, {"faithfulness", fit.faithfulness}};
-           })}};
+std::string input_name(const CircuitEdge& edge) {
+  return std::string(edge.into ? name_of(*edge.into) : "");
 }
 
-Table curve_table(const CircuitResult& result) {
-  Table curve({{"edges", false}, {"faithfulness", false}});
-  for (const CircuitFit& fit : result.curve) {
-    curve.add({std::to_string(fit.edges), fixed_number(fit.faithfulness, 3)});
-  }
-  return curve;
+ResultTable edge_table(const std::vector<CircuitEdge>& edges) {
+  const ColumnsOf of_edges{edges};
+  const auto from = [](const CircuitEdge& edge) { return node_name(edge.from); };
+  const auto to = [](const CircuitEdge& edge) { return node_name(edge.to); };
+  const auto reader = [&](const CircuitEdge& edge) {
+    return to(edge) + (edge.into ? "." + input_name(edge) : "");
+  };
+  return {.columns = {of_edges("from", from), of_edges("to", to), of_edges("into", input_name),
+                      of_edges.hidden("edge", edge_name, "edge"), of_edges.hidden("reader", reader),
+                      of_edges("score", &CircuitEdge::score, "share"),
+                      of_edges("kept", &CircuitEdge::is_kept, "", ColumnUse::arrays)},
+          .views = {{"share",
+                     "score",
+                     "Share of each edge",
+                     {.title = "reader", .column = "reader"},
+                     {.title = "writer", .column = "from"}}},
+          .ranking = Ranking::size,
+          .ranked_by = "score"};
+}
+
+ResultTable curve_table(const CircuitResult& result) {
+  const ColumnsOf of_points{result.curve};
+  const ResultAxis edges{.title = "edges", .column = "edges"};
+  return {
+      .key = "curve",
+      .columns = {of_points("edges", &CircuitFit::edges, "edges"),
+                  of_points("faithfulness", &CircuitFit::faithfulness, "faithfulness")
+                      .as(NumberForm::plain, 3)},
+      .views = {
+          {"faithfulness", "faithfulness", "Faithfulness of the strongest edges", edges, {}, 1}}};
+}
+
+Json facts_of(const CircuitResult& result, const TaskReport& report) {
+  Json facts = report.facts();
+  facts.update({{"edges", result.edges.size()},
+                {"kept", result.kept},
+                {"faithfulness", result.faithfulness},
+                {"ablation", report.arguments.text("ablation")},
+                {"random", result.random ? interval_json(*result.random) : Json()}});
+  return facts;
 }
 
 std::string curve_svg(const CircuitResult& result) {
@@ -133,24 +143,17 @@ QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
                           tasks,
                           {found.clean_difference, found.corrupt_difference, found.pairs_done}};
   QuestionResult result{.title = "Circuit: " + circuit_summary(found),
-                        .caution = caution_of(found, report),
-                        .heading = heading_of(found, report)};
-  result.facts = facts_of(found, report, result.caution);
-  Json rows = Json::array();
-  Table edges({{"edge", true}, {"share", false}}, true);
-  for (const CircuitEdge& edge : found.edges) {
-    if (edge.is_kept) {
-      rows.push_back(edge_json(edge));
-      edges.add({edge_name(edge), signed_number(edge.score, 3)});
-    }
-  }
-  result.rows = [rows] { return rows; };
-  result.tables = {std::move(edges), curve_table(found)};
-  if (asker.shows) {
-    result.grids = circuit_grids(found);
-    result.arrays = circuit_arrays(found);
-  }
-  if (found.kept > 0) {
+                        .caution = caution_of(report),
+                        .heading = heading_of(found, report),
+                        .facts = facts_of(found, report)};
+  std::vector<CircuitEdge> kept;
+  std::ranges::copy_if(found.edges, std::back_inserter(kept), &CircuitEdge::is_kept);
+  result.tables = {edge_table(kept), curve_table(found)};
+  add_arrays(edge_table(found.edges), "", result.arrays);
+  add_arrays(curve_table(found), "curve_", result.arrays);
+  if (found.kept == 0) {
+    result.tables.back().views.clear();
+  } else {
     result.graph = [found] { return circuit_svg(found, "Circuit", circuit_summary(found)); };
   }
   result.chart = [found] { return curve_svg(found); };

@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <numeric>
 
 #include "base/transformed.h"
 #include "headlight/interpret/effects/ablation.h"
 #include "headlight/interpret/effects/importance.h"
 #include "questions/question.h"
 #include "questions/text_parameters.h"
-#include "show/report/effect_grids.h"
 #include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
 
@@ -51,43 +49,36 @@ Json correlations(const Measures& measures) {
   return json;
 }
 
-Json head_rows(const Measures& measures) {
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < measures.gates.heads.size(); ++i) {
-    const HeadImportance& head = measures.gates.heads[i];
-    Json entry = head_json(head.head);
-    entry["sensitivity"] = interval_json(head.sensitivity);
-    entry["normalized"] = head.normalized;
-    entry["taylor"] = interval_json(head.taylor);
-    if (!measures.effects.empty()) {
-      entry["ablation"] = interval_json(measures.effects[i]);
-    }
-    rows.push_back(entry);
-  }
-  return rows;
-}
-
-Table head_table(const Measures& measures) {
-  std::vector<Table::Column> columns{
-      {"head", true}, {"sensitivity", false}, {"normalised", false}, {"taylor (95 %)", true}};
+ResultTable head_table(const Measures& measures) {
+  const ColumnsOf of_heads{measures.gates.heads};
+  const auto id = [](Index HeadId::*number) {
+    return [=](const HeadImportance& head) { return head.head.*number; };
+  };
+  const auto sensitivity = [](const HeadImportance& head) { return head.sensitivity.mean; };
+  ResultTable table{
+      .columns = {of_heads("head", &HeadImportance::head, "head"),
+                  of_heads("layer", id(&HeadId::layer)), of_heads("index", id(&HeadId::head)),
+                  of_heads.hidden("mean", sensitivity, "sensitivity").as(NumberForm::plain, 4)},
+      .ranking = Ranking::highest,
+      .ranked_by = "sensitivity"};
+  const auto add = [&](ResultColumn column, const char* title) {
+    column.decimals = 4;
+    column.is_object = true;
+    table.views.push_back({column.name, column.name, title, kLayerAxis, kHeadAxis});
+    table.columns.push_back(std::move(column));
+  };
+  add(of_heads("sensitivity", &HeadImportance::sensitivity),
+      "Sensitivity of the loss to each head");
+  table.columns.push_back(
+      of_heads("normalized", &HeadImportance::normalized, "normalised").as(NumberForm::plain, 3));
+  add(of_heads("taylor", &HeadImportance::taylor, "taylor (95 %)"),
+      "Rise of the loss without each head, by its gradient");
   if (!measures.effects.empty()) {
-    columns.push_back({"ablation (95 %)", true});
+    add({.name = "ablation", .values = measures.effects, .title = "ablation (95 %)"},
+        "Rise of the loss without each head");
   }
-  const std::vector<double> by = means_of(measures.gates.heads, &HeadImportance::sensitivity);
-  std::vector<std::size_t> order(by.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return by[i]; });
-  Table table(columns, true);
-  const std::string doubt = measures.gates.sequences < kEnoughDocuments ? " ?" : "";
-  for (const std::size_t i : order) {
-    const HeadImportance& head = measures.gates.heads[i];
-    std::vector<std::string> cells{
-        head_name(head.head), fixed_number(head.sensitivity.mean, 4) + doubt,
-        fixed_number(head.normalized, 3), change_text(head.taylor, measures.gates.sequences)};
-    if (!measures.effects.empty()) {
-      cells.push_back(change_text(measures.effects[i], measures.gates.sequences));
-    }
-    table.add(cells);
+  for (ResultColumn& column : table.columns) {
+    column.is_doubtful = column.name != "normalized" && measures.gates.sequences < kEnoughDocuments;
   }
   return table;
 }
@@ -123,19 +114,16 @@ QuestionResult importance(const Asker& asker, const Arguments& arguments) {
                            .rises;
   }
   const ImportanceResult& gates = measures.gates;
-  std::string heading = loss_heading(gates.loss, gates.tokens, gates.sequences);
-  heading.pop_back();  // the text has an empty line before a table
   return {.title = "Importance of each head for the loss",
-          .heading = std::move(heading),
-          .facts = {{"caution", text_or_null(few_documents_caution(gates.sequences))},
-                    {"loss", gates.loss},
+          .caution = few_documents_caution(gates.sequences),
+          .heading = loss_heading(gates.loss, gates.tokens, gates.sequences),
+          .facts = {{"loss", gates.loss},
                     {"sequences", gates.sequences},
                     {"tokens", gates.tokens},
                     {"rank_correlation", correlations(measures)}},
-          .rows = [measures] { return head_rows(measures); },
           .tables = {head_table(measures)},
           .footing = agreement_text(measures),
-          .grids = importance_grids(gates, measures.effects)};
+          .note = few_documents_caution(gates.sequences)};
 }
 
 std::vector<Parameter> importance_parameters() {

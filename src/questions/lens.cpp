@@ -82,7 +82,7 @@ QuestionResult read_text(const Asker& asker, const Arguments& arguments) {
   const auto read = std::make_shared<LensResult>(logit_lens(asker.model, task));
   QuestionResult result{.title = "Logit lens",
                         .facts = lens_facts(*read, task.view, tokenizer),
-                        .rows = [read, &tokenizer] { return lens_rows(*read, tokenizer); }};
+                        .tables = {lens_table(read, tokenizer)}};
   if (asker.shows) {
     const PredictedTexts texts = predicted_texts(*read, task.text, asker.model, tokenizer);
     result.footing = lens_text(*read, texts, tokenizer, asker.columns);
@@ -109,9 +109,7 @@ QuestionResult read_data(const Asker& asker, const Arguments& arguments) {
           .heading =
               "means over " + counted(means.tokens, "token") + "; loss, entropy and KL in nats\n",
           .facts = {{"point", name_of(view.point)}, {"tokens", means.tokens}},
-          .rows = [means] { return lens_means_rows(means); },
           .tables = {lens_means_table(means)},
-          .grids = lens_means_grids(means),
           .curve = [means] { return lens_means_svg(means); }};
 }
 

@@ -1,14 +1,10 @@
-#include <algorithm>
-#include <cmath>
-#include <span>
-
 #include "base/transformed.h"
 #include "headlight/interpret/effects/patch_grid.h"
+#include "headlight/show/plot/scatter_plot.h"
 #include "questions/task_parameters.h"
 #include "questions/text_parameters.h"
 #include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
-#include "show/report/patch_grid_report.h"
 
 namespace headlight {
 namespace {
@@ -106,47 +102,17 @@ TaskMeans means_of(const PatchStudy& study) {
 }
 
 std::string caution_of(const PatchStudy& study, const TaskReport& report) {
-  const auto pairs = std::ssize(study.pairs);
-  if (report.has_own_metric()) {
-    return pairs == 1 ? "" : few_documents_caution(pairs);
-  }
-  if (pairs == 1) {
+  if (report.is_one()) {
     const PatchingTask& task = report.tasks.front();
-    const PatchGrid& pair = study.pairs.front();
-    return patching_caution(pair.clean_difference, pair.corrupt_difference,
-                            answer_label(task.answer, report.asker.tokenizer),
-                            answer_label(task.wrong, report.asker.tokenizer));
+    return report.has_own_metric()
+               ? ""
+               : patching_caution(study.pairs.front().clean_difference,
+                                  study.pairs.front().corrupt_difference,
+                                  answer_label(task.answer, report.asker.tokenizer),
+                                  answer_label(task.wrong, report.asker.tokenizer));
   }
-  if (2 * report.means.pairs_done < pairs) {
-    return concat_text("caution: the model does this task clearly in ", report.means.pairs_done,
-                       " of ", pairs, " pairs: the shares may be chance");
-  }
-  return few_documents_caution(pairs);
-}
-
-Json cell_json(const MeanPatchCell& mean, const PatchGridReport& report) {
-  const PatchCell& cell = mean.cell;
-  Json entry{{"layer", cell.layer},
-             {"item", cell.item ? Json(*cell.item) : Json()},
-             {"position", cell.position ? Json(*cell.position) : Json()}};
-  if (cell.group) {
-    entry["group"] = *cell.group;
-  }
-  if (cell.position && report.is_one()) {
-    entry["token"] = report.token(*cell.position);
-  }
-  if (report.options.patch) {
-    entry["difference"] = cell.difference;
-    entry["recovered"] = cell.recovered;
-    entry["recovered_low"] = mean.recovered.low;
-    entry["recovered_high"] = mean.recovered.high;
-  }
-  if (report.options.attribution) {
-    entry["attribution"] = cell.attribution;
-    entry["attribution_low"] = mean.attribution.low;
-    entry["attribution_high"] = mean.attribution.high;
-  }
-  return entry;
+  return report.is_mostly_done() ? few_documents_caution(std::ssize(study.pairs))
+                                 : report.pairs_caution() + ": the shares may be chance";
 }
 
 Json next_json(const NextToken& next, const Tokenizer& tokenizer) {
@@ -166,31 +132,108 @@ void add_pair(const PatchGrid& pair, const TaskReport& report, Json& facts) {
   facts["wrong"] = answer_json(task.wrong, tokenizer);
 }
 
-double shown_value(const MeanPatchCell& mean, const PatchGridOptions& options) {
-  return std::abs(options.patch ? mean.cell.recovered : mean.cell.attribution);
+// Returns the label of each token of the patched text, that of its whole character; nothing for
+// several pairs.
+std::vector<std::string> token_labels(const TaskReport& report, const PatchGridOptions& options) {
+  std::vector<std::string> labels;
+  if (report.is_one()) {
+    const auto& text = options.noising ? report.tasks[0].clean : report.tasks[0].corrupt;
+    for (const TokenCell& cell : character_cells(text, report.asker.tokenizer)) {
+      labels.resize(static_cast<std::size_t>(cell.end),
+                    shown_cell(cell, text, report.asker.tokenizer));
+    }
+  }
+  return labels;
 }
 
-void add_table(const PatchGridReport& report, bool is_doubtful, QuestionResult& result) {
-  const PatchGridOptions& options = report.options;
-  const std::vector<PatchMeasure> measures = patch_measures(options);
-  std::vector<Table::Column> columns{
-      {options.noising ? "corrupt in clean" : "clean in corrupt", true}};
-  for (const PatchMeasure& measure : measures) {
-    columns.push_back({measure.name});
+// Columns about the parts that the cells patch.
+std::vector<ResultColumn> part_columns(const std::vector<MeanPatchCell>& cells,
+                                       const PatchGridOptions& options, const TaskReport& report) {
+  const std::vector<std::string> tokens = token_labels(report, options);
+  const auto token = [&](const PatchCell& cell) {
+    return cell.position && !tokens.empty() ? tokens[static_cast<std::size_t>(*cell.position)] : "";
+  };
+  const auto place = [&](const PatchCell& cell) {  // "5 the" or the group
+    const std::string text = token(cell);
+    return cell.group || !cell.position
+               ? cell.group.value_or("")
+               : std::to_string(*cell.position) + (text.empty() ? "" : " " + text);
+  };
+  const auto row = [](const PatchCell& cell) {
+    return std::to_string(cell.layer) + (cell.item ? "." + std::to_string(*cell.item) : "");
+  };
+  const auto name = [&](const PatchCell& cell) {  // "z.3.1 @5 the"
+    return concat_text(name_of(options.point), ".", row(cell), place(cell).empty() ? "" : " @",
+                       place(cell));
+  };
+  const std::vector<PatchCell> parts = transformed(cells, &MeanPatchCell::cell);
+  const ColumnsOf of_parts{parts};
+  std::vector<ResultColumn> columns{
+      of_parts.hidden("part", name, options.noising ? "corrupt in clean" : "clean in corrupt"),
+      of_parts.hidden("row", row),
+      of_parts.hidden("place", place),
+      of_parts("layer", &PatchCell::layer),
+      of_parts("item", &PatchCell::item),
+      of_parts("position", &PatchCell::position)};
+  if (options.by_group) {
+    columns.push_back(of_parts("group", place));
   }
-  Table table(std::move(columns), true);
-  std::vector<MeanPatchCell> cells = report.study.cells;
-  std::ranges::stable_sort(cells, std::ranges::greater(),
-                           [&](const MeanPatchCell& mean) { return shown_value(mean, options); });
-  for (const MeanPatchCell& cell : cells) {
-    std::vector<std::string> line{report.cell_name(cell.cell)};
-    for (const PatchMeasure& measure : measures) {
-      line.push_back(interval_text(cell.*measure.value, report.is_one()) +
-                     (is_doubtful ? " ?" : ""));
-    }
-    table.add(std::move(line));
+  if (options.by_position && report.is_one()) {
+    columns.push_back(of_parts("token", token));
   }
-  result.tables.push_back(std::move(table));
+  return columns;
+}
+
+// Returns the cells in layers by heads, or with positions in layers, or heads if they are separate,
+// by positions. `is_doubtful`: of the text.
+ResultTable cell_table(const PatchStudy& study, const PatchGridOptions& options,
+                       const TaskReport& report, bool is_doubtful) {
+  ResultTable table{.columns = part_columns(study.cells, options, report),
+                    .ranking = Ranking::size,
+                    .ranked_by = options.patch ? "recovered" : "attribution"};
+  const bool has_places = options.by_position || options.by_group;
+  ResultView view{.rows = {.title = has_places && options.by_item ? "head" : "layer",
+                           .column = has_places ? "row" : "layer"}};
+  if (has_places) {
+    view.columns = {.title = options.by_position ? "position" : "group", .column = "place"};
+  } else if (options.by_item) {
+    view.columns = {.title = "head", .column = "item", .from_zero = true};
+  }
+  view.has_ends = !report.is_one();
+  const ColumnsOf of_cells{study.cells};
+  const auto add = [&](ResultColumn column, const std::string& title, double limit) {
+    column.is_doubtful = is_doubtful;
+    view.name = view.column = column.name;
+    view.title = title;
+    view.limit = limit;
+    table.views.push_back(view);
+    table.columns.push_back(std::move(column));
+  };
+  const std::string point(name_of(options.point));
+  if (options.patch) {
+    add(of_cells("recovered", &MeanPatchCell::recovered, "recovered"), "Recovered by " + point, 1);
+  }
+  if (options.attribution) {
+    add(of_cells("attribution", &MeanPatchCell::attribution, "attribution"),
+        "Attributed by " + point, 1);
+  }
+  if (options.patch) {
+    add(of_cells("difference", [](const auto& mean) { return mean.cell.difference; }),
+        "Difference with each part patched", 0);
+  }
+  return table;
+}
+
+ScatterPlot scatter_of(const PatchStudy& study, const std::vector<std::string>& names) {
+  ScatterPlot plot{.title = "Attribution against patching",
+                   .x_label = "attributed (gradient)",
+                   .y_label = "recovered (patched)",
+                   .has_diagonal = true};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const MeanPatchCell& mean = study.cells[i];
+    plot.points.push_back({names[i], mean.attribution.mean, mean.recovered.mean});
+  }
+  return plot;
 }
 
 // Label and probability of a token, as "' Anna' (0.93)".
@@ -210,19 +253,14 @@ std::string heading_of(const PatchStudy& study, const TaskReport& report) {
                      next_text(pair.corrupt_next, tokenizer), "\n");
 }
 
-Json patch_facts(const PatchGridOptions& options, const PatchStudy& study, const TaskReport& report,
-                 const std::string& caution) {
+Json patch_facts(const PatchGridOptions& options, const PatchStudy& study,
+                 const TaskReport& report) {
   Json facts{{"point", name_of(options.point)},
              {"by", parts_name(options)},
              {"method", report.arguments.text("method")},
              {"noising", options.noising},
-             {"metric", report.metric_name()},
-             {"pairs", study.pairs.size()},
-             {"pairs_done", report.pairs_done()},
-             {"caution", text_or_null(caution)},
-             {"clean_difference", report.means.clean},
-             {"corrupt_difference", report.means.corrupt},
              {"correlation", study.correlation}};
+  facts.update(report.facts());
   if (report.is_one()) {
     add_pair(study.pairs.front(), report, facts);
   }
@@ -231,27 +269,21 @@ Json patch_facts(const PatchGridOptions& options, const PatchStudy& study, const
 
 QuestionResult grid_result(const TaskReport& report, const PatchGridOptions& options,
                            const PatchStudy& study) {
-  const PatchGridReport cells{options, study, report.tasks, report.asker.tokenizer};
   const std::string caution = caution_of(study, report);
-  QuestionResult result{.title = "Difference carried by " + std::string(name_of(options.point)),
-                        .caution = caution,
-                        .heading = heading_of(study, report),
-                        .facts = patch_facts(options, study, report, caution)};
-  result.rows = [rows = json_list(study.cells, [&](const MeanPatchCell& mean) {
-                   return cell_json(mean, cells);
-                 })] { return rows; };
-  if (!report.asker.shows) {
-    return result;
-  }
-  const bool is_undone =
-      !report.has_own_metric() && 2 * report.means.pairs_done < std::ssize(study.pairs);
-  result.grids = patch_study_grids(cells, is_undone);
-  add_table(cells, !caution.empty(), result);
+  QuestionResult result{
+      .title = "Difference carried by " + std::string(name_of(options.point)),
+      .caution = caution,
+      .heading = heading_of(study, report),
+      .facts = patch_facts(options, study, report),
+      .tables = {cell_table(study, options, report, !caution.empty())},
+      .note = report.is_mostly_done() ? "" : "The model does not do this task clearly"};
   if (options.patch && options.attribution) {
     result.footing = concat_text(
         "\nattribution agrees with patching with r = ", fixed_number(study.correlation, 3),
         " over ", study.cells.size(), " parts\n");
-    result.chart = [plot = patch_scatter(cells)] { return scatter_plot_svg(plot); };
+    const auto& names =
+        std::get<std::vector<std::string>>(result.tables.front().columns.front().values);
+    result.chart = [plot = scatter_of(study, names)] { return scatter_plot_svg(plot); };
   }
   return result;
 }

@@ -1,12 +1,8 @@
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "base/transformed.h"
 #include "headlight/interpret/circuit/path_patching.h"
 #include "questions/task_parameters.h"
-#include "show/report/parts/interval_text.h"
-#include "show/report/parts/json_output.h"
 
 namespace headlight {
 namespace {
@@ -53,39 +49,6 @@ std::vector<CircuitNode> nodes_before(const Gpt& model, const std::vector<PathRe
   return nodes;
 }
 
-// Returns the measures of all senders, and of the heads by layer and head.
-std::vector<ResultGrid> path_grids(const std::vector<CircuitNode>& senders,
-                                   const std::vector<PathStudy>& studies) {
-  MatrixPlot shares{
-      .title = "Recovered by the paths from each sender", .row_title = "sender", .limit = 1};
-  MatrixPlot differences{.title = "Metric with each path patched", .row_title = "sender"};
-  std::vector<HeadValue> heads;
-  for (std::size_t i = 0; i < senders.size(); ++i) {
-    const CircuitNode& from = senders[i];
-    const std::string name = node_name(from);
-    const Interval& share = studies[i].recovered;
-    shares.rows.push_back(name);
-    differences.rows.push_back(name);
-    shares.values.push_back(share.mean);
-    shares.lows.push_back(share.low);
-    shares.highs.push_back(share.high);
-    differences.values.push_back(studies[i].difference);
-    if (from.part == CircuitPart::head) {
-      heads.push_back({{from.layer, from.head}, share});
-    }
-  }
-  shares.columns = differences.columns = {""};
-  std::vector<ResultGrid> grids{{"recovered", std::move(shares)},
-                                {"difference", std::move(differences)}};
-  if (!heads.empty()) {
-    MatrixPlot plot = head_plot(heads);
-    plot.title = "Recovered by the paths from each head";
-    plot.limit = 1;
-    grids.push_back({"heads", std::move(plot)});
-  }
-  return grids;
-}
-
 // Names of the receivers' inputs, such as "q of 3.1, mlp.5".
 std::string receiver_names(const std::vector<PathReceiver>& receivers, const HeadLayout& heads) {
   std::string names;
@@ -97,25 +60,28 @@ std::string receiver_names(const std::vector<PathReceiver>& receivers, const Hea
   return names;
 }
 
-Json path_row(const CircuitNode& sender, const PathStudy& study) {
-  Json row{{"sender", node_name(sender)}, {"difference", study.difference}};
-  row["recovered"] = study.recovered.mean;
-  add_ends("recovered", study.recovered, row);
-  return row;
-}
-
-Table path_table(const std::vector<CircuitNode>& senders, const std::vector<PathStudy>& studies,
-                 bool is_one) {
-  std::vector<std::size_t> order(senders.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](std::size_t i) { return std::abs(studies[i].recovered.mean); });
-  Table table({{"sender", true}, {"recovered"}, {"difference"}}, true);
-  for (const std::size_t i : order) {
-    table.add({node_name(senders[i]), interval_text(studies[i].recovered, is_one),
-               signed_number(studies[i].difference, 3)});
-  }
-  return table;
+ResultTable path_table(const std::vector<CircuitNode>& senders,
+                       const std::vector<PathStudy>& studies) {
+  const ColumnsOf of_senders{senders};
+  const ColumnsOf of_studies{studies};
+  const auto of_head = [](Index CircuitNode::*number) {
+    return [=](const CircuitNode& node) {
+      return node.part == CircuitPart::head ? std::optional(node.*number) : std::nullopt;
+    };
+  };
+  const ResultAxis sender{.title = "sender", .column = "sender"};
+  return {.columns = {of_senders("sender", node_name, "sender"),
+                      of_senders.hidden("layer", of_head(&CircuitNode::layer)),
+                      of_senders.hidden("index", of_head(&CircuitNode::head)),
+                      of_studies("recovered", &PathStudy::recovered, "recovered"),
+                      of_studies("difference", &PathStudy::difference, "difference")},
+          .views =
+              {{"recovered", "recovered", "Recovered by the paths from each sender", sender, {}, 1},
+               {"difference", "difference", "Metric with each path patched", sender},
+               {"heads", "recovered", "Recovered by the paths from each head", kLayerAxis,
+                kHeadAxis, 1}},
+          .ranking = Ranking::size,
+          .ranked_by = "recovered"};
 }
 
 QuestionResult paths(const Asker& asker, const Arguments& arguments) {
@@ -138,18 +104,12 @@ QuestionResult paths(const Asker& asker, const Arguments& arguments) {
   const std::vector<PathStudy> studies =
       patch_paths(asker.model, tasks, senders, path, asker.progress);
   const std::string receivers = receiver_names(path.to, asker.model.heads());
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < senders.size(); ++i) {
-    rows.push_back(path_row(senders[i], studies[i]));
-  }
   return {.title = "Effect of paths",
           .heading = "paths to " + receivers + "\n",
           .facts = {{"receiver", receivers},
                     {"metric", TaskReport{asker, arguments, tasks, {}}.metric_name()},
                     {"pairs", tasks.size()}},
-          .rows = [rows] { return rows; },
-          .tables = {path_table(senders, studies, tasks.size() == 1)},
-          .grids = path_grids(senders, studies)};
+          .tables = {path_table(senders, studies)}};
 }
 
 std::vector<Parameter> paths_parameters() {

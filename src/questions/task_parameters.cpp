@@ -333,6 +333,20 @@ Json answer_json(const std::vector<std::int32_t>& answer, const Tokenizer& token
   return {{"ids", answer}, {"token", joined_labels(answer, tokenizer)}};
 }
 
+Json TaskReport::facts() const {
+  return {{"metric", metric_name()},
+          {"pairs", tasks.size()},
+          {"pairs_done", has_own_metric() ? Json() : Json(means.pairs_done)},
+          {"clean_difference", means.clean},
+          {"corrupt_difference", means.corrupt}};
+}
+
+std::string TaskReport::pairs_caution() const {
+  return is_mostly_done() ? ""
+                          : concat_text("caution: the model does this task clearly in ",
+                                        means.pairs_done, " of ", tasks.size(), " pairs");
+}
+
 std::string TaskReport::metric_name() const {
   return asker.metric         ? "function"
          : has_own_metric()   ? arguments.text("metric")

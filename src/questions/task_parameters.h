@@ -61,8 +61,13 @@ struct TaskReport {
   // Returns whether the metric is another than the difference of the answers, by which alone the
   // strength of the model in the task is judged.
   bool has_own_metric() const { return static_cast<bool>(tasks.front().metric); }
-  // Returns the number of pairs done; null with a metric of its own.
-  Json pairs_done() const { return has_own_metric() ? Json() : Json(means.pairs_done); }
+  // Returns metric, pairs, pairs_done, clean_difference and corrupt_difference.
+  Json facts() const;
+  // Returns whether the model does at least half of the pairs, or is judged by a metric of its own.
+  bool is_mostly_done() const {
+    return has_own_metric() || 2 * means.pairs_done >= std::ssize(tasks);
+  }
+  std::string pairs_caution() const;  // "": none
   // Returns "logit_difference", "log_probability_difference" (answers of several tokens) or the
   // name of the metric.
   std::string metric_name() const;

@@ -287,7 +287,8 @@ std::string answer_question(const Question& question, const std::vector<Paramete
       .progress = request.progress(),
       .shows = false,
       .most_values = kMostPredictions};
-  return json_of(question.answer(asker, arguments), question.rows).dump();
+  return json_of(question.answer(asker, arguments), question.rows, [&] { asker.progress(1); })
+      .dump();
 }
 
 // Reads `input`: a text, a list of texts, a list of ids, or a list of lists of ids.

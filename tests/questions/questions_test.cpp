@@ -106,20 +106,25 @@ TEST_CASE("arguments are refused for their type, value, name or company") {
   CHECK_FALSE(given.flag("whole"));
 }
 
-TEST_CASE("a result has its rows under their name, and its text has the first ones") {
+TEST_CASE("a result has its rows under their name, and its text has the strongest first") {
   QuestionResult result{.title = "t", .caution = "caution: few", .heading = "heading\n"};
   result.facts = {{"a", 1}};
-  result.rows = [] { return Json::array({1, 2}); };
-  Table table({{"part", true}, {"value"}}, true);
-  table.add({"x", "1"});
-  table.add({"y", "2"});
-  result.tables = {table};
+  result.tables = {{.columns = {{"part", std::vector<std::string>{"x", "y"}, "part"},
+                                {"share", std::vector{0.25, -0.5}, "value"}},
+                    .ranking = Ranking::size,
+                    .ranked_by = "share"},
+                   {.key = "edges", .columns = {{"from", std::vector<std::string>()}}}};
   result.footing = "end\n";
-  CHECK(json_of(result, "parts") == Json{{"a", 1}, {"parts", {1, 2}}});
+  CHECK(facts_of(result) ==
+        parse_json(R"({"caution": "caution: few", "a": 1, "edges": []})", "test"));
+  Index pauses = 0;
+  CHECK(json_of(result, "parts", [&] { ++pauses; })["parts"] ==
+        parse_json(R"([{"part": "x", "share": 0.25}, {"part": "y", "share": -0.5}])", "test"));
+  CHECK(pauses == 0);
   CHECK(text_of(result, 0) ==
-        "caution: few\n\nheading\n\npart  value\nx         1\ny         2\nend\n");
+        "caution: few\n\nheading\n\npart   value\ny     -0.500\nx     +0.250\nend\n");
   CHECK(text_of(result, 1) ==
-        "caution: few\n\nheading\n\npart  value\nx         1\n"
+        "caution: few\n\nheading\n\npart   value\ny     -0.500\n"
         "(the strongest 1 of 2; --limit 0 shows all)\nend\n");
   CHECK(page_of(result).note == "caution: few. heading");
   CHECK(contains(error_of([&] { figure_of(result); }), "no figure"));

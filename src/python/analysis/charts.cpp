@@ -13,7 +13,7 @@
 #include "python/autograd/operand.h"
 #include "python/model/cell_tuples.h"
 #include "python/model/inputs.h"
-#include "show/report/effect_grids.h"
+#include "show/report/score_scatter.h"
 #include "show/report/token_circuit_plot.h"
 #include "show/result/result.h"
 

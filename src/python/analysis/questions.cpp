@@ -270,7 +270,7 @@ Result ask(const Question& question, Model& model, const nb::args& args, const n
     const Model::Use use(model);
     return question.answer(asker, arguments);
   }();
-  return {arrays_of(result), nb::cast<nb::dict>(python_value(result.facts)),
+  return {arrays_of(result), nb::cast<nb::dict>(python_value(facts_of(result))),
           result_html(page_of(result))};
 }
 

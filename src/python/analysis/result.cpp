@@ -50,10 +50,6 @@ std::string described_result(const Result& result) {
 
 }  // namespace
 
-Result result_of(const ResultPage& page, nb::dict summary) {
-  return {arrays_of(page.grids), std::move(summary), result_html(page)};
-}
-
 void add_result(nb::module_& module) {
   nb::class_<Result>(module, "Result",
                      "Result of an analysis: arrays by name. A notebook shows it as a page.")

@@ -15,7 +15,4 @@ struct Result {
   std::string html;
 };
 
-// Returns the result of grids.
-Result result_of(const ResultPage& page, nb::dict summary);
-
 }  // namespace headlight::python

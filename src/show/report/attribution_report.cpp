@@ -18,14 +18,6 @@ namespace {
 constexpr double kNoShare = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kNeuronColumns = 16;  // default; as in heat maps that show values
 
-// Returns "+0.123", with an interval for several prompts, and " ?" if the report has a caution.
-std::string logit_text(const Interval& logit, const AttributionReport& report) {
-  const bool is_reliable = report.caution().empty();
-  std::string text =
-      report.is_one() ? signed_number(logit.mean, 3) : change_text(logit, kEnoughDocuments);
-  return text + (is_reliable ? "" : " ?");
-}
-
 // Returns the numbers from 0 to count - 1, that of the largest size first.
 template <class Size>
 std::vector<std::size_t> largest_first(std::size_t count, const Size& size) {
@@ -39,63 +31,72 @@ std::size_t shown_of(std::size_t all, Index limit) {
   return limit == 0 ? all : std::min(all, static_cast<std::size_t>(limit));
 }
 
-Table stream_table(const AttributionReport& report) {
-  Table table({{"behind", true}, {"logit so far", !report.is_one()}, {"change"}});
-  double before = 0;
-  for (const MeanLogitPart& mean : report.study.parts) {
-    table.add({mean.part.name, logit_text(mean.logit, report),
-               signed_number(mean.part.logit - before, 3)});
-    before = mean.part.logit;
-  }
-  return table;
-}
-
 const char* source_noun(const AttributionReport& report) {
   return report.study.groups.empty() ? "token" : "group";
 }
 
-// Returns a table of the sums over all heads for each source token or group.
-Table source_table(const AttributionReport& report) {
-  const std::vector<Interval>& sources = report.study.sources;
-  Table table(
-      {{std::string("all heads from ") + source_noun(report), true}, {"logit", !report.is_one()}},
-      true);
-  for (const std::size_t source :
-       largest_first(sources.size(), [&](std::size_t s) { return std::abs(sources[s].mean); })) {
-    table.add(
-        {report.source_label(static_cast<Index>(source)), logit_text(sources[source], report)});
+// Column of logits: of several prompts with intervals.
+ResultColumn logit_column(std::vector<Interval> logits, std::string title,
+                          const AttributionReport& report) {
+  ResultColumn column{.name = "logit",
+                      .title = std::move(title),
+                      .use = ColumnUse::json,
+                      .decimals = report.is_one() ? 3 : 4,
+                      .is_doubtful = !report.caution().empty()};
+  if (report.is_one()) {
+    column.values = transformed(logits, &Interval::mean);
+  } else {
+    column.values = std::move(logits);
   }
+  return column;
+}
+
+// Returns the sums over all heads of each source token or group.
+ResultTable source_table(const AttributionReport& report) {
+  std::vector<Index> sources(report.study.sources.size());
+  std::iota(sources.begin(), sources.end(), Index{0});
+  const ColumnsOf of_sources{sources};
+  const auto label = [&](Index source) { return report.source_label(source); };
+  ResultTable table{.key = "sources",
+                    .columns = {of_sources.hidden(
+                        "label", label, std::string("all heads from ") + source_noun(report))},
+                    .ranking = Ranking::size,
+                    .ranked_by = "logit"};
+  std::vector<ResultColumn>& columns = table.columns;
+  const bool is_group = !report.study.groups.empty();
+  columns.push_back(is_group ? of_sources("group", label)
+                             : of_sources("position", std::identity()));
+  if (!is_group && report.is_one()) {
+    const ColumnsOf of_text{report.tasks.front().text};
+    columns.push_back(of_text("id", std::identity()));
+    columns.push_back(
+        of_text("token", [&](std::int32_t id) { return label_of_id(id, report.tokenizer); }));
+  }
+  columns.push_back(logit_column(report.study.sources, "logit", report));
   return table;
 }
 
-std::string part_label(const LogitPart& part) {
-  const bool is_whole_head = part.head && part.kind == LogitPartKind::head && !part.source;
-  return is_whole_head ? "head " + part.name : part.name;
-}
-
-Table part_table(const AttributionReport& report) {
-  const std::vector<MeanLogitPart>& parts = report.study.parts;
-  const bool by_source = report.by == AttributionBy::source;
-  std::vector<Table::Column> columns{{"part", true}};
-  if (by_source) {
-    columns.push_back({std::string("from ") + source_noun(report), true});
+// Returns the columns that only the text has.
+std::vector<ResultColumn> text_columns(const AttributionReport& report,
+                                       const std::vector<LogitPart>& parts) {
+  const ColumnsOf of_parts{parts};
+  if (report.by == AttributionBy::stream) {
+    std::vector<double> changes = transformed(parts, &LogitPart::logit);
+    std::adjacent_difference(changes.begin(), changes.end(), changes.begin());
+    return {{"change", changes, "change", ColumnUse::none}};
   }
-  columns.push_back({"logit", !report.is_one()});
-  Table table(std::move(columns), true);
-  for (const std::size_t i :
-       largest_first(parts.size(), [&](std::size_t n) { return std::abs(parts[n].part.logit); })) {
-    const auto& [part, logit] = parts[i];
-    std::vector<std::string> row;
-    if (part.source) {
-      row = {"head " + head_name(*part.head), report.source_label(*part.source)};
-    } else {
-      row = {part_label(part)};
-      row.resize(by_source ? 2 : 1);
-    }
-    row.push_back(logit_text(logit, report));
-    table.add(std::move(row));
+  const auto label = [](const LogitPart& part) {
+    const bool is_head = part.head && part.kind == LogitPartKind::head;
+    return is_head ? "head " + head_name(*part.head) : part.name;
+  };
+  std::vector<ResultColumn> columns{of_parts.hidden("label", label, "part")};
+  if (report.by == AttributionBy::source) {
+    const auto source = [&](const LogitPart& part) {
+      return part.source ? report.source_label(*part.source) : "";
+    };
+    columns.push_back(of_parts.hidden("from", source, std::string("from ") + source_noun(report)));
   }
-  return table;
+  return columns;
 }
 
 // Mean logits of the parts as an array with two or three axes.
@@ -168,31 +169,38 @@ std::string title_of(const AttributionReport& report) {
          (first.against ? " minus " + quoted_label(*first.against, report.tokenizer) : "");
 }
 
-// Returns layers by attention and MLP, or layers by heads with an MLP column.
-MatrixPlot layer_plot(const AttributionReport& report) {
-  const Grid grid = grid_of(report);
+std::string plot_title(const AttributionReport& report) {
+  return title_of(report) + ", by " + std::string(name_of(report.by));
+}
+
+// Returns the stream as a list, layers by attention and MLP, or layers by heads and the MLP, with
+// the column of its labels.
+void add_view(const AttributionReport& report, ResultTable& table) {
+  ResultView view{.name = std::string(name_of(report.by)),
+                  .column = "logit",
+                  .title = plot_title(report),
+                  .has_ends = !report.is_one()};
+  if (report.by == AttributionBy::stream) {
+    view.rows = {.title = "behind", .column = "part"};
+    table.views.push_back(view);
+    return;
+  }
   const bool by_head = report.by == AttributionBy::head;
-  MatrixPlot plot{.row_title = "layer",
-                  .column_title = by_head ? "head, and the MLP" : "",
-                  .rows = numbers_to(grid.shape[0])};
-  if (!by_head) {
-    plot.columns = {"attention", "MLP"};
-    plot.values = grid.values;
-    return plot;
-  }
-  plot.columns = numbers_to(grid.shape[1]);
-  plot.columns.push_back("MLP");
-  const std::size_t columns = plot.columns.size();
-  plot.values.assign(plot.rows.size() * columns, kNoShare);
-  for (const MeanLogitPart& mean : report.study.parts) {
-    const LogitPart& part = mean.part;
-    if (part.kind == LogitPartKind::head || part.kind == LogitPartKind::mlp) {
-      const std::size_t column =
-          part.head ? static_cast<std::size_t>(part.head->head) : columns - 1;
-      plot.values[static_cast<std::size_t>(part.layer) * columns + column] = part.logit;
-    }
-  }
-  return plot;
+  const auto place = [&](const LogitPart& part) -> std::string {
+    return part.kind == LogitPartKind::mlp         ? "MLP"
+           : part.kind == LogitPartKind::head      ? std::to_string(part.head->head)
+           : part.kind == LogitPartKind::attention ? "attention"
+                                                   : "";
+  };
+  view.rows = kLayerAxis;
+  view.columns = {.title = by_head ? "head, and the MLP" : "",
+                  .column = "place",
+                  .labels = by_head ? numbers_to(grid_of(report).shape[1])
+                                    : std::vector<std::string>{"attention"}};
+  view.columns.labels.emplace_back("MLP");
+  const std::vector<LogitPart> parts = transformed(report.study.parts, &MeanLogitPart::part);
+  table.columns.push_back(ColumnsOf{parts}.hidden("place", place));
+  table.views.push_back(view);
 }
 
 // Returns the logits of the `limit` strongest heads by source token or group, below a row with the
@@ -252,52 +260,39 @@ MatrixPlot neuron_plot(const AttributionReport& report, Index limit) {
   return plot;
 }
 
-MatrixPlot stream_plot(const AttributionReport& report) {
-  MatrixPlot plot{.row_title = "behind"};
-  for (const auto& [part, logit] : report.study.parts) {
-    plot.rows.push_back(part.name);
-    plot.values.push_back(logit.mean);
-    if (!report.is_one()) {
-      plot.lows.push_back(logit.low);
-      plot.highs.push_back(logit.high);
-    }
+ResultTable part_table(const AttributionReport& report) {
+  const std::vector<MeanLogitPart>& means = report.study.parts;
+  const std::vector<LogitPart> parts = transformed(means, &MeanLogitPart::part);
+  const ColumnsOf of_parts{parts};
+  const bool is_stream = report.by == AttributionBy::stream;
+  const auto kind = [](const LogitPart& part) { return name_of(part.kind); };
+  const auto number = [](const LogitPart& part) { return static_cast<Index>(part.kind); };
+  const auto layer = [](const LogitPart& part) {
+    return part.layer == kNoLayer ? std::nullopt : std::optional(part.layer);
+  };
+  const auto is_reliable = [is = report.caution().empty()](const LogitPart&) -> Json { return is; };
+  const auto end = [&](const char* name, double Interval::*of) {
+    return ColumnsOf{means}(
+        name, [=](const MeanLogitPart& mean) { return mean.logit.*of; }, "", ColumnUse::arrays);
+  };
+  ResultTable table{.columns = {of_parts("part", &LogitPart::name, is_stream ? "behind" : ""),
+                                of_parts("kind", kind, "", ColumnUse::json),
+                                of_parts("layer", layer), of_parts("head", &LogitPart::head),
+                                of_parts("source", &LogitPart::source),
+                                of_parts("neuron", &LogitPart::neuron)}};
+  std::vector<ResultColumn>& columns = table.columns;
+  const std::vector<ResultColumn> shown = text_columns(report, parts);
+  columns.insert(columns.end(), shown.begin(), shown.end());
+  columns.push_back(logit_column(transformed(means, &MeanLogitPart::logit),
+                                 is_stream ? "logit so far" : "logit", report));
+  if (is_stream) {
+    std::swap(columns.back(), *(columns.end() - 2));  // the change is behind the logit
   }
-  return plot;
-}
-
-// Returns the heat map for report.by.
-MatrixPlot plot_of(const AttributionReport& report, Index limit) {
-  MatrixPlot plot = report.by == AttributionBy::source   ? source_plot(report, limit)
-                    : report.by == AttributionBy::neuron ? neuron_plot(report, limit)
-                    : report.by == AttributionBy::stream ? stream_plot(report)
-                                                         : layer_plot(report);
-  plot.title = title_of(report) + ", by " + std::string(name_of(report.by));
-  plot.doubtful = !report.caution().empty();
-  plot.note = !plot.doubtful    ? ""
-              : report.is_one() ? "Caution: the model does not choose this clearly, or reads little"
-                                : "Caution: few prompts, or few that the model does clearly";
-  return plot;
-}
-
-template <class T>
-Json json_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json part_json(const MeanLogitPart& mean, bool is_one, bool is_reliable) {
-  const LogitPart& part = mean.part;
-  Json json{{"part", part.name},
-            {"kind", name_of(part.kind)},
-            {"layer", part.layer == kNoLayer ? Json() : Json(part.layer)},
-            {"head", part.head ? Json(head_name(*part.head)) : Json()},
-            {"source", json_or_null(part.source)},
-            {"neuron", json_or_null(part.neuron)},
-            {"logit", part.logit}};
-  if (!is_one) {
-    add_ends("logit", mean.logit, json);
-  }
-  json["reliable"] = is_reliable;
-  return json;
+  columns.insert(
+      columns.end(),
+      {of_parts("reliable", is_reliable), of_parts("kind", number, "", ColumnUse::arrays),
+       end("logit", &Interval::mean), end("low", &Interval::low), end("high", &Interval::high)});
+  return table;
 }
 
 // Returns the JSON object of prompt i.
@@ -310,32 +305,6 @@ Json prompt_json(const AttributionReport& report, std::size_t i) {
           {"wrong", task.against ? token_json(*task.against, report.tokenizer) : Json()},
           {"position", result.visible - 1},
           {"logit", result.logit}};
-}
-
-Json sources_json(const AttributionReport& report) {
-  Json json = Json::array();
-  for (std::size_t s = 0; s < report.study.sources.size(); ++s) {
-    const Interval& logit = report.study.sources[s];
-    const bool is_group = !report.study.groups.empty();
-    Json entry = is_group ? Json{{"group", report.study.groups[s]}} : Json{{"position", s}};
-    if (report.is_one() && !is_group) {
-      entry.update(token_json(report.tasks.front().text[s], report.tokenizer));
-    }
-    entry["logit"] = logit.mean;
-    if (!report.is_one()) {
-      add_ends("logit", logit, entry);
-    }
-    json.push_back(std::move(entry));
-  }
-  return json;
-}
-
-// Returns one value of every element, [N].
-template <class T, class Items, class Value>
-Tensor list_of(const Items& items, const Value& value) {
-  const std::vector<T> list =
-      transformed(items, [&](const auto& item) { return static_cast<T>(value(item)); });
-  return Tensor::from(list, {std::ssize(list)});
 }
 
 }  // namespace
@@ -361,6 +330,12 @@ std::string AttributionReport::source_label(Index source) const {
              : number;
 }
 
+std::string attribution_note(const AttributionReport& report) {
+  return report.caution().empty() ? ""
+         : report.is_one() ? "Caution: the model does not choose this clearly, or reads little"
+                           : "Caution: few prompts, or few that the model does clearly";
+}
+
 std::string attribution_heading(const AttributionReport& report) {
   const AttributionStudy& study = report.study;
   const AttributionTask& first = report.tasks.front();
@@ -376,17 +351,22 @@ std::string attribution_heading(const AttributionReport& report) {
          fixed_number(study.prompts.front().probability, 3) + "\n";
 }
 
-std::vector<Table> attribution_tables(const AttributionReport& report) {
-  if (report.by == AttributionBy::stream) {
-    return {stream_table(report)};
+std::vector<ResultTable> attribution_tables(const AttributionReport& report) {
+  ResultTable parts = part_table(report);
+  if (report.by != AttributionBy::stream) {
+    parts.ranking = Ranking::size;
+    parts.ranked_by = "logit";
   }
-  return report.by == AttributionBy::source ? std::vector{source_table(report), part_table(report)}
-                                            : std::vector{part_table(report)};
+  if (report.by != AttributionBy::source && report.by != AttributionBy::neuron) {
+    add_view(report, parts);
+  }
+  return report.by == AttributionBy::source ? std::vector{source_table(report), std::move(parts)}
+                                            : std::vector{std::move(parts)};
 }
 
 Json attribution_facts(const AttributionReport& report) {
   const AttributionStudy& study = report.study;
-  Json json{{"caution", text_or_null(report.caution())}, {"by", name_of(report.by)}};
+  Json json{{"by", name_of(report.by)}};
   if (report.is_one()) {
     json.update(prompt_json(report, 0));
   } else {
@@ -399,27 +379,19 @@ Json attribution_facts(const AttributionReport& report) {
       json["prompts"].push_back(prompt_json(report, i));
     }
   }
-  if (report.by == AttributionBy::source) {
-    json["sources"] = sources_json(report);
-  }
   return json;
 }
 
-Json attribution_parts(const AttributionReport& report, const std::function<void()>& pause) {
-  constexpr std::size_t kAtOnce = 4096;
-  const bool is_reliable = report.caution().empty();
-  Json rows = Json::array();
-  for (const MeanLogitPart& part : report.study.parts) {
-    rows.push_back(part_json(part, report.is_one(), is_reliable));
-    if (rows.size() % kAtOnce == 0) {
-      pause();
-    }
+std::vector<ResultGrid> attribution_grids(const AttributionReport& report, Index limit) {
+  if (report.by != AttributionBy::source && report.by != AttributionBy::neuron) {
+    return {};
   }
-  return rows;
-}
-
-ResultGrid attribution_grid(const AttributionReport& report, Index limit) {
-  return {.name = std::string(name_of(report.by)), .plot = plot_of(report, limit)};
+  MatrixPlot plot =
+      report.by == AttributionBy::source ? source_plot(report, limit) : neuron_plot(report, limit);
+  plot.title = plot_title(report);
+  plot.note = attribution_note(report);
+  plot.doubtful = !plot.note.empty();
+  return {{.name = std::string(name_of(report.by)), .plot = std::move(plot)}};
 }
 
 std::string attribution_curve(const AttributionReport& report) {
@@ -447,47 +419,30 @@ std::string attribution_curve(const AttributionReport& report) {
 ResultArrays attribution_arrays(const AttributionReport& report) {
   const AttributionStudy& study = report.study;
   const auto parts = std::ssize(study.parts);
+  const auto list = [](const auto& values) { return Tensor::from(values, {std::ssize(values)}); };
   std::vector<double> prompts;
   for (const std::vector<double>& logits : study.logits) {
     prompts.insert(prompts.end(), logits.begin(), logits.end());
   }
-  const auto doubles = [&](double Interval::*end) {
-    return list_of<double>(study.parts, [&](const auto& mean) { return mean.logit.*end; });
-  };
-  const auto numbers = [&](const auto& number) {
-    return list_of<std::int32_t>(study.parts, [&](const auto& mean) { return number(mean.part); });
-  };
-  NamedTensors arrays{
-      {"logit", doubles(&Interval::mean)},
-      {"low", doubles(&Interval::low)},
-      {"high", doubles(&Interval::high)},
-      {"prompts", Tensor::from(prompts, {std::ssize(study.logits), parts})},
-      {"totals", list_of<double>(study.prompts, [](const auto& prompt) { return prompt.logit; })},
-      {"kind", numbers([](const LogitPart& part) { return part.kind; })},
-      {"layer", numbers([](const LogitPart& part) { return part.layer; })},
-      {"head", numbers([](const LogitPart& part) { return part.head ? part.head->head : -1; })},
-      {"source", numbers([](const LogitPart& part) { return part.source.value_or(-1); })},
-      {"neuron", numbers([](const LogitPart& part) { return part.neuron.value_or(-1); })}};
+  ResultArrays arrays;
+  add_arrays(part_table(report), "", arrays);
+  NamedTensors& tensors = arrays.tensors;
+  tensors.emplace_back("prompts", Tensor::from(prompts, {std::ssize(study.logits), parts}));
+  tensors.emplace_back("totals", list(transformed(study.prompts, &AttributionResult::logit)));
   if (report.by != AttributionBy::stream) {
     const Grid grid = grid_of(report);
-    arrays.emplace_back(grid.name, Tensor::from(grid.values, grid.shape));
+    tensors.emplace_back(grid.name, Tensor::from(grid.values, grid.shape));
   }
   if (report.by == AttributionBy::source) {
-    arrays.emplace_back("source_sums",
-                        list_of<double>(study.sources, [](const auto& sum) { return sum.mean; }));
+    tensors.emplace_back("source_sums", list(transformed(study.sources, &Interval::mean)));
   }
   if (report.is_one()) {
-    const std::vector<std::int32_t>& text = report.tasks.front().text;
-    arrays.emplace_back("tokens", Tensor::from(text, {std::ssize(text)}));
+    tensors.emplace_back("tokens", list(report.tasks.front().text));
   }
-  ResultArrays result{.tensors = std::move(arrays),
-                      .texts = {{"part", transformed(study.parts, [](const auto& mean) {
-                                   return mean.part.name;
-                                 })}}};
   if (!study.groups.empty()) {
-    result.texts.emplace_back("group", study.groups);
+    arrays.texts.emplace_back("group", study.groups);
   }
-  return result;
+  return arrays;
 }
 
 }  // namespace headlight

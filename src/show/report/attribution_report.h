@@ -1,14 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "headlight/interpret/effects/attribution.h"
 #include "headlight/tokenizers/tokenizer.h"
-#include "show/report/parts/table.h"
-#include "show/result/result.h"
+#include "show/result/result_table.h"
 
 // Parts of the answer to "attribute": tables, JSON, figures and arrays.
 namespace headlight {
@@ -28,17 +26,18 @@ struct AttributionReport {
 // Returns lines about the whole logit.
 std::string attribution_heading(const AttributionReport& report);
 
-// Returns the sums over all heads by source (AttributionBy::source), and the parts.
-std::vector<Table> attribution_tables(const AttributionReport& report);
+// Returns a warning for figures; "": none.
+std::string attribution_note(const AttributionReport& report);
 
-// Return the parts of the answer to attribute_question(). `pause` is called after every 4096 parts.
+// Returns the sums over all heads by source (AttributionBy::source), and the parts, with views of
+// layers by attention and MLP, by head or of the stream.
+std::vector<ResultTable> attribution_tables(const AttributionReport& report);
+
 Json attribution_facts(const AttributionReport& report);
-Json attribution_parts(const AttributionReport& report, const std::function<void()>& pause);
 
-// Returns a heat map of the parts: layers by attention and MLP, by head or by their `limit`
-// strongest neurons (0: 16), or the `limit` strongest heads (0: all) by source. The stream is a
-// list.
-ResultGrid attribution_grid(const AttributionReport& report, Index limit);
+// Returns the heat maps that are no views: by layer of the `limit` strongest neurons (0: 16), or by
+// source of the `limit` strongest heads (0: all).
+std::vector<ResultGrid> attribution_grids(const AttributionReport& report, Index limit);
 
 // Returns the curve of the residual stream's logit after attention and MLP of each layer as SVG.
 std::string attribution_curve(const AttributionReport& report);

@@ -265,13 +265,15 @@ Json lens_facts(const LensResult& result, const LensView& view, const Tokenizer&
   return json;
 }
 
-Json lens_rows(const LensResult& result, const Tokenizer& tokenizer) {
-  return json_list(result.rows, [&](const LensRow& row) -> Json {
-    const auto json_of = [&](const auto& reading) { return reading_json(reading, tokenizer); };
-    return {{"row", row.label.name},
-            {"layer", row.label.layer},
-            {"readings", transformed(row.readings, json_of)}};
-  });
+ResultTable lens_table(std::shared_ptr<const LensResult> result, const Tokenizer& tokenizer) {
+  const ColumnsOf of_rows{result->rows};
+  const auto readings = [=, &tokenizer](std::size_t row) -> Json {
+    return transformed(result->rows[row].readings,
+                       [&](const auto& reading) { return reading_json(reading, tokenizer); });
+  };
+  return {.columns = {of_rows("row", [](const LensRow& row) { return row.label.name; }),
+                      of_rows("layer", [](const LensRow& row) { return row.label.layer; }),
+                      {"readings", readings}}};
 }
 
 MatrixPlot lens_plot(const LensResult& result, const PredictedTexts& texts, const LensView& view,
@@ -325,38 +327,22 @@ ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer) {
            {"token_labels", shown_tokens(result.tokens, tokenizer)}}};
 }
 
-Table lens_means_table(const LensMeansResult& result) {
-  Table table({{"layer", true}, {"loss"}, {"accuracy"}, {"entropy"}, {"KL"}});
-  for (const LensMeans& row : result.rows) {
-    table.add({row.label.name, fixed_number(row.loss, 4), fixed_number(100 * row.accuracy, 2) + "%",
-               fixed_number(row.entropy, 4), fixed_number(row.divergence, 4)});
-  }
-  return table;
-}
-
-Json lens_means_rows(const LensMeansResult& result) {
-  return json_list(result.rows, [](const LensMeans& row) -> Json {
-    return {{"row", row.label.name},    {"layer", row.label.layer}, {"loss", row.loss},
-            {"accuracy", row.accuracy}, {"entropy", row.entropy},   {"kl", row.divergence}};
-  });
-}
-
-std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result) {
-  std::vector<ResultGrid> grids;
-  const auto name_of_row = [](const LensMeans& row) { return row.label.name; };
-  const auto add = [&](const char* name, const char* title, double LensMeans::*value) {
-    grids.push_back({name,
-                     {.title = title,
-                      .row_title = "layer",
-                      .rows = transformed(result.rows, name_of_row),
-                      .columns = {""},
-                      .values = transformed(result.rows, value)}});
+ResultTable lens_means_table(const LensMeansResult& result) {
+  const ColumnsOf of_rows{result.rows};
+  const auto name = [](const LensMeans& row) { return row.label.name; };
+  const auto layer = [](const LensMeans& row) { return row.label.layer; };
+  ResultTable table{.columns = {of_rows("row", name, "layer"), of_rows("layer", layer)}};
+  const auto add = [&](const ResultColumn& column, const char* title) {
+    table.views.push_back({column.name, column.name, title, {.title = "layer", .column = "row"}});
+    table.columns.push_back(column);
   };
-  add("loss", "Loss, nats a token", &LensMeans::loss);
-  add("accuracy", "Share of tokens predicted correctly", &LensMeans::accuracy);
-  add("entropy", "Entropy, nats", &LensMeans::entropy);
-  add("kl", "KL divergence from the output of the model, nats", &LensMeans::divergence);
-  return grids;
+  add(of_rows("loss", &LensMeans::loss, "loss").as(NumberForm::plain, 4), "Loss, nats a token");
+  add(of_rows("accuracy", &LensMeans::accuracy, "accuracy").as(NumberForm::percent, 2),
+      "Share of tokens predicted correctly");
+  add(of_rows("entropy", &LensMeans::entropy, "entropy").as(NumberForm::plain, 4), "Entropy, nats");
+  add(of_rows("kl", &LensMeans::divergence, "KL").as(NumberForm::plain, 4),
+      "KL divergence from the output of the model, nats");
+  return table;
 }
 
 std::string lens_means_svg(const LensMeansResult& result) {

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/json.h"
 #include "headlight/interpret/lens/lens.h"
 #include "headlight/show/plot/matrix_plot.h"
 #include "headlight/tokenizers/tokenizer.h"
-#include "show/report/parts/table.h"
 #include "show/report/predicted_texts.h"
-#include "show/result/result.h"
+#include "show/result/result_table.h"
 
 // Parts of the answer to "lens": tables, JSON, figures and arrays. `texts`: of predicted tokens, as
 // predicted_texts() returns them.
@@ -22,7 +22,7 @@ std::string lens_text(const LensResult& result, const PredictedTexts& texts,
 
 // Return what lens_question() describes.
 Json lens_facts(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
-Json lens_rows(const LensResult& result, const Tokenizer& tokenizer);
+ResultTable lens_table(std::shared_ptr<const LensResult> result, const Tokenizer& tokenizer);
 
 // Returns a heat map of the target's probability; cells show the likeliest token. A character of
 // several tokens has one column, with the reading of its last token.
@@ -38,10 +38,8 @@ std::vector<ResultGrid> lens_grids(const LensResult& result, const PredictedText
 // [P]; and the texts rows [R] and token_labels [P].
 ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer);
 
-Table lens_means_table(const LensMeansResult& result);
-Json lens_means_rows(const LensMeansResult& result);
-// Returns the lists loss, accuracy, entropy and kl over the axis "layer", [R] each.
-std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result);
+// Returns loss, accuracy, entropy and kl of each layer.
+ResultTable lens_means_table(const LensMeansResult& result);
 // Returns an SVG figure of loss, entropy and KL over the layers, with the accuracy below.
 std::string lens_means_svg(const LensMeansResult& result);
 

@@ -4,8 +4,6 @@
 #include <vector>
 
 #include "headlight/formats/arrays/npz.h"
-#include "headlight/interpret/bootstrap.h"
-#include "headlight/interpret/head_id.h"
 #include "headlight/show/plot/matrix_plot.h"
 
 // Results about parts of a model, in the common form from which files and pages are made.
@@ -20,19 +18,6 @@ struct ResultGrid {
 
 // Returns the labels "0" to "count - 1".
 std::vector<std::string> numbers_to(Index count);
-
-// Returns the index of a label in an axis; appends the label if it is new.
-std::size_t index_in_axis(const std::string& label, std::vector<std::string>& axis);
-
-// Measured value of a head. NaN in `low` and `high`: no interval.
-struct HeadValue {
-  HeadId head;
-  Interval value;
-};
-
-// Returns a plot of layers by heads without a title; missing heads are NaN. It has `lows` and
-// `highs` if all heads have intervals.
-MatrixPlot head_plot(const std::vector<HeadValue>& heads);
 
 struct ResultArrays {
   NamedTensors tensors = {};

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "headlight/base/error.h"
 #include "show/result/result.h"
@@ -26,45 +24,6 @@ std::vector<std::string> numbers_to(Index count) {
     labels.push_back(std::to_string(number));
   }
   return labels;
-}
-
-std::size_t index_in_axis(const std::string& label, std::vector<std::string>& axis) {
-  const auto found = std::find(axis.begin(), axis.end(), label);
-  const auto index = static_cast<std::size_t>(found - axis.begin());
-  if (found == axis.end()) {
-    axis.push_back(label);
-  }
-  return index;
-}
-
-MatrixPlot head_plot(const std::vector<HeadValue>& heads) {
-  Index layers = 0;
-  Index columns = 0;  // largest head number + 1: pruned models skip numbers
-  bool has_intervals = true;
-  for (const auto& [head, value] : heads) {
-    layers = std::max(layers, head.layer + 1);
-    columns = std::max(columns, head.head + 1);
-    has_intervals = has_intervals && !std::isnan(value.low);
-  }
-  const std::vector<double> empty(static_cast<std::size_t>(layers * columns),
-                                  std::numeric_limits<double>::quiet_NaN());
-  MatrixPlot plot{.row_title = "layer",
-                  .column_title = "head",
-                  .rows = numbers_to(layers),
-                  .columns = numbers_to(columns),
-                  .values = empty};
-  if (has_intervals) {
-    plot.lows = plot.highs = empty;
-  }
-  for (const auto& [head, value] : heads) {
-    const auto index = static_cast<std::size_t>(head.layer * columns + head.head);
-    plot.values[index] = value.mean;
-    if (has_intervals) {
-      plot.lows[index] = value.low;
-      plot.highs[index] = value.high;
-    }
-  }
-  return plot;
 }
 
 ResultArrays arrays_of(const std::vector<ResultGrid>& grids) {

@@ -17,17 +17,9 @@ std::string change_text(const Interval& change, Index documents) {
   return text + (documents < kEnoughDocuments ? " ?" : "");
 }
 
-std::string interval_text(const Interval& interval, bool is_one) {
-  const std::string range =
-      " [" + signed_number(interval.low, 3) + ", " + signed_number(interval.high, 3) + "]";
-  return signed_number(interval.mean, 3) + (is_one ? "" : range);
-}
-
 std::string loss_heading(double loss, Index tokens, Index documents, MetricKind metric) {
-  const std::string caution = few_documents_caution(documents);
-  return concat_text(caution, caution.empty() ? "" : "\n", metric_noun(metric), " ",
-                     fixed_number(loss, 4), metric_unit(metric), " a token over ", tokens,
-                     " tokens of ", counted(documents, "sequence"), "\n\n");
+  return concat_text(metric_noun(metric), " ", fixed_number(loss, 4), metric_unit(metric),
+                     " a token over ", tokens, " tokens of ", counted(documents, "sequence"), "\n");
 }
 
 Json interval_json(const Interval& interval) {

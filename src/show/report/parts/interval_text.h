@@ -12,10 +12,7 @@ namespace headlight {
 
 // Returns "+0.0123 (+0.0101 to +0.0145)", followed by " ?" for too few documents.
 std::string change_text(const Interval& change, Index documents);
-// Returns a mean, and the interval of several pairs: "+0.250 [+0.125, +0.500]".
-std::string interval_text(const Interval& interval, bool is_one);
-// Returns the heading of a table of changes: the loss or another metric, after a caution for too
-// few documents.
+// Returns the heading of a table of changes: the loss or another metric, and what it is of.
 std::string loss_heading(double loss, Index tokens, Index documents,
                          MetricKind metric = MetricKind::loss);
 // Returns {"mean": ..., "low": ..., "high": ...}.

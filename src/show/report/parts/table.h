@@ -21,6 +21,7 @@ class Table {
   explicit Table(std::vector<Column> columns, bool is_ranked = false)
       : columns_(std::move(columns)), is_ranked_(is_ranked) {}
 
+  bool empty() const { return columns_.empty() || rows_.empty(); }
   // Throws Error unless there is a cell for every column.
   void add(std::vector<std::string> cells);
   // Leaves out the last columns that do not fit a width, but never the first. Returns their number.
