@@ -7,6 +7,8 @@
 #include <sstream>
 #include <vector>
 
+#include "headlight/formats/arrays/npz.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/files.h"
@@ -100,10 +102,19 @@ bool has_in_order(const std::string& text, const std::string& expected) {
   return true;
 }
 
-// Returns the value at a path such as "rows/-1/loss", "rows#" or "." (all); null if there is none.
+// Returns the value at a path such as "rows/-1/loss", "rows/*/loss" (a list of all), "rows#" or "."
+// (all); null if there is none.
 json value_at(const json& document, const std::string& path) {
   if (path == ".") {
     return document;
+  }
+  if (const std::size_t star = path.find('*'); star != std::string::npos) {
+    json all = json::array();
+    const std::string rest = path.substr(std::min(star + 2, path.size()));
+    for (const json& element : value_at(document, star == 0 ? "." : path.substr(0, star - 1))) {
+      all.push_back(value_at(element, rest.empty() ? "." : rest));
+    }
+    return all;
   }
   json at = document;
   for (std::string part : split_at(path, "/")) {
@@ -123,11 +134,16 @@ json value_at(const json& document, const std::string& path) {
 }
 
 bool compares(const json& value, const std::string& op, const json& expected) {
+  if (value.is_array() && !expected.is_array()) {
+    return !value.empty() && std::ranges::all_of(value, [&](const json& element) {
+      return compares(element, op, expected);
+    });
+  }
   if (op == "=" || op == "!=") {
     return op == "=" ? value == expected : value != expected && !value.is_null();
   }
-  if (value.is_array() && op[0] == '~') {
-    return expected.is_array() && value.size() == expected.size() &&
+  if (value.is_array()) {
+    return value.size() == expected.size() &&
            std::equal(value.begin(), value.end(), expected.begin(),
                       [&](const json& a, const json& b) { return compares(a, op, b); });
   }
@@ -155,6 +171,25 @@ json document_of(const std::string& text) {
     lines.push_back(json::parse(line));
   }
   return lines;
+}
+
+// Arrays of a .npz or .safetensors file as JSON, by name: {"type", "shape", "values"}, or
+// {"values"} of names of axes.
+json arrays_of(const std::string& file) {
+  json all = json::object();
+  NamedTexts texts;
+  for (const auto& [name, tensor] :
+       file.ends_with(".npz") ? read_npz(file, &texts) : read_safetensors(file)) {
+    all[name] = {{"type", name_of(tensor.dtype())}, {"values", tensor.to_vector()}};
+    all[name]["shape"] = json::array();
+    for (Index axis = 0; axis < tensor.rank(); ++axis) {
+      all[name]["shape"].push_back(tensor.size(axis));
+    }
+  }
+  for (const auto& [name, values] : texts) {
+    all[name] = {{"values", values}};
+  }
+  return all;
 }
 
 // Contents of a file, or of the files below a folder by path. Locks name processes, which differ.
@@ -330,7 +365,9 @@ class Session {
       CHECK((is_log ? metrics_of(folder(name)) == metrics_of(folder(rest))
                     : contents_of(name) == contents_of(rest)) == (what == "same"));
     } else if (what != "exists") {
-      check_text(file_contents(name), what, rest);
+      const bool is_arrays = (name.ends_with(".npz") || name.ends_with(".safetensors")) &&
+                             (what == "json" || what == "keep");
+      check_text(is_arrays ? arrays_of(name).dump() : file_contents(name), what, rest);
     }
   }
 
