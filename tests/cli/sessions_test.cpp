@@ -306,3 +306,5 @@ TEST_CASE("sessions: token files", "[cli]") {
 }
 
 TEST_CASE("sessions: matrix products", "[cli]") { run_sessions("cli/sessions/products.txt"); }
+
+TEST_CASE("sessions: benchmarks", "[cli]") { run_sessions("cli/sessions/bench.txt"); }

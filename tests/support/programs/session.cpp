@@ -152,7 +152,8 @@ bool compares(const json& value, const std::string& op, const json& expected) {
   }
   const auto number = value.get<double>();
   const auto limit = expected.get<double>();
-  const double most = op == "~4"   ? 5.0001e-5
+  const double most = op == "~5"   ? 5.0001e-6
+                      : op == "~4" ? 5.0001e-5
                       : op == "~3" ? 1e-3 * std::abs(limit)
                       : op == "~"  ? 1e-5 * std::abs(limit)
                                    : -1;

@@ -29,8 +29,8 @@
 //   out has TEXT, out lacks TEXT, out is TEXT, out differs TEXT, and err in place of out
 //   out json PATH OP VALUE   PATH is such as rows/-1/loss, rows/*/loss (of all rows), rows# (the
 //                            size) or . (all); OP is =, != (of a value that exists), <, >, ~ (to
-//                            five digits), ~3 (to three) or ~4 (to four decimals). One value is
-//                            compared with each element of a list.
+//                            five digits), ~3 (to three), ~4 or ~5 (to four or five decimals).
+//                            One value is compared with each element of a list.
 //   out at PATH CHECK        checks a text in JSON; "out join PATH CHECK" the texts of all elements
 //   out keep NAME [PATH | BEFORE...BEHIND]   what {NAME} stands for in later lines
 //
