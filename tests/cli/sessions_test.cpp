@@ -4,18 +4,13 @@
 #include "headlight/formats/gguf/gguf_model.h"
 #include "support/bytes/pickle_writer.h"
 #include "support/models/bert_directory.h"
+#include "support/models/byte_vocabulary.h"
 #include "support/programs/session.h"
 #include "support/test.h"
 
 // Sessions with the program, one file for each of its subjects. session.h says how to read them.
 
 void save_chat_model(const fs::path& path, bool head_bias) {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  vocabulary.tokens.resize(257);
-  vocabulary.special = {{"<|endoftext|>", 256}};
   LoadedModel loaded{};
   const GptConfig config{.vocab_size = 257,
                          .block_size = 128,
@@ -30,7 +25,7 @@ void save_chat_model(const fs::path& path, bool head_bias) {
                          .gated_mlp = true,
                          .n_inner = 24};
   loaded.model = std::make_unique<Gpt>(config, 3);
-  loaded.tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
+  loaded.tokenizer = std::make_unique<BpeTokenizer>(byte_vocabulary());
   set_chat_template(loaded, read_chat_template("chatml"));
   write_model_files(path, *loaded.model, *loaded.tokenizer);
 }
@@ -45,15 +40,7 @@ void save_small_model(const fs::path& path, GptConfig config) {
 
 // Byte-level BPE of 256 bytes, <|endoftext|> (256), <|im_start|> (257) and <|im_end|> (258).
 BpeTokenizer marks_tokenizer() {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  for (const char* name : {"<|endoftext|>", "<|im_start|>", "<|im_end|>"}) {
-    vocabulary.special.push_back({name, static_cast<std::int32_t>(vocabulary.tokens.size())});
-    vocabulary.tokens.emplace_back();
-  }
-  return BpeTokenizer(std::move(vocabulary));
+  return BpeTokenizer(byte_vocabulary({"<|endoftext|>", "<|im_start|>", "<|im_end|>"}));
 }
 
 // Saves a model of the characters of a text and of `more` ids that its tokenizer lacks.

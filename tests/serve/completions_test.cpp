@@ -108,20 +108,6 @@ TEST_CASE("streamed pieces joined together equal the whole answer", "[serve]") {
   }
 }
 
-TEST_CASE("a long prompt has the same scores in parts as in one pass", "[serve]") {
-  const RunningServer server;
-  const std::string text =
-      "Once there was a red cat, and the cat sat on a mat by the sea until the sun had gone.";
-  const Json parts = server.asked(
-      "/v1/completions", {{"prompt", text}, {"max_tokens", 0}, {"echo", true}, {"logprobs", 0}});
-  const Json whole = server.asked("/api/predict", {{"text", text}});
-  const Json& scores = parts["choices"][0]["logprobs"]["token_logprobs"];
-  REQUIRE(scores.size() == text.size());
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    CHECK(scores[i].number() == Approx(whole["before"]["logprobs"][i].number()).margin(1e-4));
-  }
-}
-
 TEST_CASE("tokens of a stop text are removed from text and logprobs", "[serve]") {
   const RunningServer server;
   Json request{{"prompt", "ab"}, {"max_tokens", 40}, {"seed", 9}, {"logprobs", 1}};

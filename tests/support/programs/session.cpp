@@ -128,7 +128,7 @@ json value_at(const json& document, const std::string& path) {
     } else if (!part.empty()) {
       at = at.contains(part) ? json(at[part]) : json();
     }
-    at = is_size ? json(at.size()) : at;
+    at = !is_size ? at : at.is_string() ? json(at.get<std::string>().size()) : json(at.size());
   }
   return at;
 }
@@ -148,7 +148,7 @@ bool compares(const json& value, const std::string& op, const json& expected) {
                       [&](const json& a, const json& b) { return compares(a, op, b); });
   }
   if (!value.is_number() || !expected.is_number()) {
-    return false;
+    return op[0] == '~' && value.is_null() && expected.is_null();
   }
   const auto number = value.get<double>();
   const auto limit = expected.get<double>();
@@ -223,14 +223,30 @@ std::string kept(const std::string& text, const std::string& what) {
   return text.substr(begin, text.find(what.substr(gap + 3), begin) - begin);
 }
 
-// Joins the texts at a path of every element of a list; other values count as "".
-std::string joined(const std::string& text, const std::string& path) {
+// Joins the texts of a value: those of all elements of a list. An object's text is its JSON; other
+// values have none.
+std::string joined(const json& value) {
+  if (!value.is_array()) {
+    return value.is_string() ? value.get<std::string>() : value.is_object() ? value.dump() : "";
+  }
   std::string all;
-  for (const json& element : document_of(text)) {
-    const json value = value_at(element, path);
-    all += value.is_string() ? value.get<std::string>() : "";
+  for (const json& element : value) {
+    all += joined(element);
   }
   return all;
+}
+
+// Returns a text of "COUNT * TEXT", where {i} counts from 0, or of TEXT alone.
+std::string repeated(const std::string& text) {
+  const auto [count, more] = head_and_rest(text);
+  if (!more.starts_with("* ")) {
+    return unescaped(text);
+  }
+  std::string bytes;
+  for (int i = 0; i < std::stoi(count); ++i) {
+    bytes += unescaped(replaced_all(more.substr(2), {{"{i}", std::to_string(i)}}));
+  }
+  return bytes;
 }
 
 // Makes a folder the current one during its lifetime.
@@ -265,11 +281,12 @@ class Session {
     } else if (word == "file") {
       const auto named = head_and_rest(rest);
       check_file(named.first, named.second);
-    } else if (word == "@") {
-      write(rest);
-    } else if (word == "append") {
+    } else if (word == "@" || word == "append") {
       const auto named = head_and_rest(rest);
-      write_bytes(named.first, file_contents(named.first) + unescaped(named.second));
+      write(named.first, (word == "append" ? file_contents(named.first) : ""), named.second);
+    } else if (word == "let") {
+      const auto named = head_and_rest(rest);
+      names_["{" + named.first + "}"] = repeated(named.second);
     } else {
       change_files(word, rest);
     }
@@ -330,7 +347,8 @@ class Session {
     } else if (what == "at" || what == "join") {
       const auto [path, check] = head_and_rest(expected);
       const auto [inner, rest] = head_and_rest(check);
-      check_text(what == "at" ? kept(text, path) : joined(text, path), inner, rest);
+      check_text(what == "at" ? kept(text, path) : joined(value_at(document_of(text), "*/" + path)),
+                 inner, rest);
     } else if (what == "keep") {
       const auto [name, part] = head_and_rest(expected);
       names_["{" + name + "}"] = kept(text, unescaped(part));
@@ -372,22 +390,11 @@ class Session {
     }
   }
 
-  void write(const std::string& rest) {
-    auto [name, contents] = head_and_rest(rest);
-    int times = 1;
-    const auto [count, repeated] = head_and_rest(contents);
-    if (repeated.starts_with("* ")) {
-      times = std::stoi(count);
-      contents = repeated.substr(2);
-    }
-    std::string bytes;
-    for (int i = 0; i < times; ++i) {
-      bytes += unescaped(replaced_all(contents, {{"{i}", std::to_string(i)}}));
-    }
+  static void write(const std::string& name, const std::string& before, const std::string& more) {
     if (fs::path(name).has_parent_path()) {
       fs::create_directories(fs::path(name).parent_path());
     }
-    write_bytes(name, bytes);
+    write_bytes(name, before + repeated(more));
   }
 
   void change_files(const std::string& word, const std::string& rest) {

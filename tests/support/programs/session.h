@@ -15,6 +15,7 @@
 //   each NAME A | B          run the session once for each value of {NAME}
 //   model NAME KIND          makes a model folder
 //   @ NAME CONTENTS          writes a file; "@ NAME 60 * CONTENTS" repeats, {i} counts from 0
+//   let NAME CONTENTS        what {NAME} stands for in later lines; "60 * CONTENTS" repeats
 //   append NAME CONTENTS, edit NAME OLD -> NEW, cut NAME BYTES
 //   folder NAME, enter NAME, remove NAME, move A B, copy A B (with all that is in it)
 //   $ COMMAND                must succeed; "$3 COMMAND" must end with exit code 3
@@ -28,9 +29,9 @@
 //
 //   out has TEXT, out lacks TEXT, out is TEXT, out differs TEXT, and err in place of out
 //   out json PATH OP VALUE   PATH is such as rows/-1/loss, rows/*/loss (of all rows), rows# (the
-//                            size) or . (all); OP is =, != (of a value that exists), <, >, ~ (to
-//                            five digits), ~3 (to three), ~4 or ~5 (to four or five decimals).
-//                            One value is compared with each element of a list.
+//                            size, of a text its bytes) or . (all); OP is =, != (of a value that
+//                            exists), <, >, ~ (to five digits), ~3 (to three), ~4 or ~5 (to four or
+//                            five decimals). One value is compared with each element of a list.
 //   out at PATH CHECK        checks a text in JSON; "out join PATH CHECK" the texts of all elements
 //   out keep NAME [PATH | BEFORE...BEHIND]   what {NAME} stands for in later lines
 //
