@@ -53,21 +53,6 @@ TEST_CASE("32 simultaneous clients get the same bytes as each alone", "[serve]")
   CHECK(server.metric("headlight_prompt_tokens_reused_total") >= 64);
 }
 
-TEST_CASE("the server and the library generate the same text", "[serve]") {
-  const RunningServer server;
-  const ServedModel served = lively_served();
-  GenerateOptions options{.max_new_tokens = 40};
-  options.sampling = {.top_k = 30, .seed = 11};
-  const GenerateResult expected =
-      generate(*served.loaded.model, *served.loaded.tokenizer, "Once", options);
-  const Json answer = server.asked(
-      "/v1/completions", {{"prompt", "Once"}, {"max_tokens", 40}, {"top_k", 30}, {"seed", 11}});
-  CHECK(answer["choices"].front()["text"].text() == expected.text);
-  CHECK(answer["object"].text() == "text_completion");
-  CHECK(answer["usage"]["prompt_tokens"].integer() == 4);
-  CHECK(answer["usage"]["completion_tokens"].integer() == std::ssize(expected.tokens));
-}
-
 TEST_CASE("streamed pieces joined together equal the whole answer", "[serve]") {
   const RunningServer server;
   Json request{{"prompt", {"One", "Two"}},
