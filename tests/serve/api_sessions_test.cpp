@@ -6,14 +6,16 @@
 // Sessions with a server, one file for each of its APIs. session.h says how to read them; the
 // verbs are those below.
 
+using nlohmann::ordered_json;  // the order of members reaches templates
+
 // Returns what the server answers to a line "[STATUS] PATH BODY", whose status must be as given.
-ProgramResult answer_to(const RunningServer& server, const std::string& line, const json& base,
-                        bool is_stream) {
+ProgramResult answer_to(const RunningServer& server, const std::string& line,
+                        const ordered_json& base, bool is_stream) {
   const bool has_status = line[0] != '/';
   const std::size_t path = has_status ? line.find(' ') + 1 : 0;
   const std::size_t end = std::min(line.find(' ', path), line.size());
-  json body = base;
-  body.merge_patch(end < line.size() ? json::parse(line.substr(end)) : json::object());
+  ordered_json body = base;
+  body.merge_patch(ordered_json::parse(end < line.size() ? line.substr(end) : "{}"));
   if (is_stream) {
     body["stream"] = true;
   }
@@ -74,7 +76,7 @@ ServedModel served_as(const std::string& name) {
 
 void run_serve_sessions(const std::string& file) {
   std::unique_ptr<RunningServer> server;
-  json base = json::object();  // members of every request
+  ordered_json base = ordered_json::object();  // members of every request
   const auto post = [&](const std::string& line) { return answer_to(*server, line, base, false); };
   const auto stream = [&](const std::string& line) {
     ProgramResult result = answer_to(*server, line, base, true);
@@ -89,12 +91,12 @@ void run_serve_sessions(const std::string& file) {
          options.max_work = words.size() > 1 ? std::stol(words[1]) : options.max_work;
          server.reset();
          server = std::make_unique<RunningServer>(options, served_as(words[0]));
-         base = json::object();
+         base = ordered_json::object();
          return ProgramResult{};
        }},
       {"body",
        [&](const std::string& members) {
-         base = json::parse(members);
+         base = ordered_json::parse(members);
          return ProgramResult{};
        }},
       {"GET",
