@@ -167,14 +167,6 @@ TEST_CASE("bench gemm lists the products that a training step consists of", "[cl
   CHECK(report["step_ms"] > 0);
 }
 
-TEST_CASE("bench memory gives three rates", "[cli]") {
-  const json report = measured("memory");
-  for (const char* key : {"read_gb_per_second", "copy_gb_per_second", "triad_gb_per_second"}) {
-    INFO(key);
-    CHECK((report[key] > 0.1 && report[key] < 1e5));
-  }
-}
-
 TEST_CASE("bench attention gives a row for every length", "[cli]") {
   const json report = measured("attention --lengths 4,16");
   check_json(report, R"({"rows#": 2, "rows/0/length": 4, "rows/1/length": 16})");
@@ -185,34 +177,4 @@ TEST_CASE("bench attention gives a row for every length", "[cli]") {
     CHECK(number("model_recorded_ratio") ==
           Approx(number("model_recorded_ms") / number("model_ms")));
   }
-}
-
-TEST_CASE("bench prints text for people by default", "[cli][long]") {
-  check_parts(
-      output_of(tiny("train --steps 2")),
-      {"tokens/s", "ms a step", "forward", "clip and optimizer", "GFLOP/s", "system allocations"});
-}
-
-TEST_CASE("bench refuses steps that need more than the free memory", "[cli]") {
-  check_refused(
-      tiny("train --batching padded --gradient_accumulation_steps 1000000 --steps 100000"),
-      {"free"});
-  check_refused(words("bench --vocab_size 16000000 --n_embd 1048576 --n_layer 1"), {"free"});
-}
-
-TEST_CASE("the presets of bench have the sizes of the models that they are named after", "[cli]") {
-  const auto parameters = [](const std::string& name) {
-    return report_of({"info", HEADLIGHT_SOURCE_DIR "/configs/bench/" + name + ".toml"})
-        .at("parameters")
-        .get<long long>();
-  };
-  // Number of parameters without biases: 12 L C^2 + (V + T) C + (2 L + 1) C.
-  CHECK(parameters("cpu-char") == 12 * 4 * 128 * 128 + (65 + 64) * 128 + 9 * 128);
-  CHECK(parameters("mid-char") == 12 * 6 * 384 * 384 + (65 + 256) * 384 + 13 * 384);
-  // GPT-2 with a context length of 1024 has 124,439,808 parameters.
-  CHECK(parameters("gpt2-256") == 124439808 - (1024 - 256) * 768);
-  CHECK(parameters("gpt2-64") == 124439808 - (1024 - 64) * 768);
-  CHECK(parameters("llama-135m") == 134515008);  // SmolLM2-135M
-  CHECK(parameters("llama-char") ==
-        65 * 384 + 6 * (384 * (384 + 2 * 128) + 384 * 384 + 3 * 384 * 1024 + 2 * 384) + 384);
 }

@@ -1,18 +1,16 @@
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
+#include "headlight/formats/gguf/gguf.h"
+#include "headlight/formats/gguf/gguf_model.h"
+#include "support/bytes/pickle_writer.h"
 #include "support/models/bert_directory.h"
+#include "support/models/byte_vocabulary.h"
 #include "support/programs/session.h"
 #include "support/test.h"
 
 // Sessions with the program, one file for each of its subjects. session.h says how to read them.
 
 void save_chat_model(const fs::path& path, bool head_bias) {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  vocabulary.tokens.resize(257);
-  vocabulary.special = {{"<|endoftext|>", 256}};
   LoadedModel loaded{};
   const GptConfig config{.vocab_size = 257,
                          .block_size = 128,
@@ -27,7 +25,7 @@ void save_chat_model(const fs::path& path, bool head_bias) {
                          .gated_mlp = true,
                          .n_inner = 24};
   loaded.model = std::make_unique<Gpt>(config, 3);
-  loaded.tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
+  loaded.tokenizer = std::make_unique<BpeTokenizer>(byte_vocabulary());
   set_chat_template(loaded, read_chat_template("chatml"));
   write_model_files(path, *loaded.model, *loaded.tokenizer);
 }
@@ -42,15 +40,7 @@ void save_small_model(const fs::path& path, GptConfig config) {
 
 // Byte-level BPE of 256 bytes, <|endoftext|> (256), <|im_start|> (257) and <|im_end|> (258).
 BpeTokenizer marks_tokenizer() {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  for (const char* name : {"<|endoftext|>", "<|im_start|>", "<|im_end|>"}) {
-    vocabulary.special.push_back({name, static_cast<std::int32_t>(vocabulary.tokens.size())});
-    vocabulary.tokens.emplace_back();
-  }
-  return BpeTokenizer(std::move(vocabulary));
+  return BpeTokenizer(byte_vocabulary({"<|endoftext|>", "<|im_start|>", "<|im_end|>"}));
 }
 
 // Saves a model of the characters of a text and of `more` ids that its tokenizer lacks.
@@ -76,6 +66,62 @@ void save_greeting_model(const fs::path& path, Index block_size) {
   Ids script{'h', 'i', end, 'y', 'o', end, 'o', 'k', end};
   script.resize(static_cast<std::size_t>(block_size), end);
   write_model_files(path, *scripted_model(257, script), ByteTokenizer());
+}
+
+GptConfig tiny_config() {
+  return {.vocab_size = 257, .block_size = 5, .n_layer = 1, .n_head = 2, .n_embd = 6};
+}
+
+// Saves a tiny model whose embedding begins with these values.
+void save_with_values(const fs::path& path, const std::vector<float>& values) {
+  const Gpt model(tiny_config());
+  std::ranges::copy(values, parameter_of(model, "wte.weight").data<float>());
+  write_model_files(path, model, ByteTokenizer());
+}
+
+void save_arrays(const fs::path& path) {
+  const NamedTensors tensors{{"a", Tensor::zeros({2, 3})},
+                             {"b", Tensor::scalar(1, DType::int32)},
+                             {"c", Tensor::zeros({0, 4}, DType::boolean)}};
+  write_safetensors(path / "x.safetensors", tensors, {{"format", "pt"}, {"made by", "hand"}});
+  write_npz(path / "x.npz", tensors);
+  write_gguf(path / "x.gguf",
+             {{"general.name", std::string("a\x1b[2J")},
+              {"eps", 1e-5F},
+              {"one", GgufArray(std::vector<std::string>{"\n"})},
+              {"many", GgufArray(std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6, 7, 8, 9})}},
+             {{"w", Tensor::zeros({2, 32}), GgufType::q8_0}, {"b", Tensor::zeros({3})}});
+  write_gguf(path / "y.gguf", {},
+             {{"w", Tensor::from<float>({1, -2, 0.5F, 127}, {2, 2}), GgufType::bf16}});
+}
+
+// Saves a folder as nanoGPT's prepare.py writes it, of a text of numbered lines.
+void save_nanogpt_data(const fs::path& path) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "abcdefgh " + std::to_string(i) + "\n";
+  }
+  const std::u32string characters = U"\n 0123456789abcdefgh";
+  const CharTokenizer tokenizer({characters.begin(), characters.end()}, SpecialTokens::last);
+  write_nanogpt_vocabulary(path / "meta.pkl", tokenizer);
+  const Ids ids = tokenizer.encode(text);
+  write_bytes(path / "train.bin",
+              token_file_bytes(Ids(ids.begin(), ids.end() - 80), TokenDtype::uint16));
+  write_bytes(path / "val.bin",
+              token_file_bytes(Ids(ids.end() - 80, ids.end()), TokenDtype::uint16));
+}
+
+// Saves a tokenizer of the 65536 characters from U+10000 on.
+void save_many_characters(const fs::path& path) {
+  std::vector<char32_t> characters(0x10000);
+  std::iota(characters.begin(), characters.end(), U'\U00010000');
+  save_tokenizer(path, CharTokenizer(characters));
+}
+
+void save_nanogpt(const fs::path& path) {
+  fs::copy_file(HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt", path / "ckpt.pt");
+  write_nanogpt_vocabulary(path / "meta.pkl",
+                           CharTokenizer({U'a', U'b', U'c'}, SpecialTokens::none));
 }
 
 const ModelMakers kModels{
@@ -111,14 +157,44 @@ const ModelMakers kModels{
     {"bert", [](const fs::path& path) { write_bert(path); }},
     {"bert_without_head", [](const fs::path& path) { write_bert(path, false); }},
     {"tiny",
+     [](const fs::path& path) { write_model_files(path, Gpt(tiny_config()), ByteTokenizer()); }},
+    {"halfway",
      [](const fs::path& path) {
-       const GptConfig config{
-           .vocab_size = 257, .block_size = 5, .n_layer = 1, .n_head = 2, .n_embd = 6};
-       write_model_files(path, Gpt(config), ByteTokenizer());
+       save_with_values(path, {1 + 0x1p-8F, 1 + 0x3p-8F, 1 + 0x1p-11F, 1 + 0x3p-11F});
      }},
+    {"too_large", [](const fs::path& path) { save_with_values(path, {65520}); }},
+    {"post_norm",
+     [](const fs::path& path) {
+       save_small_model(path, {.n_layer = 1, .n_head = 2, .norm = NormPosition::post});
+     }},
+    {"narrow_head",
+     [](const fs::path& path) {
+       save_small_model(path, {.n_layer = 1, .n_head = 2, .heads_per_layer = {1}, .head_width = 5});
+     }},
+    {"no_mlps",
+     [](const fs::path& path) {
+       save_small_model(path, {.n_layer = 2, .n_head = 2, .mlp = false});
+     }},
+    {"licensed",
+     [](const fs::path& path) {
+       write_gguf_model(path / "a.gguf", Gpt(tiny_config()), ByteTokenizer(),
+                        {.name = "Tiny", .general = {{"general.license", std::string("mit")}}});
+     }},
+    {"nanogpt", save_nanogpt},
+    {"arrays", save_arrays},
+    {"nanogpt_data", save_nanogpt_data},
+    {"many_characters", save_many_characters},
     {"biased", save_biased_model},
     {"greeting", [](const fs::path& path) { save_greeting_model(path, 16); }},
     {"greeting_8", [](const fs::path& path) { save_greeting_model(path, 8); }},
+    {"parallel",
+     [](const fs::path& path) {
+       save_small_model(path, {.n_layer = 2, .n_head = 2, .parallel_residual = true});
+     }},
+    {"grouped_heads",
+     [](const fs::path& path) {
+       save_small_model(path, {.n_layer = 2, .n_head = 4, .n_kv_head = 2});
+     }},
     {"abc_tokenizer",
      [](const fs::path& path) { save_tokenizer(path, build_char_tokenizer("abc")); }},
     {"wide_tokenizer",
@@ -172,18 +248,50 @@ TEST_CASE("sessions: comparisons of runs", "[cli]") {
   run_sessions("cli/sessions/compare.txt", kModels);
 }
 
+TEST_CASE("sessions: heads", "[cli]") { run_sessions("cli/sessions/heads/heads.txt", kModels); }
+
 TEST_CASE("sessions: heads over time", "[cli]") {
-  run_sessions("cli/sessions/heads_over_time.txt", kModels);
+  run_sessions("cli/sessions/heads/heads_over_time.txt", kModels);
+}
+
+TEST_CASE("sessions: attention", "[cli]") {
+  run_sessions("cli/sessions/heads/attention.txt", kModels);
+}
+
+TEST_CASE("sessions: direct logit attribution", "[cli]") {
+  run_sessions("cli/sessions/heads/attribute.txt", kModels);
+}
+
+TEST_CASE("sessions: ablation and pruning", "[cli]") {
+  run_sessions("cli/sessions/heads/ablate.txt", kModels);
+}
+
+TEST_CASE("sessions: patching and circuits", "[cli]") {
+  run_sessions("cli/sessions/heads/patch.txt", kModels);
+}
+
+TEST_CASE("sessions: cached activations", "[cli]") {
+  run_sessions("cli/sessions/heads/cache.txt", kModels);
 }
 
 TEST_CASE("sessions: bidirectional models", "[cli]") {
   run_sessions("cli/sessions/bidirectional.txt", kModels);
 }
 
-TEST_CASE("sessions: lens", "[cli]") { run_sessions("cli/sessions/lens.txt", kModels); }
+TEST_CASE("sessions: lens", "[cli]") { run_sessions("cli/sessions/heads/lens.txt", kModels); }
 
 TEST_CASE("sessions: a trained model", "[cli]") { run_sessions("cli/sessions/trained_model.txt"); }
 
 TEST_CASE("sessions: page", "[cli]") { run_sessions("cli/sessions/page.txt", kModels); }
 
 TEST_CASE("sessions: languages", "[cli]") { run_sessions("cli/sessions/language.txt", kModels); }
+
+TEST_CASE("sessions: export", "[cli]") { run_sessions("cli/sessions/export.txt", kModels); }
+
+TEST_CASE("sessions: token files", "[cli]") {
+  run_sessions("cli/sessions/token_files.txt", kModels);
+}
+
+TEST_CASE("sessions: matrix products", "[cli]") { run_sessions("cli/sessions/products.txt"); }
+
+TEST_CASE("sessions: benchmarks", "[cli]") { run_sessions("cli/sessions/bench.txt"); }

@@ -99,21 +99,3 @@ TEST_CASE("an attention-only model is written with its own model type and read b
   CHECK_THROWS_WITH(require_exportable(gpt.config()),
                     "hf: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
 }
-
-TEST_CASE("an attention-only model is exported as a GPT-2 that computes the same") {
-  const TemporaryFolder folder;
-  const std::string model = folder.at("model");
-  fs::create_directory(model);
-  const Gpt gpt(attention_only());
-  write_model_files(model, gpt, ByteTokenizer());
-  const ProgramResult result =
-      run_headlight({"export", model, "--to", "hf", "--out", folder.at("hf")});
-  INFO(result.err);
-  REQUIRE(result.exit_code == 0);
-  const auto written = json::parse(file_contents(folder.at("hf/config.json")));
-  CHECK(written["model_type"] == "gpt2");
-  const LoadedModel exported = load_model(folder.at("hf"));
-  CHECK(exported.model->config().mlp);
-  CHECK(exported.model->parameters().size() == gpt.parameters().size() + 2 * 6);
-  CHECK(exported.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
-}

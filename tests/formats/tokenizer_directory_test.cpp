@@ -1,6 +1,7 @@
 #include "formats/token_settings.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
+#include "support/models/byte_vocabulary.h"
 #include "support/test.h"
 #include "tokenizers/byte_characters.h"
 
@@ -23,18 +24,8 @@ constexpr std::int32_t kPad = 259;
 
 // A byte-level tokenizer with the special tokens of chats.
 BpeTokenizer chat_tokenizer() {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  vocabulary.tokens.resize(260);
-  vocabulary.tokens.emplace_back("ab");
-  vocabulary.merges = {{'a', 'b'}};
-  vocabulary.special = {{"<|endoftext|>", kEndOfText},
-                        {"<|im_start|>", kTurnBegin},
-                        {"<|im_end|>", kTurnEnd},
-                        {"<pad>", kPad}};
-  return BpeTokenizer(std::move(vocabulary));
+  return BpeTokenizer(
+      byte_vocabulary({"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<pad>"}, {{"a", "b"}}));
 }
 
 Gpt small_model() {

@@ -1,4 +1,5 @@
 #include "support/models/bert_directory.h"
+#include "support/models/byte_vocabulary.h"
 #include "support/rows.h"
 #include "support/test.h"
 
@@ -122,13 +123,7 @@ TEST_CASE("prepending the end-of-text token is written as a template in the file
 }
 
 TEST_CASE("GPT-2 tokenizer files begin and end texts with the named tokens") {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  vocabulary.tokens.resize(259);
-  vocabulary.special = {{"<|endoftext|>", 256}, {"<|im_start|>", 257}, {"<|im_end|>", 258}};
-  BpeTokenizer tokenizer(vocabulary);
+  BpeTokenizer tokenizer(byte_vocabulary({"<|endoftext|>", "<|im_start|>", "<|im_end|>"}));
   tokenizer.set_begin_of_text(257);
   tokenizer.set_prepends_begin_token(true);
   const std::string file = to_tokenizer_json(tokenizer);

@@ -121,11 +121,6 @@ TEST_CASE("combine_masks hides positions hidden by either mask") {
   const Tensor both = combine_masks(padding, causal_mask(3));
   CHECK(both.shape() == Shape{2, 3, 3});
   check_values(both, {0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1});
-  check_error([] { combine_masks(causal_mask(2), causal_mask(3)); },
-              {"[combine_masks]", "[2, 2]", "[3, 3]"});
-  const Tensor zeros = Tensor::zeros({2, 2});
-  check_error([&] { combine_masks(causal_mask(2), zeros); },
-              {"[combine_masks]", "bool", "float32"});
 }
 
 TEST_CASE("updating the running statistics does not change gradients of earlier evaluations") {

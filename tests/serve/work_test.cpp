@@ -142,45 +142,4 @@ TEST_CASE("every analysis request pauses between slices without changing a bit a
     CHECK(served.loaded.model->attached() == nullptr);
   }
 }
-
-TEST_CASE("requests for too much work are refused before anything is computed", "[serve]") {
-  const RunningServer server({.max_work = 300});
-  const std::string text(100, 'a');
-  const auto refused = [&](const std::string& path, const Json& body, const char* figure) {
-    const HttpClient::Answer answer = server.post(path, body.dump());
-    INFO(path << " " << answer.body);
-    CHECK(answer.status == 400);
-    CHECK(contains(answer.body, "at most 300 tokens times passes, got one for"));
-    CHECK(contains(answer.body, figure));
-  };
-  refused("/v1/completions", {{"prompt", {text, text, text, "a"}}}, "301");
-  refused("/v1/completions", {{"prompt", {text, text}}, {"echo", true}, {"logprobs", 1}}, "400");
-  refused("/v1/completions",
-          {{"prompt", text}, {"intervene", "mean 0.1 from \"" + text + text + "\""}}, "301");
-  refused("/api/predict", {{"text", text + text}}, "400");
-  refused("/api/scores", {{"text", text + text}, {"repeats", 64}}, "one for");
-  CHECK(server.metric("headlight_analysed_tokens_total") == 0);
-  CHECK(server.asked("/v1/completions", {{"prompt", {text, text, text}}}).is_object());
-  CHECK(server.asked("/api/predict", {{"text", text}}).is_object());
-  CHECK(server.metric("headlight_analysed_tokens_total") == 200);
-  CHECK(server.metric("headlight_slices_total") > 0);
-}
-
-TEST_CASE("texts that are far too long are refused before they are tokenized", "[serve]") {
-  const RunningServer server;
-  const auto refusal = [&](const std::string& path, const std::string& name, std::size_t bytes) {
-    Json body{{name, std::string(bytes, 'a')}};
-    if (path == "/api/patch") {
-      body["corrupt"] = "a";
-    }
-    const HttpClient::Answer answer = server.post(path, body.dump());
-    CHECK(answer.status == 400);
-    return answer.body;
-  };
-  const std::string most = "text: expected at most 65536 bytes, got 65537";
-  CHECK(contains(refusal("/api/predict", "text", 65'537), most));
-  CHECK(contains(refusal("/api/lens", "text", 65'537), most));
-  CHECK(contains(refusal("/api/patch", "clean", 65'537), "clean: expected at most"));
-  CHECK(server.post("/api/lens", R"({"text": "abc", "top_k": 100})").status == 200);
-}
 }  // namespace work_test

@@ -1,17 +1,13 @@
+#include "support/models/byte_vocabulary.h"
 #include "support/test.h"
 
 namespace bpe_tokenizer_test {
 // Ids: the bytes are 0 ... 255, <|endoftext|> is 256, `tokens` follow from 257.
 BpeVocabulary vocabulary(const std::vector<std::string>& tokens,
                          const std::vector<BpeMerge>& merges) {
-  BpeVocabulary result;
-  for (int byte = 0; byte < 256; ++byte) {
-    result.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  result.tokens.emplace_back();
+  BpeVocabulary result = byte_vocabulary();
   result.tokens.insert(result.tokens.end(), tokens.begin(), tokens.end());
   result.merges = merges;
-  result.special = {{"<|endoftext|>", 256}};
   return result;
 }
 

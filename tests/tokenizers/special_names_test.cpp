@@ -1,18 +1,11 @@
 #include "tokenizers/special_names.h"
+#include "support/models/byte_vocabulary.h"
 #include "support/test.h"
 
 // Returns a tokenizer of the bytes and <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2, <a>.
 BpeTokenizer chat_tokenizer() {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  std::int32_t id = 256;
-  for (const char* name : {"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|im_end|>2", "<a>"}) {
-    vocabulary.tokens.emplace_back();
-    vocabulary.special.push_back({name, id++});
-  }
-  return BpeTokenizer(std::move(vocabulary));
+  return BpeTokenizer(
+      byte_vocabulary({"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|im_end|>2", "<a>"}));
 }
 
 std::string warning_of(const Tokenizer& tokenizer, const std::vector<std::string>& texts,

@@ -133,6 +133,37 @@ TEST_CASE("a tokenizer learns from and encodes a line of many megabytes with bla
   }
 }
 
+TEST_CASE("a token file of 64 MiB trains in little memory", "[cli][long]") {
+  if (has_sanitizer()) {
+    return;  // a sanitizer's memory would count too
+  }
+  const TemporaryFolder folder;
+  std::string ids = "abcdefgh";
+  while (ids.size() < (std::size_t{32} << 20)) {
+    ids += ids;
+  }
+  std::string bytes(2 * ids.size(), '\0');
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    bytes[2 * i] = ids[i];
+    bytes[2 * i + 1] = static_cast<char>(i % 7 == 0 ? 1 : 0);
+  }
+  for (std::size_t i = 0; i < ids.size(); i += 7) {
+    bytes[2 * i] = '\0';
+  }
+  const auto train = [&](const std::string& name, const std::string& contents) {
+    return run_headlight(words("train --data", folder.write(name + ".bin", contents), "--out_dir",
+                               folder.at(name),
+                               "--tokenizer byte --n_layer 1 --n_head 1 --n_embd 8 --block_size 16 "
+                               "--max_iters 3 --eval_iters 2"));
+  };
+  const ProgramResult small = train("small", bytes.substr(0, 4000));
+  const ProgramResult large = train("large", bytes);
+  INFO(large.err);
+  REQUIRE(small.exit_code == 0);
+  REQUIRE(large.exit_code == 0);
+  CHECK(large.peak_kilobytes < small.peak_kilobytes + 20000);
+}
+
 TEST_CASE("a file that shrinks while it is read is an error that says where it ends") {
   const TemporaryFolder folder;
   const std::string path = folder.write("text.txt", std::string(5000, 'x'));

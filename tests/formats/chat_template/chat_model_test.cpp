@@ -2,19 +2,12 @@
 #include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/gguf/gguf_model.h"
+#include "support/models/byte_vocabulary.h"
 #include "support/test.h"
 
 // All bytes, <|endoftext|> as token 256 and the merge "ab".
 std::unique_ptr<Tokenizer> base_tokenizer() {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  vocabulary.tokens.resize(257);
-  vocabulary.tokens.emplace_back("ab");
-  vocabulary.merges = {{'a', 'b'}};
-  vocabulary.special = {{"<|endoftext|>", 256}};
-  return std::make_unique<BpeTokenizer>(std::move(vocabulary));
+  return std::make_unique<BpeTokenizer>(byte_vocabulary({"<|endoftext|>"}, {{"a", "b"}}));
 }
 
 LoadedModel base_model(Index rows, bool tied = false) {

@@ -62,15 +62,7 @@ std::vector<Ids> inputs_of(const ActivationContexts& contexts) {
 }
 
 void check_close(const Tensor& actual, const Tensor& expected) {
-  REQUIRE(actual.shape() == expected.shape());
-  const std::vector<double> a = actual.to_vector();
-  const std::vector<double> b = expected.to_vector();
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool is_equal = a[i] == b[i] || std::abs(a[i] - b[i]) <= 1e-4 * (1 + std::abs(b[i]));
-    if (!is_equal) {
-      FAIL("element " << i << ": " << a[i] << " is not " << b[i]);
-    }
-  }
+  test::check_close(actual, expected, 1e-4);
 }
 
 std::string refusal(const std::vector<std::string>& names, const TokenPositions& positions = {}) {

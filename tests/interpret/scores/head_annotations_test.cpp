@@ -1,4 +1,5 @@
 #include "headlight/interpret/scores/head_annotations.h"
+#include "support/models/byte_vocabulary.h"
 #include "support/test.h"
 
 namespace head_annotations_test {
@@ -17,23 +18,8 @@ std::string refusal(const std::string& contents, const std::vector<std::string>&
   return error_of([&] { read(contents, texts, ByteTokenizer()); });
 }
 
-// Byte-level BPE with these merges, by rank. Each part of a merge is a byte or an earlier merge.
-BpeTokenizer bpe_of(const std::vector<std::array<std::string, 2>>& merges) {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  vocabulary.tokens.emplace_back();
-  vocabulary.special = {{"<|endoftext|>", 256}};
-  const auto id_of = [&](const std::string& token) {
-    const auto found = std::find(vocabulary.tokens.begin(), vocabulary.tokens.end(), token);
-    return static_cast<std::int32_t>(found - vocabulary.tokens.begin());
-  };
-  for (const auto& [left, right] : merges) {
-    vocabulary.merges.push_back({id_of(left), id_of(right)});
-    vocabulary.tokens.push_back(left + right);
-  }
-  return BpeTokenizer(vocabulary);
+BpeTokenizer bpe_of(const std::vector<std::pair<std::string, std::string>>& merges) {
+  return BpeTokenizer(byte_vocabulary({"<|endoftext|>"}, merges));
 }
 
 // Pairs of one kind in a text, each as its four ends.

@@ -2,23 +2,15 @@
 #include "headlight/formats/chat_template/chat_model.h"
 #include "headlight/formats/chat_template/known_templates.h"
 #include "runs/conversations/template_use.h"
+#include "support/models/byte_vocabulary.h"
 #include "support/models/published_templates.h"
 #include "support/rows.h"
 #include "support/test.h"
 
 // All bytes, the tokens of ChatML, and "zy" and "yq", of which the latter is joined first.
 std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template) {
-  BpeVocabulary vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-  }
-  vocabulary.tokens.resize(260);
-  vocabulary.tokens.emplace_back("yq");
-  vocabulary.tokens.emplace_back("zy");
-  vocabulary.merges = {{'y', 'q'}, {'z', 'y'}};
-  vocabulary.special = {
-      {"<|endoftext|>", 256}, {"<|im_start|>", 257}, {"<|im_end|>", 258}, {"</s>", 259}};
-  auto tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
+  auto tokenizer = std::make_unique<BpeTokenizer>(byte_vocabulary(
+      {"<|endoftext|>", "<|im_start|>", "<|im_end|>", "</s>"}, {{"y", "q"}, {"z", "y"}}));
   tokenizer->set_chat_template(read_chat_template(chat_template));
   return tokenizer;
 }

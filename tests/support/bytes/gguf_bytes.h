@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headlight::test {
 
@@ -28,7 +29,7 @@ inline std::string gguf_entry(std::string_view key, std::uint32_t type, std::str
 }
 
 // Entry of the tensor table. `sizes` are in file order, the fastest axis first.
-inline std::string gguf_tensor(std::string_view name, std::initializer_list<std::uint64_t> sizes,
+inline std::string gguf_tensor(std::string_view name, const std::vector<std::uint64_t>& sizes,
                                std::uint32_t type, std::uint64_t offset) {
   std::string bytes = gguf_text(name) + gguf_number(static_cast<std::uint32_t>(sizes.size()));
   for (const std::uint64_t size : sizes) {

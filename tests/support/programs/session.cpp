@@ -7,6 +7,8 @@
 #include <sstream>
 #include <vector>
 
+#include "headlight/formats/arrays/npz.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/files.h"
@@ -100,10 +102,19 @@ bool has_in_order(const std::string& text, const std::string& expected) {
   return true;
 }
 
-// Returns the value at a path such as "rows/-1/loss", "rows#" or "." (all); null if there is none.
+// Returns the value at a path such as "rows/-1/loss", "rows/*/loss" (a list of all), "rows#" or "."
+// (all); null if there is none.
 json value_at(const json& document, const std::string& path) {
   if (path == ".") {
     return document;
+  }
+  if (const std::size_t star = path.find('*'); star != std::string::npos) {
+    json all = json::array();
+    const std::string rest = path.substr(std::min(star + 2, path.size()));
+    for (const json& element : value_at(document, star == 0 ? "." : path.substr(0, star - 1))) {
+      all.push_back(value_at(element, rest.empty() ? "." : rest));
+    }
+    return all;
   }
   json at = document;
   for (std::string part : split_at(path, "/")) {
@@ -117,26 +128,32 @@ json value_at(const json& document, const std::string& path) {
     } else if (!part.empty()) {
       at = at.contains(part) ? json(at[part]) : json();
     }
-    at = is_size ? json(at.size()) : at;
+    at = !is_size ? at : at.is_string() ? json(at.get<std::string>().size()) : json(at.size());
   }
   return at;
 }
 
 bool compares(const json& value, const std::string& op, const json& expected) {
+  if (value.is_array() && !expected.is_array()) {
+    return !value.empty() && std::ranges::all_of(value, [&](const json& element) {
+      return compares(element, op, expected);
+    });
+  }
   if (op == "=" || op == "!=") {
     return op == "=" ? value == expected : value != expected && !value.is_null();
   }
-  if (value.is_array() && op[0] == '~') {
-    return expected.is_array() && value.size() == expected.size() &&
+  if (value.is_array()) {
+    return value.size() == expected.size() &&
            std::equal(value.begin(), value.end(), expected.begin(),
                       [&](const json& a, const json& b) { return compares(a, op, b); });
   }
   if (!value.is_number() || !expected.is_number()) {
-    return false;
+    return op[0] == '~' && value.is_null() && expected.is_null();
   }
   const auto number = value.get<double>();
   const auto limit = expected.get<double>();
-  const double most = op == "~4"   ? 5.0001e-5
+  const double most = op == "~5"   ? 5.0001e-6
+                      : op == "~4" ? 5.0001e-5
                       : op == "~3" ? 1e-3 * std::abs(limit)
                       : op == "~"  ? 1e-5 * std::abs(limit)
                                    : -1;
@@ -155,6 +172,25 @@ json document_of(const std::string& text) {
     lines.push_back(json::parse(line));
   }
   return lines;
+}
+
+// Arrays of a .npz or .safetensors file as JSON, by name: {"type", "shape", "values"}, or
+// {"values"} of names of axes.
+json arrays_of(const std::string& file) {
+  json all = json::object();
+  NamedTexts texts;
+  for (const auto& [name, tensor] :
+       file.ends_with(".npz") ? read_npz(file, &texts) : read_safetensors(file)) {
+    all[name] = {{"type", name_of(tensor.dtype())}, {"values", tensor.to_vector()}};
+    all[name]["shape"] = json::array();
+    for (Index axis = 0; axis < tensor.rank(); ++axis) {
+      all[name]["shape"].push_back(tensor.size(axis));
+    }
+  }
+  for (const auto& [name, values] : texts) {
+    all[name] = {{"values", values}};
+  }
+  return all;
 }
 
 // Contents of a file, or of the files below a folder by path. Locks name processes, which differ.
@@ -187,14 +223,30 @@ std::string kept(const std::string& text, const std::string& what) {
   return text.substr(begin, text.find(what.substr(gap + 3), begin) - begin);
 }
 
-// Joins the texts at a path of every element of a list; other values count as "".
-std::string joined(const std::string& text, const std::string& path) {
+// Joins the texts of a value: those of all elements of a list. An object's text is its JSON; other
+// values have none.
+std::string joined(const json& value) {
+  if (!value.is_array()) {
+    return value.is_string() ? value.get<std::string>() : value.is_object() ? value.dump() : "";
+  }
   std::string all;
-  for (const json& element : document_of(text)) {
-    const json value = value_at(element, path);
-    all += value.is_string() ? value.get<std::string>() : "";
+  for (const json& element : value) {
+    all += joined(element);
   }
   return all;
+}
+
+// Returns a text of "COUNT * TEXT", where {i} counts from 0, or of TEXT alone.
+std::string repeated(const std::string& text) {
+  const auto [count, more] = head_and_rest(text);
+  if (!more.starts_with("* ")) {
+    return unescaped(text);
+  }
+  std::string bytes;
+  for (int i = 0; i < std::stoi(count); ++i) {
+    bytes += unescaped(replaced_all(more.substr(2), {{"{i}", std::to_string(i)}}));
+  }
+  return bytes;
 }
 
 // Makes a folder the current one during its lifetime.
@@ -229,11 +281,12 @@ class Session {
     } else if (word == "file") {
       const auto named = head_and_rest(rest);
       check_file(named.first, named.second);
-    } else if (word == "@") {
-      write(rest);
-    } else if (word == "append") {
+    } else if (word == "@" || word == "append") {
       const auto named = head_and_rest(rest);
-      write_bytes(named.first, file_contents(named.first) + unescaped(named.second));
+      write(named.first, (word == "append" ? file_contents(named.first) : ""), named.second);
+    } else if (word == "let") {
+      const auto named = head_and_rest(rest);
+      names_["{" + named.first + "}"] = repeated(named.second);
     } else {
       change_files(word, rest);
     }
@@ -294,7 +347,8 @@ class Session {
     } else if (what == "at" || what == "join") {
       const auto [path, check] = head_and_rest(expected);
       const auto [inner, rest] = head_and_rest(check);
-      check_text(what == "at" ? kept(text, path) : joined(text, path), inner, rest);
+      check_text(what == "at" ? kept(text, path) : joined(value_at(document_of(text), "*/" + path)),
+                 inner, rest);
     } else if (what == "keep") {
       const auto [name, part] = head_and_rest(expected);
       names_["{" + name + "}"] = kept(text, unescaped(part));
@@ -330,26 +384,17 @@ class Session {
       CHECK((is_log ? metrics_of(folder(name)) == metrics_of(folder(rest))
                     : contents_of(name) == contents_of(rest)) == (what == "same"));
     } else if (what != "exists") {
-      check_text(file_contents(name), what, rest);
+      const bool is_arrays = (name.ends_with(".npz") || name.ends_with(".safetensors")) &&
+                             (what == "json" || what == "keep");
+      check_text(is_arrays ? arrays_of(name).dump() : file_contents(name), what, rest);
     }
   }
 
-  void write(const std::string& rest) {
-    auto [name, contents] = head_and_rest(rest);
-    int times = 1;
-    const auto [count, repeated] = head_and_rest(contents);
-    if (repeated.starts_with("* ")) {
-      times = std::stoi(count);
-      contents = repeated.substr(2);
-    }
-    std::string bytes;
-    for (int i = 0; i < times; ++i) {
-      bytes += unescaped(replaced_all(contents, {{"{i}", std::to_string(i)}}));
-    }
+  static void write(const std::string& name, const std::string& before, const std::string& more) {
     if (fs::path(name).has_parent_path()) {
       fs::create_directories(fs::path(name).parent_path());
     }
-    write_bytes(name, bytes);
+    write_bytes(name, before + repeated(more));
   }
 
   void change_files(const std::string& word, const std::string& rest) {

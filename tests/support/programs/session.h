@@ -15,6 +15,7 @@
 //   each NAME A | B          run the session once for each value of {NAME}
 //   model NAME KIND          makes a model folder
 //   @ NAME CONTENTS          writes a file; "@ NAME 60 * CONTENTS" repeats, {i} counts from 0
+//   let NAME CONTENTS        what {NAME} stands for in later lines; "60 * CONTENTS" repeats
 //   append NAME CONTENTS, edit NAME OLD -> NEW, cut NAME BYTES
 //   folder NAME, enter NAME, remove NAME, move A B, copy A B (with all that is in it)
 //   $ COMMAND                must succeed; "$3 COMMAND" must end with exit code 3
@@ -27,14 +28,16 @@
 // input. Indented lines check the last command. Below "!" they are parts of the message. Otherwise:
 //
 //   out has TEXT, out lacks TEXT, out is TEXT, out differs TEXT, and err in place of out
-//   out json PATH OP VALUE   PATH is such as rows/-1/loss, rows# (the size) or . (all); OP is =, !=
-//                            (of a value that exists), <, >, ~ (to five digits), ~3 (to three) or
-//                            ~4 (to four decimals)
+//   out json PATH OP VALUE   PATH is such as rows/-1/loss, rows/*/loss (of all rows), rows# (the
+//                            size, of a text its bytes) or . (all); OP is =, != (of a value that
+//                            exists), <, >, ~ (to five digits), ~3 (to three), ~4 or ~5 (to four or
+//                            five decimals). One value is compared with each element of a list.
 //   out at PATH CHECK        checks a text in JSON; "out join PATH CHECK" the texts of all elements
 //   out keep NAME [PATH | BEFORE...BEHIND]   what {NAME} stands for in later lines
 //
 // Of files there are also: exists, missing, same OTHER, unlike OTHER. "same" compares folders with
-// all files, and metrics.jsonl without its times.
+// all files, and metrics.jsonl without its times. Files of arrays, .npz and .safetensors, are JSON,
+// too: NAME/type, NAME/shape and NAME/values of each array.
 //
 // "..." in a TEXT stands for any text; \n, \t, \\ and \xff are one byte; {dir} is the folder.
 namespace headlight::test {
