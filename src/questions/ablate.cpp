@@ -296,9 +296,9 @@ void read_scores(const Asker& asker, const Arguments& arguments, const HeadSet& 
       "scores", "expected the score ", report.score, " of a head that is ablated");
 }
 
-// Tokens times passes: of the whole model, of means or of a batch and its next documents, and of
-// the layers from each part on; of pairs, whose layers are not known yet, at most; of one token for
-// the shapes, and for those of means.
+// Tokens times passes: of the whole model, of means (also of the last token) or of a batch and its
+// next documents, and of the layers from each part on; of pairs, whose layers are not known yet, at
+// most; and of one token for the shapes.
 Index work_of(const Asker& asker, const TokenDataset& data, const AblationOptions& options,
               const std::vector<PartSet>& parts) {
   const Index layers = asker.model.config().n_layer;

@@ -266,4 +266,16 @@ TEST_CASE("gradients flow through scaled values and stop at replaced values", "[
   CHECK(gradient_with("off mlp.1") == zeros);
   CHECK(gradient_with("scale mlp.1 2") != zeros);
 }
+
+TEST_CASE("changes need the tokens of the pass") {
+  const Gpt gpt(GptConfig{.vocab_size = 5, .block_size = 4, .n_layer = 1, .n_head = 1, .n_embd = 4},
+                1);
+  Interventions hook(gpt, parse_changes("off mlp.0"), {});
+  const Tensor value = Tensor::ones({2, 4});
+  check_error([&] { hook.visit({.point = Point::mlp_out, .layer = 0}, value); },
+              {"expected begin() with the 2 tokens"});
+  hook.begin(make_batch({{1, 2}}));
+  CHECK(hook.visit({.point = Point::mlp_out, .layer = 0}, value).to_vector() ==
+        std::vector<double>(8, 0));
+}
 }  // namespace interventions_test

@@ -27,13 +27,13 @@ std::vector<Asked> questions() {
       {"/api/predict", {{"text", text}, {"intervene", changes}}, 2 * 256 + 3 + 3 + 3, 0},
       {"/api/predict", {{"text", text}, {"always", changes}}, 2 * 256 + 3 + 3 + 3, 0},
       // The whole model, two heads of the first layer, and half a pass for those of the second.
-      {"/api/ablate", {{"text", text}}, (1 + 2 + 1) * 255, 0},
-      // Means, and the first MLP, after passes of one token that find shapes.
+      {"/api/ablate", {{"text", text}}, (1 + 2 + 1) * 255 + 1, 0},
+      // Means, also of the last token, and the first MLP, after a pass of one token for its shape.
       {"/api/ablate",
        {{"text", text}, {"by", "mlp"}, {"layers", "0"}, {"mode", "mean"}},
-       3 * 255 + 3,
+       3 * 255 + 2,
        0},
-      {"/api/ablate", {{"text", text}, {"parts", {"mlp.0", "0.1"}}}, 3 * 255 + 3, 0},
+      {"/api/ablate", {{"text", text}, {"parts", {"mlp.0", "0.1"}}}, 3 * 255 + 1, 0},
       {"/api/scores", {{"text", text}, {"repeats", 0}}, 256, 0},
       {"/api/scores", {{"text", text + text}, {"repeats", 0}, {"sequence_tokens", 128}}, 512, 0},
       // Six positions with four rows: the first layer's input, two layers, the model's output.

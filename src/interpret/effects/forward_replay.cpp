@@ -15,7 +15,7 @@ ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHoo
   const NoGrad no_grad;
   const ForwardContext context{.hook = hook};
   if (gpt_ == nullptr) {
-    ends_ = model.logits(batch_, context);
+    ends_ = logits_of_all(batch_, hook);
   } else {
     residuals_.push_back(gpt_->residual(batch_, 0));
     for (Index layer = 0; layer < gpt_->config().n_layer; ++layer) {
@@ -25,11 +25,18 @@ ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHoo
   }
 }
 
+Tensor ForwardReplay::logits_of_all(const Batch& batch, ForwardHook* hook) const {
+  if (hook != nullptr) {
+    hook->begin(batch);  // a model of the user may not call it
+  }
+  return model_.logits(batch, {.hook = hook});
+}
+
 Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
   const NoGrad no_grad;
   const ForwardContext context{.hook = &hook};
   if (gpt_ == nullptr) {
-    return model_.logits(batch_, context);
+    return logits_of_all(batch_, &hook);
   }
   return layer < 0 ? gpt_->hidden(batch_, context)
                    : gpt_->hidden_from(layer, residual(layer), batch_, context);
@@ -50,7 +57,7 @@ Tensor ForwardReplay::ends_of_copies(Index layer, const Batch& batch, Index copi
                                      ForwardHook& hook) const {
   const NoGrad no_grad;
   const ForwardContext context{.hook = &hook};
-  return gpt_ == nullptr ? model_.logits(batch, context)
+  return gpt_ == nullptr ? logits_of_all(batch, &hook)
                          : gpt_->hidden_from(layer, residual(layer, copies), batch, context);
 }
 

@@ -42,6 +42,9 @@ class ForwardReplay {
   Tensor logits_of(const Tensor& ends, Index row) const;
 
  private:
+  // Logits [N, V] of a model that is no Gpt.
+  Tensor logits_of_all(const Batch& batch, ForwardHook* hook) const;
+
   const LanguageModel& model_;
   const Gpt* gpt_;  // null for other models
   Batch batch_;

@@ -409,7 +409,11 @@ bool Interventions::wants(Point point, Index layer) const {
 Tensor Interventions::visit(const HookSite& site, const Tensor& value) {
   const ValueLayout layout(site.point, value.shape());
   const bool is_map = items_of(site.point) == PointItems::maps;
-  const Index first = is_map ? offsets_[static_cast<std::size_t>(site.sequence)] : 0;
+  const auto sequence = static_cast<std::size_t>(is_map ? site.sequence : 0);
+  const Index first = sequence < offsets_.size() ? offsets_[sequence] : 0;
+  require(first + layout.rows <= std::ssize(positions_),
+          "[interventions] expected begin() with the ", layout.rows,
+          " tokens of the pass before a visit: the model does not call it");
   return dispatch_floating(value.dtype(), "Interventions", [&](auto zero) {
     ElementMap<decltype(zero)> map(value);
     for (const Resolved& resolved : changes_) {

@@ -83,7 +83,8 @@ Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& s
 
 // Applies changes in every pass that uses the hook: Gpt::attach(), ForwardContext::hook,
 // GenerateOptions::hook. Computes the values of source texts once, in the constructor. Replaced
-// values have no gradient; scaled values have the gradient of the product.
+// values have no gradient; scaled values have the gradient of the product. Your own model must call
+// begin() of the hook in its pass; visit() throws Error otherwise.
 class Interventions final : public ForwardHook {
  public:
   struct Options {
