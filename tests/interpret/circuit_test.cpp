@@ -7,7 +7,7 @@
 #include "support/test.h"
 
 namespace circuit_test {
-const PatchingTask& kTask = kTwoChanges;
+const PatchingTask kTask = kTwoChanges;
 
 double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
   const NoGrad no_grad;

@@ -5,7 +5,7 @@
 
 // AtP*: attribution with attention computed again, and with dropped gradients.
 
-const PatchingTask& kTask = kTwoChanges;
+const PatchingTask kTask = kTwoChanges;
 
 // A model without MLPs whose queries are so large that attention chooses one key.
 std::unique_ptr<Gpt> saturated_gpt() {

@@ -27,7 +27,7 @@ class Nudge final : public ForwardHook {
   double step_;
 };
 
-const PatchingTask& kTask = kTwoChanges;
+const PatchingTask kTask = kTwoChanges;
 
 TEST_CASE("gradients of a metric at points are those of finite differences", "[heads]") {
   const auto gpt = random_gpt(three_layers());

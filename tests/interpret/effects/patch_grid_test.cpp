@@ -5,8 +5,8 @@
 #include "support/test.h"
 
 namespace patch_grid_test {
-const PatchingTask& kTask = kTwoChanges;
-const PatchingTask& kLong = kLongAnswers;
+const PatchingTask kTask = kTwoChanges;
+const PatchingTask kLong = kLongAnswers;
 using MakeHook = std::function<std::unique_ptr<ForwardHook>(const Ids& answer)>;
 
 // The measured difference, with a new hook for the pass of each answer.
