@@ -8,6 +8,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
+#include "headlight/interpret/head_set.h"
 #include "headlight/ops/layout.h"
 #include "interpret/effects/answer_contrast.h"
 #include "interpret/effects/gradient_passes.h"
