@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+SECONDS = 600  # of tests that a fault lets run for ever
+
 # What is wrong, the file, the line as it is, the faulty line, and the files of tests.
 MUTANTS = [
     ("a query does not see its own key", "src/kernels/attention/attention_tile.h",
@@ -171,8 +173,10 @@ def survives(tree, path, old, new, files):
     try:
         build(tree)
         tags = ",".join(f"[#{name}]~[experiment]~[.]" for name in files.split())
-        tests = run(str(tree / "build/release/tests/headlight_tests"), "--filenames-as-tags", tags)
+        tests = run(str(tree / "build/release/tests/headlight_tests"), "--filenames-as-tags", tags, timeout=SECONDS)
         return tests.returncode == 0, tests.stdout.strip().splitlines()[-1:]
+    except subprocess.TimeoutExpired:
+        return False, [f"no end within {SECONDS} s"]
     finally:
         source.write_text(text)
 

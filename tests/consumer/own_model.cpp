@@ -36,6 +36,9 @@ class OneLayer : public LanguageModel {
   Index block_size() const override { return kBlock; }
   std::string model_type() const override { return "one_layer"; }
   Tensor logits(const Batch& batch, const ForwardContext& context) const override {
+    if (context.hook != nullptr) {
+      context.hook->begin(batch);  // Interventions read the positions of tokens
+    }
     const Tensor x = tokens_.forward(batch.tokens) + places_.forward(batch.positions);
     return head_.forward(x + attention_.forward(x, batch.offsets, context));
   }
