@@ -149,7 +149,7 @@ MUTANTS = [
     ("JSON may be nested one deeper", "src/base/json.cpp",
      "require(open_.size() < kMaxJsonDepth,", "require(open_.size() <= kMaxJsonDepth,", "json_test"),
     ("the average of weights starts slowly", "src/optim/weight_average.cpp",
-     "1 - std::min(decay_, (1 + n) / (10 + n));", "1 - decay_;", "trainer_test"),
+     "1 - std::min(decay_, (1 + n) / (10 + n));", "1 - std::max(decay_, (1 + n) / (10 + n));", "trainer_test"),
     ("a weight of 8 bits is rounded towards 0", "src/kernels/panels/pack_panel.cpp",
      "const float whole = (padded[k] / scale + kRound) - kRound;",
      "const float whole = padded[k] / scale + 0 * kRound;", "panels_test"),

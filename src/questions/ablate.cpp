@@ -296,8 +296,8 @@ void read_scores(const Asker& asker, const Arguments& arguments, const HeadSet& 
       "scores", "expected the score ", report.score, " of a head that is ablated");
 }
 
-// Tokens times passes: of the whole model, of means (also of the last token) or of a batch and its
-// next documents, and of the layers from each part on; of pairs, whose layers are not known yet, at
+// Tokens times passes: of the whole model, of means (also of the last token) or of the next
+// documents, and of the layers from each part on; of pairs, whose layers are not known yet, at
 // most; and of one token for the shapes.
 Index work_of(const Asker& asker, const TokenDataset& data, const AblationOptions& options,
               const std::vector<PartSet>& parts) {
@@ -306,13 +306,11 @@ Index work_of(const Asker& asker, const TokenDataset& data, const AblationOption
   for (const PartSet& part : parts) {
     computed += layers - std::max<Index>(first_layer(part, asker.model), 0);
   }
-  const Index substitutes = options.mode == AblationMode::zero   ? 0
-                            : options.mode == AblationMode::mean ? 1
-                                                                 : 2;
-  computed += layers * substitutes;
+  computed += options.mode == AblationMode::zero ? 0 : layers;
   computed += layers * options.joint * (options.joint - 1) / 2;
   const Index predicted = asker.model.config().causal ? std::ssize(data.sequences) : 0;
-  return (data.token_count - predicted) * computed / layers + 1 + (substitutes == 1 ? 1 : 0);
+  return (data.token_count - predicted) * computed / layers + 1 +
+         (options.mode == AblationMode::mean ? 1 : 0);
 }
 
 std::vector<PartSet> chosen_parts(const Asker& asker, const Arguments& arguments) {

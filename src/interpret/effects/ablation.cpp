@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "headlight/datasets/batches/sequential_batches.h"
 #include "headlight/interpret/interventions/interventions.h"
@@ -93,7 +94,7 @@ class Ablation {
     };
   }
   Experiment experiment_of(const std::vector<std::size_t>& group) const;
-  PointValues resampled(Index index) const;
+  PointValues resampled(Index index, PointValues values) const;
   std::vector<double> measured(const ForwardReplay& replay, const Tensor& ends) const;
   void measure_batch(Index index, std::vector<Experiment>& experiments,
                      const std::function<void(double)>& progress);
@@ -153,10 +154,9 @@ Experiment Ablation::experiment_of(const std::vector<std::size_t>& group) const 
 }
 
 // Returns the parts' values in batch `index`, each taken from the next sequence.
-PointValues Ablation::resampled(Index index) const {
+PointValues Ablation::resampled(Index index, PointValues values) const {
   const Batch batch = batches_.batch(index);
   const Batch following = batches_.batch((index + 1) % batches_.count());
-  PointValues values = values_of(model_, batch, wants(), true);
   const PointValues next = values_of(model_, following, wants(), true);
   for (auto& [spot, value] : values) {
     value = shifted(batch, value, following, next.at(spot));
@@ -183,11 +183,13 @@ std::vector<double> Ablation::measured(const ForwardReplay& replay, const Tensor
 
 void Ablation::measure_batch(Index index, std::vector<Experiment>& experiments,
                              const std::function<void(double)>& progress) {
-  const ForwardReplay replay(model_, batches_.batch(index));
+  const bool resamples = options_.mode == AblationMode::resample;
+  KeepValues kept(wants(), nullptr, true);
+  const ForwardReplay replay(model_, batches_.batch(index), resamples ? &kept : nullptr);
   append(measured(replay, replay.ends()), base_);
   append(target_counts(replay.batch()), targets_);
-  if (options_.mode == AblationMode::resample) {
-    substitutes_ = resampled(index);
+  if (resamples) {
+    substitutes_ = resampled(index, std::move(kept.values));
   }
   const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
   auto done = static_cast<double>(index * std::ssize(experiments));
