@@ -1,7 +1,8 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-// What the program prints of texts. sessions/generate.txt and token_reports.txt have the rest.
+// Texts and tokens that the program prints. sessions/generate.txt and token_reports.txt have the
+// rest.
 
 TEST_CASE("a terminal gets no control characters of prompts, models and files", "[cli]") {
   const TemporaryFolder folder;

@@ -44,7 +44,7 @@ Tensor shifted(const Batch& batch, const Tensor& values, const Batch& following,
   return moved;
 }
 
-// Some sets of parts replaced in every pass, and what the metric was then.
+// Some sets of parts, replaced in every pass, and the metric of these passes.
 struct Experiment {
   Index first_layer = 0;  // lowest layer that the hook changes; see ForwardReplay::ends
   std::unique_ptr<Interventions> hook;
@@ -94,7 +94,7 @@ class Ablation {
     };
   }
   Experiment experiment_of(const std::vector<std::size_t>& group) const;
-  PointValues resampled(Index index, PointValues values) const;
+  PointValues resampled(const Batch& batch, const Batch& following, PointValues values) const;
   std::vector<double> measured(const ForwardReplay& replay, const Tensor& ends) const;
   void measure_batch(Index index, std::vector<Experiment>& experiments,
                      const std::function<void(double)>& progress);
@@ -153,10 +153,9 @@ Experiment Ablation::experiment_of(const std::vector<std::size_t>& group) const 
   return experiment;
 }
 
-// Returns the parts' values in batch `index`, each taken from the next sequence.
-PointValues Ablation::resampled(Index index, PointValues values) const {
-  const Batch batch = batches_.batch(index);
-  const Batch following = batches_.batch((index + 1) % batches_.count());
+// Returns the parts' values in a batch, each taken from the next sequence.
+PointValues Ablation::resampled(const Batch& batch, const Batch& following,
+                                PointValues values) const {
   const PointValues next = values_of(model_, following, wants(), true);
   for (auto& [spot, value] : values) {
     value = shifted(batch, value, following, next.at(spot));
@@ -189,7 +188,8 @@ void Ablation::measure_batch(Index index, std::vector<Experiment>& experiments,
   append(measured(replay, replay.ends()), base_);
   append(target_counts(replay.batch()), targets_);
   if (resamples) {
-    substitutes_ = resampled(index, std::move(kept.values));
+    substitutes_ = resampled(replay.batch(), batches_.batch((index + 1) % batches_.count()),
+                             std::move(kept.values));
   }
   const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
   auto done = static_cast<double>(index * std::ssize(experiments));

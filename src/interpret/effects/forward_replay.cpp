@@ -33,13 +33,11 @@ Tensor ForwardReplay::logits_of_all(const Batch& batch, ForwardHook* hook) const
 }
 
 Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
-  const NoGrad no_grad;
-  const ForwardContext context{.hook = &hook};
-  if (gpt_ == nullptr) {
-    return logits_of_all(batch_, &hook);
+  if (layer >= 0 || gpt_ == nullptr) {
+    return ends_of_copies(layer, batch_, 1, hook);
   }
-  return layer < 0 ? gpt_->hidden(batch_, context)
-                   : gpt_->hidden_from(layer, residual(layer), batch_, context);
+  const NoGrad no_grad;
+  return gpt_->hidden(batch_, {.hook = &hook});
 }
 
 Tensor ForwardReplay::residual(Index layer, Index copies) const {
@@ -56,9 +54,9 @@ Tensor ForwardReplay::residual(Index layer, Index copies) const {
 Tensor ForwardReplay::ends_of_copies(Index layer, const Batch& batch, Index copies,
                                      ForwardHook& hook) const {
   const NoGrad no_grad;
-  const ForwardContext context{.hook = &hook};
-  return gpt_ == nullptr ? logits_of_all(batch, &hook)
-                         : gpt_->hidden_from(layer, residual(layer, copies), batch, context);
+  return gpt_ == nullptr
+             ? logits_of_all(batch, &hook)
+             : gpt_->hidden_from(layer, residual(layer, copies), batch, {.hook = &hook});
 }
 
 Tensor ForwardReplay::logits_of(const Tensor& ends) const {

@@ -340,10 +340,10 @@ std::string attribution_heading(const AttributionReport& report) {
   const AttributionStudy& study = report.study;
   const AttributionTask& first = report.tasks.front();
   if (!report.is_one()) {
+    const auto number = [](double value) { return signed_number(value, 4); };
     return concat_text("logit of the answer minus that of the wrong token: ",
-                       change_text(study.logit, kEnoughDocuments), " (mean of ",
-                       study.prompts.size(), " prompts; the model does ", study.clear,
-                       " clearly)\n");
+                       interval_text(study.logit, number), " (mean of ", study.prompts.size(),
+                       " prompts; the model does ", study.clear, " clearly)\n");
   }
   return "logit of " + quoted_label(first.target, report.tokenizer) +
          (first.against ? " minus that of " + quoted_label(*first.against, report.tokenizer) : "") +

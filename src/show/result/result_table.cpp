@@ -102,15 +102,11 @@ std::string cell_text(const ResultColumn& column, std::size_t row) {
   if (std::isnan(number_of(column, row))) {
     return "-";
   }
-  std::string text = number_text(column, number_of(column, row));
-  if (const auto* intervals = intervals_of(column)) {
-    const Interval& interval = (*intervals)[row];
-    if (interval.low != interval.high) {  // equal for a single document
-      text += concat_text(" (", number_text(column, interval.low), " to ",
-                          number_text(column, interval.high), ")");
-    }
-  }
-  return text + (column.is_doubtful ? " ?" : "");
+  const auto number = [&](double value) { return number_text(column, value); };
+  const auto* intervals = intervals_of(column);
+  return (intervals == nullptr ? number(number_of(column, row))
+                               : interval_text((*intervals)[row], number)) +
+         (column.is_doubtful ? " ?" : "");
 }
 
 std::vector<std::size_t> order_of(const ResultTable& table) {

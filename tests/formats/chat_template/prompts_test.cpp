@@ -19,7 +19,7 @@ std::string shown(const Ids& ids) {
   return text;
 }
 
-// Returns the labels of a prompt's tokens and those that end the answer.
+// Returns the labels of a prompt's tokens and of the tokens that end the answer.
 std::string prompt_of(const Row& row) {
   const ChatBytes tokenizer;
   const ChatFormat chat(parse_json('"' + row.group + '"', "template").text(), tokenizer);

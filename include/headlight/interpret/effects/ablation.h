@@ -42,8 +42,8 @@ inline constexpr auto kChoices<PartKind> =
 
 // Returns one set for each part of a kind in these layers: one a layer for attn, mlp and layer, one
 // a head, or one a neuron with a number of `items`. Heads are in the order of HeadSet::all().
-// Throws Error about "layers" and "items" for those that the model does not have, and about "by"
-// for neurons of a model without them.
+// Throws Error about "layers" and "items" for layers and neurons that the model does not have, and
+// about "by" for neurons of a model without them.
 std::vector<PartSet> each_part(const LanguageModel& model, PartKind kind,
                                const NumberRange& layers = {}, const NumberRange& items = {});
 

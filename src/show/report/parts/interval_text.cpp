@@ -7,14 +7,12 @@
 
 namespace headlight {
 
-std::string change_text(const Interval& change, Index documents) {
-  constexpr int kDecimals = 4;
-  std::string text = signed_number(change.mean, kDecimals);
-  if (change.low != change.high) {  // equal for a single document
-    text += " (" + signed_number(change.low, kDecimals) + " to " +
-            signed_number(change.high, kDecimals) + ")";
-  }
-  return text + (documents < kEnoughDocuments ? " ?" : "");
+std::string interval_text(const Interval& interval,
+                          const std::function<std::string(double)>& number_text) {
+  const std::string mean = number_text(interval.mean);
+  return interval.low == interval.high
+             ? mean
+             : mean + " (" + number_text(interval.low) + " to " + number_text(interval.high) + ")";
 }
 
 std::string loss_heading(double loss, Index tokens, Index documents, MetricKind metric) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,11 @@
 
 namespace headlight {
 
-// Returns "+0.0123 (+0.0101 to +0.0145)", followed by " ?" for too few documents.
-std::string change_text(const Interval& change, Index documents);
-// Returns the heading of a table of changes: the loss or another metric, and what it is of.
+// Returns "+0.0123 (+0.0101 to +0.0145)" with numbers in this form; the mean alone if both ends are
+// equal, as for a single document.
+std::string interval_text(const Interval& interval,
+                          const std::function<std::string(double)>& number_text);
+// Returns the heading of a table of changes: the loss or another metric, its tokens and sequences.
 std::string loss_heading(double loss, Index tokens, Index documents,
                          MetricKind metric = MetricKind::loss);
 // Returns {"mean": ..., "low": ..., "high": ...}.
