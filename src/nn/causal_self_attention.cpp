@@ -1,5 +1,6 @@
 #include "headlight/nn/causal_self_attention.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -47,8 +48,8 @@ Tensor slice_heads(const Tensor& qkv, Index part, Index begin, Index end,
 }
 
 // Returns the rows of all sequences.
-Tensor joined(const std::vector<Tensor>& sequences) {
-  return sequences.size() == 1 ? sequences[0] : concat(sequences, 0);
+Tensor joined(const std::vector<Tensor>& sequences, Index axis = 0) {
+  return sequences.size() == 1 ? sequences[0] : concat(sequences, axis);
 }
 
 // Returns qkv with change(part, heads) in place of the heads of each part: [N, H or G, D].
@@ -62,13 +63,14 @@ Tensor with_parts(const Tensor& qkv, const AttentionPlan& plan, const Change& ch
   return concat(rows, 1);
 }
 
-// Returns the position of each sequence's first row: behind the cached ones.
+// Returns the position of each sequence's first row: behind the known ones.
 std::vector<Index> first_positions(const std::vector<Index>& offsets,
                                    const ForwardContext& context) {
   std::vector<Index> firsts(offsets.size() - 1, 0);
   for (std::size_t b = 0; b < context.caches.size(); ++b) {
     firsts[b] = context.caches[b]->length();
   }
+  std::ranges::transform(context.prefixes, firsts.begin(), &KnownPrefix::length);
   return firsts;
 }
 
@@ -207,7 +209,7 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
   if (wants_any(context.hook, {Point::attn_scores, Point::pattern}, layer_)) {
     return attend_unfused(qkv, offsets, context);
   }
-  if (!caches_empty) {
+  if (!caches_empty || !context.prefixes.empty()) {
     return attend_with_past(qkv, offsets, context);
   }
   return ragged_attention(qkv, {.heads = plan_.heads,
@@ -225,25 +227,47 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .precision = context.precision});
 }
 
+Tensor CausalSelfAttention::with_past(Index part, const Tensor& qkv, Index sequence,
+                                      const std::vector<Index>& offsets,
+                                      const ForwardContext& context) const {
+  const auto b = static_cast<std::size_t>(sequence);
+  const Index count = offsets[b + 1] - offsets[b];
+  const auto past = [&](const KeyValueCache& cache, Index length) {
+    return part == 1 ? cache.keys(layer_, length) : cache.values(layer_, length);
+  };
+  if (!context.caches.empty()) {
+    return past(*context.caches[b], context.caches[b]->length() + count);
+  }
+  const Tensor own = by_head(heads_of(qkv, part, offsets[b], offsets[b + 1], plan_));
+  if (context.prefixes.empty() || context.prefixes[b].length == 0) {
+    return own;
+  }
+  return concat({past(*context.prefixes[b].cache, context.prefixes[b].length), own}, 1);
+}
+
 Tensor CausalSelfAttention::attend_with_past(const Tensor& qkv, const std::vector<Index>& offsets,
                                              const ForwardContext& context) const {
-  std::vector<Tensor>* weights = recorded_weights(context);
-  std::vector<Tensor> outputs;
-  for (std::size_t b = 0; b < context.caches.size(); ++b) {
-    const KeyValueCache& cache = *context.caches[b];
-    const Index length = cache.length() + offsets[b + 1] - offsets[b];
-    const Tensor query =
-        slice(slice(qkv, 0, offsets[b], offsets[b + 1]), 1, 0, plan_.inner_width());
-    outputs.push_back(cached_attention(query, cache.keys(layer_, length),
-                                       cache.values(layer_, length),
-                                       {.key_ends = plan_.key_ends,
-                                        .window = plan_.window,
-                                        .scale = plan_.scale,
-                                        .cap = plan_.cap,
-                                        .weights = weights,
-                                        .precision = context.precision}));
+  const auto all = [&](Index part) {  // [G, M, D]
+    std::vector<Tensor> sequences;
+    for (Index b = 0; b + 1 < std::ssize(offsets); ++b) {
+      sequences.push_back(with_past(part, qkv, b, offsets, context));
+    }
+    return to_contiguous(joined(sequences, 1));
+  };
+  std::vector<Index> key_offsets{0};
+  for (const Index first : first_positions(offsets, context)) {
+    const std::size_t b = key_offsets.size();
+    key_offsets.push_back(key_offsets.back() + first + offsets[b] - offsets[b - 1]);
   }
-  return joined(outputs);
+  return cached_attention(slice(qkv, 1, 0, plan_.inner_width()), all(1), all(2),
+                          {.offsets = offsets,
+                           .key_offsets = key_offsets,
+                           .key_ends = plan_.key_ends,
+                           .window = plan_.window,
+                           .scale = plan_.scale,
+                           .cap = plan_.cap,
+                           .weights = recorded_weights(context),
+                           .precision = context.precision});
 }
 
 // Attends with complete weight matrices, which a hook may change.
@@ -252,26 +276,19 @@ Tensor CausalSelfAttention::attend_unfused(const Tensor& qkv, const std::vector<
   std::vector<Tensor>* weights = recorded_weights(context);
   std::vector<Tensor> outputs;
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-    const auto part = [&](Index number) {
-      return by_head(heads_of(qkv, number, offsets[b], offsets[b + 1], plan_));
-    };
+    const auto sequence = static_cast<Index>(b);
     const Index count = offsets[b + 1] - offsets[b];
-    Tensor keys = part(1);
-    Tensor values = part(2);
-    if (!context.caches.empty()) {
-      const KeyValueCache& cache = *context.caches[b];
-      keys = cache.keys(layer_, cache.length() + count);
-      values = cache.values(layer_, cache.length() + count);
-    }
+    const Tensor query = by_head(heads_of(qkv, 0, offsets[b], offsets[b + 1], plan_));
     const auto change = [&](Point point) -> std::function<Tensor(const Tensor&)> {
       if (!context.hook->wants(point, layer_)) {
         return {};
       }
-      const HookSite site{point, layer_, static_cast<Index>(b)};
+      const HookSite site{point, layer_, sequence};
       return [site, &context](const Tensor& map) { return visited(context.hook, site, map); };
     };
     const AttentionResult result =
-        scaled_dot_product_attention(part(0), keys, values,
+        scaled_dot_product_attention(query, with_past(1, qkv, sequence, offsets, context),
+                                     with_past(2, qkv, sequence, offsets, context),
                                      {.causal = plan_.causal,
                                       .window = plan_.window,
                                       .enable_gqa = plan_.key_heads < plan_.heads,

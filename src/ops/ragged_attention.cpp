@@ -168,12 +168,13 @@ Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options
 
 namespace {
 
+constexpr std::string_view kWhere = "cached_attention";
+
 void check_cache(const Tensor& query, const Tensor& keys, const Tensor& values) {
-  constexpr std::string_view kWhere = "cached_attention";
-  require(query.defined() && query.rank() == 2, "[", kWhere, "] expected a query [T, H D]");
+  require(query.defined() && query.rank() == 2, "[", kWhere, "] expected a query [N, H D]");
   for (const Tensor& x : {keys, values}) {
     require(x.defined() && x.rank() == 3 && x.numel() > 0 && query.size(1) % x.size(2) == 0, "[",
-            kWhere, "] expected keys and values [G, S, D] for query ", query.shape(), ", got ",
+            kWhere, "] expected keys and values [G, M, D] for query ", query.shape(), ", got ",
             x.defined() ? x.shape() : Shape{});
     require(x.strides()[2] == 1 && x.strides()[1] == x.size(2), "[", kWhere,
             "] expected contiguous rows of each head");
@@ -181,9 +182,30 @@ void check_cache(const Tensor& query, const Tensor& keys, const Tensor& values) 
             "] expected keys and values of one layout, got ", keys.shape(), " and ", x.shape());
     require_same_type(x, query, kWhere);
   }
-  require(keys.size(1) >= query.size(0), "[", kWhere,
-          "] expected at least as many keys as queries, got ", keys.size(1), " for query ",
-          query.shape());
+}
+
+std::vector<kernels::AttentionSequence> cached_sequences(const Tensor& query, const Tensor& keys,
+                                                         const CachedAttentionOptions& options) {
+  const auto all = [](const std::vector<Index>& offsets, Index count) {
+    const std::vector<Index> known = offsets.empty() ? std::vector<Index>{0, count} : offsets;
+    require(known.front() == 0 && known.back() == count, "[", kWhere,
+            "] expected offsets from 0 to ", count);
+    return known;
+  };
+  const std::vector<Index> offsets = all(options.offsets, query.size(0));
+  const std::vector<Index> key_offsets = all(options.key_offsets, keys.size(1));
+  require(offsets.size() == key_offsets.size(), "[", kWhere, "] expected ", offsets.size(),
+          " offsets of keys, got ", key_offsets.size());
+  std::vector<kernels::AttentionSequence> sequences;
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const Index queries = offsets[b + 1] - offsets[b];
+    const Index count = key_offsets[b + 1] - key_offsets[b];
+    require(queries >= 0 && count >= queries, "[", kWhere,
+            "] expected at least as many keys as queries, got ", count, " for query ",
+            Shape{queries, query.size(1)});
+    sequences.push_back({offsets[b], queries, key_offsets[b], count});
+  }
+  return sequences;
 }
 
 template <class T>
@@ -218,20 +240,19 @@ Tensor cached_attention(const Tensor& query, const Tensor& keys, const Tensor& v
   require_cap(options.cap, "cached_attention");
   require_precision(options.precision);
   check_groups(query.size(1) / keys.size(2), keys.size(0), options.key_ends, "cached_attention");
-  std::vector<kernels::AttentionSequence> sequences{{0, query.size(0), 0, keys.size(1)}};
+  std::vector<kernels::AttentionSequence> sequences = cached_sequences(query, keys, options);
   if (options.weights == nullptr) {
     sequences = query_parts(sequences);
   }
   const Tensor queries = query.strides()[1] == 1 ? query.detach() : to_contiguous(query.detach());
   Tensor output = Tensor::empty(query.shape(), query.dtype());
-  if (options.weights != nullptr) {
-    const Index heads = query.size(1) / keys.size(2);
-    options.weights->push_back(Tensor::empty({heads, query.size(0), keys.size(1)}, query.dtype()));
-  }
   dispatch_floating(query.dtype(), "cached_attention", [&](auto zero) {
     using T = decltype(zero);
     std::vector<T*> recorded;
-    if (options.weights != nullptr) {
+    for (std::size_t b = 0; options.weights != nullptr && b < sequences.size(); ++b) {
+      const Index heads = query.size(1) / keys.size(2);
+      options.weights->push_back(
+          Tensor::empty({heads, sequences[b].query_count, sequences[b].key_count}, query.dtype()));
       recorded.push_back(options.weights->back().data<T>());
     }
     kernels::attention_forward<T>(

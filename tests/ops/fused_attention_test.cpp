@@ -222,6 +222,25 @@ TEST_CASE("cached attention equals the last rows of attention over the whole seq
   }
 }
 
+TEST_CASE("cached attention of several sequences equals that of each") {
+  const Tensor query = noise({5, kWidth}, 1, DType::float32);
+  const Tensor keys = noise({kHeads, 12, kHeadWidth}, 2, DType::float32);
+  const Tensor values = noise({kHeads, 12, kHeadWidth}, 3, DType::float32);
+  std::vector<Tensor> weights;
+  const Tensor all = cached_attention(
+      query, keys, values,
+      {.offsets = {0, 2, 5}, .key_offsets = {0, 5, 12}, .window = 4, .weights = &weights});
+  const auto one = [&](Index begin, Index end, Index first, Index last) {
+    return cached_attention(slice(query, 0, begin, end), slice(keys, 1, first, last),
+                            slice(values, 1, first, last), {.window = 4, .weights = &weights});
+  };
+  CHECK(same_bits(slice(all, 0, 0, 2), one(0, 2, 0, 5)));
+  CHECK(same_bits(slice(all, 0, 2, 5), one(2, 5, 5, 12)));
+  REQUIRE(weights.size() == 4);
+  CHECK(same_bits(weights[0], weights[2]));
+  CHECK(same_bits(weights[1], weights[3]));
+}
+
 TEST_CASE("cached attention ignores rows of the cache that are not in use") {
   const Tensor query = noise({1, kWidth}, 1);
   Tensor keys = noise({kHeads, 10, kHeadWidth}, 2);

@@ -292,15 +292,23 @@ TEST_CASE("attention and rotations name what they refuse") {
   const Tensor one = slice(room, 1, 0, 1);
   refuses("cached_attention", cached(zeros({2, 6}), room, room),
           {"3 heads cannot share 2 key heads"});
-  refuses("cached_attention", cached(zeros({4}), room, room), {"[T, H D]"});
+  refuses("cached_attention", cached(zeros({4}), room, room), {"[N, H D]"});
   refuses("cached_attention", cached(query, one, one), {"got 1", "[2, 4]"});
   refuses("cached_attention", cached(query, room, zeros({2, 4, 2})), {"one layout", "[2, 4, 2]"});
-  refuses("cached_attention", cached(query, zeros({5, 2}), room), {"[G, S, D]", "[5, 2]"});
+  refuses("cached_attention", cached(query, zeros({5, 2}), room), {"[G, M, D]", "[5, 2]"});
   refuses("cached_attention", cached(query, room, kNone));
   refuses("cached_attention", cached(query, transpose(room), room));
   refuses("cached_attention", cached(query, transpose(zeros({2, 2, 5})), room),
           {"contiguous rows"});
   refuses("cached_attention", cached(query, wide({2, 5, 2}), room), {"float64"});
+  const auto divided = [&](const std::vector<Index>& offsets, const std::vector<Index>& keys) {
+    return [=] { cached_attention(query, room, room, {.offsets = offsets, .key_offsets = keys}); };
+  };
+  CHECK_NOTHROW(divided({0, 1, 2}, {0, 2, 5})());
+  refuses("cached_attention", divided({0, 1}, {}), {"0 to 2"});
+  refuses("cached_attention", divided({0, 2}, {0, 4}), {"0 to 5"});
+  refuses("cached_attention", divided({0, 1, 2}, {0, 5}), {"expected 3", "got 2"});
+  refuses("cached_attention", divided({0, 1, 2}, {0, 5, 5}), {"got 0", "[1, 4]"});
   const auto turned = [](const Tensor& rows, const Tensor& positions, const RopeOptions& options) {
     return [=] { rope(rows, positions, options); };
   };

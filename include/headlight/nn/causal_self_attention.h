@@ -50,6 +50,9 @@ class CausalSelfAttention : public Module {
                                   const ForwardContext& context) const;
   Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets,
                 const ForwardContext& context) const;
+  // Returns the keys (part 1) or values (2) of a sequence, with those before it: [G, S, D].
+  Tensor with_past(Index part, const Tensor& qkv, Index sequence, const std::vector<Index>& offsets,
+                   const ForwardContext& context) const;
   Tensor attend_with_past(const Tensor& qkv, const std::vector<Index>& offsets,
                           const ForwardContext& context) const;
   Tensor attend_unfused(const Tensor& qkv, const std::vector<Index>& offsets,

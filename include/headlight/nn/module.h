@@ -18,6 +18,12 @@ struct KeptAttention;
 class Recorder;
 class WeightProducts;
 
+// The first positions of a cache. Several sequences may begin with them.
+struct KnownPrefix {
+  const KeyValueCache* cache = nullptr;
+  Index length = 0;
+};
+
 // Optional inputs of a forward pass.
 struct ForwardContext {
   bool training = false;         // dropout is active, batch norm updates its statistics
@@ -39,6 +45,9 @@ struct ForwardContext {
   // Caches of all sequences of the batch, to continue them: new tokens follow the cached ones and
   // are added to them. No gradient is recorded. Empty: the sequences begin here.
   std::span<KeyValueCache* const> caches = {};
+  // The beginnings of all sequences of the batch, whose tokens are the ones after them. As with
+  // `caches`, which is empty then, but nothing is added to them. Empty: the sequences begin here.
+  std::span<const KnownPrefix> prefixes = {};
 };
 
 // A part of a model. Registers its tensors and submodules by name; optimizers, checkpoints and

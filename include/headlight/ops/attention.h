@@ -78,18 +78,22 @@ struct RaggedAttentionOptions {
 Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options);
 
 struct CachedAttentionOptions {
+  // [B + 1] each: sequence b has queries offsets[b] ... offsets[b + 1] - 1, and keys likewise.
+  // Empty: one sequence.
+  std::vector<Index> offsets{};
+  std::vector<Index> key_offsets{};
   std::vector<Index> key_ends{};  // as in RaggedAttentionOptions
   Index window = 0;               // as in RaggedAttentionOptions
   double scale = 0;               // factor of the scores; 0: 1 / sqrt(D)
   double cap = 0;                 // as in AttentionOptions
-  // As in RaggedAttentionOptions, but [H, T, S].
+  // As in RaggedAttentionOptions, but [H, T, S] of each sequence.
   std::vector<Tensor>* weights = nullptr;
   Precision precision = Precision::float32;  // as in RaggedAttentionOptions
 };
 
-// Attention of the last T positions of one sequence to all its S positions: query [T, H D], keys
-// and values [G, S, D]; returns [T, H D]. The stride between heads may exceed S D. Records no
-// gradient. Throws Error if S is below T.
+// Attention of the last T positions of each sequence to all its S positions: query [N, H D], keys
+// and values [G, M, D] of all sequences; returns [N, H D]. The stride between heads may exceed M D.
+// Records no gradient. Throws Error if S is below T.
 Tensor cached_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
                         const CachedAttentionOptions& options = {});
 
