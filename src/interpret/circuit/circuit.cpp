@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "headlight/autograd/autograd.h"
@@ -62,13 +63,17 @@ class ReaderGradients final : public ForwardHook {
 class CircuitPair {
  public:
   CircuitPair(const Gpt& model, const CircuitGraph& graph, const PatchingTask& task)
-      : model_(model), graph_(graph), task_(task), contrast_(model, task) {
-    clean_ = contrast_.difference(model, task.clean);
+      : model_(model),
+        graph_(graph),
+        task_(task),
+        contrast_(model, task),
+        replay_(model, contrast_.batch(task.clean)) {
+    clean_ = contrast_.of_copies(replay_, replay_.ends(), replay_.batch()).front();
     corrupt_ = contrast_.difference(model, task.corrupt);
     contrast_.require_different(clean_, corrupt_);
     written_clean_ = sender_rows(model, graph, contrast_.batch(task.clean));
     written_corrupt_ = sender_rows(model, graph, contrast_.batch(task.corrupt));
-    cut_ = written_corrupt_;
+    set_cut(written_corrupt_);
     empty_ = corrupt_;
   }
 
@@ -82,12 +87,12 @@ class CircuitPair {
   }
   // Sets the values of cut edges. Throws Error about "pairs" if they leave the metric as it is.
   void cut_to(SenderRows rows) {
-    cut_ = std::move(rows);
+    set_cut(std::move(rows));
     KeptEdges none;
     for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
       none.emplace_back(static_cast<std::size_t>(receiver.senders), false);
     }
-    empty_ = difference_with(none);
+    empty_ = differences_with({none}).front();
     require_value(empty_ != clean_, "pairs", "cut edges leave the measure as it is, ", clean_);
   }
 
@@ -107,14 +112,46 @@ class CircuitPair {
     }
   }
 
-  // Difference on the clean text with all edges cut that are not kept.
-  double difference_with(const KeptEdges& kept) const {
+  // Differences on the clean text with all edges cut that are not kept, for each set.
+  std::vector<double> differences_with(const std::vector<KeptEdges>& sets) const {
+    constexpr Index kElements = 1 << 25;  // of the changes of all senders
     const NoGrad no_grad;
-    EdgeCut hook(model_, graph_, kept, cut_);
-    return contrast_.difference(model_, task_.clean, &hook);
+    const auto at_once =
+        static_cast<std::size_t>(std::max<Index>(1, kElements / cut_.rows.numel()));
+    std::vector<double> differences;
+    while (differences.size() < sets.size()) {
+      std::deque<EdgeCut> hooks;
+      std::vector<ChangedRun> runs;
+      for (std::size_t i = differences.size(); i < sets.size() && runs.size() < at_once; ++i) {
+        runs.push_back({&hooks.emplace_back(model_, graph_, sets[i], cut_from_), 0, first_});
+      }
+      replay_.for_ends(runs, [&](std::size_t, const Tensor& ends) {
+        const Index copies = ends.size(0) / contrast_.rows();
+        std::ranges::copy(contrast_.of_copies(replay_, ends, contrast_.batch(task_.clean, copies)),
+                          std::back_inserter(differences));
+      });
+    }
+    return differences;
   }
 
  private:
+  void set_cut(SenderRows rows) {
+    cut_ = std::move(rows);
+    const Index width = model_.config().n_embd;
+    const Index senders = cut_.rows.size(0);
+    const auto by_token = [&](const Tensor& written) {  // [N, S, C]
+      return to_contiguous(
+          transpose(reshape(written, {senders, replay_.batch().token_count(), width}), 0, 1));
+    };
+    const Tensor cut = by_token(cut_.rows);
+    first_ = replay_.first_difference(by_token(written_clean_.rows), cut).value_or(0);
+    const Tensor rows_from = to_contiguous(transpose(replay_.rows_from(cut, first_), 0, 1));
+    cut_from_ = {reshape(rows_from, {senders, rows_from.numel() / senders}), {}};
+    for (const auto& [spot, scale] : cut_.scales) {
+      cut_from_.scales[spot] = to_contiguous(replay_.rows_from(scale, first_));
+    }
+  }
+
   Tensor embedding_of(const SenderRows& written) const {
     const Index width = model_.config().n_embd;
     return reshape(slice(written.rows, 0, 0, 1), {written.rows.size(1) / width, width});
@@ -171,11 +208,14 @@ class CircuitPair {
   const CircuitGraph& graph_;
   const PatchingTask& task_;
   AnswerContrast contrast_;
+  ForwardReplay replay_;  // of the clean text
   double clean_ = 0;
   double corrupt_ = 0;
   SenderRows written_clean_;
   SenderRows written_corrupt_;
-  SenderRows cut_;  // values of cut edges
+  SenderRows cut_;       // values of cut edges
+  Index first_ = 0;      // of the runs with cut edges: before it these are as in the clean text
+  SenderRows cut_from_;  // the rows of such a run
   double empty_ = 0;
 };
 
@@ -214,13 +254,21 @@ class CircuitSearch {
     }
     const Index all = std::ssize(order_);
     for (Index edges = 1; edges < all; edges *= 2) {
-      result.curve.push_back({edges, faithfulness_of(edges)});
-      options_.progress(0.5 + 0.4 * std::log2(edges) / std::log2(all));
+      result.curve.push_back({.edges = edges});
     }
-    result.curve.push_back({all, faithfulness_of(all)});
+    result.curve.push_back({.edges = all});
+    std::vector<KeptEdges> sets;
+    for (const CircuitFit& fit : result.curve) {
+      sets.push_back(connected(fit.edges));
+    }
+    const std::vector<double> reached =
+        faithfulness_of(sets, [&](double share) { options_.progress(0.5 + 0.4 * share); });
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      result.curve[i].faithfulness = reached[i];
+    }
     const Index budget = options_.edges > 0 ? std::min(options_.edges, all) : enough(result.curve);
     const KeptEdges kept = connected(budget);
-    result.faithfulness = faithfulness_of(kept);
+    result.faithfulness = faithfulness_of({kept}).front();
     for (const auto& [receiver, sender] : order_) {
       const CircuitGraph::Receiver& reader = graph_.receivers()[receiver];
       result.edges.push_back({graph_.senders()[sender], reader.node, reader.into,
@@ -267,8 +315,11 @@ class CircuitSearch {
   Interval random_faithfulness(Index count) const {
     Interval result{0, std::numeric_limits<double>::infinity(),
                     -std::numeric_limits<double>::infinity()};
+    std::vector<KeptEdges> sets;
     for (Index set = 0; set < options_.random_sets; ++set) {
-      const double faithfulness = faithfulness_of(random_edges(count, set));
+      sets.push_back(random_edges(count, set));
+    }
+    for (const double faithfulness : faithfulness_of(sets)) {
       result.mean += faithfulness / static_cast<double>(options_.random_sets);
       result.low = std::min(result.low, faithfulness);
       result.high = std::max(result.high, faithfulness);
@@ -414,15 +465,24 @@ class CircuitSearch {
     return options_.faithfulness.value_or(kDefault);
   }
 
-  double faithfulness_of(Index edges) const { return faithfulness_of(connected(edges)); }
-  double faithfulness_of(const KeptEdges& kept) const {
-    double reached = 0;
+  // Returns the faithfulness of each set.
+  std::vector<double> faithfulness_of(
+      const std::vector<KeptEdges>& sets,
+      const std::function<void(double)>& progress = [](double) {}) const {
+    std::vector<double> reached(sets.size(), 0.0);
     double whole = 0;
-    for (const CircuitPair& pair : pairs_) {
-      reached += pair.difference_with(kept) - pair.empty();
-      whole += pair.clean() - pair.empty();
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const std::vector<double> differences = pairs_[i].differences_with(sets);
+      for (std::size_t set = 0; set < sets.size(); ++set) {
+        reached[set] += differences[set] - pairs_[i].empty();
+      }
+      whole += pairs_[i].clean() - pairs_[i].empty();
+      progress(static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
     }
-    return reached / whole;
+    for (double& share : reached) {
+      share /= whole;
+    }
+    return reached;
   }
 
   // Smallest number of edges that reaches the faithfulness, by bisection between two points of the
@@ -437,9 +497,25 @@ class CircuitSearch {
       }
       low = fit.edges;
     }
-    while (high - low > std::max<Index>(1, high / 32)) {
-      const Index middle = (low + high) / 2;
-      (faithfulness_of(middle) >= wanted_faithfulness() ? high : low) = middle;
+    const auto is_close = [](Index least, Index most) {
+      return most - least <= std::max<Index>(1, most / 32);
+    };
+    while (!is_close(low, high)) {
+      constexpr std::size_t kSets = 7;  // the middles of the next three steps, in one pass
+      std::vector<std::pair<Index, Index>> ranges{{low, high}};
+      std::vector<KeptEdges> sets;
+      for (std::size_t i = 0; i < kSets; ++i) {
+        const auto [least, most] = ranges[i];
+        const Index middle = (least + most) / 2;
+        sets.push_back(connected(middle));
+        ranges.insert(ranges.end(), {{least, middle}, {middle, most}});
+      }
+      const std::vector<double> reached = faithfulness_of(sets);
+      for (std::size_t i = 0; i < kSets && !is_close(low, high);) {
+        const bool is_reached = reached[i] >= wanted_faithfulness();
+        (is_reached ? high : low) = (low + high) / 2;
+        i = 2 * i + (is_reached ? 1 : 2);
+      }
     }
     return high;
   }

@@ -1,6 +1,8 @@
 #include "headlight/interpret/circuit/path_patching.h"
 
 #include <algorithm>
+#include <deque>
+#include <span>
 
 #include "headlight/base/error.h"
 #include "headlight/interpret/head_set.h"
@@ -11,17 +13,6 @@
 
 namespace headlight {
 namespace {
-
-// Hook that replaces values at some points.
-class PutValues final : public ForwardHook {
- public:
-  bool wants(Point point, Index layer) const override { return values.contains({point, layer}); }
-  Tensor visit(const HookSite& site, const Tensor& /*value*/) override {
-    return values.at({site.point, site.layer});
-  }
-
-  PointValues values;
-};
 
 // Copies one head of a value [N, H, D].
 void copy_head(const Tensor& from, Index head, Tensor& to) {
@@ -95,81 +86,194 @@ Index axis_index(const Gpt& model, const PathReceiver& receiver) {
              : block_plan(model.config(), receiver.node.layer).attention.key_head(index);
 }
 
+// Hook that replaces values at some points.
+class PutValues final : public ForwardHook {
+ public:
+  bool wants(Point point, Index layer) const override { return values.contains({point, layer}); }
+  Tensor visit(const HookSite& site, const Tensor& /*value*/) override {
+    return values.at({site.point, site.layer});
+  }
+
+  PointValues values;
+};
+
+// A sender's outputs in both texts.
+struct SentValues {
+  PointInLayer spot;
+  std::optional<Index> head = {};  // index in the value; none: all of it
+  Index first = 0;                 // ChangedRun::first
+};
+
+// Holds the outputs of heads and MLPs at those of the corrupt text, and the sender's at those of
+// the clean one.
+class HoldOutputs final : public ForwardHook {
+ public:
+  // All must outlive it.
+  HoldOutputs(const ForwardReplay& replay, const PointValues& held, const PointValues& clean,
+              SentValues sent)
+      : replay_(replay), held_(held), clean_(clean), sent_(std::move(sent)) {}
+
+  bool wants(Point point, Index layer) const override {
+    return sent_.spot == PointInLayer{point, layer} || held_.contains({point, layer});
+  }
+  Tensor visit(const HookSite& site, const Tensor& /*value*/) override {
+    const PointInLayer spot{site.point, site.layer};
+    const auto rows = [&](const PointValues& values) {
+      return replay_.rows_from(values.at(spot), sent_.first);
+    };
+    if (spot != sent_.spot) {
+      return rows(held_);
+    }
+    if (!sent_.head) {
+      return rows(clean_);
+    }
+    Tensor changed = rows(held_).clone();
+    copy_head(rows(clean_), *sent_.head, changed);
+    return changed;
+  }
+
+ private:
+  const ForwardReplay& replay_;
+  const PointValues& held_;
+  const PointValues& clean_;
+  SentValues sent_;
+};
+
 // One pair of texts and the receivers of a path, for any number of senders.
 class PathRun {
  public:
   // The task and the path must outlive it; path.from is not used.
   PathRun(const Gpt& model, const PatchingTask& task, const PatchPath& path)
-      : model_(model), task_(task), path_(path), contrast_(model, task) {
+      : model_(model),
+        task_(task),
+        path_(path),
+        contrast_(model, task),
+        replay_(read(task.corrupt, corrupt_values_)) {
     require_value(!reaches_logits(path) || path.to.size() == 1, "receiver",
                   "the logits cannot be combined with other receivers");
-    clean_ = contrast_.difference(model, task.clean);
-    corrupt_ = contrast_.difference(model, task.corrupt);
+    clean_ = difference_of(read(task.clean, clean_values_));
+    corrupt_ = difference_of(replay_);
     contrast_.require_different(clean_, corrupt_);
-    clean_values_ = values_of(model, contrast_.batch(task.clean), is_sent);
-    corrupt_values_ =
-        values_of(model, contrast_.batch(task.corrupt), [&](Point point, Index layer) {
-          return is_sent(point, layer) || is_received({point, layer});
-        });
+    for (const auto& [spot, value] : corrupt_values_) {
+      if (spot.first == Point::z || (spot.first == Point::mlp_out && !path.recompute_mlps)) {
+        held_[spot] = value;
+      }
+    }
   }
 
-  PathEffect effect(const CircuitNode& from) const {
-    const double difference = difference_with(from);
-    return {difference, (difference - corrupt_) / (clean_ - corrupt_)};
+  // Returns the effect of each sender, [senders].
+  std::vector<PathEffect> effects(const std::vector<CircuitNode>& senders,
+                                  const std::function<void(double)>& progress) const {
+    std::deque<HoldOutputs> held;
+    std::vector<ChangedRun> runs;
+    std::vector<std::size_t> changed;  // numbers of the senders of the runs
+    for (std::size_t i = 0; i < senders.size(); ++i) {
+      if (const std::optional<SentValues> sent = sent_by(senders[i])) {
+        runs.push_back({&held.emplace_back(replay_, held_, clean_values_, *sent), sent->spot.second,
+                        sent->first});
+        changed.push_back(i);
+      }
+    }
+    std::vector<PathEffect> effects(senders.size(), {corrupt_, 0});
+    std::span<const ChangedRun> left(runs);
+    for (auto sender = changed.begin(); !left.empty();) {
+      const auto together = left.first(replay_.runs_at_once(left));
+      left = left.subspan(together.size());
+      for (const double difference :
+           reaches_logits(path_) ? differences_of(together) : differences_of_received(together)) {
+        effects[*sender++] = {difference, (difference - corrupt_) / (clean_ - corrupt_)};
+      }
+      progress(1 - static_cast<double>(left.size()) / static_cast<double>(runs.size()));
+    }
+    return effects;
   }
 
  private:
-  static bool is_sent(Point point, Index layer) {
-    return point == Point::z || point == Point::mlp_out ||
-           (point == Point::resid_pre && layer == 0);
+  ForwardReplay read(const std::vector<std::int32_t>& text, PointValues& values) const {
+    KeepValues keep([this](Point point, Index layer) {
+      return point == Point::z || point == Point::mlp_out ||
+             (point == Point::resid_pre && layer == 0) || is_received({point, layer});
+    });
+    ForwardReplay replay(model_, contrast_.batch(text), &keep);
+    values = std::move(keep.values);
+    return replay;
+  }
+  double difference_of(const ForwardReplay& replay) const {
+    return contrast_.of_copies(replay, replay.ends(), replay.batch()).front();
   }
   bool is_received(const PointInLayer& spot) const {
     return std::ranges::any_of(
         path_.to, [&](const PathReceiver& receiver) { return spot_of(receiver) == spot; });
   }
 
-  // Difference with the receivers' inputs changed.
-  double difference_with(const CircuitNode& from) const {
-    PutValues held;
-    hold_outputs(from, held.values);
-    if (reaches_logits(path_)) {
-      return contrast_.difference(model_, task_.corrupt, &held);
+  // Returns where a sender's outputs differ between the texts; none: nowhere.
+  std::optional<SentValues> sent_by(const CircuitNode& from) const {
+    SentValues sent{.spot = {Point::resid_pre, 0}};
+    if (from.part == CircuitPart::head) {
+      sent.spot = {Point::z, from.layer};
+      sent.head = head_index({from.layer, from.head}, model_.heads());
+    } else if (from.part == CircuitPart::mlp) {
+      sent.spot = {Point::mlp_out, from.layer};
     }
-    KeepValues received([&](Point point, Index layer) { return is_received({point, layer}); });
-    HookPair both(&received, &held);  // first shows outputs, then holds them
-    contrast_.difference(model_, task_.corrupt, &both);
-    PutValues changed;
-    for (const PathReceiver& receiver : path_.to) {
-      const PointInLayer spot = spot_of(receiver);
-      const auto [entry, is_new] = changed.values.try_emplace(spot, corrupt_values_.at(spot));
-      entry->second = is_new ? entry->second.clone() : entry->second;
-      if (receiver.node.part == CircuitPart::head) {
-        copy_head(received.values.at(spot), axis_index(model_, receiver), entry->second);
-      } else {
-        entry->second = received.values.at(spot);
-      }
-    }
-    return contrast_.difference(model_, task_.corrupt, &changed);
+    const auto rows = [&](const PointValues& values) {
+      const Tensor& all = values.at(sent.spot);
+      return to_contiguous(sent.head ? select(all, 1, *sent.head) : all);
+    };
+    const std::optional<Index> first =
+        replay_.first_difference(rows(clean_values_), rows(corrupt_values_));
+    sent.first = first.value_or(0);
+    return first ? std::optional(sent) : std::nullopt;
   }
 
-  // Sets the corrupt outputs of heads and MLPs, and the clean one of the sender.
-  void hold_outputs(const CircuitNode& from, PointValues& held) const {
-    for (const auto& [spot, value] : corrupt_values_) {
-      if (spot.first == Point::z || (spot.first == Point::mlp_out && !path_.recompute_mlps)) {
-        held[spot] = value;
-      }
+  std::vector<double> differences_of(std::span<const ChangedRun> runs) const {
+    std::vector<double> differences;
+    replay_.for_ends(runs, [&](std::size_t, const Tensor& ends) {
+      const Index copies = ends.size(0) / contrast_.rows();
+      std::ranges::copy(contrast_.of_copies(replay_, ends, contrast_.batch(task_.corrupt, copies)),
+                        std::back_inserter(differences));
+    });
+    return differences;
+  }
+
+  // Differences with the receivers' inputs that the runs give.
+  std::vector<double> differences_of_received(std::span<const ChangedRun> runs) const {
+    std::deque<KeepValues> received;
+    std::deque<HookPair> both;  // first shows outputs, then holds them
+    std::deque<PutValues> changed;
+    std::vector<ChangedRun> first;
+    std::vector<ChangedRun> second;
+    Index lowest = model_.config().n_layer;
+    Index highest = 0;
+    for (const PathReceiver& receiver : path_.to) {
+      lowest = std::min(lowest, receiver.node.layer);
+      highest = std::max(highest, receiver.node.layer);
     }
-    if (from.part == CircuitPart::head) {
-      const PointInLayer sender{Point::z, from.layer};
-      Tensor changed = held.at(sender).clone();
-      copy_head(clean_values_.at(sender), head_index({from.layer, from.head}, model_.heads()),
-                changed);
-      held[sender] = changed;
-    } else {
-      const PointInLayer sender = from.part == CircuitPart::mlp
-                                      ? PointInLayer{Point::mlp_out, from.layer}
-                                      : PointInLayer{Point::resid_pre, 0};
-      held[sender] = clean_values_.at(sender);
+    for (const ChangedRun& run : runs) {
+      KeepValues& kept = received.emplace_back([this](Point point, Index layer) {
+        return is_received({point, layer});
+      });
+      first.push_back({&both.emplace_back(&kept, run.hook), run.layer, run.first});
+      second.push_back({&changed.emplace_back(), lowest, run.first});
+    }
+    replay_.run_below(highest + 1, first);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      put_received(received[i].values, runs[i].first, changed[i].values);
+    }
+    return differences_of(second);
+  }
+
+  // Sets the receivers' inputs of a run from position `first` on.
+  void put_received(const PointValues& received, Index first, PointValues& changed) const {
+    for (const PathReceiver& receiver : path_.to) {
+      const PointInLayer spot = spot_of(receiver);
+      const auto [entry, is_new] =
+          changed.try_emplace(spot, replay_.rows_from(corrupt_values_.at(spot), first));
+      if (receiver.node.part == CircuitPart::head) {
+        entry->second = is_new ? entry->second.clone() : entry->second;
+        copy_head(received.at(spot), axis_index(model_, receiver), entry->second);
+      } else {
+        entry->second = received.at(spot);
+      }
     }
   }
 
@@ -177,10 +281,12 @@ class PathRun {
   const PatchingTask& task_;
   const PatchPath& path_;
   AnswerContrast contrast_;
+  PointValues corrupt_values_;
+  PointValues clean_values_;
+  PointValues held_;
+  ForwardReplay replay_;  // of the corrupt text
   double clean_ = 0;
   double corrupt_ = 0;
-  PointValues clean_values_;
-  PointValues corrupt_values_;
 };
 
 }  // namespace
@@ -236,7 +342,7 @@ bool writes_before(const Gpt& model, const CircuitNode& from, const PathReceiver
 
 PathEffect patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path) {
   check_path(path, model);
-  return PathRun(model, task, path).effect(path.from);
+  return PathRun(model, task, path).effects({path.from}, [](double) {}).front();
 }
 
 std::vector<PathStudy> patch_paths(const Gpt& model, const std::vector<PatchingTask>& tasks,
@@ -248,13 +354,14 @@ std::vector<PathStudy> patch_paths(const Gpt& model, const std::vector<PatchingT
     check_path(path, model);
   }
   std::vector<PathStudy> studies(senders.size());
-  const auto all = static_cast<double>(tasks.size() * senders.size());
   for (std::size_t pair = 0; pair < tasks.size(); ++pair) {
     const auto run = [&] {
-      const PathRun of_pair(model, tasks[pair], path);
+      const std::vector<PathEffect> effects =
+          PathRun(model, tasks[pair], path).effects(senders, [&](double share) {
+            progress((static_cast<double>(pair) + share) / static_cast<double>(tasks.size()));
+          });
       for (std::size_t i = 0; i < senders.size(); ++i) {
-        studies[i].pairs.push_back(of_pair.effect(senders[i]));
-        progress(static_cast<double>(pair * senders.size() + i + 1) / all);
+        studies[i].pairs.push_back(effects[i]);
       }
     };
     if (tasks.size() == 1) {

@@ -8,6 +8,7 @@
 
 #include "headlight/datasets/batches/sequential_batches.h"
 #include "headlight/interpret/interventions/interventions.h"
+#include "headlight/ops/layout.h"
 #include "interpret/effects/forward_replay.h"
 #include "interpret/layer_maps.h"
 #include "interpret/point_values.h"
@@ -46,7 +47,7 @@ Tensor shifted(const Batch& batch, const Tensor& values, const Batch& following,
 
 // Some sets of parts, replaced in every pass, and the metric of these passes.
 struct Experiment {
-  Index first_layer = 0;  // lowest layer that the hook changes; see ForwardReplay::ends
+  Index first_layer = 0;  // ChangedRun::layer
   std::unique_ptr<Interventions> hook;
   std::vector<double> sums = {};  // over the targets of each document
 };
@@ -191,13 +192,18 @@ void Ablation::measure_batch(Index index, std::vector<Experiment>& experiments,
     substitutes_ = resampled(replay.batch(), batches_.batch((index + 1) % batches_.count()),
                              std::move(kept.values));
   }
-  const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
-  auto done = static_cast<double>(index * std::ssize(experiments));
-  for (Experiment& experiment : experiments) {
-    append(measured(replay, replay.ends(experiment.first_layer, *experiment.hook)),
-           experiment.sums);
-    progress(++done / all);
+  std::vector<ChangedRun> runs;
+  for (const Experiment& experiment : experiments) {
+    runs.push_back({experiment.hook.get(), experiment.first_layer});
   }
+  const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
+  const Index rows = replay.batch().token_count();
+  replay.for_ends(runs, [&](std::size_t first, const Tensor& ends) {
+    for (Index begin = 0; begin < ends.size(0); begin += rows) {
+      append(measured(replay, slice(ends, 0, begin, begin + rows)), experiments[first++].sums);
+    }
+    progress(static_cast<double>(static_cast<std::size_t>(index) * runs.size() + first) / all);
+  });
 }
 
 std::vector<Experiment> Ablation::run(const std::vector<std::vector<std::size_t>>& groups,

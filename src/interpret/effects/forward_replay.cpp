@@ -7,6 +7,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
 #include "interpret/effects/token_losses.h"
+#include "interpret/point_values.h"
 
 namespace headlight {
 
@@ -32,31 +33,244 @@ Tensor ForwardReplay::logits_of_all(const Batch& batch, ForwardHook* hook) const
   return model_.logits(batch, {.hook = hook});
 }
 
-Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
-  if (layer >= 0 || gpt_ == nullptr) {
-    return ends_of_copies(layer, batch_, 1, hook);
+const std::vector<KeyValueCache>& ForwardReplay::caches() const {
+  if (caches_.empty()) {
+    std::vector<KeyValueCache*> pointers;
+    for (Index b = 0; b < batch_.sequence_count(); ++b) {
+      caches_.push_back(gpt_->make_cache());
+    }
+    for (KeyValueCache& cache : caches_) {
+      pointers.push_back(&cache);
+    }
+    gpt_->hidden(batch_, {.caches = pointers});
   }
-  const NoGrad no_grad;
-  return gpt_->hidden(batch_, {.hook = &hook});
+  return caches_;
 }
 
-Tensor ForwardReplay::residual(Index layer, Index copies) const {
-  const Tensor& one = residuals_[static_cast<std::size_t>(layer)];  // [N, C]
-  if (copies == 1) {
-    return one;
-  }
-  const Index rows = one.size(0);
-  const Index width = one.size(1);
-  return reshape(expand(reshape(one, {1, rows, width}), {copies, rows, width}),
-                 {copies * rows, width});
+Index ForwardReplay::start_at(Index position) const {
+  // Attached hooks may expect whole texts.
+  return gpt_ != nullptr && gpt_->config().causal && gpt_->attached() == nullptr ? position : 0;
 }
 
-Tensor ForwardReplay::ends_of_copies(Index layer, const Batch& batch, Index copies,
-                                     ForwardHook& hook) const {
+std::optional<Index> ForwardReplay::first_difference(const Tensor& a, const Tensor& b) const {
+  const std::int32_t* positions = batch_.positions.data<std::int32_t>();
+  const Index width = a.numel() / a.size(0);
+  std::optional<Index> first;
+  dispatch_floating(a.dtype(), "first_difference", [&](auto zero) {
+    using T = decltype(zero);
+    for (Index row = 0; row < a.size(0); ++row) {
+      const T* begin = a.data<T>() + row * width;
+      if (!std::equal(begin, begin + width, b.data<T>() + row * width)) {
+        first = std::min<Index>(first.value_or(positions[row]), positions[row]);
+      }
+    }
+  });
+  return first ? std::optional(start_at(*first)) : std::nullopt;
+}
+
+Index ForwardReplay::first_in(std::size_t sequence, Index first) const {
+  return std::min(first, batch_.offsets[sequence + 1] - batch_.offsets[sequence] - 1);
+}
+
+Tensor ForwardReplay::rows_from(const Tensor& values, Index first) const {
+  if (first == 0) {
+    return values;
+  }
+  std::vector<Tensor> parts;
+  for (std::size_t b = 0; b + 1 < batch_.offsets.size(); ++b) {
+    parts.push_back(
+        slice(values, 0, batch_.offsets[b] + first_in(b, first), batch_.offsets[b + 1]));
+  }
+  return parts.size() == 1 ? parts.front() : concat(parts, 0);
+}
+
+// Runs that go through the layers together, and their hooks as one.
+class ForwardReplay::Together final : public ForwardHook {
+ public:
+  Together(const ForwardReplay& replay, std::span<const ChangedRun> runs)
+      : replay_(replay), order_(runs.size()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::stable_sort(order_, {}, [&](std::size_t i) { return runs[i].layer; });
+    batch_.offsets = {0};
+    for (const std::size_t i : order_) {
+      runs_.push_back(runs[i]);
+    }
+  }
+
+  // Runs the layers below `last` of a Gpt. `all` sees all runs and may be null. Returns the stream
+  // of all runs at layer `last`.
+  Tensor run(Index last, ForwardHook* all);
+  // Returns `rows` [..., F] of run() or of all runs in the order of the constructor, with those of
+  // the replay before each run's first position: [runs N, F].
+  Tensor completed(const Tensor& rows) const;
+  // Adds the next run, and tells its hook its tokens.
+  void add();
+
+  const Batch& batch() const { return batch_; }  // of the runs added
+  bool wants(Point point, Index layer) const override;
+  bool in_family_units() const override { return runs_.front().hook->in_family_units(); }
+  Tensor visit(const HookSite& site, const Tensor& value) override;
+
+ private:
+  struct Added {
+    ForwardHook* hook = nullptr;
+    Index begin = 0;  // rows of the batch
+    Index end = 0;
+  };
+
+  const ForwardReplay& replay_;
+  std::vector<std::size_t> order_;  // by layer
+  std::vector<ChangedRun> runs_;    // in this order
+  std::vector<Added> added_;
+  std::vector<KnownPrefix> prefixes_;
+  Batch batch_;  // of the runs added
+};
+
+void ForwardReplay::Together::add() {
+  const ChangedRun& run = runs_[added_.size()];
+  const Batch& whole = replay_.batch_;
+  Batch own;
+  own.tokens = replay_.rows_from(whole.tokens, run.first);
+  own.positions = replay_.rows_from(whole.positions, run.first);
+  own.offsets = {0};
+  const Index begin = batch_.token_count();
+  for (std::size_t b = 0; b + 1 < whole.offsets.size(); ++b) {
+    const Index first = replay_.first_in(b, run.first);
+    own.offsets.push_back(own.token_count() + whole.offsets[b + 1] - whole.offsets[b] - first);
+    batch_.offsets.push_back(begin + own.token_count());
+    if (run.first > 0 || !prefixes_.empty()) {
+      prefixes_.resize(static_cast<std::size_t>(batch_.sequence_count()) - 1);
+      prefixes_.push_back({&replay_.caches()[b], first});
+    }
+  }
+  const auto with = [&](const Tensor& before, const Tensor& rows) {
+    return before.defined() ? concat({before, rows}, 0) : rows;
+  };
+  batch_.tokens = with(batch_.tokens, own.tokens);
+  batch_.positions = with(batch_.positions, own.positions);
+  added_.push_back({run.hook, begin, batch_.token_count()});
+  run.hook->begin(own);
+}
+
+Tensor ForwardReplay::Together::run(Index last, ForwardHook* all) {
+  const Gpt& gpt = *replay_.gpt_;
+  HookPair hooks(this, all);
+  Tensor stream;  // [rows, C]
+  for (Index layer = runs_.front().layer; layer <= last; ++layer) {
+    std::vector<Tensor> streams;
+    if (stream.defined()) {
+      streams.push_back(stream);
+    }
+    while (added_.size() < runs_.size() && runs_[added_.size()].layer == layer) {
+      add();
+      if (layer >= 0) {
+        streams.push_back(replay_.rows_from(replay_.residuals_[static_cast<std::size_t>(layer)],
+                                            runs_[added_.size() - 1].first));
+      }
+    }
+    const ForwardContext context{.hook = hooks.get(), .prefixes = prefixes_};
+    if (layer < 0) {
+      stream = gpt.residual(batch_, 0, context);
+      continue;
+    }
+    stream = streams.size() == 1 ? streams.front() : concat(streams, 0);
+    if (layer < last) {
+      stream = gpt.run_layers(layer, layer + 1, stream, batch_, context);
+    }
+  }
+  return stream;
+}
+
+bool ForwardReplay::Together::wants(Point point, Index layer) const {
+  return std::ranges::any_of(added_,
+                             [&](const Added& run) { return run.hook->wants(point, layer); });
+}
+
+Tensor ForwardReplay::Together::visit(const HookSite& site, const Tensor& value) {
+  const Index sequences = replay_.batch_.sequence_count();
+  if (items_of(site.point) == PointItems::maps) {
+    HookSite own = site;
+    own.sequence = site.sequence % sequences;
+    const Added& run = added_[static_cast<std::size_t>(site.sequence / sequences)];
+    return run.hook->wants(site.point, site.layer) ? run.hook->visit(own, value) : value;
+  }
+  const Tensor shown = to_contiguous(value);
+  Tensor changed;
+  for (const Added& run : added_) {
+    if (run.hook->wants(site.point, site.layer)) {
+      const Tensor own = run.hook->visit(site, slice(shown, 0, run.begin, run.end));
+      changed = changed.defined() ? changed : shown.clone();
+      slice(changed, 0, run.begin, run.end).copy_from(own);
+    }
+  }
+  return changed.defined() ? changed : value;
+}
+
+Tensor ForwardReplay::Together::completed(const Tensor& rows) const {
+  const std::vector<Index>& offsets = replay_.batch_.offsets;
+  const Tensor& known = replay_.ends_;
+  const Index count = known.size(0);
+  Tensor all = Tensor::empty({std::ssize(runs_) * count, known.size(1)}, known.dtype());
+  const auto copy = [&](const Tensor& from, Index begin, Index length, Index to) {
+    slice(all, 0, to, to + length).copy_from(slice(from, 0, begin, begin + length));
+  };
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    Index at = added_[i].begin;
+    for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+      const Index first = replay_.first_in(b, runs_[i].first);
+      const Index after = offsets[b + 1] - offsets[b] - first;
+      const Index to = static_cast<Index>(order_[i]) * count + offsets[b];
+      copy(known, offsets[b], first, to);
+      copy(rows, at, after, to + first);
+      at += after;
+    }
+  }
+  return all;
+}
+
+void ForwardReplay::run_below(Index last, std::span<const ChangedRun> runs,
+                              ForwardHook* all) const {
   const NoGrad no_grad;
-  return gpt_ == nullptr
-             ? logits_of_all(batch, &hook)
-             : gpt_->hidden_from(layer, residual(layer, copies), batch, {.hook = &hook});
+  Together(*this, runs).run(last, all);
+}
+
+Tensor ForwardReplay::ends_of(std::span<const ChangedRun> runs) const {
+  Together together(*this, runs);
+  if (gpt_ == nullptr) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      together.add();
+    }
+    return together.completed(logits_of_all(together.batch(), &together));
+  }
+  const Index last = gpt_->config().n_layer;
+  const Tensor stream = together.run(last, nullptr);
+  return together.completed(gpt_->hidden_from(last, stream, together.batch(), {.hook = &together}));
+}
+
+std::size_t ForwardReplay::runs_at_once(std::span<const ChangedRun> runs) const {
+  constexpr Index kRows = 2048;         // more do not make products faster
+  constexpr Index kElements = 1 << 24;  // of all ends
+  Index rows = 0;
+  std::size_t count = 0;
+  while (count < runs.size()) {
+    rows += std::max(batch_.token_count() - batch_.sequence_count() * runs[count].first, Index{1});
+    if (count > 0 && (rows > kRows || static_cast<Index>(count + 1) * ends_.numel() > kElements)) {
+      break;
+    }
+    ++count;
+  }
+  return count;
+}
+
+void ForwardReplay::for_ends(
+    std::span<const ChangedRun> runs,
+    const std::function<void(std::size_t first, const Tensor& ends)>& take) const {
+  const NoGrad no_grad;
+  for (std::size_t begin = 0; begin < runs.size();) {
+    const std::size_t count = runs_at_once(runs.subspan(begin));
+    take(begin, ends_of(runs.subspan(begin, count)));
+    begin += count;
+  }
 }
 
 Tensor ForwardReplay::logits_of(const Tensor& ends) const {

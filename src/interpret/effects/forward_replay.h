@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "headlight/nn/forward_hook.h"
@@ -7,9 +10,19 @@
 
 namespace headlight {
 
-// One recorded pass of a batch through a model. For a Gpt it keeps the input of every layer, so
-// passes that differ only from some layer on skip the layers below. Other models run completely.
-// Records no gradient. The model must outlive it.
+// A pass of the batch with changes by a hook.
+struct ChangedRun {
+  ForwardHook* hook = nullptr;
+  // The lowest layer that the hook changes; -1: it may change embeddings too.
+  Index layer = 0;
+  // The first position that the pass computes in each sequence, from ForwardReplay::start_at().
+  Index first = 0;
+};
+
+// One recorded pass of a batch through a model, and passes with changes. For a Gpt it keeps the
+// input of every layer, so changed passes skip what is equal: the layers below the change and, in
+// causal models, the tokens before it. Other models run completely. Records no gradient. The model
+// must outlive it.
 class ForwardReplay {
  public:
   // The hook of the pass may be null.
@@ -17,16 +30,26 @@ class ForwardReplay {
 
   const Batch& batch() const { return batch_; }
   const Gpt* gpt() const { return gpt_; }  // the model; null for others
-  // Copies [copies N, C] of the residual stream of a Gpt at the input of a layer; n_layer: output
-  // of the last layer.
-  Tensor residual(Index layer, Index copies = 1) const;
 
   // Final hidden states [N, C] of a Gpt, or logits [N, V] of another model.
   const Tensor& ends() const { return ends_; }
-  // Ends with a hook that changes nothing below `layer`; -1: it may change embeddings too.
-  Tensor ends(Index layer, ForwardHook& hook) const;
-  // As ends(), of a batch with copies of this one, all sequences one after the other; layer from 0.
-  Tensor ends_of_copies(Index layer, const Batch& batch, Index copies, ForwardHook& hook) const;
+  // Returns the first position that a run computes if its hook changes none before `position`.
+  Index start_at(Index position) const;
+  // Returns start_at() the first row in which values [N, ...] differ; none if they are equal.
+  std::optional<Index> first_difference(const Tensor& a, const Tensor& b) const;
+  // Returns the rows of values [N, ...] that a run from position `first` on has.
+  Tensor rows_from(const Tensor& values, Index first) const;
+  // Returns how many of these runs, from the first on, fit into memory together; at least one.
+  std::size_t runs_at_once(std::span<const ChangedRun> runs) const;
+  // Calls a function with the ends [count N, C] of the runs from number `first` on, for as many as
+  // fit into memory; they are computed together, fastest in the order of their layers. Each hook
+  // sees the rows of its run only.
+  void for_ends(std::span<const ChangedRun> runs,
+                const std::function<void(std::size_t first, const Tensor& ends)>& take) const;
+  // Runs the layers below `last` of a Gpt with the changes of all runs, for their hooks and for
+  // `all`, which sees the values of all runs and may be null.
+  void run_below(Index last, std::span<const ChangedRun> runs, ForwardHook* all = nullptr) const;
+
   // Loss of each row of ends, [N]; 0 without a target.
   std::vector<double> token_losses_of(const Tensor& ends, const Tensor& targets) const;
   std::vector<double> token_losses_of(const Tensor& ends) const {
@@ -42,14 +65,21 @@ class ForwardReplay {
   Tensor logits_of(const Tensor& ends, Index row) const;
 
  private:
+  class Together;
+
+  // Position of a run's first row in a sequence; the last one is always there.
+  Index first_in(std::size_t sequence, Index first) const;
   // Logits [N, V] of a model that is no Gpt.
   Tensor logits_of_all(const Batch& batch, ForwardHook* hook) const;
+  Tensor ends_of(std::span<const ChangedRun> runs) const;
+  const std::vector<KeyValueCache>& caches() const;
 
   const LanguageModel& model_;
   const Gpt* gpt_;  // null for other models
   Batch batch_;
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   Tensor ends_;
+  mutable std::vector<KeyValueCache> caches_;  // of the sequences, made when a run needs them
 };
 
 // Number of targets of each sequence, [B].

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -18,53 +19,42 @@
 namespace headlight {
 namespace {
 
-// Rows of one pass, over all copies of the text; products with many rows are faster.
-constexpr Index kRowsAtOnce = 1024;
-
-// A run of contiguous elements in one of the values of a spot.
-struct Elements {
-  std::size_t value = 0;
-  Index begin = 0;
-  Index count = 0;
-};
-
-// Replaces elements [b] of a layer's values in copy b by values of the other text.
-class ReplaceElements final : public ForwardHook {
- public:
-  ReplaceElements(HookSite where, const std::vector<Tensor>& other,
-                  const std::vector<std::vector<Elements>>& elements)
-      : where_(where), other_(other), elements_(elements) {}
-
-  bool wants(Point point, Index layer) const override {
-    return point == where_.point && layer == where_.layer;
-  }
-  Tensor visit(const HookSite& site, const Tensor& value) override {
-    Tensor changed = to_contiguous(value).clone();
-    if (items_of(where_.point) == PointItems::maps) {  // value of one sequence
-      const auto number = static_cast<std::size_t>(site.sequence);
-      replace(elements_[number / other_.size()], number % other_.size(), 0, changed);
-      return changed;
-    }
-    for (std::size_t copy = 0; copy < elements_.size(); ++copy) {
-      replace(elements_[copy], 0, static_cast<Index>(copy) * other_[0].numel(), changed);
-    }
-    return changed;
-  }
-
- private:
-  void replace(const std::vector<Elements>& elements, std::size_t value, Index shift,
-               Tensor& changed) const {
-    for (const Elements& run : elements) {
-      if (run.value == value) {
-        changed.strided_view({run.count}, {1}, shift + run.begin)
-            .copy_from(other_[value].strided_view({run.count}, {1}, run.begin));
+// Returns for each row and item of two values [rows x items] whether an element differs.
+std::vector<char> different_items(Point point, const Tensor& a, const Tensor& b) {
+  const ValueLayout layout(point, a.shape());
+  std::vector<char> different;
+  dispatch_floating(a.dtype(), "patch_grid", [&](auto zero) {
+    using T = decltype(zero);
+    for (Index row = 0; row < layout.rows; ++row) {
+      for (Index item = 0; item < layout.items; ++item) {
+        const Index begin = row * layout.row_stride + item * layout.item_stride;
+        const T* first = a.data<T>() + begin;
+        different.push_back(!std::equal(first, first + layout.width, b.data<T>() + begin));
       }
     }
+  });
+  return different;
+}
+
+// Replaces the values of a pass by those of another one, and keeps where they differ.
+class KeepOther final : public ForwardHook {
+ public:
+  KeepOther(Point point, ValuesByPoint& values) : point_(point), values_(values) {}
+
+  bool wants(Point point, Index /*layer*/) const override { return point == point_; }
+  Tensor visit(const HookSite& site, const Tensor& value) override {
+    Tensor& kept = values_.at({site.point, site.layer}).at(static_cast<std::size_t>(site.sequence));
+    const Tensor other = to_contiguous(value).clone();
+    different[{site.point, site.layer}].push_back(different_items(point_, kept, other));
+    kept = other;
+    return value;
   }
 
-  HookSite where_;
-  const std::vector<Tensor>& other_;
-  const std::vector<std::vector<Elements>>& elements_;
+  std::map<PointInLayer, std::vector<std::vector<char>>> different;  // as the values
+
+ private:
+  Point point_;
+  ValuesByPoint& values_;
 };
 
 // A pair of texts after their passes: the patched text (base) and the source of values (other).
@@ -79,12 +69,12 @@ class PatchRun {
         contrast_(model, task),
         replay_(read_base()),
         difference_(difference_of(replay_)) {
-    KeepPoints other = keep_point();
+    KeepOther other(options.point, others_);
     const std::vector<std::int32_t>& text = options.noising ? task.corrupt : task.clean;
     const ForwardReplay other_replay(model, contrast_.batch(text), &other);
     other_difference_ = difference_of(other_replay);
     other_next_ = next_of(other_replay);
-    others_ = std::move(other.values);
+    different_ = std::move(other.different);
   }
 
   double base_difference() const { return difference_; }
@@ -123,12 +113,26 @@ class PatchRun {
 
   // Sets `difference` of all cells.
   void patch(std::vector<PatchCell>& cells) const {
-    std::size_t done = 0;
-    for_layers(cells, cells_at_once(), [&](std::span<PatchCell> together) {
-      patch_together(together);
-      done += together.size();
-      options_.progress(static_cast<double>(done) / static_cast<double>(cells.size()));
+    std::deque<ReplaceCell> hooks;
+    std::vector<ChangedRun> runs;
+    std::vector<PatchCell*> changed;
+    for (PatchCell& cell : cells) {
+      cell.difference = difference_;
+      if (const std::optional<Index> change = first_change(cell)) {
+        const Index first = replay_.start_at(*change);
+        runs.push_back({&hooks.emplace_back(*this, cell, first), cell.layer, first});
+        changed.push_back(&cell);
+      }
+    }
+    replay_.for_ends(runs, [&](std::size_t begin, const Tensor& ends) {
+      const Index copies = ends.size(0) / contrast_.rows();
+      for (const double found :
+           contrast_.of_copies(replay_, ends, contrast_.batch(base_, copies))) {
+        changed[begin++]->difference = found;
+      }
+      options_.progress(static_cast<double>(begin) / static_cast<double>(runs.size()));
     });
+    options_.progress(1);
   }
 
   // Sets `attribution`, in units of the metric.
@@ -143,7 +147,8 @@ class PatchRun {
         },
         options_.drop_gradients);
     const NoGrad no_grad;
-    for_layers(cells, options_.fix_pattern ? cells_at_once() : cells.size(),
+    constexpr std::size_t kCellsAtOnce = 64;
+    for_layers(cells, options_.fix_pattern ? kCellsAtOnce : cells.size(),
                [&](std::span<PatchCell> together) {
                  for (const auto& effects : options_.fix_pattern
                                                 ? pattern_effects(together, passes)
@@ -167,9 +172,99 @@ class PatchRun {
   // Effects of cells in one pass.
   using Effects = std::vector<double>;
 
-  // Number of cells that fit into one pass.
-  std::size_t cells_at_once() const {
-    return static_cast<std::size_t>(std::max<Index>(1, kRowsAtOnce / contrast_.rows()));
+  // Neighbouring items of a token.
+  struct Span {
+    Index sequence = 0;
+    Index position = 0;
+    Index item = 0;
+    Index items = 1;
+  };
+
+  // Replaces the values of a cell by those of the other text, in the pass of a run.
+  class ReplaceCell final : public ForwardHook {
+   public:
+    // `first`: of the run.
+    ReplaceCell(const PatchRun& run, const PatchCell& cell, Index first)
+        : run_(run), cell_(cell), first_(first) {}
+
+    bool wants(Point point, Index layer) const override {
+      return point == run_.options_.point && layer == cell_.layer;
+    }
+    Tensor visit(const HookSite& site, const Tensor& value) override {
+      Tensor changed = to_contiguous(value).clone();
+      run_.for_spans(cell_, [&](const Span& span) {
+        if (!run_.is_map() || span.sequence == site.sequence) {
+          const Tensor& other = run_.other_of(cell_, span);
+          const auto [from, count] = run_.place_of(span, other.shape(), 0);
+          const Index to = run_.place_of(span, changed.shape(), first_).first;
+          if (span.position >= first_) {
+            changed.strided_view({count}, {1}, to)
+                .copy_from(other.strided_view({count}, {1}, from));
+          }
+        }
+      });
+      return changed;
+    }
+
+   private:
+    const PatchRun& run_;
+    const PatchCell& cell_;
+    Index first_;
+  };
+
+  bool is_map() const { return items_of(options_.point) == PointItems::maps; }
+  const Tensor& other_of(const PatchCell& cell, const Span& span) const {
+    return other_values(cell.layer)[static_cast<std::size_t>(is_map() ? span.sequence : 0)];
+  }
+
+  // Returns the offset and number of a span's elements in a value of this shape, whose sequences
+  // begin at position `first`.
+  std::pair<Index, Index> place_of(const Span& span, const Shape& shape, Index first) const {
+    const ValueLayout layout(options_.point, shape);
+    const Index begin = is_map() ? 0
+                                 : contrast_.starts()[static_cast<std::size_t>(span.sequence)] -
+                                       span.sequence * first;
+    return {(begin + span.position - first) * layout.row_stride + span.item * layout.item_stride,
+            span.items * layout.width};
+  }
+
+  // Calls a function with all spans of a cell.
+  template <class Function>
+  void for_spans(const PatchCell& cell, const Function& function) const {
+    const ValueLayout layout(options_.point, other_values(cell.layer).front().shape());
+    Index first = 0;
+    Index last = layout.items - 1;
+    if (cell.item) {
+      const std::vector<Index> numbers =
+          item_numbers(options_.point, cell.layer, layout.items, heads_);
+      first = last = std::find(numbers.begin(), numbers.end(), *cell.item) - numbers.begin();
+    }
+    const Index step = is_map() ? 1 : last - first + 1;
+    for (Index sequence = 0; sequence + 1 < std::ssize(contrast_.starts()); ++sequence) {
+      for (const Index position : positions_of(cell, sequence)) {
+        for (Index item = first; item <= last; item += step) {
+          function(Span{sequence, position, item, step});
+        }
+      }
+    }
+  }
+
+  // Returns the first position that a cell changes; none if the values of the two texts are equal.
+  std::optional<Index> first_change(const PatchCell& cell) const {
+    std::optional<Index> first;
+    const auto& different = different_.at({options_.point, cell.layer});
+    for_spans(cell, [&](const Span& span) {
+      const Index items = ValueLayout(options_.point, other_of(cell, span).shape()).items;
+      const Index row =
+          is_map() ? span.position
+                   : contrast_.starts()[static_cast<std::size_t>(span.sequence)] + span.position;
+      const auto begin = different[static_cast<std::size_t>(is_map() ? span.sequence : 0)].begin() +
+                         row * items + span.item;
+      if (std::find(begin, begin + span.items, 1) != begin + span.items) {
+        first = std::min(first.value_or(span.position), span.position);
+      }
+    });
+    return first;
   }
 
   // Calls a function with at most `most` cells of one layer at a time.
@@ -221,10 +316,12 @@ class PatchRun {
       Effects& effects = result.emplace_back();
       for (const PatchCell& cell : cells) {
         double sum = 0;
-        for (const Elements& run : elements_of(cell)) {
-          const auto begin = elements[run.value].begin() + run.begin;
-          sum = std::accumulate(begin, begin + run.count, sum);
-        }
+        for_spans(cell, [&](const Span& span) {
+          const auto [first, count] = place_of(span, other_of(cell, span).shape(), 0);
+          const auto begin =
+              elements[static_cast<std::size_t>(is_map() ? span.sequence : 0)].begin() + first;
+          sum = std::accumulate(begin, begin + count, sum);
+        });
         effects.push_back(sum);
       }
     }
@@ -238,11 +335,12 @@ class PatchRun {
     const Index layer = cells.front().layer;
     const PointInLayer spot{Point::pattern, layer};
     KeepPoints keep([&](Point point, Index at) { return PointInLayer{point, at} == spot; });
-    run_copies(cells, [&](const Batch& batch, ForwardHook& hook) {
-      HookPair hooks(&hook, &keep);
-      replay_.gpt()->run_layers(layer, layer + 1, replay_.residual(layer, std::ssize(cells)), batch,
-                                {.hook = hooks.get()});
-    });
+    std::deque<ReplaceCell> hooks;
+    std::vector<ChangedRun> runs;
+    for (const PatchCell& cell : cells) {
+      runs.push_back({&hooks.emplace_back(*this, cell, 0), layer});
+    }
+    replay_.run_below(layer + 1, runs, &keep);
     const std::vector<Tensor>& patched = keep.values.at(spot);  // copy by copy
     const std::vector<Tensor>& own = passes.values.at(spot);
     std::vector<Effects> result;
@@ -258,18 +356,17 @@ class PatchRun {
     return result;
   }
 
-  KeepPoints keep_point() const {
-    return KeepPoints([point = options_.point](Point at, Index) { return at == point; });
-  }
   const std::vector<Tensor>& other_values(Index layer) const {
     return others_.at({options_.point, layer});
   }
-  // Uses a hook, as for cells: attention that exposes its maps rounds differently.
-  ForwardReplay read_base() const {
-    KeepPoints own = keep_point();
-    return ForwardReplay(model_, contrast_.batch(base_), &own);
+  // Keeps the values of the base for now.
+  ForwardReplay read_base() {
+    KeepPoints own([point = options_.point](Point at, Index) { return at == point; });
+    ForwardReplay replay(model_, contrast_.batch(base_), &own);
+    others_ = std::move(own.values);
+    return replay;
   }
-  // Bit-identical to the computation in patch_together().
+  // Bit-identical to the computation in patch().
   double difference_of(const ForwardReplay& replay) const {
     return contrast_.of_copies(replay, replay.ends(), replay.batch()).front();
   }
@@ -304,84 +401,18 @@ class PatchRun {
     return {numbers.begin(), numbers.end()};
   }
 
-  // Rows of a cell in a value with `rows` rows. Without maps they cover all sequences of a copy.
-  std::vector<Index> rows_of(const PatchCell& cell, Index rows) const {
-    std::vector<Index> positions;
+  std::vector<Index> positions_of(const PatchCell& cell, Index sequence) const {
     if (cell.group) {
-      positions =
-          std::find_if(task_.groups.begin(), task_.groups.end(), [&](const TokenGroup& group) {
-            return group.name == *cell.group;
-          })->positions;
-    } else if (cell.position) {
-      positions = {*cell.position};
-    } else {
-      positions.resize(static_cast<std::size_t>(rows));
-      std::iota(positions.begin(), positions.end(), Index{0});
-      return positions;
+      return std::ranges::find(task_.groups, *cell.group, &TokenGroup::name)->positions;
     }
-    if (items_of(options_.point) == PointItems::maps) {
-      return positions;
+    if (cell.position) {
+      return {*cell.position};
     }
-    std::vector<Index> all;
-    for (std::size_t i = 0; i + 1 < contrast_.starts().size(); ++i) {
-      for (const Index position : positions) {
-        all.push_back(contrast_.starts()[i] + position);
-      }
-    }
+    const auto b = static_cast<std::size_t>(sequence);
+    std::vector<Index> all(
+        static_cast<std::size_t>(contrast_.starts()[b + 1] - contrast_.starts()[b]));
+    std::iota(all.begin(), all.end(), Index{0});
     return all;
-  }
-
-  std::vector<Elements> elements_of(const PatchCell& cell) const {
-    std::vector<Elements> elements;
-    const std::vector<Tensor>& values = other_values(cell.layer);
-    for (std::size_t value = 0; value < values.size(); ++value) {
-      const ValueLayout layout(options_.point, values[value].shape());
-      Index first = 0;
-      Index last = layout.items - 1;
-      if (cell.item) {
-        const std::vector<Index> numbers =
-            item_numbers(options_.point, cell.layer, layout.items, heads_);
-        first = last = std::find(numbers.begin(), numbers.end(), *cell.item) - numbers.begin();
-      }
-      for (const Index row : rows_of(cell, layout.rows)) {
-        for (Index item = first; item <= last; ++item) {
-          const Index begin = row * layout.row_stride + item * layout.item_stride;
-          if (!elements.empty() && elements.back().value == value &&
-              elements.back().begin + elements.back().count == begin) {
-            elements.back().count += layout.width;
-          } else {
-            elements.push_back({value, begin, layout.width});
-          }
-        }
-      }
-    }
-    return elements;
-  }
-
-  // Calls a function with a batch of copies of the text, and a hook that patches one cell of a
-  // layer in each copy.
-  template <class Function>
-  void run_copies(std::span<const PatchCell> cells, const Function& function) const {
-    const NoGrad no_grad;
-    const Index layer = cells.front().layer;
-    std::vector<std::vector<Elements>> elements;
-    for (const PatchCell& cell : cells) {
-      elements.push_back(elements_of(cell));
-    }
-    ReplaceElements hook({.point = options_.point, .layer = layer}, other_values(layer), elements);
-    function(contrast_.batch(base_, std::ssize(cells)), hook);
-  }
-
-  // Patches cells of one layer, each in its own copy of the text.
-  void patch_together(std::span<PatchCell> cells) const {
-    run_copies(cells, [&](const Batch& batch, ForwardHook& hook) {
-      const Tensor ends =
-          replay_.ends_of_copies(cells.front().layer, batch, std::ssize(cells), hook);
-      const std::vector<double> found = contrast_.of_copies(replay_, ends, batch);
-      for (std::size_t i = 0; i < cells.size(); ++i) {
-        cells[i].difference = found[i];
-      }
-    });
   }
 
   const LanguageModel& model_;
@@ -390,11 +421,12 @@ class PatchRun {
   const std::vector<std::int32_t>& base_;  // [T]
   HeadLayout heads_;
   AnswerContrast contrast_;
-  ForwardReplay replay_;  // of the base
+  ValuesByPoint others_;                                              // values of the other text
+  std::map<PointInLayer, std::vector<std::vector<char>>> different_;  // from the base, by item
+  ForwardReplay replay_;                                              // of the base
   double difference_ = 0;
   double other_difference_ = 0;
   NextToken other_next_;
-  ValuesByPoint others_;
 };
 
 // Throws Error for options that have no effect with the others.
