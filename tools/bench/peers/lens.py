@@ -109,6 +109,66 @@ def their_without(folder, work, strongest):
     return mean_loss(lambda ids: bridge.run_with_hooks(ids, fwd_hooks=hooks), read_ids(work / "repeated.ids"))
 
 
+def their_patch(folder, work, point):
+    """Patches a value of the clean text into a pass of the other one, each layer and position or head in its own pass."""
+    bridge = open_bridge(folder)
+    clean, corrupt, (answer,), (wrong,) = read_ids(work / "pair.ids")
+    names = [f"blocks.{layer}.{point}" for layer in range(bridge.cfg.n_layers)]
+    clean, corrupt = torch_ids(clean), torch_ids(corrupt)
+
+    def difference(logits):
+        return float(logits[0, -1, answer] - logits[0, -1, wrong])
+
+    logits, cache = bridge.run_with_cache(clean, names_filter=lambda name: name in names)
+    low, whole = difference(bridge(corrupt)), difference(logits)
+    best = -1e9
+    for name in names:
+        shape = cache[name].shape
+        width = shape[-1] // (bridge.cfg.n_heads if len(shape) == 3 and "attn" in name else 1)
+        for part in range(bridge.cfg.n_heads if "attn" in name else shape[1]):
+            def patch(value, hook):
+                value, source = value.clone(), cache[name].reshape(value.shape)
+                if "attn" not in name:
+                    value[:, part] = source[:, part]
+                elif value.ndim == 4:
+                    value[:, :, part] = source[:, :, part]
+                else:
+                    value[..., part * width:(part + 1) * width] = source[..., part * width:(part + 1) * width]
+                return value
+
+            patched = difference(bridge.run_with_hooks(corrupt, fwd_hooks=[(name, patch)]))
+            best = max(best, (patched - low) / (whole - low))
+    return {"answer": best}
+
+
+def their_ablation(folder, work):
+    """The loss without each head: zeros in its part of the input of the output projection."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    documents, rises = read_ids(work / "three.ids"), {}
+    width = model.config.hidden_size // model.config.num_attention_heads
+    loss = mean_loss(lambda ids: model(ids, use_cache=False).logits, documents)["answer"]
+    for layer, block in enumerate(model.model.layers):
+        for head in range(model.config.num_attention_heads):
+            def silence(module, inputs):
+                value = inputs[0].clone()
+                value[..., head * width:(head + 1) * width] = 0
+                return (value,)
+
+            handle = block.self_attn.o_proj.register_forward_pre_hook(silence)
+            rises[f"{layer}.{head}"] = mean_loss(lambda ids: model(ids, use_cache=False).logits, documents)["answer"] - loss
+            handle.remove()
+    return {"answer": max(rises, key=rises.get)}
+
+
+def torch_ids(ids):
+    import torch
+
+    return torch.tensor([ids])
+
+
 def read_ids(path):
     return [[int(id) for id in line.split()] for line in path.read_text().splitlines()]
 
@@ -118,7 +178,9 @@ def main():
 
     question, work, threads, strongest = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4].split(",")
     answers = {"loss": their_loss, "loss_of_the_whole_text": lambda *places: their_loss(*places, "whole"),
-               "heads": their_heads, "attention": their_attention,
+               "heads": their_heads, "attention": their_attention, "ablate": their_ablation,
+               "patch_positions": lambda *places: their_patch(*places, "hook_resid_pre"),
+               "patch_heads": lambda *places: their_patch(*places, "attn.hook_z"),
                "without": lambda *places: their_without(*places, strongest)}
     torch.set_num_threads(threads)
     with torch.inference_mode():
