@@ -153,6 +153,12 @@ MUTANTS = [
     ("a weight of 8 bits is rounded towards 0", "src/kernels/panels/pack_panel.cpp",
      "const float whole = (padded[k] / scale + kRound) - kRound;",
      "const float whole = padded[k] / scale + 0 * kRound;", "panels_test"),
+    ("a changed run forgets the tokens before it", "src/nn/causal_self_attention.cpp",
+     "if (context.prefixes.empty() || context.prefixes[b].length == 0) {", "if (true) {",
+     "forward_replay_test patch_grid_test"),
+    ("runs that join at a layer change those before them", "src/interpret/effects/forward_replay.cpp",
+     "slice(changed, 0, run.begin, run.end).copy_from(own);",
+     "slice(changed, 0, 0, run.end - run.begin).copy_from(own);", "forward_replay_test"),
 ]
 
 def run(*command, **options):
