@@ -19,7 +19,7 @@
 #include "serve/request/model_changes.h"
 #include "serve/text_scores.h"
 #include "show/attention/attention_page_data.h"
-#include "show/report/heads_files.h"
+#include "show/report/heads_report.h"
 #include "show/report/parts/json_output.h"
 
 namespace headlight::serve {

@@ -16,11 +16,8 @@
 #include "cli/terminal/terminal.h"
 #include "headlight/datasets/text_dataset.h"
 #include "headlight/datasets/token_file.h"
-#include "show/report/heads_columns.h"
-#include "show/report/heads_files.h"
-#include "show/report/heads_text.h"
+#include "show/report/heads_report.h"
 #include "show/report/parts/json_output.h"
-#include "show/report/parts/table.h"
 
 namespace headlight::cli {
 namespace {
@@ -209,21 +206,18 @@ HeadScoreOptions score_options(const Options& options) {
 }
 
 std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
-  const HeadColumns columns = head_columns(scores.list);
-  std::vector<ScoredHead> heads = scores.heads;
-  if (options.given("filter")) {
-    filter_heads(columns, options.text("filter"), heads);
-  }
+  RowChoice choice{.filter = options.text("filter"), .ascending = options.given("ascending")};
   if (options.given("sort")) {
-    sort_heads(columns, options.text("sort"), options.given("ascending"), heads);
+    choice.sort = options.text("sort");
   }
-  return heads;
+  return transformed(chosen_rows(head_table(scores.heads, scores.list), choice),
+                     [&](std::size_t row) { return scores.heads[row]; });
 }
 
 // Throws Error for unknown columns, and for filters and orders that do not fit them.
 void check_columns(const Options& options, const std::vector<SequencePairs>& annotations) {
   const std::vector<ScoreInfo> list = score_list_with(annotations);
-  parse_columns(head_columns(list), options.given("columns") ? options.text("columns") : "head");
+  columns_called(head_table({}, list), options.given("columns") ? options.text("columns") : "head");
   chosen_heads(options, {.heads = {}, .list = list});
 }
 
@@ -261,17 +255,17 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   return report;
 }
 
-HeadsTextOptions text_options(const Options& options, const HeadScores& scores) {
-  HeadsTextOptions result;
-  result.columns = options.given("columns")
-                       ? parse_columns(head_columns(scores.list), options.text("columns"))
-                       : default_columns(scores);
-  result.legend = !options.given("columns");
-  if (is_terminal(Stream::output)) {
-    result.width = options.given("columns") ? 0 : columns_of(Stream::output);
-    result.colour = has_colours(Stream::output);
-  }
-  return result;
+std::string text_of(const Options& options, const HeadsReport& report,
+                    const std::vector<ScoredHead>& heads) {
+  const bool names_columns = options.given("columns");
+  const ResultTable all = head_table(heads, report.scores.list, report.language);
+  return heads_text(
+      report, heads,
+      {.columns = columns_called(
+           all, names_columns ? options.text("columns") : default_columns(report.scores))},
+      {.width = names_columns || !is_terminal(Stream::output) ? 0 : columns_of(Stream::output),
+       .colour = has_colours(Stream::output),
+       .legend = !names_columns});
 }
 
 // Throws Error for options that need others.
@@ -354,8 +348,7 @@ void heads_command(const Options& options) {
     print_json(json);
     log_warnings(cluster_warnings(report));
   } else {
-    std::cout << heads_text(report, heads, text_options(options, report.scores))
-              << written_text(files);
+    std::cout << text_of(options, report, heads) << written_text(files);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
 #include "python/progress.h"
-#include "show/report/heads_columns.h"
+#include "show/report/heads_report.h"
 
 namespace headlight::python {
 namespace {
@@ -28,19 +28,22 @@ std::vector<std::vector<std::int32_t>> scored_sequences(const Model& model,
 
 // Returns a HeadTable with a row for each head.
 nb::object scores_array(const HeadScores& scores) {
+  ResultTable table = head_table(scores.heads, scores.list);
+  std::erase_if(table.columns,
+                [](const ResultColumn& column) { return !column.has_use(ColumnUse::arrays); });
   nb::list fields;
-  const HeadColumns columns = head_columns(scores.list);
-  for (const HeadColumn& column : columns) {
-    const bool is_index = column.name == "layer" || column.name == "index";
-    fields.append(nb::make_tuple(column.name, column.is_text() ? "U32" : is_index ? "i4" : "f8"));
+  for (const ResultColumn& column : table.columns) {
+    fields.append(nb::make_tuple(column.name, column.is_text()    ? "U32"
+                                              : column.is_whole() ? "i4"
+                                                                  : "f8"));
   }
   nb::list rows;
-  for (const ScoredHead& head : scores.heads) {
-    nb::list row;
-    for (const HeadColumn& column : columns) {
-      row.append(column.is_text() ? nb::cast(column.text(head)) : nb::cast(column.number(head)));
+  for (std::size_t row = 0; row < row_count(table); ++row) {
+    nb::list cells;
+    for (const ResultColumn& column : table.columns) {
+      cells.append(column.is_text() ? nb::cast(column.label(row)) : nb::cast(column.number(row)));
     }
-    rows.append(nb::tuple(row));
+    rows.append(nb::tuple(cells));
   }
   const nb::object array = nb::module_::import_("numpy").attr("array")(rows, "dtype"_a = fields);
   return array.attr("view")(nb::module_::import_("headlight.head_table").attr("HeadTable"));

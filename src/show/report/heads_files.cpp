@@ -1,55 +1,22 @@
-#include "show/report/heads_files.h"
+#include "show/report/heads_report.h"
 
 #include <cmath>
 #include <limits>
 
+#include "base/strings/split.h"
 #include "base/transformed.h"
 #include "headlight/formats/arrays/npz.h"
 #include "headlight/show/plot/matrix_plot.h"
 #include "headlight/storage/file_writer.h"
 #include "headlight/storage/staged_files.h"
-#include "show/report/heads_columns.h"
 #include "show/report/parts/json_output.h"
 
 namespace headlight {
 namespace {
 
-Json json_of(const ScoredHead& head, const std::vector<ScoreInfo>& list, Language language) {
-  Json json = head_json(head.head);
-  json["verdict"] = head.verdict.name;
-  json["verdict_score"] = head.verdict.score;
-  json["verdict_measure"] = head.verdict.measure;
-  json["verdict_interval"] = {{"low", head.verdict.range.low}, {"high", head.verdict.range.high}};
-  json["verdict_places"] = head.verdict.queries;
-  json["settled"] = head.verdict.significant;
-  json["sentence"] = head_sentence(head, language);
-  Json intervals = Json::object();
-  for (std::size_t index = 0; index < list.size(); ++index) {
-    const ScoreValue& score = head.scores[index];
-    const std::string& name = list[index].name;
-    json[name] = score.measured() ? Json(score.value.mean) : Json(nullptr);
-    if (score.has_interval) {
-      intervals[name] = {{"low", score.value.low}, {"high", score.value.high}};
-    }
-  }
-  const bool has_offsets = head.score("offset_share").measured();
-  json["best_offset"] = has_offsets ? Json(head.best_offset) : Json();
-  json["k_source"] = head.k_source ? Json(head_name(*head.k_source)) : Json(nullptr);
-  json["intervals"] = std::move(intervals);
-  return json;
-}
-
-// Returns {layer, entropy, mean_distance, confidence, sparsity} of each layer.
-Json layers_json(const HeadScores& scores) {
-  std::map<Index, Json> layers;
-  for (const char* name : {"entropy", "mean_distance", "confidence", "sparsity"}) {
-    for (const auto& [layer, mean] : layer_means(scores, name)) {
-      layers[layer]["layer"] = layer;
-      layers[layer][name] = mean;
-    }
-  }
-  return transformed(layers, [](const auto& layer) { return layer.second; });
-}
+// Ends of the names of an interval's columns.
+constexpr std::pair<const char*, double Interval::*> kEnds[] = {{".low", &Interval::low},
+                                                                {".high", &Interval::high}};
 
 // Returns the expected value of each score for a head with uniform attention, where it is known and
 // the same for all heads: offset_share's depends on best_offset.
@@ -74,29 +41,30 @@ std::string shortest_text(double value) {
   return whole ? std::to_string(static_cast<Index>(value)) : Json(value).dump();
 }
 
-std::string csv_of(const HeadScores& scores) {
-  const HeadColumns columns = head_columns(scores.list);
-  std::string csv;
-  for (const HeadColumn& column : columns) {
-    csv += column.name + ",";
-  }
-  for (const ScoreInfo& info : scores.list) {
-    csv += info.name + ".low," + info.name + ".high,";
-  }
-  csv.back() = '\n';
-  for (const ScoredHead& head : scores.heads) {
-    for (const HeadColumn& column : columns) {
-      csv += column.is_text() ? column.text(head) : shortest_text(column.number(head));
-      csv += ',';
+std::string csv_of(const HeadScores& scores, const ResultTable& table) {
+  std::vector<std::string> lines(1 + scores.heads.size());
+  const auto add = [&](const std::string& name, const auto& cell) {
+    lines[0] += (lines[0].empty() ? "" : ",") + name;
+    for (std::size_t row = 0; row < scores.heads.size(); ++row) {
+      lines[row + 1] += (lines[row + 1].empty() ? "" : ",") + cell(row);
     }
-    for (const ScoreValue& score : head.scores) {
-      csv += score.has_interval
-                 ? Json(score.value.low).dump() + "," + Json(score.value.high).dump() + ","
-                 : ",,";
+  };
+  for (const ResultColumn& column : table.columns) {
+    if (column.has_use(ColumnUse::arrays)) {
+      add(column.name, [&](std::size_t row) {
+        return column.is_text() ? column.label(row) : shortest_text(column.number(row));
+      });
     }
-    csv.back() = '\n';
   }
-  return csv;
+  for (std::size_t index = 0; index < scores.list.size(); ++index) {
+    for (const auto& [end, value] : kEnds) {
+      add(scores.list[index].name + end, [&, value = value](std::size_t row) {
+        const ScoreValue& score = scores.heads[row].scores[index];
+        return score.has_interval ? Json(score.value.*value).dump() : std::string();
+      });
+    }
+  }
+  return joined(lines, "\n") + "\n";
 }
 
 Tensor heads_tensor(std::span<const HeadId> heads) {
@@ -115,7 +83,7 @@ Tensor square_tensor(const std::vector<double>& values, std::size_t count) {
 
 constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
-NamedTensors arrays_of(const HeadsReport& report) {
+NamedTensors arrays_of(const HeadsReport& report, const ResultTable& table) {
   const HeadScores& scores = report.scores;
   const std::vector<HeadId> heads = transformed(scores.heads, &ScoredHead::head);
   std::vector<double> offsets;
@@ -123,10 +91,13 @@ NamedTensors arrays_of(const HeadsReport& report) {
     offsets.insert(offsets.end(), head.offset_share.begin(), head.offset_share.end());
   }
   NamedTensors arrays{{"heads", heads_tensor(heads)}};
-  for (const HeadColumn& column : head_columns(scores.list)) {
-    if (!column.is_text()) {
-      arrays.emplace_back(
-          column.name, Tensor::from(transformed(scores.heads, column.number), {std::ssize(heads)}));
+  for (const ResultColumn& column : table.columns) {
+    if (!column.is_text() && column.has_use(ColumnUse::arrays)) {
+      std::vector<double> values;
+      for (std::size_t row = 0; row < heads.size(); ++row) {
+        values.push_back(column.number(row));
+      }
+      arrays.emplace_back(column.name, Tensor::from(values, {std::ssize(heads)}));
     }
   }
   for (std::size_t index = 0; index < scores.list.size(); ++index) {
@@ -180,31 +151,17 @@ std::string composition_svg(const WeightScores& weights) {
 
 }  // namespace
 
-std::map<Index, double> layer_means(const HeadScores& scores, std::string_view score) {
-  std::map<Index, double> means;
-  std::map<Index, double> counts;
-  for (const ScoredHead& head : scores.heads) {
-    means[head.head.layer] += head.score(score).value.mean;
-    counts[head.head.layer] += 1;
-  }
-  for (auto& [layer, mean] : means) {
-    mean /= counts[layer];
-  }
-  return means;
-}
-
 Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads) {
-  Json json{{"model_fingerprint", report.scores.model_fingerprint},
-            {"sequences", report.scores.sequences},
-            {"tokens", report.scores.tokens},
+  const HeadScores& scores = report.scores;
+  const ResultTable table = head_table(heads, scores.list, report.language);
+  Json json{{"model_fingerprint", scores.model_fingerprint},
+            {"sequences", scores.sequences},
+            {"tokens", scores.tokens},
             {"random_tokens", report.random_tokens},
             {"caution", text_or_null(verdict_caution(heads, report.language))},
-            {"heads", transformed(heads,
-                                  [&](const ScoredHead& head) {
-                                    return json_of(head, report.scores.list, report.language);
-                                  })},
-            {"layers", layers_json(report.scores)},
-            {"even_weights", even_json(report.scores)},
+            {"heads", rows_of(table)},
+            {"layers", rows_of(layer_table(scores, report.language))},
+            {"even_weights", even_json(scores)},
             {"clusters", Json::array()}};
   if (report.distances) {
     json["clusters"] = transformed(report.distances->clusters,
@@ -217,6 +174,7 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
 
 std::vector<std::string> write_report(const HeadsReport& report,
                                       const std::filesystem::path& directory) {
+  const ResultTable table = head_table(report.scores.heads, report.scores.list);
   make_folder(directory);
   StagedFiles staged(directory);
   std::vector<std::string> paths;
@@ -225,9 +183,9 @@ std::vector<std::string> write_report(const HeadsReport& report,
     write_file(staged.path() / name, contents);
   };
   write("heads.json", report_json(report, report.scores.heads).dump(1) + "\n");
-  write("heads.csv", csv_of(report.scores));
+  write("heads.csv", csv_of(report.scores, table));
   paths.push_back((directory / "heads.npz").string());
-  write_npz(staged.path() / "heads.npz", arrays_of(report));
+  write_npz(staged.path() / "heads.npz", arrays_of(report, table));
   constexpr std::size_t kMostInFigure = 256;  // most heads; a figure has 256 x 256 cells
   if (report.distances && report.distances->heads.size() <= kMostInFigure) {
     write("redundancy.svg", square_svg("Jensen-Shannon distance between heads",

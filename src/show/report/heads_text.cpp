@@ -1,9 +1,7 @@
-#include "show/report/heads_text.h"
+#include "show/report/heads_report.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <map>
 #include <span>
 
 #include "base/strings/split.h"
@@ -44,29 +42,23 @@ const char* verdict_style(std::string_view verdict) {
   return style == kStyles.end() ? kFaintStyle : style->style;
 }
 
-const char* cell_style(const HeadColumn& column, const ScoredHead& head) {
+const char* cell_style(const ResultColumn& column, std::size_t row) {
   if (column.name == "verdict") {
-    return verdict_style(head.verdict.name);
+    return verdict_style(column.label(row));
   }
-  if (!column.is_share) {
+  if (column.form != NumberForm::share) {
     return kPlain;
   }
-  const double value = column.number(head);
+  const double value = column.number(row);
   return value >= 0.5 ? kStrong : (value >= 0.1 ? kPlain : kFaintStyle);
 }
 
-std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
+std::string table_text(const ResultTable& table, const HeadsTextOptions& options,
                        Language language) {
-  Table table(transformed(options.columns, [&](const HeadColumn& column) {
-    return Table::Column{column.heading(language), column.is_text()};
-  }));
-  for (const ScoredHead& head : heads) {
-    table.add(transformed(options.columns,
-                          [&](const HeadColumn& column) { return column.cell(head, language); }));
-  }
-  const std::size_t left_out = options.width > 0 ? table.fit(options.width) : 0;
-  std::string text = table.text([&](std::size_t row, std::size_t column, const std::string& cell) {
-    const char* style = row == 0 ? kBold : cell_style(options.columns[column], heads[row - 1]);
+  Table shown = text_table(table);
+  const std::size_t left_out = options.width > 0 ? shown.fit(options.width) : 0;
+  std::string text = shown.text([&](std::size_t row, std::size_t column, const std::string& cell) {
+    const char* style = row == 0 ? kBold : cell_style(table.columns[column], row - 1);
     return painted(cell, style, options.colour);
   });
   if (options.legend) {
@@ -99,29 +91,6 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
             sentence.substr(std::min(name.size(), sentence.size())) + "\n";
   }
   return text;
-}
-
-// Returns a value as a bar, padded with blanks; the largest value of `all` has 16 characters.
-std::string bar_text(double value, const std::map<Index, double>& all) {
-  constexpr int kWidth = 16;
-  const double most =
-      std::ranges::max_element(all, {}, &std::pair<const Index, double>::second)->second;
-  const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
-  return pad_right(block_bar(static_cast<int>(std::lround(share * kWidth * 8))), kWidth);
-}
-
-std::string layers_text(const HeadScores& scores, Language language) {
-  const std::map<Index, double> entropies = layer_means(scores, "entropy");
-  const std::map<Index, double> distances = layer_means(scores, "mean_distance");
-  Table table({{word(language, "column_layer"), true},
-               {word(language, "entropy_of_layer"), true},
-               {word(language, "distance_of_layer"), true}});
-  for (const auto& [layer, entropy] : entropies) {
-    const double distance = distances.at(layer);
-    table.add({std::to_string(layer), bar_text(entropy, entropies) + " " + fixed_number(entropy, 2),
-               bar_text(distance, distances) + " " + fixed_number(distance, 1)});
-  }
-  return table.text();
 }
 
 double mean_distance_within(const HeadDistances& distances, const HeadSet& cluster) {
@@ -175,7 +144,7 @@ std::vector<std::string> cluster_warnings(const HeadsReport& report) {
 }
 
 std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,
-                       const HeadsTextOptions& options) {
+                       const ResultTable& table, const HeadsTextOptions& options) {
   const Language language = report.language;
   std::string text = measured_on(report);
   const std::string caution = verdict_caution(heads, language);
@@ -184,9 +153,9 @@ std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>&
   if (heads.empty()) {
     return text + word(language, "no_head_fits") + "\n";
   }
-  text += table_text(heads, options, language) + "\n" +
+  text += table_text(table, options, language) + "\n" +
           sentences_text(report, heads, options.colour) + "\n" +
-          layers_text(report.scores, language);
+          text_table(layer_table(report.scores, language)).text();
   const std::vector<std::string> warnings = cluster_warnings(report);
   text += warnings.empty() ? "" : "\n";
   for (const std::string& warning : warnings) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -24,7 +25,8 @@ using ColumnValues = std::variant<std::vector<std::string>, std::vector<std::opt
                                   std::vector<std::optional<HeadId>>, std::vector<double>,
                                   std::vector<Interval>, std::function<Json(std::size_t row)>>;
 
-enum class NumberForm { change, plain, percent };  // "+0.12", "0.12", "12.00%" (of a share)
+// "+0.12", "0.12", "0.12" and "12.00%" of a share.
+enum class NumberForm { change, plain, share, percent };
 
 // Where a column is besides the text and the axes of grids.
 enum class ColumnUse { all, json, arrays, none };
@@ -38,10 +40,21 @@ struct ResultColumn {
   int decimals = 3;
   // An interval in JSON is {mean, low, high}, not NAME, NAME_low and NAME_high.
   bool is_object = false;
-  bool is_doubtful = false;  // the numbers of the text have a question mark
+  bool is_doubtful = false;             // the numbers of the text have a question mark
+  std::vector<std::string> shown = {};  // cells of the text, instead of the values
 
   // Returns the column with another form of its numbers.
   ResultColumn as(NumberForm of_numbers, int places) const;
+  // Returns false for numbers, whole or not, and intervals.
+  bool is_text() const;
+  bool is_whole() const {
+    return std::holds_alternative<std::vector<std::optional<Index>>>(values);
+  }
+  // Returns a text, whole number or head as text; "": missing, or another value.
+  std::string label(std::size_t row) const;
+  // Returns a number, whole or not, or the mean of an interval; NaN: missing, or another value.
+  double number(std::size_t row) const;
+  bool has_use(ColumnUse of) const { return use == ColumnUse::all || use == of; }
 };
 
 // Returns values as a column holds them.
@@ -111,13 +124,32 @@ struct ResultTable {
 inline const ResultAxis kLayerAxis{.title = "layer", .column = "layer", .from_zero = true};
 inline const ResultAxis kHeadAxis{.title = "head", .column = "index", .from_zero = true};
 
+std::size_t row_count(const ResultTable& table);
 // Returns a list of objects. Calls `pause` after every 4096 rows.
-Json rows_of(const ResultTable& table, const std::function<void()>& pause);
+Json rows_of(
+    const ResultTable& table, const std::function<void()>& pause = [] {});
 // Returns the columns with a title.
 Table text_table(const ResultTable& table);
 // Returns the views with a note; if there is one, their cells are doubtful.
 std::vector<ResultGrid> grids_of(const ResultTable& table, const std::string& note);
 // Adds an array [R] of each column, with a prefix of its name.
 void add_arrays(const ResultTable& table, const std::string& prefix, ResultArrays& arrays);
+
+// Returns the column with arrays called `name`. Throws Error "OPTION: ..." with the nearest name.
+const ResultColumn& column_called(const ResultTable& table, std::string_view name,
+                                  std::string_view option = "columns");
+// Returns the columns called "a,b,c". Throws Error "columns: ..." for an unknown or no name.
+std::vector<ResultColumn> columns_called(const ResultTable& table, const std::string& names);
+
+struct RowChoice {
+  std::string filter = {};  // "induction>0.5,layer>=2,verdict=induction"; "": all rows
+  // Numbers fall (`ascending`: rise), whole numbers and texts always rise; none: as in the table.
+  std::optional<std::string> sort = {};
+  bool ascending = false;
+};
+
+// Returns the rows that meet every condition, in the order of a column; missing numbers meet none
+// and come last. Throws Error "filter: ..." or "sort: ..." for an invalid choice.
+std::vector<std::size_t> chosen_rows(const ResultTable& table, const RowChoice& choice);
 
 }  // namespace headlight
