@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/strings/split.h"
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/heads/heads_over_time.h"
 #include "cli/option_groups/interventions.h"
@@ -161,12 +163,8 @@ HeadsText read_text(const Options& options, const LoadedModel& loaded) {
   if (!loaded.model->config().causal && !options.given("annotations")) {
     return {token_ids(whole_sequences(std::move(data), loaded.model->config(), tokenizer)), {}};
   }
-  HeadsText text{token_ids(std::move(data)), {}};
-  if (of_documents && loaded.model->config().causal) {
-    for (std::vector<std::int32_t>& sequence : text.sequences) {
-      sequence.pop_back();  // the model predicts the end token but never reads it
-    }
-  }
+  HeadsText text{
+      loaded.model->config().causal ? input_ids(std::move(data)) : token_ids(std::move(data)), {}};
   if (options.given("annotations")) {
     const std::vector<std::string> documents = read_documents(files, text_format(options));
     text.annotations = read_annotations(options.text("annotations"), documents, tokenizer,
@@ -294,28 +292,13 @@ void check_heads_text_options(const Options& options) {
 
 // Throws Error for options that choose or change the scores: --over_time shows recorded ones.
 void check_over_time(const Options& options) {
-  refuse_options(options,
-                 {"text",
-                  "ids",
-                  "data",
-                  "heads",
-                  "units",
-                  "filter",
-                  "sort",
-                  "ascending",
-                  "intervene",
-                  "scores",
-                  "annotations",
-                  "max_tokens",
-                  "repeats",
-                  "repeat_length",
-                  "redundancy",
-                  "cluster_below",
-                  "no_weight_scores",
-                  "exclude_first_token",
-                  "resamples",
-                  "seed"},
-                 "cannot be combined with --over_time");
+  constexpr const char* kOfModels =
+      "text,ids,data,heads,units,filter,sort,ascending,intervene,scores,annotations,max_tokens,"
+      "repeats,repeat_length,redundancy,cluster_below,no_weight_scores,exclude_first_token,"
+      "resamples,seed";
+  for (const std::string& name : split_at_commas(kOfModels)) {
+    require(!options.given(name), "--", name, ": cannot be combined with --over_time");
+  }
 }
 
 void heads_command(const Options& options) {
