@@ -344,15 +344,13 @@ void remove_old_figures(const std::filesystem::path& directory, const std::strin
            stem.find_first_not_of("0123456789", kPrefix.size()) == std::string::npos;
   };
   std::error_code ignored;
-  std::vector<std::filesystem::path> old;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+  const std::vector<std::filesystem::directory_entry> entries{
+      std::filesystem::directory_iterator(directory, ignored), {}};
+  for (const std::filesystem::directory_entry& entry : entries) {
     if (entry.is_regular_file(ignored) && is_figure(entry.path()) &&
         std::ranges::find(written, entry.path().string()) == written.end()) {
-      old.push_back(entry.path());
+      std::filesystem::remove(entry.path(), ignored);
     }
-  }
-  for (const std::filesystem::path& path : old) {
-    std::filesystem::remove(path, ignored);
   }
 }
 
