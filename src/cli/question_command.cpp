@@ -61,7 +61,8 @@ void add_option(const Parameter& parameter, Options& options) {
       options.value(name, parameter.help + ": a file of JSON Lines").paths({name});
       break;
     case ValueKind::path:
-      options.value(name, parameter.help).paths({name});
+    case ValueKind::output:
+      options.value(name, parameter.help, text).paths({name});
       break;
     case ValueKind::data:
       add_text_data_options(options);
@@ -93,7 +94,10 @@ Options options_of(const Question& question) {
     add_special_tokens_option(options);
   }
   add_window_option(options);
-  options.value("limit", "Show the strongest N rows; 0: all", "20");
+  if (!always_writes(question)) {
+    options.value("limit", "Show the strongest N rows; 0: all", "20");
+    add_result_options(options);
+  }
   if (!question.chart.empty()) {
     const std::string chart(question.chart);
     options.value(chart, std::string(question.chart_help)).paths({chart});
@@ -101,7 +105,6 @@ Options options_of(const Question& question) {
   for (const auto& [name, now] : question.former) {
     options.refused(std::string(name), std::string(now));
   }
-  add_result_options(options);
   add_intervene_options(options);
   return options;
 }
@@ -159,7 +162,7 @@ Given given_values(const Question& question, const Options& options) {
 }
 
 void check_output(const Question& question, const Options& options, const Arguments& arguments) {
-  if (options.json()) {
+  if (options.json() && options.has("limit")) {
     refuse_options(options, {"limit"}, "cannot be combined with --json, which has all rows");
   }
   if (!options.given("data")) {
@@ -203,7 +206,7 @@ class TextWarnings {
 };
 
 QuestionResult ask(const Question& question, const LoadedModel& loaded, const Options& options,
-                   const Arguments& arguments, const Given& given) {
+                   const Arguments& arguments, const Given& given, Index limit) {
   TextWarnings warnings(*loaded.tokenizer, given.file);
   if (options.given("ids")) {
     ids_option(options, *loaded.tokenizer);  // checks them
@@ -224,19 +227,21 @@ QuestionResult ask(const Question& question, const LoadedModel& loaded, const Op
           [&](const std::string& line) { log_warning((given.file.empty() ? "--" : "") + line); },
       .begin = [&](Index) { warnings.print(); },
       .progress = progress_bar(std::string(question.name)),
-      .limit = options.integer("limit"),
+      .limit = limit,
       .places = given.places,
       .data = data ? &*data : nullptr,
       .columns = columns_of(Stream::output),
-      .processes = &all_processes()};
+      .processes = &all_processes(),
+      .source = options.positional()};
   return question.answer(asker, arguments);
 }
 
 void question_command(const Question& question, const Options& options) {
-  const Index limit = count_option(options, "limit", 0);
+  const Index limit = options.has("limit") ? count_option(options, "limit", 0) : 0;
   const Given given = given_values(question, options);
   const Arguments arguments(question.parameters, given.values, "--");
   check_output(question, options, arguments);
+  question.check(arguments);
   const ResultFiles files(options);  // rejects invalid file names before the model is read
   const LoadedModel loaded =
       load_windowed_model(options.positional(), options,
@@ -244,10 +249,11 @@ void question_command(const Question& question, const Options& options) {
   if (options.given("intervene") || !arguments.has("scores")) {  // which may have a use of its own
     intervene(options, loaded);
   }
-  const QuestionResult result = ask(question, loaded, options, arguments, given);
+  const QuestionResult result = ask(question, loaded, options, arguments, given, limit);
   if (!all_processes().leads()) {
     return;
   }
+  log_warnings(result.warnings);
   files.write({.svg = [&] { return figure_of(result); },
                .arrays = [&] { return arrays_of(result); },
                .page = [&] { return page_of(result); },

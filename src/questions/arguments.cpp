@@ -81,9 +81,11 @@ Arguments::Arguments(const std::vector<Parameter>& parameters, Json given, std::
 }
 
 void Arguments::check_required(const Parameter& parameter) const {
-  const bool is_met = !parameter.is_required || given(parameter.name) ||
+  const bool is_met = !parameter.is_required || !value(parameter.name).is_null() ||
                       (!parameter.unless.empty() && given(parameter.unless));
-  const char* expected = parameter.kind == ValueKind::data ? "texts" : "a text";
+  const char* expected = parameter.kind == ValueKind::data     ? "texts"
+                         : parameter.kind == ValueKind::output ? "a file or folder to write"
+                                                               : "a text";
   require_value(is_met, parameter.name, "expected ", expected,
                 parameter.unless.empty() ? "" : ", or ", parameter.unless.empty() ? "" : prefix_,
                 parameter.unless);

@@ -14,8 +14,8 @@ namespace headlight {
 // Kind of a parameter's value, in every front end. As JSON: `prompt` is a text or a list of token
 // ids; `answer` also a single id, or a text such as "#42 #7"; `range` a text such as "3" or "4-8";
 // `records` a list of objects, for the command a file of them; `metric` a name, or for Python a
-// function (Asker::metric). Requests have no `path`, of a file or folder, and no `data`, many texts
-// that the front end reads (Asker::data).
+// function (Asker::metric). Requests have no `path`, of a file or folder, no `output`, a file or
+// folder that the answer writes, and no `data`, many texts that the front end reads (Asker::data).
 enum class ValueKind {
   flag,
   integer,
@@ -29,6 +29,7 @@ enum class ValueKind {
   records,
   metric,
   path,
+  output,
   data
 };
 
@@ -46,10 +47,10 @@ struct Parameter {
   std::vector<std::string_view> excludes = {};
   // Parameters that it needs to have an effect: "pairs", or with a value: "method=both".
   std::vector<std::string_view> needs = {};
-  bool is_required = false;                   // must be given, unless another one is
-  std::string_view unless = {};               // that other one; "": none
-  bool is_basic = false;                      // in the short help of a command with many options
-  std::string_view example = {};              // of a record
+  bool is_required = false;       // must be given or have a fallback, unless another one is given
+  std::string_view unless = {};   // that other one; "": none
+  bool is_basic = false;          // in the short help of a command with many options
+  std::string_view example = {};  // of a record
   std::vector<std::string_view> former = {};  // names of before, which messages explain
 };
 
@@ -58,6 +59,12 @@ inline std::vector<Parameter> with(std::vector<Parameter> group,
                                    std::initializer_list<Parameter> others) {
   group.insert(group.end(), others);
   return group;
+}
+
+// Returns whether the value is read from files or written to them.
+inline bool is_file(const Parameter& parameter) {
+  return parameter.kind == ValueKind::path || parameter.kind == ValueKind::output ||
+         parameter.kind == ValueKind::data;
 }
 
 // Returns the names of an enum for Parameter::choices.

@@ -1,5 +1,7 @@
 #include "questions/question.h"
 
+#include <algorithm>
+
 namespace headlight {
 
 // Each in the file of its name.
@@ -16,6 +18,12 @@ const std::vector<const Question*>& questions() {
       &lens_question(),    &ablate_question(),    &patch_question(),     &paths_question(),
       &circuit_question(), &attribute_question(), &importance_question()};
   return all;
+}
+
+bool always_writes(const Question& question) {
+  return std::ranges::any_of(question.parameters, [](const Parameter& parameter) {
+    return parameter.kind == ValueKind::output && parameter.is_required;
+  });
 }
 
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,7 @@ struct Asker {
   Index columns = 100;                 // width of the text
   Index most_values = 0;               // of an answer; 0: any number
   Processes* processes = nullptr;      // that share the work, and all get the whole answer
+  std::filesystem::path source = {};   // of the model, as the user named it; empty: none
 };
 
 // Heading of the command in the list of commands.
@@ -73,8 +75,14 @@ struct Question {
   Urgency urgency = Urgency::background;  // of a request to a server
   // Arguments of the Python method that need no name.
   std::vector<std::string_view> positional = {};
+  // Throws Error for arguments that have no answer. Called before the model is read.
+  void (*check)(const Arguments& arguments) = [](const Arguments&) {};
   QuestionResult (*answer)(const Asker& asker, const Arguments& arguments);
 };
+
+// Returns whether the answer is in files, of a parameter of kind `output` that is required: then
+// requests do not have the question, and the command has no options for other files.
+bool always_writes(const Question& question);
 
 // All questions, in the order of the help.
 const std::vector<const Question*>& questions();

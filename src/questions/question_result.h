@@ -26,6 +26,7 @@ struct QuestionResult {
   std::function<std::string()> curve = {};  // SVG instead of the figure
   std::function<std::string()> chart = {};  // SVG, see Question::chart
   ResultArrays arrays = {};                 // instead of those of the grids
+  std::vector<std::string> warnings = {};   // about the answer, besides those of Asker::warn
 };
 
 // Returns the text for a terminal, with the first `limit` rows of ranked tables; 0: all.

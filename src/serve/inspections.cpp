@@ -241,11 +241,8 @@ std::string predict(InspectionRequest& question) {
       .dump();
 }
 
-bool is_file(const Parameter& parameter) {
-  return parameter.kind == ValueKind::path || parameter.kind == ValueKind::data;
-}
-
-// Returns the parameters of a question without the offer of files instead of texts.
+// Returns the parameters of a question without the offer of files instead of texts, and without
+// files that the answer writes.
 std::vector<Parameter> request_parameters(const Question& question) {
   std::vector<Parameter> parameters = question.parameters;
   for (Parameter& parameter : parameters) {
@@ -253,6 +250,7 @@ std::vector<Parameter> request_parameters(const Question& question) {
     if (other != question.parameters.end() && is_file(*other)) {
       parameter.unless = {};
     }
+    parameter.fallback = is_file(parameter) ? Json() : parameter.fallback;
   }
   std::erase_if(parameters, [](const Parameter& parameter) {
     return parameter.kind == ValueKind::data && parameter.is_required;
@@ -276,6 +274,7 @@ std::string answer_question(const Question& question, const std::vector<Paramete
     }
   }
   const Arguments arguments(parameters, std::move(given));
+  question.check(arguments);
   const ModelChanges changes = request.changes();
   const Asker asker{
       .model = request.gpt(),
@@ -369,7 +368,7 @@ std::vector<Inspection> all_inspections() {
           return parameter.kind == ValueKind::data && parameter.is_required &&
                  parameter.unless.empty();
         });
-    if (!reads_files) {
+    if (!reads_files && !always_writes(*question)) {
       all.push_back(
           {"/api/" + std::string(question->name),
            [question, parameters = request_parameters(*question)](InspectionRequest& request) {

@@ -106,6 +106,29 @@ TEST_CASE("arguments are refused for their type, value, name or company") {
   CHECK_FALSE(given.flag("whole"));
 }
 
+TEST_CASE("a required output may have a fallback, and its question always writes") {
+  const auto with_output = [](Json fallback, bool is_required) {
+    return Parameter{.name = "out",
+                     .help = "",
+                     .kind = ValueKind::output,
+                     .fallback = std::move(fallback),
+                     .is_required = is_required};
+  };
+  const auto given = [](const Parameter& output) {
+    const std::vector<Parameter> parameters{output};
+    return headlight::Arguments(parameters, Json::object()).text("out");
+  };
+  CHECK(error_of([&] { given(with_output({}, true)); }) ==
+        "out: expected a file or folder to write");
+  CHECK(given(with_output("acts.npz", true)) == "acts.npz");
+  CHECK(given(with_output({}, false)).empty());
+  Question question{};
+  question.parameters = {with_output("maps", false)};
+  CHECK_FALSE(always_writes(question));
+  question.parameters = {with_output("acts.npz", true)};
+  CHECK(always_writes(question));
+}
+
 TEST_CASE("a result has its rows under their name, and its text has the strongest first") {
   QuestionResult result{.title = "t", .caution = "caution: few", .heading = "heading\n"};
   result.facts = {{"a", 1}};

@@ -17,7 +17,7 @@ std::string escaped_cell(std::string text) {
 
 // What a parameter takes, and its default.
 std::string takes(const Parameter& parameter) {
-  constexpr std::array<std::string_view, 13> kNames{"",
+  constexpr std::array<std::string_view, 14> kNames{"",
                                                     "a number",
                                                     "a number",
                                                     "",
@@ -29,6 +29,7 @@ std::string takes(const Parameter& parameter) {
                                                     "pairs",
                                                     "",
                                                     "a file",
+                                                    "a file or folder to write",
                                                     "texts or files"};
   const bool is_name = parameter.kind == ValueKind::name || parameter.kind == ValueKind::metric;
   std::string text = is_name ? listed(parameter.choices)

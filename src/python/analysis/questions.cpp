@@ -12,6 +12,7 @@
 #include "python/analysis/result.h"
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
+#include "python/errors.h"
 #include "python/model/inputs.h"
 #include "python/model/model.h"
 #include "python/progress.h"
@@ -44,6 +45,7 @@ std::string type_of(const Parameter& parameter) {
       return std::string("collections.abc.Sequence[tuple[") + kArray +
              ", ...] | dict[str, typing.Any]]";
     case ValueKind::path:
+    case ValueKind::output:
       return "str | os.PathLike[str]";
     case ValueKind::data:
       return std::string(kArray) +
@@ -75,7 +77,7 @@ bool is_positional(const Question& question, const Parameter& parameter) {
 std::string argument_text(const Question& question, const Parameter& parameter) {
   const std::string argument = concat_text(parameter.name, ": ", type_of(parameter));
   const bool is_first = question.positional.front() == parameter.name;
-  if (parameter.is_required && parameter.unless.empty() &&
+  if (parameter.is_required && parameter.fallback.is_null() && parameter.unless.empty() &&
       (is_first || !is_positional(question, parameter))) {
     return argument;
   }
@@ -182,6 +184,7 @@ Json argument_json(const Parameter& parameter, nb::handle value, const Tokenizer
       return records;
     }
     case ValueKind::path:
+    case ValueKind::output:
       return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(value));
     case ValueKind::data:
       return true;
@@ -254,6 +257,7 @@ Result ask(const Question& question, Model& model, const nb::args& args, const n
   const Tokenizer& tokenizer = *model.tokenizer();
   Call call = read_call(question, tokenizer, args, kwargs);
   const Arguments arguments(question.parameters, std::move(call.given));
+  question.check(arguments);
   const std::optional<TokenDataset> data =
       call.data.is_valid()
           ? std::optional(read_data(model, {call.data}, arguments.text("documents")))
@@ -265,11 +269,13 @@ Result ask(const Question& question, Model& model, const nb::args& args, const n
       .encode = [&](const auto& text, const auto&) { return tokenizer.encode(text); },
       .progress = progress_of(question.name.data(), call.progress),
       .metric = call.metric,
-      .data = data ? &*data : nullptr};
+      .data = data ? &*data : nullptr,
+      .source = model.path()};
   const QuestionResult result = [&] {
     const Model::Use use(model);
     return question.answer(asker, arguments);
   }();
+  warn(result.warnings);
   return {arrays_of(result), nb::cast<nb::dict>(python_value(facts_of(result))),
           result_html(page_of(result))};
 }
