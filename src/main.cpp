@@ -50,8 +50,7 @@ std::vector<Command> program_commands() {
   };
   add(question_commands(QuestionGroup::look, kLook));
   add(question_commands(QuestionGroup::change, kChange));
-  add({{kChange, "prune", "Remove attention heads and write the smaller model", run_prune},
-       {"Learn", "lab", "Run experiments that show how attention works", run_lab},
+  add({{"Learn", "lab", "Run experiments that show how attention works", run_lab},
        {"Check", "gradcheck", "Compare every gradient with finite differences", run_gradcheck},
        {"Check", "bench", "Measure the speed of training, generation and their parts", run_bench}});
   return all;

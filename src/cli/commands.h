@@ -15,7 +15,7 @@ using RunCommand = int(const Words& words);
 
 RunCommand run_train, run_tokenizer, run_export, run_info, run_compare;
 RunCommand run_generate, run_chat, run_serve, run_page, run_eval;
-RunCommand run_attention, run_heads, run_cache, run_prune;
+RunCommand run_attention, run_heads, run_cache;
 RunCommand run_bench;
 
 // Subcommands of run_tokenizer.

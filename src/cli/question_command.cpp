@@ -1,5 +1,6 @@
 #include "cli/question_command.h"
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 
@@ -65,7 +66,11 @@ void add_option(const Parameter& parameter, Options& options) {
       options.value(name, parameter.help, text).paths({name});
       break;
     case ValueKind::data:
-      add_text_data_options(options);
+      if (name == "data") {
+        add_text_data_options(options);
+      } else {
+        options.values(name, parameter.help).paths({name});
+      }
       break;
     default:
       options.value(name, parameter.help, text).choices(parameter.choices);
@@ -93,7 +98,10 @@ Options options_of(const Question& question) {
   if (!options.has("special_tokens")) {
     add_special_tokens_option(options);
   }
-  add_window_option(options);
+  if (!question.makes_model) {
+    add_window_option(options);
+    add_intervene_options(options);
+  }
   if (!always_writes(question)) {
     options.value("limit", "Show the strongest N rows; 0: all", "20");
     add_result_options(options);
@@ -105,7 +113,6 @@ Options options_of(const Question& question) {
   for (const auto& [name, now] : question.former) {
     options.refused(std::string(name), std::string(now));
   }
-  add_intervene_options(options);
   return options;
 }
 
@@ -165,7 +172,11 @@ void check_output(const Question& question, const Options& options, const Argume
   if (options.json() && options.has("limit")) {
     refuse_options(options, {"limit"}, "cannot be combined with --json, which has all rows");
   }
-  if (!options.given("data")) {
+  const bool reads_texts =
+      std::ranges::any_of(question.parameters, [&](const Parameter& parameter) {
+        return parameter.kind == ValueKind::data && arguments.given(parameter.name);
+      });
+  if (!reads_texts && options.has("data")) {
     refuse_options(options, {"separator", "jsonl", "token_dtype"}, "needs --data");
   }
   if (!question.chart.empty() && options.given(question.chart)) {
@@ -216,23 +227,26 @@ QuestionResult ask(const Question& question, const LoadedModel& loaded, const Op
       return warnings.encode(text, about, is_prompt);
     };
   };
-  const std::optional<TokenDataset> data =
-      arguments.given("data") ? std::optional(read_model_data(options, loaded)) : std::nullopt;
-  const Asker asker{
+  Asker asker{
       .model = *loaded.model,
       .tokenizer = *loaded.tokenizer,
       .encode_prompt = encode(true),
       .encode = encode(false),
       .warn =
           [&](const std::string& line) { log_warning((given.file.empty() ? "--" : "") + line); },
+      .inform = log_info,
       .begin = [&](Index) { warnings.print(); },
       .progress = progress_bar(std::string(question.name)),
       .limit = limit,
       .places = given.places,
-      .data = data ? &*data : nullptr,
       .columns = columns_of(Stream::output),
       .processes = &all_processes(),
       .source = options.positional()};
+  for (const Parameter& parameter : question.parameters) {
+    if (parameter.kind == ValueKind::data && arguments.given(parameter.name)) {
+      asker.data[parameter.name] = read_model_data(options, loaded, std::string(parameter.name));
+    }
+  }
   return question.answer(asker, arguments);
 }
 
@@ -244,9 +258,12 @@ void question_command(const Question& question, const Options& options) {
   question.check(arguments);
   const ResultFiles files(options);  // rejects invalid file names before the model is read
   const LoadedModel loaded =
-      load_windowed_model(options.positional(), options,
-                          question.reads_masked_models ? Attention::any : Attention::causal);
-  if (options.given("intervene") || !arguments.has("scores")) {  // which may have a use of its own
+      question.makes_model
+          ? load_text_model(options.positional(), options)
+          : load_windowed_model(options.positional(), options,
+                                question.reads_masked_models ? Attention::any : Attention::causal);
+  // "scores" may be a parameter with a use of its own.
+  if (!question.makes_model && (options.given("intervene") || !arguments.has("scores"))) {
     intervene(options, loaded);
   }
   const QuestionResult result = ask(question, loaded, options, arguments, given, limit);

@@ -349,9 +349,8 @@ QuestionResult ablation(const Asker& asker, const Arguments& arguments) {
   report->mode = options.mode;
   report->metric = options.metric;
   const std::optional<TokenDataset> text =
-      asker.data == nullptr ? std::optional(text_data(asker, arguments.value("text")))
-                            : std::nullopt;
-  const TokenDataset& data = text ? *text : *asker.data;
+      asker.data.empty() ? std::optional(text_data(asker, arguments.value("text"))) : std::nullopt;
+  const TokenDataset& data = text ? *text : asker.data.at("data");
   report->parts = chosen_parts(asker, arguments);
   if (report->of_heads() && arguments.given("scores")) {
     read_scores(asker, arguments, transformed(report->parts, ablated_head), *report);
@@ -371,10 +370,9 @@ std::vector<Parameter> ablate_parameters() {
   std::vector<Parameter> all = text_data_parameters("text");
   all.push_back(text_parameter("data"));
   all.push_back(by_parameter(choices_of<PartKind>(), name_of(PartKind::head)));
-  all.push_back(only_of_heads({.name = "heads",
-                               .help = "Only these heads, e.g. 0.1,2.3 or 0:1;2:3",
-                               .excludes = {"layers"},
-                               .is_basic = true}));
+  Parameter heads = heads_parameter();
+  heads.excludes = {"layers"};
+  all.push_back(only_of_heads(std::move(heads)));
   all.push_back(layers_parameter());
   return with(
       std::move(all),
@@ -418,11 +416,7 @@ std::vector<Parameter> ablate_parameters() {
         .fallback = 1000,
         .least = 1,
         .most = 1'000'000},
-       {.name = "seed",
-        .help = "Seed of the random numbers",
-        .kind = ValueKind::integer,
-        .fallback = 1337,
-        .least = 0}});
+       seed_parameter()});
 }
 
 }  // namespace

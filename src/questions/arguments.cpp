@@ -18,6 +18,16 @@ bool is_texts(const Json& value) {
   return value.is_array() && std::ranges::all_of(value, &Json::is_string);
 }
 
+// Returns the number of a value of kind `amount`; NaN for another value.
+double amount_of(const Json& value, double whole) {
+  const std::string text = value.is_string() ? value.text() : value.dump();
+  const bool is_share = text.ends_with('%');
+  const std::size_t sign = text.starts_with('+') ? 1 : 0;
+  const auto number =
+      read_number<double>(text.substr(sign, text.size() - sign - (is_share ? 1 : 0)));
+  return number.value_or(std::nan("")) * (is_share ? whole / 100 : 1);
+}
+
 struct KindOfValue {
   const char* expected;
   bool (*accepts)(const Json& value);
@@ -32,6 +42,9 @@ KindOfValue kind_of(ValueKind kind) {
     case ValueKind::number:
       return {"a finite number",
               [](const Json& value) { return value.is_number() && std::isfinite(value.number()); }};
+    case ValueKind::amount:
+      return {"a number or a share like 50%",
+              [](const Json& value) { return std::isfinite(amount_of(value, 1)); }};
     case ValueKind::texts:
       return {"a list of texts", is_texts};
     case ValueKind::prompt:
@@ -146,6 +159,10 @@ void Arguments::require_met(std::string_view name, std::string_view needs) const
 const Json& Arguments::value(std::string_view name) const {
   const Json* value = given_.find(name);
   return value == nullptr ? parameter(name).fallback : *value;
+}
+
+double Arguments::amount(std::string_view name, double whole) const {
+  return amount_of(value(name), whole);
 }
 
 bool Arguments::flag(std::string_view name) const {

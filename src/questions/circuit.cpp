@@ -6,6 +6,7 @@
 #include "headlight/show/plot/circuit_plot.h"
 #include "headlight/show/plot/line_plot.h"
 #include "questions/task_parameters.h"
+#include "questions/text_parameters.h"
 #include "show/report/parts/interval_text.h"
 #include "show/report/parts/json_output.h"
 
@@ -187,12 +188,7 @@ std::vector<Parameter> parameters_of_circuit() {
         .help = "Compare with N sets of as many random edges; 0: none",
         .kind = ValueKind::integer,
         .fallback = 0},
-       {.name = "seed",
-        .help = "Seed of the random numbers",
-        .kind = ValueKind::integer,
-        .fallback = 1337,
-        .least = 0,
-        .needs = {"random_sets"}}});
+       seed_parameter({"random_sets"})});
 }
 
 }  // namespace

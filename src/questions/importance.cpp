@@ -94,23 +94,17 @@ std::string agreement_text(const Measures& measures) {
   return text + "\n";
 }
 
-// Progress of a part of the work, from `begin` to `end`.
-std::function<void(double share)> part_of(const Asker& asker, double begin, double end) {
-  return [progress = asker.progress, begin, end](double share) {
-    progress(begin + share * (end - begin));
-  };
-}
-
 QuestionResult importance(const Asker& asker, const Arguments& arguments) {
   const Index batch_size = arguments.integer("batch_size");
+  const TokenDataset& data = asker.data.at("data");
   const bool ablates = !arguments.flag("no_ablation");
   Measures measures{
-      head_importance(asker.model, *asker.data,
-                      {.batch_size = batch_size, .progress = part_of(asker, 0, ablates ? 0.3 : 1)}),
+      head_importance(asker.model, data,
+                      {.batch_size = batch_size, .progress = asker.part(0, ablates ? 0.3 : 1)}),
       {}};
   if (ablates) {
-    measures.effects = ablate(asker.model, *asker.data, each_part(asker.model, PartKind::head),
-                              {.batch_size = batch_size, .progress = part_of(asker, 0.3, 1)})
+    measures.effects = ablate(asker.model, data, each_part(asker.model, PartKind::head),
+                              {.batch_size = batch_size, .progress = asker.part(0.3, 1)})
                            .rises;
   }
   const ImportanceResult& gates = measures.gates;

@@ -98,7 +98,7 @@ QuestionResult read_text(const Asker& asker, const Arguments& arguments) {
 QuestionResult read_data(const Asker& asker, const Arguments& arguments) {
   const LensView view = view_of(arguments);
   const LensMeansResult means = lens_means(
-      asker.model, *asker.data,
+      asker.model, asker.data.at("data"),
       {.view = view,
        .batch_size = arguments.integer("batch_size"),
        .max_batches = arguments.integer("max_batches"),

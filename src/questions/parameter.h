@@ -14,12 +14,14 @@ namespace headlight {
 // Kind of a parameter's value, in every front end. As JSON: `prompt` is a text or a list of token
 // ids; `answer` also a single id, or a text such as "#42 #7"; `range` a text such as "3" or "4-8";
 // `records` a list of objects, for the command a file of them; `metric` a name, or for Python a
-// function (Asker::metric). Requests have no `path`, of a file or folder, no `output`, a file or
-// folder that the answer writes, and no `data`, many texts that the front end reads (Asker::data).
+// function (Asker::metric); `amount` a number, or a share of a whole such as "50%". Requests have
+// no `path`, of a file or folder, no `output`, a file or folder that the answer writes, and no
+// `data`, many texts that the front end reads (Asker::data).
 enum class ValueKind {
   flag,
   integer,
   number,
+  amount,
   name,
   text,
   texts,

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,7 @@ struct Asker {
   Encode encode_prompt;
   Encode encode;
   std::function<void(const std::string& line)> warn = [](const std::string&) {};
+  std::function<void(const std::string& line)> inform = [](const std::string&) {};
   // Called once, before any computation, with its cost in tokens times passes. May throw.
   std::function<void(Index tokens)> begin = [](Index) {};
   std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
@@ -37,13 +39,18 @@ struct Asker {
   // Places of the records of a parameter of kind `records`, such as "pairs.jsonl: line 3"; empty:
   // they have none.
   std::vector<std::string> places = {};
-  LogitMetric metric = {};             // of a front end that takes functions; replaces "metric"
-  const TokenDataset* data = nullptr;  // of the parameter of kind `data`, if given
-  bool shows = true;                   // false: only facts and rows are read
-  Index columns = 100;                 // width of the text
-  Index most_values = 0;               // of an answer; 0: any number
-  Processes* processes = nullptr;      // that share the work, and all get the whole answer
-  std::filesystem::path source = {};   // of the model, as the user named it; empty: none
+  LogitMetric metric = {};  // of a front end that takes functions; replaces "metric"
+  std::map<std::string_view, TokenDataset> data = {};  // of the given parameters of kind `data`
+  bool shows = true;                                   // false: only facts and rows are read
+  Index columns = 100;                                 // width of the text
+  Index most_values = 0;                               // of an answer; 0: any number
+  Processes* processes = nullptr;     // that share the work, and all get the whole answer
+  std::filesystem::path source = {};  // of the model, as the user named it; empty: none
+
+  // Returns the progress of a part of the work, from `first` to `last`.
+  std::function<void(double share)> part(double first, double last) const;
+  // Returns whether this process writes files.
+  bool leads() const { return processes == nullptr || processes->leads(); }
 };
 
 // Heading of the command in the list of commands.
@@ -71,7 +78,9 @@ struct Question {
   std::string_view chart_needs = {};
   // Former options of the command, and the present ones.
   std::vector<std::pair<std::string_view, std::string_view>> former = {};
-  bool reads_masked_models = false;       // bidirectional models
+  bool reads_masked_models = false;  // bidirectional models
+  // The answer is a model: it is read as it is stored, and Python's method returns the new one.
+  bool makes_model = false;
   Urgency urgency = Urgency::background;  // of a request to a server
   // Arguments of the Python method that need no name.
   std::vector<std::string_view> positional = {};

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
+#include "headlight/nn/gpt.h"
 #include "show/result/result_table.h"
 
 namespace headlight {
@@ -26,6 +28,7 @@ struct QuestionResult {
   std::function<std::string()> curve = {};  // SVG instead of the figure
   std::function<std::string()> chart = {};  // SVG, see Question::chart
   ResultArrays arrays = {};                 // instead of those of the grids
+  std::unique_ptr<Gpt> model = {};          // of a question that makes one
   std::vector<std::string> warnings = {};   // about the answer, besides those of Asker::warn
 };
 

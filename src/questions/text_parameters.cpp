@@ -53,6 +53,19 @@ Parameter by_parameter(std::vector<std::string_view> choices, std::string_view f
           .is_basic = true};
 }
 
+Parameter heads_parameter() {
+  return {.name = "heads", .help = "These heads, e.g. 0.1,2.3 or 0:1;2:3", .is_basic = true};
+}
+
+Parameter seed_parameter(std::vector<std::string_view> needs) {
+  return {.name = "seed",
+          .help = "Seed of the random numbers",
+          .kind = ValueKind::integer,
+          .fallback = 1337,
+          .least = 0,
+          .needs = std::move(needs)};
+}
+
 Parameter layers_parameter() {
   return {.name = "layers",
           .help = "Only these layers, e.g. 3, 4-8 (8 included) or 4-",

@@ -13,10 +13,13 @@ namespace headlight {
 Parameter text_parameter(std::string_view unless);
 // Returns data, documents and batch_size. `unless`: as above; "": data must be given.
 std::vector<Parameter> text_data_parameters(std::string_view unless = {});
+Parameter heads_parameter();
 Parameter layers_parameter();
 Parameter positions_parameter();
 // Return "point" and "by" with the choices of a question.
 Parameter point_parameter(Point fallback, std::vector<std::string_view> choices);
 Parameter by_parameter(std::vector<std::string_view> choices, std::string_view fallback = {});
+
+Parameter seed_parameter(std::vector<std::string_view> needs = {});
 
 }  // namespace headlight

@@ -212,7 +212,7 @@ def test_attribution_and_lens(model: hl.Model, run: pathlib.Path) -> None:
     assert np.isfinite(lens["log_probability"]).all()
 
 
-def test_pruning(model: hl.Model, stories: pathlib.Path) -> None:
+def test_pruning(model: hl.Model, stories: pathlib.Path, tmp_path: pathlib.Path) -> None:
     smaller = model.prune(heads="0.1,1.2")
     with model.intervene("off 0.1, 1.2"):
         expected = model(TEXT).logits
@@ -220,8 +220,16 @@ def test_pruning(model: hl.Model, stories: pathlib.Path) -> None:
     kept = model.prune(keep=5, data=stories, documents="blank_line")
     assert kept.parameter_count < model.parameter_count
     assert kept.generate("One", max_new_tokens=3).prompt_tokens > 0
-    with pytest.raises(ValueError, match="expected either heads or keep"):
+    out = tmp_path / "tuned"
+    tuned = model.prune(until_loss="2%", data=stories, documents="blank_line", finetune_iters=2, out=out)
+    report = json.loads((out / "pruning.json").read_text())
+    assert report["loss_finetuned"] != report["loss_after"]
+    assert report["parameters"] == tuned.parameter_count
+    assert hl.load(out)(TEXT).logits == pytest.approx(tuned(TEXT).logits, abs=1e-5)
+    with pytest.raises(ValueError, match="data: expected texts, or heads"):
         model.prune()
+    with pytest.raises(ValueError, match="expected either heads, or keep or until_loss with data"):
+        model.prune(data=stories)
 
 
 def test_data_that_cannot_be_used(model: hl.Model, tmp_path: pathlib.Path) -> None:

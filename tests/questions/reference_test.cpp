@@ -17,9 +17,10 @@ std::string escaped_cell(std::string text) {
 
 // What a parameter takes, and its default.
 std::string takes(const Parameter& parameter) {
-  constexpr std::array<std::string_view, 14> kNames{"",
+  constexpr std::array<std::string_view, 15> kNames{"",
                                                     "a number",
                                                     "a number",
+                                                    "a number or a share",
                                                     "",
                                                     "a text",
                                                     "texts",

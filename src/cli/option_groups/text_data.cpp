@@ -172,14 +172,15 @@ std::size_t read_texts(const std::vector<TextFile>& files, const TextFormat& for
 }
 
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
-                            const std::string& name, std::string_view token_file) {
+                            const std::string& name) {
   require(options.given(name), "--", name, ": expected a text file");
   text_format(options);  // rejects invalid options before it looks for files
-  return read_text_data(options, find_texts(options.texts(name), token_file), tokenizer);
+  return read_text_data(options, find_texts(options.texts(name)), tokenizer);
 }
 
-TokenDataset read_model_data(const Options& options, const LoadedModel& loaded) {
-  return whole_sequences(read_text_data(options, *loaded.tokenizer), loaded.model->config(),
+TokenDataset read_model_data(const Options& options, const LoadedModel& loaded,
+                             const std::string& name) {
+  return whole_sequences(read_text_data(options, *loaded.tokenizer, name), loaded.model->config(),
                          *loaded.tokenizer);
 }
 

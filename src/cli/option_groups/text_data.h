@@ -68,21 +68,22 @@ TextFormat text_format(const Options& options);
 // UTF-8.
 std::vector<std::string> text_documents(const Options& options);
 
-// find_text_files() that logs its warnings.
+// find_text_files() that logs its warnings. `token_file`: preferred file in a folder of token
+// files.
 std::vector<TextFile> find_texts(const std::vector<std::string>& names,
                                  std::string_view token_file = kTrainFile);
 
 inline constexpr const char* kTokenDtypeHelp = "Data type of the ids in .bin files";
 
 // Reads the text of option `name` as the model sees it. Throws Error if files are missing or
-// invalid. `token_file`: preferred file in a folder of token files.
+// invalid.
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
-                            const std::string& name = "data",
-                            std::string_view token_file = kTrainFile);
+                            const std::string& name = "data");
 
-// Reads --data for a model. The sequences of a bidirectional model are whole: each has its begin
-// and end token and fits into the context.
-TokenDataset read_model_data(const Options& options, const LoadedModel& loaded);
+// Reads the text of option `name` for a model. The sequences of a bidirectional model are whole:
+// each has its begin and end token and fits into the context.
+TokenDataset read_model_data(const Options& options, const LoadedModel& loaded,
+                             const std::string& name = "data");
 
 // Passes all parts of the texts to `use`. Logs warnings about files that look like another format.
 // Returns the number of bytes.

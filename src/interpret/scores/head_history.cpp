@@ -15,11 +15,11 @@ namespace headlight {
 namespace {
 
 constexpr double kLargestNumber = 1e15;  // limit for steps, layers and heads
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 double number_of(const Json& json, const std::string& key) {
   const Json* found = json.find(key);  // nullptr for values that are not objects
-  return found != nullptr && found->is_number() ? found->number() : kMissing;
+  return found != nullptr && found->is_number() ? found->number() : kNotMeasured;
 }
 
 // Calls visit(json) for each complete object of a JSON lines file; holds one in memory at a time.
@@ -57,8 +57,8 @@ void add_scores(const Json& line, HeadHistory& history) {
       if ((value.is_number() || value.is_null()) && key != "layer" && key != "index") {
         auto& curves = history.scores[key];
         curves.resize(history.heads.size());
-        curves[head].resize(history.iterations.size() - 1, kMissing);
-        curves[head].push_back(value.is_number() ? value.number() : kMissing);
+        curves[head].resize(history.iterations.size() - 1, kNotMeasured);
+        curves[head].push_back(value.is_number() ? value.number() : kNotMeasured);
       }
     }
   }
@@ -121,7 +121,7 @@ HeadHistory read_head_history(const std::filesystem::path& run) {
           ": expected at least one line with heads");
   for (auto& [score, curves] : history.scores) {
     for (std::vector<double>& curve : curves) {
-      curve.resize(history.iterations.size(), kMissing);
+      curve.resize(history.iterations.size(), kNotMeasured);
     }
   }
   take_losses(run / kRunMetrics, history);

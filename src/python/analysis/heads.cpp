@@ -1,11 +1,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "headlight/interpret/prune.h"
-#include "headlight/interpret/prune_plan.h"
 #include "headlight/interpret/scores/head_scores.h"
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
@@ -67,61 +64,29 @@ nb::object head_scores(Model& model, const std::optional<TextData>& data,
   return scores_array(scores);
 }
 
-std::unique_ptr<Model> prune(Model& model, const std::optional<std::string>& heads,
-                             std::optional<Index> keep, const std::optional<TextData>& data,
-                             const std::string& criterion, const std::string& documents,
-                             bool progress) {
-  require_value(heads.has_value() != keep.has_value(), "heads", "expected either heads or keep");
-  require_value(heads || data, "data", "expected texts to rank heads on");
-  PrunePlan plan;
-  if (heads) {
-    const HeadSet set = HeadSet::parse(*heads);
-    plan.heads.assign(set.begin(), set.end());
-  } else {
-    const TokenDataset texts = read_data(model, *data, documents);
-    const Model::Use use(model);
-    plan = plan_pruning(model.gpt(), texts,
-                        {.keep = *keep,
-                         .ranking = parse_name<PruneRanking>("criterion", criterion),
-                         .progress = progress_of("pruning", progress)});
-  }
-  const Model::Use use(model);
-  return std::make_unique<Model>(prune_heads(model.gpt(), plan.heads), model.tokenizer(),
-                                 model.path());
-}
-
 }  // namespace
 
 void add_heads(nb::class_<Model>& model) {
-  model
-      .def("head_scores", &head_scores, "data"_a = nb::none(), nb::kw_only(),
-           "documents"_a = "none", "heads"_a = nb::none(), "repeats"_a = 16, "batch_size"_a = 12,
-           "exclude_first_token"_a = false, "progress"_a = true,
-           nb::sig("def head_scores(self, data: headlight.types.ArrayLike | os.PathLike[str] | "
-                   "collections.abc.Sequence[os.PathLike[str]] | None = None, *, documents: str = "
-                   "'none', heads: str | None = None, repeats: int = 16, batch_size: int = 12, "
-                   "exclude_first_token: bool = False, progress: bool = True) -> "
-                   "headlight.head_table.HeadTable"),
-           "Scores and classifies every head.\n\n"
-           "Parameters\n----------\n"
-           "data : a text, a list of texts, token ids, or paths of files; None: repeated random "
-           "tokens.\n"
-           "documents : where files are split: \"none\", \"line\" or \"blank_line\".\n"
-           "heads : \"0.1,2.3\"; None: all.\n"
-           "repeats : number of sequences of repeated random tokens.\n"
-           "exclude_first_token : leave out the first token's query and weights, and divide the "
-           "other weights of each query by their sum; first_token is NaN then.\n\n"
-           "Returns\n-------\n"
-           "A structured array [heads] with the fields head, layer, verdict and all scores; NaN: "
-           "not measured. A notebook shows it as a table; frame() is a pandas.DataFrame.")
-      .def("prune", &prune, nb::kw_only(), "heads"_a = nb::none(), "keep"_a = nb::none(),
-           "data"_a = nb::none(), "criterion"_a = "ablation", "documents"_a = "none",
-           "progress"_a = true,
-           "Returns the model without some heads.\n\n"
-           "Parameters\n----------\n"
-           "heads : heads to remove, \"0.1,2.3\".\n"
-           "keep : instead, the number of heads that stay; the others are chosen on `data`.\n"
-           "criterion : \"ablation\" or \"sensitivity\".");
+  model.def("head_scores", &head_scores, "data"_a = nb::none(), nb::kw_only(),
+            "documents"_a = "none", "heads"_a = nb::none(), "repeats"_a = 16, "batch_size"_a = 12,
+            "exclude_first_token"_a = false, "progress"_a = true,
+            nb::sig("def head_scores(self, data: headlight.types.ArrayLike | os.PathLike[str] | "
+                    "collections.abc.Sequence[os.PathLike[str]] | None = None, *, documents: str = "
+                    "'none', heads: str | None = None, repeats: int = 16, batch_size: int = 12, "
+                    "exclude_first_token: bool = False, progress: bool = True) -> "
+                    "headlight.head_table.HeadTable"),
+            "Scores and classifies every head.\n\n"
+            "Parameters\n----------\n"
+            "data : a text, a list of texts, token ids, or paths of files; None: repeated random "
+            "tokens.\n"
+            "documents : where files are split: \"none\", \"line\" or \"blank_line\".\n"
+            "heads : \"0.1,2.3\"; None: all.\n"
+            "repeats : number of sequences of repeated random tokens.\n"
+            "exclude_first_token : leave out the first token's query and weights, and divide the "
+            "other weights of each query by their sum; first_token is NaN then.\n\n"
+            "Returns\n-------\n"
+            "A structured array [heads] with the fields head, layer, verdict and all scores; NaN: "
+            "not measured. A notebook shows it as a table; frame() is a pandas.DataFrame.");
 }
 
 }  // namespace headlight::python

@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -35,6 +36,8 @@ std::string type_of(const Parameter& parameter) {
       return "int";
     case ValueKind::number:
       return "float";
+    case ValueKind::amount:
+      return "float | str";
     case ValueKind::texts:
       return "str | collections.abc.Sequence[str]";
     case ValueKind::prompt:
@@ -95,7 +98,7 @@ std::string signature_of(const Question& question) {
       }
     }
   }
-  return text + ", progress: bool = True) -> Result";
+  return text + ", progress: bool = True) -> " + (question.makes_model ? "Model" : "Result");
 }
 
 std::string meaning_of(const std::vector<ResultKey>& keys) {
@@ -112,8 +115,10 @@ std::string docstring_of(const Question& question) {
     text += concat_text("\n", parameter.name, " : ", parameter.help);
     text += parameter.choices.empty() ? "." : ": " + listed(parameter.choices) + ".";
   }
-  return text + "\n\nReturns\n-------\nA Result. Its summary has:" + meaning_of(question.facts) +
-         "\n\nNotes\n-----\n" + question.details;
+  text += "\n\nReturns\n-------\n";
+  text += question.makes_model ? "The new model."
+                               : "A Result. Its summary has:" + meaning_of(question.facts);
+  return text + "\n\nNotes\n-----\n" + question.details;
 }
 
 // Values of arguments.
@@ -174,6 +179,9 @@ Json argument_json(const Parameter& parameter, nb::handle value, const Tokenizer
       return read_texts(value, about);
     case ValueKind::prompt:
       return prompt_json(value, tokenizer, about);
+    case ValueKind::amount:
+      return nb::isinstance<nb::str>(value) ? Json(nb::cast<std::string>(value))
+                                            : Json(read_value<double>(value, about, "a number"));
     case ValueKind::answer:
       return answer_json(value, tokenizer, about);
     case ValueKind::records: {
@@ -203,7 +211,7 @@ const Parameter& positional_parameter(const Question& question, std::size_t inde
 struct Call {
   Json given = Json::object();
   LogitMetric metric = {};
-  nb::object data = {};
+  std::vector<std::pair<std::string_view, nb::object>> data = {};
   bool progress = true;
 };
 
@@ -230,7 +238,9 @@ Call read_call(const Question& question, const Tokenizer& tokenizer, const nb::a
     if (parameter.kind == ValueKind::metric && !nb::isinstance<nb::str>(value)) {
       call.metric = read_metric(value);
     } else if (!value.is_none()) {
-      call.data = parameter.kind == ValueKind::data ? nb::borrow(value) : call.data;
+      if (parameter.kind == ValueKind::data) {
+        call.data.emplace_back(parameter.name, nb::borrow(value));
+      }
       call.given.add(std::string(parameter.name), argument_json(parameter, value, tokenizer));
     }
   };
@@ -253,43 +263,53 @@ Call read_call(const Question& question, const Tokenizer& tokenizer, const nb::a
 
 nb::object python_value(const Json& json) { return json_module().attr("loads")(json.dump()); }
 
-Result ask(const Question& question, Model& model, const nb::args& args, const nb::kwargs& kwargs) {
+nb::object ask(const Question& question, Model& model, const nb::args& args,
+               const nb::kwargs& kwargs) {
   const Tokenizer& tokenizer = *model.tokenizer();
   Call call = read_call(question, tokenizer, args, kwargs);
   const Arguments arguments(question.parameters, std::move(call.given));
   question.check(arguments);
-  const std::optional<TokenDataset> data =
-      call.data.is_valid()
-          ? std::optional(read_data(model, {call.data}, arguments.text("documents")))
-          : std::nullopt;
-  const Asker asker{
+  Asker asker{
       .model = model.gpt(),
       .tokenizer = tokenizer,
       .encode_prompt = [&](const auto& text, const auto&) { return tokenizer.encode_prompt(text); },
       .encode = [&](const auto& text, const auto&) { return tokenizer.encode(text); },
       .progress = progress_of(question.name.data(), call.progress),
       .metric = call.metric,
-      .data = data ? &*data : nullptr,
       .source = model.path()};
-  const QuestionResult result = [&] {
+  for (const auto& [name, value] : call.data) {
+    asker.data[name] = read_data(model, {value}, arguments.text("documents"));
+  }
+  QuestionResult result = [&] {
     const Model::Use use(model);
     return question.answer(asker, arguments);
   }();
   warn(result.warnings);
-  return {arrays_of(result), nb::cast<nb::dict>(python_value(facts_of(result))),
-          result_html(page_of(result))};
+  if (result.model) {
+    return nb::cast(
+        std::make_unique<Model>(std::move(result.model), model.tokenizer(), model.path()));
+  }
+  return nb::cast(Result{arrays_of(result), nb::cast<nb::dict>(python_value(facts_of(result))),
+                         result_html(page_of(result))});
 }
 
 }  // namespace
 
 void add_questions(nb::class_<Model>& model) {
-  for (const Question* question : questions()) {
+  for (const Question* row : questions()) {
+    Question question = *row;
+    for (Parameter& parameter : question.parameters) {  // the new model need not be written
+      parameter.is_required =
+          parameter.is_required && !(question.makes_model && parameter.kind == ValueKind::output);
+    }
+    const std::string signature = signature_of(question);
+    const std::string docstring = docstring_of(question);
     model.def(
-        question->name.data(),
+        row->name.data(),
         [question](Model& self, const nb::args& args, const nb::kwargs& kwargs) {
-          return ask(*question, self, args, kwargs);
+          return ask(question, self, args, kwargs);
         },
-        nb::sig(signature_of(*question).c_str()), docstring_of(*question).c_str());
+        nb::sig(signature.c_str()), docstring.c_str());
   }
 }
 
