@@ -59,7 +59,7 @@ Options chat_options() {
       .value("prompt", "Print the answer to this message and end");
   add_chat_template_option(options);
   add_sampling_options(options, chat_defaults());
-  options.values("stop", "End an answer before this text, or before the first of several");
+  options.values("stop", "End before this text, or before the first of several");
   add_decoding_options(options);
   add_intervene_options(options);
   options.basic({"system", "prompt", "chat_template", "max_new_tokens", "temperature", "top_k",

@@ -52,7 +52,7 @@ Options compare_options() {
       .value("smooth",
              "Smooth training losses: weight of the earlier losses in the average; 0: no smoothing",
              "0.95")
-      .value("svg", "Also write the chart to this .svg file");
+      .value("svg", "Also draw the result to this .svg file");
   options.paths({"svg"});
   return options;
 }

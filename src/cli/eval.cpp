@@ -87,7 +87,7 @@ Options eval_options() {
       .choice("layout",
               "Layout of the --per_token output (default: text on a terminal, else table)", kViews)
       .value("limit", "--per_token: show only the first N tokens; 0: all", "0")
-      .value("max_batches", "Use this number of batches, spread evenly over the text; 0: all", "0");
+      .value("max_batches", "Use this number of batches, spread evenly over the data; 0: all", "0");
   options.refused("view", "is now called --layout");
   options.paths({"logits", "reference"}).basic({"weights", "per_token", "max_batches"});
   return options;

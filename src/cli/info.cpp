@@ -71,8 +71,8 @@ Options info_options() {
   options
       .value("vocab_size",
              "Assume this vocabulary size for a configuration, instead of reading its data")
-      .value("svg", "Draw the architecture to this .svg file")
-      .value("png", "Draw the architecture to this .png file")
+      .value("svg", "Also draw the result to this .svg file")
+      .value("png", "Also draw the result to this .png file")
       .choice("lang", "Language of the drawing", kChoiceNames<Language>, "en")
       .paths({"svg", "png"});
   return options;

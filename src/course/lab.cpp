@@ -64,7 +64,7 @@ Options own_options(const Experiment& experiment) {
                    .examples = {command, command + " " + experiment.example,
                                 command + " --lang ko --out runs/lab"}});
   experiment.declare(options);
-  options.value("seed", "Seed of all random numbers", "1337");
+  options.value("seed", "Seed of the random numbers", "1337");
   add_language_option(options, "Language of the explanations")
       .value("out", "Write the figures and results.json to this directory");
   options.paths({"out"});

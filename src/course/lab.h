@@ -65,7 +65,7 @@ void declare_params(Options& options);
 
 inline constexpr Experiment kExperiments[]{
     {"scaling", run_scaling, declare_scaling, "--d_k 8,64,512"},
-    {"masks", run_masks, declare_masks, "--tokens I,love,deep,learning --keep \"1,1,1,0\""},
+    {"masks", run_masks, declare_masks, "--tokens I,love,deep,learning --own_mask \"1,1,1,0\""},
     {"worked-example", run_worked_example, declare_worked_example, "--input my.json"},
     {"attention", run_attention, declare_attention, "--tokens I,love,deep,learning --causal"},
     {"shapes", run_shapes, declare_shapes, "--text \"I love you\" --text \"Hi\" --mask padding"},

@@ -63,18 +63,18 @@ Words read_words(const Options& options) {
   return words;
 }
 
-// Returns the mask of --keep, [T, T]; true hides. One row counts for all queries.
+// Returns the mask of the option, [T, T]; true hides. One row counts for all queries.
 Tensor read_mask(const Options& options, Index tokens) {
-  const Tensor keep = matrix_option(options, "keep");
+  const Tensor keep = matrix_option(options, "own_mask");
   require(keep.size(1) == tokens && (keep.size(0) == 1 || keep.size(0) == tokens),
-          "--keep: expected 1 row or ", tokens, " rows of ", tokens,
+          "--own_mask: expected 1 row or ", tokens, " rows of ", tokens,
           " numbers, one for each word, ", "got ", keep.size(0), " x ", keep.size(1));
   Tensor hidden = Tensor::zeros({tokens, tokens}, DType::boolean);
   const std::vector<double> kept = keep.to_vector();
   auto* out = hidden.data<bool>();
   for (std::size_t i = 0; i < static_cast<std::size_t>(tokens * tokens); ++i) {
     const double one = kept[i % kept.size()];
-    require(one == 0 || one == 1, "--keep: expected 1 (visible) or 0 (hidden), got ", one);
+    require(one == 0 || one == 1, "--own_mask: expected 1 (visible) or 0 (hidden), got ", one);
     out[i] = one == 0;
   }
   return hidden;
@@ -171,15 +171,16 @@ void run_all_masks(const Projections& given, const Words& words, Report& report)
 
 void declare_masks(Options& options) {
   options.value("tokens", "Words of the sequence, separated by commas")
-      .value("keep",
+      .value("own_mask",
              "Mask of your own: 1 keeps a key and 0 hides it, one number for each key "
-             "(\"1,1,1,0\"), or a row for each query (\"1,0;1,1\")");
+             "(\"1,1,1,0\"), or a row for each query (\"1,0;1,1\")")
+      .refused("keep", "is now called --own_mask");
 }
 
 void run_masks(const Settings& settings, Report& report) {
   const Words words = read_words(settings.options);
   const Index tokens = std::ssize(words);
-  const bool is_own = settings.options.given("keep");
+  const bool is_own = settings.options.given("own_mask");
   const Tensor hidden = is_own ? read_mask(settings.options, tokens) : Tensor();
   const Projections given = make_projections(tokens, settings.seed);
   report.values()["tokens"] = words;

@@ -88,7 +88,7 @@ Json count_models() {
 }  // namespace
 
 void declare_params(Options& options) {
-  options.value("width", "Count a layer of this width, d_model")
+  options.value("width", "Width of the layer, d_model")
       .value("heads", "Number of heads of that layer; divides the width");
 }
 

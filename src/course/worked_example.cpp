@@ -317,7 +317,7 @@ void declare_worked_example(Options& options) {
              "Compute with the x, W_Q, W_K, W_V and optional W_O of this JSON file, each "
              "a list of rows")
       .value("heads", "Number of heads with --input; divides the columns of W_Q and of W_V", "1")
-      .flag("causal", "With --input: hide later tokens");
+      .flag("causal", "Hide later tokens (with --input)");
   options.paths({"input"});
 }
 

@@ -71,23 +71,35 @@ TEST_CASE("The usual help of a command is short and names the option for the ful
   }
 }
 
-TEST_CASE("an option takes the same in all commands") {
-  // Of each option, how it is called in each command: " PATH", " VALUE", or alone.
-  std::map<std::string, std::map<std::string, std::string>> uses;
-  const std::regex option("\n {2,6}--([a-z_0-9]+)( [A-Z]+)?");
-  for (const std::vector<std::string>& command : all_commands()) {
-    if (command[0] == "train" || command[0] == "bench") {  // keys of trainings, also nanoGPT's
-      continue;
+// Options that say what their command does with them: each command has words of its own.
+const std::set<std::string> kOwnWords{
+    "chat_template", "data",           "file",       "heads",   "html",      "ids",
+    "lang",          "layers",         "learn",      "limit",   "prompt",    "out",
+    "scatter",       "max_new_tokens", "positions",  "seed",    "text",      "scores",
+    "top_k",         "units",          "vocab_size", "weights", "resamples", "token_dtype"};
+
+TEST_CASE("an option takes the same and means the same in all commands") {
+  // Of each option, what it takes and its meaning, as shells offer them, with their commands.
+  std::map<std::string, std::map<std::string, std::string>> takes;
+  std::map<std::string, std::map<std::string, std::string>> meanings;
+  const std::regex option(R"(at '(.*) \*'" -l (\S+)( -x| -r -F)?( -a '[^']*')? -d '(.*)')");
+  std::istringstream lines(run_headlight({"--help", "fish"}).out);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch found;
+    const bool is_option = std::regex_search(line, found, option);
+    if (!is_option || found[1] == "train" || found[1] == "bench") {
+      continue;  // keys of trainings, also nanoGPT's
     }
-    const std::string help = run_headlight(changed(command, {"--help", "all"})).out;
-    for (std::sregex_iterator found(help.begin(), help.end(), option), end; found != end; ++found) {
-      uses[(*found)[1]].emplace((*found)[2], command[0] + " " + command.back());
-    }
+    const std::string meaning = found[5];
+    takes[found[2]].emplace(found[3], found[1]);
+    meanings[found[2]].emplace(found[4].matched ? meaning.substr(0, meaning.find(": ")) : meaning,
+                               found[1]);
   }
-  CHECK(uses.size() > 150);
-  for (const auto& [name, calls] : uses) {
+  CHECK(takes.size() > 150);
+  for (const auto& [name, calls] : takes) {
     INFO("--" << name << " of " << calls.begin()->second << " and " << calls.rbegin()->second);
     CHECK(calls.size() == 1);
+    CHECK((meanings[name].size() == 1 || kOwnWords.contains(name)));
   }
 }
 

@@ -40,7 +40,7 @@ void add_sampling_options(Options& options, const GenerateOptions& defaults) {
         parameter.is_count() ? std::to_string(static_cast<Index>(value)) : number_text(value));
   }
   options.values("logit_bias", "Add a number to the logit of a token: ID=NUMBER, e.g. 42=-5")
-      .value("seed", "Seed of the random choices", std::to_string(defaults.sampling.seed));
+      .value("seed", "Seed of the random numbers", std::to_string(defaults.sampling.seed));
   options.alias("temp", "temperature")
       .alias("n", "max_new_tokens")
       .alias("predict", "max_new_tokens")
