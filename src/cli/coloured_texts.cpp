@@ -89,7 +89,7 @@ void add_coloured_text_options(Options& options) {
 
 void check_coloured_texts(const Options& options) {
   if (options.given("html")) {
-    refuse_options(options, {"layers", "positions", "type", "shard_rows", "out"},
+    refuse_options(options, {"layers", "positions", "dtype", "shard_rows", "out"},
                    "cannot be combined with --html");
     output_file(options, "html", ".html");  // rejects invalid names before the work
   }
