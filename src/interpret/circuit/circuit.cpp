@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <limits>
 
 #include "headlight/autograd/autograd.h"
@@ -125,11 +126,8 @@ class CircuitPair {
       for (std::size_t i = differences.size(); i < sets.size() && runs.size() < at_once; ++i) {
         runs.push_back({&hooks.emplace_back(model_, graph_, sets[i], cut_from_), 0, first_});
       }
-      replay_.for_ends(runs, [&](std::size_t, const Tensor& ends) {
-        const Index copies = ends.size(0) / contrast_.rows();
-        std::ranges::copy(contrast_.of_copies(replay_, ends, contrast_.batch(task_.clean, copies)),
-                          std::back_inserter(differences));
-      });
+      std::ranges::copy(contrast_.of_runs(replay_, task_.clean, runs),
+                        std::back_inserter(differences));
     }
     return differences;
   }

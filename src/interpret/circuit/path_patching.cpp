@@ -226,13 +226,7 @@ class PathRun {
   }
 
   std::vector<double> differences_of(std::span<const ChangedRun> runs) const {
-    std::vector<double> differences;
-    replay_.for_ends(runs, [&](std::size_t, const Tensor& ends) {
-      const Index copies = ends.size(0) / contrast_.rows();
-      std::ranges::copy(contrast_.of_copies(replay_, ends, contrast_.batch(task_.corrupt, copies)),
-                        std::back_inserter(differences));
-    });
-    return differences;
+    return contrast_.of_runs(replay_, task_.corrupt, runs);
   }
 
   // Differences with the receivers' inputs that the runs give.

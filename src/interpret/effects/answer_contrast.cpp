@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "headlight/autograd/autograd.h"
@@ -164,6 +165,18 @@ std::vector<double> AnswerContrast::of_copies(const ForwardReplay& replay, const
   const Tensor logits = rows_at(ends, batch, answered_at_);  // [copies, V]
   return (select(logits, 1, answers_[0]->front()) - select(logits, 1, answers_[1]->front()))
       .to_vector();
+}
+
+std::vector<double> AnswerContrast::of_runs(
+    const ForwardReplay& replay, const std::vector<std::int32_t>& text,
+    std::span<const ChangedRun> runs, const std::function<void(double share)>& progress) const {
+  std::vector<double> differences;
+  replay.for_ends(runs, [&](std::size_t, const Tensor& ends) {
+    std::ranges::copy(of_copies(replay, ends, batch(text, ends.size(0) / rows())),
+                      std::back_inserter(differences));
+    progress(static_cast<double>(differences.size()) / static_cast<double>(runs.size()));
+  });
+  return differences;
 }
 
 std::vector<double> AnswerContrast::losses_of_copies(const ForwardReplay& replay,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "headlight/interpret/effects/patching.h"
@@ -36,6 +38,11 @@ class AnswerContrast {
   // Differences [copies] of batch(text, copies) by any model, from the ends of a replay's copies.
   std::vector<double> of_copies(const ForwardReplay& replay, const Tensor& ends,
                                 const Batch& batch) const;
+  // Differences [runs] of changed runs of the replay, whose batch is batch(text).
+  std::vector<double> of_runs(
+      const ForwardReplay& replay, const std::vector<std::int32_t>& text,
+      std::span<const ChangedRun> runs,
+      const std::function<void(double share)>& progress = [](double) {}) const;
 
  private:
   std::vector<double> metrics_of_copies(const ForwardReplay& replay, const Tensor& ends,

@@ -124,14 +124,10 @@ class PatchRun {
         changed.push_back(&cell);
       }
     }
-    replay_.for_ends(runs, [&](std::size_t begin, const Tensor& ends) {
-      const Index copies = ends.size(0) / contrast_.rows();
-      for (const double found :
-           contrast_.of_copies(replay_, ends, contrast_.batch(base_, copies))) {
-        changed[begin++]->difference = found;
-      }
-      options_.progress(static_cast<double>(begin) / static_cast<double>(runs.size()));
-    });
+    const std::vector<double> found = contrast_.of_runs(replay_, base_, runs, options_.progress);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      changed[i]->difference = found[i];
+    }
     options_.progress(1);
   }
 
