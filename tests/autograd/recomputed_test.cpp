@@ -7,7 +7,7 @@ struct Leaves {
 
 Tensor layer(const Tensor& x, const Tensor& weight) { return x + tanh(matmul(x, weight)); }
 
-TEST_CASE("a recomputed layer has the same bits and gradients", "[autograd]") {
+TEST_CASE("a recomputed layer has the same bits and gradients") {
   const Leaves plain;
   backward(sum(layer(layer(plain.x, plain.weight), plain.weight)));
   const Leaves again;
@@ -26,14 +26,14 @@ TEST_CASE("a recomputed layer has the same bits and gradients", "[autograd]") {
   CHECK(live_graph_nodes() == 0);
 }
 
-TEST_CASE("a recomputed layer keeps only its input", "[autograd]") {
+TEST_CASE("a recomputed layer keeps only its input") {
   const Leaves leaves;
   const Index before = live_graph_nodes();
   const Tensor y = recomputed(leaves.x, [&](const Tensor& x) { return layer(x, leaves.weight); });
   CHECK(live_graph_nodes() == before + 1);
 }
 
-TEST_CASE("a layer whose input has no gradient is recorded as it is", "[autograd]") {
+TEST_CASE("a layer whose input has no gradient is recorded as it is") {
   const Leaves leaves;
   int calls = 0;
   backward(sum(recomputed(leaves.x.detach(), [&](const Tensor& x) {
@@ -44,7 +44,7 @@ TEST_CASE("a layer whose input has no gradient is recorded as it is", "[autograd
   CHECK(leaves.weight.grad().defined());
 }
 
-TEST_CASE("a frozen leaf gets no gradient until it is thawed", "[autograd]") {
+TEST_CASE("a frozen leaf gets no gradient until it is thawed") {
   Leaves leaves;
   const Tensor other_handle = leaves.weight;
   leaves.weight.set_requires_grad(false);

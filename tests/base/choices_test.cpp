@@ -11,7 +11,7 @@ inline constexpr auto headlight::kChoices<choices_test::Side> =
                                                           {"right", choices_test::Side::right}});
 
 namespace choices_test {
-TEST_CASE("a table maps values to names and names to values", "[base]") {
+TEST_CASE("a table maps values to names and names to values") {
   static_assert(name_of(Side::right) == "right");
   CHECK(name_of(Side::both) == "both");
   for (const Choice<Side>& choice : kChoices<Side>) {
@@ -22,7 +22,7 @@ TEST_CASE("a table maps values to names and names to values", "[base]") {
   CHECK_FALSE(is_named("", Side::left));
 }
 
-TEST_CASE("an unknown name is refused with a list of the known names", "[base]") {
+TEST_CASE("an unknown name is refused with a list of the known names") {
   const auto refusal = [](std::string_view text) {
     return error_of([&] { parse_name<Side>("side", text); });
   };
@@ -32,7 +32,7 @@ TEST_CASE("an unknown name is refused with a list of the known names", "[base]")
   CHECK(refusal("a\nb") == "side: expected both, left or right, got 'a\\x0ab'");
 }
 
-TEST_CASE("names are listed with commas and the word or", "[base]") {
+TEST_CASE("names are listed with commas and the word or") {
   CHECK(listed(kChoiceNames<Side>) == "both, left or right");
   CHECK(listed(std::span(kChoiceNames<Side>).first(2)) == "both or left");
   CHECK(listed(std::span(kChoiceNames<Side>).first(1)) == "both");
@@ -48,7 +48,7 @@ void check_names(const std::string& names) {
   }
 }
 
-TEST_CASE("the names that files and options use for their choices", "[base]") {
+TEST_CASE("the names that files and options use for their choices") {
   check_names<Activation>("gelu_new, gelu, relu, relu2 or silu");
   check_names<Batching>("padded, bucketed or packed");
   check_names<DocumentSplit>("none, line, blank_line or token");

@@ -30,7 +30,7 @@ TEST_CASE("text from outside cannot send control sequences to a terminal") {
   CHECK(escaped(plain) == plain);
 }
 
-TEST_CASE("every control character of C1 and every change of direction is escaped", "[base]") {
+TEST_CASE("every control character of C1 and every change of direction is escaped") {
   std::u32string marks = U"\u061C\u200E\u200F\u2028\u2029\u202A\u202B\u202C\u202D\u202E";
   marks += U"\u2066\u2067\u2068\u2069";
   for (char32_t c = 0x80; c <= 0x9F; ++c) {
@@ -71,7 +71,7 @@ TEST_CASE("messages are made of text, shapes and types of elements") {
   CHECK(streamed.str() == "[4, 8]int32");
 }
 
-TEST_CASE("an error holds the value that it is about", "[base]") {
+TEST_CASE("an error holds the value that it is about") {
   CHECK_NOTHROW(require_value(true, "top_k", "expected more"));
   const Error error = caught([] { require_value(false, "top_k", "expected ", 3, ", got ", 2); });
   CHECK(error.about() == "top_k");
@@ -81,7 +81,7 @@ TEST_CASE("an error holds the value that it is about", "[base]") {
   CHECK(caught([] { fail("top_k: expected 3"); }).about().empty());
 }
 
-TEST_CASE("an error names each of its places once from the outermost to the innermost", "[base]") {
+TEST_CASE("an error names each of its places once from the outermost to the innermost") {
   CHECK(in_place("file: ", [] { return 3; }) == 3);
   const Error error = caught([] {
     in_place("model: ", [] {
@@ -96,7 +96,7 @@ TEST_CASE("an error names each of its places once from the outermost to the inne
   CHECK(std::string(unnamed.what()) == "seed: expected 1");
 }
 
-TEST_CASE("adding a place to an error keeps its type and escapes control characters", "[base]") {
+TEST_CASE("adding a place to an error keeps its type and escapes control characters") {
   try {
     in_place("a\nb: ", [] { throw OwnError("broken"); });
     FAIL("nothing was thrown");

@@ -25,7 +25,7 @@ double visible_pairs(const json& lengths) {
   return pairs;
 }
 
-TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[cli][long]") {
+TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[long]") {
   const json report = measured("train --steps 1 --warmup 1");
   check_json(report, R"({"kind": "train", "tokens_per_step": 24})");
   const auto number = numbers_of(report);
@@ -48,7 +48,7 @@ TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "
   CHECK_FALSE(report.contains("sequence_lengths"));
 }
 
-TEST_CASE("bench train predicts steps of machines with more cores", "[cli][long]") {
+TEST_CASE("bench train predicts steps of machines with more cores", "[long]") {
   const json report = measured("train --steps 2 --warmup 0 --cores 8,64 --threads 2");
   check_json(report, R"({"cores#": 2, "cores/1/cores": 64})");
   for (const json& row : report["cores"]) {
@@ -64,7 +64,7 @@ TEST_CASE("bench train predicts steps of machines with more cores", "[cli][long]
   check_refused(tiny("train --cores 8,1"), {"--cores: expected 2 to 1024, got 1"});
 }
 
-TEST_CASE("bench train lists the parts of a step with their limits", "[cli][long]") {
+TEST_CASE("bench train lists the parts of a step with their limits", "[long]") {
   const json report = measured("train --steps 2 --warmup 1 --phases");
   double shares = 0;
   double flops = 0;
@@ -95,7 +95,7 @@ TEST_CASE("bench train lists the parts of a step with their limits", "[cli][long
   CHECK_FALSE(measured("train --steps 1").contains("roofline"));
 }
 
-TEST_CASE("bench names the machine that its numbers come from", "[cli][long]") {
+TEST_CASE("bench names the machine that its numbers come from", "[long]") {
   const json report = measured("--steps 1 --threads 1");
   check_json(report, R"({"kind": "train", "threads": 1})");
   CHECK(report["cpu"].is_string());
@@ -108,7 +108,7 @@ TEST_CASE("bench names the machine that its numbers come from", "[cli][long]") {
   CHECK(contains(version, "."));
 }
 
-TEST_CASE("bench train counts only real tokens of padded batches", "[cli][long]") {
+TEST_CASE("bench train counts only real tokens of padded batches", "[long]") {
   const json report = measured("train --batching padded --steps 5 --warmup 2");
   const auto number = numbers_of(report);
   REQUIRE(report["sequence_lengths"].size() == 5);
@@ -130,7 +130,7 @@ TEST_CASE("bench train counts only real tokens of padded batches", "[cli][long]"
   CHECK(number("ms_per_step") <= number("ms_per_step_max"));
 }
 
-TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli][long]") {
+TEST_CASE("bench generate relates decoding to the memory that it reads", "[long]") {
   const json report = measured("generate --prompt_tokens 3 --new_tokens 4 --rounds 2");
   const auto number = numbers_of(report);
   const double token = number("ms_per_token");
@@ -155,7 +155,7 @@ TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli][
                (1e9 * number("read_gb_per_second"))));
 }
 
-TEST_CASE("bench gemm lists the products that a training step consists of", "[cli][long]") {
+TEST_CASE("bench gemm lists the products that a training step consists of", "[long]") {
   const json report = measured("gemm");
   double flops = 0;
   for (const json& product : report["products"]) {
@@ -167,7 +167,7 @@ TEST_CASE("bench gemm lists the products that a training step consists of", "[cl
   CHECK(report["step_ms"] > 0);
 }
 
-TEST_CASE("bench attention gives a row for every length", "[cli]") {
+TEST_CASE("bench attention gives a row for every length") {
   const json report = measured("attention --lengths 4,16");
   check_json(report, R"({"rows#": 2, "rows/0/length": 4, "rows/1/length": 16})");
   for (const json& row : report["rows"]) {

@@ -21,7 +21,7 @@ Arguments chat_arguments(const TemporaryFolder& folder, const std::string& model
   return {"chat", model, "--chat_template", contents_only(folder), "--max_new_tokens", "2"};
 }
 
-TEST_CASE("in a terminal chat edits lines, survives errors and shows the context", "[cli]") {
+TEST_CASE("in a terminal chat edits lines, survives errors and shows the context") {
   const TemporaryFolder folder;
   const Arguments chat = chat_arguments(folder, greeting_model(folder));
   const ProgramResult result =
@@ -41,7 +41,7 @@ TEST_CASE("in a terminal chat edits lines, survives errors and shows the context
   check_parts(result.out, {"hi", "context 6 of 16"});
 }
 
-TEST_CASE("in a terminal /save asks before it writes over a file", "[cli]") {
+TEST_CASE("in a terminal /save asks before it writes over a file") {
   const TemporaryFolder folder;
   const std::string file = folder.write("talk.json", "precious");
   Arguments chat = chat_arguments(folder, greeting_model(folder));
@@ -61,7 +61,7 @@ TEST_CASE("in a terminal /save asks before it writes over a file", "[cli]") {
   CHECK(json::parse(file_contents(file))["messages"].size() == 2);
 }
 
-TEST_CASE("Ctrl-C stops an answer and not the chat", "[cli]") {
+TEST_CASE("Ctrl-C stops an answer and not the chat") {
   const TemporaryFolder folder;
   const std::string model = save_model(folder, "model", *lively_model(257, 4096));
   const ProgramResult result = run_headlight_typing(

@@ -86,7 +86,7 @@ std::size_t check_sentences(const Demo& demo, const std::string& part) {
   return rows;
 }
 
-TEST_CASE("the stories of docs/demo.html are true of its model", "[cli]") {
+TEST_CASE("the stories of docs/demo.html are true of its model") {
   const Demo demo;
   CHECK(demo.steps.size() == 2);
   for (const auto& [language, steps] : demo.steps) {
@@ -96,7 +96,7 @@ TEST_CASE("the stories of docs/demo.html are true of its model", "[cli]") {
   }
 }
 
-TEST_CASE("the class's hour says what the steps of the demo page say", "[cli]") {
+TEST_CASE("the class's hour says what the steps of the demo page say") {
   const Demo demo;
   for (const auto& [page, language] :
        {std::pair("class.md", "en"), std::pair("class.ko.md", "ko")}) {
@@ -122,7 +122,7 @@ TEST_CASE("the class's hour says what the steps of the demo page say", "[cli]") 
   }
 }
 
-TEST_CASE("the class's hour begins with the numbers of the worked example", "[cli]") {
+TEST_CASE("the class's hour begins with the numbers of the worked example") {
   const json weights =
       report_of({"lab", "worked-example"})["values"]["single_head"]["attn_scores_softmax"];
   for (const char* page : {"class.md", "class.ko.md"}) {
@@ -135,7 +135,7 @@ TEST_CASE("the class's hour begins with the numbers of the worked example", "[cl
   }
 }
 
-TEST_CASE("the sentences of the class's hour have their probabilities", "[cli]") {
+TEST_CASE("the sentences of the class's hour have their probabilities") {
   const Demo demo;
   for (const char* page : {"class.md", "class.ko.md"}) {
     INFO(page);

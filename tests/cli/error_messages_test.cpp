@@ -5,7 +5,7 @@
 
 // Refusals that need more than a command line. messages.txt has the others.
 
-TEST_CASE("a long value is cut in a message", "[cli]") {
+TEST_CASE("a long value is cut in a message") {
   const std::string message = refusal({"train", "--n_layer", std::string(100000, '9') + "x"});
   CHECK(message.size() <= 1010);
   CHECK(contains(message, "--n_layer: expected a whole number, got '999"));
@@ -13,7 +13,7 @@ TEST_CASE("a long value is cut in a message", "[cli]") {
   CHECK(contains(message, "999...999"));
 }
 
-TEST_CASE("a path that the system refuses is named with the system's reason", "[cli]") {
+TEST_CASE("a path that the system refuses is named with the system's reason") {
   const SavedModel given;
   const std::string name(5000, 'n');
   for (const Arguments& arguments :
@@ -26,7 +26,7 @@ TEST_CASE("a path that the system refuses is named with the system's reason", "[
                 {file + "/maps: cannot create this directory"});
 }
 
-TEST_CASE("every command fails when its output cannot be written", "[cli]") {
+TEST_CASE("every command fails when its output cannot be written") {
   const SavedModel given;
   const std::string errors = given.folder.at("errors");
   for (const std::string& command :
@@ -40,13 +40,13 @@ TEST_CASE("every command fails when its output cannot be written", "[cli]") {
   }
 }
 
-TEST_CASE("an instruction set that the machine lacks is refused by name", "[cli]") {
+TEST_CASE("an instruction set that the machine lacks is refused by name") {
   check_refused({"train", "--cpu_variant", "v9"}, {"cpu_variant", "v9", "baseline"});
   check_refused(words("train --dtype bfloat16 --cpu_variant baseline"),
                 {"bfloat16", "AVX512-BF16"});
 }
 
-TEST_CASE("a configuration of deeply nested tables is refused at any depth", "[cli]") {
+TEST_CASE("a configuration of deeply nested tables is refused at any depth") {
   const TemporaryFolder folder;
   std::string key = "a";
   while (key.size() < 1000000) {

@@ -63,7 +63,7 @@ std::string sparse_llama(const TemporaryFolder& folder) {
   return path;
 }
 
-TEST_CASE("a GGUF model that does not fit into memory is refused before it is read", "[cli]") {
+TEST_CASE("a GGUF model that does not fit into memory is refused before it is read") {
   if (has_sanitizer()) {
     return;  // it needs more address space than any limit
   }
@@ -86,7 +86,7 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
 }
 
 TEST_CASE("generation from a GGUF file of integers takes little more memory than the file",
-          "[cli][long]") {
+          "[long]") {
   if (has_sanitizer()) {
     return;
   }

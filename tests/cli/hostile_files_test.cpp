@@ -20,8 +20,7 @@ void check_all_refused(const std::string& path, const std::vector<HostileFile>& 
   }
 }
 
-TEST_CASE("the program refuses every malicious safetensors file in half a gigabyte",
-          "[cli][long]") {
+TEST_CASE("the program refuses every malicious safetensors file in half a gigabyte", "[long]") {
   const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abcdefgh");
   const Gpt model({.vocab_size = 10, .block_size = 6, .n_layer = 1, .n_head = 2, .n_embd = 4});
@@ -31,7 +30,7 @@ TEST_CASE("the program refuses every malicious safetensors file in half a gigaby
   check_all_refused(folder.at("model.safetensors"), hostile_safetensors(), arguments);
 }
 
-TEST_CASE("the program refuses every malicious GGUF file in half a gigabyte", "[cli][long]") {
+TEST_CASE("the program refuses every malicious GGUF file in half a gigabyte", "[long]") {
   const TemporaryFolder folder;
   check_all_refused(folder.at("bad.gguf"), hostile_gguf(), {"info", folder.at("bad.gguf")});
 }

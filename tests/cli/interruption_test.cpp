@@ -34,7 +34,7 @@ WaitingProgram start(const std::vector<std::string>& arguments) {
   return {child, pipe[1]};
 }
 
-TEST_CASE("a command ended by a signal leaves the old file and no part of the new one", "[cli]") {
+TEST_CASE("a command ended by a signal leaves the old file and no part of the new one") {
   const TemporaryFolder folder;
   const TemporaryFolder outputs;
   const std::string text = folder.write("text.txt", "One day, Nora lost her red kite.\n");

@@ -26,7 +26,7 @@ void check_message(const Arguments& arguments, const std::string& expected) {
   CHECK((open_end ? message.substr(0, expected.size() - 3) + "..." : message) == expected);
 }
 
-TEST_CASE("every refused command prints its message and writes nothing", "[cli]") {
+TEST_CASE("every refused command prints its message and writes nothing") {
   const TemporaryFolder folder;
   const Names names{
       {"{dir}", folder.path().string()},

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-TEST_CASE("the documentation quotes the output of info for the toy preset", "[cli]") {
+TEST_CASE("the documentation quotes the output of info for the toy preset") {
   const std::string source = HEADLIGHT_SOURCE_DIR;
   const std::string page = file_contents(source + "/docs/train.md");
   std::istringstream lines(run_headlight({"info", source + "/configs/toy.toml"}).out);

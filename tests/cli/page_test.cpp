@@ -56,7 +56,7 @@ struct Given {
   std::string out = folder.at("demo.html");
 };
 
-TEST_CASE("page writes one file with the model and the program", "[cli]") {
+TEST_CASE("page writes one file with the model and the program") {
   const Given given;
   const std::string html = given.html({});
   CHECK(!std::regex_search(html, std::regex("<(link|script|img)[^>]* (src|href)=\"[^d]")));
@@ -71,8 +71,7 @@ TEST_CASE("page writes one file with the model and the program", "[cli]") {
   }
 }
 
-TEST_CASE("page takes the WebAssembly program from one of its files or from another page",
-          "[cli]") {
+TEST_CASE("page takes the WebAssembly program from one of its files or from another page") {
   const Given given;
   const std::string first = given.folder.at("first.html");
   output_of(given.page(given.model,
@@ -83,8 +82,7 @@ TEST_CASE("page takes the WebAssembly program from one of its files or from anot
   }
 }
 
-TEST_CASE("page without --engine takes the WebAssembly program of the build or of docs/demo.html",
-          "[cli]") {
+TEST_CASE("page without --engine takes the WebAssembly program of the build or of docs/demo.html") {
   const Given given;
   const std::string log = log_of(words("page", given.model, "--log_level debug --out", given.out));
   CHECK(contains(log, "takes the WebAssembly program from "));
@@ -93,14 +91,14 @@ TEST_CASE("page without --engine takes the WebAssembly program of the build or o
   CHECK(program.size() > 500'000);
 }
 
-TEST_CASE("page embeds a GGUF file as it is", "[cli]") {
+TEST_CASE("page embeds a GGUF file as it is") {
   const Given given;
   const std::string gguf = given.gguf();
   CHECK(embedded(given.html_of(gguf, {}), kModel) == file_contents(gguf));
 }
 
 // Long addresses once ended the program.
-TEST_CASE("page names the line of a story with an address of a megabyte", "[cli]") {
+TEST_CASE("page names the line of a story with an address of a megabyte") {
   const Given given;
   const std::string digits((1 << 20) - 400, '1');
   std::string options;

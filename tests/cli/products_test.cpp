@@ -6,7 +6,7 @@
 
 namespace cli_products_test {
 
-TEST_CASE("products that BLAS lacks are refused", "[cli]") {
+TEST_CASE("products that BLAS lacks are refused") {
   const std::string config = std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/cpu-char.toml";
   if (!kernels::bfloat16_instructions().empty()) {
     check_refused(words("train --data", config, "--dtype bfloat16 --products blas"),
@@ -14,7 +14,7 @@ TEST_CASE("products that BLAS lacks are refused", "[cli]") {
   }
 }
 
-TEST_CASE("Headlight's products on a CPU without fast ones work with a warning", "[cli]") {
+TEST_CASE("Headlight's products on a CPU without fast ones work with a warning") {
   const std::string log =
       log_of(words("bench attention --lengths 8 --n_layer 1 --n_embd 16 --products own "
                    "--cpu_variant baseline"));
@@ -26,7 +26,7 @@ TEST_CASE("Headlight's products on a CPU without fast ones work with a warning",
 #endif
 }
 
-TEST_CASE("only commands that multiply with OpenBLAS need its memory", "[cli]") {
+TEST_CASE("only commands that multiply with OpenBLAS need its memory") {
   constexpr long kLittle = 150 * 1000;  // KB: less than OpenBLAS takes for one thread
   CHECK(run_headlight_within(kLittle, {"--help"}).exit_code == 0);
   const ProgramResult result = run_headlight_within(

@@ -202,96 +202,76 @@ const ModelMakers kModels{
     {"byte_tokenizer", [](const fs::path& path) { save_tokenizer(path, ByteTokenizer()); }},
 };
 
-TEST_CASE("sessions: resumed runs", "[cli]") { run_sessions("cli/sessions/resume.txt", kModels); }
+TEST_CASE("sessions: resumed runs") { run_sessions("cli/sessions/resume.txt", kModels); }
 
-TEST_CASE("sessions: chats and adapters", "[cli]") {
-  run_sessions("cli/sessions/chats.txt", kModels);
-}
+TEST_CASE("sessions: chats and adapters") { run_sessions("cli/sessions/chats.txt", kModels); }
 
-TEST_CASE("sessions: preferences", "[cli]") {
-  run_sessions("cli/sessions/preferences.txt", kModels);
-}
+TEST_CASE("sessions: preferences") { run_sessions("cli/sessions/preferences.txt", kModels); }
 
-TEST_CASE("sessions: fine-tuning", "[cli]") {
-  run_sessions("cli/sessions/fine_tuning.txt", kModels);
-}
+TEST_CASE("sessions: fine-tuning") { run_sessions("cli/sessions/fine_tuning.txt", kModels); }
 
-TEST_CASE("sessions: run directories", "[cli]") {
-  run_sessions("cli/sessions/run_directory.txt", kModels);
-}
+TEST_CASE("sessions: run directories") { run_sessions("cli/sessions/run_directory.txt", kModels); }
 
-TEST_CASE("sessions: first training", "[cli]") {
-  run_sessions("cli/sessions/first_training.txt", kModels);
-}
+TEST_CASE("sessions: first training") { run_sessions("cli/sessions/first_training.txt", kModels); }
 
-TEST_CASE("sessions: text input", "[cli]") { run_sessions("cli/sessions/data.txt", kModels); }
+TEST_CASE("sessions: text input") { run_sessions("cli/sessions/data.txt", kModels); }
 
-TEST_CASE("sessions: tokenizers", "[cli]") { run_sessions("cli/sessions/tokenizer.txt", kModels); }
+TEST_CASE("sessions: tokenizers") { run_sessions("cli/sessions/tokenizer.txt", kModels); }
 
-TEST_CASE("sessions: generate", "[cli]") { run_sessions("cli/sessions/generate.txt", kModels); }
+TEST_CASE("sessions: generate") { run_sessions("cli/sessions/generate.txt", kModels); }
 
-TEST_CASE("sessions: chat", "[cli]") { run_sessions("cli/sessions/chat.txt", kModels); }
+TEST_CASE("sessions: chat") { run_sessions("cli/sessions/chat.txt", kModels); }
 
-TEST_CASE("sessions: special tokens", "[cli]") {
-  run_sessions("cli/sessions/special_tokens.txt", kModels);
-}
+TEST_CASE("sessions: special tokens") { run_sessions("cli/sessions/special_tokens.txt", kModels); }
 
-TEST_CASE("sessions: characters", "[cli]") { run_sessions("cli/sessions/characters.txt", kModels); }
+TEST_CASE("sessions: characters") { run_sessions("cli/sessions/characters.txt", kModels); }
 
-TEST_CASE("sessions: reports of tokens", "[cli]") {
+TEST_CASE("sessions: reports of tokens") {
   run_sessions("cli/sessions/token_reports.txt", kModels);
 }
 
-TEST_CASE("sessions: GGUF files", "[cli]") { run_sessions("cli/sessions/gguf.txt", kModels); }
+TEST_CASE("sessions: GGUF files") { run_sessions("cli/sessions/gguf.txt", kModels); }
 
-TEST_CASE("sessions: comparisons of runs", "[cli]") {
-  run_sessions("cli/sessions/compare.txt", kModels);
-}
+TEST_CASE("sessions: comparisons of runs") { run_sessions("cli/sessions/compare.txt", kModels); }
 
-TEST_CASE("sessions: heads", "[cli]") { run_sessions("cli/sessions/heads/heads.txt", kModels); }
+TEST_CASE("sessions: heads") { run_sessions("cli/sessions/heads/heads.txt", kModels); }
 
-TEST_CASE("sessions: heads over time", "[cli]") {
+TEST_CASE("sessions: heads over time") {
   run_sessions("cli/sessions/heads/heads_over_time.txt", kModels);
 }
 
-TEST_CASE("sessions: attention", "[cli]") {
-  run_sessions("cli/sessions/heads/attention.txt", kModels);
-}
+TEST_CASE("sessions: attention") { run_sessions("cli/sessions/heads/attention.txt", kModels); }
 
-TEST_CASE("sessions: direct logit attribution", "[cli]") {
+TEST_CASE("sessions: direct logit attribution") {
   run_sessions("cli/sessions/heads/attribute.txt", kModels);
 }
 
-TEST_CASE("sessions: ablation and pruning", "[cli]") {
+TEST_CASE("sessions: ablation and pruning") {
   run_sessions("cli/sessions/heads/ablate.txt", kModels);
 }
 
-TEST_CASE("sessions: patching and circuits", "[cli]") {
+TEST_CASE("sessions: patching and circuits") {
   run_sessions("cli/sessions/heads/patch.txt", kModels);
 }
 
-TEST_CASE("sessions: cached activations", "[cli]") {
-  run_sessions("cli/sessions/heads/cache.txt", kModels);
-}
+TEST_CASE("sessions: cached activations") { run_sessions("cli/sessions/heads/cache.txt", kModels); }
 
-TEST_CASE("sessions: bidirectional models", "[cli]") {
+TEST_CASE("sessions: bidirectional models") {
   run_sessions("cli/sessions/bidirectional.txt", kModels);
 }
 
-TEST_CASE("sessions: lens", "[cli]") { run_sessions("cli/sessions/heads/lens.txt", kModels); }
+TEST_CASE("sessions: lens") { run_sessions("cli/sessions/heads/lens.txt", kModels); }
 
-TEST_CASE("sessions: a trained model", "[cli]") { run_sessions("cli/sessions/trained_model.txt"); }
+TEST_CASE("sessions: a trained model") { run_sessions("cli/sessions/trained_model.txt"); }
 
-TEST_CASE("sessions: page", "[cli]") { run_sessions("cli/sessions/page.txt", kModels); }
+TEST_CASE("sessions: page") { run_sessions("cli/sessions/page.txt", kModels); }
 
-TEST_CASE("sessions: languages", "[cli]") { run_sessions("cli/sessions/language.txt", kModels); }
+TEST_CASE("sessions: languages") { run_sessions("cli/sessions/language.txt", kModels); }
 
-TEST_CASE("sessions: export", "[cli]") { run_sessions("cli/sessions/export.txt", kModels); }
+TEST_CASE("sessions: export") { run_sessions("cli/sessions/export.txt", kModels); }
 
-TEST_CASE("sessions: token files", "[cli]") {
-  run_sessions("cli/sessions/token_files.txt", kModels);
-}
+TEST_CASE("sessions: token files") { run_sessions("cli/sessions/token_files.txt", kModels); }
 
-TEST_CASE("sessions: matrix products", "[cli]") { run_sessions("cli/sessions/products.txt"); }
+TEST_CASE("sessions: matrix products") { run_sessions("cli/sessions/products.txt"); }
 
-TEST_CASE("sessions: benchmarks", "[cli]") { run_sessions("cli/sessions/bench.txt"); }
+TEST_CASE("sessions: benchmarks") { run_sessions("cli/sessions/bench.txt"); }

@@ -4,7 +4,7 @@
 // Texts and tokens that the program prints. sessions/generate.txt and token_reports.txt have the
 // rest.
 
-TEST_CASE("a terminal gets no control characters of prompts, models and files", "[cli]") {
+TEST_CASE("a terminal gets no control characters of prompts, models and files") {
   const TemporaryFolder folder;
   const std::string control =
       "a\x1B]0;t\x07\xC2\x9B"
@@ -28,7 +28,7 @@ TEST_CASE("a terminal gets no control characters of prompts, models and files", 
   CHECK(output_of({"generate", model, "--prompt", "?"}) == "?" + control + "\n");
 }
 
-TEST_CASE("eval --per_token --layout text colours the text and leaves it as it is", "[cli]") {
+TEST_CASE("eval --per_token --layout text colours the text and leaves it as it is") {
   const TemporaryFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abcdefgh 하\n");
   const std::string model =
@@ -47,7 +47,7 @@ TEST_CASE("eval --per_token --layout text colours the text and leaves it as it i
   CHECK(text.rfind(file_contents(file), 0) == 0);
 }
 
-TEST_CASE("eval writes the logits from which it computes the loss", "[cli]") {
+TEST_CASE("eval writes the logits from which it computes the loss") {
   const TemporaryFolder folder;
   const GptConfig config{
       .vocab_size = 257, .block_size = 24, .n_layer = 1, .n_head = 2, .n_embd = 8};

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-TEST_CASE("gradcheck covers every differentiable op and a whole model", "[cli]") {
+TEST_CASE("gradcheck covers every differentiable op and a whole model") {
   const json report = report_of({"gradcheck"});
   CHECK(report.at("passed") == true);
   std::set<std::string> ops;

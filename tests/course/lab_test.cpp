@@ -4,7 +4,7 @@
 // Experiments of `headlight lab` with the real program.
 
 TEST_CASE("lab single-vs-multi reaches a lower loss with many heads than with one",
-          "[cli][experiment]") {
+          "[experiment]") {
   const json results = report_of(words("lab single-vs-multi --iters 1500 --starts 2"));
   const json& pairs = results["values"]["pairs"];
   REQUIRE(pairs.size() == 2);
@@ -31,7 +31,7 @@ TEST_CASE("lab single-vs-multi reaches a lower loss with many heads than with on
   CHECK(claims["whole_beats_mean"]["holds"] == true);
 }
 
-TEST_CASE("lab explains in Korean with aligned columns", "[cli]") {
+TEST_CASE("lab explains in Korean with aligned columns") {
   const std::string text = output_of(words("lab params --lang ko"));
   CHECK(contains(text, "멀티 헤드 어텐션(multi-head attention)"));
   const auto line_with = [&](const std::string& part) {
@@ -66,10 +66,10 @@ void save_torch_attention(const fs::path& path) {
                                                {"out_proj.bias", waves({4}, 4)}});
 }
 
-TEST_CASE("sessions: the lab", "[cli]") {
+TEST_CASE("sessions: the lab") {
   run_sessions("course/lab.txt", {{"torch_attention", save_torch_attention}});
 }
 
-TEST_CASE("sessions: the lab's longer experiments", "[cli][experiment]") {
+TEST_CASE("sessions: the lab's longer experiments", "[experiment]") {
   run_sessions("course/lab_experiments.txt");
 }

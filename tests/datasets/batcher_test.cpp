@@ -248,7 +248,7 @@ TEST_CASE("the largest possible option values cause no overflow and no huge allo
   CHECK(Batcher(dataset, options_of(Batching::packed, 1, kLargest)).sequences(0).size() == 1);
 }
 
-TEST_CASE("no batch has more tokens than the longest sequences of the data", "[data]") {
+TEST_CASE("no batch has more tokens than the longest sequences of the data") {
   const TokenDataset documents =
       document_dataset({{1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3, 4, 5}}, {std::nullopt, 9});
   for (const Batching batching : {Batching::padded, Batching::bucketed}) {

@@ -50,7 +50,7 @@ std::string number(Index value, std::size_t bytes) {
   return text;
 }
 
-TEST_CASE("an index of documents has the bytes that Megatron-LM writes", "[io]") {
+TEST_CASE("an index of documents has the bytes that Megatron-LM writes") {
   const std::string header = std::string("MMIDIDX\0\0", 9) + number(1, 8);
   const std::string rest = number(2, 8) + number(3, 8) + number(2, 4) + number(5, 4);
   CHECK(document_index_bytes(Ids{2, 5}, TokenDtype::uint16) ==
@@ -62,8 +62,8 @@ TEST_CASE("an index of documents has the bytes that Megatron-LM writes", "[io]")
   CHECK(document_index_path("a/b.bin") == "a/b.idx");
 }
 
-TEST_CASE("documents of a token file lie between end-of-text tokens wherever the file stores them",
-          "[io]") {
+TEST_CASE(
+    "documents of a token file lie between end-of-text tokens wherever the file stores them") {
   const TokenSequences expected{{kEnd, 1, 2, kEnd}, {kEnd, 3, kEnd}, {kEnd, 4, 5, 6, kEnd}};
   for (const TokenDtype dtype : {TokenDtype::uint16, TokenDtype::uint32}) {
     const Shard shard(dtype);
@@ -89,7 +89,7 @@ TEST_CASE("documents of a token file lie between end-of-text tokens wherever the
   }
 }
 
-TEST_CASE("documents that end with another token than the first are refused", "[io]") {
+TEST_CASE("documents that end with another token than the first are refused") {
   const Shard shard;
   shard.write({{1, kEnd}, {2, 3}, {4, kEnd}});
   const TokenDataset dataset = shard.read();
@@ -98,7 +98,7 @@ TEST_CASE("documents that end with another token than the first are refused", "[
       "a.bin: the document at token 2 ends with token 3, other documents in the file with 256"));
 }
 
-TEST_CASE("an index of more documents than one read buffer holds is read", "[io]") {
+TEST_CASE("an index of more documents than one read buffer holds is read") {
   const Shard shard;
   std::vector<Ids> documents;
   for (std::int32_t d = 0; d < 40000; ++d) {
@@ -115,7 +115,7 @@ TEST_CASE("an index of more documents than one read buffer holds is read", "[io]
   }
 }
 
-TEST_CASE("an index that is damaged or belongs to another file is refused", "[io]") {
+TEST_CASE("an index that is damaged or belongs to another file is refused") {
   const Shard shard;
   CHECK(contains(shard.error_with(0, "X"),
                  "a.idx: is not an index of documents in Megatron-LM's format"));
@@ -141,7 +141,7 @@ TEST_CASE("an index that is damaged or belongs to another file is refused", "[io
   CHECK(contains(error_of([&] { shard.read(); }), "a.idx"));
 }
 
-TEST_CASE("the documents of token files are read on demand", "[io]") {
+TEST_CASE("the documents of token files are read on demand") {
   const Shard shard;
   shard.write({{1, kEnd}, {2, 3, kEnd}});
   const TextFile file{.path = shard.ids().string()};
@@ -156,7 +156,7 @@ TEST_CASE("the documents of token files are read on demand", "[io]") {
   CHECK_FALSE(read({.token_documents = true}).documents);
 }
 
-TEST_CASE("an index or a token file that changes while it is read is an error", "[io]") {
+TEST_CASE("an index or a token file that changes while it is read is an error") {
   const Shard shard;
   shard.write({{1, kEnd}, {2, 3, kEnd}});
   const auto later = fs::last_write_time(shard.ids()) + std::chrono::seconds(1);
@@ -177,8 +177,7 @@ TEST_CASE("an index or a token file that changes while it is read is an error", 
   }
 }
 
-TEST_CASE("a folder of shards is read as its token files sorted by name and its validation files",
-          "[io]") {
+TEST_CASE("a folder of shards is read as its token files sorted by name and its validation files") {
   const TemporaryFolder folder;
   for (const char* name : {"b_train_2.bin", "b_train_1.bin", ".hidden.bin", "b_train_1.idx"}) {
     write_bytes(folder / name, "ids");

@@ -28,7 +28,7 @@ TokenDataset mixed(TokenDataset one, TokenDataset other, Index weight) {
   return mix_datasets(std::move(parts), {weight, 1}, kEnd);
 }
 
-TEST_CASE("every round draws each source as often as its weight", "[data]") {
+TEST_CASE("every round draws each source as often as its weight") {
   const std::vector<Index> weights{3, 1, 6};
   const Mixture mixture(weights, {1, 2});
   std::array<Index, 3> seen{};
@@ -50,7 +50,7 @@ TEST_CASE("every round draws each source as often as its weight", "[data]") {
   }
 }
 
-TEST_CASE("the draws of a mixture equal the recorded ones", "[data]") {
+TEST_CASE("the draws of a mixture equal the recorded ones") {
   const Mixture mixture({2, 1}, {7, 8});
   std::vector<std::size_t> sources;
   std::vector<Index> numbers;
@@ -62,7 +62,7 @@ TEST_CASE("the draws of a mixture equal the recorded ones", "[data]") {
   CHECK(numbers == std::vector<Index>{1, 0, 0, 3, 2, 1, 2, 4, 5});
 }
 
-TEST_CASE("packed sequences come from streams by weight and each from a single stream", "[data]") {
+TEST_CASE("packed sequences come from streams by weight and each from a single stream") {
   const TokenDataset data = mixed(stream(10, 500), stream(50, 60), 2);
   CHECK(data.token_count == 561);
   Batcher batcher(data, {.batching = Batching::packed, .batch_size = 6, .block_size = 20});
@@ -81,7 +81,7 @@ TEST_CASE("packed sequences come from streams by weight and each from a single s
   CHECK(seen[1] == 200);
 }
 
-TEST_CASE("documents are drawn by weight and each source has its own epochs", "[data]") {
+TEST_CASE("documents are drawn by weight and each source has its own epochs") {
   const TokenDataset data = mixed(documents(0, 40), documents(50, 20), 3);
   for (const Batching batching : {Batching::padded, Batching::bucketed}) {
     const BatcherOptions options{
@@ -107,7 +107,7 @@ TEST_CASE("documents are drawn by weight and each source has its own epochs", "[
   }
 }
 
-TEST_CASE("a source with too few tokens to train on is refused", "[data]") {
+TEST_CASE("a source with too few tokens to train on is refused") {
   const TokenDataset streams = mixed(stream(10, 50), stream(50, 1), 2);
   CHECK_THROWS_WITH(Batcher(streams, {.batching = Batching::packed}),
                     "[Batcher] a share has 1 tokens, expected at least 2");

@@ -10,7 +10,7 @@ std::vector<Index> all_of(Index count, const RandomStream& random) {
   return numbers;
 }
 
-TEST_CASE("a permutation gives every number once", "[data]") {
+TEST_CASE("a permutation gives every number once") {
   for (const Index count : {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 63, 64, 65, 1000, 4097, 70001}) {
     std::vector<Index> numbers = all_of(count, {3, 4});
     std::sort(numbers.begin(), numbers.end());
@@ -20,7 +20,7 @@ TEST_CASE("a permutation gives every number once", "[data]") {
   }
 }
 
-TEST_CASE("numbers of a huge permutation lie in its range and differ", "[data]") {
+TEST_CASE("numbers of a huge permutation lie in its range and differ") {
   constexpr Index kCount = (Index{1} << 62) - 57;
   const Permutation order(kCount, {3, 4});
   std::vector<Index> numbers;
@@ -33,7 +33,7 @@ TEST_CASE("numbers of a huge permutation lie in its range and differ", "[data]")
   CHECK(std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end());
 }
 
-TEST_CASE("all orders of a few numbers come about equally often", "[data]") {
+TEST_CASE("all orders of a few numbers come about equally often") {
   std::array<int, 6> count{};
   for (std::uint64_t key = 0; key < 6000; ++key) {
     const std::vector<Index> order = all_of(3, RandomStream{5, 6}.fork(key));

@@ -14,7 +14,7 @@ std::string rows_of(const std::string& content, const std::string& name = "a.csv
   return rows;
 }
 
-TEST_CASE("a table gives a record of texts for each row", "[io]") {
+TEST_CASE("a table gives a record of texts for each row") {
   CHECK(rows_of("a,b\n1,x y\n,\n") == "2 {\"a\":\"1\",\"b\":\"x y\"}\n3 {\"a\":\"\",\"b\":\"\"}\n");
   CHECK(rows_of("a,b\r\n1,2") == "2 {\"a\":\"1\",\"b\":\"2\"}\n");
   CHECK(rows_of("\xEF\xBB\xBF\"a b\"\n\n\nx\n\ny\n") == "4 {\"a b\":\"x\"}\n6 {\"a b\":\"y\"}\n");
@@ -25,7 +25,7 @@ TEST_CASE("a table gives a record of texts for each row", "[io]") {
   CHECK(rows_of("a,b\n") == "");
 }
 
-TEST_CASE("the separator of a table is the one that its first row has most of", "[io]") {
+TEST_CASE("the separator of a table is the one that its first row has most of") {
   CHECK(rows_of("a;b\n1,5;2\n") == "2 {\"a\":\"1,5\",\"b\":\"2\"}\n");
   CHECK(rows_of("a\tb,c\td\n1\t2\t3\n") == "2 {\"a\":\"1\",\"b,c\":\"2\",\"d\":\"3\"}\n");
   CHECK(rows_of("\"x;y;z\",b\n1,2\n") == "2 {\"x;y;z\":\"1\",\"b\":\"2\"}\n");
@@ -33,7 +33,7 @@ TEST_CASE("the separator of a table is the one that its first row has most of", 
   CHECK(rows_of("a;b\n1;2\n", "a.tsv") == "2 {\"a;b\":\"1;2\"}\n");
 }
 
-TEST_CASE("a .json file has a list, records one after another, or a list in an object", "[io]") {
+TEST_CASE("a .json file has a list, records one after another, or a list in an object") {
   const auto records_of = [](const std::string& content) {
     const TemporaryFolder folder;
     const std::string path = folder.write("a.json", content);
@@ -72,7 +72,7 @@ TEST_CASE("a .json file of columns is refused by name") {
   CHECK(rows_of(R"({"text": "a", "labels": ["b"]})", "a.json").starts_with("1 {"));
 }
 
-TEST_CASE("texts of a .json file are documents", "[io]") {
+TEST_CASE("texts of a .json file are documents") {
   const TemporaryFolder folder;
   for (const char* content : {"{\"text\": \"one\"}\n{\"text\": \"two\", \"id\": 2}\n",
                               "[{\"text\": \"one\"},\n {\"text\": \"two\"}]", "[\"one\", \"two\"]",
@@ -87,7 +87,7 @@ TEST_CASE("texts of a .json file are documents", "[io]") {
                        {.jsonl = "story"}) == std::vector<std::string>{"one"});
 }
 
-TEST_CASE("a table with a fault is refused by its line", "[io]") {
+TEST_CASE("a table with a fault is refused by its line") {
   const auto refused = [](const std::string& content, const std::string& message) {
     INFO(content);
     CHECK_THROWS_WITH(rows_of(content), contains_text("a.csv: line " + message));
@@ -99,7 +99,7 @@ TEST_CASE("a table with a fault is refused by its line", "[io]") {
   refused("a,b\n1,\"2\n3,4\n", "2: a value begins with a double quote and has no end");
 }
 
-TEST_CASE("a table may have many columns", "[io]") {
+TEST_CASE("a table may have many columns") {
   std::string names = "0";
   std::string values;
   for (int i = 1; i < 200'000; ++i) {
@@ -119,7 +119,7 @@ TEST_CASE("a table may have many columns", "[io]") {
                     contains_text("line 1: a row has more than 1048576 values"));
 }
 
-TEST_CASE("the key of JSON lines also names the column of the texts in a table", "[io]") {
+TEST_CASE("the key of JSON lines also names the column of the texts in a table") {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.csv", "id,story\n1,\"Once,\n there\"\n2,\n3,End.\n");
   std::vector<std::string> warnings;

@@ -34,14 +34,14 @@ void check_places(Index count, Index step) {
   CHECK(asked.most <= std::max<Index>(1 << 14, count / RunningSums::kMost));
 }
 
-TEST_CASE("items are found by position with all sums stored or only some", "[data]") {
+TEST_CASE("items are found by position with all sums stored or only some") {
   check_places(7, 1);
   check_places(RunningSums::kMost, 101);
   check_places(RunningSums::kMost + 1, 101);
   check_places(5 * RunningSums::kMost + 3, 101);
 }
 
-TEST_CASE("a list without items has length 0", "[data]") {
+TEST_CASE("a list without items has length 0") {
   Asked asked;
   CHECK(sums_of(0, asked).total() == 0);
   CHECK(sums_of(1, asked).total() == 0);

@@ -40,7 +40,7 @@ class BeginTokenizer final : public Tokenizer {
   }
 };
 
-TEST_CASE("a text encoded in chunks gives the same ids as the whole text", "[io]") {
+TEST_CASE("a text encoded in chunks gives the same ids as the whole text") {
   REQUIRE(ByteTokenizer().end_of_text() == kEnd);
   const TokenDataset stream = read(file_of("a.txt", "ab\r\nc"));
   CHECK(stream.sequences == std::vector<TokenSequence>{ids_of("ab\nc")});
@@ -55,7 +55,7 @@ TEST_CASE("a text encoded in chunks gives the same ids as the whole text", "[io]
   CHECK(parts.token_count == static_cast<Index>(text.size()));
 }
 
-TEST_CASE("documents and JSON Lines are separated by end-of-text tokens", "[io]") {
+TEST_CASE("documents and JSON Lines are separated by end-of-text tokens") {
   const TokenDataset lines = read(file_of("a.txt", "a\n\nb\n"), {.split = {DocumentSplit::line}});
   CHECK(lines.documents);
   CHECK(lines.sequences == std::vector<TokenSequence>{{kEnd, 'a', kEnd}, {kEnd, 'b', kEnd}});
@@ -64,7 +64,7 @@ TEST_CASE("documents and JSON Lines are separated by end-of-text tokens", "[io]"
   CHECK(rows.sequences == lines.sequences);
 }
 
-TEST_CASE("a document that ends with the name of the end token has one end", "[io]") {
+TEST_CASE("a document that ends with the name of the end token has one end") {
   ByteTokenizer tokenizer;
   for (const bool reads_names : {false, true}) {
     tokenizer.set_reads_special(reads_names);
@@ -76,7 +76,7 @@ TEST_CASE("a document that ends with the name of the end token has one end", "[i
   }
 }
 
-TEST_CASE("documents begin with the begin token if prompts of the model do", "[io]") {
+TEST_CASE("documents begin with the begin token if prompts of the model do") {
   BeginTokenizer tokenizer;
   constexpr std::int32_t kBegin = BeginTokenizer::kBegin;
   const auto ids = [&](BeginToken begin, DocumentSplit mode) {
@@ -96,8 +96,7 @@ TEST_CASE("documents begin with the begin token if prompts of the model do", "[i
   CHECK(ids(BeginToken::automatic, DocumentSplit::none) == stream);
 }
 
-TEST_CASE("a separator spelled out in the text causes a warning unless the text is split there",
-          "[io]") {
+TEST_CASE("a separator spelled out in the text causes a warning unless the text is split there") {
   const std::string text = "one<|endoftext|>two";
   const std::vector<std::string> advice{
       "a.txt: '<|endoftext|>' in the text is read as plain text; --documents token splits the text "
@@ -114,7 +113,7 @@ TEST_CASE("a separator spelled out in the text causes a warning unless the text 
   CHECK(warnings_of("a.txt", before + text, DocumentSplit::none) == advice);
 }
 
-TEST_CASE("names of special tokens in a text are read where the tokenizer reads them", "[io]") {
+TEST_CASE("names of special tokens in a text are read where the tokenizer reads them") {
   ByteTokenizer tokenizer;
   tokenizer.set_reads_special(true);
   std::vector<std::string> warnings;
@@ -135,7 +134,7 @@ TEST_CASE("names of special tokens in a text are read where the tokenizer reads 
   CHECK(warnings.empty());
 }
 
-TEST_CASE("tables that are read as plain text get one line of warning", "[io]") {
+TEST_CASE("tables that are read as plain text get one line of warning") {
   const auto check = [](const std::string& name, const std::string& text, const std::string& look) {
     const std::string line =
         name + ": looks like " + look +
@@ -165,7 +164,7 @@ TEST_CASE("tables that are read as plain text get one line of warning", "[io]") 
   check("a.jsonl", "{\"text\": \"b\"}\n", "");
 }
 
-TEST_CASE("Hangul in decomposed form gets one line of warning", "[io]") {
+TEST_CASE("Hangul in decomposed form gets one line of warning") {
   const std::string decomposed = "\u1112\u1161\u11ab";
   const auto lines = [](const std::string& text) {
     return warnings_of("a.txt", text, DocumentSplit::none);
@@ -177,7 +176,7 @@ TEST_CASE("Hangul in decomposed form gets one line of warning", "[io]") {
   CHECK(warnings_of("a.jsonl", "\"" + decomposed + "\"", DocumentSplit::none).size() == 1);
 }
 
-TEST_CASE("a token file without an index is one stream and is not split into documents", "[io]") {
+TEST_CASE("a token file without an index is one stream and is not split into documents") {
   const TemporaryFolder folder;
   write_bytes(folder / "a.bin", std::string("a\0b\0", 4));
   const TextFile file{.path = (folder / "a.bin").string()};
@@ -188,7 +187,7 @@ TEST_CASE("a token file without an index is one stream and is not split into doc
             "documents (.idx)");
 }
 
-TEST_CASE("files without tokens are skipped unless there are no others", "[io]") {
+TEST_CASE("files without tokens are skipped unless there are no others") {
   const TextFile empty = file_of("empty.txt", "");
   std::vector<std::string> warnings;
   CHECK(read_datasets({empty, file_of("a.txt", "a")}, {}, ByteTokenizer(), warnings).size() == 1);
@@ -202,7 +201,7 @@ TEST_CASE("files without tokens are skipped unless there are no others", "[io]")
         "a.txt: documents: expected at least one document in the text, got none");
 }
 
-TEST_CASE("characters are learned from all files", "[io]") {
+TEST_CASE("characters are learned from all files") {
   const CharTokenizer tokenizer =
       learn_characters({file_of("a.txt", "ba"), file_of("b.jsonl", "\"ca\"")}, {});
   CHECK(tokenizer.vocab_size() == 5);

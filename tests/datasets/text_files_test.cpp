@@ -35,7 +35,7 @@ class TextFolder {
   TemporaryFolder folder_;
 };
 
-TEST_CASE("a name is a file or a folder or a pattern or a list with commas", "[io]") {
+TEST_CASE("a name is a file or a folder or a pattern or a list with commas") {
   const TextFolder folder;
   CHECK(folder.find({"b.txt", "a.txt"}) == Names{"b.txt", "a.txt"});
   CHECK(folder.find({"*.txt"}) == Names{"a,b.txt", "a.txt", "b.txt", "odd[1].txt"});
@@ -50,7 +50,7 @@ TEST_CASE("a name is a file or a folder or a pattern or a list with commas", "[i
   CHECK(find_text_files({}).empty());
 }
 
-TEST_CASE("other files of a folder are counted in one line", "[io]") {
+TEST_CASE("other files of a folder are counted in one line") {
   const TextFolder folder;
   const auto warnings_of = [](const Names& names, std::string_view token_file = kTrainFile) {
     Names warnings;
@@ -79,7 +79,7 @@ TEST_CASE("other files of a folder are counted in one line", "[io]") {
   CHECK(contains(warnings_of({folder.at("deep")}).at(0), "1 .a, 1 .b, 1 .bin, 3 others"));
 }
 
-TEST_CASE("ignored texts beside token files are counted except for companion files", "[io]") {
+TEST_CASE("ignored texts beside token files are counted except for companion files") {
   const TextFolder folder;
   for (const char* name : {"train.bin", "val.bin", "meta.pkl", "train.idx", "prepare.py"}) {
     write_bytes(folder.at(name), "ids");
@@ -90,7 +90,7 @@ TEST_CASE("ignored texts beside token files are counted except for companion fil
                                           "1 .md, 1 folder"});
 }
 
-TEST_CASE("a folder with nanoGPT's files is its train.bin, or its val.bin", "[io]") {
+TEST_CASE("a folder with nanoGPT's files is its train.bin, or its val.bin") {
   const TextFolder folder;
   write_bytes(folder.at("train.bin"), "ids");
   CHECK(folder.find({"."}).size() == 1);
@@ -104,7 +104,7 @@ TEST_CASE("a folder with nanoGPT's files is its train.bin, or its val.bin", "[io
   CHECK(find_text_files({folder.at("train.bin")})[0].validation_paths.empty());
 }
 
-TEST_CASE("names without a matching file are refused", "[io]") {
+TEST_CASE("names without a matching file are refused") {
   const TextFolder folder;
   const auto refusal = [](const Names& names) { return error_of([&] { find_text_files(names); }); };
   CHECK(refusal({folder.at("none.txt")}) == folder.at("none.txt") + ": No such file or directory");
@@ -122,7 +122,7 @@ TEST_CASE("names without a matching file are refused", "[io]") {
   CHECK(find_text_files({"-"})[0].name() == "standard input");
 }
 
-TEST_CASE("a list of files is named by its first file or by both of two", "[io]") {
+TEST_CASE("a list of files is named by its first file or by both of two") {
   const TextFile a{.path = "a"};
   const TextFile b{.path = "b"};
   CHECK(names_of({a}) == "a");
@@ -130,7 +130,7 @@ TEST_CASE("a list of files is named by its first file or by both of two", "[io]"
   CHECK(names_of({a, b, b}) == "a and 2 more");
 }
 
-TEST_CASE("a weight follows the last colon unless a file has the whole name", "[io]") {
+TEST_CASE("a weight follows the last colon unless a file has the whole name") {
   const TemporaryFolder folder;
   const std::string a = (folder / "a.txt").string();
   write_bytes(a, "a");
@@ -156,7 +156,7 @@ TEST_CASE("a weight follows the last colon unless a file has the whole name", "[
   check(a + ":2", a + ":2", 0);
 }
 
-TEST_CASE("weights are divided by their greatest common divisor and default to 1", "[io]") {
+TEST_CASE("weights are divided by their greatest common divisor and default to 1") {
   const TemporaryFolder folder;
   for (const char* name : {"a.txt", "b.txt", "c.txt"}) {
     write_bytes(folder / name, "text");
@@ -178,7 +178,7 @@ TEST_CASE("weights are divided by their greatest common divisor and default to 1
   CHECK(weights({at("*.txt") + ":3"}) == std::vector<Index>{1});
 }
 
-TEST_CASE("the share of the read texts rises to 1 and stays there", "[io]") {
+TEST_CASE("the share of the read texts rises to 1 and stays there") {
   const TextFolder folder;
   std::vector<TextFile> files = find_text_files({folder.at("a.txt"), folder.at("b.txt")});
   std::vector<double> shares;

@@ -185,7 +185,7 @@ std::string with_unified_line_ends(const std::string& bytes) {
   return text;
 }
 
-TEST_CASE("documents are the same wherever a read buffer ends", "[io][long]") {
+TEST_CASE("documents are the same wherever a read buffer ends", "[long]") {
   for (int shift = 0; shift < 48; shift += 15) {
     const std::string bytes = long_text(shift);
     const std::string text = with_unified_line_ends(bytes);
@@ -205,7 +205,7 @@ TEST_CASE("documents are the same wherever a read buffer ends", "[io][long]") {
   }
 }
 
-TEST_CASE("the position of an invalid byte is counted from the beginning of the file", "[io]") {
+TEST_CASE("the position of an invalid byte is counted from the beginning of the file") {
   const std::string bytes = "\xEF\xBB\xBF" + long_text(0) + "\xFFz";
   CHECK(error_of([&] { parts_of(file_of("a.txt", bytes), {}); }) ==
         "a.txt: invalid UTF-8 at byte " + std::to_string(bytes.size() - 2));
@@ -214,7 +214,7 @@ TEST_CASE("the position of an invalid byte is counted from the beginning of the 
   CHECK(whole_of(file_of("a", "\xFF\xFE"), {.any_bytes = true}) == "\xFF\xFE");
 }
 
-TEST_CASE("each line of a JSON Lines file is a document whatever the split of plain text", "[io]") {
+TEST_CASE("each line of a JSON Lines file is a document whatever the split of plain text") {
   const std::string lines =
       "\xEF\xBB\xBF{\"id\": 1, \"text\": \"one\\n\\ntwo\"}\r\n\n\"three\"\n \n{\"text\": \"\"}\n"
       "{\"text\": \"\\uD55C<|endoftext|>\"}";
@@ -233,7 +233,7 @@ TEST_CASE("each line of a JSON Lines file is a document whatever the split of pl
   CHECK_FALSE(format.gives_documents(file_of("a.txt", "")));
 }
 
-TEST_CASE("invalid JSON Lines are refused with their line number", "[io]") {
+TEST_CASE("invalid JSON Lines are refused with their line number") {
   const auto refusal = [](const std::string& lines) {
     return error_of([&] { parts_of(file_of("a.jsonl", lines), {}); });
   };
@@ -250,7 +250,7 @@ TEST_CASE("invalid JSON Lines are refused with their line number", "[io]") {
   CHECK(refusal("\"a\"\n\"\xFF\"") == "a.jsonl: invalid UTF-8 at byte 5");
 }
 
-TEST_CASE("compressed text of one or several parts is decompressed correctly", "[io]") {
+TEST_CASE("compressed text of one or several parts is decompressed correctly") {
   const std::string text = with_unified_line_ends(long_text(3));
   CHECK((whole_of(file_of("a.txt.gz", gzip(text)), {}) == text));
   CHECK((whole_of(file_of("a.txt.zst", zstandard(text)), {}) == text));
@@ -264,7 +264,7 @@ TEST_CASE("compressed text of one or several parts is decompressed correctly", "
   CHECK(whole_of(file_of("a", gzip("one")), {.any_bytes = true}) == gzip("one"));
 }
 
-TEST_CASE("compressed data that is cut short or damaged is one error", "[io]") {
+TEST_CASE("compressed data that is cut short or damaged is one error") {
   const std::string text = "the cat and the hat, the rat and the bat and 1234567890";
   for (const std::string& name : {"a.gz"s, "a.zst"s}) {
     const std::string bytes = name == "a.gz" ? gzip(text) : zstandard(text);
@@ -281,7 +281,7 @@ TEST_CASE("compressed data that is cut short or damaged is one error", "[io]") {
   }
 }
 
-TEST_CASE("hundreds of damaged compressed files each give text or one error", "[io]") {
+TEST_CASE("hundreds of damaged compressed files each give text or one error") {
   std::mt19937 random(7);
   const std::string text = with_unified_line_ends(long_text(0)).substr(0, 20000);
   int refused = 0;
@@ -306,8 +306,7 @@ TEST_CASE("hundreds of damaged compressed files each give text or one error", "[
 }
 
 TEST_CASE(
-    "a small compressed file with gigabytes of text is refused where a part must fit into memory",
-    "[io]") {
+    "a small compressed file with gigabytes of text is refused where a part must fit into memory") {
   std::string bomb;
   const std::string zeros = gzip(std::string(std::size_t{40} << 20, '\0'));
   for (int i = 0; i < 4; ++i) {
@@ -324,13 +323,13 @@ TEST_CASE(
   CHECK(contains(refusal(with_key("text")), "bomb.gz: line 1: longer than 134217728 bytes"));
 }
 
-TEST_CASE("several files give their documents and every unsplit file gives one document", "[io]") {
+TEST_CASE("several files give their documents and every unsplit file gives one document") {
   const TextFile lines = file_of("b.jsonl", "\"two\"\n\"\"\n\"3\"");
   CHECK(read_documents({file_of("a.txt", "one\n"), lines}, {}) == Texts{"one\n", "two", "3"});
   check_error([] { read_documents({file_of("a.txt", "")}, {}); }, {"a.txt", "got none"});
 }
 
-TEST_CASE("the bytes of a file are reported once as they are read", "[io]") {
+TEST_CASE("the bytes of a file are reported once as they are read") {
   const TemporaryFolder folder;
   const std::string text(10'000'000, 'a');
   for (const bool is_compressed : {false, true}) {

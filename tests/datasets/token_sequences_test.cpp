@@ -41,8 +41,7 @@ TokenDataset dataset_of(TokenSequences sequences) {
   return dataset;
 }
 
-TEST_CASE("a list gives the same sequences and lengths whether in memory or in a source",
-          "[data]") {
+TEST_CASE("a list gives the same sequences and lengths whether in memory or in a source") {
   for (TokenSequences list : {in_memory(40000), in_source(40000)}) {
     CHECK(list.size() == 40000);
     CHECK(list.front() == document(0));
@@ -63,7 +62,7 @@ TEST_CASE("a list gives the same sequences and lengths whether in memory or in a
   CHECK_FALSE(in_source(5) == in_memory(4));
 }
 
-TEST_CASE("joined lists act as one wherever their sequences are stored", "[data]") {
+TEST_CASE("joined lists act as one wherever their sequences are stored") {
   const auto joined = [](const TokenSequences& last) {
     return join_lists({in_memory(2), {}, in_memory(3), last});
   };
@@ -76,7 +75,7 @@ TEST_CASE("joined lists act as one wherever their sequences are stored", "[data]
   CHECK(lengths == std::vector<Index>{3, 4, 3, 4, 5, 3, 4, 5, 6});
 }
 
-TEST_CASE("batches of documents are the same from memory and from a source", "[data]") {
+TEST_CASE("batches of documents are the same from memory and from a source") {
   const auto split = [](const TokenSequences& one, const TokenSequences& other) {
     std::vector<TokenDataset> parts;
     parts.push_back(dataset_of(one));
@@ -100,7 +99,7 @@ TEST_CASE("batches of documents are the same from memory and from a source", "[d
   }
 }
 
-TEST_CASE("a shuffled list has all sequences in an order of the seed", "[data]") {
+TEST_CASE("a shuffled list has all sequences in an order of the seed") {
   const TokenSequences all = shuffled(in_memory(1000), 7);
   CHECK(all == shuffled(in_source(1000), 7));
   CHECK_FALSE(all == shuffled(in_memory(1000), 8));

@@ -21,7 +21,7 @@ std::map<std::size_t, std::vector<Segment>> all_segments(const GradientLayout& l
   return found;
 }
 
-TEST_CASE("pieces hold every element once, cut where vectors begin", "[cluster]") {
+TEST_CASE("pieces hold every element once, cut where vectors begin") {
   for (const Index pieces : {1, 2, 8, 64}) {
     const auto found = all_segments(GradientLayout(kParameters, pieces));
     REQUIRE(found.size() == kParameters.size());
@@ -39,7 +39,7 @@ TEST_CASE("pieces hold every element once, cut where vectors begin", "[cluster]"
   }
 }
 
-TEST_CASE("the first bucket holds the gradients that are computed first", "[cluster]") {
+TEST_CASE("the first bucket holds the gradients that are computed first") {
   const GradientLayout layout(kParameters, 4);
   REQUIRE(layout.bucket_count() > 4);
   const std::vector<std::size_t> first = layout.parameters_of(0);
@@ -47,7 +47,7 @@ TEST_CASE("the first bucket holds the gradients that are computed first", "[clus
   CHECK(layout.parameters_of(layout.bucket_count() - 1) == std::vector<std::size_t>{0});
 }
 
-TEST_CASE("the halves of a bucket that can be cut are even", "[cluster]") {
+TEST_CASE("the halves of a bucket that can be cut are even") {
   const GradientLayout layout({{.elements = 1'000'000}}, 8);
   REQUIRE(layout.bucket_count() == 1);
   for (Index piece = 0; piece < 8; ++piece) {
@@ -56,7 +56,7 @@ TEST_CASE("the halves of a bucket that can be cut are even", "[cluster]") {
   CHECK(layout.segments(0, 0, 8) == Segments{{0, 0, 1'000'000}});
 }
 
-TEST_CASE("more pieces than elements leave some empty", "[cluster]") {
+TEST_CASE("more pieces than elements leave some empty") {
   const GradientLayout layout({{.elements = 5}}, 8);
   CHECK(count_elements(layout.segments(0, 0, 8)) == 5);
 }

@@ -57,7 +57,7 @@ std::string train(const TemporaryFolder& folder, const std::string& run, const s
          " --eval_interval 2 --eval_iters 1 --dropout 0.1 --threads 1 " + more;
 }
 
-TEST_CASE("training under mpirun gives the same bits as one process", "[cluster][mpirun][long]") {
+TEST_CASE("training under mpirun gives the same bits as one process", "[long]") {
   if (!has_launcher()) {
     return;
   }
@@ -88,8 +88,7 @@ TEST_CASE("training under mpirun gives the same bits as one process", "[cluster]
   }
 }
 
-TEST_CASE("processes with different settings or data end with one error line",
-          "[cluster][mpirun][long]") {
+TEST_CASE("processes with different settings or data end with one error line", "[long]") {
   if (!has_launcher()) {
     return;
   }
@@ -113,8 +112,7 @@ TEST_CASE("processes with different settings or data end with one error line",
   CHECK(!fs::exists(folder.at("run/config.toml")));
 }
 
-TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
-          "[cluster][mpirun]") {
+TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile") {
   if (!has_launcher()) {
     return;
   }
@@ -134,8 +132,7 @@ TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
   CHECK(outcome.errors().size() == 1);  // from the second job
 }
 
-TEST_CASE("three processes are refused and the message names the possible numbers",
-          "[cluster][mpirun]") {
+TEST_CASE("three processes are refused and the message names the possible numbers") {
   if (!has_launcher()) {
     return;
   }

@@ -3,7 +3,7 @@
 #include "support/programs/local_processes.h"
 #include "support/test.h"
 
-TEST_CASE("gathering gives every process the texts of all processes at any length", "[cluster]") {
+TEST_CASE("gathering gives every process the texts of all processes at any length") {
   for (const Index count : {1, 2, 4, 8}) {
     run_processes(count, [&](Processes& processes) {
       const auto text_of = [](Index rank) {
@@ -19,7 +19,7 @@ TEST_CASE("gathering gives every process the texts of all processes at any lengt
   CHECK(gather_texts(alone(), "mine") == std::vector<std::string>{"mine"});
 }
 
-TEST_CASE("sums over processes are those of a binary tree over the ranks", "[cluster]") {
+TEST_CASE("sums over processes are those of a binary tree over the ranks") {
   // Any other order of additions gives another sum: 1e17 + 1 is 1e17.
   const std::vector<double> numbers{1e17, 1, -1e17, 1, 3, 1e-9, 7, 0.5};
   const double expected = ((numbers[0] + numbers[1]) + (numbers[2] + numbers[3])) +
@@ -36,8 +36,7 @@ TEST_CASE("sums over processes are those of a binary tree over the ranks", "[clu
   CHECK(results == std::vector<double>(8, expected));
 }
 
-TEST_CASE("process 0 decides for all and is_true_in_any is true if one process says yes",
-          "[cluster]") {
+TEST_CASE("process 0 decides for all and is_true_in_any is true if one process says yes") {
   run_processes(4, [](Processes& processes) {
     require(decided_by_leader(processes, processes.leads()), "the leader says yes");
     require(!decided_by_leader(processes, !processes.leads()), "the leader says no");
@@ -46,8 +45,7 @@ TEST_CASE("process 0 decides for all and is_true_in_any is true if one process s
   });
 }
 
-TEST_CASE("when several processes fail only the one of lowest rank reports its error",
-          "[cluster]") {
+TEST_CASE("when several processes fail only the one of lowest rank reports its error") {
   std::mutex mutex;
   std::vector<std::string> told(4);
   run_processes(4, [&](Processes& processes) {
@@ -68,7 +66,7 @@ TEST_CASE("when several processes fail only the one of lowest rank reports its e
   CHECK_THROWS_WITH(together(alone(), [] { fail("by itself"); }), "by itself");
 }
 
-TEST_CASE("a process that waits for a failed process gets an error", "[cluster]") {
+TEST_CASE("a process that waits for a failed process gets an error") {
   std::string told;
   run_processes(2, [&](Processes& processes) {
     if (processes.rank() == 1) {

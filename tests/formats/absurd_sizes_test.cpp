@@ -95,7 +95,7 @@ std::string error_of_gguf(const TemporaryFolder& folder, const std::string& arch
   return error_of([&] { read_gguf_model(GgufFile(path)); });
 }
 
-TEST_CASE("absurd sizes in a config.json are refused before memory is allocated", "[io]") {
+TEST_CASE("absurd sizes in a config.json are refused before memory is allocated") {
   const long before = peak_memory();
   for (const Keys& family : families()) {
     for (const std::string_view key : family.names) {
@@ -111,7 +111,7 @@ TEST_CASE("absurd sizes in a config.json are refused before memory is allocated"
   CHECK(peak_memory() - before < kLittle);
 }
 
-TEST_CASE("absurd sizes in a GGUF file are refused before memory is allocated", "[io]") {
+TEST_CASE("absurd sizes in a GGUF file are refused before memory is allocated") {
   const TemporaryFolder folder;
   const std::vector<GgufValue> absurd{std::uint64_t{1} << 31,
                                       std::uint64_t{1} << 62,
@@ -138,14 +138,14 @@ TEST_CASE("absurd sizes in a GGUF file are refused before memory is allocated", 
   CHECK(peak_memory() - before < kLittle);
 }
 
-TEST_CASE("an embedding whose width contradicts a GGUF file's metadata is refused", "[io]") {
+TEST_CASE("an embedding whose width contradicts a GGUF file's metadata is refused") {
   const TemporaryFolder folder;
   CHECK(contains(error_of_gguf(folder, "llama", "embedding_length", std::uint32_t{64}),
                  "llama.embedding_length: expected 8, the width of tensor 'token_embd.weight', "
                  "got 64"));
 }
 
-TEST_CASE("absurd sizes in training settings are refused before memory is allocated", "[io]") {
+TEST_CASE("absurd sizes in training settings are refused before memory is allocated") {
   const long before = peak_memory();
   for (const std::string key : {"n_layer", "n_head", "n_embd", "block_size"}) {
     for (const std::string value : kAbsurd) {

@@ -13,7 +13,7 @@ std::unique_ptr<Gpt> loaded(const fs::path& directory, std::vector<std::string>&
                                   }});
 }
 
-TEST_CASE("a BERT directory gives the weights back bit by bit", "[io]") {
+TEST_CASE("a BERT directory gives the weights back bit by bit") {
   const TemporaryFolder folder;
   for (const bool masked_head : {true, false}) {
     const fs::path directory = write_bert(folder / (masked_head ? "head" : "body"), masked_head);
@@ -29,7 +29,7 @@ TEST_CASE("a BERT directory gives the weights back bit by bit", "[io]") {
   }
 }
 
-TEST_CASE("BERT files may have old names and no prefix and heads for other tasks", "[io]") {
+TEST_CASE("BERT files may have old names and no prefix and heads for other tasks") {
   const TemporaryFolder folder;
   const fs::path directory = write_bert(folder / "bert");
   const fs::path file = directory / "model.safetensors";
@@ -53,14 +53,14 @@ TEST_CASE("BERT files may have old names and no prefix and heads for other tasks
   CHECK(same_bits(read->logits(batch), random_bert()->logits(batch)));
 }
 
-TEST_CASE("a bidirectional model is refused unless it is asked for", "[io]") {
+TEST_CASE("a bidirectional model is refused unless it is asked for") {
   const TemporaryFolder folder;
   const fs::path directory = write_bert(folder / "bert");
   CHECK(error_of([&] { load_model(directory); }) ==
         "this needs a causal model; " + directory.string() + " is bidirectional (bert)");
 }
 
-TEST_CASE("BERT configurations that contradict the weights are refused by name", "[io]") {
+TEST_CASE("BERT configurations that contradict the weights are refused by name") {
   const TemporaryFolder folder;
   const fs::path directory = write_bert(folder / "bert");
   const std::string original = file_contents(directory / "config.json");

@@ -38,8 +38,7 @@ void check_read_back(const TemporaryFolder& folder, const Gpt& model, int number
   fs::remove_all(directory);
 }
 
-TEST_CASE("drawn configurations of every family are written and read again with equal logits",
-          "[io]") {
+TEST_CASE("drawn configurations of every family are written and read again with equal logits") {
   const TemporaryFolder folder;
   for (const std::string_view type : family_types()) {
     for (int number = 0; number < kDraws; ++number) {
@@ -53,7 +52,7 @@ TEST_CASE("drawn configurations of every family are written and read again with 
   }
 }
 
-TEST_CASE("every combination of configuration keys is read back from its folder", "[io]") {
+TEST_CASE("every combination of configuration keys is read back from its folder") {
   const TemporaryFolder folder;
   for (int number = 0; number < 100; ++number) {
     const GptConfig config = drawn_config(number);
@@ -62,7 +61,7 @@ TEST_CASE("every combination of configuration keys is read back from its folder"
   }
 }
 
-TEST_CASE("drawn models of every causal family can be trained", "[io][long]") {
+TEST_CASE("drawn models of every causal family can be trained", "[long]") {
   const TemporaryFolder folder;
   for (const std::string_view type : family_types()) {
     for (int number = 0; number < kDraws && type != "bert"; ++number) {

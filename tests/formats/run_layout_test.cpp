@@ -1,8 +1,7 @@
 #include "headlight/formats/run_layout.h"
 #include "support/test.h"
 
-TEST_CASE("a checkpoint's folder name gives its number of updates and other names are ignored",
-          "[io]") {
+TEST_CASE("a checkpoint's folder name gives its number of updates and other names are ignored") {
   CHECK(checkpoint_name(7) == "step_00000007");
   CHECK(checkpoint_name(123456789) == "step_123456789");
   for (const Index iteration : {Index{0}, Index{7}, Index{99999999}, Index{100000000}}) {
@@ -15,7 +14,7 @@ TEST_CASE("a checkpoint's folder name gives its number of updates and other name
   }
 }
 
-TEST_CASE("a model is read from the folder itself or its best or latest checkpoint", "[io]") {
+TEST_CASE("a model is read from the folder itself or its best or latest checkpoint") {
   const TemporaryFolder folder;
   const fs::path& run = folder.path();
   const auto add = [&](const std::string& place, const std::string& file) {

@@ -80,8 +80,7 @@ ShardResult encode_with_kills(const fs::path& folder, const Texts& texts, ShardO
   }
 }
 
-TEST_CASE("shards hold the documents of the texts and split only those longer than a shard",
-          "[io]") {
+TEST_CASE("shards hold the documents of the texts and split only those longer than a shard") {
   const Texts texts;
   const TemporaryFolder folder;
   const ShardResult result =
@@ -108,7 +107,7 @@ TEST_CASE("shards hold the documents of the texts and split only those longer th
   }
 }
 
-TEST_CASE("shards have the same bytes at any thread count", "[io][long]") {
+TEST_CASE("shards have the same bytes at any thread count", "[long]") {
   const Texts texts;
   const TemporaryFolder folder;
   std::string text;
@@ -127,7 +126,7 @@ TEST_CASE("shards have the same bytes at any thread count", "[io][long]") {
   kernels::set_max_threads(before);
 }
 
-TEST_CASE("an encoding that is repeatedly killed and resumed writes the same bytes", "[io][long]") {
+TEST_CASE("an encoding that is repeatedly killed and resumed writes the same bytes", "[long]") {
   const Texts texts;
   const TemporaryFolder folder;
   struct Kills {
@@ -144,7 +143,7 @@ TEST_CASE("an encoding that is repeatedly killed and resumed writes the same byt
   }
 }
 
-TEST_CASE("compressed texts give the shards of plain ones", "[io]") {
+TEST_CASE("compressed texts give the shards of plain ones") {
   const Texts texts;
   const TemporaryFolder folder;
   const std::string lines = file_contents(texts / "a.jsonl");
@@ -160,7 +159,7 @@ TEST_CASE("compressed texts give the shards of plain ones", "[io]") {
   CHECK((encode("a.jsonl.zst") == expected));
 }
 
-TEST_CASE("shards of other texts or settings or program versions are refused", "[io]") {
+TEST_CASE("shards of other texts or settings or program versions are refused") {
   const Texts texts;
   const TemporaryFolder folder;
   const fs::path out = folder / "out";
@@ -195,7 +194,7 @@ TEST_CASE("shards of other texts or settings or program versions are refused", "
   CHECK(contains(error_of([&] { encode(options_of(1000)); }), "shards.json: version: expected 1"));
 }
 
-TEST_CASE("shards are read only if they match their manifest", "[io]") {
+TEST_CASE("shards are read only if they match their manifest") {
   const Texts texts;
   const TemporaryFolder folder;
   const ShardResult result =

@@ -1,7 +1,7 @@
 #include "formats/token_rows.h"
 #include "support/test.h"
 
-TEST_CASE("rows that no training has formed are found", "[formats]") {
+TEST_CASE("rows that no training has formed are found") {
   Tensor rows = random_normal({40, 16}, {3, 0}, 0.2, 1);
   const auto set = [&](Index row, const Tensor& value) {
     slice(rows, 0, row, row + 1).copy_from(value);
@@ -15,7 +15,7 @@ TEST_CASE("rows that no training has formed are found", "[formats]") {
   CHECK(untrained_rows(rows, {}).empty());
 }
 
-TEST_CASE("new rows are the mean of the others and a tenth of their deviation", "[formats]") {
+TEST_CASE("new rows are the mean of the others and a tenth of their deviation") {
   Tensor rows = random_normal({2000, 4}, {3, 0}, 3, 2);
   fill_new_rows(rows, 1000, {4, 0});
   const std::vector<double> values = rows.to_vector();
@@ -29,8 +29,7 @@ TEST_CASE("new rows are the mean of the others and a tenth of their deviation", 
   CHECK(std::sqrt(squares) == Approx(0.2).epsilon(0.3));
 }
 
-TEST_CASE("a resized model keeps its rows, and an untied head is a copy of the embedding",
-          "[formats]") {
+TEST_CASE("a resized model keeps its rows, and an untied head is a copy of the embedding") {
   const GptConfig config{.vocab_size = 12, .block_size = 8, .n_layer = 1, .n_head = 2, .n_embd = 8};
   const Gpt model(config, 3);
   const auto larger = resized(model, {.tokens = 14, .tied = false});

@@ -68,7 +68,7 @@ void check_same(const Results& a, const Results& b) {
   }
 }
 
-TEST_CASE("texts in little room get the same bits as texts with room", "[engine][long]") {
+TEST_CASE("texts in little room get the same bits as texts with room", "[long]") {
   const auto model = lively_model(257, 160);
   // Doubles the output of layer 1: texts with it are computed in passes of their own.
   HookAt hook(Point::mlp_out, 1, [](const Tensor& value) { return add(value, value); });
@@ -105,7 +105,7 @@ TEST_CASE("texts in little room get the same bits as texts with room", "[engine]
   }
 }
 
-TEST_CASE("a text that passes longrope's context in little room keeps its bits", "[engine]") {
+TEST_CASE("a text that passes longrope's context in little room keeps its bits") {
   GptConfig config = lively_model(257, 256)->config();
   config.position = PositionKind::rope;
   config.rope.scaling = RopeScaling::longrope;
@@ -127,7 +127,7 @@ TEST_CASE("a text that passes longrope's context in little room keeps its bits",
   CHECK(releases > 0);
 }
 
-TEST_CASE("the oldest text never waits for room", "[engine]") {
+TEST_CASE("the oldest text never waits for room") {
   ByteEngine engine(256, {.prompt_chunk = 64, .step_tokens = 32, .context_tokens = 256});
   Index tokens = 0;
   Request first = request_of({.prompt = 20, .tokens = 230}, 0);
@@ -147,7 +147,7 @@ TEST_CASE("the oldest text never waits for room", "[engine]") {
   CHECK(engine.status().releases > 0);
 }
 
-TEST_CASE("a text needs at most a context, whatever it may write", "[engine]") {
+TEST_CASE("a text needs at most a context, whatever it may write") {
   CHECK(Engine::context_of(request_of({60, 4}, 0), 512) == 64);
   CHECK(Engine::context_of(request_of({60, 5}, 0), 512) == 128);
   CHECK(Engine::context_of(request_of({130, 10, 3}, 0), 512) == 192);
@@ -161,7 +161,7 @@ TEST_CASE("a text needs at most a context, whatever it may write", "[engine]") {
   CHECK(engine.status().tokens == 100);
 }
 
-TEST_CASE("a prompt that fits passes a longer one that does not, but not for ever", "[engine]") {
+TEST_CASE("a prompt that fits passes a longer one that does not, but not for ever") {
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);
   std::vector<Wanted> all{{.prompt = 200, .tokens = 300}, {.prompt = 400, .tokens = 20}};
@@ -180,7 +180,7 @@ TEST_CASE("a prompt that fits passes a longer one that does not, but not for eve
   CHECK(place < 100);
 }
 
-TEST_CASE("short answers have places beside those of long ones", "[engine]") {
+TEST_CASE("short answers have places beside those of long ones") {
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);
   std::vector<Wanted> all(4, {.prompt = 10, .tokens = 300});

@@ -152,8 +152,7 @@ std::unique_ptr<Gpt> tiny_model() {
   return std::make_unique<Gpt>(config);
 }
 
-TEST_CASE("hours of load lose no room, never stop the oldest text and starve nobody",
-          "[engine][long]") {
+TEST_CASE("hours of load lose no room, never stop the oldest text and starve nobody", "[long]") {
   const auto model = tiny_model();
   Decoder decoder(*model);
   for (const Index chunk : {0, 64}) {

@@ -73,7 +73,7 @@ void check_same_outcome(const Outcome& a, const Outcome& b) {
   }
 }
 
-TEST_CASE("requests processed together get the same results as alone bit for bit", "[engine]") {
+TEST_CASE("requests processed together get the same results as alone bit for bit") {
   const auto model = lively_model(257, 48);
   HookAt hook = halving();
   for (const WeightFormat format : {WeightFormat::float32, WeightFormat::int8}) {
@@ -104,7 +104,7 @@ TEST_CASE("requests processed together get the same results as alone bit for bit
   }
 }
 
-TEST_CASE("texts do not wait for a grammar that needs much work", "[engine]") {
+TEST_CASE("texts do not wait for a grammar that needs much work") {
   ByteEngine engine(256);
   Outcome slow;
   Outcome plain;
@@ -128,7 +128,7 @@ TEST_CASE("texts do not wait for a grammar that needs much work", "[engine]") {
   }
 }
 
-TEST_CASE("a hook changes its own request and no other", "[engine]") {
+TEST_CASE("a hook changes its own request and no other") {
   ByteEngine engine(48);
   HookAt hook = halving();
   Outcome plain;
@@ -143,8 +143,7 @@ TEST_CASE("a hook changes its own request and no other", "[engine]") {
   CHECK(hooked.results.at(0).tokens != plain.results.at(0).tokens);
 }
 
-TEST_CASE("a cancelled request ends with its text so far and a waiting one never starts",
-          "[engine]") {
+TEST_CASE("a cancelled request ends with its text so far and a waiting one never starts") {
   ByteEngine engine(48, {.max_batch = 2});
   std::vector<Outcome> outcomes(4);
   const RequestId first = engine.begin(request_of("a", drawing(1, 1000), outcomes[0]));
@@ -176,7 +175,7 @@ TEST_CASE("a cancelled request ends with its text so far and a waiting one never
   CHECK(name_of(FinishReason::cancelled) == "cancelled");
 }
 
-TEST_CASE("a failing request does not affect others", "[engine]") {
+TEST_CASE("a failing request does not affect others") {
   ByteEngine engine(48);
   HookAt hook = failing_in_steps();
   Outcome good;
@@ -207,7 +206,7 @@ TEST_CASE("a failing request does not affect others", "[engine]") {
   CHECK_FALSE(engine.step());
 }
 
-TEST_CASE("logits that an intervention makes infinite are not blamed on the weights", "[engine]") {
+TEST_CASE("logits that an intervention makes infinite are not blamed on the weights") {
   const auto model = lively_model(257, 48);
   HookAt hook = overflowing();
   Outcome outcome;
@@ -230,7 +229,7 @@ TEST_CASE("logits that an intervention makes infinite are not blamed on the weig
   CHECK(message(changed, nullptr) == own);
 }
 
-TEST_CASE("an engine refuses options that are out of range", "[engine]") {
+TEST_CASE("an engine refuses options that are out of range") {
   ByteEngine engine(48);
   CHECK_THROWS_WITH(engine.begin({.options = {.max_new_tokens = -1}}),
                     "max_new_tokens: expected a number from 0, got -1");

@@ -13,7 +13,7 @@ GenerateResult generated(const GenerateOptions& options, const char* prompt = "x
   return generate(*model, ByteTokenizer(), prompt, options);
 }
 
-TEST_CASE("a text with a grammar ends when nothing may follow", "[generate]") {
+TEST_CASE("a text with a grammar ends when nothing may follow") {
   GenerateOptions options = with_grammar(R"(root ::= "id: " [0-9]{4} ("é" | "ü"))");
   for (const bool ignore : {false, true}) {
     options.ignore_end_of_text = ignore;
@@ -30,7 +30,7 @@ TEST_CASE("a text with a grammar ends when nothing may follow", "[generate]") {
   CHECK(nothing.finish_reason == FinishReason::end_of_text);
 }
 
-TEST_CASE("a text with a grammar ends early only where it may", "[generate]") {
+TEST_CASE("a text with a grammar ends early only where it may") {
   const std::int32_t end = ByteTokenizer().end_of_text();
   GenerateOptions options = with_grammar(R"(root ::= "abc" "d"*)");
   options.sampling.logit_bias = {{.token = end, .bias = 1000}};
@@ -47,7 +47,7 @@ TEST_CASE("a text with a grammar ends early only where it may", "[generate]") {
   CHECK(generated(options).text == "abc" + std::string(37, 'd'));
 }
 
-TEST_CASE("each text of an engine has its own state of the grammar", "[generate]") {
+TEST_CASE("each text of an engine has its own state of the grammar") {
   const auto model = lively_model(257, 64);
   const ByteTokenizer tokenizer;
   Decoder decoder(*model);
@@ -76,7 +76,7 @@ TEST_CASE("each text of an engine has its own state of the grammar", "[generate]
   CHECK(texts.size() > 6);
 }
 
-TEST_CASE("a grammar leaves the log probabilities of the model unchanged", "[generate]") {
+TEST_CASE("a grammar leaves the log probabilities of the model unchanged") {
   GenerateOptions free{.logprobs = 3};
   GenerateOptions options = with_grammar(R"(root ::= "q" [a-c]+)");
   options.logprobs = 3;
@@ -91,7 +91,7 @@ TEST_CASE("a grammar leaves the log probabilities of the model unchanged", "[gen
   }
 }
 
-TEST_CASE("filters choose among the tokens of a grammar", "[generate]") {
+TEST_CASE("filters choose among the tokens of a grammar") {
   GenerateOptions options = with_grammar("root ::= [a-z0-9]{30}");
   options.sampling.top_k = 1;
   const std::string likeliest = generated(options).text;
@@ -104,7 +104,7 @@ TEST_CASE("filters choose among the tokens of a grammar", "[generate]") {
   CHECK(generated(options).finish_reason == FinishReason::stop);
 }
 
-TEST_CASE("the first token of a text continues the grammar without its blank", "[generate]") {
+TEST_CASE("the first token of a text continues the grammar without its blank") {
   const auto model = lively_model(9, 16);
   GenerateOptions options = with_grammar(R"(root ::= "ab a")");
   options.sampling.logit_bias = {{.token = 3, .bias = 1000}};  // " ab"
@@ -117,7 +117,7 @@ TEST_CASE("the first token of a text continues the grammar without its blank", "
   CHECK(inside.tokens.front() == 2);
 }
 
-TEST_CASE("a grammar holds beyond the context length", "[generate]") {
+TEST_CASE("a grammar holds beyond the context length") {
   GenerateOptions options = with_grammar(R"(root ::= ("ab" [0-9])+)", 200);
   options.ignore_end_of_text = true;
   const std::string text = generated(options).text;

@@ -44,7 +44,7 @@ std::vector<int> allowed_ids(GrammarState& state, const TokenTrie& tokens) {
   return ids;
 }
 
-TEST_CASE("a grammar matches the texts of its notation, or its faults are reported", "[generate]") {
+TEST_CASE("a grammar matches the texts of its notation, or its faults are reported") {
   check_grammars("generate/grammars.txt", "grammar: ", [](const std::string& grammar) {
     return std::make_unique<const Grammar>(grammar);
   });
@@ -56,7 +56,7 @@ TEST_CASE("a grammar matches the texts of its notation, or its faults are report
   CHECK_FALSE(letters.matches("\xC0\xB0"));
 }
 
-TEST_CASE("hostile grammars end soon with one error", "[generate]") {
+TEST_CASE("hostile grammars end soon with one error") {
   const std::clock_t begin = std::clock();  // of the processor: other programs do not count
   const std::string many_names = [] {
     std::string text = "root ::= r0";
@@ -86,7 +86,7 @@ TEST_CASE("hostile grammars end soon with one error", "[generate]") {
   CHECK(std::clock() - begin < 10 * CLOCKS_PER_SEC);
 }
 
-TEST_CASE("texts that a grammar reads in too many ways end soon with one error", "[generate]") {
+TEST_CASE("texts that a grammar reads in too many ways end soon with one error") {
   const std::clock_t begin = std::clock();  // of the processor: other programs do not count
   const std::vector<std::string> ambiguous{
       "root ::= \"a\" root \"b\" | \"a\" root \"c\" | \"d\"",
@@ -104,7 +104,7 @@ TEST_CASE("texts that a grammar reads in too many ways end soon with one error",
   CHECK(std::clock() - begin < 20 * CLOCKS_PER_SEC);
 }
 
-TEST_CASE("a grammar forgets what it no longer needs in a long text", "[generate]") {
+TEST_CASE("a grammar forgets what it no longer needs in a long text") {
   const Grammar grammar("root ::= \"[\" root \"]\" | \"x\"{0,50000}");
   CHECK(grammar.matches(std::string(50'000, 'x')));
   CHECK(!grammar.matches(std::string(50'001, 'x')));
@@ -113,7 +113,7 @@ TEST_CASE("a grammar forgets what it no longer needs in a long text", "[generate
   CHECK(!grammar.matches(open + "xx" + std::string(100'001, ']')));
 }
 
-TEST_CASE("characters may end between tokens", "[generate]") {
+TEST_CASE("characters may end between tokens") {
   const Grammar letters(R"(root ::= "x"? [à-ü€])");  // C3 A0 to C3 BC, E2 82 AC
   CHECK(next_bytes(letters, "") == "x\xC3\xE2");
   CHECK(next_bytes(letters, "x\xE2") == "\x82");
@@ -130,7 +130,7 @@ TEST_CASE("characters may end between tokens", "[generate]") {
                     "grammar: the text does not match after the last token");
 }
 
-TEST_CASE("allowed tokens are the same when they are prepared in parts", "[generate]") {
+TEST_CASE("allowed tokens are the same when they are prepared in parts") {
   const WordTokenizer tokenizer;
   const TokenTrie tokens(tokenizer);
   const Grammar grammar(R"(root ::= ("a" | "b" | " " | "é"){0,300})");
@@ -148,7 +148,7 @@ TEST_CASE("allowed tokens are the same when they are prepared in parts", "[gener
   }
 }
 
-TEST_CASE("tokens are allowed if all their bytes continue the text", "[generate]") {
+TEST_CASE("tokens are allowed if all their bytes continue the text") {
   const WordTokenizer tokenizer;
   const TokenTrie tokens(tokenizer);
   const TokenTrie first(tokenizer, TokenTrie::Position::start_of_text);

@@ -117,7 +117,7 @@ double furthest(const std::vector<double>& a, const std::vector<double>& b) {
   return largest;
 }
 
-TEST_CASE("a hook sees the same values in one forward pass and in single steps", "[nn]") {
+TEST_CASE("a hook sees the same values in one forward pass and in single steps") {
   for (const int threads : {1, 2}) {
     const ThreadScope scope(threads);
     for (const GptConfig& config : configs_of_all_kinds()) {
@@ -149,8 +149,7 @@ TEST_CASE("a hook sees the same values in one forward pass and in single steps",
   }
 }
 
-TEST_CASE("replacing an activation has the same effect in one forward pass and in single steps",
-          "[nn]") {
+TEST_CASE("replacing an activation has the same effect in one forward pass and in single steps") {
   for (const auto& [threads, format, limit] :
        {std::tuple{1, WeightFormat::float32, kRounding},
         std::tuple{2, WeightFormat::float32, kRounding}, std::tuple{2, WeightFormat::int8, 5e-3}}) {
@@ -184,7 +183,7 @@ TEST_CASE("replacing an activation has the same effect in one forward pass and i
   }
 }
 
-TEST_CASE("an attached hook changes a step like a hook passed as an argument", "[nn]") {
+TEST_CASE("an attached hook changes a step like a hook passed as an argument") {
   Gpt gpt(configs_of_all_kinds()[0], 3);
   randomize(gpt, 5);
   Decoder decoder(gpt);

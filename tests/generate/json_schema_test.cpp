@@ -5,7 +5,7 @@
 
 namespace json_schema_test {
 // tools/parity/json_schema.sh checks texts of these grammars with the package jsonschema.
-TEST_CASE("a schema accepts the values that satisfy it, or is refused by name", "[generate]") {
+TEST_CASE("a schema accepts the values that satisfy it, or is refused by name") {
   check_grammars("generate/json_schemas.txt", "json_schema: ", [](const std::string& schema) {
     return std::make_unique<const Grammar>(json_schema_grammar(std::string_view(schema)));
   });
@@ -22,7 +22,7 @@ std::string refusal(const Json& schema) {
   return error_of([&] { Grammar{json_schema_grammar(schema)}; });
 }
 
-TEST_CASE("schemas are combined in a time and memory that grow with their size", "[generate]") {
+TEST_CASE("schemas are combined in a time and memory that grow with their size") {
   const auto repeated = [](const Json& value, std::size_t count) {
     return Json(std::vector<Json>(count, value));
   };
@@ -63,7 +63,7 @@ TEST_CASE("schemas are combined in a time and memory that grow with their size",
   CHECK(refusal(all_of(closed, closed)) == "no error");
 }
 
-TEST_CASE("a schema is no longer read when its budget ends", "[generate]") {
+TEST_CASE("a schema is no longer read when its budget ends") {
   Json choices = Json::array();
   for (int i = 0; i < 2'000; ++i) {
     choices.push_back({{"type", "string"}, {"maxLength", i}});
@@ -73,7 +73,7 @@ TEST_CASE("a schema is no longer read when its budget ends", "[generate]") {
                     "body: nobody waits for the result any more");
 }
 
-TEST_CASE("hostile schemas end soon with one error", "[generate][long]") {
+TEST_CASE("hostile schemas end soon with one error", "[long]") {
   Json doubling = Json::object();
   Json any_of = Json::object();
   for (int i = 0; i < 60; ++i) {
@@ -116,7 +116,7 @@ TEST_CASE("hostile schemas end soon with one error", "[generate][long]") {
   }
 }
 
-TEST_CASE("a regular expression finds texts as other engines do", "[generate]") {
+TEST_CASE("a regular expression finds texts as other engines do") {
   const auto matches = [](const char* pattern, const char* text, PatternMatch match) {
     return pattern_language(pattern, match).contains(text);
   };

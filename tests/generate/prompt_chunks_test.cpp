@@ -37,7 +37,7 @@ std::vector<GenerateResult> texts_of(const Gpt& model, const std::vector<Prompt>
 const std::string kCommon(150, 'q');
 const std::string kLong = kCommon + std::string(90, 'z');
 
-TEST_CASE("reusing the cached beginning of a prompt changes no bit", "[engine]") {
+TEST_CASE("reusing the cached beginning of a prompt changes no bit") {
   const auto model = lively_model(257, 512);
   const std::vector<Prompt> prompts{{kCommon + "one", 1}, {kCommon + "two", 2}, {kLong + "far", 3},
                                     {kLong + "three", 4}, {kCommon, 5},         {"four", 6}};
@@ -57,7 +57,7 @@ TEST_CASE("reusing the cached beginning of a prompt changes no bit", "[engine]")
   }
 }
 
-TEST_CASE("a text that passes the original context of longrope is read again", "[engine]") {
+TEST_CASE("a text that passes the original context of longrope is read again") {
   GptConfig config = lively_model(257, 512)->config();
   config.position = PositionKind::rope;
   config.rope.scaling = RopeScaling::longrope;
@@ -98,7 +98,7 @@ TEST_CASE("a text that passes the original context of longrope is read again", "
                     "rotates all keys of sequences longer than 160 otherwise");
 }
 
-TEST_CASE("a prompt chunk that is no multiple or divisor of 64 is refused", "[engine]") {
+TEST_CASE("a prompt chunk that is no multiple or divisor of 64 is refused") {
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);
   CHECK_THROWS_WITH(Engine(decoder, ByteTokenizer(), {.prompt_chunk = 48}),
@@ -109,7 +109,7 @@ TEST_CASE("a prompt chunk that is no multiple or divisor of 64 is refused", "[en
                     "step_tokens: expected a number from 0, got -1");
 }
 
-TEST_CASE("other texts continue between the chunks of a prompt", "[engine]") {
+TEST_CASE("other texts continue between the chunks of a prompt") {
   ByteEngine engine(512, {.prompt_chunk = kChunk});
   Index tokens = 0;
   Index tokens_before = -1;
@@ -123,7 +123,7 @@ TEST_CASE("other texts continue between the chunks of a prompt", "[engine]") {
   CHECK(tokens_before == 5);  // one with its own prompt, then one with each of four chunks
 }
 
-TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
+TEST_CASE("a step reads few tokens of prompts beside many texts") {
   ByteEngine engine(512, {.prompt_chunk = 32, .step_tokens = 32});
   std::vector<Index> first_steps;
   Index step = 1;
@@ -158,7 +158,7 @@ TEST_CASE("a step reads few tokens of prompts beside many texts", "[engine]") {
   CHECK(first_steps.back() == 8);  // 10 tokens a step beside fifteen
 }
 
-TEST_CASE("a prompt with an id outside the vocabulary fails alone", "[engine]") {
+TEST_CASE("a prompt with an id outside the vocabulary fails alone") {
   ByteEngine engine(512, {.prompt_chunk = 32, .step_tokens = 32});
   std::string message;
   Index ends = 0;
@@ -177,7 +177,7 @@ TEST_CASE("a prompt with an id outside the vocabulary fails alone", "[engine]") 
         "prompt: expected token ids from 0 to 256, for which the model has rows, got 257");
 }
 
-TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]") {
+TEST_CASE("a short prompt does not wait for the whole of a long one") {
   const Index chunk = GENERATE(64, 32);  // 32: steps of texts read prompts
   const auto model = lively_model(257, 1024);
   const Prompt lengthy{std::string(960, 'l'), 1};
@@ -213,7 +213,7 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
   check_same(short_result, texts_of(*model, {brief}, options)[0]);
 }
 
-TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
+TEST_CASE("short prompts that keep coming do not stop a long one") {
   ByteEngine engine(1024, {.max_batch = 4, .prompt_chunk = kChunk});
   const auto begin = [&](std::size_t length, Index samples, std::function<void()> on_first) {
     Request request{.prompt = Ids(length, 65),
@@ -233,7 +233,7 @@ TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
   finish(engine);
 }
 
-TEST_CASE("prompts of different lengths share the cache of their common beginning", "[engine]") {
+TEST_CASE("prompts of different lengths share the cache of their common beginning") {
   const auto model = lively_model(257, 1024);
   const std::string common(512, 's');
   Decoder decoder(*model);
@@ -253,7 +253,7 @@ TEST_CASE("prompts of different lengths share the cache of their common beginnin
   }
 }
 
-TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") {
+TEST_CASE("the least recently used cache blocks are evicted first") {
   const auto model = lively_model(257, 512);
   PrefixCache prefixes(kChunk);
   const auto read = [&](std::int32_t token, Index length) {

@@ -79,8 +79,7 @@ std::vector<GptConfig> kinds() {
 }
 
 TEST_CASE(
-    "a circuit of all edges gives the clean logits and one of no edges those of the corrupt text",
-    "[heads]") {
+    "a circuit of all edges gives the clean logits and one of no edges those of the corrupt text") {
   for (const GptConfig& config : kinds()) {
     const auto gpt = random_gpt(config);
     const CircuitGraph graph(*gpt);
@@ -96,7 +95,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a circuit of answers of several tokens is measured at every answer token", "[heads]") {
+TEST_CASE("a circuit of answers of several tokens is measured at every answer token") {
   const PatchingTask& task = kLongAnswers;
   const auto gpt = random_gpt(kinds()[1]);
   const CircuitGraph graph(*gpt);
@@ -121,8 +120,7 @@ TEST_CASE("a circuit of answers of several tokens is measured at every answer to
   CHECK(result.curve.back().faithfulness == Approx(1));
 }
 
-TEST_CASE("between nearly equal texts the score of an edge equals the effect of cutting it",
-          "[heads]") {
+TEST_CASE("between nearly equal texts the score of an edge equals the effect of cutting it") {
   for (const GptConfig& config : kinds()) {
     const auto gpt = random_gpt(config);
     // Embeddings of tokens 7 and 9 nearly equal the embeddings of 2 and 4.
@@ -164,7 +162,7 @@ TEST_CASE("between nearly equal texts the score of an edge equals the effect of 
   }
 }
 
-TEST_CASE("a planted circuit is found without other edges", "[heads]") {
+TEST_CASE("a planted circuit is found without other edges") {
   GptConfig config = three_layers();
   config.mlp = false;
   const auto gpt = random_gpt(config);
@@ -192,7 +190,7 @@ TEST_CASE("a planted circuit is found without other edges", "[heads]") {
   CHECK(result.kept >= 3);
 }
 
-TEST_CASE("a circuit keeps no dead-end edges and stays within its budget of edges", "[heads]") {
+TEST_CASE("a circuit keeps no dead-end edges and stays within its budget of edges") {
   const auto gpt = random_gpt(three_layers());
   const CircuitResult result =
       find_circuit(*gpt, {kTask, {{2, 2, 3}, {2, 7, 3}, {5}, {9}}}, {.edges = 30});
@@ -214,14 +212,14 @@ TEST_CASE("a circuit keeps no dead-end edges and stays within its budget of edge
   }
 }
 
-TEST_CASE("circuits refuse invalid pairs and options", "[heads]") {
+TEST_CASE("circuits refuse invalid pairs and options") {
   const auto gpt = random_gpt(three_layers());
   check_error([&] { find_circuit(*gpt, {}); }, {"pairs: "});
   check_error([&] { find_circuit(*gpt, {kTask, {{}, {}, {3}, {8}}}); }, {"pair 2: clean"});
   check_error([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }, {"steps: "});
 }
 
-TEST_CASE("patching an edge of any nodes equals patching their path", "[heads]") {
+TEST_CASE("patching an edge of any nodes equals patching their path") {
   for (const GptConfig& config : kinds()) {
     if (config.norm == NormPosition::post || config.has_output_norms()) {
       continue;  // a path also changes the scales of norms after the sender; an edge does not
@@ -253,7 +251,7 @@ TEST_CASE("patching an edge of any nodes equals patching their path", "[heads]")
   }
 }
 
-TEST_CASE("paths through recomputed MLPs add to the direct path", "[heads]") {
+TEST_CASE("paths through recomputed MLPs add to the direct path") {
   const auto gpt = random_gpt(three_layers());
   PatchPath path{.from = parse_node("path", "0.1"), .to = {parse_receiver("path", "logits")}};
   const double direct = patch_path(*gpt, kTask, path).recovered;
@@ -285,7 +283,7 @@ TEST_CASE("paths through recomputed MLPs add to the direct path", "[heads]") {
         Approx((difference - corrupt) / (contrast.difference(*gpt, kTask.clean) - corrupt)));
 }
 
-TEST_CASE("a path into several receivers changes them together and over several pairs", "[heads]") {
+TEST_CASE("a path into several receivers changes them together and over several pairs") {
   const auto gpt = random_gpt(three_layers());
   PatchPath path = head_path({0, 1}, {1, 0}, Point::q);
   path.to.push_back(parse_receiver("path", "1.2.k"));
@@ -316,7 +314,7 @@ TEST_CASE("a path into several receivers changes them together and over several 
   CHECK(mentions(refused("resid_pre.0", "mlp.1"), {"path", "embed", "resid_pre.0"}));
 }
 
-TEST_CASE("cut edges carry mean values or those of the next pair", "[heads]") {
+TEST_CASE("cut edges carry mean values or those of the next pair") {
   const auto gpt = random_gpt(three_layers());
   const std::vector<PatchingTask> tasks{kTask, {{1, 6, 3, 4, 5}, {1, 8, 2, 9, 5}, {3}, {8}}};
   const CircuitGraph graph(*gpt);
@@ -352,7 +350,7 @@ TEST_CASE("cut edges carry mean values or those of the next pair", "[heads]") {
   CHECK(plain.random->mean < plain.faithfulness);
 }
 
-TEST_CASE("mean and resample refuse pairs that they cannot combine", "[heads]") {
+TEST_CASE("mean and resample refuse pairs that they cannot combine") {
   const auto gpt = random_gpt(three_layers());
   const auto refused = [&](const std::vector<PatchingTask>& tasks, CircuitAblation ablation) {
     return error_of([&] { find_circuit(*gpt, tasks, {.edges = 5, .ablation = ablation}); });

@@ -38,7 +38,7 @@ std::map<std::string, Tensor> values_of(const Gpt& gpt) {
   return values;
 }
 
-TEST_CASE("cached values obey the equations of Granite", "[heads]") {
+TEST_CASE("cached values obey the equations of Granite") {
   const auto gpt = random_gpt(granite());
   auto v = values_of(*gpt);
   const Tensor rows = slice(gpt->weight(Part::token_embedding), 0, 1, 6);
@@ -65,14 +65,14 @@ TEST_CASE("cached values obey the equations of Granite", "[heads]") {
   check_close(v["blocks.1.hook_resid_pre"], v["blocks.0.hook_resid_post"], 1e-12);
 }
 
-TEST_CASE("hooks that read a stream in other units change no bit", "[heads]") {
+TEST_CASE("hooks that read a stream in other units change no bit") {
   const auto gpt = random_gpt(granite(), DType::float32);
   const Batch batch = make_batch({kText});
   ActivationRecorder recorder({{.point = Point::resid_pre}, {.point = Point::embed}});
   CHECK(same_bits(gpt->logits(batch, {.hook = &recorder}), gpt->logits(batch)));
 }
 
-TEST_CASE("a steering vector is added in the units of the family", "[heads]") {
+TEST_CASE("a steering vector is added in the units of the family") {
   const auto gpt = random_gpt(granite());
   const TemporaryFolder folder;
   const Tensor vector = random_uniform({12}, {5, 0}, -1, 1, DType::float64);
@@ -86,7 +86,7 @@ TEST_CASE("a steering vector is added in the units of the family", "[heads]") {
               1e-6);
 }
 
-TEST_CASE("gradients are taken with respect to the values of the family", "[heads]") {
+TEST_CASE("gradients are taken with respect to the values of the family") {
   const auto gpt = random_gpt(granite());
   const LogitMetric metric = [](const Tensor& logits) { return sum(tanh(logits)); };
   const MetricGradients found =
@@ -102,7 +102,7 @@ TEST_CASE("gradients are taken with respect to the values of the family", "[head
   check_close(found.points[1].gradient * kMultiplier, own.points[0].gradient, 1e-9);
 }
 
-TEST_CASE("a tuned lens translates the stream of the family", "[heads]") {
+TEST_CASE("a tuned lens translates the stream of the family") {
   const auto gpt = random_gpt(granite());
   auto config = granite();
   config.residual_multiplier = 0;

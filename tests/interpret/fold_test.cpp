@@ -32,7 +32,7 @@ double largest(const Tensor& x) {
   return largest_difference(x, Tensor::zeros(x.shape(), x.dtype()));
 }
 
-TEST_CASE("a model whose folded weights would be infinite is refused", "[heads]") {
+TEST_CASE("a model whose folded weights would be infinite is refused") {
   const auto model = random_gpt(three_layers(), DType::float32);
   for (const auto& [name, parameter] : model->parameters()) {
     if (name.find("ln_1.weight") != std::string::npos || name.find("c_attn") != std::string::npos) {
@@ -42,7 +42,7 @@ TEST_CASE("a model whose folded weights would be infinite is refused", "[heads]"
   CHECK_THROWS_WITH(folded(*model), contains_text("contains values that are not finite"));
 }
 
-TEST_CASE("a folded model has the same logits and norms without weights", "[heads]") {
+TEST_CASE("a folded model has the same logits and norms without weights") {
   const Batch batch = make_batch({{1, 2, 3, 4, 5}, {9, 7}});
   Index number = 0;
   for (const GptConfig& config : foldable()) {
@@ -61,7 +61,7 @@ TEST_CASE("a folded model has the same logits and norms without weights", "[head
   }
 }
 
-TEST_CASE("centred weights write vectors of mean 0", "[heads]") {
+TEST_CASE("centred weights write vectors of mean 0") {
   const auto model = random_gpt(three_layers());
   const auto copy = folded(*model);
   const Batch batch = make_batch({{1, 2, 3}});
@@ -71,7 +71,7 @@ TEST_CASE("centred weights write vectors of mean 0", "[heads]") {
   check_close(kept->residual(batch, 3), model->residual(batch, 3), 1e-9);
 }
 
-TEST_CASE("rows that read a layer norm have mean 0 and others keep theirs", "[heads]") {
+TEST_CASE("rows that read a layer norm have mean 0 and others keep theirs") {
   for (const bool is_layer : {true, false}) {
     GptConfig config = three_layers();
     config.norm_type = is_layer ? NormKind::layer : NormKind::rms;
@@ -84,7 +84,7 @@ TEST_CASE("rows that read a layer norm have mean 0 and others keep theirs", "[he
   }
 }
 
-TEST_CASE("a centred head keeps probabilities", "[heads]") {
+TEST_CASE("a centred head keeps probabilities") {
   const auto model = random_gpt(three_layers());
   const auto copy = folded(*model, {.center_unembed = true});
   const Batch batch = make_batch({{1, 2, 3}});
@@ -93,7 +93,7 @@ TEST_CASE("a centred head keeps probabilities", "[heads]") {
   CHECK(largest(mean(logits, {.axes = {1}})) < 1e-9);
 }
 
-TEST_CASE("models that cannot be folded are refused by one line", "[heads]") {
+TEST_CASE("models that cannot be folded are refused by one line") {
   const auto error = [](const GptConfig& config, const FoldOptions& options = {}) {
     const auto model = random_gpt(config);
     return error_of([&] { folded(*model, options); });

@@ -75,7 +75,7 @@ std::string text_of(const Change& change) {
   return text + (change.positions == NumberRange{} ? "" : " at " + text_of(change.positions));
 }
 
-TEST_CASE("changes are parsed as users write them, or refused in one line", "[heads]") {
+TEST_CASE("changes are parsed as users write them, or refused in one line") {
   check_rows("interpret/changes.txt", [](const Row& row) {
     std::string text;
     const std::string error = error_of([&] {
@@ -88,7 +88,7 @@ TEST_CASE("changes are parsed as users write them, or refused in one line", "[he
   });
 }
 
-TEST_CASE("changes read from a TOML file equal those parsed from its texts", "[heads]") {
+TEST_CASE("changes read from a TOML file equal those parsed from its texts") {
   const TemporaryFolder folder;
   const std::string file = folder.at("changes.toml");
   std::ofstream(file) << "intervene = [\"off 1.0\", \"scale mlp.1 2; off 2.1 @3\"]\n";
@@ -99,7 +99,7 @@ TEST_CASE("changes read from a TOML file equal those parsed from its texts", "[h
   CHECK(error_of([&] { read_changes(file); }).ends_with("alone, got changes"));
 }
 
-TEST_CASE("each kind of change has the documented effect", "[heads]") {
+TEST_CASE("each kind of change has the documented effect") {
   const Fixture f;
   const Tensor plain = f.gpt.logits(f.batch);
   const auto close = [](const Tensor& a, const Tensor& b) {
@@ -186,7 +186,7 @@ TEST_CASE("each kind of change has the documented effect", "[heads]") {
   }
 }
 
-TEST_CASE("classes of heads are targets where scores are given", "[heads]") {
+TEST_CASE("classes of heads are targets where scores are given") {
   Fixture f;
   CHECK(mentions(f.refusal("off induction"), {"class of heads with --scores, got induction"}));
   f.scores[{0, 1}] = {.name = "previous token", .score = 0.9};
@@ -196,7 +196,7 @@ TEST_CASE("classes of heads are targets where scores are given", "[heads]") {
   CHECK(mentions(f.refusal("off induction"), {"class of heads, got induction"}));
 }
 
-TEST_CASE("targets that a model does not have are refused", "[heads]") {
+TEST_CASE("targets that a model does not have are refused") {
   GptConfig config = small_config();
   config.mlp = false;
   const Fixture f(config);
@@ -212,8 +212,7 @@ TEST_CASE("targets that a model does not have are refused", "[heads]") {
         "intervene: expected off, scale or freeze for pattern, got mean");
 }
 
-TEST_CASE("changes have the same effect in a forward pass and with a cache and step by step",
-          "[heads]") {
+TEST_CASE("changes have the same effect in a forward pass and with a cache and step by step") {
   GptConfig config = small_config();
   config.position = PositionKind::rope;
   config.head_width = 4;
@@ -252,7 +251,7 @@ TEST_CASE("changes have the same effect in a forward pass and with a cache and s
   }
 }
 
-TEST_CASE("gradients flow through scaled values and stop at replaced values", "[heads]") {
+TEST_CASE("gradients flow through scaled values and stop at replaced values") {
   const Fixture f;
   const auto gradient_with = [&](const std::string& text) {
     const auto hook = f.hook(text);

@@ -20,7 +20,7 @@ struct Pair {
   TokenDataset data = document_dataset(kTexts, 0);
 };
 
-TEST_CASE("heads of a custom model get the same scores as those of a Gpt", "[heads]") {
+TEST_CASE("heads of a custom model get the same scores as those of a Gpt") {
   const Pair pair;
   HeadScoreOptions options{.weight_scores = false};
   options.heads = {{0, 1}, {1, 2}};
@@ -37,7 +37,7 @@ TEST_CASE("heads of a custom model get the same scores as those of a Gpt", "[hea
   CHECK(head_distances(pair.own, kTexts).distance == head_distances(pair.gpt, kTexts).distance);
 }
 
-TEST_CASE("attention maps of a custom model equal those of a Gpt", "[heads]") {
+TEST_CASE("attention maps of a custom model equal those of a Gpt") {
   const Pair pair;
   const CharTokenizer tokenizer = build_char_tokenizer("abcdefg");
   const RecordAttentionOptions options{.heads = {{1, 0}, {1, 2}}, .vectors = true};
@@ -49,7 +49,7 @@ TEST_CASE("attention maps of a custom model equal those of a Gpt", "[heads]") {
   CHECK(own.layers[0].queries.to_vector() == gpt.layers[0].queries.to_vector());
 }
 
-TEST_CASE("heads of a custom model have the same importance as those of a Gpt", "[heads]") {
+TEST_CASE("heads of a custom model have the same importance as those of a Gpt") {
   const Pair pair;
   for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
     const AblationResult own = ablate(pair.own, pair.data, each_part(pair.own, PartKind::head),
@@ -87,7 +87,7 @@ TEST_CASE("heads of a custom model have the same importance as those of a Gpt", 
   }
 }
 
-TEST_CASE("a custom model without hooks at its heads is refused by its type", "[heads]") {
+TEST_CASE("a custom model without hooks at its heads is refused by its type") {
   Pair pair;
   pair.own.shows_heads = false;
   const auto refusal = contains_text("a model of type 'custom' shows no attention heads");
@@ -112,7 +112,7 @@ class SilentModel final : public LanguageModel {
   }
 };
 
-TEST_CASE("a model that ignores changes of its heads is refused and not measured as 0", "[heads]") {
+TEST_CASE("a model that ignores changes of its heads is refused and not measured as 0") {
   const SilentModel model;
   const TokenDataset data = document_dataset(kTexts, 0);
   const auto no_weights = contains_text(

@@ -176,7 +176,7 @@ double paths_margin(const Gpt& gpt, const PatchingTask& task,
   return margin_of(scores, planted);
 }
 
-TEST_CASE("the planted circuit solves its task", "[heads]") {
+TEST_CASE("the planted circuit solves its task") {
   const auto gpt = induction_model();
   const PatchGrid result = patch_grid(*gpt, kInduction, {});
   CHECK(task_strength(result.clean_difference, result.corrupt_difference) == TaskStrength::clear);
@@ -184,7 +184,7 @@ TEST_CASE("the planted circuit solves its task", "[heads]") {
   CHECK(result.corrupt_next.id == 4);
 }
 
-TEST_CASE("patching finds the planted heads, and no others", "[heads]") {
+TEST_CASE("patching finds the planted heads, and no others") {
   const auto gpt = induction_model();
   const PatchGrid grid = patch_grid(*gpt, kInduction, {.attribution = true});
   REQUIRE(grid.cells.size() == 4);
@@ -199,7 +199,7 @@ TEST_CASE("patching finds the planted heads, and no others", "[heads]") {
         0.02);
 }
 
-TEST_CASE("the planted edges rank first in a circuit", "[heads]") {
+TEST_CASE("the planted edges rank first in a circuit") {
   const auto gpt = induction_model();
   const CircuitResult result = find_circuit(*gpt, {kInduction}, {.steps = 20, .edges = 3});
   std::set<std::string> first;
@@ -211,8 +211,7 @@ TEST_CASE("the planted edges rank first in a circuit", "[heads]") {
   CHECK(result.faithfulness > 0.95);
 }
 
-TEST_CASE("the neurons that store a planted fact and the head that feeds them rank first",
-          "[heads]") {
+TEST_CASE("the neurons that store a planted fact and the head that feeds them rank first") {
   const auto gpt = memory_model();
   const PatchGrid result = patch_grid(*gpt, kRecall, {});
   CHECK(task_strength(result.clean_difference, result.corrupt_difference) == TaskStrength::clear);
@@ -225,7 +224,7 @@ TEST_CASE("the neurons that store a planted fact and the head that feeds them ra
   CHECK(edges_margin(*gpt, kRecall, {"embed>0.0.v", "0.0>mlp.1", "mlp.1>logits"}) > 10);
 }
 
-TEST_CASE("a head that suppresses earlier tokens ranks first", "[heads]") {
+TEST_CASE("a head that suppresses earlier tokens ranks first") {
   const auto gpt = suppression_model();
   const PatchGrid result = patch_grid(*gpt, kSaidBefore, {});
   CHECK(task_strength(result.clean_difference, result.corrupt_difference) == TaskStrength::clear);
@@ -245,7 +244,7 @@ TEST_CASE("a head that suppresses earlier tokens ranks first", "[heads]") {
 }
 
 // In the tests above, planted scores are 10 times the largest other score.
-TEST_CASE("in random models of these shapes other parts rank first", "[heads][long]") {
+TEST_CASE("in random models of these shapes other parts rank first", "[long]") {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     INFO(seed);
     const auto attention = two_layers(false);

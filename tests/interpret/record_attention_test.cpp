@@ -347,7 +347,7 @@ TEST_CASE("the maps of a pruned model keep the original numbers of its heads") {
         }) == "heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
 }
 
-TEST_CASE("weights by values are weights times the relative norms of v W_O", "[heads]") {
+TEST_CASE("weights by values are weights times the relative norms of v W_O") {
   const ByteTokenizer tokenizer;
   const std::string text = "abcab cab";
   const AttentionMaps plain = record_attention(model(), tokenizer, text);
@@ -388,7 +388,7 @@ TEST_CASE("weights by values are weights times the relative norms of v W_O", "[h
                  "value_weighted: cannot be combined"));
 }
 
-TEST_CASE("the difference of attention is head by head", "[heads]") {
+TEST_CASE("the difference of attention is head by head") {
   const ByteTokenizer tokenizer;
   const AttentionMaps first = record_attention(model(), tokenizer, "abcd");
   const AttentionMaps second = record_attention(model(), tokenizer, "abxd");

@@ -19,8 +19,7 @@ double js_distance(const std::vector<double>& p, const std::vector<double>& q) {
   return std::sqrt(std::max(divergence, 0.0));
 }
 
-TEST_CASE("the distance of two heads is the mean Jensen-Shannon distance of their rows",
-          "[heads]") {
+TEST_CASE("the distance of two heads is the mean Jensen-Shannon distance of their rows") {
   const auto model = random_gpt(three_layers());
   const Ids tokens{3, 5, 3, 1};
   const HeadDistances distances = head_distances(*model, {tokens});
@@ -44,7 +43,7 @@ TEST_CASE("the distance of two heads is the mean Jensen-Shannon distance of thei
   CHECK(distances.between(4, 4) == 0);
 }
 
-TEST_CASE("heads with equal attention form a cluster and others do not", "[heads]") {
+TEST_CASE("heads with equal attention form a cluster and others do not") {
   const PlantedModel planted;
   Gpt twin(planted.model().config());
   copy_parameters(planted.model(), twin);
@@ -66,7 +65,7 @@ TEST_CASE("heads with equal attention form a cluster and others do not", "[heads
   CHECK(head_distances(planted.model(), documents).clusters.empty());
 }
 
-TEST_CASE("average linkage joins by the mean distance between clusters", "[heads]") {
+TEST_CASE("average linkage joins by the mean distance between clusters") {
   // 0 and 1 are near; 2 is 0.3 from 0 but 0.5 from 1, so 0.4 from both; 3 is far from all.
   const std::vector<double> distance{0,   0.1, 0.3, 0.9,  //
                                      0.1, 0,   0.5, 0.9,  //
@@ -81,7 +80,7 @@ TEST_CASE("average linkage joins by the mean distance between clusters", "[heads
   CHECK(average_linkage(pairs, 4, 0.5) == Clusters{{0, 3}, {1, 2}});
 }
 
-TEST_CASE("distances without queries to compare are refused", "[heads]") {
+TEST_CASE("distances without queries to compare are refused") {
   const auto model = random_gpt(three_layers());
   check_error([&] { head_distances(*model, {{1}}); }, {"at least 2 tokens"});
   check_error([&] { head_distances(*model, {{1, 2}}, {.documents = 0}); }, {"at least 1 document"});

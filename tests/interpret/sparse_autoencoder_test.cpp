@@ -17,7 +17,7 @@ SparseAutoencoder::Weights random_weights() {
 }
 
 // The other norms are those of autoencoders that SAELens has saved, below.
-TEST_CASE("constant_norm_rescale divides values by the root of their mean square", "[heads]") {
+TEST_CASE("constant_norm_rescale divides values by the root of their mean square") {
   const Tensor values = random_uniform({3, kWidth}, {8, 0}, -2, 2);
   const Tensor scale = sqrt(mean(values * values, {.axes = {1}, .keepdim = true}));
   SaeConfig config{.hook_name = "blocks.1.hook_resid_pre"};
@@ -29,7 +29,7 @@ TEST_CASE("constant_norm_rescale divides values by the root of their mean square
   check_close(sae.decode(features, values), plain.decode(features, values) * scale, 1e-5);
 }
 
-TEST_CASE("edits move values along decoder rows", "[heads]") {
+TEST_CASE("edits move values along decoder rows") {
   const SparseAutoencoder sae({.hook_name = "blocks.0.hook_resid_pre"}, random_weights());
   const Tensor values = random_uniform({3, kWidth}, {8, 1}, -2, 2);
   const std::vector<double> x = values.to_vector();
@@ -58,7 +58,7 @@ TEST_CASE("edits move values along decoder rows", "[heads]") {
       {"value", "finite", "1e+39"});
 }
 
-TEST_CASE("several edits of one feature act one after the other", "[heads]") {
+TEST_CASE("several edits of one feature act one after the other") {
   const SparseAutoencoder sae({.hook_name = "blocks.0.hook_resid_pre"}, random_weights());
   const Tensor values = random_uniform({3, kWidth}, {8, 1}, -2, 2);
   using Kind = FeatureEdit::Kind;
@@ -67,7 +67,7 @@ TEST_CASE("several edits of one feature act one after the other", "[heads]") {
   check_close(sae.edited(values, edits), sae.edited(values, together), 1e-5);
 }
 
-TEST_CASE("autoencoders that SAELens has saved give its features and values", "[heads]") {
+TEST_CASE("autoencoders that SAELens has saved give its features and values") {
   const fs::path saes = HEADLIGHT_SOURCE_DIR "/tests/interpret/saes";  // make_saes.py
   Index number = 0;
   for (const char* name : {"standard", "jumprelu", "topk", "topk_rescaled"}) {
@@ -96,7 +96,7 @@ TEST_CASE("autoencoders that SAELens has saved give its features and values", "[
   }
 }
 
-TEST_CASE("a hook that changes features refuses gradients", "[heads]") {
+TEST_CASE("a hook that changes features refuses gradients") {
   const auto gpt = random_gpt(three_layers());
   SparseAutoencoder::Weights weights = random_weights();
   const auto wide = [](const Shape& shape, std::uint64_t stream) {
@@ -115,7 +115,7 @@ TEST_CASE("a hook that changes features refuses gradients", "[heads]") {
   CHECK(gpt->logits(make_batch({{1, 2, 3}}), {.hook = &nothing}).requires_grad());
 }
 
-TEST_CASE("a hook edits features of heads side by side", "[heads]") {
+TEST_CASE("a hook edits features of heads side by side") {
   GptConfig config = three_layers();
   config.n_embd = 4;
   config.n_head = 2;
@@ -138,7 +138,7 @@ TEST_CASE("a hook edits features of heads side by side", "[heads]") {
   }
 }
 
-TEST_CASE("weights of an autoencoder must be finite in float32", "[heads]") {
+TEST_CASE("weights of an autoencoder must be finite in float32") {
   SparseAutoencoder::Weights weights = random_weights();
   weights.decoder = Tensor::full(weights.decoder.shape(), 1e300, DType::float64);
   CHECK_THROWS_WITH(SparseAutoencoder({}, weights),
@@ -152,7 +152,7 @@ TEST_CASE("weights of an autoencoder must be finite in float32", "[heads]") {
       contains_text("lengths of the rows of W_dec contains"));
 }
 
-TEST_CASE("folders of SAELens are read with old and new settings", "[heads]") {
+TEST_CASE("folders of SAELens are read with old and new settings") {
   const TemporaryFolder folder;
   SparseAutoencoder::Weights weights = random_weights();
   const auto write = [&](const std::string& config) {

@@ -24,7 +24,7 @@ std::unique_ptr<Gpt> byte_model() {
 
 const std::string kSentence = "나는 너를 좋아하지만 너는 나를 모른다";
 
-TEST_CASE("bytes of a text become its characters and words", "[heads]") {
+TEST_CASE("bytes of a text become its characters and words") {
   struct Case {
     std::string text;
     Labels words;
@@ -49,7 +49,7 @@ TEST_CASE("bytes of a text become its characters and words", "[heads]") {
   CHECK(labels_of("e\u0301\u1102\u1161", TextUnit::character) == Labels{"e\u0301", "\u1102\u1161"});
 }
 
-TEST_CASE("special tokens and cut syllables are cells of their own", "[heads]") {
+TEST_CASE("special tokens and cut syllables are cells of their own") {
   const ByteTokenizer tokenizer;
   const std::int32_t end = tokenizer.end_of_text();
   const Ids ids{end, 'a', end, '.', 0xEB, 0x84, ' '};
@@ -67,7 +67,7 @@ TEST_CASE("special tokens and cut syllables are cells of their own", "[heads]") 
   CHECK(token_cells(tokenizer, {}, TextUnit::word).empty());
 }
 
-TEST_CASE("a token of several characters is not split", "[heads]") {
+TEST_CASE("a token of several characters is not split") {
   // With a character tokenizer, every character is a token already.
   const CharTokenizer tokenizer({U'a', U' ', U'b'});
   const Ids ids = tokenizer.encode("ab ba");
@@ -76,7 +76,7 @@ TEST_CASE("a token of several characters is not split", "[heads]") {
         Labels{"ab", " ba"});
 }
 
-TEST_CASE("merged weights are means over queries of sums over keys", "[heads]") {
+TEST_CASE("merged weights are means over queries of sums over keys") {
   // Tokens 0 and 1 are one cell, token 2 is another.
   const Tensor weights =
       Tensor::from<float>({1.0F, 0, 0, 0.25F, 0.75F, 0, 0.5F, 0.125F, 0.375F}, {1, 3, 3});
@@ -90,7 +90,7 @@ TEST_CASE("merged weights are means over queries of sums over keys", "[heads]") 
   check_error([&] { merged_weights(weights, {{0, 2}}); }, {"2 tokens"});
 }
 
-TEST_CASE("maps of a Korean sentence by words have six rows and columns", "[heads]") {
+TEST_CASE("maps of a Korean sentence by words have six rows and columns") {
   const auto model = byte_model();
   const RecordedAttention recorded =
       record_attention_batch(*model, ByteTokenizer(), {kSentence, "a b"}, {.unit = TextUnit::word});
@@ -113,7 +113,7 @@ TEST_CASE("maps of a Korean sentence by words have six rows and columns", "[head
       {"unit = token"});
 }
 
-TEST_CASE("maps for readers join the tokens that cut a character", "[heads]") {
+TEST_CASE("maps for readers join the tokens that cut a character") {
   const auto model = byte_model();
   const ByteTokenizer tokenizer;
   const RecordedAttention recorded = record_attention_batch(*model, tokenizer, {"너 a", "a b"});
@@ -136,7 +136,7 @@ TEST_CASE("maps for readers join the tokens that cut a character", "[heads]") {
   CHECK(vectors.whole_maps(0, tokenizer).tokens.size() == 5);
 }
 
-TEST_CASE("scores of words use merged weights and pairs of words", "[heads]") {
+TEST_CASE("scores of words use merged weights and pairs of words") {
   const auto model = byte_model();
   const ByteTokenizer tokenizer;
   const std::string text = "ab cd, ab";
@@ -174,7 +174,7 @@ TEST_CASE("scores of words use merged weights and pairs of words", "[heads]") {
   check_error([&] { score_heads(*model, {{1}}, options); }, {"tokenizer"});
 }
 
-TEST_CASE("special tokens and separators are scored where a query sees one", "[heads]") {
+TEST_CASE("special tokens and separators are scored where a query sees one") {
   const auto model = byte_model();
   const ByteTokenizer tokenizer;
   const std::int32_t end = tokenizer.end_of_text();

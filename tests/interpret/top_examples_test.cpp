@@ -17,7 +17,7 @@ std::vector<std::vector<double>> neuron_values(const Gpt& gpt) {
   return values;
 }
 
-TEST_CASE("the examples of a neuron are the texts with its largest activations", "[heads]") {
+TEST_CASE("the examples of a neuron are the texts with its largest activations") {
   const auto gpt = random_gpt(three_layers());
   TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
   options.count = 3;
@@ -45,7 +45,7 @@ TEST_CASE("the examples of a neuron are the texts with its largest activations",
   }
 }
 
-TEST_CASE("examples begin and end with whole characters of a tokenizer", "[heads]") {
+TEST_CASE("examples begin and end with whole characters of a tokenizer") {
   GptConfig config = three_layers();
   config.vocab_size = 256;
   const auto gpt = random_gpt(config);
@@ -61,7 +61,7 @@ TEST_CASE("examples begin and end with whole characters of a tokenizer", "[heads
   }
 }
 
-TEST_CASE("the examples of a feature are measured by the autoencoder", "[heads]") {
+TEST_CASE("the examples of a feature are measured by the autoencoder") {
   const auto gpt = random_gpt(three_layers(), DType::float32);
   // One feature that is 1 + channel 2 of the stream.
   Tensor encoder = Tensor::zeros({12, 1});
@@ -81,7 +81,7 @@ TEST_CASE("the examples of a feature are measured by the autoencoder", "[heads]"
   CHECK(of_feature.value() == Approx(of_channel.value() + 1).margin(1e-5));
 }
 
-TEST_CASE("long sequences are read in windows of the context length", "[heads]") {
+TEST_CASE("long sequences are read in windows of the context length") {
   const auto gpt = random_gpt(three_layers());  // context of 8 tokens
   TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
   options.before = options.after = 100;
@@ -98,7 +98,7 @@ TEST_CASE("long sequences are read in windows of the context length", "[heads]")
   }
 }
 
-TEST_CASE("windows of long sequences begin with a token on request", "[heads]") {
+TEST_CASE("windows of long sequences begin with a token on request") {
   const auto gpt = random_gpt(three_layers());  // context of 8 tokens
   TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
   options.before = options.after = 100;
@@ -122,7 +122,7 @@ TEST_CASE("windows of long sequences begin with a token on request", "[heads]") 
   CHECK(next == 2);
 }
 
-TEST_CASE("top examples need one column of one layer", "[heads]") {
+TEST_CASE("top examples need one column of one layer") {
   const auto gpt = random_gpt(three_layers());
   const auto refused = [&](const char* point) {
     return error_of([&] { top_examples(*gpt, kTexts, {.point = parse_point("point", point)}); });

@@ -4,13 +4,13 @@
 // Several whole chunks and a partial one.
 constexpr Index kCount = (Index{1} << 19) + 6;
 
-TEST_CASE("a read pass multiplies every element once", "[kernels]") {
+TEST_CASE("a read pass multiplies every element once") {
   const Tensor ones = Tensor::ones({kCount});
   CHECK(kernels::read_pass(ones.data<float>(), kCount) == kCount / 2);
   CHECK(kernels::read_pass(ones.data<float>(), 0) == 0);
 }
 
-TEST_CASE("copy and update passes reach every element", "[kernels]") {
+TEST_CASE("copy and update passes reach every element") {
   const Tensor x = Tensor::full({kCount}, 2);
   Tensor y = Tensor::zeros({kCount});
   kernels::copy_pass(x.data<float>(), y.data<float>(), kCount);

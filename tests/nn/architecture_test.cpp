@@ -38,8 +38,7 @@ TEST_CASE("weights of a configuration that does not validate are refused") {
   CHECK_THROWS_WITH(weights_of(config), contains_text("expected a divisor of n_embd 6, got 4"));
 }
 
-TEST_CASE("a training step costs 6 FLOPs per weight and token and 12 H D per visible pair",
-          "[nn]") {
+TEST_CASE("a training step costs 6 FLOPs per weight and token and 12 H D per visible pair") {
   GptConfig config{
       .vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 16, .bias = false};
   // Weights in products: 2 layers x 12 x 16^2 + 11 x 16 = 6320. Sequences of 8, 1 and 3 tokens have
@@ -52,7 +51,7 @@ TEST_CASE("a training step costs 6 FLOPs per weight and token and 12 H D per vis
   CHECK(training_flops_per_token(config) == 6.0 * 6320 + 12.0 * 16 * (8 + 3));
 }
 
-TEST_CASE("biases, norms and tying do not change the FLOPs of a step", "[nn]") {
+TEST_CASE("biases, norms and tying do not change the FLOPs of a step") {
   GptConfig config{.vocab_size = 11, .block_size = 8, .n_layer = 1, .n_head = 2, .n_embd = 16};
   const double flops = training_flops(config, {0, 8});
   config.bias = false;
@@ -60,7 +59,7 @@ TEST_CASE("biases, norms and tying do not change the FLOPs of a step", "[nn]") {
   CHECK(training_flops(config, {0, 8}) == flops);
 }
 
-TEST_CASE("pruned heads cost nothing", "[nn]") {
+TEST_CASE("pruned heads cost nothing") {
   GptConfig config{.vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 16};
   config.head_width = 8;
   config.heads_per_layer = {2, 1};
@@ -71,7 +70,7 @@ TEST_CASE("pruned heads cost nothing", "[nn]") {
   CHECK_THROWS_AS(training_flops(config, {0, 8}), Error);
 }
 
-TEST_CASE("the list of weights marks those in products and those of heads", "[nn]") {
+TEST_CASE("the list of weights marks those in products and those of heads") {
   GptConfig config = small();
   std::vector<std::string> looked_up;
   std::vector<std::string> of_heads;

@@ -15,7 +15,7 @@ double largest_difference(std::span<const float> logits, const Tensor& expected,
   return largest;
 }
 
-TEST_CASE("gradients agree with finite differences under every configuration", "[nn][long]") {
+TEST_CASE("gradients agree with finite differences under every configuration", "[long]") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
@@ -39,7 +39,7 @@ TEST_CASE("gradients agree with finite differences under every configuration", "
   }
 }
 
-TEST_CASE("generation with a cache equals a full pass under every configuration", "[nn]") {
+TEST_CASE("generation with a cache equals a full pass under every configuration") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
@@ -66,7 +66,7 @@ TEST_CASE("generation with a cache equals a full pass under every configuration"
 }
 
 TEST_CASE("results have the same bits at any number of threads under every configuration",
-          "[nn][long]") {
+          "[long]") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));

@@ -100,7 +100,7 @@ TEST_CASE("a forward pass resumed at any layer gives the same bits as the whole 
   }
 }
 
-TEST_CASE("a hook visits every point of a layer in order and with its shape", "[nn]") {
+TEST_CASE("a hook visits every point of a layer in order and with its shape") {
   const Gpt gpt(small_config(), 3);
   Watcher watcher;
   gpt.logits(small_batch(), {.hook = &watcher});
@@ -124,7 +124,7 @@ TEST_CASE("a hook visits every point of a layer in order and with its shape", "[
                                  "ln_final.hook_out [8, 6]", "logits [8, 13]"});
 }
 
-TEST_CASE("rotated queries and keys have points of their own", "[nn]") {
+TEST_CASE("rotated queries and keys have points of their own") {
   GptConfig config = small_config();
   config.position = PositionKind::rope;
   config.head_width = 4;
@@ -139,7 +139,7 @@ TEST_CASE("rotated queries and keys have points of their own", "[nn]") {
                                  "blocks.0.attn.hook_rot_k [8, 1, 4]"});
 }
 
-TEST_CASE("a hook gets the tokens and positions of the rows that it sees", "[nn]") {
+TEST_CASE("a hook gets the tokens and positions of the rows that it sees") {
   class Rows : public ForwardHook {
    public:
     void begin(const Batch& rows) override { rows_ = rows; }
@@ -175,7 +175,7 @@ TEST_CASE("a hook gets the tokens and positions of the rows that it sees", "[nn]
   CHECK(hook.text == "6@3 in 1; 6@3 in 1; ");
 }
 
-TEST_CASE("reading points changes no bit unless the point splits a fused op", "[nn]") {
+TEST_CASE("reading points changes no bit unless the point splits a fused op") {
   for (const GptConfig& config : configs_of_all_kinds()) {
     const Gpt gpt(config, 3);
     randomize(gpt, 5);
@@ -194,7 +194,7 @@ TEST_CASE("reading points changes no bit unless the point splits a fused op", "[
   }
 }
 
-TEST_CASE("a recorder gets the attention patterns of text that continues a cache", "[nn]") {
+TEST_CASE("a recorder gets the attention patterns of text that continues a cache") {
   const Gpt gpt(small_config(), 3);
   randomize(gpt, 5);
   Recorder whole;
@@ -210,8 +210,7 @@ TEST_CASE("a recorder gets the attention patterns of text that continues a cache
   }
 }
 
-TEST_CASE("an exception of a hook during a step reaches the caller and the cache stays unchanged",
-          "[nn]") {
+TEST_CASE("an exception of a hook during a step reaches the caller and the cache stays unchanged") {
   const ThreadScope scope(2);
   const Gpt gpt(small_config(), 3);
   Decoder decoder(gpt);
@@ -228,7 +227,7 @@ TEST_CASE("an exception of a hook during a step reaches the caller and the cache
   CHECK_NOTHROW(decoder.step({&item, 1}));
 }
 
-TEST_CASE("other computations between the layers of a pass do not change its result", "[nn]") {
+TEST_CASE("other computations between the layers of a pass do not change its result") {
   Gpt gpt(small_config(), 3);
   const NoGrad no_grad;
   randomize(gpt, 5);

@@ -43,7 +43,7 @@ std::unique_ptr<Gpt> merged(const Gpt& model) {
 
 Batch some_batch() { return make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}}); }
 
-TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") {
+TEST_CASE("a new update changes nothing and freezes everything else") {
   const bool dora = GENERATE(false, true);
   Gpt model(small_llama(), 5);
   const Tensor before = model.logits(some_batch());
@@ -59,7 +59,7 @@ TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") 
   }
 }
 
-TEST_CASE("an update equals a changed weight", "[lora]") {
+TEST_CASE("an update equals a changed weight") {
   const auto model = adapted({.rank = 2, .alpha = 3, .dora = GENERATE(false, true)});
   const auto whole = merged(*model);
   CHECK(largest_difference(whole->weight(Part::query_key_value, 0),
@@ -79,7 +79,7 @@ TEST_CASE("an update equals a changed weight", "[lora]") {
   }
 }
 
-TEST_CASE("packed matrices compute as matrices of rounded weights", "[lora]") {
+TEST_CASE("packed matrices compute as matrices of rounded weights") {
   for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
     const auto packed = adapted();
     pack_matrices(*packed, format);
@@ -106,7 +106,7 @@ TEST_CASE("packed matrices compute as matrices of rounded weights", "[lora]") {
   }
 }
 
-TEST_CASE("the elements of a packed weight cannot be read", "[lora]") {
+TEST_CASE("the elements of a packed weight cannot be read") {
   const auto model = adapted();
   pack_matrices(*model, WeightFormat::int8);
   check_error([&] { parameter_of(*model, "h.0.mlp.c_fc.weight").to_vector(); }, {"were released"});
@@ -114,12 +114,12 @@ TEST_CASE("the elements of a packed weight cannot be read", "[lora]") {
   CHECK_THROWS_WITH(pack_matrices(trained, WeightFormat::int8), contains_text("only a frozen"));
 }
 
-TEST_CASE("the scale follows rank and alpha", "[lora]") {
+TEST_CASE("the scale follows rank and alpha") {
   CHECK(LoraOptions{.rank = 4, .alpha = 8}.scale() == 2);
   CHECK(LoraOptions{.rank = 4, .alpha = 8, .rslora = true}.scale() == 4);
 }
 
-TEST_CASE("rows of an update get their lengths", "[lora]") {
+TEST_CASE("rows of an update get their lengths") {
   const Tensor weight = Tensor::from(std::vector<float>{0.0, 1, 3, 0, 0, 2}, {3, 2});
   const LowRankUpdate update{.a = Tensor::from(std::vector<float>{0.0, 4}, {1, 2}),
                              .b = Tensor::from(std::vector<float>{0.5, 1.0}, {2, 1}),
@@ -134,7 +134,7 @@ TEST_CASE("rows of an update get their lengths", "[lora]") {
         std::vector<double>{2, 16, 8});
 }
 
-TEST_CASE("places may have a rank and an alpha of their own", "[lora]") {
+TEST_CASE("places may have a rank and an alpha of their own") {
   Gpt model(small_llama(), 5);
   add_lora(model, {{"h.0.mlp.c_proj", "down", 0, 8}, {"h.1.mlp.c_proj", "down", 0, 8, 3, 12}},
            {.rank = 2, .alpha = 5}, {7, 0});
@@ -147,21 +147,21 @@ TEST_CASE("places may have a rank and an alpha of their own", "[lora]") {
   CHECK(update_of("h.1.mlp.c_proj").scale == 4);
 }
 
-TEST_CASE("DoRA refuses rows of zeros, which have no direction", "[lora]") {
+TEST_CASE("DoRA refuses rows of zeros, which have no direction") {
   Gpt model(small_llama(), 5);
   slice(parameter_of(model, "h.0.mlp.c_proj.weight").detach(), 0, 3, 4).fill(0);
   CHECK_THROWS_WITH(add_lora(model, some_modules(), {.dora = true}, {7, 0}),
                     contains_text("h.0.mlp.c_proj.weight, down: has rows of zeros"));
 }
 
-TEST_CASE("a place that does not exist is refused", "[lora]") {
+TEST_CASE("a place that does not exist is refused") {
   Gpt model(small_llama(), 5);
   CHECK_THROWS_WITH(add_lora(model, {{"h.2.attn.c_attn", "q", 0, 8}}, {}, {7, 0}),
                     contains_text("the model has no matrix h.2.attn.c_attn"));
   CHECK_THROWS_AS(add_lora(model, {{"h.1.attn.c_attn", "q", 12, 8}}, {}, {7, 0}), Error);
 }
 
-TEST_CASE("trained rows replace rows of frozen matrices and have their gradients", "[lora]") {
+TEST_CASE("trained rows replace rows of frozen matrices and have their gradients") {
   const bool tied = GENERATE(true, false);
   GptConfig config = small_llama();
   config.tie_weights = tied;
@@ -196,7 +196,7 @@ TEST_CASE("trained rows replace rows of frozen matrices and have their gradients
   CHECK_THROWS_AS(Gpt(config, 5).train_rows({11}), Error);
 }
 
-TEST_CASE("frozen weights of fused layers get no gradient and the others the same", "[lora]") {
+TEST_CASE("frozen weights of fused layers get no gradient and the others the same") {
   const auto gradients_of = [](bool freezes) {
     Gpt model(small_llama(), 5);
     for (auto& [name, parameter] : model.parameters()) {

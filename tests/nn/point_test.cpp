@@ -6,7 +6,7 @@ std::string refusal(std::string_view text) {
   return error_of([&] { parse_point("names", text); });
 }
 
-TEST_CASE("points are parsed by short names and by TransformerLens's names", "[nn]") {
+TEST_CASE("points are parsed by short names and by TransformerLens's names") {
   CHECK(parsed("resid_post") == PointRange{.point = Point::resid_post});
   CHECK(parsed("resid_post.5") == PointRange{.point = Point::resid_post, .layers = {5, 5}});
   CHECK(parsed("z.5.1") == PointRange{.point = Point::z, .layers = {5, 5}, .items = {{1, 1}}});
@@ -29,7 +29,7 @@ TEST_CASE("points are parsed by short names and by TransformerLens's names", "[n
   }
 }
 
-TEST_CASE("an unknown point is refused and the nearest name suggested", "[nn]") {
+TEST_CASE("an unknown point is refused and the nearest name suggested") {
   CHECK(refusal("resid_pots.5") ==
         "names: expected a point such as resid_post.5, z.5.1 or mlp_post.3.17, got "
         "'resid_pots.5'; did you mean resid_post?");

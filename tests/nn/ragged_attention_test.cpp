@@ -59,7 +59,7 @@ TEST_CASE("a recorder keeps the requested layers under their own numbers") {
   CHECK_THROWS_WITH(Recorder().padded(0), "[Recorder] layer 0 was not recorded");
 }
 
-TEST_CASE("kept results are not computed again", "[nn]") {
+TEST_CASE("kept results are not computed again") {
   const std::vector<Index> offsets{0, 3, 8};
   const Tensor plain = leaf(noise({8, 3 * kWidth}, 4));
   const Tensor again = leaf(noise({8, 3 * kWidth}, 4));

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-TEST_CASE("a token distribution is the softmax of the logits", "[nn]") {
+TEST_CASE("a token distribution is the softmax of the logits") {
   const std::vector<float> logits{1, 3, 2, 3, -2};
   const TokenDistribution expected(logits);
   double sum = 0;
@@ -16,7 +16,7 @@ TEST_CASE("a token distribution is the softmax of the logits", "[nn]") {
   CHECK(expected.entropy() == Approx(entropy).epsilon(1e-12));
 }
 
-TEST_CASE("ranks count from the likeliest token with ties in order of ids", "[nn]") {
+TEST_CASE("ranks count from the likeliest token with ties in order of ids") {
   const std::vector<float> logits{1, 3, 2, 3, -2};
   const TokenDistribution expected(logits);
   const std::vector<Index> ranks{4, 1, 3, 2, 5};
@@ -33,7 +33,7 @@ TEST_CASE("ranks count from the likeliest token with ties in order of ids", "[nn
   CHECK(expected.likeliest(0).empty());
 }
 
-TEST_CASE("large logits overflow nothing, and impossible tokens stay impossible", "[nn]") {
+TEST_CASE("large logits overflow nothing, and impossible tokens stay impossible") {
   const float none = -std::numeric_limits<float>::infinity();
   const std::vector<float> logits{3e38F, none, 3e38F};
   const TokenDistribution expected(logits);
@@ -43,8 +43,7 @@ TEST_CASE("large logits overflow nothing, and impossible tokens stay impossible"
   CHECK(expected.rank(1) == 3);
 }
 
-TEST_CASE("the cross-entropy of a distribution under its own probabilities is its entropy",
-          "[nn]") {
+TEST_CASE("the cross-entropy of a distribution under its own probabilities is its entropy") {
   const float none = -std::numeric_limits<float>::infinity();
   const std::vector<float> logits{1, 3, none, 2};
   const std::vector<float> others{2, -1, 4, 0.5F};
@@ -67,7 +66,7 @@ TEST_CASE("the cross-entropy of a distribution under its own probabilities is it
   check_error([&] { one.cross_entropy(even.probabilities()); }, {"4", "got 3"});
 }
 
-TEST_CASE("a token distribution refuses ids outside the vocabulary", "[nn]") {
+TEST_CASE("a token distribution refuses ids outside the vocabulary") {
   const std::vector<float> logits{1, 2};
   const TokenDistribution expected(logits);
   check_error([&] { expected.log_probability(2); }, {"from 0 to 1", "got 2"});

@@ -17,24 +17,23 @@ void check_all(const std::string& group, std::size_t count) {
   }
 }
 
-TEST_CASE("whole models of all families agree with transformers", "[parity]") {
+TEST_CASE("whole models of all families agree with transformers") {
   check_all("gpt2", 10);
   check_all("families", 24);
   check_all("more_families", 40);
 }
 
-TEST_CASE("hook points, their gradients and parts of logits agree with PyTorch's hooks",
-          "[parity]") {
+TEST_CASE("hook points, their gradients and parts of logits agree with PyTorch's hooks") {
   check_all("points", 9);
   check_all("attribution", 9);
 }
 
-TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity][long]") {
+TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[long]") {
   check_all("training", 12);
   check_all("muon", 21);
 }
 
-TEST_CASE("every hook point has a frozen case", "[parity]") {
+TEST_CASE("every hook point has a frozen case") {
   std::set<std::string> seen;
   for (const Case& subject : read_cases(fixture("points"))) {
     for (const auto& [name, values] : subject.outputs) {
@@ -47,7 +46,7 @@ TEST_CASE("every hook point has a frozen case", "[parity]") {
   }
 }
 
-TEST_CASE("a wrong learning rate, decay or loss makes a training case fail", "[parity]") {
+TEST_CASE("a wrong learning rate, decay or loss makes a training case fail") {
   const ThreadScope one_thread(1);
   Case subject = read_cases(fixture("training")).at(1);
   REQUIRE(subject.name == "gpt2_training, adamw, packed, float64");

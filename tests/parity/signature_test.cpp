@@ -38,7 +38,7 @@ std::vector<std::string> supported_variants() {
   return names;
 }
 
-TEST_CASE("a build computes the bits that are committed for it", "[parity]") {
+TEST_CASE("a build computes the bits that are committed for it") {
   for (const std::string& variant : supported_variants()) {
     const std::string line = signature_line(variant);
     const std::string committed = committed_line(line);
@@ -55,7 +55,7 @@ TEST_CASE("a build computes the bits that are committed for it", "[parity]") {
   }
 }
 
-TEST_CASE("the signature is the same for any number of threads", "[parity][long]") {
+TEST_CASE("the signature is the same for any number of threads", "[long]") {
   const std::vector<std::string> variants = supported_variants();
   for (const std::string& variant : {variants.front(), variants.back()}) {
     std::set<std::string> different;
@@ -67,7 +67,7 @@ TEST_CASE("the signature is the same for any number of threads", "[parity][long]
   }
 }
 
-TEST_CASE("the signature as JSON names its parts and what it depends on", "[parity]") {
+TEST_CASE("the signature as JSON names its parts and what it depends on") {
   const ProgramResult result = run_headlight({"bench", "--signature", "--json"});
   REQUIRE(result.exit_code == 0);
   const json report = json::parse(result.out);
@@ -85,7 +85,7 @@ TEST_CASE("the signature as JSON names its parts and what it depends on", "[pari
   CHECK(different.size() == 5);
 }
 
-TEST_CASE("bench refuses --signature together with a kind of measurement", "[parity]") {
+TEST_CASE("bench refuses --signature together with a kind of measurement") {
   const ProgramResult result = run_headlight({"bench", "train", "--signature"});
   CHECK(result.exit_code == 2);
   CHECK(result.out.empty());

@@ -18,7 +18,7 @@ void forget_in_manifest(const fs::path& checkpoint, std::string_view file) {
   std::ofstream(path, std::ios::binary) << after.dump();
 }
 
-TEST_CASE("the newest checkpoints and the best are kept", "[train]") {
+TEST_CASE("the newest checkpoints and the best are kept") {
   SavedRun run;
   run.save(1, 2, true);
   for (Index iteration = 2; iteration <= 5; ++iteration) {
@@ -33,7 +33,7 @@ TEST_CASE("the newest checkpoints and the best are kept", "[train]") {
   CHECK(run.link("best") == "step_00000001");
 }
 
-TEST_CASE("a run that went back to an older checkpoint keeps its new checkpoints", "[train]") {
+TEST_CASE("a run that went back to an older checkpoint keeps its new checkpoints") {
   SavedRun run;
   run.save(4);
   run.save(12);
@@ -48,7 +48,7 @@ TEST_CASE("a run that went back to an older checkpoint keeps its new checkpoints
   CHECK(contains(skipped[0], "step_00000012/optimizer.safetensors: "));
 }
 
-TEST_CASE("damaged checkpoints do not count towards the number to keep", "[train]") {
+TEST_CASE("damaged checkpoints do not count towards the number to keep") {
   SavedRun run;
   run.save(4);
   run.save(12);
@@ -60,7 +60,7 @@ TEST_CASE("damaged checkpoints do not count towards the number to keep", "[train
   CHECK(run.has("step_00000014"));
 }
 
-TEST_CASE("a damaged checkpoint is replaced when the run reaches its update again", "[train]") {
+TEST_CASE("a damaged checkpoint is replaced when the run reaches its update again") {
   SavedRun run;
   run.save(3);
   run.damage("step_00000003");
@@ -70,7 +70,7 @@ TEST_CASE("a damaged checkpoint is replaced when the run reaches its update agai
   CHECK(std::distance(fs::directory_iterator(run.folder.path()), fs::directory_iterator()) == 2);
 }
 
-TEST_CASE("a complete checkpoint is replaced only on request", "[train]") {
+TEST_CASE("a complete checkpoint is replaced only on request") {
   SavedRun run;
   const fs::path path = run.save(3);
   const TrainingState evaluated{.iteration = 3, .evaluated = 3};
@@ -85,7 +85,7 @@ TEST_CASE("a complete checkpoint is replaced only on request", "[train]") {
   CHECK(std::distance(fs::directory_iterator(run.folder.path()), fs::directory_iterator()) == 2);
 }
 
-TEST_CASE("a checkpoint under the name of another update is skipped", "[train]") {
+TEST_CASE("a checkpoint under the name of another update is skipped") {
   SavedRun run;
   run.save(3);
   fs::copy(run.folder.path() / "step_00000003", run.folder.path() / "step_00000009");
@@ -97,7 +97,7 @@ TEST_CASE("a checkpoint under the name of another update is skipped", "[train]")
   CHECK(read_training_state(run.folder.path() / "step_00000009").iteration == 9);
 }
 
-TEST_CASE("a manifest that leaves out a file of its checkpoint is refused", "[train]") {
+TEST_CASE("a manifest that leaves out a file of its checkpoint is refused") {
   for (const std::string_view file : kCheckpointFiles) {
     CAPTURE(file);
     SavedRun run;
@@ -117,15 +117,14 @@ TEST_CASE("a manifest that leaves out a file of its checkpoint is refused", "[tr
   }
 }
 
-TEST_CASE("a model folder without a manifest is read as it is", "[train]") {
+TEST_CASE("a model folder without a manifest is read as it is") {
   SavedRun run;
   const fs::path path = run.save(3);
   fs::remove(path / "MANIFEST.json");
   CHECK_NOTHROW(load_weights(path));
 }
 
-TEST_CASE("optimizer moments that no update can produce are refused by file and tensor",
-          "[train]") {
+TEST_CASE("optimizer moments that no update can produce are refused by file and tensor") {
   SavedRun run;
   const fs::path path = run.save(3);
   const auto refusal = [&](const std::string& name, float value) {
@@ -160,7 +159,7 @@ TEST_CASE("optimizer moments that no update can produce are refused by file and 
   }
 }
 
-TEST_CASE("values that are not finite are never saved", "[train]") {
+TEST_CASE("values that are not finite are never saved") {
   for (const float value :
        {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
     SavedRun run;
@@ -176,7 +175,7 @@ TEST_CASE("values that are not finite are never saved", "[train]") {
   }
 }
 
-TEST_CASE("links that a killed process left wrong are repaired", "[train]") {
+TEST_CASE("links that a killed process left wrong are repaired") {
   SavedRun run;
   run.save(1, 2, true);
   const fs::path second = run.save(2);

@@ -10,7 +10,7 @@ std::string value_of(const TrainConfig& config, std::string_view key) {
   return "";
 }
 
-TEST_CASE("paths of a configuration are found beside it and in the folders above", "[train]") {
+TEST_CASE("paths of a configuration are found beside it and in the folders above") {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "share/configs/small");
   fs::create_directories(folder.path() / "share/data");
@@ -38,8 +38,8 @@ TEST_CASE("paths of a configuration are found beside it and in the folders above
                                                  "validation_data", "max_iters"});
 }
 
-TEST_CASE("configured paths are searched in the current folder first and then in the folders above",
-          "[train]") {
+TEST_CASE(
+    "configured paths are searched in the current folder first and then in the folders above") {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a/b");
   folder.write("a/b/headlight_test.txt", "near");
@@ -56,7 +56,7 @@ TEST_CASE("configured paths are searched in the current folder first and then in
   CHECK(applied.notes.empty());
 }
 
-TEST_CASE("a path that is found nowhere stays unchanged", "[train]") {
+TEST_CASE("a path that is found nowhere stays unchanged") {
   const TemporaryFolder folder;
   TrainConfig config;
   const AppliedConfig applied =
@@ -67,7 +67,7 @@ TEST_CASE("a path that is found nowhere stays unchanged", "[train]") {
   CHECK_THROWS_WITH(read_run_config(folder.path()), contains_text("config.toml"));
 }
 
-TEST_CASE("a pattern is resolved in the folder where a file matches it", "[train]") {
+TEST_CASE("a pattern is resolved in the folder where a file matches it") {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a/b");
   folder.write("a/headlight_test_1.txt", "text");
@@ -77,7 +77,7 @@ TEST_CASE("a pattern is resolved in the folder where a file matches it", "[train
   CHECK(contains(value_of(config, "data"), folder.at("a/headlight_test_*.txt")));
 }
 
-TEST_CASE("batches of documents are refused for data known to have no documents", "[train]") {
+TEST_CASE("batches of documents are refused for data known to have no documents") {
   TrainConfig config{.data = {"a.txt"}, .batching = "bucketed"};
   check_error([&] { require_documents(config); },
               {"batching: bucketed needs documents; set documents to line, blank_line or token"});

@@ -31,7 +31,7 @@ struct Setup {
   }
 };
 
-TEST_CASE("a custom model is trained and evaluated like a Gpt", "[train]") {
+TEST_CASE("a custom model is trained and evaluated like a Gpt") {
   const Setup setup;
   Gpt gpt(setup.shape, 1);
   OwnModel own(setup.shape, 1);
@@ -57,7 +57,7 @@ TEST_CASE("a custom model is trained and evaluated like a Gpt", "[train]") {
   CHECK(std::abs(sum / static_cast<double>(count) - evaluation.loss) < 1e-5);
 }
 
-TEST_CASE("a custom model generates without a cache", "[generate]") {
+TEST_CASE("a custom model generates without a cache") {
   const Setup setup;
   OwnModel own(setup.shape, 1);
   setup.train(own, 10);
@@ -78,7 +78,7 @@ TEST_CASE("a custom model generates without a cache", "[generate]") {
                     contains_text("weights: expected float32 for a model of type 'custom'"));
 }
 
-TEST_CASE("a custom model resumes from its checkpoint with the same bits", "[train]") {
+TEST_CASE("a custom model resumes from its checkpoint with the same bits") {
   const Setup setup;
   const TemporaryFolder folder;
   OwnModel whole(setup.shape, 1);
@@ -104,7 +104,7 @@ TEST_CASE("a custom model resumes from its checkpoint with the same bits", "[tra
   }
 }
 
-TEST_CASE("weights of another model are not loaded into a custom model", "[train]") {
+TEST_CASE("weights of another model are not loaded into a custom model") {
   const Setup setup;
   const TemporaryFolder folder;
   OwnModel own(setup.shape, 1);

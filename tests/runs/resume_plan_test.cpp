@@ -25,7 +25,7 @@ struct Standing {
   DataPlan plan() const { return plan_data({before, old}, {now, present}, state); }
 };
 
-TEST_CASE("settings that do not affect the model may change and are reported", "[train]") {
+TEST_CASE("settings that do not affect the model may change and are reported") {
   TrainConfig before;
   TrainConfig now;
   CHECK(changed_settings(before, now, 12).empty());
@@ -45,7 +45,7 @@ TEST_CASE("settings that do not affect the model may change and are reported", "
   CHECK(lines_of({}).empty());
 }
 
-TEST_CASE("settings derived from others are compared by their resulting value", "[train]") {
+TEST_CASE("settings derived from others are compared by their resulting value") {
   TrainConfig before{.max_iters = 2000};
   TrainConfig now = before;
   now.lr_decay_iters = 2000;  // now given, with the same value
@@ -57,7 +57,7 @@ TEST_CASE("settings derived from others are compared by their resulting value", 
                                  "4000 (was 2000), max_iters = 4000 (was 2000)"});
 }
 
-TEST_CASE("a run refuses changes of its model and tokenizer and starting model", "[train]") {
+TEST_CASE("a run refuses changes of its model and tokenizer and starting model") {
   const TrainConfig before;
   TrainConfig now{.tokenizer = "byte", .batch_size = 1, .n_layer = 3};
   const std::string message = refusal(before, now);
@@ -75,7 +75,7 @@ TEST_CASE("a run refuses changes of its model and tokenizer and starting model",
   }
 }
 
-TEST_CASE("a run refuses a change of its optimizer", "[train]") {
+TEST_CASE("a run refuses a change of its optimizer") {
   const TrainConfig before;
   for (const char* other : {"sgd", "muon"}) {
     TrainConfig now{.out_dir = "runs/a", .optimizer = other};
@@ -86,7 +86,7 @@ TEST_CASE("a run refuses a change of its optimizer", "[train]") {
   }
 }
 
-TEST_CASE("the settings of a checkpoint are read, and unknown keys refused", "[train]") {
+TEST_CASE("the settings of a checkpoint are read, and unknown keys refused") {
   TrainingState state;
   state.config = "n_layer = 3\n# min_lr = 0.5  # not given\n";
   const TrainConfig read = settings_of(state, "state.json");
@@ -101,7 +101,7 @@ TEST_CASE("the settings of a checkpoint are read, and unknown keys refused", "[t
   check_error([&] { settings_of(state, "state.json"); }, {"state.json: batch_size", "got 0"});
 }
 
-TEST_CASE("a run with unchanged batches continues with the next batch", "[train]") {
+TEST_CASE("a run with unchanged batches continues with the next batch") {
   Standing standing;
   standing.state.history.data_start = {.update = 3, .batch = 4};
   standing.now.learning_rate = 0.5;
@@ -111,7 +111,7 @@ TEST_CASE("a run with unchanged batches continues with the next batch", "[train]
   CHECK(standing.plan().note.empty());
 }
 
-TEST_CASE("padded batches of another size continue at the same place of the epoch", "[train]") {
+TEST_CASE("padded batches of another size continue at the same place of the epoch") {
   Standing standing;  // 42 of 115 to 120 documents are done
   standing.now.batch_size = 7;
   standing.present.batches_per_epoch = 17;
@@ -124,7 +124,7 @@ TEST_CASE("padded batches of another size continue at the same place of the epoc
         "data: epoch 3 continues after 40 sequences; 2 of them are repeated");
 }
 
-TEST_CASE("packed batches of another size continue with the next number of the draw", "[train]") {
+TEST_CASE("packed batches of another size continue with the next number of the draw") {
   Standing standing;
   standing.before.batching = standing.now.batching = "packed";
   standing.now.batch_size = 8;
@@ -134,7 +134,7 @@ TEST_CASE("packed batches of another size continue with the next number of the d
         "data: different text than the run has trained on so far: 900 tokens before, now 1000");
 }
 
-TEST_CASE("other data or orders or batching methods begin the next epoch", "[train]") {
+TEST_CASE("other data or orders or batching methods begin the next epoch") {
   const std::string ends =
       "epoch 3 of the data ends after 7 of its 20 batches; epoch 4 begins in a new order";
   Standing seed;

@@ -10,7 +10,7 @@ void save(Learner& learner, RunDirectory& directory, Index iteration, bool best 
 
 constexpr bool kWait = true;
 
-TEST_CASE("a run directory that is never used is left as it was found", "[train]") {
+TEST_CASE("a run directory that is never used is left as it was found") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "a" / "run";
   { const RunDirectory directory(run, {}); }
@@ -22,13 +22,13 @@ TEST_CASE("a run directory that is never used is left as it was found", "[train]
   CHECK(fs::exists(run / "config.toml"));
 }
 
-TEST_CASE("a run directory is held by one run", "[train]") {
+TEST_CASE("a run directory is held by one run") {
   const TemporaryFolder folder;
   const RunDirectory directory(folder.path() / "run", {});
   CHECK_THROWS_AS(RunDirectory(folder.path() / "run", {}), LockedError);
 }
 
-TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]") {
+TEST_CASE("a checkpoint holds the weights at the time of the request") {
   const TemporaryFolder folder;
   const bool in_background = GENERATE(true, false);
   RunDirectory directory(folder.path() / "run", {.keep = 1, .in_background = in_background});
@@ -54,7 +54,7 @@ TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]"
   CHECK(saved.model->parameters()[0].second.data<float>()[0] == before);
 }
 
-TEST_CASE("a checkpoint that cannot be saved stops the run or causes a warning", "[train]") {
+TEST_CASE("a checkpoint that cannot be saved stops the run or causes a warning") {
   const TemporaryFolder folder;
   const bool in_background = GENERATE(true, false);
   for (const bool stops : {true, false}) {
@@ -80,7 +80,7 @@ TEST_CASE("a checkpoint that cannot be saved stops the run or causes a warning",
   }
 }
 
-TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[train]") {
+TEST_CASE("a resumed run skips damaged checkpoints and repairs the links") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";
   Learner learner;

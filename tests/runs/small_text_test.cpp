@@ -7,7 +7,7 @@ TrainConfig on_text(const TemporaryFolder& folder, std::size_t bytes) {
   return config;
 }
 
-TEST_CASE("a small text without given model sizes gets a small model", "[train]") {
+TEST_CASE("a small text without given model sizes gets a small model") {
   const TemporaryFolder folder;
   TrainConfig config = on_text(folder, 300);
   const std::string line = fit_sizes_to_text(config, {"data", "block_size"});
@@ -21,7 +21,7 @@ TEST_CASE("a small text without given model sizes gets a small model", "[train]"
   CHECK_FALSE(contains(line, "block_size"));
 }
 
-TEST_CASE("sizes that are not given fit those that are", "[train]") {
+TEST_CASE("sizes that are not given fit those that are") {
   struct Case {
     std::vector<std::pair<const char*, const char*>> given;
     Index n_layer, n_head, n_embd;
@@ -53,7 +53,7 @@ TEST_CASE("sizes that are not given fit those that are", "[train]") {
   CHECK_NOTHROW(config.validate());
 }
 
-TEST_CASE("whole models, large texts and models to start from keep their sizes", "[train]") {
+TEST_CASE("whole models, large texts and models to start from keep their sizes") {
   const TemporaryFolder folder;
   TrainConfig whole = on_text(folder, 300);
   CHECK(fit_sizes_to_text(whole, {"n_layer", "n_head", "n_embd"}).empty());
@@ -70,7 +70,7 @@ TEST_CASE("whole models, large texts and models to start from keep their sizes",
   CHECK(fit_sizes_to_text(finetune, {}).empty());
 }
 
-TEST_CASE("data that does not exist is refused before sizes are chosen", "[train]") {
+TEST_CASE("data that does not exist is refused before sizes are chosen") {
   TrainConfig config{.data = {"missing.txt"}};
   CHECK_THROWS_AS(fit_sizes_to_text(config, {}), Error);
 }

@@ -8,7 +8,7 @@ json state_of_run() {
   return json::parse(file_contents(HEADLIGHT_SOURCE_DIR "/tests/runs/state.json"));
 }
 
-TEST_CASE("the state of a run is written as it was read", "[train]") {
+TEST_CASE("the state of a run is written as it was read") {
   for (const char* changes :
        {"/version 4", "/history/data_shift 1\n/history/rollbacks 1\n/data/batch 3"}) {
     const json state = changed_json(state_of_run(), changes);
@@ -18,7 +18,7 @@ TEST_CASE("the state of a run is written as it was read", "[train]") {
   CHECK_NOTHROW(parse_state_json(to_state_json({.iteration = 7}), "s"));
 }
 
-TEST_CASE("an invalid state, or one that contradicts itself, is refused by name", "[train]") {
+TEST_CASE("an invalid state, or one that contradicts itself, is refused by name") {
   const json state = state_of_run();
   check_rows("runs/state_changes.txt", [&](const Row& row) {
     const std::string text = changed_json(state, row.given).dump();
@@ -26,7 +26,7 @@ TEST_CASE("an invalid state, or one that contradicts itself, is refused by name"
   });
 }
 
-TEST_CASE("a state keeps the latest of very many changes", "[train]") {
+TEST_CASE("a state keeps the latest of very many changes") {
   TrainingState state{.iteration = 1200};
   for (Index i = 0; i < 1200; ++i) {
     state.changes.push_back({.iteration = i, .key = "seed", .before = "1", .after = "2"});
@@ -36,7 +36,7 @@ TEST_CASE("a state keeps the latest of very many changes", "[train]") {
   CHECK(read.changes.back().iteration == 1199);
 }
 
-TEST_CASE("another build, CPU variant or products are noticed", "[train]") {
+TEST_CASE("another build, CPU variant or products are noticed") {
   CHECK(build_warnings({}).empty());
   TrainingState state;
   state.build = build_description();
@@ -55,8 +55,7 @@ TEST_CASE("another build, CPU variant or products are noticed", "[train]") {
 }
 
 TEST_CASE(
-    "a loss spike is measured by its distance from the last 128 losses in standard deviations",
-    "[train]") {
+    "a loss spike is measured by its distance from the last 128 losses in standard deviations") {
   std::vector<double> recent;
   for (int i = 0; i < 127; ++i) {
     remember_loss(recent, i % 2 == 0 ? 1.0 : 3.0);

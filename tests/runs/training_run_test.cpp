@@ -4,7 +4,7 @@
 
 // Runs whose caller asks for every step.
 
-TEST_CASE("steps that a caller asks for make the run of run_training", "[train]") {
+TEST_CASE("steps that a caller asks for make the run of run_training") {
   const TemporaryFolder folder;
   run_training(small_run_config(folder, "whole"));
   TrainingRun run(small_run_config(folder, "steps"), {.saves_in_background = false});
@@ -25,7 +25,7 @@ TEST_CASE("steps that a caller asks for make the run of run_training", "[train]"
   CHECK(saved.size() == model_tensors(*loaded.model).size());
 }
 
-TEST_CASE("a run that its caller ends early is saved and can be resumed", "[train]") {
+TEST_CASE("a run that its caller ends early is saved and can be resumed") {
   const TemporaryFolder folder;
   run_training(small_run_config(folder, "whole"));
   {

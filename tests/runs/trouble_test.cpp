@@ -32,7 +32,7 @@ class Poison : public TrainObserver {
   Tensor weight_;
 };
 
-TEST_CASE("a rollback returns to the last checkpoint and continues with other data", "[train]") {
+TEST_CASE("a rollback returns to the last checkpoint and continues with other data") {
   const TemporaryFolder folder;
   TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "rollback";
@@ -66,7 +66,7 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
   CHECK(weights_of(config.out_dir) != weights_of(undisturbed.out_dir));
 }
 
-TEST_CASE("a rollback also returns to the moving average", "[train]") {
+TEST_CASE("a rollback also returns to the moving average") {
   const TemporaryFolder folder;
   const auto trained = [&](const std::string& name, double decay, bool fails) {
     TrainConfig config = small_run_config(folder, name);
@@ -94,7 +94,7 @@ TEST_CASE("a rollback also returns to the moving average", "[train]") {
   CHECK(compared == std::ssize(plain->parameters()));
 }
 
-TEST_CASE("a rollback after a change of settings keeps the change and its data", "[train]") {
+TEST_CASE("a rollback after a change of settings keeps the change and its data") {
   const TemporaryFolder folder;
   TrainConfig config = small_run_config(folder, "a");
   config.max_iters = 8;
@@ -118,7 +118,7 @@ TEST_CASE("a rollback after a change of settings keeps the change and its data",
   CHECK(told == 1);
 }
 
-TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
+TEST_CASE("metrics keep every return to the same checkpoint") {
   const TemporaryFolder folder;
   TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "rollback";
@@ -135,7 +135,7 @@ TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
   CHECK(from == std::vector<Index>{6, 7});
 }
 
-TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]") {
+TEST_CASE("a run that may roll back saves a checkpoint at its start") {
   const TemporaryFolder folder;
   TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "rollback";
@@ -145,7 +145,7 @@ TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]")
   CHECK(poison.rollbacks[0].iteration == 0);
 }
 
-TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train]") {
+TEST_CASE("rolling back again and again to one checkpoint ends the run") {
   const TemporaryFolder folder;
   TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "rollback";
@@ -155,7 +155,7 @@ TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train
   CHECK_THROWS_WITH(run_training(config), contains_text("2 returns to the checkpoint of step 0"));
 }
 
-TEST_CASE("bad updates are skipped until there are too many in a row", "[train]") {
+TEST_CASE("bad updates are skipped until there are too many in a row") {
   const TemporaryFolder folder;
   TrainConfig config = small_run_config(folder, "a");
   config.on_nan = "skip";
@@ -167,7 +167,7 @@ TEST_CASE("bad updates are skipped until there are too many in a row", "[train]"
   CHECK(poison.skipped == 3);
 }
 
-TEST_CASE("a loss that is not finite stops a run by default and its checkpoint stays", "[train]") {
+TEST_CASE("a loss that is not finite stops a run by default and its checkpoint stays") {
   const TemporaryFolder folder;
   const TrainConfig config = small_run_config(folder, "a");
   Poison poison({5});
@@ -176,7 +176,7 @@ TEST_CASE("a loss that is not finite stops a run by default and its checkpoint s
   CHECK(find_latest_checkpoint(config.out_dir, skipped).filename() == "step_00000004");
 }
 
-TEST_CASE("a save that fails stops the run, or is tried again at the next", "[train]") {
+TEST_CASE("a save that fails stops the run, or is tried again at the next") {
   const TemporaryFolder folder;
   // Saving fails because the weight is not finite, although no step has used it yet.
   TrainConfig stops = small_run_config(folder, "a");
@@ -197,7 +197,7 @@ TEST_CASE("a save that fails stops the run, or is tried again at the next", "[tr
   CHECK(contains(other.warnings[0], "step_00000004"));
 }
 
-TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
+TEST_CASE("a save that runs out of memory is a failed save") {
   struct Hungry : Poison {
     Hungry() : Poison({}) {}
     void before_checkpoint() override {
@@ -220,8 +220,7 @@ TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
   CHECK(contains(other.warnings[0], "step_00000004, which takes "));
 }
 
-TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save that fails",
-          "[train]") {
+TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save that fails") {
   // Root ignores file permissions, so that this test needs another user.
   struct AsNobody {
     AsNobody() { changed = ::geteuid() == 0 && ::seteuid(65534) == 0; }
@@ -258,7 +257,7 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
   }
 }
 
-TEST_CASE("loss spikes are skipped on request", "[train]") {
+TEST_CASE("loss spikes are skipped on request") {
   const TemporaryFolder folder;
   TrainConfig config = small_run_config(folder, "a");
   config.max_iters = 150;

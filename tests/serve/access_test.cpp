@@ -21,7 +21,7 @@ Access access_of(const std::string& name) {
                            : Access({.api_key = kKey}, 8080, {"/", "/health"});
 }
 
-TEST_CASE("requests are admitted by their host, origin and key", "[serve]") {
+TEST_CASE("requests are admitted by their host, origin and key") {
   check_rows("serve/access.txt", [](const Row& row) {
     HttpHeaders headers;
     std::string method = "GET";
@@ -44,7 +44,7 @@ TEST_CASE("requests are admitted by their host, origin and key", "[serve]") {
   });
 }
 
-TEST_CASE("only an allowed origin gets CORS headers", "[serve]") {
+TEST_CASE("only an allowed origin gets CORS headers") {
   const Access access({.allowed_origins = {"https://page.example"}}, 8080);
   const auto shared = [&](const char* origin, const char* method) {
     const Admission admission = access.check(
@@ -65,8 +65,7 @@ TEST_CASE("only an allowed origin gets CORS headers", "[serve]") {
   CHECK(shared("http://localhost", "GET").empty());
 }
 
-TEST_CASE("invalid allowed origins and those that match every page are refused at the start",
-          "[serve]") {
+TEST_CASE("invalid allowed origins and those that match every page are refused at the start") {
   const auto allowing = [](const char* origin) {
     ServeOptions options{.api_key = kKey, .allowed_origins = {origin}};
     options.validate();
@@ -82,7 +81,7 @@ TEST_CASE("invalid allowed origins and those that match every page are refused a
   }
 }
 
-TEST_CASE("an API key file that others can write is refused", "[serve]") {
+TEST_CASE("an API key file that others can write is refused") {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;
   const std::string file = folder.write("key", kKey);
@@ -99,7 +98,7 @@ TEST_CASE("an API key file that others can write is refused", "[serve]") {
   CHECK(contains(asked(own | fs::perms::group_read), "no_model"));
 }
 
-TEST_CASE("a session cookie stands for the API key", "[serve]") {
+TEST_CASE("a session cookie stands for the API key") {
   const Access access = access_of("key");
   const auto with = [&](const std::string& value) {
     return status(access, {{"host", "localhost"}, {"cookie", value}});
@@ -112,7 +111,7 @@ TEST_CASE("a session cookie stands for the API key", "[serve]") {
   CHECK(with("headlight_8081=" + pair.substr(pair.find('=') + 1)) == 401);
 }
 
-TEST_CASE("a wrong API key delays the answer and a missing one does not", "[serve]") {
+TEST_CASE("a wrong API key delays the answer and a missing one does not") {
   const Access access({.api_key = kKey}, 8080);
   const auto held_back = [&](HttpHeaders headers) {
     headers.emplace_back("host", "localhost");
@@ -125,7 +124,7 @@ TEST_CASE("a wrong API key delays the answer and a missing one does not", "[serv
   CHECK(held_back({{"authorization", "Bearer 0123456789abcdeF"}}) == 1);
 }
 
-TEST_CASE("the page exchanges the API key for a cookie", "[serve]") {
+TEST_CASE("the page exchanges the API key for a cookie") {
   ServeOptions options{.api_key = kKey};
   const test::RunningServer server(options);
   CHECK(server.get("/").status == 200);
@@ -143,7 +142,7 @@ TEST_CASE("the page exchanges the API key for a cookie", "[serve]") {
   CHECK(answer.headers.count("access-control-allow-origin") == 0);
 }
 
-TEST_CASE("a host address reachable by others requires an API key", "[serve]") {
+TEST_CASE("a host address reachable by others requires an API key") {
   ServeOptions options{.host = "0.0.0.0"};
   CHECK_THROWS_WITH(options.validate(), contains_text("--host 0.0.0.0"));
   options.api_key = "short";

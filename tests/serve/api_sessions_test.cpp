@@ -108,22 +108,20 @@ void run_serve_sessions(const std::string& file) {
   run_sessions(file, {}, verbs);
 }
 
-TEST_CASE("sessions: completions", "[serve]") {
-  run_serve_sessions("serve/sessions/completions.txt");
-}
+TEST_CASE("sessions: completions") { run_serve_sessions("serve/sessions/completions.txt"); }
 
-TEST_CASE("sessions: chats and calls of functions", "[serve]") {
+TEST_CASE("sessions: chats and calls of functions") {
   run_serve_sessions("serve/sessions/chats.txt");
 }
 
-TEST_CASE("sessions: responses of OpenAI and messages of Anthropic", "[serve]") {
+TEST_CASE("sessions: responses of OpenAI and messages of Anthropic") {
   run_serve_sessions("serve/sessions/responses_and_messages.txt");
 }
 
-TEST_CASE("sessions: requests with changes of the model, and their limits", "[serve]") {
+TEST_CASE("sessions: requests with changes of the model, and their limits") {
   run_serve_sessions("serve/sessions/changes_and_limits.txt");
 }
 
-TEST_CASE("sessions: questions about a model", "[serve]") {
+TEST_CASE("sessions: questions about a model") {
   run_serve_sessions("serve/sessions/questions.txt");
 }

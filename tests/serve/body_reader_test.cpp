@@ -45,7 +45,7 @@ std::string error_of_connecting(long port) {
   }
 }
 
-TEST_CASE("bodies are read one after the other and only a limited number may wait", "[serve]") {
+TEST_CASE("bodies are read one after the other and only a limited number may wait") {
   BodyReader reader(2);
   std::promise<void> has_begun;
   std::promise<void> may_end;
@@ -73,7 +73,7 @@ TEST_CASE("bodies are read one after the other and only a limited number may wai
   CHECK_THROWS_AS(reader.run([] {}), serve::ApiError);
 }
 
-TEST_CASE("a text that takes long to tokenize does not block other clients", "[serve]") {
+TEST_CASE("a text that takes long to tokenize does not block other clients") {
   std::atomic<int> encoded = 0;
   std::promise<void> may_go_on;
   ServedModel served = lively_served();
@@ -96,7 +96,7 @@ TEST_CASE("a text that takes long to tokenize does not block other clients", "[s
   CHECK(answer.status == 200);
 }
 
-TEST_CASE("small bodies do not wait for large ones", "[serve]") {
+TEST_CASE("small bodies do not wait for large ones") {
   std::atomic<int> encoded = 0;
   std::promise<void> may_go_on;
   ServedModel served = lively_served();
@@ -118,7 +118,7 @@ TEST_CASE("small bodies do not wait for large ones", "[serve]") {
   CHECK(parse_json(answer.body, "answer")["tokens"].size() == 100'000);
 }
 
-TEST_CASE("a body is no longer read when its client goes or the server stops", "[serve]") {
+TEST_CASE("a body is no longer read when its client goes or the server stops") {
   std::atomic<int> encoded = 0;
   std::promise<void> may_go_on;
   ServedModel served = lively_served();

@@ -31,7 +31,7 @@ std::string generated(const std::string& changes) {
   return generate(*served.loaded.model, *served.loaded.tokenizer, "Once upon", options).text;
 }
 
-TEST_CASE("a request gives the same text as generate, also with interventions", "[serve]") {
+TEST_CASE("a request gives the same text as generate, also with interventions") {
   const RunningServer server;
   const std::string plain = text_of(server, request_with(""));
   CHECK(plain == generated(""));
@@ -42,7 +42,7 @@ TEST_CASE("a request gives the same text as generate, also with interventions", 
   CHECK(text_of(server, request_with("")) == plain);
 }
 
-TEST_CASE("interventions of a request affect no other text and share no cached prompt", "[serve]") {
+TEST_CASE("interventions of a request affect no other text and share no cached prompt") {
   const RunningServer server;
   Json request = request_with("");
   request["prompt"] = std::string(150, 'x') + "abc";

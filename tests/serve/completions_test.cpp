@@ -29,7 +29,7 @@ std::string text_of(const RunningServer& server, Json request) {
   return answered(server, std::move(request)).front()["text"].text();
 }
 
-TEST_CASE("32 simultaneous clients get the same bytes as each alone", "[serve]") {
+TEST_CASE("32 simultaneous clients get the same bytes as each alone") {
   constexpr Index kClients = 32;
   std::vector<std::string> alone;
   {
@@ -53,7 +53,7 @@ TEST_CASE("32 simultaneous clients get the same bytes as each alone", "[serve]")
   CHECK(server.metric("headlight_prompt_tokens_reused_total") >= 64);
 }
 
-TEST_CASE("streamed pieces joined together equal the whole answer", "[serve]") {
+TEST_CASE("streamed pieces joined together equal the whole answer") {
   const RunningServer server;
   Json request{{"prompt", {"One", "Two"}},
                {"max_tokens", 30},
@@ -93,7 +93,7 @@ TEST_CASE("streamed pieces joined together equal the whole answer", "[serve]") {
   }
 }
 
-TEST_CASE("tokens of a stop text are removed from text and logprobs", "[serve]") {
+TEST_CASE("tokens of a stop text are removed from text and logprobs") {
   const RunningServer server;
   Json request{{"prompt", "ab"}, {"max_tokens", 40}, {"seed", 9}, {"logprobs", 1}};
   // ASCII only: a byte is a token and a character.
@@ -121,7 +121,7 @@ TEST_CASE("tokens of a stop text are removed from text and logprobs", "[serve]")
   CHECK(tokens == length);
 }
 
-TEST_CASE("a model file that changes on disk changes nothing", "[serve]") {
+TEST_CASE("a model file that changes on disk changes nothing") {
   const TemporaryFolder folder;
   const fs::path path = folder / "model.gguf";
   write_gguf_model(path, *lively_model(257, 256), ByteTokenizer());
@@ -134,7 +134,7 @@ TEST_CASE("a model file that changes on disk changes nothing", "[serve]") {
   CHECK(text_of(server, request) == before);
 }
 
-TEST_CASE("a client that disconnects frees its slot before the next token", "[serve]") {
+TEST_CASE("a client that disconnects frees its slot before the next token") {
   // With one slot, a second request that is not short is answered only when the first has lost it.
   const RunningServer server({.slots = 1, .context_tokens = 1 << 20}, lively_served(100'000));
   const Json endless{
@@ -161,7 +161,7 @@ TEST_CASE("a client that disconnects frees its slot before the next token", "[se
   server.wait_for("headlight_texts", 0, 0);
 }
 
-TEST_CASE("requests beyond the queue limit get status 429", "[serve]") {
+TEST_CASE("requests beyond the queue limit get status 429") {
   const RunningServer server({.slots = 1, .queue = 1, .context_tokens = 1 << 20},
                              lively_served(100'000));
   const std::string endless =
@@ -177,7 +177,7 @@ TEST_CASE("requests beyond the queue limit get status 429", "[serve]") {
   CHECK(parse_json(third.body, "answer")["error"]["code"].text() == "queue_full");
 }
 
-TEST_CASE("a server that stops finishes the answers it has begun", "[serve]") {
+TEST_CASE("a server that stops finishes the answers it has begun") {
   RunningServer server({}, lively_served(4096));
   HttpClient client(server.port());
   const std::string body =

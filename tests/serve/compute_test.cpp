@@ -7,7 +7,7 @@
 
 using serve::Compute;
 
-TEST_CASE("a job whose client has left is not started and takes no place in the queue", "[serve]") {
+TEST_CASE("a job whose client has left is not started and takes no place in the queue") {
   std::vector<ServedModel> models = served_models();
   Compute compute(models, {.slots = 1, .queue = 2, .context_tokens = 256});
   compute.start();
@@ -37,7 +37,7 @@ TEST_CASE("a job whose client has left is not started and takes no place in the 
   CHECK(unwanted == 0);
 }
 
-TEST_CASE("a completion of one token waits for at most one slice of a job", "[serve]") {
+TEST_CASE("a completion of one token waits for at most one slice of a job") {
   std::vector<ServedModel> models = served_models();
   Compute compute(models, {.slots = 2, .queue = 2, .context_tokens = 256});
   compute.start();
@@ -63,7 +63,7 @@ TEST_CASE("a completion of one token waits for at most one slice of a job", "[se
   CHECK(compute.status().slices == 1);
 }
 
-TEST_CASE("requests and jobs wait only while their memory is below the limit", "[serve]") {
+TEST_CASE("requests and jobs wait only while their memory is below the limit") {
   std::vector<ServedModel> models = served_models();
   Compute compute(models, {.queue_bytes = 1000, .context_tokens = 256});
   const auto always = [] { return true; };
@@ -92,7 +92,7 @@ TEST_CASE("requests and jobs wait only while their memory is below the limit", "
   CHECK(compute.status().jobs == 1);
 }
 
-TEST_CASE("a request for many texts leaves a slot to others", "[serve]") {
+TEST_CASE("a request for many texts leaves a slot to others") {
   std::vector<ServedModel> models = served_models();
   const Index slots = GENERATE(2, 4, 16);
   Compute compute(models, {.slots = slots, .context_tokens = 64 * 300});
@@ -121,7 +121,7 @@ TEST_CASE("a request for many texts leaves a slot to others", "[serve]") {
   CHECK(ends.front() == "short");
 }
 
-TEST_CASE("memory of jobs is returned to the system when the server is idle", "[serve]") {
+TEST_CASE("memory of jobs is returned to the system when the server is idle") {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   std::vector<ServedModel> models = served_models();
   Compute compute(models, {.context_tokens = 256});

@@ -72,7 +72,7 @@ class HostileRequests {
   std::mt19937 random_{20};
 };
 
-TEST_CASE("one connection carries many requests", "[serve]") {
+TEST_CASE("one connection carries many requests") {
   const RunningServer server;
   HttpClient client(server.port());
   for (int i = 0; i < 3; ++i) {
@@ -114,7 +114,7 @@ std::string answer_to_headers(const RunningServer& server, const Row& row) {
   return first >= 400 && client.receive().status == 0 ? "closed" : "open";
 }
 
-TEST_CASE("every form of an HTTP request is answered or refused", "[serve]") {
+TEST_CASE("every form of an HTTP request is answered or refused") {
   const RunningServer server;
   check_rows("serve/http_requests.txt", [&](const Row& row) {
     if (!row.group.empty()) {
@@ -132,7 +132,7 @@ TEST_CASE("every form of an HTTP request is answered or refused", "[serve]") {
                               "\r\n\r\n") == 431);
 }
 
-TEST_CASE("one empty line may come before a request, also in two parts", "[serve]") {
+TEST_CASE("one empty line may come before a request, also in two parts") {
   const RunningServer server;
   HttpClient client(server.port());
   client.send("\r\n\r\n" + request_head("GET", "/health", 0) + "\r\n");
@@ -144,7 +144,7 @@ TEST_CASE("one empty line may come before a request, also in two parts", "[serve
   CHECK(client.receive().status == 400);
 }
 
-TEST_CASE("bodies in chunks are read in any pieces up to the limit", "[serve]") {
+TEST_CASE("bodies in chunks are read in any pieces up to the limit") {
   const RunningServer server;
   const std::string head =
       "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -162,7 +162,7 @@ TEST_CASE("bodies in chunks are read in any pieces up to the limit", "[serve]") 
   CHECK(client.receive().status == 413);
 }
 
-TEST_CASE("every request is logged in one line without its query and headers", "[serve]") {
+TEST_CASE("every request is logged in one line without its query and headers") {
   std::vector<std::string> lines;
   ServeOptions options;
   options.log = [&](const std::string& line) { lines.push_back(line); };
@@ -181,7 +181,7 @@ TEST_CASE("every request is logged in one line without its query and headers", "
   CHECK(lines[3].starts_with("no request 400 "));
 }
 
-TEST_CASE("the server works after 10000 hostile requests", "[serve]") {
+TEST_CASE("the server works after 10000 hostile requests") {
   const RunningServer server;
   HostileRequests requests;
   for (int i = 0; i < 10'000; ++i) {
@@ -219,7 +219,7 @@ class RunningHttp : public serve::HttpServer {
   std::thread thread_;
 };
 
-TEST_CASE("connections beyond the limit are closed", "[serve]") {
+TEST_CASE("connections beyond the limit are closed") {
   serve::HttpOptions options{.port = 0};
   options.limits.connections = 3;
   options.handler = [](const serve::HttpRequest&,
@@ -240,7 +240,7 @@ TEST_CASE("connections beyond the limit are closed", "[serve]") {
   }
 }
 
-TEST_CASE("connections of slow and silent clients are closed", "[serve]") {
+TEST_CASE("connections of slow and silent clients are closed") {
   serve::HttpOptions options{.port = 0};
   options.limits.seconds = 1;
   RunningHttp server(options);
@@ -263,7 +263,7 @@ TEST_CASE("connections of slow and silent clients are closed", "[serve]") {
   server.wait_for_connections(0);
 }
 
-TEST_CASE("an abandoned answer is distinguished from a finished one", "[serve]") {
+TEST_CASE("an abandoned answer is distinguished from a finished one") {
   serve::HttpOptions options{.port = 0};
   options.handler = [](const serve::HttpRequest& request,
                        const std::shared_ptr<serve::HttpExchange>& exchange) {
@@ -282,8 +282,7 @@ TEST_CASE("an abandoned answer is distinguished from a finished one", "[serve]")
   CHECK(all.ends_with("4\r\nsome\r\n"));
 }
 
-TEST_CASE("a delayed answer does not block other requests and its client may disconnect",
-          "[serve]") {
+TEST_CASE("a delayed answer does not block other requests and its client may disconnect") {
   std::vector<std::string> lines;
   serve::HttpOptions options{.port = 0};
   options.log = [&](const std::string& line) { lines.push_back(line); };
@@ -336,8 +335,7 @@ class WaitingServer {
   RunningHttp server_;
 };
 
-TEST_CASE("an answer is refused when answers waiting for their clients exceed a memory limit",
-          "[serve]") {
+TEST_CASE("an answer is refused when answers waiting for their clients exceed a memory limit") {
   WaitingServer server(32 << 20);
   const std::string request = request_head("GET", "/", 0);
   HttpClient deaf(server.port());
@@ -350,7 +348,7 @@ TEST_CASE("an answer is refused when answers waiting for their clients exceed a 
   CHECK(deaf.receive().body.size() == 24 << 20);
 }
 
-TEST_CASE("clients that leave or do not read or send too far ahead are disconnected", "[serve]") {
+TEST_CASE("clients that leave or do not read or send too far ahead are disconnected") {
   WaitingServer server(16 << 20);
   const std::string request = request_head("GET", "/", 0);
   HttpClient deaf(server.port());
@@ -376,7 +374,7 @@ TEST_CASE("clients that leave or do not read or send too far ahead are disconnec
   }
 }
 
-TEST_CASE("a stream without news gets comments, and an error after them is an event", "[serve]") {
+TEST_CASE("a stream without news gets comments, and an error after them is an event") {
   WaitingServer server(1 << 20, std::chrono::milliseconds(20));
   const serve::HttpResponse head{.headers = {{"Content-Type", "text/event-stream"}}};
   HttpClient client(server.port());
@@ -417,7 +415,7 @@ TEST_CASE("a stream without news gets comments, and an error after them is an ev
   CHECK_THAT(rest, contains_text("data: failed") && !contains_text("whole"));
 }
 
-TEST_CASE("an error before any comment keeps its status", "[serve]") {
+TEST_CASE("an error before any comment keeps its status") {
   WaitingServer server(1 << 20);
   HttpClient client(server.port());
   client.send(request_head("GET", "/", 0));

@@ -2,7 +2,7 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-TEST_CASE("embeddings are mean hidden states of length 1 as numbers or base64", "[serve]") {
+TEST_CASE("embeddings are mean hidden states of length 1 as numbers or base64") {
   const RunningServer server;
   const ServedModel served = lively_served();
   const auto vectors_of = [&](const Json& input, const std::string& format) {
@@ -29,7 +29,7 @@ TEST_CASE("embeddings are mean hidden states of length 1 as numbers or base64", 
   CHECK(base64.ends_with("=="));
 }
 
-TEST_CASE("analysis requests do not change texts generated at the same time", "[serve]") {
+TEST_CASE("analysis requests do not change texts generated at the same time") {
   const RunningServer server({}, lively_served(2048));
   const Json request{{"prompt", "x"}, {"max_tokens", 600}, {"seed", 4}, {"ignore_eos", true}};
   const std::string alone = server.asked("/v1/completions", request).value("choices", {}).dump();
@@ -47,7 +47,7 @@ TEST_CASE("analysis requests do not change texts generated at the same time", "[
   CHECK(beside == alone);
 }
 
-TEST_CASE("/api/predict gives the mean loss of its tokens and the chosen answers", "[serve]") {
+TEST_CASE("/api/predict gives the mean loss of its tokens and the chosen answers") {
   const RunningServer server;
   const Json plain = server.asked("/api/predict", {{"text", "abcabc"}, {"top_k", 1}})["before"];
   double sum = 0;
@@ -64,7 +64,7 @@ TEST_CASE("/api/predict gives the mean loss of its tokens and the chosen answers
   CHECK(asked[1].number() < asked[0].number());
 }
 
-TEST_CASE("short requests are answered while a long job runs", "[serve]") {
+TEST_CASE("short requests are answered while a long job runs") {
   const RunningServer server;
   const std::string path = GENERATE("/api/scores", "/api/patch");
   // A long job: 16,000 sequences of one token, or a cell for every head and position. The next

@@ -3,7 +3,7 @@
 #include "serve/running_server.h"
 #include "support/test.h"
 
-TEST_CASE("while models are loaded the page works and models get a 503", "[serve]") {
+TEST_CASE("while models are loaded the page works and models get a 503") {
   std::promise<void> has_loaded;
   const auto load = [&] {
     has_loaded.get_future().wait();
@@ -33,7 +33,7 @@ TEST_CASE("while models are loaded the page works and models get a 503", "[serve
   thread.join();
 }
 
-TEST_CASE("an error while models are loaded ends the server", "[serve]") {
+TEST_CASE("an error while models are loaded ends the server") {
   Server server([]() -> std::vector<ServedModel> { fail("no such model"); },
                 {.port = 0, .ends_by_signal = false});
   CHECK_THROWS_WITH(server.load(), "no such model");
@@ -48,7 +48,7 @@ TEST_CASE("an error while models are loaded ends the server", "[serve]") {
   CHECK_THROWS_WITH(twice.run(), contains_text("expected a different name"));
 }
 
-TEST_CASE("the caches of a draft model count as memory and are limited", "[serve]") {
+TEST_CASE("the caches of a draft model count as memory and are limited") {
   std::vector<ServedModel> large;
   large.push_back(lively_served());
   large.back().draft_room = std::make_shared<DraftRoom>(1e15);
@@ -63,7 +63,7 @@ TEST_CASE("the caches of a draft model count as memory and are limited", "[serve
   CHECK_FALSE(room->take(1));
 }
 
-TEST_CASE("a server that is loaded but never run ends", "[serve]") {
+TEST_CASE("a server that is loaded but never run ends") {
   Server server([] { return served_models(); }, {.port = 0, .ends_by_signal = false});
   server.load();
   CHECK(HttpClient(static_cast<long>(server.port())).get("/health").status == 200);

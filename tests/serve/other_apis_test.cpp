@@ -10,7 +10,7 @@ const std::string kDay = R"({"type": "object", "required": ["day"], "properties"
 
 const std::string kChats = "/v1/chat/completions";
 
-TEST_CASE("errors of messages have Anthropic's form and types", "[serve]") {
+TEST_CASE("errors of messages have Anthropic's form and types") {
   const std::string secret = "a-key-of-24-characters-x";
   ServeOptions options{.api_key = secret};
   const RunningServer server(options, served("qwen2_5"));
@@ -43,7 +43,7 @@ TEST_CASE("errors of messages have Anthropic's form and types", "[serve]") {
   CHECK(error_of(kChats, "{", key, 400)["error"].contains("param"));
 }
 
-TEST_CASE("an answer with tools and a schema is a call or satisfies the schema", "[serve]") {
+TEST_CASE("an answer with tools and a schema is a call or satisfies the schema") {
   const RunningServer server({}, served("qwen2_5"));
   Json request = json_of(R"({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 200,
       "tools": [{"type": "function", "function": {"name": "calendar", "parameters": )" +

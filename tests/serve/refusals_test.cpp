@@ -29,7 +29,7 @@ std::string shown(const HttpClient::Answer& answer) {
                      error["message"].text());
 }
 
-TEST_CASE("requests that cannot be answered are refused by name", "[serve]") {
+TEST_CASE("requests that cannot be answered are refused by name") {
   std::map<std::string, std::unique_ptr<RunningServer>> servers;
   check_rows("serve/refusals.txt", [&](const Row& row) {
     const std::size_t path = row.group.find(' ') + 1;
@@ -44,7 +44,7 @@ TEST_CASE("requests that cannot be answered are refused by name", "[serve]") {
   });
 }
 
-TEST_CASE("bodies that are no objects and lists without end are refused", "[serve]") {
+TEST_CASE("bodies that are no objects and lists without end are refused") {
   const RunningServer server;
   const auto refused = [&](const std::string& body, const std::string& message) {
     const HttpClient::Answer answer = server.post("/v1/completions", body);

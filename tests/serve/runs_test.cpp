@@ -42,7 +42,7 @@ void ask_to_watch(HttpClient& client, const std::string& run = "one") {
   client.send(post_request("/api/watch", body));
 }
 
-TEST_CASE("runs are folders with a log and their names give access to no other file", "[serve]") {
+TEST_CASE("runs are folders with a log and their names give access to no other file") {
   const Runs given;
   const RunningServer server(given.options);
   const Json listed = parse_json(server.get("/api/runs").body, "runs");
@@ -56,7 +56,7 @@ TEST_CASE("runs are folders with a log and their names give access to no other f
   CHECK(parse_json(without.get("/api/runs").body, "runs")["runs"].size() == 0);
 }
 
-TEST_CASE("watching a run gives its complete lines and then new ones", "[serve]") {
+TEST_CASE("watching a run gives its complete lines and then new ones") {
   const Runs given;
   RunningServer server(given.options);
   HttpClient client(server.port());
@@ -84,7 +84,7 @@ TEST_CASE("watching a run gives its complete lines and then new ones", "[serve]"
   }
 }
 
-TEST_CASE("no link leads out of the folder of runs", "[serve]") {
+TEST_CASE("no link leads out of the folder of runs") {
   namespace fs = std::filesystem;
   const Runs given;
   const TemporaryFolder other;
@@ -108,7 +108,7 @@ TEST_CASE("no link leads out of the folder of runs", "[serve]") {
   CHECK(first["heads"].size() == 0);
 }
 
-TEST_CASE("a line that is too long is skipped and later ones are sent", "[serve]") {
+TEST_CASE("a line that is too long is skipped and later ones are sent") {
   const Runs given;
   given.append("\n{\"long\":\"" + std::string(9 << 20, 'x') + "\"}\n{\"iteration\":5}\n");
   const RunningServer server(given.options);
@@ -122,7 +122,7 @@ TEST_CASE("a line that is too long is skipped and later ones are sent", "[serve]
   CHECK(behind["metrics"][0]["iteration"].integer() == 5);
 }
 
-TEST_CASE("a run whose name is not UTF-8 can be watched", "[serve]") {
+TEST_CASE("a run whose name is not UTF-8 can be watched") {
   const Runs given;
   std::filesystem::create_directories(given.folder.at("runs/caf\xe9"));
   given.folder.write("runs/caf\xe9/metrics.jsonl", "{\"iteration\":9}\n");

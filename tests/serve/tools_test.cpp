@@ -8,7 +8,7 @@
 namespace tools_test {
 using namespace headlight::serve;
 
-TEST_CASE("a text in a forced call ends at the mark of its parameter", "[serve]") {
+TEST_CASE("a text in a forced call ends at the mark of its parameter") {
   const Json place = json_of(R"({"name": "f", "parameters": {"type": "object",
       "properties": {"s": {"type": "string"}}, "required": ["s"]}})");
   const auto grammar = call_grammar({.style = tool_style_of(published_template("qwen3_8")),
@@ -35,7 +35,7 @@ TEST_CASE("a text in a forced call ends at the mark of its parameter", "[serve]"
   }
 }
 
-TEST_CASE("names of special tokens in calls and results are plain text", "[serve]") {
+TEST_CASE("names of special tokens in calls and results are plain text") {
   const MarkedBytes tokenizer({"<|im_start|>", "<|im_end|>"});
   const ChatFormat chat(published_template("qwen2_5"), tokenizer);
   Fields fields(R"({"messages": [{"role": "user", "content": "Hi"},

@@ -61,8 +61,7 @@ std::string answer(const ServedModel& served, const Asked& asked, Work::Options 
   return serve::find_inspection(asked.path)->run(served, texts, work);
 }
 
-TEST_CASE("a slice of work ends after a layer once enough rows were read and restores the model",
-          "[serve]") {
+TEST_CASE("a slice of work ends after a layer once enough rows were read and restores the model") {
   const auto model = lively_model(257, 256);
   const NoGrad no_grad;
   const auto read = [&](Index tokens) {
@@ -96,7 +95,7 @@ TEST_CASE("a slice of work ends after a layer once enough rows were read and res
   CHECK(slices == 4);
 }
 
-TEST_CASE("every analysis request does exactly the amount of work that it announces", "[serve]") {
+TEST_CASE("every analysis request does exactly the amount of work that it announces") {
   const ServedModel served = lively_served();
   for (const Asked& asked : questions()) {
     INFO(asked.path << " " << asked.body.dump());
@@ -111,8 +110,8 @@ TEST_CASE("every analysis request does exactly the amount of work that it announ
   }
 }
 
-TEST_CASE("every analysis request pauses between slices without changing a bit and can stop there",
-          "[serve]") {
+TEST_CASE(
+    "every analysis request pauses between slices without changing a bit and can stop there") {
   const ServedModel served = lively_served();
   const Asked other{"/api/predict", {{"text", "abc"}, {"intervene", "off 1.1"}}, 0, 0};
   const std::string told = answer(served, other, {.most = 1000});

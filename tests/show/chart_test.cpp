@@ -1,7 +1,7 @@
 #include "show/plot/chart.h"
 #include "support/test.h"
 
-TEST_CASE("a short series of values is kept as it is", "[cli]") {
+TEST_CASE("a short series of values is kept as it is") {
   ChartValues values;
   for (int i = 0; i < 4096; ++i) {
     values.add(i);
@@ -12,7 +12,7 @@ TEST_CASE("a short series of values is kept as it is", "[cli]") {
   CHECK(values.count() == 4096);
 }
 
-TEST_CASE("a long series of values becomes means in memory that does not grow", "[cli]") {
+TEST_CASE("a long series of values becomes means in memory that does not grow") {
   ChartValues values;
   constexpr int kCount = 20'001;
   for (int i = 0; i < kCount; ++i) {
@@ -28,7 +28,7 @@ TEST_CASE("a long series of values becomes means in memory that does not grow", 
   CHECK(points.back() == kCount - 1);  // the last point has a single value
 }
 
-TEST_CASE("a chart of many values equals the chart of their means", "[cli]") {
+TEST_CASE("a chart of many values equals the chart of their means") {
   ChartValues values;
   std::vector<double> all;
   for (int i = 0; i < 16'384; ++i) {
@@ -40,7 +40,7 @@ TEST_CASE("a chart of many values equals the chart of their means", "[cli]") {
         headlight::line_chart(all, {.width = 64}));
 }
 
-TEST_CASE("a chart of several curves marks each with its letter", "[cli]") {
+TEST_CASE("a chart of several curves marks each with its letter") {
   const std::string chart = headlight::series_chart(
       {{.x = {0, 10}, .y = {0, 1}, .mark = 'a'}, {.x = {0, 10}, .y = {1, 0}, .mark = 'b'}},
       {.width = 5, .height = 5, .x_label = "time"});
@@ -55,7 +55,7 @@ TEST_CASE("a chart of several curves marks each with its letter", "[cli]") {
         "          time\n");
 }
 
-TEST_CASE("a chart draws points above lines and cuts off values that are too high", "[cli]") {
+TEST_CASE("a chart draws points above lines and cuts off values that are too high") {
   const std::string chart =
       headlight::series_chart({{.x = {0, 2, 4}, .y = {1, 1, 1}, .mark = 'A', .points = true},
                                {.x = {0, 1, 4}, .y = {1e15, 1, 1}, .mark = 'a'},
@@ -68,7 +68,7 @@ TEST_CASE("a chart draws points above lines and cuts off values that are too hig
         "          0   4\n");
 }
 
-TEST_CASE("coloured curves are drawn in Braille dots and points as letters", "[cli]") {
+TEST_CASE("coloured curves are drawn in Braille dots and points as letters") {
   const std::string chart =
       headlight::series_chart({{.x = {0, 1}, .y = {0, 0}, .mark = 'a', .colour = 0},
                                {.x = {1}, .y = {1}, .mark = 'B', .colour = 1, .points = true}},
@@ -76,7 +76,7 @@ TEST_CASE("coloured curves are drawn in Braille dots and points as letters", "[c
   check_parts(chart, {"⣀", "\x1B[38;5;208mB\x1B[0m"});
 }
 
-TEST_CASE("a chart without values is empty", "[cli]") {
+TEST_CASE("a chart without values is empty") {
   CHECK(headlight::series_chart({}).empty());
   CHECK(headlight::series_chart({{.x = {1}, .y = {std::nan("")}}}).empty());
 }

@@ -15,7 +15,7 @@ std::multiset<std::string> paths_of(const std::string& svg) {
   return paths;
 }
 
-TEST_CASE("a circuit has a line of its own for each kept edge", "[views]") {
+TEST_CASE("a circuit has a line of its own for each kept edge") {
   CircuitResult circuit;
   for (const Point point : {Point::q, Point::k, Point::v}) {
     circuit.edges.push_back(

@@ -1,7 +1,7 @@
 #include "headlight/show/text/coloured_text.h"
 #include "support/test.h"
 
-TEST_CASE("tokens are coloured by their values over one scale for all texts", "[views]") {
+TEST_CASE("tokens are coloured by their values over one scale for all texts") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const std::string page = coloured_text_html(
       {.title = "a < b",
@@ -16,7 +16,7 @@ TEST_CASE("tokens are coloured by their values over one scale for all texts", "[
   CHECK(has_parts(page, {"background:#eeb082\"> day"}));
 }
 
-TEST_CASE("a text needs a value for each token", "[views]") {
+TEST_CASE("a text needs a value for each token") {
   CHECK(has_parts(error_of([] { coloured_text_html({}); }), {"at least one text"}));
   CHECK(has_parts(error_of([] {
                     coloured_text_html({.texts = {{.tokens = {"a", "b"}, .values = {1}}}});
@@ -24,7 +24,7 @@ TEST_CASE("a text needs a value for each token", "[views]") {
                   {"values: expected 2 numbers", "got 1"}));
 }
 
-TEST_CASE("tokens of one character are joined with the value furthest from 0", "[views]") {
+TEST_CASE("tokens of one character are joined with the value furthest from 0") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const std::vector<TokenCell> cells{{0, 1, "a"}, {1, 4, "말"}, {4, 6, "했"}};
   const ColouredText whole =

@@ -37,7 +37,7 @@ PredictedTexts predicted_texts_of(const LensResult& result) {
   return predicted_texts(result, result.tokens, *syllable_writer(), ByteTokenizer());
 }
 
-TEST_CASE("a wrong prediction within a character is completed as the model continues", "[views]") {
+TEST_CASE("a wrong prediction within a character is completed as the model continues") {
   LensResult result = syllable_lens();
   result.rows[0].readings[3] = reading(0.75, 0xEB);  // the model continues A7, 90
   result.rows[0].readings[4].likeliest = {{'c', 0}, {0xEB, -1}, {0x80, -2}, {0xC3, -3}};
@@ -53,7 +53,7 @@ TEST_CASE("a wrong prediction within a character is completed as the model conti
   CHECK_THAT(table, contains_text(" 말  말  c\n") && !contains_text("EB>"));
 }
 
-TEST_CASE("a syllable of several tokens has one column, read at its last token", "[views]") {
+TEST_CASE("a syllable of several tokens has one column, read at its last token") {
   const PredictedTexts texts = predicted_texts_of(syllable_lens());
   const MatrixPlot plot = lens_plot(syllable_lens(), texts, {}, ByteTokenizer());
   CHECK(plot.columns == std::vector<std::string>{"a", "말", "b"});
@@ -67,7 +67,7 @@ TEST_CASE("a syllable of several tokens has one column, read at its last token",
         Shape{1, 5});
 }
 
-TEST_CASE("a prediction that is right only for its own token stays a token", "[views]") {
+TEST_CASE("a prediction that is right only for its own token stays a token") {
   LensResult result = syllable_lens();  // of a bidirectional model, whose targets are the tokens
   result.targets = result.tokens;
   result.rows[0].readings[0].likeliest = {{'a', 0}};

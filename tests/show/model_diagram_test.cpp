@@ -61,7 +61,7 @@ Index parameters_of(const DiagramBranch& rows) {
   return sum;
 }
 
-TEST_CASE("the boxes of a diagram contain all parameters of a layer", "[views]") {
+TEST_CASE("the boxes of a diagram contain all parameters of a layer") {
   for (const GptConfig& config : many()) {
     const DiagramParts parts = diagram_parts(config, Language::english);
     Index shown = parameters_of(parts.attention) + parameters_of(parts.mlp);
@@ -82,7 +82,7 @@ TEST_CASE("the boxes of a diagram contain all parameters of a layer", "[views]")
   }
 }
 
-TEST_CASE("the table of matrices adds up to the number of parameters", "[views]") {
+TEST_CASE("the table of matrices adds up to the number of parameters") {
   for (const GptConfig& config : many()) {
     Index sum = 0;
     for (const MatrixRow& row : matrix_rows(config)) {
@@ -94,7 +94,7 @@ TEST_CASE("the table of matrices adds up to the number of parameters", "[views]"
   }
 }
 
-TEST_CASE("matrices of equal layers share a row of the table", "[views]") {
+TEST_CASE("matrices of equal layers share a row of the table") {
   const std::vector<MatrixRow> rows = matrix_rows(gpt2());
   const auto found = std::find_if(rows.begin(), rows.end(), [](const MatrixRow& row) {
     return row.name == "h.*.attn.c_attn.weight";
@@ -113,7 +113,7 @@ TEST_CASE("matrices of equal layers share a row of the table", "[views]") {
   }));
 }
 
-TEST_CASE("a diagram shows every head and the shapes on its arrows", "[views]") {
+TEST_CASE("a diagram shows every head and the shapes on its arrows") {
   const std::string svg = model_diagram_svg(llama(), {.title = "A <model>"});
   CHECK(occurrences(svg, "<g class=\"head\">") == 8);
   check_parts(svg, {"A &lt;model&gt;", "head 7", "K, V 1", "Q [T, H, D]", "K [T, G, D]", "[T, H D]",
@@ -128,7 +128,7 @@ TEST_CASE("a diagram shows every head and the shapes on its arrows", "[views]") 
   CHECK(contains(model_diagram_svg(many().back()), "head 11"));
 }
 
-TEST_CASE("a diagram of a bidirectional model shows its embeddings and its head", "[views]") {
+TEST_CASE("a diagram of a bidirectional model shows its embeddings and its head") {
   GptConfig bert = gpt2();
   bert.norm = NormPosition::post;
   bert.causal = false;

@@ -1,8 +1,7 @@
 #include "show/report/parts/terminal_text.h"
 #include "support/test.h"
 
-TEST_CASE("a progress line is cut to the terminal width and keeps its first part longest",
-          "[views]") {
+TEST_CASE("a progress line is cut to the terminal width and keeps its first part longest") {
   const std::vector<std::string> parts{"50% 3/6", "loss 2.3", "ETA 5 s"};
   CHECK(progress_line(0.5, parts, 80) == "│████████████            │ 50% 3/6  loss 2.3  ETA 5 s");
   CHECK(progress_line(0.5, parts, 40) == "│█████     │ 50% 3/6  loss 2.3  ETA 5 s");

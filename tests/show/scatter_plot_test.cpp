@@ -2,7 +2,7 @@
 #include "show/attention_samples.h"
 #include "support/test.h"
 
-TEST_CASE("a scatter plot has a circle for each finite point and Pearson's r", "[views]") {
+TEST_CASE("a scatter plot has a circle for each finite point and Pearson's r") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   ScatterPlot plot{.title = "a < b",
                    .x_label = "x",
@@ -18,8 +18,7 @@ TEST_CASE("a scatter plot has a circle for each finite point and Pearson's r", "
   CHECK(has_parts(scatter_plot_svg(plot), {"1 point<"}));
 }
 
-TEST_CASE("labels of a scatter plot are those of the outlying points and do not overlap",
-          "[views]") {
+TEST_CASE("labels of a scatter plot are those of the outlying points and do not overlap") {
   ScatterPlot plot;
   for (int i = 0; i < 100; ++i) {
     plot.points.push_back({"inner", 0.5, 0.5});
@@ -31,7 +30,7 @@ TEST_CASE("labels of a scatter plot are those of the outlying points and do not 
   CHECK_FALSE(contains(svg, ">hidden</text>"));
 }
 
-TEST_CASE("labels of a scatter plot cover no point", "[views]") {
+TEST_CASE("labels of a scatter plot cover no point") {
   // A point is where the label of "named" would be, so the label is on the other side.
   const ScatterPlot plot{.points = {{"named", 0.5, 0.5}, {"", 0.53, 0.5}, {"", 0, 0}, {"", 1, 1}}};
   const std::string svg = scatter_plot_svg(plot);
@@ -48,6 +47,6 @@ TEST_CASE("labels of a scatter plot cover no point", "[views]") {
   CHECK_FALSE(contains(scatter_plot_svg(crowded), ">inner</text>"));
 }
 
-TEST_CASE("a scatter plot needs a finite point", "[views]") {
+TEST_CASE("a scatter plot needs a finite point") {
   CHECK(has_parts(error_of([] { scatter_plot_svg({.points = {}}); }), {"finite point"}));
 }

@@ -6,7 +6,7 @@ const LineLog::Keep kAll = [](const std::string&) { return true; };
 
 void throw_again(const Error& error) { throw error; }
 
-TEST_CASE("a line log keeps the wanted lines and appends new ones", "[io]") {
+TEST_CASE("a line log keeps the wanted lines and appends new ones") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   test::write_bytes(path, "{\"iteration\": 1}\n{\"iteration\": 2}\n{\"itera");
@@ -22,7 +22,7 @@ TEST_CASE("a line log keeps the wanted lines and appends new ones", "[io]") {
   CHECK(file_contents(path) == "b\nc\n");
 }
 
-TEST_CASE("a line that could not be written is written before the next one", "[io]") {
+TEST_CASE("a line that could not be written is written before the next one") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   std::string failure;
@@ -38,7 +38,7 @@ TEST_CASE("a line that could not be written is written before the next one", "[i
   CHECK(file_contents(path) == "first\nsecond\nthird\n");
 }
 
-TEST_CASE("a log longer than one read buffer keeps all of its lines", "[io]") {
+TEST_CASE("a log longer than one read buffer keeps all of its lines") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   std::string all;
@@ -56,7 +56,7 @@ TEST_CASE("a log longer than one read buffer keeps all of its lines", "[io]") {
   CHECK(file_contents(path) == odd);
 }
 
-TEST_CASE("a log whose status cannot be read is not replaced by an empty one", "[io]") {
+TEST_CASE("a log whose status cannot be read is not replaced by an empty one") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   fs::create_symlink("log", path);  // which leads to itself
@@ -64,14 +64,14 @@ TEST_CASE("a log whose status cannot be read is not replaced by an empty one", "
   CHECK(fs::is_symlink(path));
 }
 
-TEST_CASE("a log that cannot be read is not replaced by an empty one", "[io]") {
+TEST_CASE("a log that cannot be read is not replaced by an empty one") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   fs::create_directory(path);
   CHECK_THROWS_WITH(LineLog(path, kAll, throw_again), contains_text("not a regular file"));
 }
 
-TEST_CASE("only a complete JSON object gives a line its iteration", "[io]") {
+TEST_CASE("only a complete JSON object gives a line its iteration") {
   CHECK(iteration_of_line("{\"iteration\": 7, \"loss\": 1}") == 7);
   CHECK(iteration_of_line("{\"iteration\": 7, \"lo") == -1);
   CHECK(iteration_of_line("{\"iteration\": 7.5}") == -1);

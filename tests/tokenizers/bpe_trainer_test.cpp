@@ -65,7 +65,7 @@ std::string babble(std::size_t words) {
   return text;
 }
 
-TEST_CASE("the most frequent pair is merged first with ties broken by the smaller ids", "[text]") {
+TEST_CASE("the most frequent pair is merged first with ties broken by the smaller ids") {
   // Ids: <|endoftext|> 0, then '!' 1 ... 'b' 66, 'h' 72, 'p' 80, 's' 83, 'u' 85, blank 221.
   // "ug" occurs 3 times; "h" "ug", "u" "n" and " " "p" occur twice; other pairs once.
   const BpeVocabulary vocabulary = learn("hug pug pun bun hugs", {.vocab_size = 300});
@@ -91,11 +91,11 @@ TEST_CASE("the most frequent pair is merged first with ties broken by the smalle
   CHECK(vocabulary.tokens[266] == " hugs");
 }
 
-TEST_CASE("the merges of an English and a Korean story are those of Hugging Face", "[text]") {
+TEST_CASE("the merges of an English and a Korean story are those of Hugging Face") {
   CHECK(merges_of(learn(kStories, {.vocab_size = 330})) == kStoryMerges);
 }
 
-TEST_CASE("training reports the share of the learned tokens", "[text]") {
+TEST_CASE("training reports the share of the learned tokens") {
   BpeTrainer trainer({.vocab_size = 261});  // 257 before the first merge
   trainer.feed("abcdefgh abcdefgh");
   std::vector<double> shares;
@@ -103,7 +103,7 @@ TEST_CASE("training reports the share of the learned tokens", "[text]") {
   CHECK(shares == std::vector<double>{.25, .5, .75, 1});
 }
 
-TEST_CASE("training stops at the size of the vocabulary or at the least frequency", "[text]") {
+TEST_CASE("training stops at the size of the vocabulary or at the least frequency") {
   const BpeVocabulary small = learn(kStories, {.vocab_size = 260});
   CHECK(small.tokens.size() == 260);
   CHECK(merges_of(small) == Merges(kStoryMerges.begin(), kStoryMerges.begin() + 3));
@@ -113,7 +113,7 @@ TEST_CASE("training stops at the size of the vocabulary or at the least frequenc
   CHECK(learn("", {.vocab_size = 300}).tokens.size() == 257);
 }
 
-TEST_CASE("special tokens have the first ids and are plain text to the trainer", "[text]") {
+TEST_CASE("special tokens have the first ids and are plain text to the trainer") {
   const BpeVocabulary vocabulary =
       learn("<|pad|><|pad|>",
             {.vocab_size = 259, .special_names = {"<|pad|>", std::string(kEndOfTextName)}});
@@ -127,8 +127,7 @@ TEST_CASE("special tokens have the first ids and are plain text to the trainer",
   CHECK(vocabulary.tokens[258] == "<|");
 }
 
-TEST_CASE("training gives the same merges for any split of the text and any number of threads",
-          "[text]") {
+TEST_CASE("training gives the same merges for any split of the text and any number of threads") {
   const std::string text = babble(40000);
   const BpeVocabulary whole = learn(text, {.vocab_size = 600});
   CHECK(whole.tokens.size() == 600);
@@ -142,7 +141,7 @@ TEST_CASE("training gives the same merges for any split of the text and any numb
   CHECK(merges_of(trainer.finish()) == merges_of(whole));
 }
 
-TEST_CASE("texts fed line by line give no tokens across line ends", "[text]") {
+TEST_CASE("texts fed line by line give no tokens across line ends") {
   const std::string text = "a\n\n\n\na\n\n\n\na";
   // In the whole text, white space is cut into "\n\n\n" and "\n" each time.
   CHECK(learn(text, {.vocab_size = 300}).tokens.back() == "\n\n\n");
@@ -154,7 +153,7 @@ TEST_CASE("texts fed line by line give no tokens across line ends", "[text]") {
   CHECK(lines.finish().tokens.back() == " ab");
 }
 
-TEST_CASE("a trainer can be used again after it has finished", "[text]") {
+TEST_CASE("a trainer can be used again after it has finished") {
   BpeTrainer trainer({.vocab_size = 300});
   trainer.feed("xyxyxy");
   CHECK(trainer.finish().tokens.back() == "xyxyxy");
@@ -164,7 +163,7 @@ TEST_CASE("a trainer can be used again after it has finished", "[text]") {
   CHECK(second.tokens.back() == "ab");
 }
 
-TEST_CASE("options that allow no vocabulary are refused by name", "[text]") {
+TEST_CASE("options that allow no vocabulary are refused by name") {
   const std::string end(kEndOfTextName);
   CHECK(refusal({.vocab_size = 257}) == "no error");
   CHECK(refusal({.vocab_size = 256}) ==
@@ -183,7 +182,7 @@ TEST_CASE("options that allow no vocabulary are refused by name", "[text]") {
   CHECK_THROWS_WITH(BpeTrainer({}).feed("ab\xFF"), "text: invalid UTF-8 at byte 2");
 }
 
-TEST_CASE("whole characters are tokens before any pair of them", "[text]") {
+TEST_CASE("whole characters are tokens before any pair of them") {
   // The syllables share leading bytes, and each is rarer than the pair "ab".
   const std::string text = "abababab 각간 갇갈 값 é";
   const auto token = [](const BpeVocabulary& vocabulary, std::string_view bytes) {

@@ -12,7 +12,7 @@ Gpt small_model(const Tokenizer& tokenizer) {
              3, DType::float64);
 }
 
-TEST_CASE("evaluation counts every target once, whatever the batch size", "[train]") {
+TEST_CASE("evaluation counts every target once, whatever the batch size") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const TokenDataset dataset = stream_dataset(tokenizer.encode(kText));
@@ -26,7 +26,7 @@ TEST_CASE("evaluation counts every target once, whatever the batch size", "[trai
   }
 }
 
-TEST_CASE("evaluations report the finished share of their batches", "[train]") {
+TEST_CASE("evaluations report the finished share of their batches") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const TokenDataset dataset = stream_dataset(tokenizer.encode(kText));
@@ -40,7 +40,7 @@ TEST_CASE("evaluations report the finished share of their batches", "[train]") {
   CHECK(shares == std::vector<double>{.25, .5, .75, 1, .25, .5, .75, 1, .25, .5, .75, 1});
 }
 
-TEST_CASE("perplexity and bits per byte follow from the loss", "[train]") {
+TEST_CASE("perplexity and bits per byte follow from the loss") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const TokenDataset dataset = document_dataset(
@@ -56,7 +56,7 @@ TEST_CASE("perplexity and bits per byte follow from the loss", "[train]") {
   CHECK(result.loss == Approx(model.loss(batch).item()).epsilon(1e-12));
 }
 
-TEST_CASE("an evaluation with max_batches uses that many batches", "[train]") {
+TEST_CASE("an evaluation with max_batches uses that many batches") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const TokenDataset dataset = stream_dataset(tokenizer.encode(kText));
@@ -85,8 +85,7 @@ double plain_log_probability(const Gpt& model, const Ids& context, std::int32_t 
   return logits[logits.size() - vocabulary + static_cast<std::size_t>(token)] - std::log(sum);
 }
 
-TEST_CASE("an evaluation reports every token of a stream once with the loss of a forward pass",
-          "[train]") {
+TEST_CASE("an evaluation reports every token of a stream once with the loss of a forward pass") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const Ids ids = tokenizer.encode(kText);  // longer than three blocks
@@ -110,7 +109,7 @@ TEST_CASE("an evaluation reports every token of a stream once with the loss of a
   }
 }
 
-TEST_CASE("the mean over the tokens is the loss of the evaluation", "[train]") {
+TEST_CASE("the mean over the tokens is the loss of the evaluation") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const TokenDataset stream = stream_dataset(tokenizer.encode(kText));
@@ -138,8 +137,7 @@ TEST_CASE("the mean over the tokens is the loss of the evaluation", "[train]") {
   }
 }
 
-TEST_CASE("reported tokens have the numbers of their document and of their position in it",
-          "[train]") {
+TEST_CASE("reported tokens have the numbers of their document and of their position in it") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const Ids second = tokenizer.encode("하나 둘");

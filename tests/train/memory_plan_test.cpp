@@ -7,8 +7,7 @@ TrainConfig config_of_plan() {
   return config;
 }
 
-TEST_CASE("the memory plan counts weights and gradients and moments and the copy for saving",
-          "[train]") {
+TEST_CASE("the memory plan counts weights and gradients and moments and the copy for saving") {
   TrainConfig config = config_of_plan();
   const GptConfig model = config.model(kVocabulary);
   const double weights = 4.0 * static_cast<double>(count_parameters(model).total());
@@ -31,8 +30,7 @@ TEST_CASE("the memory plan counts weights and gradients and moments and the copy
   CHECK(plan_memory(config, model).snapshot == 2 * weights);
 }
 
-TEST_CASE("the memory plan of one of several processes counts only its part of the moments",
-          "[train][cluster]") {
+TEST_CASE("the memory plan of one of several processes counts only its part of the moments") {
   TrainConfig config = config_of_plan();
   config.shards = 8;
   const GptConfig model = config.model(kVocabulary);
@@ -43,8 +41,7 @@ TEST_CASE("the memory plan of one of several processes counts only its part of t
   CHECK(plan_memory(config, model, 2).snapshot == 3 * weights);
 }
 
-TEST_CASE("the estimated memory of activations is within a third of what training takes",
-          "[train]") {
+TEST_CASE("the estimated memory of activations is within a third of what training takes") {
   const TrainConfig config = config_of_plan();
   Ids ids;
   for (std::int32_t i = 0; i < 3000; ++i) {
@@ -67,8 +64,7 @@ TEST_CASE("the estimated memory of activations is within a third of what trainin
   CHECK(held() - before > 0.67 * expected);
 }
 
-TEST_CASE("a memory plan above the available memory names both sizes and the settings to change",
-          "[train]") {
+TEST_CASE("a memory plan above the available memory names both sizes and the settings to change") {
   MemoryPlan plan{.weights = 1e9, .activations = 9e9, .available = 5e9};
   check_error([&] { require_memory(plan); }, {"10000 MB", "5000 MB", "batch_size"});
   plan.activations = 1e9;

@@ -106,7 +106,7 @@ Outcome trained(const TrainConfig& config, Index processes, Index steps) {
   return outcome;
 }
 
-TEST_CASE("the loss of preferences and its gradient follow from the logits", "[train]") {
+TEST_CASE("the loss of preferences and its gradient follow from the logits") {
   const TokenDataset dataset = small_pairs(5);
   const Batch batch = batch_of(dataset);
   const Gpt reference = small_model(1, DType::float64);
@@ -136,7 +136,7 @@ TEST_CASE("the loss of preferences and its gradient follow from the logits", "[t
   }
 }
 
-TEST_CASE("training raises the share of pairs whose preferred answer is more probable", "[train]") {
+TEST_CASE("training raises the share of pairs whose preferred answer is more probable") {
   const Outcome outcome = trained(small_config(), 1, 40);
   CHECK(outcome.numbers.front() == Approx(std::log(2.0)).epsilon(1e-6));
   const std::size_t count = outcome.numbers.size();
@@ -145,7 +145,7 @@ TEST_CASE("training raises the share of pairs whose preferred answer is more pro
   CHECK(outcome.numbers[count - 1] > 1);
 }
 
-TEST_CASE("preference tuning in several processes gives the same bits", "[train][cluster]") {
+TEST_CASE("preference tuning in several processes gives the same bits") {
   TrainConfig config = small_config();
   config.shards = 4;
   config.gradient_accumulation_steps = 2;
@@ -165,8 +165,7 @@ TEST_CASE("preference tuning in several processes gives the same bits", "[train]
   }
 }
 
-TEST_CASE("an evaluation of pairs has the mean loss, the share preferred and the mean margin",
-          "[train]") {
+TEST_CASE("an evaluation of pairs has the mean loss, the share preferred and the mean margin") {
   const TokenDataset dataset = small_pairs(7);
   const Gpt reference = small_model(1, DType::float64);
   PreferenceTuning before(reference, 0.5);
@@ -196,7 +195,7 @@ TEST_CASE("an evaluation of pairs has the mean loss, the share preferred and the
   CHECK(tuning.evaluate(dataset, {.batch_size = 3, .max_batches = 2}).pairs == 6);
 }
 
-TEST_CASE("pairs without a reference, other data and a head with a bias are refused", "[train]") {
+TEST_CASE("pairs without a reference, other data and a head with a bias are refused") {
   const TokenDataset dataset = small_pairs(3);
   const Gpt model = small_model(1);
   PreferenceTuning tuning(model, 0.1);

@@ -77,7 +77,7 @@ void require_same(const NamedTensors& a, const NamedTensors& b) {
   }
 }
 
-TEST_CASE("training with 1 and 2 and 4 and 8 processes gives the same bits", "[train][cluster]") {
+TEST_CASE("training with 1 and 2 and 4 and 8 processes gives the same bits") {
   for (const char* optimizer : {"adamw", "sgd", "muon"}) {
     Task task = uneven_task();
     task.config.optimizer = optimizer;
@@ -95,7 +95,7 @@ TEST_CASE("training with 1 and 2 and 4 and 8 processes gives the same bits", "[t
   }
 }
 
-TEST_CASE("an update split into shards has the gradient of the whole update", "[train][cluster]") {
+TEST_CASE("an update split into shards has the gradient of the whole update") {
   Task task = uneven_task();
   task.config.dropout = 0;
   const Outcome sharded = trained(task, 2, 4);
@@ -106,8 +106,7 @@ TEST_CASE("an update split into shards has the gradient of the whole update", "[
   }
 }
 
-TEST_CASE("the optimizer state of one number of processes is restored with another",
-          "[train][cluster]") {
+TEST_CASE("the optimizer state of one number of processes is restored with another") {
   Task task = uneven_task();
   task.config.ema_decay = 0.9;
   const Outcome through = trained(task, 1, 6);
@@ -130,7 +129,7 @@ TEST_CASE("the optimizer state of one number of processes is restored with anoth
   });
 }
 
-TEST_CASE("a process keeps only the moments of its own part", "[train][cluster]") {
+TEST_CASE("a process keeps only the moments of its own part") {
   const Task task = uneven_task();
   std::mutex mutex;
   Index all = 0;
@@ -152,7 +151,7 @@ TEST_CASE("a process keeps only the moments of its own part", "[train][cluster]"
   CHECK(all == 2 * model.parameter_count());
 }
 
-TEST_CASE("processes share an evaluation without changing a bit of it", "[train][cluster]") {
+TEST_CASE("processes share an evaluation without changing a bit of it") {
   const Task task = uneven_task();
   const Gpt model(task.config.model(task.tokenizer.vocab_size()), 1);
   const Evaluation expected =
@@ -164,7 +163,7 @@ TEST_CASE("processes share an evaluation without changing a bit of it", "[train]
   });
 }
 
-TEST_CASE("more processes than shards are refused", "[train][cluster]") {
+TEST_CASE("more processes than shards are refused") {
   Task task = uneven_task();
   task.config.shards = 2;
   check_error([&] { trained(task, 4, 1); },

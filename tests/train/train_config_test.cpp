@@ -14,7 +14,7 @@ TrainConfig read_back(const std::string& toml) {
   return config;
 }
 
-TEST_CASE("every key has a name of its own and a meaning", "[train]") {
+TEST_CASE("every key has a name of its own and a meaning") {
   std::set<std::string_view> keys;
   for (const ConfigField& field : config_fields()) {
     keys.insert(field.key);
@@ -28,7 +28,7 @@ TEST_CASE("every key has a name of its own and a meaning", "[train]") {
   }
 }
 
-TEST_CASE("a configuration written as TOML reads back the same", "[train]") {
+TEST_CASE("a configuration written as TOML reads back the same") {
   TrainConfig config{.out_dir = "a \"quoted\" \\ path\twith\nall of it \x01",
                      .documents = "line",
                      .n_layer = 3,
@@ -40,7 +40,7 @@ TEST_CASE("a configuration written as TOML reads back the same", "[train]") {
   CHECK(read_back(to_toml(config)).out_dir == config.out_dir);
 }
 
-TEST_CASE("a key with several texts is a list in TOML and a single text is not", "[train]") {
+TEST_CASE("a key with several texts is a list in TOML and a single text is not") {
   TrainConfig config = read_back("data = [\"a.txt\", \"with \\\"quotes\\\".txt\"]\n");
   CHECK(config.data == std::vector<std::string>{"a.txt", "with \"quotes\".txt"});
   CHECK(read_back(to_toml(config)).data == config.data);
@@ -56,7 +56,7 @@ TEST_CASE("a key with several texts is a list in TOML and a single text is not",
   CHECK_THROWS_AS(read_back("data = [[\"a\"]]\n"), Error);
 }
 
-TEST_CASE("setting names of other programs and names with - or _ are accepted", "[train]") {
+TEST_CASE("setting names of other programs and names with - or _ are accepted") {
   TrainConfig config;
   CHECK(set_config_value(config, "lr", "0.25") == ConfigOutcome::set);
   CHECK(config.learning_rate == 0.25);
@@ -69,7 +69,7 @@ TEST_CASE("setting names of other programs and names with - or _ are accepted", 
   CHECK(set_config_value(config, "device", "cpu") == ConfigOutcome::ignored);
 }
 
-TEST_CASE("the model's dropouts follow the general one unless they are set", "[train]") {
+TEST_CASE("the model's dropouts follow the general one unless they are set") {
   TrainConfig config{.dropout = 0.3, .residual_dropout = 0.0};
   const GptConfig model = config.model(100);
   CHECK(model.attention_dropout == 0.3);
@@ -78,7 +78,7 @@ TEST_CASE("the model's dropouts follow the general one unless they are set", "[t
   CHECK(model.vocab_size == 100);
 }
 
-TEST_CASE("settings that are not given are derived from the given ones", "[train]") {
+TEST_CASE("settings that are not given are derived from the given ones") {
   const TrainConfig defaults = TrainConfig{}.resolved();
   CHECK(defaults.min_lr == 6e-5);  // as in nanoGPT
   CHECK(defaults.warmup_iters == 2000);
@@ -98,7 +98,7 @@ TEST_CASE("settings that are not given are derived from the given ones", "[train
   CHECK(contradictions(TrainConfig{}).empty());
 }
 
-TEST_CASE("derived values are written as comments and derived again when read back", "[train]") {
+TEST_CASE("derived values are written as comments and derived again when read back") {
   TrainConfig config{.dropout = 0.1, .max_iters = 400};
   const std::string text = to_toml(config);
   for (const char* line :
@@ -116,7 +116,7 @@ TEST_CASE("derived values are written as comments and derived again when read ba
   CHECK(to_toml(read_back(to_toml(read))).find("\nlr_decay_iters = 500\n") != std::string::npos);
 }
 
-TEST_CASE("contradictory rates and lengths cause one warning each", "[train]") {
+TEST_CASE("contradictory rates and lengths cause one warning each") {
   TrainConfig config{.learning_rate = 3e-5, .min_lr = 6e-5, .warmup_iters = 2000, .max_iters = 200};
   const std::vector<std::string> lines = contradictions(config);
   REQUIRE(lines.size() == 2);
@@ -133,7 +133,7 @@ TEST_CASE("contradictory rates and lengths cause one warning each", "[train]") {
   CHECK(contradictions(config)[0].starts_with("lr_decay_iters 40 is not above warmup_iters"));
 }
 
-TEST_CASE("the short list of settings has those that differ from the defaults", "[train]") {
+TEST_CASE("the short list of settings has those that differ from the defaults") {
   CHECK(settings_in_short({}).empty());
   TrainConfig config{.optimizer = "sgd", .max_iters = 400};
   CHECK(settings_in_short(config) ==
@@ -143,7 +143,7 @@ TEST_CASE("the short list of settings has those that differ from the defaults", 
             "(max_iters)"});
 }
 
-TEST_CASE("the momentum that is not given is the optimizer's", "[train]") {
+TEST_CASE("the momentum that is not given is the optimizer's") {
   TrainConfig config;
   CHECK(config.resolved().momentum == 0.9);
   config.optimizer = "muon";
@@ -152,7 +152,7 @@ TEST_CASE("the momentum that is not given is the optimizer's", "[train]") {
   CHECK(config.resolved().momentum == 0.5);
 }
 
-TEST_CASE("settings out of range or against each other are refused by name", "[train]") {
+TEST_CASE("settings out of range or against each other are refused by name") {
   check_rows("train/config_refusals.txt", [](const Row& row) {
     TrainConfig config;
     std::istringstream settings(row.given);
@@ -164,7 +164,7 @@ TEST_CASE("settings out of range or against each other are refused by name", "[t
   });
 }
 
-TEST_CASE("every numeric setting has a range and others have none", "[train]") {
+TEST_CASE("every numeric setting has a range and others have none") {
   for (const ConfigField& field : config_fields()) {
     INFO(field.key);
     const bool is_number = std::holds_alternative<Index TrainConfig::*>(field.member) ||
@@ -180,7 +180,7 @@ TEST_CASE("every numeric setting has a range and others have none", "[train]") {
   }
 }
 
-TEST_CASE("settings made from a model configuration give the same configuration", "[train]") {
+TEST_CASE("settings made from a model configuration give the same configuration") {
   const GptConfig model{.vocab_size = 9,
                         .block_size = 7,
                         .n_layer = 3,
@@ -206,7 +206,7 @@ TEST_CASE("settings made from a model configuration give the same configuration"
   CHECK(!again.mlp);
 }
 
-TEST_CASE("windows of the layers in turn are a setting", "[train]") {
+TEST_CASE("windows of the layers in turn are a setting") {
   const TrainConfig config = read_back("n_layer = 5\nwindows = \"0,256\"\n");
   const std::vector<Index> windows{0, 256, 0, 256, 0};
   CHECK(config.model(9).windows == windows);
@@ -218,7 +218,7 @@ TEST_CASE("windows of the layers in turn are a setting", "[train]") {
   CHECK(train_config_of(usual.model(9)).sliding_window_pattern == 2);
 }
 
-TEST_CASE("the bounds of Llama 3's rotary embeddings are settings", "[train]") {
+TEST_CASE("the bounds of Llama 3's rotary embeddings are settings") {
   const TrainConfig config = read_back(
       "position = \"rope\"\nrope_scaling = \"llama3\"\nrope_factor = 8\nlow_freq_factor = 2\n"
       "high_freq_factor = 5.5\noriginal_max_position_embeddings = 64\n");

@@ -39,7 +39,7 @@ std::vector<double> all_weights(const Gpt& model) {
   return values;
 }
 
-TEST_CASE("the phases of an update sum to its time and all of them take some", "[train]") {
+TEST_CASE("the phases of an update sum to its time and all of them take some") {
   Setup setup;
   setup.config.gradient_accumulation_steps = 2;
   Trainer trainer(setup.config, *setup.model, setup.dataset);
@@ -53,7 +53,7 @@ TEST_CASE("the phases of an update sum to its time and all of them take some", "
   CHECK(metrics.seconds == Approx(phases.total()));
 }
 
-TEST_CASE("a factor of the learning rate scales every later step", "[train]") {
+TEST_CASE("a factor of the learning rate scales every later step") {
   Setup setup;
   Trainer trainer(setup.config, *setup.model, setup.dataset);
   const LearningRateSchedule schedule = setup.config.schedule();
@@ -66,7 +66,7 @@ TEST_CASE("a factor of the learning rate scales every later step", "[train]") {
   CHECK(all_weights(*setup.model) == weights);
 }
 
-TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
+TEST_CASE("training brings the loss of a repetitive text down") {
   for (const char* optimizer : {"adamw", "sgd", "muon"}) {
     Setup setup;
     setup.config.optimizer = optimizer;
@@ -86,7 +86,7 @@ TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
   }
 }
 
-TEST_CASE("losses of training with bfloat16 products stay close to those of float32", "[train]") {
+TEST_CASE("losses of training with bfloat16 products stay close to those of float32") {
   if (kernels::bfloat16_instructions().empty()) {
     return;  // without such instructions bfloat16 is refused: see the tests of gemm
   }
@@ -107,7 +107,7 @@ TEST_CASE("losses of training with bfloat16 products stay close to those of floa
   CHECK(apart < 0.01 * losses);
 }
 
-TEST_CASE("accumulated small batches give the gradient of one large batch", "[train]") {
+TEST_CASE("accumulated small batches give the gradient of one large batch") {
   Setup setup;
   setup.config.gradient_accumulation_steps = 4;
   setup.config.batch_size = 2;
@@ -117,7 +117,7 @@ TEST_CASE("accumulated small batches give the gradient of one large batch", "[tr
   CHECK(metrics.loss == Approx(std::log(setup.tokenizer.vocab_size())).epsilon(0.05));
 }
 
-TEST_CASE("a loss that is not finite is reported and changes no weight", "[train]") {
+TEST_CASE("a loss that is not finite is reported and changes no weight") {
   Setup setup;
   Trainer trainer(setup.config, *setup.model, setup.dataset);
   trainer.step();
@@ -134,7 +134,7 @@ TEST_CASE("a loss that is not finite is reported and changes no weight", "[train
   CHECK(changed == 0);
 }
 
-TEST_CASE("the moving average follows the weights and can be exchanged with them", "[train]") {
+TEST_CASE("the moving average follows the weights and can be exchanged with them") {
   Setup setup;
   setup.config.ema_decay = 0.5;
   Trainer trainer(setup.config, *setup.model, setup.dataset);
@@ -162,7 +162,7 @@ TEST_CASE("the moving average follows the weights and can be exchanged with them
   CHECK(all_weights(*setup.model) == weights);
 }
 
-TEST_CASE("the terms of the loss in training change it but not evaluations", "[train]") {
+TEST_CASE("the terms of the loss in training change it but not evaluations") {
   const auto first_loss = [](double smoothing, double z_loss) {
     Setup setup;
     setup.config.label_smoothing = smoothing;
@@ -177,7 +177,7 @@ TEST_CASE("the terms of the loss in training change it but not evaluations", "[t
   CHECK(first_loss(0, 0.1) - plain == Approx(0.1 * log_z * log_z).epsilon(0.1));
 }
 
-TEST_CASE("a layer decay lowers the learning rate of each layer below the top", "[train]") {
+TEST_CASE("a layer decay lowers the learning rate of each layer below the top") {
   const auto changes = [](double decay) {
     Setup setup;
     setup.config.layer_decay = decay;
@@ -214,7 +214,7 @@ TEST_CASE("a layer decay lowers the learning rate of each layer below the top", 
   CHECK_THROWS_WITH(setup.config.validate(), "layer_decay: needs optimizer = adamw, got sgd");
 }
 
-TEST_CASE("settings of Muon take effect", "[train]") {
+TEST_CASE("settings of Muon take effect") {
   const auto weights_after = [](const auto& change) {
     Setup setup;
     setup.config.optimizer = "muon";

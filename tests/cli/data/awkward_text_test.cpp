@@ -70,7 +70,7 @@ void check_streamed(const ProgramResult& result) {
   CHECK((has_sanitizer() || result.peak_kilobytes < kStreamed));
 }
 
-TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory", "[cli][long]") {
+TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory", "[long]") {
   const Texts texts;
   const std::string file = texts.sparse("large.txt", std::uintmax_t{10} << 30);
   const std::string place = file + ": no word ends within 134217728 bytes after byte 0";
@@ -86,8 +86,7 @@ TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory
   }
 }
 
-TEST_CASE("a text that fits in memory without its tokens is refused before it is encoded",
-          "[cli]") {
+TEST_CASE("a text that fits in memory without its tokens is refused before it is encoded") {
   if (!has_sanitizer()) {
     const Texts texts;
     const std::string file = texts.sparse("tokens.txt", std::uintmax_t{300} << 20);
@@ -97,7 +96,7 @@ TEST_CASE("a text that fits in memory without its tokens is refused before it is
   }
 }
 
-TEST_CASE("one line of two gigabytes is refused in one line and little memory", "[cli][long]") {
+TEST_CASE("one line of two gigabytes is refused in one line and little memory", "[long]") {
   const Texts texts;
   const std::string file = texts.sparse("line.txt", std::uintmax_t{2} << 30);
   const ProgramResult result = texts.learn(file);
@@ -110,7 +109,7 @@ TEST_CASE("one line of two gigabytes is refused in one line and little memory", 
 }
 
 TEST_CASE("a tokenizer learns from and encodes a line of many megabytes with blanks in parts",
-          "[cli][long]") {
+          "[long]") {
   const Texts texts;
   std::string line;
   while (line.size() < std::size_t{40} << 20) {
@@ -133,7 +132,7 @@ TEST_CASE("a tokenizer learns from and encodes a line of many megabytes with bla
   }
 }
 
-TEST_CASE("a token file of 64 MiB trains in little memory", "[cli][long]") {
+TEST_CASE("a token file of 64 MiB trains in little memory", "[long]") {
   if (has_sanitizer()) {
     return;  // a sanitizer's memory would count too
   }

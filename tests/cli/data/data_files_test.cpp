@@ -4,7 +4,7 @@
 
 // Compressed text input. sessions/data.txt has the other forms.
 
-TEST_CASE("compressed files and input are read as the text in them", "[cli]") {
+TEST_CASE("compressed files and input are read as the text in them") {
   const SavedModel given;
   const std::string lines = "{\"text\": \"ab\"}\n{\"text\": \"\"}\n\"cd\"\n";
   const json plain =

@@ -30,7 +30,7 @@ std::vector<int> uint16_ids(const std::string& path) {
   return ids;
 }
 
-TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "[cli][long]") {
+TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "[long]") {
   const TemporaryFolder folder;
   const std::string bpe = small_tokenizer(folder);
   // Longer than one part of 4 MiB, with a special token and white space of all kinds.

@@ -1,7 +1,7 @@
 #include "support/saved_model.h"
 #include "support/test.h"
 
-TEST_CASE("the tables of lens fit a terminal of 80 columns", "[cli]") {
+TEST_CASE("the tables of lens fit a terminal of 80 columns") {
   const SavedModel given;
   std::istringstream lines(
       output_of({"lens", given.model, "--text", "a text that is longer than it"}));

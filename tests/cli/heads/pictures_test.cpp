@@ -3,7 +3,7 @@
 
 // PNG needs a library that a machine may lack.
 
-TEST_CASE("attribute and attention draw PNG, or name the missing library", "[cli]") {
+TEST_CASE("attribute and attention draw PNG, or name the missing library") {
   const SavedModel given;
   const std::string out = given.folder.at("out");
   for (const auto& [arguments, picture] :
@@ -19,7 +19,7 @@ TEST_CASE("attribute and attention draw PNG, or name the missing library", "[cli
   }
 }
 
-TEST_CASE("a PNG with Hangul warns when no font has it", "[cli]") {
+TEST_CASE("a PNG with Hangul warns when no font has it") {
   const SavedModel given;
   const std::string none = given.folder.write("none.conf", "<fontconfig></fontconfig>\n");
   const auto drawn = [&](const std::string& text, const std::string& format) {

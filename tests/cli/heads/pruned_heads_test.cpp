@@ -69,8 +69,7 @@ Names rows_of(const std::string& table) {
   return names;
 }
 
-TEST_CASE("scores of heads of a pruned model keep the heads' original numbers also over time",
-          "[cli]") {
+TEST_CASE("scores of heads of a pruned model keep the heads' original numbers also over time") {
   const Material given;
   const Arguments arguments = words("heads", given.model, "--data", given.text, "--out",
                                     given.folder.at("out"), "--documents line --cluster_below 1");

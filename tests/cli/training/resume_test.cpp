@@ -2,7 +2,7 @@
 
 // sessions/resume.txt has the other tests of resumed runs.
 
-TEST_CASE("texts of a checkpoint cannot control a terminal", "[cli]") {
+TEST_CASE("texts of a checkpoint cannot control a terminal") {
   const TemporaryFolder folder;
   const std::string run = folder.at("run");
   log_of(words("train --data", folder.write("data.txt", std::string(400, 'a')), "--out_dir", run,

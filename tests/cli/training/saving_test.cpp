@@ -63,7 +63,7 @@ int exit_code(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-TEST_CASE("a second trainer on a run directory is refused and the process in it named", "[cli]") {
+TEST_CASE("a second trainer on a run directory is refused and the process in it named") {
   const TemporaryFolder folder;
   const std::string run = folder.at("run");
   fs::create_directory(run);
@@ -80,8 +80,7 @@ TEST_CASE("a second trainer on a run directory is refused and the process in it 
   CHECK(run_headlight(training(data, run)).exit_code == 0);
 }
 
-TEST_CASE("a run stopped by a signal saves and the resumed run does the missed evaluation",
-          "[cli]") {
+TEST_CASE("a run stopped by a signal saves and the resumed run does the missed evaluation") {
   const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
@@ -103,7 +102,7 @@ TEST_CASE("a run stopped by a signal saves and the resumed run does the missed e
   CHECK(metrics_of(run) == metrics_of(whole));
 }
 
-TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it", "[cli]") {
+TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it") {
   const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const auto ends_after_hangup = [&](const std::string& run, const std::string& steps) {
@@ -119,7 +118,7 @@ TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it", "[
   signal(SIGHUP, SIG_DFL);
 }
 
-TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cli]") {
+TEST_CASE("a save that fails ends the run with its last checkpoint intact") {
   const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");

@@ -47,7 +47,7 @@ void check_words(const std::string& run, const std::string& corpus_text) {
 }
 
 TEST_CASE("the toy preset learns its corpus, and the stories about its model are true",
-          "[cli][experiment]") {
+          "[experiment]") {
   const TemporaryFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string corpus = root + "/data/toy.txt";

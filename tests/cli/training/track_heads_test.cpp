@@ -1,7 +1,7 @@
 #include "support/test.h"
 
 TEST_CASE("an induction head emerges with the preset on repeated random tokens only",
-          "[cli][experiment]") {
+          "[experiment]") {
   const TemporaryFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   output_of(words("train", root + "/configs/induction.toml", "--data", root + "/data/toy.txt",

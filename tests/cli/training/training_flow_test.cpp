@@ -1,7 +1,7 @@
 #include "show/report/parts/terminal_text.h"
 #include "support/test.h"
 
-TEST_CASE("a terminal of any width gets lines that fit it, and colours unless refused", "[cli]") {
+TEST_CASE("a terminal of any width gets lines that fit it, and colours unless refused") {
   const TemporaryFolder folder;
   const std::string text = folder.write("text.txt", "one two three four five six seven eight nine");
   const auto shown = [&](int columns, const Arguments& environment) {

@@ -2,7 +2,7 @@
 
 // sessions/first_training.txt has the other advice of the program.
 
-TEST_CASE("over-fitting is shown with the best step and advice", "[cli]") {
+TEST_CASE("over-fitting is shown with the best step and advice") {
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 60; ++i) {  // nothing to learn but these numbers

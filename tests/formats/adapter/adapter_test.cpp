@@ -71,7 +71,7 @@ GptConfig neox_config() {
   return config;
 }
 
-TEST_CASE("an adapter is opened as its model with the updates", "[adapter]") {
+TEST_CASE("an adapter is opened as its model with the updates") {
   const GptConfig config = GENERATE(llama_config(), gpt2_config(), neox_config());
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, config);
@@ -91,7 +91,7 @@ TEST_CASE("an adapter is opened as its model with the updates", "[adapter]") {
   }
 }
 
-TEST_CASE("targets choose matrices by the names of the family", "[adapter]") {
+TEST_CASE("targets choose matrices by the names of the family") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const Adapter adapter =
@@ -103,7 +103,7 @@ TEST_CASE("targets choose matrices by the names of the family", "[adapter]") {
   CHECK(plan_adapter(base, llama_config(), {}, {}).rows.size() == 14);
 }
 
-TEST_CASE("an adapter of some layers names its matrices as PEFT does", "[adapter]") {
+TEST_CASE("an adapter of some layers names its matrices as PEFT does") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);
@@ -122,7 +122,7 @@ TEST_CASE("an adapter of some layers names its matrices as PEFT does", "[adapter
                     contains_text("train: expected parts of the model"));
 }
 
-TEST_CASE("targets that the model cannot have are refused", "[adapter]") {
+TEST_CASE("targets that the model cannot have are refused") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, gpt2_config());
   CHECK_THROWS_WITH(plan_adapter(base, gpt2_config(), {}, {{LoraTarget::gate}}),
@@ -131,7 +131,7 @@ TEST_CASE("targets that the model cannot have are refused", "[adapter]") {
                     contains_text("expected q, k and v together"));
 }
 
-TEST_CASE("patterns of alpha and rsLoRA change the scale", "[adapter]") {
+TEST_CASE("patterns of alpha and rsLoRA change the scale") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);
@@ -152,7 +152,7 @@ TEST_CASE("patterns of alpha and rsLoRA change the scale", "[adapter]") {
   CHECK(scale_of() == Approx(8 / std::sqrt(2.0)).epsilon(1e-4));
 }
 
-TEST_CASE("adapters that do more than add to matrices are refused", "[adapter]") {
+TEST_CASE("adapters that do more than add to matrices are refused") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);
@@ -166,7 +166,7 @@ TEST_CASE("adapters that do more than add to matrices are refused", "[adapter]")
   });
 }
 
-TEST_CASE("adapters whose tensors do not fit are refused", "[adapter]") {
+TEST_CASE("adapters whose tensors do not fit are refused") {
   struct Fault {
     std::string message;
     std::function<void(NamedTensors&)> change;
@@ -213,7 +213,7 @@ TEST_CASE("adapters whose tensors do not fit are refused", "[adapter]") {
   }
 }
 
-TEST_CASE("an adapter holds the folder of its base and notices other weights there", "[adapter]") {
+TEST_CASE("an adapter holds the folder of its base and notices other weights there") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   fs::create_directory_symlink("base", folder.path() / "best");
@@ -233,7 +233,7 @@ TEST_CASE("an adapter holds the folder of its base and notices other weights the
   CHECK_THROWS_WITH(read_effective_config(path), contains_text("has other weights"));
 }
 
-TEST_CASE("an adapter of an adapter is refused", "[adapter]") {
+TEST_CASE("an adapter of an adapter is refused") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);

@@ -16,7 +16,7 @@ double largest_difference(const Gpt& a, const Gpt& b) {
   return largest;
 }
 
-TEST_CASE("an adapter as a GGUF file computes as that of PEFT", "[adapter][gguf]") {
+TEST_CASE("an adapter as a GGUF file computes as that of PEFT") {
   const std::string name =
       GENERATE("llama-plain", "llama-ranks", "llama-alphas", "llama-embeddings", "gpt2-plain");
   INFO(name);
@@ -30,7 +30,7 @@ TEST_CASE("an adapter as a GGUF file computes as that of PEFT", "[adapter][gguf]
   CHECK(largest_difference(*load_weights(base), *expected) > 0.01);
 }
 
-TEST_CASE("a GGUF adapter has llama.cpp's names and needs its base", "[adapter][gguf]") {
+TEST_CASE("a GGUF adapter has llama.cpp's names and needs its base") {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "adapter.gguf";
   write_gguf_adapter(file, kData / "llama-embeddings", kData / "llama");
@@ -47,7 +47,7 @@ TEST_CASE("a GGUF adapter has llama.cpp's names and needs its base", "[adapter][
                     contains_text("expected an adapter of the architecture gpt2"));
 }
 
-TEST_CASE("adapters that a GGUF file cannot hold are refused", "[adapter][gguf]") {
+TEST_CASE("adapters that a GGUF file cannot hold are refused") {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "adapter.gguf";
   for (const char* name : {"llama-dora", "llama-tokens", "llama-saved_modules"}) {

@@ -15,7 +15,7 @@ std::vector<double> last_logits(const Gpt& model, const Json& expected) {
   return model.next_logits(make_batch({ids})).to_vector();
 }
 
-TEST_CASE("adapters of PEFT give PEFT's logits", "[adapter]") {
+TEST_CASE("adapters of PEFT give PEFT's logits") {
   const Json expected = parse_json(file_contents(kData / "logits.json"), "logits.json");
   for (const auto& [name, values] : expected.members()) {
     if (name == "ids") {
@@ -43,7 +43,7 @@ TEST_CASE("adapters of PEFT give PEFT's logits", "[adapter]") {
   }
 }
 
-TEST_CASE("adapters of PEFT are trained further as they are, and written for PEFT", "[adapter]") {
+TEST_CASE("adapters of PEFT are trained further as they are, and written for PEFT") {
   const Json expected = parse_json(file_contents(kData / "logits.json"), "logits.json");
   const std::string name = GENERATE("llama-ranks", "llama-alphas", "llama-dora", "gpt2-dora",
                                     "llama-tokens", "tied-tokens", "llama-bf16", "llama-mica");
@@ -69,7 +69,7 @@ TEST_CASE("adapters of PEFT are trained further as they are, and written for PEF
   }
 }
 
-TEST_CASE("adapters with parts that a run cannot train are refused by name", "[adapter]") {
+TEST_CASE("adapters with parts that a run cannot train are refused by name") {
   const auto [name, part] = GENERATE(
       table<std::string, std::string>({{"llama-saved_modules", "whole tensor 'lm_head.weight'"},
                                        {"llama-biases", "whole tensor"},
@@ -79,7 +79,7 @@ TEST_CASE("adapters with parts that a run cannot train are refused by name", "[a
                     contains_text(part) && contains_text("make a whole model of it first"));
 }
 
-TEST_CASE("names of other modules and tokens are refused", "[adapter]") {
+TEST_CASE("names of other modules and tokens are refused") {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "adapter";
   const auto [name, from, to, message] =

@@ -82,7 +82,7 @@ void check(const ChatTemplate& chat, const ChatTemplateInput& input, const Json&
   }
 }
 
-TEST_CASE("chat templates of published models give the prompts of transformers", "[chat]") {
+TEST_CASE("chat templates of published models give the prompts of transformers") {
   const std::vector<Json> all = chat_lines("conversations.jsonl");
   const std::vector<PublishedTemplate> templates = published_templates();
   CHECK(templates.size() == 55);
@@ -100,7 +100,7 @@ TEST_CASE("chat templates of published models give the prompts of transformers",
 }
 
 // Each text is the output of Jinja 3.1. A line with "error" has a part of the error instead.
-TEST_CASE("expressions of chat templates have the values of Python, or errors", "[chat]") {
+TEST_CASE("expressions of chat templates have the values of Python, or errors") {
   const auto rows = json_lines(kData / "expressions.jsonl");
   CHECK(rows.size() > 90);
   for (const auto& row : rows) {
@@ -114,7 +114,7 @@ TEST_CASE("expressions of chat templates have the values of Python, or errors", 
   }
 }
 
-TEST_CASE("whole numbers of any size reach a chat template with all digits", "[chat]") {
+TEST_CASE("whole numbers of any size reach a chat template with all digits") {
   const char* messages = R"([{"role": "assistant", "content": "", "tool_calls": [
       {"function": {"name": "f", "arguments": {"id": 12345678901234567890, "n": [-98765432109876543210]}}}]}])";
   CHECK(rendered("{{ messages[0].tool_calls[0].function.arguments | tojson }}", "{}", messages) ==
@@ -123,7 +123,7 @@ TEST_CASE("whole numbers of any size reach a chat template with all digits", "[c
         "{'id': 12345678901234567890, 'n': [-98765432109876543210]}");
 }
 
-TEST_CASE("chat templates that are nested too deep or not UTF-8 end with an error", "[chat]") {
+TEST_CASE("chat templates that are nested too deep or not UTF-8 end with an error") {
   const auto times = [](int count, const std::string& text) {
     std::string all;
     for (int i = 0; i < count; ++i) {

@@ -47,7 +47,7 @@ std::string ranges_of(const Tokenizer& tokenizer, const std::string& text) {
 }
 
 // tokens.jsonl is the output of tools/parity/check_chat_tokens.py --write.
-TEST_CASE("a chat has the tokens of transformers, and learns those after its prompt", "[chat]") {
+TEST_CASE("a chat has the tokens of transformers, and learns those after its prompt") {
   const Json tokenizers = json_of("tokenizers/data/pipeline_tokenizers.json");
   for (const Json& entry : chat_lines("tokens.jsonl")) {
     INFO(entry["kind"].text() << " " << entry["template"].text() << " "
@@ -96,7 +96,7 @@ TEST_CASE("names of special tokens in messages are the text that they are withou
   }
 }
 
-TEST_CASE("each token has the bytes of the text that it stands for", "[chat]") {
+TEST_CASE("each token has the bytes of the text that it stands for") {
   CHECK(ranges_of(ByteTokenizer(), "ab<|endoftext|>c") == "[a][b][<|endoftext|>][c]");
   CHECK(ranges_of(CharTokenizer({'a', 'b'}), "aé<|endoftext|>b") == "[a][é][<|endoftext|>][b]");
   const Json tokenizers = json_of("tokenizers/data/pipeline_tokenizers.json");

@@ -38,7 +38,7 @@ std::string prompt_of(const Row& row) {
   return shown(chat.encode(messages, end)) + " -> " + shown(chat.end_tokens());
 }
 
-TEST_CASE("a template gives the tokens of a prompt and of its end, or refuses the chat", "[chat]") {
+TEST_CASE("a template gives the tokens of a prompt and of its end, or refuses the chat") {
   check_rows("formats/chat_template/prompts.txt", [](const Row& row) {
     std::string prompt;
     const std::string error = error_of([&] { prompt = prompt_of(row); });
@@ -50,7 +50,7 @@ TEST_CASE("a template gives the tokens of a prompt and of its end, or refuses th
             .missing_names() == std::vector<std::string>{"<|sep|>"});
 }
 
-TEST_CASE("a template named tool_use serves prompts with tools, as in transformers", "[chat]") {
+TEST_CASE("a template named tool_use serves prompts with tools, as in transformers") {
   const ChatBytes tokenizer;
   ChatTemplates templates;
   templates.set("tool_use", "tools:{{ tools | length }}{{ messages[0].content }}");

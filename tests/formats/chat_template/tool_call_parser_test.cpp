@@ -63,7 +63,7 @@ std::string parts_of(const ToolStyle& style, const std::string& answer,
   return whole;
 }
 
-TEST_CASE("complete calls of known functions are found, and all else stays text", "[formats]") {
+TEST_CASE("complete calls of known functions are found, and all else stays text") {
   check_rows("formats/chat_template/tool_calls.txt", [](const Row& row) {
     std::string answer = row.given;
     for (std::size_t at = 0; (at = answer.find("\\n", at)) != std::string::npos; ++at) {
@@ -74,7 +74,7 @@ TEST_CASE("complete calls of known functions are found, and all else stays text"
   });
 }
 
-TEST_CASE("blanks and beginnings of calls that are too long stay text", "[formats]") {
+TEST_CASE("blanks and beginnings of calls that are too long stay text") {
   for (const std::string& answer :
        {std::string(), "a" + std::string(5000, ' '),
         "<tool_call>{\"name\": \"" + std::string(ToolCallParser::kLongestCall + 50, 'x')}) {
@@ -85,7 +85,7 @@ TEST_CASE("blanks and beginnings of calls that are too long stay text", "[format
             .starts_with("[TOOL_CALLS]f[CALL_ID]1"));
 }
 
-TEST_CASE("arguments are given in pieces while they are generated", "[formats]") {
+TEST_CASE("arguments are given in pieces while they are generated") {
   const auto pieces = [](const ToolStyle& style, const std::string& answer) {
     ToolCallParser parser(style,
                           {.functions = functions_f_g(), .most_calls = 9, .in_pieces = true});
@@ -119,14 +119,14 @@ TEST_CASE("arguments are given in pieces while they are generated", "[formats]")
         R"(f({"n": 1})oops)");
 }
 
-TEST_CASE("calls beyond the limit and the text after them are dropped", "[formats]") {
+TEST_CASE("calls beyond the limit and the text after them are dropped") {
   CHECK(parts_of(llama(), "{\"name\": \"f\"}; {\"name\": \"g\"}", {.most_calls = 1}) == "f{}");
   CHECK(parts_of(hermes(), "{\"name\": \"f\"}\n</tool_call> more",
                  {.has_begun = true, .most_calls = 1}) == "f{}");
   CHECK(parts_of(hermes(), "{\"name\": \"f\"", {.has_begun = true}) == "{\"name\": \"f\"");
 }
 
-TEST_CASE("random fragments of calls give the same parts in any pieces", "[formats][long]") {
+TEST_CASE("random fragments of calls give the same parts in any pieces", "[long]") {
   std::vector<std::string> fragments = split_words(
       "<tool_call> </tool_call> [TOOL_CALLS] [ARGS] [CALL_ID] <function= <function=f> f g> "
       "</function> <parameter=s> <parameter=a> </parameter> f[ARGS] {} { } }} [ ] , < </ ; \" \\ x "
@@ -151,7 +151,7 @@ TEST_CASE("random fragments of calls give the same parts in any pieces", "[forma
   }
 }
 
-TEST_CASE("the style of tool calls is recognised from the templates of models", "[formats]") {
+TEST_CASE("the style of tool calls is recognised from the templates of models") {
   std::map<const ToolStyle*, std::string> found;
   for (const PublishedTemplate& one : published_templates()) {
     if (const ToolStyle* style = tool_style_of(one.source)) {

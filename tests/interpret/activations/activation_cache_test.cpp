@@ -72,7 +72,7 @@ std::string refusal(const std::vector<std::string>& names, const TokenPositions&
   });
 }
 
-TEST_CASE("contexts made from ids equal those made from their text", "[activations]") {
+TEST_CASE("contexts made from ids equal those made from their text") {
   const std::vector<Ids> ids{{'a', 'b'}, {256}};
   const ActivationContexts contexts(ids, 2);
   CHECK(contexts.count() == 2);
@@ -82,7 +82,7 @@ TEST_CASE("contexts made from ids equal those made from their text", "[activatio
   CHECK(contains(error_of([&] { ActivationContexts(ids, 1); }), "document 1 has 2 tokens"));
 }
 
-TEST_CASE("a cache holds what a hook sees at every point", "[activations]") {
+TEST_CASE("a cache holds what a hook sees at every point") {
   const ActivationContexts contexts(ByteTokenizer(), {"abcdef", "a cat", "x"}, kBlock);
   std::vector<PointRange> every;
   for (const Choice<Point>& choice : kChoices<Point>) {
@@ -106,7 +106,7 @@ TEST_CASE("a cache holds what a hook sees at every point", "[activations]") {
   CHECK(cached.front().first == "hook_embed");
 }
 
-TEST_CASE("every row of a cache has its token and its position in the data", "[activations]") {
+TEST_CASE("every row of a cache has its token and its position in the data") {
   const ActivationContexts contexts(dataset(), kBlock);
   REQUIRE(contexts.count() == 5);
   const auto cached =
@@ -124,7 +124,7 @@ TEST_CASE("every row of a cache has its token and its position in the data", "[a
   }
 }
 
-TEST_CASE("positions choose rows, of maps queries", "[activations]") {
+TEST_CASE("positions choose rows, of maps queries") {
   const ActivationContexts contexts(ByteTokenizer(), {"abcdef", "xy"}, kBlock);
   const auto whole = seen(inputs_of(contexts));
   const auto cached = [&](const std::string& positions) {
@@ -159,7 +159,7 @@ TEST_CASE("positions choose rows, of maps queries", "[activations]") {
   CHECK(cached("4-").at("offsets").to_vector() == std::vector<double>{0, 2, 2});
 }
 
-TEST_CASE("chosen heads and neurons appear once each", "[activations]") {
+TEST_CASE("chosen heads and neurons appear once each") {
   const ActivationContexts contexts(ByteTokenizer(), {"abcdef"}, kBlock);
   const auto whole = seen(inputs_of(contexts));
   const auto cached =
@@ -178,7 +178,7 @@ TEST_CASE("chosen heads and neurons appear once each", "[activations]") {
   CHECK(cached.at("blocks.2.attn.hook_pattern/0").shape() == Shape{1, 6, 6});
 }
 
-TEST_CASE("heads of a pruned model keep their numbers in a cache", "[activations]") {
+TEST_CASE("heads of a pruned model keep their numbers in a cache") {
   const auto pruned = prune_heads(model(), HeadSet{{1, 0}});
   const ActivationContexts contexts(ByteTokenizer(), {"abc"}, kBlock);
   const auto cached =
@@ -190,7 +190,7 @@ TEST_CASE("heads of a pruned model keep their numbers in a cache", "[activations
       "got 0"));
 }
 
-TEST_CASE("a custom model is cached like a Gpt", "[activations]") {
+TEST_CASE("a custom model is cached like a Gpt") {
   const GptConfig shape{
       .vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 2, .n_embd = 8};
   const OwnModel own(shape, 3);
@@ -206,7 +206,7 @@ TEST_CASE("a custom model is cached like a Gpt", "[activations]") {
   }
 }
 
-TEST_CASE("points that a model does not compute are omitted from the cache", "[activations]") {
+TEST_CASE("points that a model does not compute are omitted from the cache") {
   const ActivationContexts contexts({{1, 2, 3}}, kBlock);
   const ActivationOptions wanted{.points = points({"rot_q", "resid_post.1", "rot_k.0"})};
   const NamedTensors kept = cache_activations(model(), contexts, wanted);
@@ -222,7 +222,7 @@ TEST_CASE("points that a model does not compute are omitted from the cache", "[a
   CHECK(files.arrays.front().name == "blocks.1.hook_resid_post");
 }
 
-TEST_CASE("invalid cache options are refused in one line", "[activations]") {
+TEST_CASE("invalid cache options are refused in one line") {
   CHECK(contains(refusal({}), "expected a point or more"));
   CHECK(refusal({"resid_post.3"}) == "resid_post: the model has layers 0 to 2, got 3");
   CHECK(refusal({"resid_post.1-3"}) == "resid_post: the model has layers 0 to 2, got 1-3");
@@ -245,7 +245,7 @@ TEST_CASE("invalid cache options are refused in one line", "[activations]") {
   check_error([&] { ActivationContexts(bytes, {"a", ""}, 4); }, {"document 2 is empty"});
 }
 
-TEST_CASE("the files of a cache joined together equal the whole cache", "[activations]") {
+TEST_CASE("the files of a cache joined together equal the whole cache") {
   const TemporaryFolder folder;
   const ActivationContexts contexts(dataset(), kBlock);
   const ActivationOptions activations{.points = points({"resid_mid", "z.1.1"}), .batch_size = 2};
@@ -286,7 +286,7 @@ TEST_CASE("the files of a cache joined together equal the whole cache", "[activa
   check_parts(file_contents(folder / "acts.json"), {"\"acts-00002.npz\"", "\"a model\""});
 }
 
-TEST_CASE("values that a file cannot hold are counted", "[activations]") {
+TEST_CASE("values that a file cannot hold are counted") {
   const TemporaryFolder folder;
   Gpt large(model().config());
   for (auto& [name, parameter] : large.parameters()) {
@@ -307,8 +307,7 @@ TEST_CASE("values that a file cannot hold are counted", "[activations]") {
   CHECK(lost(large, StoredFloats::float32).not_numbers == all);
 }
 
-TEST_CASE("a new cache replaces all files of an old one with another number of files",
-          "[activations]") {
+TEST_CASE("a new cache replaces all files of an old one with another number of files") {
   const TemporaryFolder folder;
   const ActivationContexts contexts(dataset(), kBlock);
   const auto write = [&](Index rows) {
@@ -326,7 +325,7 @@ TEST_CASE("a new cache replaces all files of an old one with another number of f
   CHECK(file_contents(folder / "acts.json") == "{}");
 }
 
-TEST_CASE("caches can be written in half precision", "[activations]") {
+TEST_CASE("caches can be written in half precision") {
   const TemporaryFolder folder;
   const ActivationContexts contexts(ByteTokenizer(), {"abcdef"}, kBlock);
   const ActivationOptions activations{.points = points({"resid_post.2"})};
@@ -356,8 +355,7 @@ TEST_CASE("caches can be written in half precision", "[activations]") {
   CHECK(contains(error_of([&] { error("no/acts.npz", StoredFloats::float32); }), "cannot create"));
 }
 
-TEST_CASE("a cache written to a file directly has the same bytes as one written from memory",
-          "[activations]") {
+TEST_CASE("a cache written to a file directly has the same bytes as one written from memory") {
   const ActivationContexts contexts(dataset(), kBlock);
   const ActivationOptions activations{.points = points({"resid_post", "z.1.1", "pattern.0"}),
                                       .batch_size = 2};
@@ -379,7 +377,7 @@ TEST_CASE("a cache written to a file directly has the same bytes as one written 
   }
 }
 
-TEST_CASE("a cache whose writing fails leaves no file", "[activations]") {
+TEST_CASE("a cache whose writing fails leaves no file") {
   const ActivationContexts contexts(dataset(), kBlock);
   const ActivationFileOptions options{.activations = {.points = points({"embed"})},
                                       .shard_rows = 8};

@@ -3,7 +3,7 @@
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
 
-TEST_CASE("activations of generated tokens are those of one pass over the text", "[heads]") {
+TEST_CASE("activations of generated tokens are those of one pass over the text") {
   const auto gpt = random_gpt(three_layers(), DType::float32);
   const std::vector<PointRange> points{{.point = Point::resid_post},
                                        {.point = Point::z, .layers = {1, 1}},
@@ -40,7 +40,7 @@ TEST_CASE("activations of generated tokens are those of one pass over the text",
   check_close(slice(last, 0, 2, 5), slice(array(expected, "ln_final.hook_out"), 0, 2, 5), 1e-5);
 }
 
-TEST_CASE("a recorder refuses parts of points and contexts that move", "[heads]") {
+TEST_CASE("a recorder refuses parts of points and contexts that move") {
   check_error(
       [] {
         ActivationRecorder({{.point = Point::z, .items = NumberRange{1, 1}}});

@@ -67,8 +67,7 @@ class HeldLayer final : public ForwardHook {
   double share_;
 };
 
-TEST_CASE("attribution with patched attention is nearer to patching where attention saturates",
-          "[heads]") {
+TEST_CASE("attribution with patched attention is nearer to patching where attention saturates") {
   const auto gpt = saturated_gpt();
   for (const Point point : {Point::q, Point::k}) {
     const Errors errors = errors_of(*gpt, point);
@@ -77,13 +76,13 @@ TEST_CASE("attribution with patched attention is nearer to patching where attent
   }
 }
 
-TEST_CASE("patched attention needs queries or keys", "[heads]") {
+TEST_CASE("patched attention needs queries or keys") {
   const auto gpt = random_gpt(three_layers());
   const PatchGridOptions options{.patch = false, .attribution = true, .fix_pattern = true};
   check_error([&] { patch_grid(*gpt, kTask, options); }, {"qk_fix", "q, k", "z"});
 }
 
-TEST_CASE("dropped gradients average absolute effects with each other layer held", "[heads]") {
+TEST_CASE("dropped gradients average absolute effects with each other layer held") {
   const auto gpt = random_gpt(three_layers());
   const auto values = [&](const Ids& text) {
     return values_of(*gpt, make_batch({text}), [](Point point, Index) {

@@ -65,7 +65,7 @@ std::unique_ptr<Gpt> changed_model(const std::string& changes, const GptConfig& 
   return gpt;
 }
 
-TEST_CASE("attribution finds a planted source token and a planted neuron", "[heads]") {
+TEST_CASE("attribution finds a planted source token and a planted neuron") {
   const auto gpt = hand_set_model();
   const AttributionTask task{.text = {0, 1, 3, 4, 2}, .target = 5};
   const AttributionResult sources = attribute_logit(*gpt, task, AttributionBy::source);
@@ -86,7 +86,7 @@ TEST_CASE("attribution finds a planted source token and a planted neuron", "[hea
   CHECK(part_of(neurons, "0.attn").logit == Approx(part_of(sources, "0.0 @2").logit));
 }
 
-TEST_CASE("parts that are split further sum to the original part", "[heads]") {
+TEST_CASE("parts that are split further sum to the original part") {
   const auto gpt = random_gpt(three_layers());
   const AttributionResult heads = attribute_logit(*gpt, kTask);
   const AttributionResult layers = attribute_logit(*gpt, kTask, AttributionBy::layer);
@@ -119,7 +119,7 @@ TEST_CASE("parts that are split further sum to the original part", "[heads]") {
   }
 }
 
-TEST_CASE("the residual stream equals the sum of the layers so far", "[heads]") {
+TEST_CASE("the residual stream equals the sum of the layers so far") {
   for (const bool parallel : {false, true}) {
     GptConfig config = three_layers();
     config.parallel_residual = parallel;
@@ -137,7 +137,7 @@ TEST_CASE("the residual stream equals the sum of the layers so far", "[heads]") 
   }
 }
 
-TEST_CASE("parts of a float32 model sum to its logit", "[heads]") {
+TEST_CASE("parts of a float32 model sum to its logit") {
   const auto gpt = random_gpt(three_layers(), DType::float32);
   for (const AttributionBy by :
        {AttributionBy::head, AttributionBy::source, AttributionBy::neuron}) {
@@ -146,7 +146,7 @@ TEST_CASE("parts of a float32 model sum to its logit", "[heads]") {
   }
 }
 
-TEST_CASE("an intervention that changes the residual stream is a part of its own", "[heads]") {
+TEST_CASE("an intervention that changes the residual stream is a part of its own") {
   for (const char* change : {"off 0.1", "off mlp.1", "scale resid_post.0 0.5",
                              "scale pattern.1 0.5", "scale ln_final 2", "off resid_mid.2"}) {
     INFO(change);
@@ -162,7 +162,7 @@ TEST_CASE("an intervention that changes the residual stream is a part of its own
   }
 }
 
-TEST_CASE("a head whose output is replaced has no source tokens", "[heads]") {
+TEST_CASE("a head whose output is replaced has no source tokens") {
   const auto gpt = changed_model("scale 0.1 0.5", three_layers());
   const AttributionResult result = attribute_logit(*gpt, kTask, AttributionBy::source);
   const double whole = part_of(attribute_logit(*gpt, kTask), "0.1").logit;
@@ -173,7 +173,7 @@ TEST_CASE("a head whose output is replaced has no source tokens", "[heads]") {
   CHECK(part_of(result, "0.0.intervention").logit == 0);
 }
 
-TEST_CASE("means over prompts equal the averages of single prompts", "[heads]") {
+TEST_CASE("means over prompts equal the averages of single prompts") {
   const auto gpt = random_gpt(three_layers());
   const std::vector<AttributionTask> tasks{
       kTask, {.text = {7, 1, 2}, .target = 3, .against = 8}, {.text = {5, 5}, .target = 2}};
@@ -209,7 +209,7 @@ TEST_CASE("means over prompts equal the averages of single prompts", "[heads]") 
   }
 }
 
-TEST_CASE("source tokens are summed over heads for prompts of one length", "[heads]") {
+TEST_CASE("source tokens are summed over heads for prompts of one length") {
   const auto gpt = random_gpt(three_layers());
   const AttributionTask other{.text = {5, 4, 3, 2, 1}, .target = 4, .against = 6};
   const AttributionStudy study =
@@ -231,7 +231,7 @@ TEST_CASE("source tokens are summed over heads for prompts of one length", "[hea
         2);
 }
 
-TEST_CASE("source tokens of texts of different lengths are summed by groups", "[heads]") {
+TEST_CASE("source tokens of texts of different lengths are summed by groups") {
   const auto gpt = random_gpt(three_layers());
   const AttributionTask first{.text = {5, 4, 3, 2, 1},
                               .target = 4,
@@ -280,8 +280,8 @@ TEST_CASE("source tokens of texts of different lengths are summed by groups", "[
   CHECK(mentions(refused({{"thing", {0}}, {"end", {3}}}), {"'end' from 0 to 2, got 3"}));
 }
 
-TEST_CASE("attribution over prompts names an invalid prompt and rates the reliability of its means",
-          "[heads]") {
+TEST_CASE(
+    "attribution over prompts names an invalid prompt and rates the reliability of its means") {
   const auto gpt = random_gpt(three_layers());
   check_error([&] { attribute_prompts(*gpt, {}); }, {"pairs", "at least one"});
   check_error(

@@ -29,7 +29,7 @@ class Nudge final : public ForwardHook {
 
 const PatchingTask kTask = kTwoChanges;
 
-TEST_CASE("gradients of a metric at points are those of finite differences", "[heads]") {
+TEST_CASE("gradients of a metric at points are those of finite differences") {
   const auto gpt = random_gpt(three_layers());
   const Batch batch = make_batch({{1, 2, 3, 4}, {5, 6, 7}});
   const LogitMetric metric = [](const Tensor& logits) { return sum(tanh(logits)); };
@@ -54,7 +54,7 @@ TEST_CASE("gradients of a metric at points are those of finite differences", "[h
   }
 }
 
-TEST_CASE("gradients at several points leave the weights without gradients", "[heads]") {
+TEST_CASE("gradients at several points leave the weights without gradients") {
   const auto gpt = random_gpt(three_layers());
   const MetricGradients result =
       metric_gradients(*gpt, make_batch({{1, 2, 3}}), logit_difference_metric(4, 5),
@@ -68,7 +68,7 @@ TEST_CASE("gradients at several points leave the weights without gradients", "[h
   }
 }
 
-TEST_CASE("a metric without a gradient and parts of points are refused", "[heads]") {
+TEST_CASE("a metric without a gradient and parts of points are refused") {
   const auto gpt = random_gpt(three_layers());
   const Batch batch = make_batch({{1, 2, 3}});
   const auto error = [&](const LogitMetric& metric, const std::vector<PointRange>& points) {
@@ -87,7 +87,7 @@ TEST_CASE("a metric without a gradient and parts of points are refused", "[heads
   CHECK(mentions(error(loss_metric(1, 3), {{.point = Point::z}}), {"metric", "row", "3"}));
 }
 
-TEST_CASE("built-in metrics have the values of their formulas", "[heads]") {
+TEST_CASE("built-in metrics have the values of their formulas") {
   const Tensor logits = Tensor::from({0.0, 0.0, 0.0, std::log(2.0), 0.0, std::log(5.0)}, {2, 3});
   CHECK(logit_difference_metric(2, 0)(logits).item() == Approx(std::log(2.5)));
   CHECK(probability_metric(2)(logits).item() == Approx(0.625));
@@ -100,7 +100,7 @@ TEST_CASE("built-in metrics have the values of their formulas", "[heads]") {
   CHECK(divergence_metric(logits)(logits).item() == Approx(0).margin(1e-12));
 }
 
-TEST_CASE("patching by the logit difference as a metric equals patching without", "[heads]") {
+TEST_CASE("patching by the logit difference as a metric equals patching without") {
   const auto gpt = random_gpt(three_layers());
   PatchingTask task = kTask;
   task.answer.clear();
@@ -117,7 +117,7 @@ TEST_CASE("patching by the logit difference as a metric equals patching without"
   }
 }
 
-TEST_CASE("a metric of one row and the same function of all logits patch alike", "[heads]") {
+TEST_CASE("a metric of one row and the same function of all logits patch alike") {
   const auto gpt = random_gpt(three_layers());
   PatchingTask task = kTask;
   const PatchGridOptions options{.point = Point::resid_pre, .by_item = false, .by_position = true};
@@ -138,7 +138,7 @@ TEST_CASE("a metric of one row and the same function of all logits patch alike",
   check_error([&] { patch_grid(*gpt, task, options); }, {"metric", "row"});
 }
 
-TEST_CASE("patching by the divergence from the clean text ends at 0", "[heads]") {
+TEST_CASE("patching by the divergence from the clean text ends at 0") {
   const auto gpt = random_gpt(three_layers());
   PatchingTask task = kTask;
   task.metric = divergence_metric(gpt->logits(make_batch({task.clean})));

@@ -43,7 +43,7 @@ Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
       .at({point, layer});
 }
 
-TEST_CASE("a cell of any point equals a run with its values replaced", "[heads]") {
+TEST_CASE("a cell of any point equals a run with its values replaced") {
   const auto gpt = random_gpt(three_layers());
   struct Case {
     Point point;
@@ -75,7 +75,7 @@ TEST_CASE("a cell of any point equals a run with its values replaced", "[heads]"
   }
 }
 
-TEST_CASE("a cell of a group equals a run with the values of all its tokens replaced", "[heads]") {
+TEST_CASE("a cell of a group equals a run with the values of all its tokens replaced") {
   const auto gpt = random_gpt(three_layers());
   PatchingTask task = kLong;
   task.groups = {{"names", {1, 3}}, {"end", {4}}};
@@ -94,7 +94,7 @@ TEST_CASE("a cell of a group equals a run with the values of all its tokens repl
   CHECK(cell.difference == Approx(difference_with(*gpt, task, task.corrupt, hook)).margin(1e-9));
 }
 
-TEST_CASE("pairs of different lengths are compared by their groups", "[heads]") {
+TEST_CASE("pairs of different lengths are compared by their groups") {
   const auto gpt = random_gpt(three_layers());
   PatchingTask first = kTask;
   first.groups = {{"names", {1, 3}}, {"end", {4}}};
@@ -123,8 +123,7 @@ TEST_CASE("pairs of different lengths are compared by their groups", "[heads]") 
   check_error([&] { patch_grid(*gpt, first, options); }, {"group: ", "'a' twice"});
 }
 
-TEST_CASE("patching the residual stream at all positions recovers the clean answer completely",
-          "[heads]") {
+TEST_CASE("patching the residual stream at all positions recovers the clean answer completely") {
   const auto gpt = random_gpt(three_layers());
   for (const PatchingTask& task : {kTask, kLong}) {
     for (const bool noising : {false, true}) {
@@ -138,7 +137,7 @@ TEST_CASE("patching the residual stream at all positions recovers the clean answ
   }
 }
 
-TEST_CASE("attribution patching equals the derivative of patching at its start", "[heads]") {
+TEST_CASE("attribution patching equals the derivative of patching at its start") {
   const auto gpt = random_gpt(three_layers());
   for (const Point point : {Point::z, Point::resid_pre, Point::pattern}) {
     for (const PatchingTask& task : {kTask, kLong}) {
@@ -161,8 +160,7 @@ TEST_CASE("attribution patching equals the derivative of patching at its start",
   }
 }
 
-TEST_CASE("pairs give means with intervals and the agreement of attribution with patching",
-          "[heads]") {
+TEST_CASE("pairs give means with intervals and the agreement of attribution with patching") {
   const auto gpt = random_gpt(three_layers());
   const PatchingTask other{{2, 2, 3, 4, 6}, {2, 7, 3, 4, 6}, {5}, {9}};
   const PatchStudy study = patch_pairs(*gpt, {kTask, other}, {.attribution = true});
@@ -185,8 +183,7 @@ TEST_CASE("pairs give means with intervals and the agreement of attribution with
   CHECK(mentions(refused({kTask, {{}, {}, {3}, {8}}}, {}), {"pair 2: clean"}));
 }
 
-TEST_CASE("path patching changes only the sender's contribution to the receiver's input",
-          "[heads]") {
+TEST_CASE("path patching changes only the sender's contribution to the receiver's input") {
   const auto gpt = random_gpt(three_layers());
   for (const Point into : {Point::q, Point::k, Point::v}) {
     for (const PatchingTask& task : {kTask, kLong}) {
@@ -219,7 +216,7 @@ TEST_CASE("path patching changes only the sender's contribution to the receiver'
   CHECK(mentions(refused(head_path({0, 7}, {1, 1})), {"0.7"}));
 }
 
-TEST_CASE("grids refuse points and layers and positions that do not exist", "[heads]") {
+TEST_CASE("grids refuse points and layers and positions that do not exist") {
   const auto gpt = random_gpt(three_layers());
   const auto refused = [&](const PatchGridOptions& options) {
     return error_of([&] { patch_grid(*gpt, kTask, options); });

@@ -167,7 +167,7 @@ TEST_CASE("attribution warns when the model does not choose the analysed token")
   CHECK(mentions(attribution_caution(clear, "a", "b"), {"hardly prefers 'a' to 'b'"}));
 }
 
-TEST_CASE("metrics by name replace the difference of the answers", "[heads]") {
+TEST_CASE("metrics by name replace the difference of the answers") {
   const auto gpt = random_gpt(three_layers());
   const auto measured = [&](MetricKind kind) {
     PatchingTask task{.clean = kClean, .corrupt = kCorrupt, .answer = {3}, .wrong = {8}};

@@ -15,7 +15,7 @@ TunedLens random_lens(Index layers) {
   return lens;
 }
 
-TEST_CASE("a tuned lens translates the input of each layer before it is read", "[heads]") {
+TEST_CASE("a tuned lens translates the input of each layer before it is read") {
   const auto gpt = random_gpt(three_layers());
   const TunedLens lens = random_lens(3);
   const auto expected = [&](Index layer) {  // log-probabilities [T, V]
@@ -42,7 +42,7 @@ TEST_CASE("a tuned lens translates the input of each layer before it is read", "
   }
 }
 
-TEST_CASE("a tuned lens must fit the model and the point", "[heads]") {
+TEST_CASE("a tuned lens must fit the model and the point") {
   const auto gpt = random_gpt(three_layers());
   const auto error = [&](const TunedLens& lens, Point point) {
     return error_of([&] {
@@ -55,7 +55,7 @@ TEST_CASE("a tuned lens must fit the model and the point", "[heads]") {
   CHECK(mentions(error(random_lens(3), Point::mlp_out), {"point", "resid_pre", "mlp_out"}));
 }
 
-TEST_CASE("translators are read from files of PyTorch and safetensors", "[heads]") {
+TEST_CASE("translators are read from files of PyTorch and safetensors") {
   const TunedLens lens = load_tuned_lens(HEADLIGHT_SOURCE_DIR "/tests/interpret/tuned_lens.pt");
   REQUIRE(lens.translators.size() == 2);
   CHECK(lens.translators[0].weight.to_vector() ==

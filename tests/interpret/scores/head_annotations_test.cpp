@@ -37,7 +37,7 @@ std::vector<std::array<Index, 4>> ends_of(const std::string& text, const std::st
 
 using Ends = std::vector<std::array<Index, 4>>;
 
-TEST_CASE("spans include tokens of several characters that they overlap", "[heads]") {
+TEST_CASE("spans include tokens of several characters that they overlap") {
   const BpeTokenizer words =
       bpe_of({{".", "\""}, {" ", "("}, {"k", "e"}, {"ke", "y"}, {" ", "key"}, {" ", "a"}});
   // Tokens: " a _key ." _( key ) _a _key, with _ for a blank.
@@ -50,7 +50,7 @@ TEST_CASE("spans include tokens of several characters that they overlap", "[head
   CHECK(ends_of(text, "quote", "[6,7,7,8]", words).empty());  // both in one token
 }
 
-TEST_CASE("spans include every token that shares bytes with a syllable", "[heads]") {
+TEST_CASE("spans include every token that shares bytes with a syllable") {
   const std::string text = "가나가";
   CHECK(ends_of(text, "name", "[0,3,6,9]", bpe_of({})) == Ends{{0, 3, 6, 9}});
   // The last byte of 가 and the first of 나 are one token.
@@ -59,7 +59,7 @@ TEST_CASE("spans include every token that shares bytes with a syllable", "[heads
   CHECK(ends_of(text, "name", "[0,3,6,9]", halves) == Ends{{0, 3, 5, 8}});
 }
 
-TEST_CASE("a repeated phrase is aligned where the ends of its tokens match", "[heads]") {
+TEST_CASE("a repeated phrase is aligned where the ends of its tokens match") {
   const BpeTokenizer words = bpe_of({{" ", "k"}, {" k", "e"}, {" ke", "y"}, {" ", "a"}});
   // Tokens: k e y _a . _key _a. The token after the later "key" is the fourth one after the
   // earlier.
@@ -71,7 +71,7 @@ TEST_CASE("a repeated phrase is aligned where the ends of its tokens match", "[h
   CHECK(ends_of("x.x", "phrase", "[0,1,2,3]", words).empty());  // no next token
 }
 
-TEST_CASE("positions of annotations may count characters or bytes", "[heads]") {
+TEST_CASE("positions of annotations may count characters or bytes") {
   const std::string text = "'a\xC3\xA9'b";  // the third character takes two bytes
   const auto bytes = read(kLine + "\n", {text}, ByteTokenizer());
   REQUIRE(bytes.size() == 1);
@@ -85,7 +85,7 @@ TEST_CASE("positions of annotations may count characters or bytes", "[heads]") {
   CHECK(pairs_of(characters[0], "quote")[0].later_begin == 4);
 }
 
-TEST_CASE("annotations may contain relations of any name", "[heads]") {
+TEST_CASE("annotations may contain relations of any name") {
   const std::string text = "red key";
   const std::string line = R"({"byte":{"start":9,"length":7,"modifier":[[0,3,4,7]],"수식":[]}})";
   const std::vector<SequencePairs> all = read(line, {text}, ByteTokenizer(), 1);
@@ -96,7 +96,7 @@ TEST_CASE("annotations may contain relations of any name", "[heads]") {
   CHECK(pairs_of(all[0], "수식").empty());
 }
 
-TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads][long]") {
+TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[long]") {
   const std::string data = HEADLIGHT_SOURCE_DIR "/data/";
   const auto texts =
       split_documents(read_text_file(data + "toy.txt"), {.mode = DocumentSplit::blank_line});
@@ -115,7 +115,7 @@ TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads
   CHECK(brackets == 1504);  // data/README.md
 }
 
-TEST_CASE("documents are annotated with the end token's name, which they lose", "[heads]") {
+TEST_CASE("documents are annotated with the end token's name, which they lose") {
   const BpeTokenizer tokenizer = bpe_of({{" ", " "}});
   const TemporaryFolder folder;
   const std::string file =
@@ -128,7 +128,7 @@ TEST_CASE("documents are annotated with the end token's name, which they lose", 
   CHECK(pair(false).later_begin == 3);  // a stream keeps the name: "a", "b", " ", " ", "<", ...
 }
 
-TEST_CASE("annotations that contradict the documents are refused in one line", "[heads]") {
+TEST_CASE("annotations that contradict the documents are refused in one line") {
   CHECK(mentions(refusal("{}\n{}\n"), {"1 documents", "2 lines"}));
   CHECK(mentions(refusal("{}"), {"pairs.jsonl:1", "byte"}));
   CHECK(mentions(refusal("{"), {"pairs.jsonl:1"}));

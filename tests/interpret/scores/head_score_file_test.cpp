@@ -12,8 +12,7 @@ std::string file_of(const std::string& fingerprint) {
     {"head": "2.0", "verdict": "mixed", "score": 0.25}, {"head": "1.0", "verdict": "mixed"}]})";
 }
 
-TEST_CASE("scores of heads are read with head names and whether each verdict is reliable",
-          "[heads]") {
+TEST_CASE("scores of heads are read with head names and whether each verdict is reliable") {
   const auto gpt = random_gpt(three_layers());
   const TemporaryFolder folder;
   const HeadScoreFile file =
@@ -28,7 +27,7 @@ TEST_CASE("scores of heads are read with head names and whether each verdict is 
                  {"old.json: contains no model_fingerprint"}));
 }
 
-TEST_CASE("scores of another model and files without scores are refused in one line", "[heads]") {
+TEST_CASE("scores of another model and files without scores are refused in one line") {
   const auto gpt = random_gpt(three_layers());
   const std::string own = fingerprint(gpt->parameters());
   silence(*gpt, 0, 0);  // another model of the same shape
@@ -46,7 +45,7 @@ TEST_CASE("scores of another model and files without scores are refused in one l
                  {"heads.json", "7.0"}));
 }
 
-TEST_CASE("scores are compared with a packed model unless its weights were rounded", "[heads]") {
+TEST_CASE("scores are compared with a packed model unless its weights were rounded") {
   const TemporaryFolder folder;
   const auto gpt = random_gpt(three_layers(), DType::float32);
   const std::string own = folder.write("heads.json", file_of(fingerprint(*gpt)));
@@ -67,7 +66,7 @@ TEST_CASE("scores are compared with a packed model unless its weights were round
   CHECK(read_head_scores(same, *rounded).doubt.empty());
 }
 
-TEST_CASE("one score of each head is read by its name", "[heads]") {
+TEST_CASE("one score of each head is read by its name") {
   const auto gpt = random_gpt(three_layers());
   const TemporaryFolder folder;
   const std::string path = folder.write(

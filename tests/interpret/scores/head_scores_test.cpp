@@ -50,7 +50,7 @@ class Maps {
   std::vector<std::vector<double>> layers_;  // [H, T, T] of each
 };
 
-TEST_CASE("planted heads get the right verdicts with scores of at least 0.99", "[heads]") {
+TEST_CASE("planted heads get the right verdicts with scores of at least 0.99") {
   const PlantedModel planted;
   const HeadScores scores =
       score_heads(planted.model(), random_documents(12, 48, PlantedModel::kVocabulary), quick());
@@ -83,7 +83,7 @@ TEST_CASE("planted heads get the right verdicts with scores of at least 0.99", "
         "1.1 attends 2 tokens back: its largest weight is there for 1.00 of the queries");
 }
 
-TEST_CASE("random weights are not given the names of planted heads", "[heads]") {
+TEST_CASE("random weights are not given the names of planted heads") {
   const std::set<std::string_view> patterns{"previous_token", "fixed_offset",    "same_token",
                                             "first_token",    "duplicate_token", "induction"};
   const auto documents = random_documents(6, 48, 24);
@@ -103,7 +103,7 @@ TEST_CASE("random weights are not given the names of planted heads", "[heads]") 
   }
 }
 
-TEST_CASE("scores of attention weights equal the means in their definitions", "[heads]") {
+TEST_CASE("scores of attention weights equal the means in their definitions") {
   const auto model = random_gpt(three_layers());
   const Ids tokens{3, 5, 3, 3, 7, 5};
   const HeadScores scores = score_heads(*model, {tokens}, quick());
@@ -151,8 +151,7 @@ TEST_CASE("scores of attention weights equal the means in their definitions", "[
   CHECK(scores.sequences == 1);
 }
 
-TEST_CASE("annotated pairs are scored from the later span and from the token before it",
-          "[heads]") {
+TEST_CASE("annotated pairs are scored from the later span and from the token before it") {
   const auto model = random_gpt(three_layers());
   const Ids tokens{3, 5, 1, 2, 7, 5, 4, 6};
   HeadScoreOptions options = quick();
@@ -188,7 +187,7 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
   check_error([&] { score_heads(*model, {tokens}, options); }, {"annotations", "2"});
 }
 
-TEST_CASE("scores depend neither on threads nor on how sequences are batched", "[heads]") {
+TEST_CASE("scores depend neither on threads nor on how sequences are batched") {
   const auto model = random_gpt(three_layers(), DType::float32);
   std::vector<Ids> documents;
   for (Index i = 0; i < 7; ++i) {
@@ -217,7 +216,7 @@ TEST_CASE("scores depend neither on threads nor on how sequences are batched", "
   }
 }
 
-TEST_CASE("several processes share the scoring of heads", "[heads]") {
+TEST_CASE("several processes share the scoring of heads") {
   const auto documents = random_documents(9, 20, 11);
   HeadScoreOptions options = quick();
   options.batch_size = 2;
@@ -241,8 +240,7 @@ TEST_CASE("several processes share the scoring of heads", "[heads]") {
   });
 }
 
-TEST_CASE("only the heads that were asked for are scored, and progress reaches its end",
-          "[heads]") {
+TEST_CASE("only the heads that were asked for are scored, and progress reaches its end") {
   const auto model = random_gpt(three_layers());
   HeadScoreOptions options = quick();
   options.heads = {{2, 1}, {0, 2}};
@@ -266,7 +264,7 @@ TEST_CASE("only the heads that were asked for are scored, and progress reaches i
   CHECK(value_of(some, "2.1", "induction") == value_of(all, "2.1", "induction"));
 }
 
-TEST_CASE("scoring refuses invalid options and data", "[heads]") {
+TEST_CASE("scoring refuses invalid options and data") {
   const auto model = random_gpt(three_layers());
   const auto refusal = [&](const HeadScoreOptions& options, const std::vector<Ids>& sequences) {
     return error_of([&] { score_heads(*model, sequences, options); });
@@ -282,7 +280,7 @@ TEST_CASE("scoring refuses invalid options and data", "[heads]") {
   CHECK(mentions(refusal(quick(), {{1, 2, 3}}), {"not numbers"}));
 }
 
-TEST_CASE("a verdict from very few tokens is marked as unreliable", "[heads]") {
+TEST_CASE("a verdict from very few tokens is marked as unreliable") {
   const PlantedModel planted;
   const HeadScores few = score_heads(planted.model(), {{1, 2, 3, 4}}, quick());
   const ScoredHead& offset = head_of(few, "1.1");
@@ -301,7 +299,7 @@ TEST_CASE("a verdict from very few tokens is marked as unreliable", "[heads]") {
   CHECK_FALSE(head_of(one, "0.0").verdict.significant);
 }
 
-TEST_CASE("a verdict on enough text is reliable if its interval allows it", "[heads]") {
+TEST_CASE("a verdict on enough text is reliable if its interval allows it") {
   const PlantedModel planted;
   HeadScoreOptions options = quick();
   options.bootstrap.resamples = 100;
@@ -320,7 +318,7 @@ TEST_CASE("a verdict on enough text is reliable if its interval allows it", "[he
   CHECK(even.verdict.range.low < even.score("previous_token").value.low);
 }
 
-TEST_CASE("verdicts have labels in both languages", "[heads]") {
+TEST_CASE("verdicts have labels in both languages") {
   for (const VerdictRule& rule : verdict_rules()) {
     std::string label(rule.name);
     std::replace(label.begin(), label.end(), '_', ' ');
@@ -330,7 +328,7 @@ TEST_CASE("verdicts have labels in both languages", "[heads]") {
   check_error([] { verdict_label("none_such"); }, {"none_such"});
 }
 
-TEST_CASE("every score comes with the score of uniform attention", "[heads]") {
+TEST_CASE("every score comes with the score of uniform attention") {
   const auto model = random_gpt(three_layers());
   HeadScoreOptions options = quick();
   options.annotations.resize(1);
@@ -366,7 +364,7 @@ ScoredHead head_with(std::string_view name, double mean, double even) {
   return head;
 }
 
-TEST_CASE("only a pattern above uniform attention is the nearest", "[heads]") {
+TEST_CASE("only a pattern above uniform attention is the nearest") {
   const ScoredHead above = head_with("name_ahead", 0.45, 2.0 / 5);
   CHECK(head_sentence(above) ==
         "0.0 matches no pattern; the nearest is 'name mover' with 0.45 (unsure: 0.41 to 0.49 from "
@@ -390,7 +388,7 @@ TEST_CASE("only a pattern above uniform attention is the nearest", "[heads]") {
   CHECK(judge_head(both).score == 0.08);
 }
 
-TEST_CASE("scores without the first token divide the other weights by their sum", "[heads]") {
+TEST_CASE("scores without the first token divide the other weights by their sum") {
   const auto gpt = random_gpt(three_layers(), DType::float32);
   const Ids tokens{1, 5, 2, 5, 8, 2};
   HeadScoreOptions options = quick();
@@ -423,7 +421,7 @@ TEST_CASE("scores without the first token divide the other weights by their sum"
   CHECK(value_of(found, "1.0", "induction") > 0.9);
 }
 
-TEST_CASE("scores name their model by its weights when asked to", "[heads]") {
+TEST_CASE("scores name their model by its weights when asked to") {
   const auto model = random_gpt(three_layers());
   HeadScoreOptions options = quick();
   CHECK(score_heads(*model, {{1, 2}}, options).model_fingerprint.empty());

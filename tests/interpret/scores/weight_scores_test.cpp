@@ -63,7 +63,7 @@ double composition(const Tensor& written, const Tensor& read) {
   return norm(matmul(written, read)) / (norm(written) * norm(read));
 }
 
-TEST_CASE("eigenvalues of real matrices are correct also for complex pairs", "[kernels]") {
+TEST_CASE("eigenvalues of real matrices are correct also for complex pairs") {
   auto values = kernels::eigenvalues({2, 1, 0, 3}, 2);
   std::sort(values.begin(), values.end(),
             [](const auto& a, const auto& b) { return a.real() < b.real(); });
@@ -81,8 +81,8 @@ TEST_CASE("eigenvalues of real matrices are correct also for complex pairs", "[k
 }
 
 TEST_CASE(
-    "the copying score is 1 for a head that copies its tokens and -1 for one that suppresses them",
-    "[heads]") {
+    "the copying score is 1 for a head that copies its tokens and -1 for one that suppresses "
+    "them") {
   const WeightScores opposite = weight_scores(*copying_model({1, 0, 0, 1}, {-3, 0, 0, -1}));
   CHECK(opposite.copying[0] == Approx(1));
   CHECK(opposite.copying[1] == Approx(-1));
@@ -92,7 +92,7 @@ TEST_CASE(
   CHECK(between.copying[1] == Approx(0.5));
 }
 
-TEST_CASE("composition is the norm of the product over the product of the norms", "[heads]") {
+TEST_CASE("composition is the norm of the product over the product of the norms") {
   const auto model = random_gpt(three_layers());
   const HeadSet heads = HeadSet::all(model->heads());
   const auto queries = composition_scores(*model, Composition::q);
@@ -113,7 +113,7 @@ TEST_CASE("composition is the norm of the product over the product of the norms"
   }
 }
 
-TEST_CASE("circuits of a head from tokens to tokens are products of its matrices", "[heads]") {
+TEST_CASE("circuits of a head from tokens to tokens are products of its matrices") {
   GptConfig config = three_layers();
   config.tie_weights = false;
   config.embedding_scale = 3;
@@ -136,7 +136,7 @@ TEST_CASE("circuits of a head from tokens to tokens are products of its matrices
   check_error([&] { ov_circuit(*model, {1, 3}, {}, {}); }, {"1.3"});
 }
 
-TEST_CASE("heads that share keys and values have their circuits", "[heads]") {
+TEST_CASE("heads that share keys and values have their circuits") {
   GptConfig config = three_layers();
   config.n_head = 4;
   config.n_kv_head = 2;
@@ -148,7 +148,7 @@ TEST_CASE("heads that share keys and values have their circuits", "[heads]") {
   check_close(qk_circuit(*model, {0, 3}, {}, {}), matmul(query, transpose(key)), 1e-12);
 }
 
-TEST_CASE("an induction head composes with the previous-token head", "[heads]") {
+TEST_CASE("an induction head composes with the previous-token head") {
   const PlantedModel planted;
   const WeightScores scores = weight_scores(planted.model());
   const std::size_t count = scores.heads.size();

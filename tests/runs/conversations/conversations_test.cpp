@@ -99,12 +99,12 @@ ReadOptions options_of(const std::string& group) {
   return options;
 }
 
-TEST_CASE("records of every shape give their texts, warnings or errors", "[conversations]") {
+TEST_CASE("records of every shape give their texts, warnings or errors") {
   check_rows("runs/conversations/records.txt",
              [](const Row& row) { return shown(row.given, options_of(row.group)); });
 }
 
-TEST_CASE("answers are learned whatever the chat template writes around them", "[conversations]") {
+TEST_CASE("answers are learned whatever the chat template writes around them") {
   const TemporaryFolder folder;
   check_rows("runs/conversations/templates.txt", [&](const Row& row) {
     const bool is_source = row.group.find('{') != std::string::npos;
@@ -113,7 +113,7 @@ TEST_CASE("answers are learned whatever the chat template writes around them", "
   });
 }
 
-TEST_CASE("the number of conversations, pairs and learned tokens is noted", "[conversations]") {
+TEST_CASE("the number of conversations, pairs and learned tokens is noted") {
   CHECK_THAT(read(R"({"question": "a", "answer": "b"})").notes.at(0),
              contains_text("1 conversations, 1 answers; "));
   CHECK_THAT(read(R"({"prompt": "1+1=", "chosen": "2", "rejected": "3"})"
@@ -125,7 +125,7 @@ TEST_CASE("the number of conversations, pairs and learned tokens is noted", "[co
              contains_text("; each text begins with <|endoftext|> and ends with <|endoftext|>"));
 }
 
-TEST_CASE("answers that a record excludes are not learned", "[conversations]") {
+TEST_CASE("answers that a record excludes are not learned") {
   const std::string no =
       GENERATE(R"("weight": 0)", R"("weight": 0.0)", R"("train": false)", R"("training": false)",
                R"("loss": false)", R"("trainable": 0)", R"("masked": true)");
@@ -148,7 +148,7 @@ TEST_CASE("answers that a record excludes are not learned", "[conversations]") {
                     contains_text("line 1: a message says that it is not learned"));
 }
 
-TEST_CASE("a message that ends with unknown characters is not called left out", "[conversations]") {
+TEST_CASE("a message that ends with unknown characters is not called left out") {
   std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/tokenizers/data/pipeline_tokenizers.json");
   const auto kinds = json::parse(file);
   const auto kind = std::ranges::find_if(
@@ -163,7 +163,7 @@ TEST_CASE("a message that ends with unknown characters is not called left out", 
   CHECK(use.unread().empty());
 }
 
-TEST_CASE("texts in JSON lines are no conversations", "[conversations]") {
+TEST_CASE("texts in JSON lines are no conversations") {
   const TemporaryFolder folder;
   const TextFile file{.path = folder.path() / "a.jsonl"};
   write_bytes(file.path, R"({"text": "a", "prompt": "b", "completion": "c"})");
@@ -177,7 +177,7 @@ TEST_CASE("texts in JSON lines are no conversations", "[conversations]") {
         ConversationKind::none);
 }
 
-TEST_CASE("every named template marks exactly the answers", "[conversations]") {
+TEST_CASE("every named template marks exactly the answers") {
   const std::string name = GENERATE(from_range(chat_template_names()));
   INFO(name);
   const auto tokenizer = chat_tokenizer(name);
@@ -201,7 +201,7 @@ TEST_CASE("every named template marks exactly the answers", "[conversations]") {
   CHECK_THAT(learned, !contains_text("user"));
 }
 
-TEST_CASE("calls of tools are learned", "[conversations]") {
+TEST_CASE("calls of tools are learned") {
   const std::string call =
       R"({"role": "assistant", "content": null, "tool_calls": [{"type": "function",)"
       R"( "function": {"name": "now", "arguments": {"zone": "CET"}}}]})";
