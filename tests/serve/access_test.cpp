@@ -87,7 +87,7 @@ TEST_CASE("an API key file that others can write is refused") {
   const std::string file = folder.write("key", kKey);
   const auto asked = [&](fs::perms perms) {
     fs::permissions(file, perms);
-    return test::refusal({"serve", folder.at("no_model"), "--api_key_file", file});
+    return test::refusal(words("serve", folder.at("no_model"), "--port 0 --api_key_file", file));
   };
   const fs::perms own = fs::perms::owner_read | fs::perms::owner_write;
   for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
