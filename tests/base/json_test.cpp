@@ -205,10 +205,10 @@ TEST_CASE("reading a JSON value as the wrong type throws an error that names its
 }
 
 TEST_CASE("a repeated key is found among many", "[long]") {
-  std::string text = "{";
-  for (int i = 0; i < 200000; ++i) {
-    text += "\"a key " + std::to_string(i) + "\": " + std::to_string(i) + ", ";
-  }
+  const std::string text =
+      "{" + joined(200000, [&](int i) {
+        return "\"a key " + std::to_string(i) + "\": " + std::to_string(i) + ", ";
+      });
   CHECK(parse_json(text + "\"last\": 1}", "a.json").size() == 200001);
   CHECK(parse_error(text + "\"a key 5\": 1}") == "a.json: duplicate key 'a key 5'");
 }
@@ -239,13 +239,7 @@ TEST_CASE("members of a large object keep their order and are found by their key
 }
 
 TEST_CASE("parsing ends when its budget does") {
-  const std::string text = "[" + std::string(10'000, ' ') + "1" + [] {
-    std::string more;
-    for (int i = 0; i < 5'000; ++i) {
-      more += ",1";
-    }
-    return more + "]";
-  }();
+  const std::string text = "[" + std::string(10'000, ' ') + "1" + repeated(",1", 5'000) + "]";
   int checks = 0;
   const WorkBudget left("body", 1e9, [&] { return ++checks < 3; });
   CHECK(error_of([&] { parse_json(text, "body", left); }) ==

@@ -18,11 +18,9 @@ auto numbers_of(const json& row) {
 }
 
 double visible_pairs(const json& lengths) {
-  double pairs = 0;
-  for (const json& length : lengths) {
-    pairs += length.get<double>() * (length.get<double>() + 1) / 2;
-  }
-  return pairs;
+  return sum_of<double>(lengths, [&](const json& length) {
+    return length.get<double>() * (length.get<double>() + 1) / 2;
+  });
 }
 
 TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[long]") {

@@ -4,8 +4,7 @@
 std::vector<std::string> listed_commands(const std::string& help) {
   const std::regex entry("  ([a-z]+) +[A-Z].*");
   std::vector<std::string> names;
-  std::istringstream lines(help);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(help)) {
     if (std::smatch match; std::regex_match(line, match, entry)) {
       names.push_back(match[1]);
     }
@@ -24,8 +23,7 @@ std::vector<Arguments> all_commands() {
   for (const std::string& name : listed_commands(run_headlight({"tokenizer", "--help"}).out)) {
     commands.push_back({"tokenizer", name});
   }
-  std::istringstream experiments(run_headlight({"lab"}).out);
-  for (std::string line; std::getline(experiments, line);) {
+  for (const std::string& line : lines_of(run_headlight({"lab"}).out)) {
     commands.push_back({"lab", line.substr(0, line.find(' '))});
   }
   return commands;

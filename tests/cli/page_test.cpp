@@ -101,10 +101,7 @@ TEST_CASE("page embeds a GGUF file as it is") {
 TEST_CASE("page names the line of a story with an address of a megabyte") {
   const Given given;
   const std::string digits((1 << 20) - 400, '1');
-  std::string options;
-  for (int i = 0; i < 150'000; ++i) {
-    options += "&doc=1";
-  }
+  const std::string options = repeated("&doc=1", 150'000);
   for (const auto& [address, message] : std::vector<std::pair<std::string, std::string>>{
            {"?changes=0.1:scale" + digits + "x", "changes: expected"},
            {"?carry=0.1:" + digits, "carry: expected a part"},

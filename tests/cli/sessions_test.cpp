@@ -97,10 +97,8 @@ void save_arrays(const fs::path& path) {
 
 // Saves a folder as nanoGPT's prepare.py writes it, of a text of numbered lines.
 void save_nanogpt_data(const fs::path& path) {
-  std::string text;
-  for (int i = 0; i < 60; ++i) {
-    text += "abcdefgh " + std::to_string(i) + "\n";
-  }
+  const std::string text =
+      joined(60, [&](int i) { return "abcdefgh " + std::to_string(i) + "\n"; });
   const std::u32string characters = U"\n 0123456789abcdefgh";
   const CharTokenizer tokenizer({characters.begin(), characters.end()}, SpecialTokens::last);
   write_nanogpt_vocabulary(path / "meta.pkl", tokenizer);

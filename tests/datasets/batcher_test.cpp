@@ -157,11 +157,9 @@ TEST_CASE("the sorted batches of a window come in another order in each epoch") 
   options.bucket_window = 80;  // all batches
   Batcher batcher(dataset, options);
   const auto lengths = [&](Index epoch) {
-    std::vector<std::size_t> result;
-    for (Index i = 0; i < batcher.batches_per_epoch(); ++i) {
-      result.push_back(batcher.sequences(epoch * batcher.batches_per_epoch() + i)[0].size());
-    }
-    return result;
+    return counted<std::size_t>(batcher.batches_per_epoch(), [&](Index i) {
+      return batcher.sequences(epoch * batcher.batches_per_epoch() + i)[0].size();
+    });
   };
   CHECK(lengths(0) != lengths(1));
 }
@@ -193,10 +191,8 @@ TEST_CASE("batches_per_epoch is the number of batches that hold all targets roun
 }
 
 TEST_CASE("the order of documents equals the recorded one so that old runs can be resumed") {
-  std::vector<Ids> ids;
-  for (std::int32_t d = 0; d < 10; ++d) {
-    ids.emplace_back(static_cast<std::size_t>(1 + d * d % 7), d + 1);
-  }
+  auto ids = counted<Ids>(
+      10, [&](std::int32_t d) { return Ids(static_cast<std::size_t>(1 + d * d % 7), d + 1); });
   const TokenDataset dataset = document_dataset(std::move(ids), 0);
   // The documents of the batches from `index` on.
   const auto documents = [&](Batching batching, Index index) {

@@ -6,18 +6,12 @@ using Sequences = std::vector<TokenSequence>;
 constexpr std::int32_t kEnd = 0;
 
 TokenDataset stream(std::int32_t first, std::int32_t count) {
-  Ids ids;
-  for (std::int32_t i = 0; i < count; ++i) {
-    ids.push_back(first + i);
-  }
+  const auto ids = counted<std::int32_t>(count, [&](std::int32_t i) { return first + i; });
   return stream_dataset(ids);
 }
 
 TokenDataset documents(std::int32_t first, std::int32_t count) {
-  std::vector<Ids> all;
-  for (std::int32_t i = 0; i < count; ++i) {
-    all.push_back({first + i});
-  }
+  const auto all = counted<Ids>(count, [&](std::int32_t i) { return Ids{first + i}; });
   return document_dataset(all, kEnd);
 }
 

@@ -183,11 +183,9 @@ TEST_CASE("a folder of shards is read as its token files sorted by name and its 
     write_bytes(folder / name, "ids");
   }
   const auto paths_of = [&](std::string_view token_file = "train.bin") {
-    std::vector<std::string> names;
-    for (const TextFile& file : find_text_files({folder.path().string()}, token_file)) {
-      names.push_back(fs::path(file.path).filename().string());
-    }
-    return names;
+    return mapped<std::string>(
+        find_text_files({folder.path().string()}, token_file),
+        [&](const TextFile& file) { return fs::path(file.path).filename().string(); });
   };
   using Names = std::vector<std::string>;
   CHECK(paths_of() == Names{"b_train_1.bin", "b_train_2.bin"});

@@ -6,18 +6,13 @@ constexpr std::int32_t kEnd = 99;
 
 // Documents of one to three tokens `first`, first + 1, ...
 TokenDataset documents(std::int32_t first, int count) {
-  std::vector<Ids> all;
-  for (int d = 0; d < count; ++d) {
-    all.emplace_back(static_cast<std::size_t>(1 + d % 3), first + d);
-  }
+  auto all = counted<Ids>(
+      count, [&](int d) { return Ids(static_cast<std::size_t>(1 + d % 3), first + d); });
   return document_dataset(std::move(all), kEnd);
 }
 
 TokenDataset stream(std::int32_t first, int count) {
-  Ids ids;
-  for (int i = 0; i < count; ++i) {
-    ids.push_back(first + i % 10);
-  }
+  auto ids = counted<std::int32_t>(count, [&](int i) { return first + i % 10; });
   return stream_dataset(std::move(ids));
 }
 

@@ -30,10 +30,7 @@ TEST_CASE("meta.pkl of every protocol gives its characters their ids") {
     CAPTURE(name);
     const CharTokenizer tokenizer = read_nanogpt_vocabulary(kFixtures / name);
     CHECK(tokenizer.vocab_size() == 22);
-    Ids expected;
-    for (std::int32_t id = 0; id < 20; ++id) {
-      expected.push_back(id);
-    }
+    const auto expected = counted<std::int32_t>(20, [&](std::int32_t id) { return id; });
     CHECK(tokenizer.encode(kCharacters) == expected);
     CHECK(tokenizer.decode(expected) == kCharacters);
     CHECK(tokenizer.end_of_text() == 20);

@@ -3,11 +3,7 @@
 
 std::vector<Index> all_of(Index count, const RandomStream& random) {
   const Permutation order(count, random);
-  std::vector<Index> numbers;
-  for (Index place = 0; place < count; ++place) {
-    numbers.push_back(order(place));
-  }
-  return numbers;
+  return counted<Index>(count, [&](Index place) { return order(place); });
 }
 
 TEST_CASE("a permutation gives every number once") {

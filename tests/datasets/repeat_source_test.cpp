@@ -4,10 +4,7 @@ constexpr Index kBlock = 12;
 
 // A stream of the even numbers 0 ... 98, in order.
 TokenDataset even_numbers() {
-  Ids ids;
-  for (std::int32_t i = 0; i < 50; ++i) {
-    ids.push_back(2 * i);
-  }
+  const auto ids = counted<std::int32_t>(50, [&](std::int32_t i) { return 2 * i; });
   return stream_dataset(ids);
 }
 

@@ -28,10 +28,7 @@ Walk walk(const TokenDataset& dataset, const BatcherOptions& options) {
 }
 
 TEST_CASE("a stream is walked in consecutive blocks, every target once") {
-  Ids ids;
-  for (std::int32_t i = 0; i < 23; ++i) {
-    ids.push_back(i * 3);
-  }
+  auto ids = counted<std::int32_t>(23, [&](std::int32_t i) { return i * 3; });
   const TokenDataset dataset = stream_dataset(ids);
   for (const Index block_size : {1, 4, 5, 11, 22, 100}) {
     const Walk all = walk(dataset, options_of(2, block_size));

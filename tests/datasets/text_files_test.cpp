@@ -17,18 +17,13 @@ class TextFolder {
   std::string path() const { return folder_.path().string(); }
   // Returns the files for names in the folder, without its path.
   Names find(const Names& names) const {
-    Names whole;
-    for (const std::string& name : names) {
-      whole.push_back(at(name));
-    }
+    const auto whole =
+        mapped<std::string>(names, [&](const std::string& name) { return at(name); });
     return shortened(find_text_files(whole));
   }
   Names shortened(const std::vector<TextFile>& files) const {
-    Names result;
-    for (const TextFile& file : files) {
-      result.push_back(file.path.substr(path().size() + 1));
-    }
-    return result;
+    return mapped<std::string>(
+        files, [&](const TextFile& file) { return file.path.substr(path().size() + 1); });
   }
 
  private:

@@ -15,10 +15,7 @@ struct Folder : TemporaryFolder {
 
 TEST_CASE("a text file larger than one read is read whole") {
   const Folder folder;
-  std::string text;
-  for (int i = 0; i < 400000; ++i) {
-    text += std::to_string(i) + "\n";
-  }
+  const std::string text = joined(400000, [&](int i) { return std::to_string(i) + "\n"; });
   CHECK((read_text_file(folder.file(text)) == text));
 }
 

@@ -58,10 +58,7 @@ TEST_CASE("a token file holds 16-bit ids with the low byte first") {
 
 TEST_CASE("a token file longer than one piece is read whole and in parts") {
   const Written file;
-  Ids expected;
-  for (std::int32_t i = 0; i < 600000; ++i) {
-    expected.push_back(i & 0x7FFF);
-  }
+  auto expected = counted<std::int32_t>(600000, [&](std::int32_t i) { return i & 0x7FFF; });
   for (const TokenDtype dtype : {TokenDtype::uint16, TokenDtype::uint32}) {
     TokenSequence ids = open_token_file(file.path(token_file_bytes(expected, dtype)),
                                         AnyTokenizer(32768), TokenDtype::automatic)

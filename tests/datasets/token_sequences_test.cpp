@@ -105,14 +105,10 @@ TEST_CASE("a shuffled list has all sequences in an order of the seed") {
   CHECK_FALSE(all == shuffled(in_memory(1000), 8));
   CHECK_FALSE(all == in_memory(1000));
   CHECK(shuffled({}, 7).empty());
-  std::vector<Ids> seen;
-  for (const TokenSequence& sequence : all) {
-    seen.push_back(sequence.tokens(0, sequence.size()));
-  }
-  std::vector<Ids> expected;
-  for (Index i = 0; i < 1000; ++i) {
-    expected.push_back(document(i).tokens(0, document(i).size()));
-  }
+  auto seen = mapped<Ids>(
+      all, [&](const TokenSequence& sequence) { return sequence.tokens(0, sequence.size()); });
+  auto expected =
+      counted<Ids>(1000, [&](Index i) { return document(i).tokens(0, document(i).size()); });
   std::sort(seen.begin(), seen.end());
   std::sort(expected.begin(), expected.end());
   CHECK(seen == expected);

@@ -13,8 +13,7 @@ struct Outcome {
 
   std::vector<std::string> errors() const {
     std::vector<std::string> found;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) {
+    for (const std::string& line : lines_of(text)) {
       if (line.starts_with("error: ")) {
         found.push_back(line);
       }

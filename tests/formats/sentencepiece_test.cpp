@@ -13,11 +13,8 @@ std::string model_bytes(const std::string& name) {
 }
 
 Ids ids_of(const Json& list) {
-  Ids ids;
-  for (const Json& id : list) {
-    ids.push_back(static_cast<std::int32_t>(id.integer()));
-  }
-  return ids;
+  return mapped<std::int32_t>(
+      list, [&](const Json& id) { return static_cast<std::int32_t>(id.integer()); });
 }
 
 // A field of a protocol buffer with a length of one byte.

@@ -110,10 +110,8 @@ TEST_CASE("shards hold the documents of the texts and split only those longer th
 TEST_CASE("shards have the same bytes at any thread count", "[long]") {
   const Texts texts;
   const TemporaryFolder folder;
-  std::string text;
-  for (int i = 0; i < 400000; ++i) {
-    text += "word" + std::to_string(i % 1000) + " ";
-  }
+  const std::string text =
+      joined(400000, [&](int i) { return "word" + std::to_string(i % 1000) + " "; });
   write_bytes(texts / "c.txt", text);  // several megabytes, for more than one thread
   const Index before = kernels::max_threads();
   encode_shards(folder / "1", texts.files(), ByteTokenizer(), options_of(300000));

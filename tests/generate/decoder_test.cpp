@@ -299,10 +299,8 @@ TEST_CASE("a step reads prompts beside other texts with the bits of single steps
         }
         expected.push_back(copied(decoder.logits(0)));
       }
-      std::vector<KeyValueCache> caches;
-      for (std::size_t i = 0; i < 3; ++i) {
-        caches.push_back(gpt.make_cache());
-      }
+      auto caches =
+          counted<KeyValueCache>(std::size_t{3}, [&](std::size_t) { return gpt.make_cache(); });
       std::vector<DecodeItem> items;
       for (std::size_t i = 0; i < 3; ++i) {
         const Index length = std::ssize(prompts[i]);

@@ -6,14 +6,6 @@
 #include "support/test.h"
 
 namespace grammar_test {
-std::string repeated(const std::string& text, int count) {
-  std::string all;
-  for (int i = 0; i < count; ++i) {
-    all += text;
-  }
-  return all;
-}
-
 std::string error_of(const std::string& grammar) {
   return test::error_of([&] { Grammar{grammar}; });
 }
@@ -59,10 +51,9 @@ TEST_CASE("a grammar matches the texts of its notation, or its faults are report
 TEST_CASE("hostile grammars end soon with one error") {
   const std::clock_t begin = std::clock();  // of the processor: other programs do not count
   const std::string many_names = [] {
-    std::string text = "root ::= r0";
-    for (int i = 0; i < 20'000; ++i) {
-      text += "\nr" + std::to_string(i) + " ::= r" + std::to_string(i + 1);
-    }
+    const std::string text = "root ::= r0" + joined(20'000, [&](int i) {
+                               return "\nr" + std::to_string(i) + " ::= r" + std::to_string(i + 1);
+                             });
     return text + "\nr20000 ::= r0";
   }();
   const std::vector<std::string> hostile{

@@ -69,10 +69,8 @@ HookAt bend(Point point, Index layer) {
             if (items_of(point) == PointItems::maps) {  // the number of columns grows with the text
               return value * 0.75;
             }
-            std::vector<double> factors;
-            for (Index i = 0; i < value.size(-1); ++i) {
-              factors.push_back(i % 2 == 0 ? 0.5 : 1.5);
-            }
+            const auto factors =
+                counted<double>(value.size(-1), [&](Index i) { return i % 2 == 0 ? 0.5 : 1.5; });
             return value * convert(Tensor::from(factors, {value.size(-1)}), value.dtype());
           }};
 }
@@ -97,10 +95,9 @@ void decode(Decoder& decoder, ForwardHook* hook, const Begin& begin, const Check
   }
   begin(0);
   for (Index t = kPrompt; t < kPrompt + kTogether; ++t) {
-    std::vector<DecodeItem> items;
-    for (std::size_t text = 0; text < kTexts.size(); ++text) {
-      items.push_back({kTexts[text][static_cast<std::size_t>(t)], &caches[text]});
-    }
+    const auto items = counted<DecodeItem>(kTexts.size(), [&](std::size_t text) {
+      return DecodeItem{kTexts[text][static_cast<std::size_t>(t)], &caches[text]};
+    });
     decoder.step(items, hook);
     for (std::size_t text = 0; text < kTexts.size(); ++text) {
       check(text, t, static_cast<Index>(text));

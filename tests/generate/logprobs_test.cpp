@@ -6,10 +6,7 @@ std::vector<double> plain_log_probabilities(const Gpt& model, const Ids& context
   const NoGrad no_grad;
   const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
   std::vector<double> last(logits.end() - model.config().vocab_size, logits.end());
-  double sum = 0;
-  for (const double logit : last) {
-    sum += std::exp(logit);
-  }
+  const double sum = sum_of<double>(last, [&](double logit) { return std::exp(logit); });
   for (double& logit : last) {
     logit -= std::log(sum);
   }

@@ -194,11 +194,7 @@ TEST_CASE("draw n of a sample depends only on the seed and the sample and n") {
   const std::vector<float> logits(4, 0.25F);
   const auto draws = [&](std::uint64_t seed, Index sample) {
     Sampler sampler({.seed = seed}, sample);
-    Ids ids;
-    for (int i = 0; i < 40; ++i) {
-      ids.push_back(sampler.next(logits, {}));
-    }
-    return ids;
+    return counted<std::int32_t>(40, [&](int) { return sampler.next(logits, {}); });
   };
   CHECK(draws(1, 0) == draws(1, 0));
   CHECK(draws(1, 0) != draws(1, 1));

@@ -30,10 +30,9 @@ TEST_CASE("bootstrap draws without measurements do not pull the interval to 0") 
 }
 
 TEST_CASE("the interval of many normal documents is that of the normal distribution") {
-  std::vector<DocumentSum> documents;
-  for (std::uint64_t i = 0; i < 400; ++i) {
-    documents.push_back({10 + 2 * RandomStream{5, 1}.normal(i), 1});
-  }
+  const auto documents = counted<DocumentSum>(std::uint64_t{400}, [&](std::uint64_t i) {
+    return DocumentSum{10 + 2 * RandomStream{5, 1}.normal(i), 1};
+  });
   const Interval interval = bootstrap_mean(documents, {.resamples = 4000});
   CHECK(interval.high - interval.low == Approx(2 * 1.96 * 2 / std::sqrt(400.0)).epsilon(0.1));
   CHECK(bootstrap_mean(documents).low == bootstrap_mean(documents).low);

@@ -319,10 +319,9 @@ TEST_CASE("cut edges carry mean values or those of the next pair") {
   const std::vector<PatchingTask> tasks{kTask, {{1, 6, 3, 4, 5}, {1, 8, 2, 9, 5}, {3}, {8}}};
   const CircuitGraph graph(*gpt);
   const KeptEdges none = kept_edges(graph, false);
-  std::vector<SenderRows> rows;
-  for (const PatchingTask& task : tasks) {
-    rows.push_back(sender_rows(*gpt, graph, make_batch({task.corrupt})));
-  }
+  const auto rows = mapped<SenderRows>(tasks, [&](const PatchingTask& task) {
+    return sender_rows(*gpt, graph, make_batch({task.corrupt}));
+  });
   const SenderRows mean{(rows[0].rows + rows[1].rows) / 2.0, {}};
   for (const CircuitAblation ablation : {CircuitAblation::mean, CircuitAblation::resample}) {
     const CircuitOptions options{.edges = 12, .ablation = ablation, .random_sets = 3};

@@ -26,10 +26,8 @@ GptConfig granite() {
 
 // Returns the values at all points by name.
 std::map<std::string, Tensor> values_of(const Gpt& gpt) {
-  std::vector<PointRange> points;
-  for (const auto& choice : kChoices<Point>) {
-    points.push_back({.point = choice.value});
-  }
+  auto points = mapped<PointRange>(
+      kChoices<Point>, [&](const auto& choice) { return PointRange{.point = choice.value}; });
   std::map<std::string, Tensor> values;
   for (const auto& [name, tensor] :
        cache_activations(gpt, ActivationContexts(std::vector<Ids>{kText}, 8), {.points = points})) {
@@ -114,11 +112,8 @@ TEST_CASE("a tuned lens translates the stream of the family") {
     tuned->translators = {{none, shift}, {none, shift}, {none, shift}};
     LensTask task{.text = kText};
     task.view.tuned = tuned;
-    std::vector<double> entropies;
-    for (const LensRow& row : logit_lens(model, task).rows) {
-      entropies.push_back(row.readings.back().entropy);
-    }
-    return entropies;
+    return mapped<double>(logit_lens(model, task).rows,
+                          [&](const LensRow& row) { return row.readings.back().entropy; });
   };
   const std::vector<double> found = readings(*gpt, bias);
   const std::vector<double> expected = readings(*plain, bias / kMultiplier);

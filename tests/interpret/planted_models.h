@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headlight/nn/gpt.h"
+#include "support/lists.h"
 #include "support/models.h"
 
 namespace headlight::test {
@@ -200,10 +201,8 @@ inline void embed_in_parts(const Gpt& gpt, Index token, Index place, Index next,
 
 // Documents of random tokens.
 inline std::vector<Ids> random_documents(Index count, Index length, Index vocabulary) {
-  std::vector<Ids> documents;
-  for (Index i = 0; i < count; ++i) {
-    documents.push_back(draw_ids(length, vocabulary, static_cast<std::uint64_t>(i) + 1000));
-  }
-  return documents;
+  return counted<Ids>(count, [&](Index i) {
+    return draw_ids(length, vocabulary, static_cast<std::uint64_t>(i) + 1000);
+  });
 }
 }  // namespace headlight::test

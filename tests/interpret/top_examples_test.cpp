@@ -26,10 +26,8 @@ TEST_CASE("the examples of a neuron are the texts with its largest activations")
   options.batch_size = 2;
   const std::vector<TopExample> found = top_examples(*gpt, kTexts, options);
   const auto values = neuron_values(*gpt);
-  std::vector<double> best;
-  for (const std::vector<double>& text : values) {
-    best.push_back(std::ranges::max(text));
-  }
+  const auto best = mapped<double>(
+      values, [&](const std::vector<double>& text) { return std::ranges::max(text); });
   std::vector<double> sorted = best;
   std::ranges::sort(sorted, std::ranges::greater());
   REQUIRE(found.size() == 3);

@@ -96,10 +96,7 @@ Outcome attend(const Case& c, const Inputs& given, const Tiles&... tiles) {
       .dropout = {.seed = 1, .stream = 2, .probability = static_cast<float>(c.dropout)},
       .sequences = sequences};
   Outcome result = empty_outcome<T>(c, dtype);
-  std::vector<T*> weights;
-  for (Tensor& tensor : result.weights) {
-    weights.push_back(tensor.data<T>());
-  }
+  auto weights = mapped<T*>(result.weights, [&](Tensor& tensor) { return tensor.data<T>(); });
   kernels::attention_forward(
       operands,
       kernels::AttentionOutputs<T>{.output = result.output.data<T>(),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/gemm/gemm.h"
+#include "support/lists.h"
 #include "support/products.h"
 #include "support/tensors.h"
 
@@ -26,11 +27,9 @@ struct Product {
 
 template <class T>
 std::vector<T> matrix(Index rows, Index stride, std::uint64_t stream) {
-  std::vector<T> values;
-  for (Index i = 0; i < rows * stride; ++i) {
-    values.push_back(
-        static_cast<T>(RandomStream{31, stream}.uniform(static_cast<std::uint64_t>(i)) - 0.5));
-  }
+  auto values = counted<T>(rows * stride, [&](Index i) {
+    return static_cast<T>(RandomStream{31, stream}.uniform(static_cast<std::uint64_t>(i)) - 0.5);
+  });
   values.push_back(T{0});  // so that an empty matrix has an address
   return values;
 }

@@ -188,10 +188,7 @@ TEST_CASE("layer_norm_backward gives the gradients of every length") {
 }
 
 TEST_CASE("layer_norm keeps its precision when the mean is large") {
-  std::vector<float> x;
-  for (int i = 0; i < 64; ++i) {
-    x.push_back(1000.0F + static_cast<float>(i % 2));
-  }
+  auto x = counted<float>(64, [&](int i) { return 1000.0F + static_cast<float>(i % 2); });
   const std::vector<float> gain(64, 1);
   const std::vector<float> shift(64, 0);
   std::vector<float> y(64);

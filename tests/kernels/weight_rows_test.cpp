@@ -10,11 +10,7 @@ std::vector<float> weights(Index count, std::uint64_t seed) {
     values[i] = i % 7 == 3 ? 0 : values[i] * values[i];
     sum += values[i];
   }
-  std::vector<float> row;
-  for (const double value : values) {
-    row.push_back(static_cast<float>(value / sum));
-  }
-  return row;
+  return mapped<float>(values, [&](const double value) { return static_cast<float>(value / sum); });
 }
 
 double entropy_of(const std::vector<double>& row) {
@@ -53,10 +49,9 @@ TEST_CASE("the entropy between two rows is the entropy of their mean") {
   for (const Index count : {1, 7, 8, 9, 321}) {
     const std::vector<float> a = weights(count, 5);
     const std::vector<float> b = weights(count, 6);
-    std::vector<double> middle;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      middle.push_back((static_cast<double>(a[i]) + static_cast<double>(b[i])) / 2);
-    }
+    const auto middle = counted<double>(a.size(), [&](std::size_t i) {
+      return (static_cast<double>(a[i]) + static_cast<double>(b[i])) / 2;
+    });
     CHECK(kernels::weight_row_loops().middle_entropy(a.data(), b.data(), count) ==
           Approx(entropy_of(middle)).margin(1e-6));
   }

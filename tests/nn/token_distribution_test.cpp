@@ -3,10 +3,7 @@
 TEST_CASE("a token distribution is the softmax of the logits") {
   const std::vector<float> logits{1, 3, 2, 3, -2};
   const TokenDistribution expected(logits);
-  double sum = 0;
-  for (const double logit : logits) {
-    sum += std::exp(logit);
-  }
+  const double sum = sum_of<double>(logits, [&](double logit) { return std::exp(logit); });
   double entropy = 0;
   for (std::int32_t id = 0; id < 5; ++id) {
     const double log_probability = logits[static_cast<std::size_t>(id)] - std::log(sum);

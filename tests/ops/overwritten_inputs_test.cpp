@@ -101,11 +101,9 @@ Inputs gradients_of(const Tensor& output, const Inputs& inputs) {
     x.zero_grad();
   }
   backward(output, {.gradient = noise(output.shape(), 9, output.dtype())});
-  Inputs gradients;
-  for (const Tensor& x : inputs) {
-    gradients.push_back(x.grad().defined() ? x.grad().clone() : Tensor::zeros({0}));
-  }
-  return gradients;
+  return mapped<Tensor>(inputs, [&](const Tensor& x) {
+    return x.grad().defined() ? x.grad().clone() : Tensor::zeros({0});
+  });
 }
 
 void check_place(const GradientCase& which, int place, const std::set<int>* places) {

@@ -7,10 +7,8 @@ using Inputs = std::vector<Tensor>;
 
 // Returns the output of a function and the gradients of all its inputs.
 std::vector<Tensor> run(const Inputs& inputs, const std::function<Tensor(const Inputs&)>& f) {
-  Inputs leaves;
-  for (const Tensor& input : inputs) {
-    leaves.push_back(leaf(input.detach()));
-  }
+  const auto leaves =
+      mapped<Tensor>(inputs, [&](const Tensor& input) { return leaf(input.detach()); });
   const Tensor output = f(leaves);
   std::vector<Tensor> results{output.detach()};
   backward(output, {.gradient = noise(output.shape(), 99, output.dtype())});

@@ -51,10 +51,8 @@ void check_against_scalars(DType dtype, const AdamWOptions& options, double tole
     optimizer.step(rate, scale);
   }
   for (std::size_t k = 0; k < parameters.size(); ++k) {
-    std::vector<double> values;
-    for (const ScalarAdamW& scalar : expected[k]) {
-      values.push_back(scalar.value);
-    }
+    const auto values =
+        mapped<double>(expected[k], [&](const ScalarAdamW& scalar) { return scalar.value; });
     check_values(parameters[k].second, values, tolerance);
   }
   CHECK(optimizer.step_count() == 20);

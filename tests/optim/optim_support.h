@@ -7,6 +7,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/reduce.h"
 #include "headlight/tensor/named_tensors.h"
+#include "support/lists.h"
 #include "support/tensors.h"
 
 namespace headlight::test {
@@ -18,11 +19,7 @@ inline void set_gradient(Tensor& parameter, const Tensor& gradient) {
 }
 
 inline std::vector<std::string> state_names(const NamedTensors& state) {
-  std::vector<std::string> names;
-  for (const auto& entry : state) {
-    names.push_back(entry.first);
-  }
-  return names;
+  return mapped<std::string>(state, [&](const auto& entry) { return entry.first; });
 }
 
 }  // namespace headlight::test

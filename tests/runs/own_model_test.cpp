@@ -23,11 +23,7 @@ struct Setup {
 
   std::vector<double> train(LanguageModel& model, Index updates) const {
     Trainer trainer(config, model, dataset);
-    std::vector<double> losses;
-    for (Index i = 0; i < updates; ++i) {
-      losses.push_back(trainer.step().loss);
-    }
-    return losses;
+    return counted<double>(updates, [&](Index) { return trainer.step().loss; });
   }
 };
 

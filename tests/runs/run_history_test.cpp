@@ -142,10 +142,7 @@ TEST_CASE("smoothing is a moving average that begins with the first value", "[ru
 }
 
 TEST_CASE("long curves become means over equal parts of the axis", "[run_history]") {
-  std::string log;
-  for (int i = 0; i < 1000; ++i) {
-    log += step(i, i % 2 == 0 ? 1 : 3, i);
-  }
+  const std::string log = joined(1000, [&](int i) { return step(i, i % 2 == 0 ? 1 : 3, i); });
   const LossCurve curve = training_curve(Given(log).read(), {.smoothing = 0, .points = 10});
   REQUIRE(curve.x.size() == 10);
   CHECK(curve.x[0] == Approx(49.5));

@@ -4,15 +4,14 @@
 
 #include "headlight/train/train_config.h"
 #include "support/files.h"
+#include "support/lists.h"
 
 namespace headlight::test {
 
 // Returns the configuration of a run of a tiny model on some sentences.
 inline TrainConfig small_run_config(const TemporaryFolder& folder, const std::string& run) {
-  std::string text;
-  for (int i = 0; i < 60; ++i) {
-    text += "the cat sat on mat number " + std::to_string(i) + " and slept. ";
-  }
+  const std::string text = joined(
+      60, [&](int i) { return "the cat sat on mat number " + std::to_string(i) + " and slept. "; });
   TrainConfig config{.out_dir = folder.at(run), .data = {folder.write("data.txt", text)}};
   config.batch_size = 2;
   config.block_size = 16;

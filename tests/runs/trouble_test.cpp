@@ -111,10 +111,9 @@ TEST_CASE("a rollback after a change of settings keeps the change and its data")
   CHECK(state.history.data_shift == 3);  // the data of steps 8, 9 and 10 is skipped
   REQUIRE(!state.changes.empty());
   CHECK(state.changes[0].key == "batch_size");
-  Index told = 0;
-  for (const json& line : metrics_of(config.out_dir)) {
-    told += line.contains("changed") ? 1 : 0;
-  }
+  const Index told = sum_of<Index>(metrics_of(config.out_dir), [&](const json& line) {
+    return line.contains("changed") ? 1 : 0;
+  });
   CHECK(told == 1);
 }
 

@@ -26,8 +26,7 @@ TEST_CASE("requests are admitted by their host, origin and key") {
     HttpHeaders headers;
     std::string method = "GET";
     std::string path = "/v1/models";
-    std::istringstream lines(row.given);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : lines_of(row.given)) {
       const std::size_t colon = line.find(':');
       if (line[0] != 'G' && line[0] != 'O') {
         headers.emplace_back(line.substr(0, colon), line.substr(std::min(colon + 2, line.size())));

@@ -53,10 +53,8 @@ TEST_CASE("interventions of a request affect no other text and share no cached p
     return server.asked("/v1/completions", one)["choices"].dump();
   };
   const std::vector<std::string> all{"", "off 0.1", "", "off 0.1, mlp.1", "scale 1.0 2", "off 0.1"};
-  std::vector<std::string> alone;
-  for (const std::string& changes : all) {
-    alone.push_back(choices(changes));
-  }
+  const auto alone =
+      mapped<std::string>(all, [&](const std::string& changes) { return choices(changes); });
   CHECK(alone[0] == alone[2]);
   CHECK(alone[1] == alone[5]);
   CHECK(alone[0] != alone[1]);

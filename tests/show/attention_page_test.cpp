@@ -3,10 +3,9 @@
 
 // Returns [H, T, D] of different numbers, the largest about 3.
 Tensor vectors(Index heads, Index tokens, Index width, double step) {
-  std::vector<float> values;
-  for (Index i = 0; i < heads * tokens * width; ++i) {
-    values.push_back(static_cast<float>(3.0 * std::sin(static_cast<double>(i) * step)));
-  }
+  const auto values = counted<float>(heads * tokens * width, [&](Index i) {
+    return static_cast<float>(3.0 * std::sin(static_cast<double>(i) * step));
+  });
   return Tensor::from(values, {heads, tokens, width});
 }
 

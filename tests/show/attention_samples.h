@@ -8,6 +8,7 @@
 #include "headlight/show/attention/attention_html.h"
 #include "headlight/show/attention/attention_svg.h"
 #include "support/catch.h"
+#include "support/lists.h"
 
 // Attention maps for tests, and functions that decode their views.
 namespace headlight::test {
@@ -40,11 +41,7 @@ inline std::vector<float> plausible_weights(Index heads, Index tokens, bool caus
 }
 
 inline std::vector<std::string> numbered_tokens(Index count) {
-  std::vector<std::string> tokens;
-  for (Index i = 0; i < count; ++i) {
-    tokens.push_back("t" + std::to_string(i));
-  }
-  return tokens;
+  return counted<std::string>(count, [&](Index i) { return "t" + std::to_string(i); });
 }
 
 inline Index occurrences(const std::string& text, const std::string& part) {

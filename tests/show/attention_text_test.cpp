@@ -8,15 +8,6 @@ std::string text_of(const AttentionMaps& maps, const AttentionTextOptions& optio
   return attention_text(maps, maps.layers.front(), 0, options);
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
-
 TEST_CASE("Hangul and emoji take two columns of a terminal and combining marks none") {
   REQUIRE(terminal_width("abc") == 3);
   REQUIRE(terminal_width("한국") == 4);

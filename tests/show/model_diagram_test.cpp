@@ -84,10 +84,8 @@ TEST_CASE("the boxes of a diagram contain all parameters of a layer") {
 
 TEST_CASE("the table of matrices adds up to the number of parameters") {
   for (const GptConfig& config : many()) {
-    Index sum = 0;
-    for (const MatrixRow& row : matrix_rows(config)) {
-      sum += row.each * row.count;
-    }
+    const Index sum = sum_of<Index>(matrix_rows(config),
+                                    [&](const MatrixRow& row) { return row.each * row.count; });
     CHECK(sum == count_parameters(config).total());
     const std::string total = grouped(sum);
     CHECK(contains(model_diagram_svg(config), total));

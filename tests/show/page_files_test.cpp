@@ -11,8 +11,7 @@ TEST_CASE("The program holds the modules of each page, each once and after those
     if (entry.path().extension() == ".js" && !name.starts_with("live/") &&
         !name.starts_with("results/") && name != "main.js") {
       INFO(name);
-      std::istringstream lines(file_contents(entry.path().string()));
-      for (std::string line; std::getline(lines, line);) {
+      for (const std::string& line : lines_of(file_contents(entry.path().string()))) {
         if (line.starts_with("export ") && !line.starts_with("export let ")) {
           CHECK(occurrences(script, "\n" + line.substr(7) + "\n") == 1);
           ++modules;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "support/lists.h"
+
 namespace headlight::test {
 
 // A new, empty folder that is removed with everything in it.
@@ -37,10 +39,9 @@ class TemporaryFolder {
 
   // Returns the sorted names of its entries.
   std::vector<std::string> names() const {
-    std::vector<std::string> result;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      result.push_back(entry.path().filename().string());
-    }
+    auto result =
+        mapped<std::string>(std::filesystem::directory_iterator(path_),
+                            [&](const auto& entry) { return entry.path().filename().string(); });
     std::sort(result.begin(), result.end());
     return result;
   }

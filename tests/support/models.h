@@ -12,6 +12,7 @@
 #include "headlight/nn/multi_head_attention.h"
 #include "headlight/ops/layout.h"
 #include "headlight/tokenizers/byte_tokenizer.h"
+#include "support/lists.h"
 #include "support/tensors.h"
 
 // Small models, their weights and their gradients.
@@ -98,11 +99,7 @@ inline double largest_difference(const Tensor& a, const Tensor& b) {
 }
 
 inline double norm(const Tensor& x) {
-  double sum = 0;
-  for (const double value : x.to_vector()) {
-    sum += value * value;
-  }
-  return std::sqrt(sum);
+  return std::sqrt(sum_of<double>(x.to_vector(), [](double value) { return value * value; }));
 }
 
 // |a - b| / |b|
@@ -119,21 +116,11 @@ inline double relative_difference(const Tensor& a, const Tensor& b) {
 }
 
 inline bool all_zero(const Tensor& x) {
-  for (const double value : x.to_vector()) {
-    if (value != 0) {
-      return false;
-    }
-  }
-  return true;
+  return std::ranges::all_of(x.to_vector(), [](double value) { return value == 0; });
 }
 
 inline bool all_finite(const Tensor& x) {
-  for (const double value : x.to_vector()) {
-    if (!std::isfinite(value)) {
-      return false;
-    }
-  }
-  return true;
+  return std::ranges::all_of(x.to_vector(), [](double value) { return std::isfinite(value); });
 }
 
 // Returns the gradients of a module in the order of its parameters; zeros where there is none.
@@ -158,12 +145,10 @@ inline bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b
 // Returns `count` pseudo-random ids below `vocabulary`.
 inline Ids draw_ids(Index count, Index vocabulary, std::uint64_t stream = 0) {
   const RandomStream random{99, stream};
-  Ids ids;
-  for (Index i = 0; i < count; ++i) {
-    ids.push_back(static_cast<std::int32_t>(
-        random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary))));
-  }
-  return ids;
+  return counted<std::int32_t>(count, [&](Index i) {
+    return static_cast<std::int32_t>(
+        random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary)));
+  });
 }
 
 // Returns the logits [V] after the last of `tokens`, which continue the sequence of the cache.
@@ -176,11 +161,7 @@ inline Tensor next_logits(const Gpt& gpt, const Ids& tokens, KeyValueCache& cach
 }
 
 inline std::vector<Point> all_points() {
-  std::vector<Point> points;
-  for (const Choice<Point>& choice : kChoices<Point>) {
-    points.push_back(choice.value);
-  }
-  return points;
+  return mapped<Point>(kChoices<Point>, [&](const Choice<Point>& choice) { return choice.value; });
 }
 
 // Returns small configurations that together have every point of a layer and every order of its

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "support/catch.h"
+#include "support/lists.h"
 
 namespace headlight::test {
 
@@ -83,8 +84,7 @@ void check_rows(const std::string& file, const std::function<std::string(const R
 
 nlohmann::json changed_json(nlohmann::json document, const std::string& changes) {
   using nlohmann::json;
-  std::istringstream lines(changes);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(changes)) {
     const std::size_t blank = line.find(' ');
     if (line[0] == '-') {
       const json::json_pointer place(line.substr(2));

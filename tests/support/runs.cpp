@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "support/files.h"
+#include "support/lists.h"
 
 namespace headlight::test {
 
@@ -13,9 +14,8 @@ std::string weights_of(const std::filesystem::path& run, const std::string& chec
 }
 
 std::vector<Json> json_lines(const std::filesystem::path& path) {
-  std::istringstream lines(file_contents(path));
   std::vector<Json> result;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(file_contents(path))) {
     result.push_back(Json::parse(line));
   }
   return result;

@@ -38,6 +38,7 @@
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/files.h"
+#include "support/lists.h"
 #include "support/models.h"
 #include "support/programs/commands.h"
 #include "support/programs/program.h"

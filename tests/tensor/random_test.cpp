@@ -3,19 +3,13 @@
 using Words = std::array<std::uint32_t, 4>;
 
 double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) {
-    sum += value;
-  }
-  return sum / static_cast<double>(values.size());
+  return std::reduce(values.begin(), values.end()) / static_cast<double>(values.size());
 }
 
 // Mean of (value - centre)^power.
 double moment(const std::vector<double>& values, double centre, int power) {
-  double sum = 0;
-  for (const double value : values) {
-    sum += std::pow(value - centre, power);
-  }
+  const double sum =
+      sum_of<double>(values, [&](double value) { return std::pow(value - centre, power); });
   return sum / static_cast<double>(values.size());
 }
 
@@ -59,10 +53,8 @@ TEST_CASE("uniform numbers lie from 0 to below 1, have 24 bits and are spread ev
     REQUIRE(static_cast<double>(static_cast<float>(value)) == value);
     ++bins[static_cast<std::size_t>(value * kBins)];
   }
-  double chi_square = 0;
-  for (const int count : bins) {
-    chi_square += (count - 2000.0) * (count - 2000.0) / 2000.0;
-  }
+  const double chi_square = sum_of<double>(
+      bins, [&](const int count) { return (count - 2000.0) * (count - 2000.0) / 2000.0; });
   CHECK(chi_square < 37.7);  // 15 degrees of freedom: exceeded once in a thousand seeds
 }
 

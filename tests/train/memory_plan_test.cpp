@@ -43,10 +43,8 @@ TEST_CASE("the memory plan of one of several processes counts only its part of t
 
 TEST_CASE("the estimated memory of activations is within a third of what training takes") {
   const TrainConfig config = config_of_plan();
-  Ids ids;
-  for (std::int32_t i = 0; i < 3000; ++i) {
-    ids.push_back(static_cast<std::int32_t>(i * i % kVocabulary));
-  }
+  auto ids = counted<std::int32_t>(
+      3000, [&](std::int32_t i) { return static_cast<std::int32_t>(i * i % kVocabulary); });
   const TokenDataset dataset = stream_dataset(std::move(ids));
   release_unused_storage();
   const auto held = [] {

@@ -19,12 +19,10 @@ TrainConfig small_config() {
 }
 
 Ids tokens_of(Index count, std::uint64_t stream) {
-  Ids tokens;
-  for (Index i = 0; i < count; ++i) {
-    tokens.push_back(static_cast<std::int32_t>(
-        RandomStream{5, stream}.below(static_cast<std::uint64_t>(i), kVocabulary)));
-  }
-  return tokens;
+  return counted<std::int32_t>(count, [&](Index i) {
+    return static_cast<std::int32_t>(
+        RandomStream{5, stream}.below(static_cast<std::uint64_t>(i), kVocabulary));
+  });
 }
 
 // Returns a batch of B sequences with lengths drawn from 1 ... T; in step 0 all have length T.

@@ -3,11 +3,7 @@
 
 namespace trainer_test {
 std::string repetitive_text() {
-  std::string text;
-  for (int i = 0; i < 80; ++i) {
-    text += "the cat sat on the mat and the dog lay by the log. ";
-  }
-  return text;
+  return repeated("the cat sat on the mat and the dog lay by the log. ", 80);
 }
 
 struct Setup {
@@ -183,10 +179,8 @@ TEST_CASE("a layer decay lowers the learning rate of each layer below the top") 
     setup.config.layer_decay = decay;
     setup.config.weight_decay = 0;
     const NamedTensors parameters = setup.model->parameters();
-    std::vector<Tensor> before;
-    for (const auto& parameter : parameters) {
-      before.push_back(parameter.second.detach().clone());
-    }
+    const auto before = mapped<Tensor>(
+        parameters, [&](const auto& parameter) { return parameter.second.detach().clone(); });
     Trainer trainer(setup.config, *setup.model, setup.dataset);
     trainer.step();
     std::map<std::string, double> result;

@@ -15,11 +15,8 @@ extern char** environ;
 
 namespace saving_test {
 std::string corpus() {
-  std::string text;
-  for (int i = 0; i < 80; ++i) {
-    text += "Bird " + std::to_string(i) + " sings by the river.\n\n";
-  }
-  return text;
+  return joined(80,
+                [&](int i) { return "Bird " + std::to_string(i) + " sings by the river.\n\n"; });
 }
 
 Arguments training(const std::string& data, const std::string& run, const Arguments& more = {}) {

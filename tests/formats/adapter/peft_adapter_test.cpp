@@ -8,10 +8,8 @@ const fs::path kData = fs::path(HEADLIGHT_SOURCE_DIR) / "tests/formats/adapter/d
 
 // Returns the logits after the ids of logits.json.
 std::vector<double> last_logits(const Gpt& model, const Json& expected) {
-  Ids ids;
-  for (const Json& id : expected["ids"]) {
-    ids.push_back(static_cast<std::int32_t>(id.integer()));
-  }
+  const auto ids = mapped<std::int32_t>(
+      expected["ids"], [&](const Json& id) { return static_cast<std::int32_t>(id.integer()); });
   return model.next_logits(make_batch({ids})).to_vector();
 }
 

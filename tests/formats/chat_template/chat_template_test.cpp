@@ -124,16 +124,10 @@ TEST_CASE("whole numbers of any size reach a chat template with all digits") {
 }
 
 TEST_CASE("chat templates that are nested too deep or not UTF-8 end with an error") {
-  const auto times = [](int count, const std::string& text) {
-    std::string all;
-    for (int i = 0; i < count; ++i) {
-      all += text;
-    }
-    return all;
-  };
   for (const std::string& source :
-       {"{{ " + times(500, "(") + "1" + times(500, ")") + " }}", "{{ x" + times(5000, ".a") + " }}",
-        "{{ 1" + times(5000, "+1") + " }}", times(5000, "{% if x %}")}) {
+       {"{{ " + repeated("(", 500) + "1" + repeated(")", 500) + " }}",
+        "{{ x" + repeated(".a", 5000) + " }}", "{{ 1" + repeated("+1", 5000) + " }}",
+        repeated("{% if x %}", 5000)}) {
     INFO(source.substr(0, 120));
     CHECK_THAT(error_of(source), contains_text("nested deeper"));
   }

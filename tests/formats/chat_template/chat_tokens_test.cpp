@@ -24,11 +24,9 @@ std::unique_ptr<Tokenizer> tokenizer_of(const Json& all, const Json& kind, const
 }
 
 std::vector<ChatMessage> messages_of(const Json& list) {
-  std::vector<ChatMessage> messages;
-  for (const Json& one : list) {
-    messages.push_back({one["role"].text(), one["content"].text()});
-  }
-  return messages;
+  return mapped<ChatMessage>(list, [&](const Json& one) {
+    return ChatMessage{one["role"].text(), one["content"].text()};
+  });
 }
 
 // Returns the bytes of each token, with the ids before a colon.

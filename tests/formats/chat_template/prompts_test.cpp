@@ -25,8 +25,7 @@ std::string prompt_of(const Row& row) {
   const ChatFormat chat(parse_json('"' + row.group + '"', "template").text(), tokenizer);
   std::vector<ChatMessage> messages;
   ChatPrompt end = ChatPrompt::new_answer;
-  std::istringstream lines(row.given);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(row.given)) {
     const std::size_t colon = line.find(": ");
     if (colon == std::string::npos) {
       end = ChatPrompt::last_answer;

@@ -15,10 +15,8 @@ std::vector<float> rounded(GgufType type, const std::vector<float>& values,
 }
 
 double root_mean_square(const std::vector<float>& values) {
-  double sum = 0;
-  for (const float value : values) {
-    sum += double{value} * double{value};
-  }
+  const double sum =
+      sum_of<double>(values, [&](float value) { return double{value} * double{value}; });
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
@@ -92,10 +90,7 @@ TEST_CASE("blocks that are searched together are written as each one alone") {
 }
 
 TEST_CASE("values on the grid of a type stay as they are") {
-  std::vector<float> values;
-  for (int i = 0; i < 32; ++i) {
-    values.push_back(0.25F * static_cast<float>(i % 16 - 8));
-  }
+  auto values = counted<float>(32, [&](int i) { return 0.25F * static_cast<float>(i % 16 - 8); });
   CHECK(rounded(GgufType::q4_0, values) == values);
   for (int i = 0; i < 32; ++i) {
     values[static_cast<std::size_t>(i)] = 0.25F * static_cast<float>(i - 16);

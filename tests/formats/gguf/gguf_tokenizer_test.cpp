@@ -45,10 +45,8 @@ std::string refusal(GgufMetadata metadata, const std::string& key, GgufValue val
 
 // Ids 0 ... 255 are the bytes, then two blanks, "ab", "12", "<s>", "<|end|>" and "<think>".
 GgufMetadata byte_level(const std::string& pre) {
-  Texts tokens;
-  for (int byte = 0; byte < 256; ++byte) {
-    tokens.push_back(byte_name(std::string(1, static_cast<char>(byte))));
-  }
+  auto tokens = counted<std::string>(
+      256, [&](int byte) { return byte_name(std::string(1, static_cast<char>(byte))); });
   const std::string blank = byte_name(" ");
   tokens.insert(tokens.end(), {blank + blank, "ab", "12", "<s>", "<|end|>", "<think>"});
   std::vector<std::int32_t> types(tokens.size(), 1);
@@ -170,8 +168,7 @@ std::string shown_ids(const std::string& kind, const std::string& given) {
                           : kind == "gemma"       ? gemma()
                                                   : byte_level(kind);
   const std::size_t last = given.rfind('\n') + 1;  // 0 without a line break
-  std::istringstream changes(given.substr(0, last));
-  for (std::string change; std::getline(changes, change);) {
+  for (const std::string& change : lines_of(given.substr(0, last))) {
     metadata = changed_metadata(metadata, "tokenizer.ggml.", change);
   }
   const bool is_prompt = given.substr(last).starts_with("prompt ");

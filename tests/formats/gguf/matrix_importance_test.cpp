@@ -76,10 +76,7 @@ TEST_CASE("calibrated files have a smaller error of the outputs") {
 TEST_CASE("max_tokens counts the tokens of short documents, not full blocks") {
   const Gpt model = small_llama();
   spread_weights(model);
-  std::vector<Ids> lines;
-  for (std::int32_t i = 0; i < 60; ++i) {
-    lines.push_back({i, i + 60, i + 120});
-  }
+  auto lines = counted<Ids>(60, [&](std::int32_t i) { return Ids{i, i + 60, i + 120}; });
   const TokenDataset data = document_dataset(std::move(lines), 257);
   const auto with = [&](Index tokens) {
     return measure_importance(model, data, {.batch_size = 1, .max_tokens = tokens});

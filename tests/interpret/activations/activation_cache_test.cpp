@@ -21,11 +21,8 @@ const TokenDataset& dataset() {
 }
 
 std::vector<PointRange> points(const std::vector<std::string>& names) {
-  std::vector<PointRange> result;
-  for (const std::string& name : names) {
-    result.push_back(parse_point("names", name));
-  }
-  return result;
+  return mapped<PointRange>(names,
+                            [&](const std::string& name) { return parse_point("names", name); });
 }
 
 // Keeps the values of all points of the layers by name; map names include the sequence index.
@@ -54,11 +51,7 @@ std::map<std::string, Tensor> by_name(const NamedTensors& tensors) {
 }
 
 std::vector<Ids> inputs_of(const ActivationContexts& contexts) {
-  std::vector<Ids> sequences;
-  for (Index i = 0; i < contexts.count(); ++i) {
-    sequences.push_back(contexts.context(i).tokens);
-  }
-  return sequences;
+  return counted<Ids>(contexts.count(), [&](Index i) { return contexts.context(i).tokens; });
 }
 
 void check_close(const Tensor& actual, const Tensor& expected) {

@@ -266,10 +266,7 @@ TEST_CASE("the parts of a set are ablated together and independently of other se
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const std::vector<std::string> texts{"2.1, mlp.0", "2.1", "mlp.0", "layer.1", "0.0-1 @2-"};
-  std::vector<PartSet> parts;
-  for (const std::string& text : texts) {
-    parts.push_back(part(text));
-  }
+  const auto parts = mapped<PartSet>(texts, [&](const std::string& text) { return part(text); });
   const AblationResult result = ablate(*gpt, data, parts, {.batch_size = 3});
   REQUIRE(result.rises.size() == texts.size());
   CHECK(result.loss.mean == Approx(mean_loss(*gpt, data)).epsilon(1e-12));

@@ -7,12 +7,8 @@ namespace attribution_test {
 const Ids kText{1, 2, 3, 4, 5};
 const AttributionTask kTask{.text = kText, .target = 4, .against = 6};
 
-double sum_of(const std::vector<LogitPart>& parts) {
-  double sum = 0;
-  for (const LogitPart& part : parts) {
-    sum += part.logit;
-  }
-  return sum;
+double total_logit(const std::vector<LogitPart>& parts) {
+  return sum_of<double>(parts, [&](const LogitPart& part) { return part.logit; });
 }
 
 const LogitPart& part_of(const AttributionResult& result, const std::string& name) {
@@ -156,7 +152,7 @@ TEST_CASE("an intervention that changes the residual stream is a part of its own
       const AttributionResult result = attribute_logit(*gpt, kTask, by.value);
       CHECK(result.logit == Approx(own).margin(1e-9));
       const bool is_stream = by.value == AttributionBy::stream;
-      CHECK((is_stream ? result.parts.back().logit : sum_of(result.parts)) ==
+      CHECK((is_stream ? result.parts.back().logit : total_logit(result.parts)) ==
             Approx(own).margin(1e-9));
     }
   }
@@ -215,10 +211,9 @@ TEST_CASE("source tokens are summed over heads for prompts of one length") {
   const AttributionStudy study =
       attribute_prompts(*gpt, {kTask, other}, {.by = AttributionBy::source});
   REQUIRE(study.sources.size() == 5);
-  double sum = 0;
-  for (const MeanLogitPart& mean : study.parts) {
-    sum += mean.part.source == 3 ? mean.part.logit : 0;
-  }
+  const double sum = sum_of<double>(study.parts, [&](const MeanLogitPart& mean) {
+    return mean.part.source == 3 ? mean.part.logit : 0;
+  });
   CHECK(study.sources[3].mean == Approx(sum));
   const AttributionTask shorter{.text = {5, 4}, .target = 4};
   check_error(
@@ -261,10 +256,8 @@ TEST_CASE("source tokens of texts of different lengths are summed by groups") {
     }
     CHECK(study.sources[group].mean == Approx(sum / 2));
   }
-  double parts = 0;
-  for (const MeanLogitPart& mean : study.parts) {
-    parts += mean.part.logit;
-  }
+  const double parts =
+      sum_of<double>(study.parts, [&](const MeanLogitPart& mean) { return mean.part.logit; });
   CHECK(parts == Approx(whole / 2));
   CHECK(study.logit.mean == Approx(whole / 2));
 

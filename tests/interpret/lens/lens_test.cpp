@@ -29,10 +29,8 @@ Numbers plain_logits(const Gpt& gpt, const Numbers& part, const Numbers& whole, 
   const auto mean = [&](const Numbers& x) {
     return std::accumulate(x.begin(), x.end(), 0.0) / width;
   };
-  double squares = 0;
-  for (const double value : whole) {
-    squares += (value - mean(whole)) * (value - mean(whole));
-  }
+  const double squares = sum_of<double>(
+      whole, [&](double value) { return (value - mean(whole)) * (value - mean(whole)); });
   const double scale = std::sqrt(squares / width + gpt.config().layer_norm_epsilon);
   const Numbers gain = gpt.weight(Part::final_norm).to_vector();
   const Numbers shift = gpt.bias(Part::final_norm).to_vector();
@@ -49,10 +47,7 @@ Numbers plain_logits(const Gpt& gpt, const Numbers& part, const Numbers& whole, 
 }
 
 Numbers log_softmax(Numbers logits) {
-  double sum = 0;
-  for (const double logit : logits) {
-    sum += std::exp(logit);
-  }
+  const double sum = sum_of<double>(logits, [&](double logit) { return std::exp(logit); });
   for (double& logit : logits) {
     logit -= std::log(sum);
   }
@@ -97,11 +92,7 @@ LensTask task_at(Point point) {
 }
 
 std::vector<std::string> names_of(const LensResult& result) {
-  std::vector<std::string> names;
-  for (const LensRow& row : result.rows) {
-    names.push_back(row.label.name);
-  }
-  return names;
+  return mapped<std::string>(result.rows, [&](const LensRow& row) { return row.label.name; });
 }
 
 using Names = std::vector<std::string>;

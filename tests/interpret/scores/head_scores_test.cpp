@@ -189,10 +189,8 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
 
 TEST_CASE("scores depend neither on threads nor on how sequences are batched") {
   const auto model = random_gpt(three_layers(), DType::float32);
-  std::vector<Ids> documents;
-  for (Index i = 0; i < 7; ++i) {
-    documents.push_back(draw_ids(2 + i * 3, 11, static_cast<std::uint64_t>(i)));
-  }
+  const auto documents = counted<Ids>(
+      7, [&](Index i) { return draw_ids(2 + i * 3, 11, static_cast<std::uint64_t>(i)); });
   HeadScoreOptions options;
   options.bootstrap.resamples = 50;
   const HeadScores one = [&] {

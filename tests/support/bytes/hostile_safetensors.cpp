@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 
+#include "support/lists.h"
 #include "support/programs/commands.h"
 #include "support/programs/session.h"
 #include "support/rows.h"
@@ -66,10 +67,9 @@ std::vector<HostileFile> listed_files() {
 }
 
 std::vector<HostileFile> bad_lengths() {
-  std::vector<HostileFile> files;
-  for (std::size_t length = 0; length < 8; ++length) {
-    files.push_back({"file of " + std::to_string(length), std::string(length, '\0'), "too few"});
-  }
+  auto files = counted<HostileFile>(std::size_t{8}, [&](std::size_t length) {
+    return HostileFile{"file of " + std::to_string(length), std::string(length, '\0'), "too few"};
+  });
   const std::string rest = "{}      ";
   files.push_back({"length only", std::string(8, '\0'), "does not start with '{'"});
   files.push_back({"length 0", little_endian(0) + rest, "does not start with '{'"});
@@ -85,14 +85,6 @@ std::vector<HostileFile> bad_lengths() {
   files.push_back({"length 16 MiB + 1", little_endian(16777217) + "{" + std::string(16777216, ' '),
                    "header of 16777217 bytes, at most 16777216"});
   return files;
-}
-
-std::string repeated(const std::string& text, int count) {
-  std::string all;
-  for (int i = 0; i < count; ++i) {
-    all += text;
-  }
-  return all;
 }
 
 std::vector<HostileFile> large_values() {
@@ -127,10 +119,9 @@ std::vector<HostileFile> large_values() {
 
 std::vector<HostileFile> heavy_json() {
   const std::string arrays = "{\"t\":[[]" + repeated(",[]", 1000000);
-  std::string members = "{\"__metadata__\":{\"k\":\"\"";
-  for (int i = 0; i < 100000; ++i) {
-    members += ",\"" + std::to_string(i) + "\":\"\"";
-  }
+  const std::string members = "{\"__metadata__\":{\"k\":\"\"" + joined(100000, [&](int i) {
+                                return ",\"" + std::to_string(i) + "\":\"\"";
+                              });
   return {{"a million empty arrays", file_bytes(arrays + "]}", 0), "too many JSON values"},
           {"100,000 metadata", file_bytes(members + "}}", 0), "too many JSON values"}};
 }

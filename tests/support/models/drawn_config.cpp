@@ -3,6 +3,7 @@
 #include <random>
 
 #include "headlight/tensor/random.h"
+#include "support/lists.h"
 
 namespace headlight::test {
 
@@ -125,12 +126,9 @@ void spread_weights(const Gpt& gpt) {
 
 std::vector<std::int32_t> drawn_tokens(int number, const GptConfig& config) {
   std::mt19937 random(static_cast<std::mt19937::result_type>(number + 1000));
-  std::vector<std::int32_t> tokens;
-  for (Index t = 0; t < config.block_size; ++t) {
-    tokens.push_back(
-        static_cast<std::int32_t>(random() % static_cast<unsigned>(config.vocab_size)));
-  }
-  return tokens;
+  return counted<std::int32_t>(config.block_size, [&](Index) {
+    return static_cast<std::int32_t>(random() % static_cast<unsigned>(config.vocab_size));
+  });
 }
 
 }  // namespace headlight::test

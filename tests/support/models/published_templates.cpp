@@ -14,9 +14,8 @@ const std::filesystem::path kChatFolder = HEADLIGHT_SOURCE_DIR "/tests/formats/c
 }  // namespace
 
 std::vector<Json> chat_lines(const std::string& file) {
-  std::istringstream lines(file_contents(kChatFolder / file));
   std::vector<Json> values;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(file_contents(kChatFolder / file))) {
     values.push_back(parse_json(line, file));
   }
   return values;

@@ -21,23 +21,14 @@ extern char** environ;
 using headlight::test::file_contents;
 using headlight::test::TemporaryFolder;
 
-std::vector<std::string> ProgramResult::messages() const {
-  std::vector<std::string> lines;
-  std::istringstream in(err);
-  for (std::string line; std::getline(in, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
+std::vector<std::string> ProgramResult::messages() const { return headlight::test::lines_of(err); }
 
 namespace {
 
 // Arguments in the form that execv() needs.
 std::vector<char*> pointers_to(const std::vector<std::string>& command) {
-  std::vector<char*> argv;
-  for (const std::string& argument : command) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
+  auto argv = mapped<char*>(
+      command, [&](const std::string& argument) { return const_cast<char*>(argument.c_str()); });
   argv.push_back(nullptr);
   return argv;
 }

@@ -12,6 +12,7 @@
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/files.h"
+#include "support/lists.h"
 #include "support/programs/commands.h"
 #include "support/programs/program.h"
 #include "support/runs.h"
@@ -167,8 +168,7 @@ json document_of(const std::string& text) {
     return whole;
   }
   json lines = json::array();
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) {
+  for (const std::string& line : lines_of(text)) {
     lines.push_back(json::parse(line));
   }
   return lines;
@@ -242,11 +242,9 @@ std::string repeated(const std::string& text) {
   if (!more.starts_with("* ")) {
     return unescaped(text);
   }
-  std::string bytes;
-  for (int i = 0; i < std::stoi(count); ++i) {
-    bytes += unescaped(replaced_all(more.substr(2), {{"{i}", std::to_string(i)}}));
-  }
-  return bytes;
+  return joined(std::stoi(count), [&](int i) {
+    return unescaped(replaced_all(more.substr(2), {{"{i}", std::to_string(i)}}));
+  });
 }
 
 // Makes a folder the current one during its lifetime.
