@@ -67,8 +67,7 @@ TEST_CASE("npy headers spell types and tuples as NumPy does and align the data t
                  "{'descr': '<f8', 'fortran_order': False, 'shape': (), }"));
   CHECK(contains(header(DType::int32, {5}),
                  "{'descr': '<i4', 'fortran_order': False, 'shape': (5,), }"));
-  CHECK(contains(header(DType::boolean, {2, 0, 3}), "'descr': '|b1'"));
-  CHECK(contains(header(DType::boolean, {2, 0, 3}), "'shape': (2, 0, 3), }"));
+  check_parts(header(DType::boolean, {2, 0, 3}), {"'descr': '|b1'", "'shape': (2, 0, 3), }"});
   CHECK_THROWS_AS(header(DType::bfloat16, {1}), Error);
   for (Index size = 1; size < 1000000000000; size *= 10) {
     const std::string text = header(DType::float32, {size, size, 1});
@@ -129,7 +128,7 @@ TEST_CASE("unusable names and tensors are not written into an archive") {
   CHECK(contains(error({{"a", one}, {"a", one}}), "two tensors are named 'a'"));
   CHECK(contains(error({{"a", Tensor()}}), "tensor 'a' is undefined"));
   CHECK(contains(error({{"a\xFF", one}}), "Invalid argument"));
-  CHECK(contains(error_of([&] { write_npy(folder / "a.npy", Tensor()); }), "undefined"));
+  check_error([&] { write_npy(folder / "a.npy", Tensor()); }, {"undefined"});
   check_error([&] { write_npz(folder / "none" / "a.npz", {{"a", one}}); }, {"No such file"});
   CHECK(folder.names().empty());
 }
@@ -157,9 +156,8 @@ TEST_CASE("float32 is written and read as float16 on request") {
   CHECK(read[1].second.to_vector() == std::vector<double>(many.begin(), many.end()));
   CHECK(read[2].second.shape() == Shape{0, 3});
   CHECK(read[3].second.dtype() == DType::int32);
-  CHECK(contains(
-      error_of([&] { write_npz(folder / "b.npz", NamedTensors{}, StoredFloats::bfloat16); }),
-      "NumPy has no bfloat16"));
+  check_error([&] { write_npz(folder / "b.npz", NamedTensors{}, StoredFloats::bfloat16); },
+              {"NumPy has no bfloat16"});
   CHECK(folder.names() == std::vector<std::string>{"a.npz"});
 }
 
@@ -253,8 +251,7 @@ TEST_CASE("a malicious archive is refused in one line") {
     CAPTURE(expected);
     const std::string error = read_error(bytes);
     CAPTURE(error);
-    CHECK(contains(error, expected));
-    CHECK(contains(error, "a.npz: "));
+    check_parts(error, {expected, "a.npz: "});
     CHECK_FALSE(contains(error, "\n"));
   }
 }
@@ -264,11 +261,11 @@ TEST_CASE("names of axes are stored as NumPy texts of four bytes a character") {
   const NamedTensors tensors{{"a", Tensor::scalar(1)}};
   write_npz(folder / "a.npz", tensors, NamedTexts{{"axis", {"0.1", "하늘", ""}}, {"none", {}}});
   const std::string bytes = file_contents(folder / "a.npz");
-  CHECK(contains(bytes, "{'descr': '<U3', 'fortran_order': False, 'shape': (3,), }"));
-  CHECK(contains(bytes, "{'descr': '<U1', 'fortran_order': False, 'shape': (0,), }"));
-  CHECK(contains(bytes, std::string("0\0\0\0.\0\0\0"
-                                    "1\0\0\0\x58\xd5\0\0\x98\xb2",
-                                    18)));
+  check_parts(bytes, {"{'descr': '<U3', 'fortran_order': False, 'shape': (3,), }",
+                      "{'descr': '<U1', 'fortran_order': False, 'shape': (0,), }",
+                      std::string("0\0\0\0.\0\0\0"
+                                  "1\0\0\0\x58\xd5\0\0\x98\xb2",
+                                  18)});
   const NamedTensors read = read_npz(folder / "a.npz");
   REQUIRE(read.size() == 1);
   CHECK(read[0].first == "a");

@@ -234,7 +234,7 @@ TEST_CASE("key heads keep their numbers when others are pruned") {
         .second.to_vector();
   };
   CHECK(keys(*pruned, "k.0.2") == keys(whole, "k.0.2"));
-  CHECK(contains(error_of([&] { keys(*pruned, "k.0.1"); }), "0 and 2 (others were pruned), got 1"));
+  check_error([&] { keys(*pruned, "k.0.1"); }, {"0 and 2 (others were pruned), got 1"});
 }
 
 TEST_CASE("keys of pruned models without shared keys keep the heads' original numbers") {
@@ -381,11 +381,11 @@ TEST_CASE("weights by values are weights times the relative norms of v W_O") {
             Approx(norm * weight(plain.layers[1].weights, {2, query, key})).margin(1e-5));
     }
   }
-  CHECK(contains(error_of([&] {
-                   record_attention(model(), tokenizer, text,
-                                    {.vectors = true, .value_weighted = true});
-                 }),
-                 "value_weighted: cannot be combined"));
+  check_error(
+      [&] {
+        record_attention(model(), tokenizer, text, {.vectors = true, .value_weighted = true});
+      },
+      {"value_weighted: cannot be combined"});
 }
 
 TEST_CASE("the difference of attention is head by head") {
@@ -400,10 +400,9 @@ TEST_CASE("the difference of attention is head by head") {
   style.differences = true;
   const std::string figure = attention_svg(difference, difference.layers[1], style);
   CHECK(contains(figure, "Difference of weights"));
-  CHECK(contains(error_of([&] { attention_svg(difference, difference.layers[1]); }),
-                 "expected a number in [0, 1]"));
-  CHECK(contains(
-      error_of([&] { attention_difference(first, record_attention(model(), tokenizer, "abc")); }),
-      "compare: expected a text of as many tokens, 4, got 3"));
+  check_error([&] { attention_svg(difference, difference.layers[1]); },
+              {"expected a number in [0, 1]"});
+  check_error([&] { attention_difference(first, record_attention(model(), tokenizer, "abc")); },
+              {"compare: expected a text of as many tokens, 4, got 3"});
 }
 }  // namespace record_attention_test

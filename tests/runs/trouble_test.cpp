@@ -191,9 +191,8 @@ TEST_CASE("a save that fails stops the run, or is tried again at the next") {
   CHECK_THROWS_WITH(run_training(continues, {.observers = {&other}}),
                     contains_text("the checkpoint of the last step could not be saved"));
   REQUIRE(!other.warnings.empty());
-  CHECK(contains(other.warnings[0], "step_00000006, which takes "));
-  CHECK(contains(other.warnings[0], "the last complete one is"));
-  CHECK(contains(other.warnings[0], "step_00000004"));
+  check_parts(other.warnings[0],
+              {"step_00000006, which takes ", "the last complete one is", "step_00000004"});
 }
 
 TEST_CASE("a save that runs out of memory is a failed save") {
