@@ -18,6 +18,7 @@ using std::chrono::seconds;
 
 constexpr seconds kBetweenSigns{2};
 constexpr seconds kLongestSilence{20};
+constexpr milliseconds kMostOfALook{200};
 constexpr seconds kLongestEnd{5};           // time for all processes to end after a failure
 constexpr milliseconds kLongestNews{1000};  // time until a failure reaches the others
 constexpr std::size_t kLargestMessage = std::size_t{1} << 30;  // bytes; MPI counts with int
@@ -72,7 +73,7 @@ class MpiProcesses : public Processes {
     MPI_Comm_set_errhandler(signs_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(data_, &rank_);
     MPI_Comm_size(data_, &count_);
-    heard_.assign(static_cast<std::size_t>(count_), Clock::now());
+    heard_.assign(static_cast<std::size_t>(count_), Clock::duration::zero());
     living_ = std::thread([this] { show_life(); });
   }
 
@@ -156,8 +157,7 @@ class MpiProcesses : public Processes {
       is_broken_ = true;
       throw PeerFailed(concat_text("process ", failed_, " has failed"));
     }
-    const auto silence = Clock::now() - heard_[static_cast<std::size_t>(partner)];
-    if (silence > kLongestSilence) {
+    if (watched_ - heard_[static_cast<std::size_t>(partner)] > kLongestSilence) {
       is_broken_ = true;
       fail("process ", partner, " of ", count_, " gives no sign of life for ",
            kLongestSilence.count(), " seconds: lost, or its connection is");
@@ -175,8 +175,12 @@ class MpiProcesses : public Processes {
     }
   }
 
-  // Call with mutex_ held.
+  // Call with mutex_ held. Counts at most kMostOfALook between two calls: where this process stood
+  // still, the others may have, too.
   void hear_signs() {
+    const auto now = Clock::now();
+    watched_ += std::min<Clock::duration>(now - looked_, kMostOfALook);
+    looked_ = now;
     int waiting = 1;
     while (waiting != 0) {
       MPI_Status status;
@@ -185,7 +189,7 @@ class MpiProcesses : public Processes {
       }
       char sign = kAlive;
       MPI_Recv(&sign, 1, MPI_CHAR, status.MPI_SOURCE, 0, signs_, MPI_STATUS_IGNORE);
-      heard_[static_cast<std::size_t>(status.MPI_SOURCE)] = Clock::now();
+      heard_[static_cast<std::size_t>(status.MPI_SOURCE)] = watched_;
       if (sign == kFailed && (failed_ < 0 || status.MPI_SOURCE < failed_)) {
         failed_ = status.MPI_SOURCE;
       }
@@ -216,9 +220,11 @@ class MpiProcesses : public Processes {
   MPI_Comm signs_ = MPI_COMM_NULL;
   int rank_ = 0;
   int count_ = 1;
-  std::mutex mutex_;                      // guards MPI and the members below
-  std::vector<Clock::time_point> heard_;  // last sign of life, by rank
-  int failed_ = -1;                       // lowest rank that has given up; -1: none
+  std::mutex mutex_;  // guards MPI and the members below
+  Clock::time_point looked_ = Clock::now();
+  Clock::duration watched_{};           // time in which signs of life were looked for
+  std::vector<Clock::duration> heard_;  // watched_ at the last sign of life, by rank
+  int failed_ = -1;                     // lowest rank that has given up; -1: none
   bool is_broken_ = false;
   bool ending_ = false;
   std::thread living_;  // last: needs the members above
