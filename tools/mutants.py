@@ -89,7 +89,7 @@ MUTANTS = [
     ("a key of 8 bits is rounded towards 0", "src/kernels/attention/attention_step.cpp",
      "static_cast<std::int8_t>(std::lrint(steps))", "static_cast<std::int8_t>(steps)",
      "attention_step_test"),
-    ("texts take blocks of keys that are not free", "src/generate/context_room.cpp",
+    ("texts take blocks of keys that are not free", "src/generate/context/context_room.cpp",
      "*used_ + blocks_of(positions) <= blocks_", "*used_ + 0 * blocks_of(positions) <= blocks_", "context_room_test"),
     ("the last token of a prompt is taken from the cache, without its logits",
      "src/generate/prefix_cache.cpp",

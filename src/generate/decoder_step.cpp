@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "generate/context_parts.h"
+#include "generate/context/context_parts.h"
 #include "kernels/attention/attention_step.h"
 #include "kernels/layers/activations.h"
 #include "kernels/layers/rotary.h"

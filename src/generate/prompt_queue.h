@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "generate/context_room.h"
+#include "generate/context/context_room.h"
 #include "generate/running_text.h"
 
 namespace headlight {

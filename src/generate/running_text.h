@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "generate/context_window.h"
+#include "generate/context/context_window.h"
 #include "generate/draft_length.h"
 #include "generate/grammar/grammar_state.h"
 #include "generate/stop_filter.h"

@@ -1,4 +1,4 @@
-#include "generate/context_window.h"
+#include "generate/context/context_window.h"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "generate/context_room.h"
+#include "generate/context/context_room.h"
 #include "headlight/generate/decoder.h"
 
 namespace headlight {

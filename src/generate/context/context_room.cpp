@@ -1,4 +1,4 @@
-#include "generate/context_room.h"
+#include "generate/context/context_room.h"
 
 namespace headlight {
 namespace {
