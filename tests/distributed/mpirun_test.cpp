@@ -3,6 +3,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "support/programs/launcher.h"
+#include "support/programs/session.h"
 #include "support/test.h"
 
 // Runs the program under a real mpirun, if there is one.
@@ -12,27 +13,20 @@ struct Outcome {
   std::string text;  // stdout and stderr
 
   std::vector<std::string> errors() const {
-    std::vector<std::string> found;
-    for (const std::string& line : lines_of(text)) {
-      if (line.starts_with("error: ")) {
-        found.push_back(line);
-      }
-    }
-    return found;
+    std::vector<std::string> lines = lines_of(text);
+    std::erase_if(lines, [](const std::string& line) { return !line.starts_with("error: "); });
+    return lines;
   }
 };
 
 // `arguments` of mpirun; %P is replaced by the program.
-Outcome run_mpirun(std::string arguments, const std::string& environment = "") {
-  for (std::size_t at; (at = arguments.find("%P")) != std::string::npos;) {
-    arguments.replace(at, 2, HEADLIGHT_PROGRAM);
-  }
+Outcome run_mpirun(const std::string& arguments, const std::string& environment = "") {
   std::string command = "env OMP_NUM_THREADS=1 " + environment;
   for (const auto& [name, value] : launcher_environment()) {
     command += " " + name + "=" + value;
   }
-  command =
-      "exec 2>&1; " + command + " timeout 120 mpirun --oversubscribe --bind-to none " + arguments;
+  command = "exec 2>&1; " + command + " timeout 120 mpirun --oversubscribe --bind-to none " +
+            replaced_all(arguments, {{"%P", HEADLIGHT_PROGRAM}});
   Outcome outcome;
   FILE* pipe = ::popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);

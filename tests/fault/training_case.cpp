@@ -15,11 +15,9 @@ using test::launched;
 using test::launcher_environment;
 
 std::string small_text() {
-  std::string text;
-  for (int i = 0; i < 30; ++i) {
-    text += "The cat " + std::to_string(i) + " sat on the mat. Mina has a red kite.\n";
-  }
-  return text;
+  return test::joined(30, [](int i) {
+    return "The cat " + std::to_string(i) + " sat on the mat. Mina has a red kite.\n";
+  });
 }
 
 // Number after "step_" behind the last `words`, or -1.
@@ -59,14 +57,10 @@ std::vector<std::string> TrainingCase::command(bool resume) const {
   std::istringstream words(
       "train --threads 1 --n_layer 1 --n_head 1 --n_embd 8 --block_size 8 "
       "--batch_size 2 --dropout 0.1 --warmup_iters 2 --save_interval 1 "
-      "--eval_interval 2 --eval_iters 1 --track_heads 2 --learning_rate 0.01");
+      "--eval_interval 2 --eval_iters 1 --track_heads 2 --learning_rate 0.01 --max_iters " +
+      updates + " --lr_decay_iters " + updates);
   std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
-  for (const std::string& more :
-       {std::string("--data"), (root_ / "data.txt").string(), std::string("--out_dir"),
-        run().string(), std::string("--max_iters"), updates, std::string("--lr_decay_iters"),
-        updates}) {
-    all.push_back(more);
-  }
+  all.insert(all.end(), {"--data", (root_ / "data.txt").string(), "--out_dir", run().string()});
   all.insert(all.end(), options_.more.begin(), options_.more.end());
   if (resume) {
     all.emplace_back("--resume");

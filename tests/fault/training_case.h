@@ -5,11 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "fault/process.h"
 #include "fault/snapshot.h"
 #include "support/files.h"
+#include "support/programs/process.h"
 
 namespace headlight::fault {
+
+using test::Ending;
+using test::Environment;
+using test::Process;
 
 constexpr int kKilled = 128 + 9;  // exit code after kill -9
 

@@ -1,17 +1,13 @@
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/cpu_variant.h"
+#include "support/programs/process.h"
 #include "support/test.h"
 
 // Runs that are locked, stopped, killed and resumed, with the real program.
-
-extern char** environ;
 
 namespace saving_test {
 std::string corpus() {
@@ -28,19 +24,10 @@ Arguments training(const std::string& data, const std::string& run, const Argume
   return changed(std::move(arguments), more);
 }
 
-pid_t start(const Arguments& arguments) {
-  std::vector<char*> argv{const_cast<char*>(HEADLIGHT_PROGRAM)};
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  REQUIRE(posix_spawn(&child, HEADLIGHT_PROGRAM, &actions, nullptr, argv.data(), environ) == 0);
-  posix_spawn_file_actions_destroy(&actions);
-  return child;
+Process start(const Arguments& arguments, const fs::path& output) {
+  Arguments command{HEADLIGHT_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return {command, {}, output};
 }
 
 // Waits until the log of a run has `lines` lines.
@@ -52,12 +39,6 @@ void wait_for_lines(const std::string& run, std::size_t lines) {
   while (count() < lines) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-}
-
-int exit_code(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 TEST_CASE("a second trainer on a run directory is refused and the process in it named") {
@@ -81,10 +62,11 @@ TEST_CASE("a run stopped by a signal saves and the resumed run does the missed e
   const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
-  const pid_t child = start(training(data, run, {"--max_iters", "100000", "--eval_interval", "1"}));
+  Process child =
+      start(training(data, run, {"--max_iters", "100000", "--eval_interval", "1"}), folder.path());
   wait_for_lines(run, 12);
-  kill(child, SIGTERM);
-  CHECK(exit_code(child) == 0);
+  child.send(SIGTERM);
+  CHECK(child.wait().code == 0);
   const json state = json::parse(file_contents(fs::path(run) / "latest" / "state.json"));
   const int stopped_at = state["iteration"].get<int>();
   check_json(state, R"({"data/seed": 1337, "history/data_shift": 0})");
@@ -103,10 +85,10 @@ TEST_CASE("a closed terminal stops and saves a run, unless nohup ignores it") {
   const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const auto ends_after_hangup = [&](const std::string& run, const std::string& steps) {
-    const pid_t child = start(training(data, run, {"--max_iters", steps}));
+    Process child = start(training(data, run, {"--max_iters", steps}), folder.path());
     wait_for_lines(run, 2);
-    kill(child, SIGHUP);
-    CHECK(exit_code(child) == 0);
+    child.send(SIGHUP);
+    CHECK(child.wait().code == 0);
     return json::parse(file_contents(fs::path(run) / "latest" / "state.json"))["iteration"];
   };
   CHECK(ends_after_hangup(folder.at("stopped"), "100000") < 100000);
@@ -141,5 +123,21 @@ TEST_CASE("a save that fails ends the run with its last checkpoint intact") {
   const std::string whole = folder.at("whole");
   REQUIRE(run_headlight(training(data, whole)).exit_code == 0);
   CHECK(weights_of(run) == weights_of(whole));
+}
+
+TEST_CASE("texts of a checkpoint cannot control a terminal") {
+  const TemporaryFolder folder;
+  const std::string run = folder.at("run");
+  log_of(words("train --data", folder.write("data.txt", std::string(400, 'a')), "--out_dir", run,
+               "--n_layer 1 --n_head 1 --n_embd 8 --block_size 16 --max_iters 2"));
+  const fs::path latest = fs::canonical(fs::path(run) / "latest");
+  json state = json::parse(file_contents(latest / "state.json"));
+  state["build"] = "of \x1b]0;x\x07 \xC2\x9B";
+  write_bytes(latest / "state.json", state.dump());
+  fs::remove(latest / "MANIFEST.json");
+  write_manifest(latest);
+  const std::string resumed = log_of({"train", "--resume", run, "--max_iters", "3"});
+  CHECK(contains(resumed, "by headlight of \\x1b]0;x\\x07 \\xc2\\x9b, now "));
+  CHECK_FALSE(contains(resumed, "\x1b"));
 }
 }  // namespace saving_test

@@ -15,23 +15,17 @@
 #include <stdexcept>
 
 #include "support/files.h"
+#include "support/programs/process.h"
 
 extern char** environ;
 
 using headlight::test::file_contents;
+using headlight::test::pointers_to;
 using headlight::test::TemporaryFolder;
 
 std::vector<std::string> ProgramResult::messages() const { return headlight::test::lines_of(err); }
 
 namespace {
-
-// Arguments in the form that execv() needs.
-std::vector<char*> pointers_to(const std::vector<std::string>& command) {
-  auto argv = mapped<char*>(
-      command, [&](const std::string& argument) { return const_cast<char*>(argument.c_str()); });
-  argv.push_back(nullptr);
-  return argv;
-}
 
 ProgramResult run(const std::vector<std::string>& command, const std::string& input = "/dev/null") {
   const TemporaryFolder folder;

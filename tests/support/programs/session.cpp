@@ -225,13 +225,13 @@ std::string kept(const std::string& text, const std::string& what) {
 
 // Joins the texts of a value: those of all elements of a list. An object's text is its JSON; other
 // values have none.
-std::string joined(const json& value) {
+std::string joined_texts(const json& value) {
   if (!value.is_array()) {
     return value.is_string() ? value.get<std::string>() : value.is_object() ? value.dump() : "";
   }
   std::string all;
   for (const json& element : value) {
-    all += joined(element);
+    all += joined_texts(element);
   }
   return all;
 }
@@ -242,8 +242,8 @@ std::string repeated(const std::string& text) {
   if (!more.starts_with("* ")) {
     return unescaped(text);
   }
-  return joined(std::stoi(count), [&](int i) {
-    return unescaped(replaced_all(more.substr(2), {{"{i}", std::to_string(i)}}));
+  return joined(std::stoi(count), [one = more.substr(2)](int i) {
+    return unescaped(replaced_all(one, {{"{i}", std::to_string(i)}}));
   });
 }
 
@@ -345,8 +345,9 @@ class Session {
     } else if (what == "at" || what == "join") {
       const auto [path, check] = head_and_rest(expected);
       const auto [inner, rest] = head_and_rest(check);
-      check_text(what == "at" ? kept(text, path) : joined(value_at(document_of(text), "*/" + path)),
-                 inner, rest);
+      check_text(
+          what == "at" ? kept(text, path) : joined_texts(value_at(document_of(text), "*/" + path)),
+          inner, rest);
     } else if (what == "keep") {
       const auto [name, part] = head_and_rest(expected);
       names_["{" + name + "}"] = kept(text, unescaped(part));

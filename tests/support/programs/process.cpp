@@ -1,4 +1,4 @@
-#include "fault/process.h"
+#include "support/programs/process.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -10,7 +10,6 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -18,19 +17,10 @@
 
 extern char** environ;
 
-namespace headlight::fault {
+namespace headlight::test {
 namespace {
 
 constexpr double kHangs = 120;  // seconds; runs take a few seconds here
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) {
-    result.push_back(text.data());
-  }
-  result.push_back(nullptr);
-  return result;
-}
 
 std::vector<std::string> whole_environment(const Environment& added) {
   std::vector<std::string> all;
@@ -48,15 +38,17 @@ std::vector<std::string> whole_environment(const Environment& added) {
 
 }  // namespace
 
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  auto pointers =
+      mapped<char*>(texts, [](const std::string& text) { return const_cast<char*>(text.c_str()); });
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 std::vector<std::string> Ending::errors() const {
-  std::vector<std::string> found;
-  std::istringstream in(err);
-  for (std::string line; std::getline(in, line);) {
-    if (line.rfind("error: ", 0) == 0) {
-      found.push_back(line);
-    }
-  }
-  return found;
+  std::vector<std::string> lines = lines_of(err);
+  std::erase_if(lines, [](const std::string& line) { return !line.starts_with("error: "); });
+  return lines;
 }
 
 std::string Ending::summary() const {
@@ -68,18 +60,17 @@ std::string Ending::summary() const {
 }
 
 Process::Process(const std::vector<std::string>& command, const Environment& environment,
-                 std::filesystem::path output)
+                 std::filesystem::path output, const std::string& input)
     : output_(std::move(output)) {
   constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, (output_ / "out").c_str(), kNew, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, (output_ / "err").c_str(), kNew, 0600);
-  std::vector<std::string> arguments = command;
-  std::vector<std::string> variables = whole_environment(environment);
+  const std::vector<std::string> variables = whole_environment(environment);
   const int error = posix_spawn(&id_, command.front().c_str(), &actions, nullptr,
-                                pointers(arguments).data(), pointers(variables).data());
+                                pointers_to(command).data(), pointers_to(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     throw std::runtime_error("cannot start " + command.front());
@@ -133,10 +124,10 @@ Ending Process::wait() {
   }
   return {.code = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_),
           .hung = hung,
-          .out = test::file_contents(output_ / "out"),
+          .out = file_contents(output_ / "out"),
           .err = messages()};
 }
 
-std::string Process::messages() const { return test::file_contents(output_ / "err"); }
+std::string Process::messages() const { return file_contents(output_ / "err"); }
 
-}  // namespace headlight::fault
+}  // namespace headlight::test

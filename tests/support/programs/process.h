@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace headlight::fault {
+namespace headlight::test {
 
 using Environment = std::map<std::string, std::string>;
 
@@ -24,12 +24,15 @@ struct Ending {
   std::string summary() const;
 };
 
+// Arguments in the form that execv() needs.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts);
+
 // Running program. The destructor kills it.
 class Process {
  public:
   // `output`: folder for the files out and err.
   Process(const std::vector<std::string>& command, const Environment& environment,
-          std::filesystem::path output);
+          std::filesystem::path output, const std::string& input = "/dev/null");
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -51,4 +54,4 @@ class Process {
   int status_ = 0;
 };
 
-}  // namespace headlight::fault
+}  // namespace headlight::test
