@@ -206,7 +206,9 @@ TEST_CASE("pairs without a reference, other data and a head with a bias are refu
   CHECK_THROWS_WITH(tuning.add_reference(document_dataset({{1, 2}}, 0)),
                     contains_text("expected a dataset of pairs"));
   check_error([&] { tuning.loss(training_batch({{1, 2}}), {}, 0); }, {"expected a batch of pairs"});
-  const Gpt biased({.vocab_size = 5, .block_size = 4, .head_bias = true}, 1);
+  const Gpt biased(
+      {.vocab_size = 5, .block_size = 4, .n_layer = 1, .n_head = 1, .n_embd = 4, .head_bias = true},
+      1);
   CHECK_THROWS_WITH(PreferenceTuning(biased, 0.1), contains_text("head has a bias"));
 }
 }  // namespace preference_tuning_test

@@ -139,7 +139,7 @@ TEST_CASE("random fragments of calls give the same parts in any pieces", "[long]
   const auto below = [&](std::size_t count) { return random() % count; };
   for (const ToolStyle* style :
        {&hermes(), &mistral(), &llama(), &named(), &parameters(), &granite()}) {
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 400; ++i) {
       std::string answer(i % 2 == 0 ? style->begin : "");
       for (auto left = below(12); left > 0; --left) {
         const std::string& one = fragments[below(fragments.size())];
