@@ -56,11 +56,8 @@ std::string prose_of(const std::string& part) {
 // Returns the numbers of the story's steps that a part opens: "`?step=3`".
 std::vector<std::size_t> steps_of(const std::string& part) {
   static const std::regex kStep(R"(`\?step=(\d+)`)");
-  std::vector<std::size_t> steps;
-  for (std::sregex_iterator match(part.begin(), part.end(), kStep), end; match != end; ++match) {
-    steps.push_back(std::stoul((*match)[1]));
-  }
-  return steps;
+  return mapped<std::size_t>(matches_of(part, kStep),
+                             [](const std::string& number) { return std::stoul(number); });
 }
 
 // Checks a table: "| `text` | word | probability | probability without HEAD |". The word of the

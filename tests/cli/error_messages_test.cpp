@@ -13,19 +13,6 @@ TEST_CASE("a long value is cut in a message") {
   CHECK(contains(message, "999...999"));
 }
 
-TEST_CASE("a path that the system refuses is named with the system's reason") {
-  const SavedModel given;
-  const std::string name(5000, 'n');
-  for (const Arguments& arguments :
-       {words("train --log_level error --data", name), words("info", name), words("eval", name),
-        words("tokenizer info", name), words("train", name)}) {
-    check_parts(refusal(arguments), {"nnnnn"});
-  }
-  const std::string file = given.folder.write("file", "x");
-  check_refused(words("attention", given.model, "--text ab --out", file + "/maps"),
-                {file + "/maps: cannot create this directory"});
-}
-
 TEST_CASE("every command fails when its output cannot be written") {
   const SavedModel given;
   const std::string errors = given.folder.at("errors");
@@ -37,26 +24,5 @@ TEST_CASE("every command fails when its output cannot be written") {
     const std::string line = HEADLIGHT_PROGRAM " " + command + " >/dev/full 2>" + errors;
     CHECK(WEXITSTATUS(std::system(line.c_str())) == 1);
     CHECK(file_contents(errors) == "error: stdout: cannot be written\n");
-  }
-}
-
-TEST_CASE("an instruction set that the machine lacks is refused by name") {
-  check_refused({"train", "--cpu_variant", "v9"}, {"cpu_variant", "v9", "baseline"});
-  check_refused(words("train --dtype bfloat16 --cpu_variant baseline"),
-                {"bfloat16", "AVX512-BF16"});
-}
-
-TEST_CASE("a configuration of deeply nested tables is refused at any depth") {
-  const TemporaryFolder folder;
-  std::string key = "a";
-  while (key.size() < 1000000) {
-    key += ".a";
-  }
-  for (const std::string& text : {key + " = 1\n", "[" + key + "]\nb = 1\n"}) {
-    const std::string file = folder.write("deep.toml", text);
-    const ProgramResult result = run_headlight({"train", file});
-    CAPTURE(result.err);
-    CHECK(result.exit_code == 2);
-    CHECK(result.err == "error: " + file + ": line 1: more than 64 dots\n");
   }
 }

@@ -1,31 +1,9 @@
 #include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "support/bytes/gguf_bytes.h"
-#include "support/saved_model.h"
 #include "support/test.h"
 
 // Commands on a model in a GGUF file, with the real program.
-
-// A model with biases: export leaves out the biases that are zero.
-std::unique_ptr<Gpt> biased_model() {
-  std::unique_ptr<Gpt> gpt = lively_model(257, 32);
-  for (auto& [name, parameter] : gpt->parameters()) {
-    if (name.ends_with(".bias")) {
-      parameter.fill(0.125);
-    }
-  }
-  return gpt;
-}
-
-// Model directory, the equal GGUF file, and a text.
-struct Material {
-  Material() { output_of(words("export", model, "--to gguf --out", gguf)); }
-
-  TemporaryFolder folder;
-  std::string model = save_model(folder, "model", *biased_model());
-  std::string gguf = folder.at("model.gguf");
-  std::string text = folder.write("text.txt", "one line of text\nanother line\n\nthe third\nend\n");
-};
 
 // Writes a Llama file with half a billion parameters. The elements are a hole in the file.
 std::string sparse_llama(const TemporaryFolder& folder) {

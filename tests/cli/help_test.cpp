@@ -34,9 +34,7 @@ std::ptrdiff_t lines_in(const std::string& text) {
 }
 
 std::ptrdiff_t options_in(const std::string& help) {
-  const std::regex option("\n +--[a-z]");
-  return std::distance(std::sregex_iterator(help.begin(), help.end(), option),
-                       std::sregex_iterator());
+  return std::ssize(matches_of(help, std::regex("\n +--[a-z]"), 0));
 }
 
 TEST_CASE("The full help of every command has JSON keys and exit codes and an example") {

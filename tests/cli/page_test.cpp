@@ -71,17 +71,6 @@ TEST_CASE("page writes one file with the model and the program") {
   }
 }
 
-TEST_CASE("page takes the WebAssembly program from one of its files or from another page") {
-  const Given given;
-  const std::string first = given.folder.at("first.html");
-  output_of(given.page(given.model,
-                       words("--out", first, "--engine", given.engine + "/headlight.wasm.gz")));
-  for (const std::string& html : {file_contents(first), given.html({"--engine", first})}) {
-    CHECK(embedded(html, kProgram) == "program");
-    check_parts(html, {"\"engine\":\"headlightEngine = '\\u003c/script\\u003e';\""});
-  }
-}
-
 TEST_CASE("page without --engine takes the WebAssembly program of the build or of docs/demo.html") {
   const Given given;
   const std::string log = log_of(words("page", given.model, "--log_level debug --out", given.out));
@@ -95,20 +84,5 @@ TEST_CASE("page embeds a GGUF file as it is") {
   const Given given;
   const std::string gguf = given.gguf();
   CHECK(embedded(given.html_of(gguf, {}), kModel) == file_contents(gguf));
-}
-
-// Long addresses once ended the program.
-TEST_CASE("page names the line of a story with an address of a megabyte") {
-  const Given given;
-  const std::string digits((1 << 20) - 400, '1');
-  const std::string options = repeated("&doc=1", 150'000);
-  for (const auto& [address, message] : std::vector<std::pair<std::string, std::string>>{
-           {"?changes=0.1:scale" + digits + "x", "changes: expected"},
-           {"?carry=0.1:" + digits, "carry: expected a part"},
-           {"#grid/0.1" + options + "&doc=11", "expected #model, #head"}}) {
-    const std::string story = given.folder.write("story.md", "# A\n## B\n`" + address + "`\nx\n");
-    check_refused(given.page(given.model, words("--story", story, "--views heads,pair")),
-                  {"story.md: line 3: " + message});
-  }
 }
 }  // namespace page_test

@@ -2,6 +2,8 @@
 #include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
+#include "headlight/interpret/prune.h"
+#include "support/bytes/compressed.h"
 #include "support/bytes/pickle_writer.h"
 #include "support/models/bert_directory.h"
 #include "support/models/byte_vocabulary.h"
@@ -79,6 +81,27 @@ void save_with_values(const fs::path& path, const std::vector<float>& values) {
   write_model_files(path, model, ByteTokenizer());
 }
 
+// Returns what saves a small model of this configuration, or a lively one with a tokenizer.
+std::function<void(const fs::path&)> small(const GptConfig& config) {
+  return [=](const fs::path& path) { save_small_model(path, config); };
+}
+template <class Model, class AnyTokenizer>
+std::function<void(const fs::path&)> saved(const Model& model, const AnyTokenizer& tokenizer) {
+  return [=](const fs::path& path) { write_model_files(path, *model(), tokenizer); };
+}
+
+// Saves a model of two layers that lost head 0 of three heads in each.
+void save_pruned_model(const fs::path& path) {
+  const Gpt whole({.vocab_size = 257,
+                   .block_size = 32,
+                   .n_layer = 2,
+                   .n_head = 3,
+                   .n_embd = 12,
+                   .tie_weights = false});
+  draw_normal(whole.parameters(), 5, 0, 0.5);
+  write_model_files(path, *prune_heads(whole, {{0, 0}, {1, 0}}), ByteTokenizer());
+}
+
 void save_arrays(const fs::path& path) {
   const NamedTensors tensors{{"a", Tensor::zeros({2, 3})},
                              {"b", Tensor::scalar(1, DType::int32)},
@@ -126,29 +149,13 @@ const ModelMakers kModels{
     {"chat", [](const fs::path& path) { save_chat_model(path, false); }},
     {"chat_with_head_bias", [](const fs::path& path) { save_chat_model(path, true); }},
     {"three_layers",
-     [](const fs::path& path) {
-       save_small_model(path,
-                        {.n_layer = 3, .n_head = 2, .residual_dropout = 0.1, .tie_weights = false});
-     }},
-    {"one_layer",
-     [](const fs::path& path) { save_small_model(path, {.n_layer = 1, .n_head = 1}); }},
-    {"rotary",
-     [](const fs::path& path) {
-       save_small_model(path, {.n_layer = 1, .n_head = 2, .position = PositionKind::rope});
-     }},
-    {"bytes",
-     [](const fs::path& path) {
-       write_model_files(path, *lively_model(257, 32), ByteTokenizer());
-     }},
+     small({.n_layer = 3, .n_head = 2, .residual_dropout = 0.1, .tie_weights = false})},
+    {"one_layer", small({.n_layer = 1, .n_head = 1})},
+    {"rotary", small({.n_layer = 1, .n_head = 2, .position = PositionKind::rope})},
+    {"bytes", saved([] { return lively_model(257, 32); }, ByteTokenizer())},
     // Writes "hello" and stops, after a prompt of one byte.
-    {"hello",
-     [](const fs::path& path) {
-       write_model_files(path, *scripted_model(257, script_of("hello")), ByteTokenizer());
-     }},
-    {"marks",
-     [](const fs::path& path) {
-       write_model_files(path, *lively_model(259, 64), marks_tokenizer());
-     }},
+    {"hello", saved([] { return scripted_model(257, script_of("hello")); }, ByteTokenizer())},
+    {"marks", saved([] { return lively_model(259, 64); }, marks_tokenizer())},
     {"letters", [](const fs::path& path) { save_letters(path, "abcdefgh ", 32, 0); }},
     {"letters_and_gaps", [](const fs::path& path) { save_letters(path, "abcdefgh 하\n", 16, 3); }},
     {"one_token", [](const fs::path& path) { save_letters(path, "abcdefgh ", 1, 0); }},
@@ -161,37 +168,30 @@ const ModelMakers kModels{
        save_with_values(path, {1 + 0x1p-8F, 1 + 0x3p-8F, 1 + 0x1p-11F, 1 + 0x3p-11F});
      }},
     {"too_large", [](const fs::path& path) { save_with_values(path, {65520}); }},
-    {"post_norm",
-     [](const fs::path& path) {
-       save_small_model(path, {.n_layer = 1, .n_head = 2, .norm = NormPosition::post});
-     }},
-    {"narrow_head",
-     [](const fs::path& path) {
-       save_small_model(path, {.n_layer = 1, .n_head = 2, .heads_per_layer = {1}, .head_width = 5});
-     }},
-    {"no_mlps",
-     [](const fs::path& path) {
-       save_small_model(path, {.n_layer = 2, .n_head = 2, .mlp = false});
-     }},
+    {"post_norm", small({.n_layer = 1, .n_head = 2, .norm = NormPosition::post})},
+    {"narrow_head", small({.n_layer = 1, .n_head = 2, .heads_per_layer = {1}, .head_width = 5})},
+    {"no_mlps", small({.n_layer = 2, .n_head = 2, .mlp = false})},
     {"licensed",
      [](const fs::path& path) {
        write_gguf_model(path / "a.gguf", Gpt(tiny_config()), ByteTokenizer(),
                         {.name = "Tiny", .general = {{"general.license", std::string("mit")}}});
      }},
     {"nanogpt", save_nanogpt},
+    {"pruned", save_pruned_model},
     {"arrays", save_arrays},
     {"nanogpt_data", save_nanogpt_data},
     {"many_characters", save_many_characters},
     {"biased", save_biased_model},
     {"greeting", [](const fs::path& path) { save_greeting_model(path, 16); }},
     {"greeting_8", [](const fs::path& path) { save_greeting_model(path, 8); }},
-    {"parallel",
+    {"parallel", small({.n_layer = 2, .n_head = 2, .parallel_residual = true})},
+    {"grouped_heads", small({.n_layer = 2, .n_head = 4, .n_kv_head = 2})},
+    {"compressed",
      [](const fs::path& path) {
-       save_small_model(path, {.n_layer = 2, .n_head = 2, .parallel_residual = true});
-     }},
-    {"grouped_heads",
-     [](const fs::path& path) {
-       save_small_model(path, {.n_layer = 2, .n_head = 4, .n_kv_head = 2});
+       const std::string lines = "{\"text\": \"ab\"}\n{\"text\": \"\"}\n\"cd\"\n";
+       write_bytes(path / "b.jsonl.zst", zstandard(lines));
+       write_bytes(path / "c.jsonl.gz", gzip(lines));
+       write_bytes(path / "text.gz", gzip(std::string(400, 'a')));
      }},
     {"abc_tokenizer",
      [](const fs::path& path) { save_tokenizer(path, build_char_tokenizer("abc")); }},
@@ -201,75 +201,45 @@ const ModelMakers kModels{
 };
 
 TEST_CASE("sessions: resumed runs") { run_sessions("cli/sessions/resume.txt", kModels); }
-
 TEST_CASE("sessions: chats and adapters") { run_sessions("cli/sessions/chats.txt", kModels); }
-
 TEST_CASE("sessions: preferences") { run_sessions("cli/sessions/preferences.txt", kModels); }
-
 TEST_CASE("sessions: fine-tuning") { run_sessions("cli/sessions/fine_tuning.txt", kModels); }
-
 TEST_CASE("sessions: run directories") { run_sessions("cli/sessions/run_directory.txt", kModels); }
-
 TEST_CASE("sessions: first training") { run_sessions("cli/sessions/first_training.txt", kModels); }
-
 TEST_CASE("sessions: text input") { run_sessions("cli/sessions/data.txt", kModels); }
-
 TEST_CASE("sessions: tokenizers") { run_sessions("cli/sessions/tokenizer.txt", kModels); }
-
 TEST_CASE("sessions: generate") { run_sessions("cli/sessions/generate.txt", kModels); }
-
 TEST_CASE("sessions: chat") { run_sessions("cli/sessions/chat.txt", kModels); }
-
 TEST_CASE("sessions: special tokens") { run_sessions("cli/sessions/special_tokens.txt", kModels); }
-
 TEST_CASE("sessions: characters") { run_sessions("cli/sessions/characters.txt", kModels); }
-
 TEST_CASE("sessions: reports of tokens") {
   run_sessions("cli/sessions/token_reports.txt", kModels);
 }
-
 TEST_CASE("sessions: GGUF files") { run_sessions("cli/sessions/gguf.txt", kModels); }
-
 TEST_CASE("sessions: comparisons of runs") { run_sessions("cli/sessions/compare.txt", kModels); }
-
 TEST_CASE("sessions: heads") { run_sessions("cli/sessions/heads/heads.txt", kModels); }
-
 TEST_CASE("sessions: heads over time") {
   run_sessions("cli/sessions/heads/heads_over_time.txt", kModels);
 }
-
 TEST_CASE("sessions: attention") { run_sessions("cli/sessions/heads/attention.txt", kModels); }
-
 TEST_CASE("sessions: direct logit attribution") {
   run_sessions("cli/sessions/heads/attribute.txt", kModels);
 }
-
 TEST_CASE("sessions: ablation and pruning") {
   run_sessions("cli/sessions/heads/ablate.txt", kModels);
 }
-
 TEST_CASE("sessions: patching and circuits") {
   run_sessions("cli/sessions/heads/patch.txt", kModels);
 }
-
 TEST_CASE("sessions: cached activations") { run_sessions("cli/sessions/heads/cache.txt", kModels); }
-
 TEST_CASE("sessions: bidirectional models") {
   run_sessions("cli/sessions/bidirectional.txt", kModels);
 }
-
 TEST_CASE("sessions: lens") { run_sessions("cli/sessions/heads/lens.txt", kModels); }
-
 TEST_CASE("sessions: a trained model") { run_sessions("cli/sessions/trained_model.txt"); }
-
 TEST_CASE("sessions: page") { run_sessions("cli/sessions/page.txt", kModels); }
-
 TEST_CASE("sessions: languages") { run_sessions("cli/sessions/language.txt", kModels); }
-
 TEST_CASE("sessions: export") { run_sessions("cli/sessions/export.txt", kModels); }
-
 TEST_CASE("sessions: token files") { run_sessions("cli/sessions/token_files.txt", kModels); }
-
 TEST_CASE("sessions: matrix products") { run_sessions("cli/sessions/products.txt"); }
-
 TEST_CASE("sessions: benchmarks") { run_sessions("cli/sessions/bench.txt"); }

@@ -64,14 +64,19 @@ TEST_CASE("eval writes the logits from which it computes the loss") {
   CHECK(targets.to_vector().back() == 'z');
   CHECK(arrays[2].second.to_vector() == std::vector<double>{0, 24, 48, 61});
   CHECK(logits.shape() == Shape{61, 257});
-  double loss = 0;
-  for (Index row = 0; row < 61; ++row) {
-    double sum = 0;
-    for (Index id = 0; id < 257; ++id) {
-      sum += std::exp(static_cast<double>(logits.data<float>()[row * 257 + id]));
-    }
-    const Index target = targets.data<std::int32_t>()[row];
-    loss += std::log(sum) - static_cast<double>(logits.data<float>()[row * 257 + target]);
+  CHECK(json::parse(printed)["loss"] ==
+        Approx(cross_entropy(logits, targets).item()).epsilon(1e-6));
+}
+
+TEST_CASE("the tables of lens fit a terminal of 80 columns") {
+  const SavedModel given;
+  std::istringstream lines(
+      output_of({"lens", given.model, "--text", "a text that is longer than it"}));
+  std::size_t blocks = 0;
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(terminal_width(line) <= 80);
+    blocks += line.rfind("layer", 0) == 0 ? 1 : 0;
   }
-  CHECK(json::parse(printed)["loss"] == Approx(loss / 61).epsilon(1e-6));
+  CHECK(blocks > 2);
 }

@@ -18,8 +18,8 @@ std::map<std::string, std::multiset<std::string>> parts_of(const fs::path& file)
     if (line.starts_with("## ")) {
       section = line;
     }
-    for (std::sregex_iterator match(line.begin(), line.end(), kPart), end; match != end; ++match) {
-      parts[section].insert(match->str());
+    for (const std::string& part : matches_of(line, kPart, 0)) {
+      parts[section].insert(part);
     }
   }
   return parts;

@@ -1,4 +1,5 @@
 #include "datasets/shards/document_index.h"
+#include "support/bytes/gguf_bytes.h"
 #include "support/test.h"
 
 namespace document_index_test {
@@ -42,13 +43,7 @@ class Shard {
   TemporaryFolder folder_;
 };
 
-std::string number(Index value, std::size_t bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    text += static_cast<char>((value >> (8 * i)) & 0xFF);
-  }
-  return text;
-}
+std::string number(Index value, std::size_t bytes) { return gguf_number(value).substr(0, bytes); }
 
 TEST_CASE("an index of documents has the bytes that Megatron-LM writes") {
   const std::string header = std::string("MMIDIDX\0\0", 9) + number(1, 8);

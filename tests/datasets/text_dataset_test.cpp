@@ -1,3 +1,4 @@
+#include "support/models/marked_bytes.h"
 #include "support/test.h"
 
 namespace text_dataset_test {
@@ -20,25 +21,6 @@ std::vector<std::string> warnings_of(const std::string& name, const std::string&
   read_dataset(file_of(name, text), {.split = {.mode = mode}}, ByteTokenizer(), warnings);
   return warnings;
 }
-
-// A tokenizer with a separate begin token, as in Llama and Gemma.
-class BeginTokenizer final : public Tokenizer {
- public:
-  static constexpr std::int32_t kBegin = 257;
-
-  BeginTokenizer() : Tokenizer(kEnd) { set_begin_of_text(kBegin); }
-  std::string_view kind() const override { return "byte"; }
-  Index vocab_size() const override { return 258; }
-  Ids encode_bytes(std::string_view bytes, const EncodeOptions& options) const override {
-    return ByteTokenizer().encode_bytes(bytes, options);
-  }
-  std::string token_bytes(std::int32_t id) const override {
-    return id == kBegin ? "" : ByteTokenizer().token_bytes(id);
-  }
-  std::string_view special_name(std::int32_t id) const override {
-    return id == kBegin ? "<s>" : Tokenizer::special_name(id);
-  }
-};
 
 TEST_CASE("a text encoded in chunks gives the same ids as the whole text") {
   REQUIRE(ByteTokenizer().end_of_text() == kEnd);
@@ -77,8 +59,9 @@ TEST_CASE("a document that ends with the name of the end token has one end") {
 }
 
 TEST_CASE("documents begin with the begin token if prompts of the model do") {
-  BeginTokenizer tokenizer;
-  constexpr std::int32_t kBegin = BeginTokenizer::kBegin;
+  constexpr std::int32_t kBegin = 257;
+  MarkedBytes tokenizer({"<s>"});  // with a separate begin token, as in Llama and Gemma
+  tokenizer.set_begin_of_text(kBegin);
   const auto ids = [&](BeginToken begin, DocumentSplit mode) {
     std::vector<std::string> warnings;
     const TextFormat format{.split = {.mode = mode}, .begin = begin};

@@ -28,9 +28,8 @@ ProgramResult answer_to(const RunningServer& server, const std::string& line,
 // Returns the data of server-sent events as JSON Lines. Names of events must be their types.
 std::string event_lines(const std::string& body) {
   std::string lines;
-  std::istringstream in(body);
   std::string name;
-  for (std::string line; std::getline(in, line);) {
+  for (const std::string& line : lines_of(body)) {
     if (line.starts_with("event: ")) {
       name = line.substr(7);
     } else if (line.starts_with("data: ") && line != "data: [DONE]") {
@@ -109,19 +108,15 @@ void run_serve_sessions(const std::string& file) {
 }
 
 TEST_CASE("sessions: completions") { run_serve_sessions("serve/sessions/completions.txt"); }
-
 TEST_CASE("sessions: chats and calls of functions") {
   run_serve_sessions("serve/sessions/chats.txt");
 }
-
 TEST_CASE("sessions: responses of OpenAI and messages of Anthropic") {
   run_serve_sessions("serve/sessions/responses_and_messages.txt");
 }
-
 TEST_CASE("sessions: requests with changes of the model, and their limits") {
   run_serve_sessions("serve/sessions/changes_and_limits.txt");
 }
-
 TEST_CASE("sessions: questions about a model") {
   run_serve_sessions("serve/sessions/questions.txt");
 }

@@ -2,6 +2,7 @@
 
 #include "serve/http/http.h"
 #include "serve/running_server.h"
+#include "support/programs/session.h"
 #include "support/rows.h"
 #include "support/test.h"
 
@@ -41,26 +42,9 @@ class HostileRequests {
     return text;
   }
   std::string header() {
-    return pick({"Host: localhost",
-                 "Host: evil.example",
-                 "Host",
-                 "Content-Length: 2",
-                 "Content-Length: -1",
-                 "Content-Length: 99999999999999999999",
-                 "Content-Length: 2, 3",
-                 "Transfer-Encoding: chunked",
-                 "Transfer-Encoding: xchunked",
-                 "Content-Type: application/json",
-                 "Expect: 100-continue",
-                 "Connection: keep-alive",
-                 "Connection: upgrade",
-                 "Origin: null",
-                 "Cookie: headlight_1=",
-                 "Authorization: Bearer ",
-                 " folded",
-                 ": empty",
-                 noise(60),
-                 std::string(200, 'a') + ": b"}) +
+    static const std::vector<std::string> kHeaders =
+        lines_of(file_contents(HEADLIGHT_SOURCE_DIR "/tests/serve/hostile_headers.txt"));
+    return pick({pick(kHeaders), pick(kHeaders), noise(60), std::string(200, 'a') + ": b"}) +
            pick({"\r\n", "\r\n", "\n", "\r"});
   }
   std::string body() {
@@ -88,27 +72,10 @@ TEST_CASE("one connection carries many requests") {
   CHECK(head.ends_with("\r\n\r\n"));
 }
 
-// Returns the bytes of a request in http_requests.txt.
-std::string request_bytes(const std::string& text) {
-  const std::map<char, char> escapes{{'r', '\r'}, {'n', '\n'}, {'t', '\t'}, {'0', '\0'}};
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\') {
-      bytes += text[i];
-    } else if (text[++i] == 'x') {
-      bytes += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
-      i += 2;
-    } else {
-      bytes += escapes.at(text[i]);
-    }
-  }
-  return bytes;
-}
-
 // Returns "closed" if a request with these headers is refused, and the one behind it not read.
 std::string answer_to_headers(const RunningServer& server, const Row& row) {
   HttpClient client(server.port());
-  client.send("POST " + row.group + " HTTP/1.1\r\nHost: localhost\r\n" + request_bytes(row.given) +
+  client.send("POST " + row.group + " HTTP/1.1\r\nHost: localhost\r\n" + unescaped(row.given) +
               "\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const int first = client.receive().status;
   return first >= 400 && client.receive().status == 0 ? "closed" : "open";
@@ -121,7 +88,7 @@ TEST_CASE("every form of an HTTP request is answered or refused") {
       return answer_to_headers(server, row);
     }
     HttpClient client(server.port());
-    client.send(request_bytes(row.given));
+    client.send(unescaped(row.given));
     const HttpClient::Answer answer = client.receive();
     const bool shows_body = row.expected.find('{') != std::string::npos;
     return std::to_string(answer.status) +

@@ -10,19 +10,12 @@ TEST_CASE("embeddings are mean hidden states of length 1 as numbers or base64") 
   };
   const Json one = vectors_of("abc", "float");
   CHECK(one["usage"]["prompt_tokens"].integer() == 3);
-  const Tensor hidden = served.loaded.model->hidden(make_batch({{'a', 'b', 'c'}}));  // [3, 16]
+  const Tensor sums =
+      sum(served.loaded.model->hidden(make_batch({{'a', 'b', 'c'}})), {.axes = {0}});  // [16]
   const Json& vector = one["data"][0]["embedding"];
   REQUIRE(vector.size() == 16);
-  std::vector<double> sums(16);
-  double squares = 0;
-  for (Index i = 0; i < 16; ++i) {
-    for (Index row = 0; row < 3; ++row) {
-      sums[static_cast<std::size_t>(i)] += static_cast<double>(hidden.data<float>()[row * 16 + i]);
-    }
-    squares += sums[static_cast<std::size_t>(i)] * sums[static_cast<std::size_t>(i)];
-  }
   for (std::size_t i = 0; i < 16; ++i) {
-    CHECK(vector[i].number() == Approx(sums[i] / std::sqrt(squares)).margin(1e-5));
+    CHECK(vector[i].number() == Approx(sums.to_vector()[i] / norm(sums)).margin(1e-5));
   }
   const std::string base64 = vectors_of("abc", "base64")["data"].front()["embedding"].text();
   CHECK(base64.size() == 88);  // 64 bytes

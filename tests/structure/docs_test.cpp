@@ -19,11 +19,8 @@ std::vector<fs::path> pages() {
 
 // First groups of all matches.
 Names matches(const std::string& text, const std::regex& pattern) {
-  Names found;
-  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
-    found.insert((*match)[1]);
-  }
-  return found;
+  const std::vector<std::string> found = matches_of(text, pattern);
+  return {found.begin(), found.end()};
 }
 
 // Targets of relative links, without their anchors.
@@ -123,6 +120,25 @@ TEST_CASE("docs/library.md shows the program that tests/consumer builds", "[stru
   const std::string program = file_contents(kRoot / "tests/consumer/consumer.cpp");
   CHECK(file_contents(kRoot / "docs/library.md").find(program.substr(program.find("#include"))) !=
         std::string::npos);
+}
+
+TEST_CASE("the documentation quotes the output of info for the toy preset", "[structure]") {
+  const std::string source = HEADLIGHT_SOURCE_DIR;
+  const std::string page = file_contents(source + "/docs/train.md");
+  std::size_t compared = 0;
+  for (const std::string& line :
+       lines_of(run_headlight({"info", source + "/configs/toy.toml"}).out)) {
+    // The memory of a run depends on the number of threads of the machine.
+    if (line.starts_with("computed with") || line.starts_with("several processes")) {
+      break;
+    }
+    if (!line.starts_with("training run")) {
+      CAPTURE(line);
+      CHECK(contains(page, line + "\n"));
+      ++compared;
+    }
+  }
+  CHECK(compared >= 12);
 }
 
 TEST_CASE("no page or hint installs the PyPI package of another project", "[structure]") {

@@ -11,11 +11,7 @@ std::string map_text() {
 // Returns the paths with a slash between backticks: `train/run`, `src/nn/gpt.cpp`.
 std::vector<std::string> named_paths(const std::string& text) {
   static const std::regex kPath("`([a-z0-9_]+(?:/[a-z0-9_.]+)+)`");
-  std::vector<std::string> paths;
-  for (std::sregex_iterator match(text.begin(), text.end(), kPath), end; match != end; ++match) {
-    paths.push_back((*match)[1]);
-  }
-  return paths;
+  return matches_of(text, kPath);
 }
 
 // Returns true if `path` exists in the root, src or include/headlight, with or without its suffix.

@@ -150,8 +150,7 @@ TEST_CASE("every row of the table from PyTorch is compiled above", "[structure]"
   const std::string source =
       without_blanks(file_contents(root + "/tests/structure/pytorch_table_test.cpp"));
   int count = 0;
-  for (std::sregex_iterator row(page.begin(), page.end(), kRow), end; row != end; ++row) {
-    const std::string cell = (*row)[1];
+  for (const std::string& cell : matches_of(page, kRow)) {
     INFO(cell);
     CHECK(source.find(without_blanks(cell)) != std::string::npos);
     ++count;
