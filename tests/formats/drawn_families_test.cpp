@@ -56,7 +56,7 @@ TEST_CASE("every combination of configuration keys is read back from its folder"
   const TemporaryFolder folder;
   for (int number = 0; number < 100; ++number) {
     const GptConfig config = drawn_config(number);
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     check_read_back(folder, *drawn_model(config), number);
   }
 }

@@ -43,39 +43,8 @@ Tensor* find(NamedTensors& tensors, const std::string& name) {
   return nullptr;
 }
 
-void check_same_parameters(const Gpt& a, const Gpt& b) {
-  const NamedTensors x = a.parameters();
-  const NamedTensors y = b.parameters();
-  REQUIRE(x.size() == y.size());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    INFO(x[i].first);
-    CHECK(x[i].first == y[i].first);
-    CHECK(x[i].second.to_vector() == y[i].second.to_vector());
-  }
-}
-
 std::string load_error(const fs::path& directory) {
   return error_of([&] { load_model(directory); });
-}
-
-// Splits the tensors into two shards, the head of the list in the first, and writes their index.
-json shard(const fs::path& directory) {
-  const NamedTensors tensors = file_tensors(directory);
-  const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
-  const std::array<NamedTensors, 2> parts{NamedTensors(tensors.begin(), middle),
-                                          NamedTensors(middle, tensors.end())};
-  json map;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const std::string name = "model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
-    write_safetensors(directory / name, parts[i]);
-    for (const auto& [tensor, values] : parts[i]) {
-      map[tensor] = name;
-    }
-  }
-  fs::remove(directory / "model.safetensors");
-  const json index{{"metadata", {{"total_size", 1}}}, {"weight_map", map}};
-  write_bytes(directory / "model.safetensors.index.json", index.dump());
-  return index;
 }
 
 TEST_CASE("loading tells the share of the weights that are read, whatever their form") {
@@ -106,7 +75,7 @@ TEST_CASE("tensor names may lack the prefix transformer. and causal masks are ig
     tensors.emplace_back(layer + ".attn.masked_bias", Tensor::scalar(-1e4));
   }
   write_tensors(directory, tensors);
-  check_same_parameters(*load_model(directory).model, *model);
+  check_same_tensors(load_model(directory).model->parameters(), model->parameters());
 
   tensors.emplace_back("transformer.ln_f.bias", Tensor::zeros({9}));
   write_tensors(directory, tensors);
@@ -127,15 +96,13 @@ TEST_CASE("weights of other types become float32") {
     CHECK(parameter.dtype() == DType::float32);
   }
   const auto expected = [&](const std::string& name, DType dtype) {
-    NamedTensors all = model->parameters();
-    return convert(*find(all, name), dtype).to_vector();
+    return convert(parameter_of(*model, name), dtype).to_vector();
   };
-  NamedTensors read = loaded.model->parameters();
   for (const std::string name : {"wte.weight", "lm_head.weight", "h.1.attn.c_attn.weight"}) {
     INFO(name);
-    CHECK(find(read, name)->to_vector() == expected(name, DType::bfloat16));
+    CHECK(parameter_of(*loaded.model, name).to_vector() == expected(name, DType::bfloat16));
   }
-  CHECK(find(read, "h.1.mlp.c_fc.bias")->to_vector() ==
+  CHECK(parameter_of(*loaded.model, "h.1.mlp.c_fc.bias").to_vector() ==
         expected("h.1.mlp.c_fc.bias", DType::float32));
 }
 
@@ -144,7 +111,7 @@ TEST_CASE("shards are read where their index says") {
   const auto model = model_of(false);
   const fs::path directory = written(folder, *model);
   const json index = shard(directory);
-  check_same_parameters(*load_model(directory).model, *model);
+  check_same_tensors(load_model(directory).model->parameters(), model->parameters());
 
   const fs::path index_path = directory / "model.safetensors.index.json";
   const auto error_with = [&](const std::string& tensor, const json& file) {
@@ -200,7 +167,7 @@ TEST_CASE("a head that differs from the embedding is a head of its own") {
   Tensor head = find(tensors, "transformer.wte.weight")->clone();
   tensors.emplace_back("lm_head.weight", head);
   write_tensors(directory, tensors);
-  check_same_parameters(*load_model(directory).model, *model);
+  check_same_tensors(load_model(directory).model->parameters(), model->parameters());
 
   head.data<float>()[7] += 1;
   write_tensors(directory, tensors);
@@ -219,9 +186,9 @@ TEST_CASE("non-zero biases in the file of a model without biases are kept") {
   write_tensors(directory, tensors);
   const LoadedModel loaded = load_model(directory);
   CHECK(loaded.model->config().bias);
-  NamedTensors parameters = loaded.model->parameters();
-  CHECK(find(parameters, "h.1.mlp.c_proj.bias")->to_vector()[2] == 0.5);
-  CHECK(find(parameters, "h.0.mlp.c_proj.bias")->to_vector() == std::vector<double>(9, 0.0));
+  CHECK(parameter_of(*loaded.model, "h.1.mlp.c_proj.bias").to_vector()[2] == 0.5);
+  CHECK(parameter_of(*loaded.model, "h.0.mlp.c_proj.bias").to_vector() ==
+        std::vector<double>(9, 0.0));
 }
 
 TEST_CASE("tensors outside of layers that are not weights are ignored with a warning") {
@@ -234,7 +201,7 @@ TEST_CASE("tensors outside of layers that are not weights are ignored with a war
   write_tensors(directory, tensors);
   std::vector<std::string> warnings;
   const auto warn = [&](const std::string& line) { warnings.push_back(line); };
-  check_same_parameters(*load_weights(directory, {.warn = warn}), *model);
+  check_same_tensors(load_weights(directory, {.warn = warn})->parameters(), model->parameters());
   CHECK(warnings ==
         std::vector<std::string>{
             (directory / "model.safetensors").string() +
@@ -330,10 +297,8 @@ TEST_CASE("a model may be loaded with fewer positions than its file has") {
   const LoadedModel loaded = load_model(
       written(folder, *model), {.adjust = [](GptConfig& config) { config.block_size = 4; }});
   CHECK(loaded.model->config().block_size == 4);
-  NamedTensors whole = model->parameters();
-  NamedTensors cut = loaded.model->parameters();
-  CHECK(find(cut, "wpe.weight")->to_vector() ==
-        slice(*find(whole, "wpe.weight"), 0, 0, 4).to_vector());
+  CHECK(parameter_of(*loaded.model, "wpe.weight").to_vector() ==
+        slice(parameter_of(*model, "wpe.weight"), 0, 0, 4).to_vector());
 }
 
 TEST_CASE(

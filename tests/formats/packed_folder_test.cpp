@@ -1,5 +1,6 @@
 #include "datasets/fingerprint.h"
 #include "nn/packed/packed_weight.h"
+#include "support/saved_model.h"
 #include "support/test.h"
 
 // Folders of bfloat16 in several files whose matrices are packed while they are read.
@@ -19,21 +20,6 @@ fs::path write_folder(const TemporaryFolder& folder) {
   return folder.path();
 }
 
-// Divides model.safetensors into files of one tensor. Returns the bytes of all elements.
-double split(const fs::path& directory) {
-  double bytes = 0;
-  json map;
-  for (const auto& [name, tensor] : read_safetensors(directory / "model.safetensors")) {
-    const std::string file = "part-" + std::to_string(map.size()) + ".safetensors";
-    write_safetensors(directory / file, {{name, tensor}});
-    map[name] = file;
-    bytes += 2 * static_cast<double>(tensor.numel());
-  }
-  fs::remove(directory / "model.safetensors");
-  write_bytes(directory / "model.safetensors.index.json", json{{"weight_map", map}}.dump());
-  return bytes;
-}
-
 double held_bytes() {
   const StorageStatistics statistics = storage_statistics();
   return static_cast<double>(statistics.live_bytes + statistics.cached_bytes);
@@ -42,7 +28,8 @@ double held_bytes() {
 TEST_CASE("a folder of bfloat16 is packed in 1.1 times its bytes") {
   const TemporaryFolder folder;
   const fs::path directory = write_folder(folder);
-  const double bytes = split(directory);
+  const auto bytes = static_cast<double>(fs::file_size(directory / "model.safetensors"));
+  shard(directory);
   release_unused_storage();
   const double before = held_bytes();
   const auto model = load_weights(directory, {.matrices = MatrixForm::bfloat16});
@@ -52,7 +39,7 @@ TEST_CASE("a folder of bfloat16 is packed in 1.1 times its bytes") {
 TEST_CASE("matrices of bfloat16 keep their bits, and int8 rounds as round_weights does") {
   const TemporaryFolder folder;
   const fs::path directory = write_folder(folder);
-  split(directory);
+  shard(directory);
   const auto plain = load_weights(directory);
   const auto packed = load_weights(directory, {.matrices = MatrixForm::bfloat16});
   CHECK(fingerprint(*packed) == fingerprint(*plain));

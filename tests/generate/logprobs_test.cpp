@@ -3,14 +3,7 @@
 
 // Returns the log softmax [V] after `context`, from a plain forward pass.
 std::vector<double> plain_log_probabilities(const Gpt& model, const Ids& context) {
-  const NoGrad no_grad;
-  const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
-  std::vector<double> last(logits.end() - model.config().vocab_size, logits.end());
-  const double sum = sum_of<double>(last, [&](double logit) { return std::exp(logit); });
-  for (double& logit : last) {
-    logit -= std::log(sum);
-  }
-  return last;
+  return select(log_probabilities(model, context), 0, -1).to_vector();
 }
 
 GenerateOptions wild(Index count, Index logprobs) {

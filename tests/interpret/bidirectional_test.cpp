@@ -19,13 +19,7 @@ constexpr std::int32_t kMask = 4;
 
 // Returns log p(token) at a position of a text.
 double log_probability(const Gpt& model, const Ids& text, Index position, std::int32_t token) {
-  const std::vector<double> logits = model.logits(make_batch({text})).to_vector();
-  const auto row = logits.begin() + position * model.vocab_size();
-  double sum = 0;
-  for (Index v = 0; v < model.vocab_size(); ++v) {
-    sum += std::exp(row[v]);
-  }
-  return row[token] - std::log(sum);
+  return element(log_probabilities(model, text), position, token);
 }
 
 TokenDataset documents(const std::vector<Ids>& texts) {

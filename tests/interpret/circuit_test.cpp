@@ -40,41 +40,14 @@ KeptEdges kept_edges(const CircuitGraph& graph, const CircuitResult& result) {
   return kept;
 }
 
+// Models of all kinds whose layers have all heads, and two more orders of a layer.
 std::vector<GptConfig> kinds() {
-  std::vector<GptConfig> configs(13, three_layers());
-  configs[1].position = PositionKind::rope;  // like Qwen 3
-  configs[1].norm_type = NormKind::rms;
-  configs[1].gated_mlp = true;
-  configs[1].qk_norm = true;
-  configs[1].n_head = 4;
-  configs[1].n_kv_head = 2;
-  configs[1].head_width = 4;
-  configs[2].parallel_residual = true;
-  configs[3].mlp = false;
-  configs[4] = configs[1];  // like Gemma 3
-  configs[4].output_norms = true;
-  configs[4].norm_gain_plus_one = true;
-  configs[5].output_norms = true;
-  configs[6].parallel_residual = true;  // like Phi
-  configs[6].shared_norm = true;
-  configs[7] = configs[1];
-  configs[7].parallel_residual = true;
-  configs[7].shared_norm = true;
-  configs[7].output_norms = true;
-  configs[8].norm = NormPosition::post;  // like GPT-1
-  configs[9] = configs[1];
-  configs[9].norm = NormPosition::post;
-  configs[10].norm = NormPosition::post;
-  configs[10].mlp = false;
-  configs[11] = configs[1];  // like OLMo 2, with Gemma 2's caps
-  configs[11].norm = NormPosition::output;
-  configs[11].qk_norm_whole = true;
-  configs[11].attention_cap = 0.9;
-  configs[11].logit_cap = 1.2;
-  configs[12] = configs[1];  // like nanochat, with OLMo 1's limit
-  configs[12].norm_weights = false;
-  configs[12].qk_norm_last = true;
-  configs[12].qkv_clip = 0.7;
+  std::vector<GptConfig> configs = configs_of_all_kinds();
+  std::erase_if(configs, [](const GptConfig& config) { return !config.heads_per_layer.empty(); });
+  configs.push_back(configs[1]);
+  configs.back().mlp = false;
+  configs.push_back(configs[5]);
+  configs.back().output_norms = true;
   return configs;
 }
 
@@ -97,7 +70,7 @@ TEST_CASE(
 
 TEST_CASE("a circuit of answers of several tokens is measured at every answer token") {
   const PatchingTask& task = kLongAnswers;
-  const auto gpt = random_gpt(kinds()[1]);
+  const auto gpt = random_gpt(kinds()[4]);
   const CircuitGraph graph(*gpt);
   const CircuitResult result = find_circuit(*gpt, {task}, {.edges = 40});
   const KeptEdges kept = kept_edges(graph, result);
@@ -231,9 +204,9 @@ TEST_CASE("patching an edge of any nodes equals patching their path") {
     std::vector<std::pair<CircuitNode, PathReceiver>> paths{
         {embed, {logits}}, {head, {logits}}, {embed, {{CircuitPart::head, 2, 0, 0}, Point::q}}};
     for (const Point into : {Point::q, Point::k, Point::v}) {
-      const bool is_shared = config.n_kv_head == 2 && into != Point::q;
-      paths.push_back(
-          {{CircuitPart::head, 0, 1, 1}, {{CircuitPart::head, 2, 0, is_shared ? 1 : 0}, into}});
+      const bool is_shared = config.n_kv_head > 0 && into != Point::q;
+      const Index last = is_shared ? config.n_head / config.n_kv_head - 1 : 0;
+      paths.push_back({{CircuitPart::head, 0, 1, 1}, {{CircuitPart::head, 2, 0, last}, into}});
     }
     if (config.mlp) {
       const CircuitNode first{CircuitPart::mlp, 0};

@@ -48,7 +48,7 @@ std::vector<Ids> drawn_documents(int number, const GptConfig& config) {
 TEST_CASE("pruning under every configuration gives what the model computes without those heads") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     const HeadSet heads = drawn_heads(number, config);
     const auto whole = drawn_model(config, DType::float64);
     const Batch batch = make_batch({drawn_tokens(number, config), {0, 1, 2}});
@@ -92,7 +92,7 @@ TEST_CASE("a key head is removed together with the last query head that reads it
 TEST_CASE("models pruned under every configuration generate the same with a cache as without") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     const auto whole = drawn_model(config, DType::float32);
     const auto gpt = prune_heads(*whole, drawn_heads(number, config));
     const Ids tokens = drawn_tokens(number, config);
@@ -112,7 +112,7 @@ TEST_CASE("models pruned under every configuration generate the same with a cach
 TEST_CASE("head analyses run under every configuration") {
   for (int number = 0; number < kDraws; number += 5) {
     const GptConfig config = drawn_config(number);
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     const auto gpt = drawn_model(config, DType::float32);
     const std::vector<Ids> texts = drawn_documents(number, config);
     const TokenDataset documents =
@@ -138,7 +138,7 @@ TEST_CASE("the parts of a logit sum to it under every configuration without post
     if (config.norm == NormPosition::post) {
       continue;
     }
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     const auto whole = drawn_model(config, DType::float64);
     const auto pruned = prune_heads(*whole, drawn_heads(number, config));
     const Ids text = drawn_tokens(number, config);
@@ -163,7 +163,7 @@ TEST_CASE("source contributions of heads sum to their outputs under every config
     if (config.norm == NormPosition::post) {
       continue;
     }
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     const auto gpt = drawn_model(config, DType::float64);
     const AttributionTask task{.text = drawn_tokens(number, config), .target = 3};
     std::map<HeadId, double> sums;

@@ -69,16 +69,10 @@ inline double log_probability(const Gpt& gpt, const Ids& text, const Ids& answer
                               ForwardHook* hook = nullptr) {
   Ids read = text;
   read.insert(read.end(), answer.begin(), answer.end() - 1);
-  const std::vector<double> logits = gpt.logits(make_batch({read}), {.hook = hook}).to_vector();
-  const auto vocabulary = static_cast<std::size_t>(gpt.vocab_size());
+  const Tensor all = log_probabilities(gpt, read, hook);
   double sum = 0;
   for (std::size_t i = 0; i < answer.size(); ++i) {
-    const auto row = logits.begin() + static_cast<Index>((text.size() - 1 + i) * vocabulary);
-    double whole = 0;
-    for (auto logit = row; logit != row + static_cast<Index>(vocabulary); ++logit) {
-      whole += std::exp(*logit);
-    }
-    sum += row[answer[i]] - std::log(whole);
+    sum += element(all, static_cast<Index>(text.size() - 1 + i), answer[i]);
   }
   return sum;
 }

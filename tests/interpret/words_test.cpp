@@ -12,11 +12,8 @@ Json words_of(const std::string& language) {
 // score, is English alone.
 std::set<std::string> places_in(const Json& text) {
   static const std::regex kPlace(R"(\{(\w+)(?::[^}/]*)?\})");
-  const std::string all = text.dump();
-  std::set<std::string> places;
-  for (std::sregex_iterator at(all.begin(), all.end(), kPlace), end; at != end; ++at) {
-    places.insert((*at)[1]);
-  }
+  const std::vector<std::string> found = matches_of(text.dump(), kPlace);
+  std::set<std::string> places(found.begin(), found.end());
   places.erase("meaning");
   return places;
 }
@@ -76,9 +73,9 @@ TEST_CASE("Every text is used, and every text that the sources name exists") {
   }
   static const std::regex kNamed(
       R"re((?:\bsay\('|data-say(?:-label|-title)?="|\bsay\([a-z_.]+, ")(\w+)['"])re");
-  for (std::sregex_iterator at(all.begin(), all.end(), kNamed), end; at != end; ++at) {
-    INFO((*at)[1].str());
-    CHECK(keys.contains((*at)[1].str()));
+  for (const std::string& key : matches_of(all, kNamed)) {
+    INFO(key);
+    CHECK(keys.contains(key));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/panels/integer_panels.h"
 #include "kernels/panels/panels.h"
 #include "kernels/panels/rounded_rows.h"
+#include "kernels/product_error.h"
 #include "support/cpu_variants.h"
 #include "support/test.h"
 #include "tensor/float16.h"
@@ -127,24 +128,8 @@ struct Panels {
   std::vector<float> weights;
 };
 
-// Returns the largest difference from sums in float64, relative to the sums of magnitudes.
 double error_of(const Panels& panels, const std::vector<float>& x, const std::vector<float>& y) {
-  const Index rows = std::ssize(panels.weights) / panels.columns;
-  double furthest = 0;
-  for (Index i = 0; i < std::ssize(y); ++i) {
-    double sum = 0;
-    double magnitude = 1e-30;
-    for (Index k = 0; k < panels.columns; ++k) {
-      const double product =
-          static_cast<double>(
-              panels.weights[static_cast<std::size_t>(i % rows * panels.columns + k)]) *
-          static_cast<double>(x[static_cast<std::size_t>(i / rows * panels.columns + k)]);
-      sum += product;
-      magnitude += std::abs(product);
-    }
-    furthest = std::max(furthest, std::abs(y[static_cast<std::size_t>(i)] - sum) / magnitude);
-  }
-  return furthest;
+  return product_error(panels.weights, panels.columns, x, y);
 }
 
 double error_of_product(Panels& panels, Index batch) {

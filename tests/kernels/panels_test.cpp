@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "kernels/panels/panels.h"
+#include "kernels/product_error.h"
 #include "support/cpu_variants.h"
 #include "support/test.h"
 #include "tensor/float16.h"
@@ -47,31 +48,14 @@ std::vector<float> rounded(WeightFormat format, std::vector<float> weights, Inde
   return weights;
 }
 
-// Returns the largest difference from the sums in float64, relative to the sum of magnitudes.
 double error_of_product(WeightFormat format, Index rows, Index columns, Index batch) {
   const std::vector<float> weights = gaussians(rows * columns, 1);
-  const std::vector<float> worth = rounded(format, weights, columns);
   const std::vector<float> x = gaussians(batch * columns, 2);
   const Index panels = kernels::panel_count(rows);
-  const std::vector<float> y =
-      multiply(format, pack(format, weights, rows, columns), panels, columns, x);
-  double furthest = 0;
-  for (Index b = 0; b < batch; ++b) {
-    for (Index row = 0; row < panels * kPanelRows; ++row) {
-      double sum = 0;
-      double magnitude = 1e-30;
-      for (Index k = 0; row < rows && k < columns; ++k) {
-        const double product =
-            static_cast<double>(worth[static_cast<std::size_t>(row * columns + k)]) *
-            static_cast<double>(x[static_cast<std::size_t>(b * columns + k)]);
-        sum += product;
-        magnitude += std::abs(product);
-      }
-      const double got = y[static_cast<std::size_t>(b * panels * kPanelRows + row)];
-      furthest = std::max(furthest, std::abs(got - sum) / magnitude);
-    }
-  }
-  return furthest;
+  std::vector<float> worth = rounded(format, weights, columns);
+  worth.resize(static_cast<std::size_t>(panels * kPanelRows * columns));  // padding gives 0
+  return product_error(worth, columns, x,
+                       multiply(format, pack(format, weights, rows, columns), panels, columns, x));
 }
 
 // Products with int8 weights also round the vectors.

@@ -18,7 +18,7 @@ double largest_difference(std::span<const float> logits, const Tensor& expected,
 TEST_CASE("gradients agree with finite differences under every configuration", "[long]") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     const Gpt gpt(config, 1, DType::float64);
     spread_weights(gpt);
     const Ids tokens = drawn_tokens(number, config);
@@ -42,7 +42,7 @@ TEST_CASE("gradients agree with finite differences under every configuration", "
 TEST_CASE("generation with a cache equals a full pass under every configuration") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     // Every other model has int8 weights, whose products round the vectors to 16 bits.
     const WeightFormat format = number % 2 == 0 ? WeightFormat::float32 : WeightFormat::int8;
     const double limit = number % 2 == 0 ? 2e-4 : 5e-3;
@@ -69,7 +69,7 @@ TEST_CASE("results have the same bits at any number of threads under every confi
           "[long]") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
-    INFO(described(number, config));
+    INFO("drawn_config(" << number << ")");
     const Ids tokens = drawn_tokens(number, config);
     const auto bits = [&](int threads) {
       const ThreadScope scope(threads);

@@ -42,7 +42,7 @@ TEST_CASE("settings that do not affect the model may change and are reported") {
                                "attention_dropout = 0.25 (was 0), residual_dropout = 0.25 (was 0), "
                                "embedding_dropout = 0.25 (was 0), momentum = 0.5 (was 0.9), "
                                "save_interval = 3 (was 0)"});
-  CHECK(lines_of({}).empty());
+  CHECK(lines_of(std::vector<SettingChange>()).empty());
 }
 
 TEST_CASE("settings derived from others are compared by their resulting value") {

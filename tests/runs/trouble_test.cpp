@@ -32,6 +32,18 @@ class Poison : public TrainObserver {
   Tensor weight_;
 };
 
+// A run that returns to its last checkpoint when it is poisoned.
+struct PoisonedRun {
+  explicit PoisonedRun(std::vector<Index> after) : poison(std::move(after)) {
+    config.on_nan = "rollback";
+  }
+  RunResult run() { return run_training(config, {.observers = {&poison}}); }
+
+  TemporaryFolder folder;
+  TrainConfig config = small_run_config(folder, "a");
+  Poison poison;
+};
+
 TEST_CASE("a rollback returns to the last checkpoint and continues with other data") {
   const TemporaryFolder folder;
   TrainConfig config = small_run_config(folder, "a");
@@ -118,15 +130,12 @@ TEST_CASE("a rollback after a change of settings keeps the change and its data")
 }
 
 TEST_CASE("metrics keep every return to the same checkpoint") {
-  const TemporaryFolder folder;
-  TrainConfig config = small_run_config(folder, "a");
-  config.on_nan = "rollback";
-  Poison poison({5, 6});
-  run_training(config, {.observers = {&poison}});
-  REQUIRE(poison.rollbacks.size() == 2);
-  CHECK(poison.rollbacks[1].iteration == 4);
+  PoisonedRun given({5, 6});
+  given.run();
+  REQUIRE(given.poison.rollbacks.size() == 2);
+  CHECK(given.poison.rollbacks[1].iteration == 4);
   std::vector<Index> from;
-  for (const json& line : metrics_of(config.out_dir)) {
+  for (const json& line : metrics_of(given.config.out_dir)) {
     if (line.contains("rollback_from")) {
       from.push_back(line["rollback_from"].get<Index>());
     }
@@ -135,13 +144,10 @@ TEST_CASE("metrics keep every return to the same checkpoint") {
 }
 
 TEST_CASE("a run that may roll back saves a checkpoint at its start") {
-  const TemporaryFolder folder;
-  TrainConfig config = small_run_config(folder, "a");
-  config.on_nan = "rollback";
-  Poison poison({1});
-  run_training(config, {.observers = {&poison}});
-  REQUIRE(poison.rollbacks.size() == 1);
-  CHECK(poison.rollbacks[0].iteration == 0);
+  PoisonedRun given({1});
+  given.run();
+  REQUIRE(given.poison.rollbacks.size() == 1);
+  CHECK(given.poison.rollbacks[0].iteration == 0);
 }
 
 TEST_CASE("rolling back again and again to one checkpoint ends the run") {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -58,6 +59,12 @@ inline std::vector<std::string> lines_of(const std::string& text) {
     lines.push_back(line);
   }
   return lines;
+}
+
+// Returns a group of each match of a pattern; 0: the whole match.
+inline std::vector<std::string> matches_of(const std::string& text, const std::regex& pattern,
+                                           int group = 1) {
+  return {std::sregex_token_iterator(text.begin(), text.end(), pattern, group), {}};
 }
 
 }  // namespace headlight::test

@@ -7,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/autograd/autograd.h"
 #include "headlight/generate/generator.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/multi_head_attention.h"
 #include "headlight/ops/layout.h"
+#include "headlight/ops/softmax.h"
 #include "headlight/tokenizers/byte_tokenizer.h"
 #include "support/lists.h"
 #include "support/tensors.h"
@@ -86,6 +88,17 @@ inline void copy_projections(const CausalSelfAttention& from, const MultiHeadAtt
   }
 }
 
+// Checks that two lists have the same names and values.
+inline void check_same_tensors(const NamedTensors& a, const NamedTensors& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    INFO(a[i].first);
+    CHECK(a[i].first == b[i].first);
+    CHECK(a[i].second.shape() == b[i].second.shape());
+    CHECK(a[i].second.to_vector() == b[i].second.to_vector());
+  }
+}
+
 inline double largest_difference(const Tensor& a, const Tensor& b) {
   require(a.shape() == b.shape(), "shapes differ: ", a.shape(), " and ", b.shape());
   const std::vector<double> x = a.to_vector();
@@ -158,6 +171,16 @@ inline Tensor next_logits(const Gpt& gpt, const Ids& tokens, KeyValueCache& cach
       gpt.logits(continue_sequences({tokens}, {cache.length()}), {.caches = caches});
   const Index width = logits.size(1);
   return logits.strided_view({width}, {1}, (logits.size(0) - 1) * width);
+}
+
+// Returns the log-probabilities [T, V] of the tokens that may follow each token of a text.
+inline Tensor log_probabilities(const Gpt& gpt, const Ids& text, ForwardHook* hook = nullptr) {
+  const NoGrad no_grad;
+  return log_softmax(gpt.logits(make_batch({text}), {.hook = hook}));
+}
+
+inline double element(const Tensor& matrix, Index row, Index column) {
+  return matrix.to_vector().at(static_cast<std::size_t>(row * matrix.size(1) + column));
 }
 
 inline std::vector<Point> all_points() {

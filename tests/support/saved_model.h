@@ -6,6 +6,7 @@
 #include <string>
 
 #include "headlight/formats/arrays/npz.h"
+#include "headlight/formats/arrays/safetensors.h"
 #include "headlight/formats/model_directory.h"
 #include "support/files.h"
 #include "support/models.h"
@@ -26,6 +27,26 @@ inline void change_config(const std::filesystem::path& directory, const nlohmann
   nlohmann::json config = nlohmann::json::parse(file_contents(directory / "config.json"));
   config.update(changes);
   write_bytes(directory / "config.json", config.dump());
+}
+
+// Splits the tensors into two shards, the head of the list in the first, and writes their index.
+inline nlohmann::json shard(const std::filesystem::path& directory) {
+  const NamedTensors tensors = read_safetensors(directory / "model.safetensors");
+  const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
+  const std::array<NamedTensors, 2> parts{NamedTensors(tensors.begin(), middle),
+                                          NamedTensors(middle, tensors.end())};
+  nlohmann::json map;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string name = "model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
+    write_safetensors(directory / name, parts[i]);
+    for (const auto& [tensor, values] : parts[i]) {
+      map[tensor] = name;
+    }
+  }
+  std::filesystem::remove(directory / "model.safetensors");
+  const nlohmann::json index{{"metadata", {{"total_size", 1}}}, {"weight_map", map}};
+  write_bytes(directory / "model.safetensors.index.json", index.dump());
+  return index;
 }
 
 // A folder with a lively model of two layers of two heads, bytes as tokens and a context of 32,

@@ -75,14 +75,7 @@ std::vector<TokenEvaluation> tokens_of(const Gpt& model, const Tokenizer& tokeni
 
 // Returns the log softmax of `token` after `context`.
 double plain_log_probability(const Gpt& model, const Ids& context, std::int32_t token) {
-  const NoGrad no_grad;
-  const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
-  const auto vocabulary = static_cast<std::size_t>(model.config().vocab_size);
-  double sum = 0;
-  for (std::size_t id = logits.size() - vocabulary; id < logits.size(); ++id) {
-    sum += std::exp(logits[id]);
-  }
-  return logits[logits.size() - vocabulary + static_cast<std::size_t>(token)] - std::log(sum);
+  return element(log_probabilities(model, context), std::ssize(context) - 1, token);
 }
 
 TEST_CASE("an evaluation reports every token of a stream once with the loss of a forward pass") {

@@ -67,16 +67,6 @@ Outcome trained(const Task& task, Index processes, Index updates) {
   return outcome;
 }
 
-void require_same(const NamedTensors& a, const NamedTensors& b) {
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    INFO(a[i].first);
-    CHECK(a[i].first == b[i].first);
-    CHECK(a[i].second.shape() == b[i].second.shape());
-    CHECK(a[i].second.to_vector() == b[i].second.to_vector());
-  }
-}
-
 TEST_CASE("training with 1 and 2 and 4 and 8 processes gives the same bits") {
   for (const char* optimizer : {"adamw", "sgd", "muon"}) {
     Task task = uneven_task();
@@ -89,8 +79,8 @@ TEST_CASE("training with 1 and 2 and 4 and 8 processes gives the same bits") {
       INFO(optimizer << ", " << processes << " processes");
       const Outcome many = trained(task, processes, 6);
       CHECK(many.numbers == one.numbers);
-      require_same(many.weights, one.weights);
-      require_same(many.moments, one.moments);
+      check_same_tensors(many.weights, one.weights);
+      check_same_tensors(many.moments, one.moments);
     }
   }
 }

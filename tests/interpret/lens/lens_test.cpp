@@ -25,33 +25,17 @@ class Watch : public ForwardHook {
 // Returns the logits [V] of a part of one stream row: the last norm with the scale of the row
 // `whole`, then the head matrix.
 Numbers plain_logits(const Gpt& gpt, const Numbers& part, const Numbers& whole, bool with_shift) {
-  const auto width = static_cast<double>(part.size());
-  const auto mean = [&](const Numbers& x) {
-    return std::accumulate(x.begin(), x.end(), 0.0) / width;
-  };
-  const double squares = sum_of<double>(
-      whole, [&](double value) { return (value - mean(whole)) * (value - mean(whole)); });
-  const double scale = std::sqrt(squares / width + gpt.config().layer_norm_epsilon);
-  const Numbers gain = gpt.weight(Part::final_norm).to_vector();
-  const Numbers shift = gpt.bias(Part::final_norm).to_vector();
-  const Numbers head = gpt.head_weight().to_vector();
-  Numbers logits(kVocabulary);
-  for (std::size_t v = 0; v < kVocabulary; ++v) {
-    for (std::size_t c = 0; c < part.size(); ++c) {
-      const double normalized =
-          (part[c] - mean(part)) / scale * gain[c] + (with_shift ? shift[c] : 0);
-      logits[v] += normalized * head[v * part.size() + c];
-    }
-  }
-  return logits;
+  const auto row = [](const Numbers& x) { return Tensor::from(x, {1, std::ssize(x)}); };
+  const auto wide = [](const Tensor& x) { return convert(x.detach(), DType::float64); };
+  const double variance = var(row(whole), {}, 0).item() + gpt.config().layer_norm_epsilon;
+  const Tensor normalized = (row(part) - mean(row(part)).item()) / std::sqrt(variance);
+  const Tensor scaled = mul(normalized, wide(gpt.weight(Part::final_norm)));
+  const Tensor shifted = with_shift ? scaled + wide(gpt.bias(Part::final_norm)) : scaled;
+  return linear(shifted, wide(gpt.head_weight())).to_vector();
 }
 
-Numbers log_softmax(Numbers logits) {
-  const double sum = sum_of<double>(logits, [&](double logit) { return std::exp(logit); });
-  for (double& logit : logits) {
-    logit -= std::log(sum);
-  }
-  return logits;
+Numbers log_softmax(const Numbers& logits) {
+  return headlight::log_softmax(Tensor::from(logits, {std::ssize(logits)})).to_vector();
 }
 
 Numbers row_of(const Tensor& x, std::size_t row) {

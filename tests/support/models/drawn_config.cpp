@@ -95,25 +95,6 @@ GptConfig drawn_config(int number) {
   return config;
 }
 
-std::string described(int number, const GptConfig& config) {
-  std::string text = concat_text(
-      "draw ", number, ": ", config.n_layer, " layers, ", config.n_head, " heads of ",
-      config.head_width, ", ", config.n_kv_head, " key heads, width ", config.n_embd, ", inner ",
-      config.n_inner, ", norm ", name_of(config.norm), ", ", name_of(config.activation),
-      ", position ", name_of(config.position), ", ", name_of(config.norm_type), " norms",
-      config.norm_gain_plus_one ? " of 1 + w" : "", config.output_norms ? ", output norms" : "",
-      config.qk_norm ? ", qk norm" : "", config.qk_norm_whole ? " of all heads" : "",
-      config.qk_norm_last ? " last" : "", config.norm_weights ? "" : ", norms without weights",
-      config.rope.reversed ? ", reversed" : "", ", caps ", config.attention_cap, " and ",
-      config.logit_cap, ", clip ", config.qkv_clip, config.gated_mlp ? ", gated" : "",
-      config.parallel_residual ? ", parallel" : "", config.shared_norm ? ", one norm" : "",
-      config.head_bias ? ", head bias" : "", ", logit scale ", config.logit_scale);
-  for (const Index window : config.windows) {
-    text += ", window " + std::to_string(window);
-  }
-  return text;
-}
-
 void spread_weights(const Gpt& gpt) {
   std::uint64_t stream = 0;
   for (auto [name, tensor] : gpt.parameters()) {

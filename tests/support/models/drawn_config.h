@@ -11,8 +11,6 @@ namespace headlight::test {
 // are small enough for numerical gradients.
 GptConfig drawn_config(int number);
 
-std::string described(int number, const GptConfig& config);
-
 // Spreads the weights. At initial weights most gradients are almost 0.
 void spread_weights(const Gpt& gpt);
 

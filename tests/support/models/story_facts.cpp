@@ -7,6 +7,7 @@
 #include "headlight/interpret/record_attention.h"
 #include "serve/file_page/story_address.h"
 #include "support/catch.h"
+#include "support/lists.h"
 #include "support/programs/commands.h"
 
 namespace headlight::test {
@@ -15,14 +16,6 @@ using Json = nlohmann::json;
 
 namespace {
 
-std::vector<std::string> all_matches(const std::string& text, const std::regex& pattern) {
-  std::vector<std::string> found;
-  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
-    found.push_back((*match)[1]);
-  }
-  return found;
-}
-
 std::string without_blank(const std::string& token) {
   return token.starts_with(' ') ? token.substr(1) : token;
 }
@@ -30,11 +23,11 @@ std::string without_blank(const std::string& token) {
 }  // namespace
 
 std::vector<std::string> shares_in(const std::string& text) {
-  return all_matches(text, std::regex(R"((0\.\d+))"));
+  return matches_of(text, std::regex(R"((0\.\d+))"));
 }
 
 std::vector<std::string> quotes_in(const std::string& text) {
-  return all_matches(text, std::regex("\"([^\"]+)\""));
+  return matches_of(text, std::regex("\"([^\"]+)\""));
 }
 
 double probability_of(const std::string& run, const std::string& text, const std::string& word,
