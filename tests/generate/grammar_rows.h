@@ -1,13 +1,7 @@
 #pragma once
 
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-
-#include "headlight/generate/grammar.h"
 #include "support/rows.h"
+#include "support/test.h"
 
 // Tables of grammars: below each one the texts that it matches, "--", and texts that it does not;
 // or what is wrong with it. ε is the empty text, ␤ a line end, ␣ a blank at an end.

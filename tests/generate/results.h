@@ -1,13 +1,6 @@
 #pragma once
 
-#include <memory>
-#include <utility>
-#include <vector>
-
-#include "headlight/generate/decoder.h"
-#include "headlight/generate/engine.h"
-#include "support/catch.h"
-#include "support/models.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

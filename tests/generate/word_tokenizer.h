@@ -1,9 +1,6 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "headlight/tokenizers/tokenizer.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

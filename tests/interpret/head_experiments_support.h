@@ -1,14 +1,9 @@
 #pragma once
 
-#include <cmath>
-
-#include "headlight/datasets/dataset.h"
-#include "headlight/nn/gpt.h"
 #include "interpret/circuit/edge_cut.h"
 #include "interpret/effects/answer_contrast.h"
 #include "support/hooks.h"
-#include "support/models.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

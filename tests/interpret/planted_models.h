@@ -1,13 +1,6 @@
 #pragma once
 
-#include <cmath>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "headlight/nn/gpt.h"
-#include "support/lists.h"
-#include "support/models.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,14 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <vector>
-
 #include "kernels/gemm/gemm.h"
-#include "support/lists.h"
 #include "support/products.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 // Matrix products, and their reference results by three nested loops.
 namespace headlight::test {

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "headlight/tensor/shape.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,14 +1,6 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/reduce.h"
-#include "headlight/tensor/named_tensors.h"
-#include "support/lists.h"
-#include "support/tensors.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

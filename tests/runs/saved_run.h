@@ -1,10 +1,7 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-
 #include "headlight/runs/checkpoint.h"
-#include "support/files.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

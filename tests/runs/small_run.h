@@ -1,10 +1,6 @@
 #pragma once
 
-#include <string>
-
-#include "headlight/train/train_config.h"
-#include "support/files.h"
-#include "support/lists.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

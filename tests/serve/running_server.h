@@ -1,16 +1,9 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "base/json.h"
 #include "headlight/serve/server.h"
-#include "headlight/tokenizers/byte_tokenizer.h"
-#include "support/models.h"
 #include "support/programs/http_client.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

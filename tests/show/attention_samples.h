@@ -1,14 +1,8 @@
 #pragma once
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
-
 #include "headlight/show/attention/attention_html.h"
 #include "headlight/show/attention/attention_svg.h"
-#include "support/catch.h"
-#include "support/lists.h"
+#include "support/test.h"
 
 // Attention maps for tests, and functions that decode their views.
 namespace headlight::test {

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <string>
-
 #include "kernels/bfloat16/tiles.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/loops.h"
-#include "support/catch.h"
-#include "support/scopes.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

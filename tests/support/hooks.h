@@ -1,10 +1,6 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <utility>
-
-#include "headlight/nn/forward_hook.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <string>
-
-#include "headlight/kernels/machine/machine.h"
 #include "kernels/gemm/products.h"
-#include "support/catch.h"
-#include "support/scopes.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

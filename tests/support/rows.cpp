@@ -1,10 +1,5 @@
 #include "support/rows.h"
-
-#include <fstream>
-#include <sstream>
-
-#include "support/catch.h"
-#include "support/lists.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,9 +1,5 @@
 #include "support/runs.h"
-
-#include <sstream>
-
-#include "support/files.h"
-#include "support/lists.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,15 +1,6 @@
 #pragma once
 
-#include <filesystem>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <string>
-
-#include "headlight/formats/arrays/npz.h"
-#include "headlight/formats/arrays/safetensors.h"
-#include "headlight/formats/model_directory.h"
-#include "support/files.h"
-#include "support/models.h"
+#include "support/test.h"
 
 // Small models in folders, for tests of the program.
 namespace headlight::test {

@@ -1,12 +1,7 @@
 #pragma once
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "headlight/formats/gguf/gguf.h"
+#include "support/test.h"
 
 // Metadata of GGUF files in tables of tests.
 namespace headlight::test {

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,13 +1,8 @@
-#include "support/bytes/hostile_files.h"
-
-#include <cstdint>
-#include <map>
-
 #include "support/bytes/gguf_bytes.h"
-#include "support/lists.h"
-#include "support/programs/commands.h"
+#include "support/bytes/hostile_files.h"
 #include "support/programs/session.h"
 #include "support/rows.h"
+#include "support/test.h"
 
 namespace headlight::test {
 namespace {

@@ -1,9 +1,5 @@
 #include "support/bytes/pickle_writer.h"
-
-#include <bit>
-#include <limits>
-
-#include "headlight/storage/file_writer.h"
+#include "support/test.h"
 
 namespace headlight {
 

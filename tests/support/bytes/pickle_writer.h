@@ -1,11 +1,6 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <string_view>
-
-#include "headlight/tensor/shape.h"
-#include "headlight/tokenizers/char_tokenizer.h"
+#include "support/test.h"
 
 namespace headlight {
 

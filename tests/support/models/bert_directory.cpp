@@ -1,8 +1,5 @@
 #include "support/models/bert_directory.h"
-
-#include "headlight/formats/model_directory.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "headlight/tensor/random.h"
+#include "support/test.h"
 
 namespace headlight::test {
 namespace {

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <filesystem>
-#include <memory>
-
-#include "headlight/nn/gpt.h"
-#include "headlight/tokenizers/tokenizer.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "headlight/tokenizers/bpe_tokenizer.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,9 +1,5 @@
 #include "support/models/drawn_config.h"
-
-#include <random>
-
-#include "headlight/tensor/random.h"
-#include "support/lists.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

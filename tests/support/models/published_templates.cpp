@@ -1,9 +1,5 @@
 #include "support/models/published_templates.h"
-
-#include <sstream>
-
-#include "headlight/base/error.h"
-#include "support/files.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,14 +1,7 @@
 #include "support/models/story_facts.h"
-
-#include <cmath>
-#include <regex>
-
-#include "headlight/formats/model_directory.h"
 #include "headlight/interpret/record_attention.h"
 #include "serve/file_page/story_address.h"
-#include "support/catch.h"
-#include "support/lists.h"
-#include "support/programs/commands.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

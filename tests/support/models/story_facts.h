@@ -1,9 +1,7 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "serve/file_page/story.h"
+#include "support/test.h"
 
 // Checks of what stories say about a model (data/stories).
 namespace headlight::test {

@@ -1,10 +1,5 @@
 #include "support/programs/commands.h"
-
-#include <algorithm>
-
-#include "support/catch.h"
-#include "support/errors.h"
-#include "support/programs/program.h"
+#include "support/test.h"
 
 namespace headlight::test {
 namespace {

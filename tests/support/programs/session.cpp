@@ -1,21 +1,5 @@
 #include "support/programs/session.h"
-
-#include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <vector>
-
-#include "headlight/formats/arrays/npz.h"
-#include "headlight/formats/arrays/safetensors.h"
-#include "support/catch.h"
-#include "support/errors.h"
-#include "support/files.h"
-#include "support/lists.h"
-#include "support/programs/commands.h"
-#include "support/programs/program.h"
-#include "support/runs.h"
+#include "support/test.h"
 
 namespace headlight::test {
 namespace {

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <string>
-
-#include "support/programs/program.h"
+#include "support/test.h"
 
 // Sessions of a user with the program in text files. Each begins in a new folder, the current one,
 // with the lines before the first session.
