@@ -105,11 +105,14 @@ TEST_CASE("each kind of change has the documented effect") {
   const auto close = [](const Tensor& a, const Tensor& b) {
     return largest_difference(a, b) < 1e-12;
   };
-  SECTION("off for a head and an MLP and a neuron") {
+  SECTION("off for a head, a neuron and whole points") {
+    const auto zeros = [](auto& x) { return x * 0.0; };
     const Tensor gate = doubles({1, 0}, {1, 2, 1});
     CHECK(close(f.logits("off 1.1"), with(f, Point::z, 1, [&](auto& z) { return mul(z, gate); })));
-    CHECK(
-        close(f.logits("off mlp.1"), with(f, Point::mlp_out, 1, [](auto& x) { return x * 0.0; })));
+    CHECK(close(f.logits("off mlp.1"), with(f, Point::mlp_out, 1, zeros)));
+    CHECK(close(f.logits("off attn.2"), with(f, Point::attn_out, 2, zeros)));
+    CHECK(close(f.logits("off embed"), with(f, Point::embed, 0, zeros)));
+    CHECK(close(f.logits("off ln_final"), with(f, Point::ln_final, 0, zeros)));
     Tensor neurons = Tensor::ones({24}, DType::float64);
     neurons.strided_view({3}, {1}, 4).fill(0);
     CHECK(close(f.logits("off neuron.1.4-6"),
