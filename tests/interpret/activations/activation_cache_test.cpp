@@ -316,36 +316,6 @@ TEST_CASE("a new cache replaces all files of an old one with another number of f
   CHECK(file_contents(folder / "acts.json") == "{}");
 }
 
-TEST_CASE("caches can be written in half precision") {
-  const TemporaryFolder folder;
-  const ActivationContexts contexts(ByteTokenizer(), {"abcdef"}, kBlock);
-  const ActivationOptions activations{.points = points({"resid_post.2"})};
-  const Tensor exact =
-      by_name(cache_activations(model(), contexts, activations)).at("blocks.2.hook_resid_post");
-  const auto error = [&](const std::string& name, StoredFloats type) {
-    write_activations(folder / name, model(), contexts, {.activations = activations, .type = type});
-    const auto tensors =
-        by_name(name.ends_with(".npz") ? read_npz(folder / name) : read_safetensors(folder / name));
-    CHECK(tensors.at("tokens").dtype() == DType::int32);
-    const std::vector<double> expected = exact.to_vector();
-    const std::vector<double> read = tensors.at("blocks.2.hook_resid_post").to_vector();
-    double largest = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      largest = std::max(largest, std::abs(read[i] - expected[i]) / std::abs(expected[i]));
-    }
-    return largest;
-  };
-  CHECK(error("a.npz", StoredFloats::float32) == 0);
-  const double half = error("half.npz", StoredFloats::float16);
-  CHECK((half > 0 && half <= 0x1p-11));
-  CHECK(error("half.safetensors", StoredFloats::float16) == half);
-  const double brain = error("brain.safetensors", StoredFloats::bfloat16);
-  CHECK((brain > half && brain <= 0x1p-8));
-  check_error([&] { error("brain.npz", StoredFloats::bfloat16); }, {"no bfloat16"});
-  check_error([&] { error("acts.bin", StoredFloats::float32); }, {".npz or .safetensors"});
-  check_error([&] { error("no/acts.npz", StoredFloats::float32); }, {"cannot create"});
-}
-
 TEST_CASE("a cache written to a file directly has the same bytes as one written from memory") {
   const ActivationContexts contexts(dataset(), kBlock);
   const ActivationOptions activations{.points = points({"resid_post", "z.1.1", "pattern.0"}),
@@ -366,6 +336,15 @@ TEST_CASE("a cache written to a file directly has the same bytes as one written 
     CHECK(file_contents(folder / "acts.safetensors") ==
           file_contents(folder / "expected.safetensors"));
   }
+  const auto refusal = [&](const char* name, StoredFloats type) {
+    return error_of([&] {
+      write_activations(folder / name, model(), contexts,
+                        {.activations = activations, .type = type});
+    });
+  };
+  CHECK(contains(refusal("acts.npz", StoredFloats::bfloat16), "no bfloat16"));
+  CHECK(contains(refusal("acts.bin", StoredFloats::float32), ".npz or .safetensors"));
+  CHECK(contains(refusal("no/acts.npz", StoredFloats::float32), "cannot create"));
 }
 
 TEST_CASE("a cache whose writing fails leaves no file") {
