@@ -1,14 +1,5 @@
 #include "support/test.h"
 
-TEST_CASE("the number of threads can be set and read") {
-  const int before = thread_count();
-  {
-    const ThreadScope scope(3);
-    CHECK(thread_count() == 3);
-  }
-  CHECK(thread_count() == before);
-}
-
 TEST_CASE("an invalid number of threads is refused") {
   check_error([] { set_thread_count(0); }, {"[threads]", "1", "1024", "got 0"});
   check_error([] { set_thread_count(-3); }, {"got -3"});
