@@ -101,20 +101,6 @@ TEST_CASE("a sequence of a batch keeps its bits when a neighbour changes its tok
   CHECK_FALSE(same_bits(rows(after, first, last - first), rows(before, first, last - first)));
 }
 
-TEST_CASE("neither the pad id nor the padded width changes a bit of loss and gradients") {
-  Gpt gpt(small_config(), 3);
-  const LossAndGradients direct = learn(gpt, make_batch(seed_sequences()));
-  for (const std::int32_t pad_id : {0, 7, 98, 99, 1000, -1}) {
-    for (const Index width : {0, 20, 33, 64}) {
-      const LossAndGradients padded =
-          learn(gpt, remove_padding(pad_sequences(seed_sequences(), pad_id, width)));
-      INFO("pad id " << pad_id << ", width " << width);
-      CHECK(padded.loss == direct.loss);
-      CHECK(same_bits(padded.gradients, direct.gradients));
-    }
-  }
-}
-
 TEST_CASE("documents of one token have a loss of exactly 0 and gradients of exactly 0") {
   Gpt gpt(small_config(), 3);
   const LossAndGradients single = learn(gpt, make_batch({{98}, {5}}));
@@ -154,13 +140,4 @@ TEST_CASE("eight documents at once give the same loss and gradients as one by on
   }
 }
 
-TEST_CASE("the mean loss weights documents by their targets") {
-  const Gpt gpt(small_config(), 3, kDouble);
-  randomize(gpt, 65);
-  const Ids longer = seed_sequences()[0];   // 15 targets
-  const Ids shorter = seed_sequences()[3];  // 1 target
-  const double a = gpt.loss(make_batch({longer})).item();
-  const double b = gpt.loss(make_batch({shorter})).item();
-  CHECK(gpt.loss(make_batch({longer, shorter})).item() == Approx((15 * a + b) / 16).epsilon(1e-13));
-}
 }  // namespace gpt_batch_test
