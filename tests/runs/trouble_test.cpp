@@ -32,10 +32,11 @@ class Poison : public TrainObserver {
   Tensor weight_;
 };
 
-// A run that returns to its last checkpoint when it is poisoned.
+// A run that is poisoned after these steps, by default one that returns to its last checkpoint.
 struct PoisonedRun {
-  explicit PoisonedRun(std::vector<Index> after) : poison(std::move(after)) {
-    config.on_nan = "rollback";
+  explicit PoisonedRun(std::vector<Index> after, const std::string& on_nan = "rollback")
+      : poison(std::move(after)) {
+    config.on_nan = on_nan;
   }
   RunResult run() { return run_training(config, {.observers = {&poison}}); }
 
@@ -45,55 +46,48 @@ struct PoisonedRun {
 };
 
 TEST_CASE("a rollback returns to the last checkpoint and continues with other data") {
-  const TemporaryFolder folder;
-  TrainConfig config = small_run_config(folder, "a");
-  config.on_nan = "rollback";
-  Poison poison({5});
-  const RunResult result = run_training(config, {.observers = {&poison}});
+  PoisonedRun given({5});
+  const std::string& run = given.config.out_dir;
+  const RunResult result = given.run();
   CHECK(result.iterations == 12);
-  REQUIRE(poison.rollbacks.size() == 1);
-  CHECK(poison.rollbacks[0].iteration == 4);
-  CHECK(poison.rollbacks[0].from == 6);
-  CHECK(contains(poison.rollbacks[0].reason, "not finite"));
-  const TrainingState state = read_training_state(folder.path() / "a" / "latest");
+  REQUIRE(given.poison.rollbacks.size() == 1);
+  CHECK(given.poison.rollbacks[0].iteration == 4);
+  CHECK(given.poison.rollbacks[0].from == 6);
+  CHECK(contains(given.poison.rollbacks[0].reason, "not finite"));
+  const TrainingState state = read_training_state(fs::path(run) / "latest");
   CHECK(state.history.rollbacks == 1);
   CHECK(state.history.data_shift == 3);  // the data of steps 4, 5 and 6 is skipped
   CHECK(state.optimizer_steps == 12);
   CHECK(std::isfinite(result.best_validation_loss));
   Index lines = 0;
-  for (const json& line : metrics_of(config.out_dir)) {
+  for (const json& line : metrics_of(run)) {
     lines += line.contains("loss") ? 1 : 0;
     CHECK((!line.contains("rollback_from") || line["iteration"] == 4));
   }
   CHECK(lines == 12);
 
-  TrainConfig again = small_run_config(folder, "b");
-  again.on_nan = "rollback";
-  Poison same({5});
-  run_training(again, {.observers = {&same}});
-  CHECK(weights_of(config.out_dir) == weights_of(again.out_dir));
-  CHECK(metrics_of(config.out_dir) == metrics_of(again.out_dir));
-  TrainConfig undisturbed = small_run_config(folder, "c");
-  run_training(undisturbed);
-  CHECK(weights_of(config.out_dir) != weights_of(undisturbed.out_dir));
+  PoisonedRun again({5});
+  again.run();
+  CHECK(weights_of(run) == weights_of(again.config.out_dir));
+  CHECK(metrics_of(run) == metrics_of(again.config.out_dir));
+  PoisonedRun undisturbed({});
+  undisturbed.run();
+  CHECK(weights_of(run) != weights_of(undisturbed.config.out_dir));
 }
 
 TEST_CASE("a rollback also returns to the moving average") {
-  const TemporaryFolder folder;
-  const auto trained = [&](const std::string& name, double decay, bool fails) {
-    TrainConfig config = small_run_config(folder, name);
-    config.on_nan = "rollback";
-    config.ema_decay = decay;
-    Poison poison(fails ? std::vector<Index>{5} : std::vector<Index>{});
-    run_training(config, {.observers = {&poison}});
-    CHECK(poison.rollbacks.size() == (fails ? 1 : 0));
-    return config.out_dir;
+  PoisonedRun runs[] = {PoisonedRun({5}), PoisonedRun({5}), PoisonedRun({5})};
+  const auto trained = [&](std::size_t run, double decay) {
+    runs[run].config.ema_decay = decay;
+    runs[run].run();
+    CHECK(runs[run].poison.rollbacks.size() == 1);
+    return runs[run].config.out_dir;
   };
-  const std::string run = trained("a", 0.9, true);
-  CHECK(weights_of(run) == weights_of(trained("b", 0.9, true)));
+  const std::string run = trained(0, 0.9);
+  CHECK(weights_of(run) == weights_of(trained(1, 0.9)));
   // The average changes no weight: training continues from the same weights as a plain run.
   const auto moments = read_safetensors(fs::path(run) / "latest" / "optimizer.safetensors");
-  const auto plain = load_weights(fs::path(trained("c", 0, true)) / "latest");
+  const auto plain = load_weights(fs::path(trained(2, 0)) / "latest");
   Index compared = 0;
   for (const auto& [name, tensor] : plain->parameters()) {
     for (const auto& [other, kept] : moments) {
@@ -151,25 +145,20 @@ TEST_CASE("a run that may roll back saves a checkpoint at its start") {
 }
 
 TEST_CASE("rolling back again and again to one checkpoint ends the run") {
-  const TemporaryFolder folder;
-  TrainConfig config = small_run_config(folder, "a");
-  config.on_nan = "rollback";
-  config.max_bad_updates = 2;
-  config.learning_rate = config.min_lr = 1e37;
-  config.decay_lr = false;
-  CHECK_THROWS_WITH(run_training(config), contains_text("2 returns to the checkpoint of step 0"));
+  PoisonedRun given({});
+  given.config.max_bad_updates = 2;
+  given.config.learning_rate = given.config.min_lr = 1e37;
+  given.config.decay_lr = false;
+  CHECK_THROWS_WITH(given.run(), contains_text("2 returns to the checkpoint of step 0"));
 }
 
 TEST_CASE("bad updates are skipped until there are too many in a row") {
-  const TemporaryFolder folder;
-  TrainConfig config = small_run_config(folder, "a");
-  config.on_nan = "skip";
-  config.max_bad_updates = 3;
-  config.eval_interval = 100;
-  Poison poison({1});
-  CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
+  PoisonedRun given({1}, "skip");
+  given.config.max_bad_updates = 3;
+  given.config.eval_interval = 100;
+  CHECK_THROWS_WITH(given.run(),
                     contains_text("step 5: ") && contains_text("in the 3 steps before"));
-  CHECK(poison.skipped == 3);
+  CHECK(given.poison.skipped == 3);
 }
 
 TEST_CASE("a loss that is not finite stops a run by default and its checkpoint stays") {
@@ -182,22 +171,17 @@ TEST_CASE("a loss that is not finite stops a run by default and its checkpoint s
 }
 
 TEST_CASE("a save that fails stops the run, or is tried again at the next") {
-  const TemporaryFolder folder;
   // Saving fails because the weight is not finite, although no step has used it yet.
-  TrainConfig stops = small_run_config(folder, "a");
-  stops.save_interval = 3;
-  stops.on_nan = "skip";
-  Poison poison({5});
-  CHECK_THROWS_AS(run_training(stops, {.observers = {&poison}}), SaveError);
-  TrainConfig continues = small_run_config(folder, "b");
-  continues.save_interval = 3;
-  continues.on_nan = "skip";
-  continues.on_save_error = "continue";
-  Poison other({5});
-  CHECK_THROWS_WITH(run_training(continues, {.observers = {&other}}),
+  PoisonedRun stops({5}, "skip");
+  stops.config.save_interval = 3;
+  CHECK_THROWS_AS(stops.run(), SaveError);
+  PoisonedRun continues({5}, "skip");
+  continues.config.save_interval = 3;
+  continues.config.on_save_error = "continue";
+  CHECK_THROWS_WITH(continues.run(),
                     contains_text("the checkpoint of the last step could not be saved"));
-  REQUIRE(!other.warnings.empty());
-  check_parts(other.warnings[0],
+  REQUIRE(!continues.poison.warnings.empty());
+  check_parts(continues.poison.warnings[0],
               {"step_00000006, which takes ", "the last complete one is", "step_00000004"});
 }
 
