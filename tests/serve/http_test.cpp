@@ -351,35 +351,28 @@ TEST_CASE("a stream without news gets comments, and an error after them is an ev
     exchange->await_stream(head, ": waiting\n\n");
     return exchange;
   };
-  const auto comment_of = [&] {
+  const auto read_until = [&](const std::string& end) {
     std::string all;
-    while (all.find(": waiting") == std::string::npos) {
+    while (!contains(all, end)) {
       all += client.receive_some();
     }
     return all;
   };
   {
     const Exchange exchange = ask();
-    CHECK(comment_of().starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream"));
-    comment_of();  // again
+    CHECK(
+        read_until(": waiting").starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream"));
+    read_until(": waiting");  // again
     exchange->begin({.body = "data: 1\n\n"});
     exchange->end();
   }
-  std::string rest;
-  while (!rest.ends_with("0\r\n\r\n")) {
-    rest += client.receive_some();
-  }
-  CHECK_THAT(rest, contains_text("data: 1"));
+  CHECK_THAT(read_until("0\r\n\r\n"), contains_text("data: 1"));
   {
     const Exchange exchange = ask();
-    comment_of();
+    read_until(": waiting");
     exchange->send({.status = 503, .body = "whole", .event = "data: failed\n\n"});
   }
-  rest.clear();
-  while (!rest.ends_with("0\r\n\r\n")) {
-    rest += client.receive_some();
-  }
-  CHECK_THAT(rest, contains_text("data: failed") && !contains_text("whole"));
+  CHECK_THAT(read_until("0\r\n\r\n"), contains_text("data: failed") && !contains_text("whole"));
 }
 
 TEST_CASE("an error before any comment keeps its status") {
