@@ -1,7 +1,5 @@
 #include "questions/question.h"
 
-#include <map>
-
 #include "support/test.h"
 
 namespace questions_test {

@@ -1,5 +1,4 @@
 #include "serve/tool_model.h"
-#include "support/programs/commands.h"
 #include "support/programs/session.h"
 #include "support/test.h"
 

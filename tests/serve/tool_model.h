@@ -1,15 +1,9 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "serve/running_server.h"
-#include "support/files.h"
 #include "support/models/marked_bytes.h"
 #include "support/models/published_templates.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
-
-#include "support/errors.h"
+#include "support/test.h"
 
 // Tables of tests in text files: what is given, and below it, indented, what is expected.
 //

@@ -1,9 +1,6 @@
 #include "support/models/drawn_family.h"
-
-#include <nlohmann/json.hpp>
-#include <random>
-
 #include "formats/word_list.h"
+#include "support/test.h"
 
 namespace headlight::test {
 

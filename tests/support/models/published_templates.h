@@ -1,10 +1,7 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "base/json.h"
+#include "support/test.h"
 
 namespace headlight::test {
 
