@@ -26,7 +26,7 @@ std::string evaluation(int iteration, double loss, double elapsed) {
                      R"(,"best":true,"seconds":0.25,"elapsed_seconds":)", elapsed, "}\n");
 }
 
-TEST_CASE("the history of a run has its losses, tokens and seconds", "[run_history]") {
+TEST_CASE("the history of a run has its losses, tokens and seconds") {
   const Given given(step(0, 4, 1) + step(1, 3, 2) + evaluation(2, 2.5, 3) + step(2, 2, 4));
   const RunHistory run = given.read();
   REQUIRE(run.training.size() == 3);
@@ -47,7 +47,7 @@ TEST_CASE("the history of a run has its losses, tokens and seconds", "[run_histo
   CHECK(run.tokenizer.empty());
 }
 
-TEST_CASE("a line that is cut off or damaged is left out and counted", "[run_history]") {
+TEST_CASE("a line that is cut off or damaged is left out and counted") {
   const Given given(step(0, 4, 1) + "\x01\xFF{{{\n[1]\n" + "{\"iteration\":-4,\"loss\":1}\n" +
                     "{\"iteration\":1e300,\"loss\":1}\n" + "{\"note\":\"something else\"}\n" +
                     step(1, 3, 2) + R"({"iteration":2,"loss":2.5,"tok)");
@@ -57,14 +57,13 @@ TEST_CASE("a line that is cut off or damaged is left out and counted", "[run_his
   CHECK(run.damaged_lines == 3);
 }
 
-TEST_CASE("a line of nested lists without end costs nothing", "[run_history]") {
+TEST_CASE("a line of nested lists without end costs nothing") {
   const Given given(step(0, 4, 1) + std::string(1 << 20, '[') + "\n" + step(1, 3, 2));
   CHECK(given.read().training.size() == 2);
   CHECK(given.read().damaged_lines == 1);
 }
 
-TEST_CASE("invalid values in a log are treated as unknown without affecting the others",
-          "[run_history]") {
+TEST_CASE("invalid values in a log are treated as unknown without affecting the others") {
   const Given given(step(0, 4, 1) +
                     R"({"iteration":1,"loss":null,"tokens":100,"seconds":0.5,"skipped":"x"})"
                     "\n"
@@ -82,7 +81,7 @@ TEST_CASE("invalid values in a log are treated as unknown without affecting the 
   CHECK(std::isnan(run.tokens_per_second()));
 }
 
-TEST_CASE("repeated updates count with their last values", "[run_history]") {
+TEST_CASE("repeated updates count with their last values") {
   const Given given(step(0, 4, 1) + step(1, 3, 2) + evaluation(2, 3, 3) + step(2, 9, 4) +
                     step(3, 9, 5) + evaluation(4, 9, 6) +
                     R"({"iteration":2,"rollback_from":4,"reason":"x"})"
@@ -99,7 +98,7 @@ TEST_CASE("repeated updates count with their last values", "[run_history]") {
   CHECK(run.rollbacks == 1);
 }
 
-TEST_CASE("a log without tokens or times has curves against updates alone", "[run_history]") {
+TEST_CASE("a log without tokens or times has curves against updates alone") {
   const Given given("{\"iteration\":0,\"loss\":4}\n{\"iteration\":1,\"loss\":3}\n");
   const RunHistory run = given.read();
   CHECK(training_curve(run, {.axis = HistoryAxis::updates}).x == std::vector<double>{0, 1});
@@ -109,7 +108,7 @@ TEST_CASE("a log without tokens or times has curves against updates alone", "[ru
   CHECK(std::isnan(run.tokens));
 }
 
-TEST_CASE("a run whose directory is locked is running", "[run_history]") {
+TEST_CASE("a run whose directory is locked is running") {
   const Given given(step(0, 4, 1));
   {
     const DirectoryLock lock(given.folder.at("run"));
@@ -121,7 +120,7 @@ TEST_CASE("a run whose directory is locked is running", "[run_history]") {
   CHECK_FALSE(given.read().is_running);
 }
 
-TEST_CASE("a folder that is no run is refused by name", "[run_history]") {
+TEST_CASE("a folder that is no run is refused by name") {
   const Given given(step(0, 4, 1), "max_iters = = 3\n");
   check_error([&] { given.read(); }, {"config.toml"});
   check_error([&] { read_run_history(given.folder.path()); },
@@ -130,7 +129,7 @@ TEST_CASE("a folder that is no run is refused by name", "[run_history]") {
               {"none", "no such run directory"});
 }
 
-TEST_CASE("smoothing is a moving average that begins with the first value", "[run_history]") {
+TEST_CASE("smoothing is a moving average that begins with the first value") {
   const Given given(step(0, 4, 1) + step(1, 2, 2) + step(2, 2, 3));
   const LossCurve curve = training_curve(given.read(), {.smoothing = 0.5});
   REQUIRE(curve.loss.size() == 3);
@@ -141,7 +140,7 @@ TEST_CASE("smoothing is a moving average that begins with the first value", "[ru
   check_error([&] { training_curve(given.read(), {.smoothing = 1}); }, {"smooth", "below 1"});
 }
 
-TEST_CASE("long curves become means over equal parts of the axis", "[run_history]") {
+TEST_CASE("long curves become means over equal parts of the axis") {
   const std::string log = joined(1000, [&](int i) { return step(i, i % 2 == 0 ? 1 : 3, i); });
   const LossCurve curve = training_curve(Given(log).read(), {.smoothing = 0, .points = 10});
   REQUIRE(curve.x.size() == 10);
@@ -151,7 +150,7 @@ TEST_CASE("long curves become means over equal parts of the axis", "[run_history
   }
 }
 
-TEST_CASE("a curve has values between its points and none outside", "[run_history]") {
+TEST_CASE("a curve has values between its points and none outside") {
   const LossCurve curve{{0, 10, 20}, {4, 2, 3}};
   CHECK(curve.at(0) == 4);
   CHECK(curve.at(5) == 3);
@@ -160,14 +159,14 @@ TEST_CASE("a curve has values between its points and none outside", "[run_histor
   CHECK(std::isnan(curve.at(-1)));
 }
 
-TEST_CASE("bits per byte convert training losses as in validation", "[run_history]") {
+TEST_CASE("bits per byte convert training losses as in validation") {
   const Given given(step(0, 4, 1) + evaluation(1, 3, 2) + step(1, 2, 3));
   const CurveOptions options{.smoothing = 0, .bits_per_byte = true};
   CHECK(training_curve(given.read(), options).loss == std::vector<double>{2, 1});
   CHECK(validation_curve(given.read(), options).loss == std::vector<double>{1.5});
 }
 
-TEST_CASE("settings that differ are listed with the values of every run", "[run_history]") {
+TEST_CASE("settings that differ are listed with the values of every run") {
   const Given one(step(0, 4, 1),
                   "out_dir = \"a\"\nlearning_rate = 0.005\nmax_iters = 10\ndata = \"x\"\n");
   const Given other(step(0, 4, 1),
@@ -185,7 +184,7 @@ TEST_CASE("settings that differ are listed with the values of every run", "[run_
   CHECK_FALSE(comparability(runs).bits_per_byte);
 }
 
-TEST_CASE("runs of other data or tokenizers are distinguished", "[run_history]") {
+TEST_CASE("runs of other data or tokenizers are distinguished") {
   const std::string log = step(0, 4, 1) + evaluation(1, 3, 2);
   const Given one(log, "data = \"x\"\ntokenizer = \"bpe\"\nvocab_size = 300\n");
   const Given two(log, "data = \"x\"\ntokenizer = \"bpe\"\nvocab_size = 400\n");
@@ -204,7 +203,7 @@ TEST_CASE("runs of other data or tokenizers are distinguished", "[run_history]")
   CHECK_FALSE(same(plain, special).same_validation);
 }
 
-TEST_CASE("the log counts the seconds of a run through all its processes", "[run_history]") {
+TEST_CASE("the log counts the seconds of a run through all its processes") {
   const TemporaryFolder folder;
   const fs::path path = folder.write(
       "metrics.jsonl", step(0, 4, 100) + evaluation(1, 3, 250) + step(1, 3, 300) + step(2, 2, 400));
@@ -222,7 +221,7 @@ TEST_CASE("the log counts the seconds of a run through all its processes", "[run
   CHECK(lines[4]["elapsed_seconds"] >= lines[3]["elapsed_seconds"].get<double>());
 }
 
-TEST_CASE("copies of the metrics are made again when the log is cut", "[run_history]") {
+TEST_CASE("copies of the metrics are made again when the log is cut") {
   const TemporaryFolder folder;
   folder.write("metrics.jsonl", step(0, 4, 100) + step(1, 3, 300) + step(2, 2, 400));
   const auto table = [&] { return file_contents(folder.path() / "metrics.csv"); };
