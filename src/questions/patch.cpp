@@ -73,9 +73,7 @@ Index cost_of(const Asker& asker, const Arguments& arguments, const PatchGridOpt
     if (arguments.given("pairs")) {
       groups += static_cast<Index>(arguments.value("pairs")[i].value("groups", {}).size());
     }
-    const Index answer = std::max<Index>(std::ssize(tasks[i].answer), 1);  // its last is not read
-    const Index length = std::ssize(tasks[i].clean) + answer - 1;
-    tokens += patch_grid_tokens(asker.model, length, options, groups);
+    tokens += patch_grid_tokens(asker.model, tasks[i], options, groups);
   }
   return tokens;
 }

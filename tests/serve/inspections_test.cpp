@@ -64,10 +64,9 @@ TEST_CASE("short requests are answered while a long job runs") {
   // requests come while the job runs.
   const std::string letters(200, 'a');
   const Json scores{{"text", std::string(16'000, 'a')}, {"sequence_tokens", 1}, {"stream", true}};
-  const Json patch{{"clean", letters + "b"},
-                   {"corrupt", letters + "c"},
-                   {"by", "head,position"},
-                   {"stream", true}};
+  const Json pair{
+      {"clean", "b" + letters}, {"corrupt", "c" + letters}, {"answer", "x"}, {"wrong", "y"}};
+  const Json patch{{"pairs", {pair, pair}}, {"by", "head,position"}, {"stream", true}};
   const std::string body = (path == "/api/scores" ? scores : patch).dump();
   HttpClient client(server.port());
   client.send(post_request(path, body));

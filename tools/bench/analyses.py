@@ -50,7 +50,7 @@ def prepare(setting: Setting) -> None:
     if work.exists():
         return
     work.mkdir()
-    run(setting, f"{{headlight}} export {{model}} --to hf --out {work}/hf")
+    run(setting, f"{{headlight}} export {{model}} --to hf --out {work}/hf --json")
     text = setting.data.read_bytes()
     (work / "text.txt").write_text(text[:BYTES].decode("utf-8", errors="ignore"), encoding="utf-8")
     (work / "whole.txt").write_bytes(text)

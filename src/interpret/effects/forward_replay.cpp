@@ -11,6 +11,12 @@
 
 namespace headlight {
 
+Index first_computed(const LanguageModel& model, Index position) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  // Attached hooks may expect whole texts.
+  return gpt != nullptr && gpt->config().causal && gpt->attached() == nullptr ? position : 0;
+}
+
 ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook)
     : model_(model), gpt_(dynamic_cast<const Gpt*>(&model)), batch_(std::move(batch)) {
   const NoGrad no_grad;
@@ -47,11 +53,6 @@ const std::vector<KeyValueCache>& ForwardReplay::caches() const {
   return caches_;
 }
 
-Index ForwardReplay::start_at(Index position) const {
-  // Attached hooks may expect whole texts.
-  return gpt_ != nullptr && gpt_->config().causal && gpt_->attached() == nullptr ? position : 0;
-}
-
 std::optional<Index> ForwardReplay::first_difference(const Tensor& a, const Tensor& b) const {
   const std::int32_t* positions = batch_.positions.data<std::int32_t>();
   const Index width = a.numel() / a.size(0);
@@ -65,7 +66,7 @@ std::optional<Index> ForwardReplay::first_difference(const Tensor& a, const Tens
       }
     }
   });
-  return first ? std::optional(start_at(*first)) : std::nullopt;
+  return first ? std::optional(first_computed(model_, *first)) : std::nullopt;
 }
 
 Index ForwardReplay::first_in(std::size_t sequence, Index first) const {

@@ -10,12 +10,16 @@
 
 namespace headlight {
 
+// Returns the first position that a changed pass computes if it changes none before `position`:
+// later tokens do not change earlier ones in causal models.
+Index first_computed(const LanguageModel& model, Index position);
+
 // A pass of the batch with changes by a hook.
 struct ChangedRun {
   ForwardHook* hook = nullptr;
   // The lowest layer that the hook changes; -1: it may change embeddings too.
   Index layer = 0;
-  // The first position that the pass computes in each sequence, from ForwardReplay::start_at().
+  // The first position that the pass computes in each sequence: first_computed().
   Index first = 0;
 };
 
@@ -33,9 +37,8 @@ class ForwardReplay {
 
   // Final hidden states [N, C] of a Gpt, or logits [N, V] of another model.
   const Tensor& ends() const { return ends_; }
-  // Returns the first position that a run computes if its hook changes none before `position`.
-  Index start_at(Index position) const;
-  // Returns start_at() the first row in which values [N, ...] differ; none if they are equal.
+  // Returns first_computed() of the first row in which values [N, ...] differ; none if they are
+  // equal.
   std::optional<Index> first_difference(const Tensor& a, const Tensor& b) const;
   // Returns the rows of values [N, ...] that a run from position `first` on has.
   Tensor rows_from(const Tensor& values, Index first) const;

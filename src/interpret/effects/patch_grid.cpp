@@ -14,6 +14,7 @@
 #include "interpret/effects/answer_contrast.h"
 #include "interpret/effects/gradient_passes.h"
 #include "interpret/effects/token_groups.h"
+#include "interpret/layer_maps.h"
 #include "interpret/values_by_point.h"
 
 namespace headlight {
@@ -119,7 +120,7 @@ class PatchRun {
     for (PatchCell& cell : cells) {
       cell.difference = difference_;
       if (const std::optional<Index> change = first_change(cell)) {
-        const Index first = replay_.start_at(*change);
+        const Index first = first_computed(model_, *change);
         runs.push_back({&hooks.emplace_back(*this, cell, first), cell.layer, first});
         changed.push_back(&cell);
       }
@@ -498,13 +499,42 @@ PatchGrid patch_grid(const LanguageModel& model, const PatchingTask& task,
   return grid;
 }
 
-Index patch_grid_tokens(const LanguageModel& model, Index length, const PatchGridOptions& options,
-                        Index groups) {
+namespace {
+
+// Returns the first position that each target of an item changes; targets that change nothing are
+// left out.
+std::vector<Index> changed_positions(const LanguageModel& model, const PatchingTask& task,
+                                     const PatchGridOptions& options, Index groups) {
+  const Index different =
+      is_causal(model) ? std::ranges::mismatch(task.clean, task.corrupt).in1 - task.clean.begin()
+                       : 0;
+  if (!options.by_position) {
+    return std::vector<Index>(static_cast<std::size_t>(options.by_group ? groups : 1), different);
+  }
+  std::vector<Index> positions;
+  for (Index position = different; position < std::ssize(task.clean); ++position) {
+    if (options.positions.contains(position)) {
+      positions.push_back(position);
+    }
+  }
+  return positions;
+}
+
+}  // namespace
+
+Index patch_grid_tokens(const LanguageModel& model, const PatchingTask& task,
+                        const PatchGridOptions& options, Index groups) {
   require_layer_point(options.point);
   const Index layers = model.heads().layers();
-  Index targets = options.by_position ? 0 : options.by_group ? groups : 1;
-  for (Index position = 0; options.by_position && position < length; ++position) {
-    targets += options.positions.contains(position) ? 1 : 0;
+  const Index answer = std::max<Index>(std::ssize(task.answer), 1);  // its last token is not read
+  const Index length = std::ssize(task.clean) + answer - 1;
+  const std::vector<Index> positions = changed_positions(model, task, options, groups);
+  Index rows = 0;  // of all targets of an item
+  Index prefixes = 0;
+  for (const Index position : positions) {
+    const Index first = first_computed(model, position);
+    rows += length - first;
+    prefixes = options.patch && first > 0 ? 1 : prefixes;
   }
   const PointValues values = values_of(model, make_batch({{0}}), [&](Point point, Index /*layer*/) {
     return point == options.point;
@@ -513,13 +543,13 @@ Index patch_grid_tokens(const LanguageModel& model, Index length, const PatchGri
   for (const auto& [spot, value] : values) {
     if (options.layers.contains(spot.second)) {
       const Index items = options.by_item ? ValueLayout(spot.first, value.shape()).items : 1;
-      const Index cells = items * targets * length;
-      of_layers += (options.patch ? cells * (layers - spot.second) : items * targets * layers) +
-                   (options.fix_pattern ? cells : 0);
+      const Index cells = items * std::ssize(positions);
+      of_layers += (options.patch ? items * rows * (layers - spot.second) : cells * layers) +
+                   (options.fix_pattern ? cells * length : 0);
     }
   }
   const Index backward = options.attribution ? 3 * (options.drop_gradients ? layers + 1 : 1) : 0;
-  return (2 + backward) * length + (of_layers + layers - 1) / layers + 1;
+  return (2 + backward + prefixes) * length + (of_layers + layers - 1) / layers + 1;
 }
 
 }  // namespace headlight

@@ -79,7 +79,7 @@ TEST_CASE("runs that are computed together equal passes on their own, in models 
                       is_in_layer(point)      ? layer
                       : point == Point::embed ? -1
                                               : config.n_layer,
-                      replay.start_at(first)});
+                      first_computed(*gpt, first)});
     };
     for (const Index first : {4, 0, 6}) {
       add(Point::embed, 0, first);
@@ -109,11 +109,11 @@ TEST_CASE("an attached hook sees whole texts in every run") {
   const Batch batch = make_batch({{1, 2, 3, 4, 5}});
   gpt->attach(std::make_shared<Shift>(Point::mlp_out, 0, 2));
   const ForwardReplay replay(*gpt, batch);
-  CHECK(replay.start_at(3) == 0);
+  CHECK(first_computed(*gpt, 3) == 0);
   Shift alone(Point::z, 1, 3);
   Shift hook(Point::z, 1, 3);
   const Tensor expected = gpt->hidden(batch, {.hook = &alone});
-  const std::vector<ChangedRun> runs{{&hook, 1, replay.start_at(3)}};
+  const std::vector<ChangedRun> runs{{&hook, 1, first_computed(*gpt, 3)}};
   replay.for_ends(runs, [&](std::size_t, const Tensor& ends) {
     CHECK(largest_difference(ends, expected) < 1e-12);
   });

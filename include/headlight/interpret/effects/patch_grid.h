@@ -88,12 +88,11 @@ struct PatchGrid {
 PatchGrid patch_grid(const LanguageModel& model, const PatchingTask& task,
                      const PatchGridOptions& options);
 
-// Estimates the cost of patch_grid() in tokens times passes, for texts of `length` tokens and
-// `groups` groups, with answers of one token. A cell costs the layers from its own on, an
-// estimated one as much as a token, and a backward pass as much as two passes. Throws Error as
-// patch_grid().
-Index patch_grid_tokens(const LanguageModel& model, Index length, const PatchGridOptions& options,
-                        Index groups = 1);
+// Estimates the cost of patch_grid() in tokens times passes, with `groups` groups. A cell costs the
+// layers from its own on and the tokens from the first that it changes, an estimated one as much as
+// a token, and a backward pass as much as two passes. Throws Error as patch_grid().
+Index patch_grid_tokens(const LanguageModel& model, const PatchingTask& task,
+                        const PatchGridOptions& options, Index groups = 1);
 
 // One cell averaged over pairs, with intervals over the pairs.
 struct MeanPatchCell {
