@@ -250,7 +250,7 @@ Tensor ForwardReplay::ends_of(std::span<const ChangedRun> runs) const {
 
 std::size_t ForwardReplay::runs_at_once(std::span<const ChangedRun> runs) const {
   constexpr Index kRows = 1024;         // more do not make products faster
-  constexpr Index kElements = 1 << 24;  // of all ends
+  constexpr Index kElements = 1 << 23;  // of all ends, and about as many of keys and of values
   Index rows = 0;
   std::size_t count = 0;
   while (count < runs.size()) {
