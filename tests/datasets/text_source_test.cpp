@@ -304,7 +304,7 @@ TEST_CASE("several files give their documents and every unsplit file gives one d
 
 TEST_CASE("the bytes of a file are reported once as they are read") {
   const TemporaryFolder folder;
-  const std::string text(10'000'000, 'a');
+  const std::string text(8'000'000, 'a');
   for (const bool is_compressed : {false, true}) {
     const std::string bytes = is_compressed ? gzip(text) : text;
     const fs::path path = folder / (is_compressed ? "a.txt.gz" : "a.txt");
