@@ -71,8 +71,9 @@ TEST_CASE("a pickle that is not nanoGPT's vocabulary is refused in one line") {
         "meta.pkl");
   CHECK(contains(refusal("(dp0\nS'itos'"), "not a Python pickle"));
   CHECK(contains(refusal("\x80\x06}."), "not a Python pickle"));
-  CHECK(contains(refusal("\x80\x02"
-                         "cos\nsystem\n(X\x02\0\0\0lstR."),
+  CHECK(contains(refusal(std::string("\x80\x02"
+                                     "cos\nsystem\n(X\x02\0\0\0lstR.",
+                                     24)),
                  "meta.pkl uses os.system: not nanoGPT's meta.pkl"));
   CHECK(contains(refusal(kBegin + kSize + kItos + "u."), "expected vocab_size, itos and stoi"));
   CHECK(contains(refusal(kBegin + kSize + kItos + kItos + "u."), "expected stoi, a dictionary"));

@@ -72,8 +72,8 @@ std::string error_of_gguf(const TemporaryFolder& folder, const std::string& arch
                           const std::string& key, const GgufValue& value) {
   const auto number = [](std::uint32_t size) { return GgufValue(size); };
   GgufMetadata metadata{{"general.architecture", architecture}};
-  const auto add = [&](const std::string& name, GgufValue usual) {
-    metadata.emplace_back(architecture + "." + name, name == key ? value : std::move(usual));
+  const auto add = [&](const std::string& name, const GgufValue& usual) {
+    metadata.emplace_back(architecture + "." + name, name == key ? value : usual);
   };
   add("context_length", number(8));
   add("embedding_length", number(8));

@@ -49,7 +49,8 @@ TEST_CASE("queries take the scale of attention scores for formats that have none
   // 1.5 sqrt(head_width) times the queries' rows, nothing else.
   const Tensor before = parameter_of(gpt, "h.1.attn.c_attn.weight").detach();
   const Tensor after = parameter_of(*usual, "h.1.attn.c_attn.weight").detach();
-  const double factor = 1.5 * std::sqrt(static_cast<double>(config.n_embd / config.n_head));
+  const Index head_width = config.n_embd / config.n_head;
+  const double factor = 1.5 * std::sqrt(static_cast<double>(head_width));
   check_close(slice(after, 0, 0, 8), slice(before, 0, 0, 8) * factor, 1e-6);
   CHECK(same_bits(slice(after, 0, 8, 24), slice(before, 0, 8, 24)));
   config.attention_scale = 0;

@@ -9,12 +9,12 @@ class WordTokenizer final : public Tokenizer {
  public:
   WordTokenizer() : Tokenizer(0) {}
   std::string_view kind() const override { return "char"; }
-  Index vocab_size() const override { return static_cast<Index>(kWords.size()); }
+  Index vocab_size() const override { return static_cast<Index>(words_.size()); }
   std::vector<std::int32_t> encode_bytes(std::string_view, const EncodeOptions&) const override {
     return {};
   }
   std::string token_bytes(std::int32_t id) const override {
-    return kWords[static_cast<std::size_t>(id)];
+    return words_[static_cast<std::size_t>(id)];
   }
   std::string first_token_bytes(std::int32_t id) const override {
     const std::string bytes = token_bytes(id);
@@ -22,7 +22,7 @@ class WordTokenizer final : public Tokenizer {
   }
 
  private:
-  const std::vector<std::string> kWords{"", " a", "a", " ab", "b", "abc", " ", "\xC3", "\xA9x"};
+  const std::vector<std::string> words_{"", " a", "a", " ab", "b", "abc", " ", "\xC3", "\xA9x"};
 };
 
 }  // namespace headlight::test

@@ -65,7 +65,7 @@ std::vector<HostileFile> bad_lengths() {
   });
   files.push_back({"length only", std::string(8, '\0'), "does not start with '{'"});
   files.push_back({"length 16 MiB + 1",
-                   gguf_number(std::uint64_t{16777217}) + "{" + std::string(16777216, ' '),
+                   gguf_number(std::uint64_t{16777217}) + "{" + repeated(" ", 16777216),
                    "header of 16777217 bytes, at most 16777216"});
   return files;
 }
@@ -93,7 +93,7 @@ std::vector<HostileFile> large_values() {
        file_bytes(layout({"0-4", "4"}), 4) + "PK\x05\x06" + std::string(18, '\0'),
        "22 unexpected bytes after the last tensor"},
       {"empty name", with_name(""), "is empty"},
-      {"10 MB name", with_name(std::string(10000000, 'n')), "is longer than 65536 bytes"},
+      {"10 MB name", with_name(repeated("n", 10000000)), "is longer than 65536 bytes"},
       {"long name", with_name(std::string(1025, 'n')), "is longer than 1024 bytes"},
       {"long name of wide characters", with_name(repeated("무", 1000)),
        "무...' is longer than 1024 bytes"},
