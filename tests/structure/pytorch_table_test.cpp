@@ -6,6 +6,9 @@
 #include "support/test.h"
 
 // Compiles and runs the right column of the table PyTorch | Headlight in docs/library.md.
+// Its names and lines are not ours.
+// NOLINTBEGIN(readability-identifier-naming, bugprone-unused-raii)
+// NOLINTBEGIN(performance-unnecessary-copy-initialization)
 constexpr Index B = 1;
 constexpr Index T = 3;
 constexpr Index H = 2;
@@ -157,3 +160,6 @@ TEST_CASE("every row of the table from PyTorch is compiled above", "[structure]"
   }
   CHECK(count > 60);
 }
+
+// NOLINTEND(performance-unnecessary-copy-initialization)
+// NOLINTEND(readability-identifier-naming, bugprone-unused-raii)

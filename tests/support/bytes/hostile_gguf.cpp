@@ -58,7 +58,7 @@ std::string assembled(const Arguments& words) {
       {"times", repeated}};
   std::string bytes;
   while (at < words.size()) {
-    const std::string kind = words[at++];
+    const std::string& kind = words[at++];
     bytes = kind == "pad" ? gguf_file(bytes, u64()) : bytes + kinds.at(kind)();
   }
   return bytes;
