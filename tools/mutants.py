@@ -154,7 +154,7 @@ MUTANTS = [
      "const float whole = (padded[k] / scale + kRound) - kRound;",
      "const float whole = padded[k] / scale + 0 * kRound;", "panels_test"),
     ("a changed run forgets the tokens before it", "src/nn/causal_self_attention.cpp",
-     "if (context.prefixes.empty() || context.prefixes[b].length == 0) {", "if (true) {",
+     "if (context.prefixes.empty() || !context.prefixes[b].is_there()) {", "if (true) {",
      "forward_replay_test patch_grid_test"),
     ("runs that join at a layer change those before them", "src/interpret/effects/forward_replay.cpp",
      "slice(changed, 0, run.begin, run.end).copy_from(own);",

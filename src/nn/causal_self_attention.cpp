@@ -239,7 +239,7 @@ Tensor CausalSelfAttention::with_past(Index part, const Tensor& qkv, Index seque
     return past(*context.caches[b], context.caches[b]->length() + count);
   }
   const Tensor own = by_head(heads_of(qkv, part, offsets[b], offsets[b + 1], plan_));
-  if (context.prefixes.empty() || context.prefixes[b].length == 0) {
+  if (context.prefixes.empty() || !context.prefixes[b].is_there()) {
     return own;
   }
   return concat({past(*context.prefixes[b].cache, context.prefixes[b].length), own}, 1);

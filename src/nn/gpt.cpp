@@ -179,10 +179,26 @@ Tensor recomputed_block(const Block& block, const Tensor& x, const std::vector<I
 
 }  // namespace
 
+void Gpt::check_prefixes(const Batch& batch, const ForwardContext& context) const {
+  const auto prefixes = context.prefixes;
+  require(prefixes.empty() || (config_.causal && context.caches.empty() &&
+                               std::ssize(prefixes) == batch.sequence_count()),
+          "[Gpt] expected no caches and a prefix for each of ", batch.sequence_count(),
+          " sequences of a causal model, got ", prefixes.size());
+  for (const KnownPrefix& prefix : prefixes) {
+    require(
+        !prefix.is_there() || (prefix.cache != nullptr && prefix.length <= prefix.cache->length() &&
+                               prefix.cache->layers() == config_.n_layer),
+        "[Gpt] expected a cache of ", config_.n_layer, " layers with the ", prefix.length,
+        " positions of a prefix");
+  }
+}
+
 Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
                        const ForwardContext& context) const {
   require_layer(first, config_);
   require_layer(last, config_);
+  check_prefixes(batch, context);
   HookPair hooks = hooked(context.hook);
   ForwardContext inner = context;
   inner.hook = hooks.get();

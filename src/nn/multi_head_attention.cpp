@@ -84,8 +84,8 @@ AttentionResult MultiHeadAttention::forward(const Tensor& query, const Tensor& k
     require(x.defined() && x.rank() == 3 && x.size(0) == query.size(0),
             "[MultiHeadAttention] expected inputs [B, T, C] of one batch size");
   }
-  require(context.caches.empty(), "[MultiHeadAttention] cannot continue key/value caches; ",
-          "CausalSelfAttention can");
+  require(context.caches.empty() && context.prefixes.empty(),
+          "[MultiHeadAttention] cannot continue key/value caches; ", "CausalSelfAttention can");
   const Shape scores{query.size(0), options_.heads, query.size(1), key.size(1)};
   check_mask(masks.bias, scores);
   const Index layer = options_.layer;

@@ -159,4 +159,21 @@ TEST_CASE("a batch needs a cache for each of its sequences, and continues them a
   CHECK(first.length() == 5);
   CHECK(second.length() == 3);
 }
+TEST_CASE("sequences continue a known beginning, and prefixes that do not fit are refused") {
+  const Gpt gpt(small_config());
+  const Ids tokens = draw_ids(9, 50);
+  const Tensor full = gpt.logits(make_batch({tokens}));
+  KeyValueCache cache = gpt.make_cache();
+  next_logits(gpt, Ids(tokens.begin(), tokens.begin() + 6), cache);
+  const Batch ends = continue_sequences({{tokens.begin() + 4, tokens.end()}, tokens}, {4, 0});
+  const auto logits = [&](const std::vector<KnownPrefix>& prefixes) {
+    return gpt.logits(ends, {.prefixes = prefixes});
+  };
+  const Tensor continued = logits({{&cache, 4}, {}});
+  CHECK(largest_difference(slice(continued, 0, 0, 5), slice(full, 0, 4, 9)) < 1e-5);
+  CHECK(largest_difference(slice(continued, 0, 5, 14), full) < 1e-5);
+  check_error([&] { logits({{&cache, 4}}); }, {"a prefix for each of 2", "got 1"});
+  check_error([&] { logits({{&cache, 7}, {}}); }, {"the 7 positions of a prefix"});
+  check_error([&] { logits({{nullptr, 4}, {}}); }, {"the 4 positions of a prefix"});
+}
 }  // namespace gpt_cache_test

@@ -176,6 +176,7 @@ class Gpt : public LanguageModel {
   void list_weights();
   void initialize(std::uint64_t seed);
   void prepare_caches(const Batch& batch, const ForwardContext& context) const;
+  void check_prefixes(const Batch& batch, const ForwardContext& context) const;
   Tensor find(Part part, Index layer, bool is_bias) const;
   const Linear& linear_of(const Weight& weight) const;
   Tensor embed(const Batch& batch, ForwardHook* hook) const;

@@ -18,10 +18,12 @@ struct KeptAttention;
 class Recorder;
 class WeightProducts;
 
-// The first positions of a cache. Several sequences may begin with them.
+// The first positions of a cache, with which several sequences may begin; none if `length` is 0.
 struct KnownPrefix {
   const KeyValueCache* cache = nullptr;
   Index length = 0;
+
+  bool is_there() const { return length > 0; }
 };
 
 // Optional inputs of a forward pass.
@@ -45,8 +47,8 @@ struct ForwardContext {
   // Caches of all sequences of the batch, to continue them: new tokens follow the cached ones and
   // are added to them. No gradient is recorded. Empty: the sequences begin here.
   std::span<KeyValueCache* const> caches = {};
-  // The beginnings of all sequences of the batch, whose tokens are the ones after them. As with
-  // `caches`, which is empty then, but nothing is added to them. Empty: the sequences begin here.
+  // The beginnings of all sequences of the batch, whose tokens follow them. As with `caches`, which
+  // is empty then, but nothing is added to the caches. Empty: the sequences begin here.
   std::span<const KnownPrefix> prefixes = {};
 };
 

@@ -101,8 +101,8 @@ class ForwardReplay::Together final : public ForwardHook {
   // Runs the layers below `last` of a Gpt. `all` sees all runs and may be null. Returns the stream
   // of all runs at layer `last`.
   Tensor run(Index last, ForwardHook* all);
-  // Returns `rows` [..., F] of run() or of all runs in the order of the constructor, with those of
-  // the replay before each run's first position: [runs N, F].
+  // Returns the ends [runs N, F] in the order of the constructor, from the computed rows [..., F].
+  // Rows before a run's first position are the replay's.
   Tensor completed(const Tensor& rows) const;
   // Adds the next run, and tells its hook its tokens.
   void add();
@@ -139,10 +139,7 @@ void ForwardReplay::Together::add() {
     const Index first = replay_.first_in(b, run.first);
     own.offsets.push_back(own.token_count() + whole.offsets[b + 1] - whole.offsets[b] - first);
     batch_.offsets.push_back(begin + own.token_count());
-    if (run.first > 0 || !prefixes_.empty()) {
-      prefixes_.resize(static_cast<std::size_t>(batch_.sequence_count()) - 1);
-      prefixes_.push_back({&replay_.caches()[b], first});
-    }
+    prefixes_.push_back({first > 0 ? &replay_.caches()[b] : nullptr, first});
   }
   const auto with = [&](const Tensor& before, const Tensor& rows) {
     return before.defined() ? concat({before, rows}, 0) : rows;
@@ -169,7 +166,9 @@ Tensor ForwardReplay::Together::run(Index last, ForwardHook* all) {
                                             runs_[added_.size() - 1].first));
       }
     }
-    const ForwardContext context{.hook = hooks.get(), .prefixes = prefixes_};
+    const bool continues = std::ranges::any_of(prefixes_, &KnownPrefix::is_there);
+    const ForwardContext context{
+        .hook = hooks.get(), .prefixes = continues ? prefixes_ : std::span<const KnownPrefix>()};
     if (layer < 0) {
       stream = gpt.residual(batch_, 0, context);
       continue;
