@@ -76,6 +76,11 @@ void check_groups(Index heads, Index key_heads, const std::vector<Index>& key_en
           "[", where, "] expected ", key_heads, " increasing key_ends up to ", heads);
 }
 
+void check_offsets(const std::vector<Index>& offsets, Index count, std::string_view where) {
+  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == count, "[", where,
+          "] expected offsets from 0 to ", count);
+}
+
 Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   const Index key_heads = options.key_heads == 0 ? options.heads : options.key_heads;
   require(qkv.defined() && qkv.rank() == 2, "[ragged_attention] expected qkv [N, (H + 2 G) D]");
@@ -92,8 +97,7 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   require_precision(options.precision);
   require_cap(options.cap, "ragged_attention");
   const std::vector<Index>& offsets = options.offsets;
-  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == qkv.size(0),
-          "[ragged_attention] expected offsets from 0 to ", qkv.size(0));
+  check_offsets(offsets, qkv.size(0), "ragged_attention");
   const Index head_width = qkv.size(1) / all_heads;
   Plan plan{.options = options, .head_width = head_width};
   plan.options.key_heads = key_heads;
@@ -188,8 +192,7 @@ std::vector<kernels::AttentionSequence> cached_sequences(const Tensor& query, co
                                                          const CachedAttentionOptions& options) {
   const auto all = [](const std::vector<Index>& offsets, Index count) {
     const std::vector<Index> known = offsets.empty() ? std::vector<Index>{0, count} : offsets;
-    require(known.front() == 0 && known.back() == count, "[", kWhere,
-            "] expected offsets from 0 to ", count);
+    check_offsets(known, count, kWhere);
     return known;
   };
   const std::vector<Index> offsets = all(options.offsets, query.size(0));

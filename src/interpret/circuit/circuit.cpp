@@ -69,7 +69,7 @@ class CircuitPair {
         task_(task),
         contrast_(model, task),
         replay_(model, contrast_.batch(task.clean)) {
-    clean_ = contrast_.of_copies(replay_, replay_.ends(), replay_.batch()).front();
+    clean_ = contrast_.of_replay(replay_);
     corrupt_ = contrast_.difference(model, task.corrupt);
     contrast_.require_different(clean_, corrupt_);
     written_clean_ = sender_rows(model, graph, contrast_.batch(task.clean));

@@ -104,8 +104,8 @@ struct SentValues {
   Index first = 0;                 // ChangedRun::first
 };
 
-// Holds the outputs of heads and MLPs at those of the corrupt text, and the sender's at those of
-// the clean one.
+// Holds the outputs of heads and MLPs at their values in the corrupt text, and the sender's at its
+// values in the clean one.
 class HoldOutputs final : public ForwardHook {
  public:
   // All must outlive it.
@@ -151,8 +151,8 @@ class PathRun {
         replay_(read(task.corrupt, corrupt_values_)) {
     require_value(!reaches_logits(path) || path.to.size() == 1, "receiver",
                   "the logits cannot be combined with other receivers");
-    clean_ = difference_of(read(task.clean, clean_values_));
-    corrupt_ = difference_of(replay_);
+    clean_ = contrast_.of_replay(read(task.clean, clean_values_));
+    corrupt_ = contrast_.of_replay(replay_);
     contrast_.require_different(clean_, corrupt_);
     for (const auto& [spot, value] : corrupt_values_) {
       if (spot.first == Point::z || (spot.first == Point::mlp_out && !path.recompute_mlps)) {
@@ -197,9 +197,6 @@ class PathRun {
     ForwardReplay replay(model_, contrast_.batch(text), &keep);
     values = std::move(keep.values);
     return replay;
-  }
-  double difference_of(const ForwardReplay& replay) const {
-    return contrast_.of_copies(replay, replay.ends(), replay.batch()).front();
   }
   bool is_received(const PointInLayer& spot) const {
     return std::ranges::any_of(

@@ -38,6 +38,10 @@ class AnswerContrast {
   // Differences [copies] of batch(text, copies) by any model, from the ends of a replay's copies.
   std::vector<double> of_copies(const ForwardReplay& replay, const Tensor& ends,
                                 const Batch& batch) const;
+  // Difference of a replay of batch(text). Has the bits of of_copies() and of_runs().
+  double of_replay(const ForwardReplay& replay) const {
+    return of_copies(replay, replay.ends(), replay.batch()).front();
+  }
   // Differences [runs] of changed runs of the replay, whose batch is batch(text).
   std::vector<double> of_runs(
       const ForwardReplay& replay, const std::vector<std::int32_t>& text,

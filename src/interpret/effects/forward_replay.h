@@ -24,7 +24,7 @@ struct ChangedRun {
 };
 
 // One recorded pass of a batch through a model, and passes with changes. For a Gpt it keeps the
-// input of every layer, so changed passes skip what is equal: the layers below the change and, in
+// input of every layer, so changed passes skip equal parts: the layers below the change and, in
 // causal models, the tokens before it. Other models run completely. Records no gradient. The model
 // must outlive it.
 class ForwardReplay {

@@ -69,11 +69,11 @@ class PatchRun {
         heads_(heads_of(model)),
         contrast_(model, task),
         replay_(read_base()),
-        difference_(difference_of(replay_)) {
+        difference_(contrast_.of_replay(replay_)) {
     KeepOther other(options.point, others_);
     const std::vector<std::int32_t>& text = options.noising ? task.corrupt : task.clean;
     const ForwardReplay other_replay(model, contrast_.batch(text), &other);
-    other_difference_ = difference_of(other_replay);
+    other_difference_ = contrast_.of_replay(other_replay);
     other_next_ = next_of(other_replay);
     different_ = std::move(other.different);
   }
@@ -210,18 +210,26 @@ class PatchRun {
   };
 
   bool is_map() const { return items_of(options_.point) == PointItems::maps; }
+  // Returns the number of the value with a span: each sequence has its map, others share one value.
+  std::size_t value_with(const Span& span) const {
+    return static_cast<std::size_t>(is_map() ? span.sequence : 0);
+  }
   const Tensor& other_of(const PatchCell& cell, const Span& span) const {
-    return other_values(cell.layer)[static_cast<std::size_t>(is_map() ? span.sequence : 0)];
+    return other_values(cell.layer)[value_with(span)];
   }
 
+  // Returns the row of a span in its value, whose sequences begin at position `first`.
+  Index row_of(const Span& span, Index first) const {
+    const Index begin = is_map() ? 0
+                                 : contrast_.starts()[static_cast<std::size_t>(span.sequence)] -
+                                       span.sequence * first;
+    return begin + span.position - first;
+  }
   // Returns the offset and number of a span's elements in a value of this shape, whose sequences
   // begin at position `first`.
   std::pair<Index, Index> place_of(const Span& span, const Shape& shape, Index first) const {
     const ValueLayout layout(options_.point, shape);
-    const Index begin = is_map() ? 0
-                                 : contrast_.starts()[static_cast<std::size_t>(span.sequence)] -
-                                       span.sequence * first;
-    return {(begin + span.position - first) * layout.row_stride + span.item * layout.item_stride,
+    return {row_of(span, first) * layout.row_stride + span.item * layout.item_stride,
             span.items * layout.width};
   }
 
@@ -252,11 +260,7 @@ class PatchRun {
     const auto& different = different_.at({options_.point, cell.layer});
     for_spans(cell, [&](const Span& span) {
       const Index items = ValueLayout(options_.point, other_of(cell, span).shape()).items;
-      const Index row =
-          is_map() ? span.position
-                   : contrast_.starts()[static_cast<std::size_t>(span.sequence)] + span.position;
-      const auto begin = different[static_cast<std::size_t>(is_map() ? span.sequence : 0)].begin() +
-                         row * items + span.item;
+      const auto begin = different[value_with(span)].begin() + row_of(span, 0) * items + span.item;
       if (std::find(begin, begin + span.items, 1) != begin + span.items) {
         first = std::min(first.value_or(span.position), span.position);
       }
@@ -315,8 +319,7 @@ class PatchRun {
         double sum = 0;
         for_spans(cell, [&](const Span& span) {
           const auto [first, count] = place_of(span, other_of(cell, span).shape(), 0);
-          const auto begin =
-              elements[static_cast<std::size_t>(is_map() ? span.sequence : 0)].begin() + first;
+          const auto begin = elements[value_with(span)].begin() + first;
           sum = std::accumulate(begin, begin + count, sum);
         });
         effects.push_back(sum);
@@ -362,10 +365,6 @@ class PatchRun {
     ForwardReplay replay(model_, contrast_.batch(base_), &own);
     others_ = std::move(own.values);
     return replay;
-  }
-  // Bit-identical to the computation in patch().
-  double difference_of(const ForwardReplay& replay) const {
-    return contrast_.of_copies(replay, replay.ends(), replay.batch()).front();
   }
   NextToken next_of(const ForwardReplay& replay) const {
     return likeliest_token(replay.logits_of(replay.ends(), task_.answered_at()).to_vector());
