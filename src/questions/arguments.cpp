@@ -18,9 +18,13 @@ bool is_texts(const Json& value) {
   return value.is_array() && std::ranges::all_of(value, &Json::is_string);
 }
 
+std::string text_of_amount(const Json& value) {
+  return value.is_string() ? value.text() : value.dump();
+}
+
 // Returns the number of a value of kind `amount`; NaN for another value.
 double amount_of(const Json& value, double whole) {
-  const std::string text = value.is_string() ? value.text() : value.dump();
+  const std::string text = text_of_amount(value);
   const bool is_share = text.ends_with('%');
   const std::size_t sign = text.starts_with('+') ? 1 : 0;
   const auto number =
@@ -163,6 +167,10 @@ const Json& Arguments::value(std::string_view name) const {
 
 double Arguments::amount(std::string_view name, double whole) const {
   return amount_of(value(name), whole);
+}
+
+std::string Arguments::amount_text(std::string_view name) const {
+  return text_of_amount(value(name));
 }
 
 bool Arguments::flag(std::string_view name) const {

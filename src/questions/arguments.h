@@ -30,6 +30,8 @@ class Arguments {
   double number(std::string_view name) const { return value(name).number(); }
   // Returns the number of a value of kind `amount`, or its share of `whole`.
   double amount(std::string_view name, double whole) const;
+  // Returns an amount as it was given: "50%".
+  std::string amount_text(std::string_view name) const;
   std::string text(std::string_view name) const;  // "": neither
   std::vector<std::string> texts(std::string_view name) const;
   // Returns everything if it was not given. "last" is the last of `count`.
@@ -38,7 +40,7 @@ class Arguments {
   E chosen(std::string_view name) const {
     return parse_name<E>(name, text(name));
   }
-  // Returns what stands before the names of parameters in messages.
+  // Returns the text before the names of parameters in messages: "--" for a command.
   const std::string& prefix() const { return prefix_; }
   // Throws Error about `name` unless `needs`, as Parameter::needs, is met or empty.
   void require_met(std::string_view name, std::string_view needs) const;

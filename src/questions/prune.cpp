@@ -38,8 +38,7 @@ PrunePlan find_plan(const Asker& asker, const Arguments& arguments, const Json& 
                         .batch_size = arguments.integer("batch_size"),
                         .progress = asker.part(0.1, 0.7)};
   if (arguments.given("keep")) {
-    const Json& given = arguments.value("keep");
-    const std::string text = given.is_string() ? given.text() : given.dump();
+    const std::string text = arguments.amount_text("keep");
     const double keep = arguments.amount("keep", heads);
     require_value(text.ends_with('%') || keep == std::floor(keep), "keep",
                   "expected a whole number or a share like 50%, got ", text);

@@ -75,7 +75,7 @@ const std::set<std::string> kOwnWords{
     "top_k",         "units",          "vocab_size", "weights", "resamples", "token_dtype"};
 
 TEST_CASE("an option takes the same and means the same in all commands") {
-  // Of each option, what it takes and its meaning, as shells offer them, with their commands.
+  // For each option its kinds of values and its meanings, as shells offer them, with a command.
   std::map<std::string, std::map<std::string, std::string>> takes;
   std::map<std::string, std::map<std::string, std::string>> meanings;
   const std::regex option(R"(at '(.*) \*'" -l (\S+)( -x| -r -F)?( -a '[^']*')? -d '(.*)')");
