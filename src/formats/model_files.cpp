@@ -79,10 +79,10 @@ void write_tokenizer_files(const fs::path& directory, const LanguageModel& model
   write_generation_config(directory, tokenizer);
 }
 
-void write_model_files(const fs::path& directory, const LanguageModel& model,
+void write_model_files(const fs::path& directory, const WrittenModel& written,
                        const Tokenizer& tokenizer, StoredFloats floats,
                        const std::function<void(double)>& progress) {
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  const auto& [model, gpt] = written;
   const ModelFamily* family = gpt == nullptr ? nullptr : &family_with(gpt->config(), tokenizer);
   require_finite(model.parameters(), shown(directory) + ": ");
   write_file(directory / "config.json",

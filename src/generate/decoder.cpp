@@ -118,23 +118,17 @@ double position_bytes(const GptConfig& config, CacheType type) {
   return context_bytes(config, type, 1);
 }
 
-CacheType default_cache_type(const LanguageModel& model, WeightFormat format) {
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  const bool is_packed = gpt != nullptr && packed_token_embedding(*gpt) != nullptr;
+CacheType default_cache_type(const Gpt& model, WeightFormat format) {
+  const bool is_packed = packed_token_embedding(model) != nullptr;
   return is_packed || format != WeightFormat::float32 ? CacheType::float16 : CacheType::float32;
 }
 
 struct Decoder::State {
-  State(const LanguageModel& whole_model, WeightFormat format, CacheType type)
-      : whole(whole_model), cache_type(type) {
-    if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
-      packed.emplace(*gpt, format);
-      matrices = matrices_of(*packed);
-      has_rounded_products = have_rounded_products(matrices);
-    }
-    require_value(packed.has_value() || format == WeightFormat::float32, "weights",
-                  "expected float32 for a model of type '", whole.model_type(), "', got ",
-                  name_of(format));
+  explicit State(const LanguageModel& model) : whole(model) {}
+  State(const Gpt& model, WeightFormat format, CacheType type) : whole(model), cache_type(type) {
+    packed.emplace(model, format);
+    matrices = matrices_of(*packed);
+    has_rounded_products = have_rounded_products(matrices);
   }
 
   const DecoderModel& steps() const {
@@ -207,17 +201,18 @@ struct Decoder::State {
   }
 
   const LanguageModel& whole;
-  CacheType cache_type;
-  std::optional<DecoderModel> packed;
+  CacheType cache_type = CacheType::float32;
+  std::optional<DecoderModel> packed = {};
   LayerMatrices matrices = {};
   PackedProducts products{matrices, false};
   PackedProducts rounded_products{matrices, true};
   bool has_rounded_products = false;
-  std::optional<StepWorkspace> workspace;
+  std::optional<StepWorkspace> workspace = {};
 };
 
-Decoder::Decoder(const LanguageModel& model, WeightFormat format, CacheType cache_type)
+Decoder::Decoder(const Gpt& model, WeightFormat format, CacheType cache_type)
     : state_(std::make_unique<State>(model, format, cache_type)) {}
+Decoder::Decoder(const LanguageModel& model) : state_(std::make_unique<State>(model)) {}
 
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;

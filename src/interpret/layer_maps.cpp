@@ -3,24 +3,12 @@
 #include <algorithm>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/nn/gpt.h"
 #include "headlight/nn/recorder.h"
 
 namespace headlight {
 
-bool is_causal(const LanguageModel& model) {
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  return gpt == nullptr || gpt->config().causal;
-}
-
 void require_causal(const LanguageModel& model) {
-  require(is_causal(model), "this needs a causal model; this one is bidirectional, as BERT is");
-}
-
-void require_head(const LanguageModel& model) {
-  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
-    gpt->config().require_head();
-  }
+  require(model.is_causal(), "this needs a causal model; this one is bidirectional, as BERT is");
 }
 
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model) {
@@ -36,18 +24,13 @@ void visit_layer_maps(
   const NoGrad no_grad;
   const Batch batch = make_batch(sequences);
   const HeadLayout heads = model.heads();
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  const bool is_cut = model.layer_count() > 0;
   Recorder recorder;
-  Tensor x;
-  if (gpt == nullptr) {
-    model.logits(batch, {.recorder = &recorder});
-  } else {
-    x = gpt->residual(batch, 0);
-  }
+  Tensor x = is_cut ? model.residual(batch, 0) : model.hidden(batch, {.recorder = &recorder});
   for (Index layer = 0; layer < heads.layers(); ++layer) {
-    if (gpt != nullptr) {
+    if (is_cut) {
       recorder = Recorder({layer});
-      x = gpt->run_layers(layer, layer + 1, x, batch, {.recorder = &recorder});
+      x = model.run_layers(layer, layer + 1, x, batch, {.recorder = &recorder});
     }
     if (heads.count(layer) > 0) {
       std::vector<Tensor>& weights = recorded_weights(recorder, layer, model);

@@ -9,13 +9,8 @@
 
 namespace headlight {
 
-// Returns false for a bidirectional Gpt; other models are causal.
-bool is_causal(const LanguageModel& model);
 // Throws Error for a bidirectional model, for analyses of next tokens.
 void require_causal(const LanguageModel& model);
-
-// Throws Error for a Gpt without a head, for analyses of predictions.
-void require_head(const LanguageModel& model);
 
 // Recorded weights of a layer, [H, T, T] for each sequence. Throws Error if there are none: other
 // implementations of LanguageModel may ignore recorders.

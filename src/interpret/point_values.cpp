@@ -51,11 +51,7 @@ PointValues values_of(const LanguageModel& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants, bool in_family_units) {
   const NoGrad no_grad;
   KeepValues hook(std::move(wants), nullptr, in_family_units);
-  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
-    gpt->hidden(batch, {.hook = &hook});
-  } else {
-    model.logits(batch, {.hook = &hook});
-  }
+  model.hidden(batch, {.hook = &hook});
   return std::move(hook.values);
 }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "base/transformed.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/nn/architecture.h"
+#include "headlight/nn/causal_self_attention.h"
 #include "headlight/nn/forward_hook.h"
-#include "headlight/nn/gpt.h"
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/layout.h"
 #include "interpret/layer_maps.h"
@@ -91,11 +91,15 @@ class KeepVectors final : public ForwardHook {
   }
   Tensor visit(const HookSite& site, const Tensor& value) override {
     (is_query(site.point) ? queries : keys)[site.layer] = to_contiguous(value);
+    if (site.point == Point::rot_q) {
+      rotated.insert(site.layer);
+    }
     return value;
   }
 
   std::map<Index, Tensor> queries;
   std::map<Index, Tensor> keys;
+  std::set<Index> rotated;  // layers
 
  private:
   static bool is_query(Point point) { return point == Point::q || point == Point::rot_q; }
@@ -132,11 +136,7 @@ Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocumen
   context.recorder = &recorder;
   context.hook = hook;
   const NoGrad no_grad;
-  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
-    gpt->hidden(make_batch(sequences), context);  // a model may have no head
-  } else {
-    model.next_logits(make_batch(sequences), context);
-  }
+  model.hidden(make_batch(sequences), context);  // a model may have no head
   return recorder;
 }
 
@@ -194,14 +194,13 @@ void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageMo
   }
   layer.queries = padded_vectors(hook.queries.at(layer.layer), indices, recorded);
   layer.keys = padded_vectors(hook.keys.at(layer.layer), key_indices, recorded);
-  layer.scale = 1 / std::sqrt(static_cast<double>(layer.queries.size(-1)));
-  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
-    const BlockPlan plan = block_plan(gpt->config(), layer.layer);
-    layer.scale = plan.attention.scale > 0 ? plan.attention.scale : layer.scale;
-    layer.cap = plan.attention.cap;
-    layer.window = plan.attention.window;
-    layer.rotated = gpt->config().qk_norm || plan.attention.rope.has_value();
-  }
+  const CausalSelfAttention* attention = model.attention(layer.layer);
+  const AttentionPlan plan = attention == nullptr ? AttentionPlan() : attention->plan();
+  layer.scale =
+      plan.scale > 0 ? plan.scale : 1 / std::sqrt(static_cast<double>(layer.queries.size(-1)));
+  layer.cap = plan.cap;
+  layer.window = plan.window;
+  layer.rotated = hook.rotated.contains(layer.layer);
 }
 
 void require_numbers(const RecordedLayer& layer, const LanguageModel& model) {

@@ -157,7 +157,7 @@ HeadDistances head_distances(const LanguageModel& model, const Sequences& sequen
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Index length = std::min(pieces[i].length, options.max_tokens);
     const auto begin = sequences[pieces[i].sequence].begin() + pieces[i].begin;
-    add_distances(maps_of(model, {begin, begin + length}, result.heads), is_causal(model),
+    add_distances(maps_of(model, {begin, begin + length}, result.heads), model.is_causal(),
                   result.distance);
     result.queries += length - 1;
     options.progress(share_of(static_cast<Index>(i) + 1, std::ssize(pieces)));

@@ -301,6 +301,27 @@ Tensor Gpt::head_logits(const Tensor& hidden, Precision precision) const {
   return config_.logit_cap > 0 ? soft_cap(logits, config_.logit_cap) : logits;
 }
 
+Tensor Gpt::logit_difference(const Tensor& hidden, std::int32_t token, std::int32_t other) const {
+  const double cap = config_.logit_cap;
+  const auto row = [&](std::int32_t id) { return head_rows(Tensor::from({id}, {1})); };
+  const auto bias = [&](std::int32_t id) {
+    return head_bias().defined() ? slice(head_bias(), 0, id, id + 1) : Tensor();
+  };
+  const auto logit = [&](std::int32_t id) {
+    return soft_cap(linear(hidden, row(id), bias(id)), cap);
+  };
+  const Tensor difference =
+      cap > 0 ? logit(token) - logit(other)
+              : linear(hidden, row(token) - row(other),
+                       head_bias().defined() ? bias(token) - bias(other) : Tensor());
+  return reshape(difference, {hidden.size(0)});
+}
+
+std::optional<LinearHead> Gpt::linear_head() const {
+  const bool is_matrix = !head_bias().defined() && stored_head() == nullptr;
+  return is_matrix ? std::optional(LinearHead{head_weight(), config_.logit_cap}) : std::nullopt;
+}
+
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
   config_.require_head();

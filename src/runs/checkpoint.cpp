@@ -37,15 +37,15 @@ fs::path set_aside(const fs::path& target) {
 
 void write_parts(const fs::path& folder, const CheckpointParts& parts) {
   const NamedTensors moments = parts.optimizer.state();
-  require_finite(parts.adapter == nullptr ? parts.model.parameters() : parts.updates, "");
+  require_finite(parts.adapter == nullptr ? parts.written.model.parameters() : parts.updates, "");
   require_finite(moments, "");
   TrainingState state = parts.state;
   state.optimizer_steps = parts.optimizer.step_count();
   if (parts.adapter == nullptr) {
-    write_model_files(folder, parts.model, parts.tokenizer);
+    write_model_files(folder, parts.written, parts.tokenizer);
   } else {
     write_adapter(folder, *parts.adapter, parts.updates);
-    write_tokenizer_files(folder, parts.model, parts.tokenizer);
+    write_tokenizer_files(folder, parts.written.model, parts.tokenizer);
   }
   write_safetensors(folder / kCheckpointMoments, moments);
   write_file(folder / kCheckpointState, to_state_json(state));

@@ -100,7 +100,7 @@ class RunDirectory::Copy {
     if (adapter_ != nullptr) {
       updates_ = adapter_tensors(*adapter_, original_);
     } else {
-      copy_all(parts.model.parameters(), model_->parameters());
+      copy_all(parts.written.model.parameters(), model_->parameters());
     }
     copy_all(parts.optimizer.state(), optimizer_.state());
     optimizer_.set_step_count(parts.optimizer.step_count());
@@ -108,7 +108,7 @@ class RunDirectory::Copy {
   }
 
   CheckpointParts parts(const Tokenizer& tokenizer) const {
-    return {.model = model_ == nullptr ? original_ : *model_,
+    return {.written = model_ == nullptr ? original_ : *model_,
             .tokenizer = tokenizer,
             .optimizer = optimizer_,
             .state = state_,
@@ -200,7 +200,7 @@ void RunDirectory::prepare(const Gpt& model, const Optimizer& optimizer, const A
 
 void RunDirectory::save(const CheckpointParts& parts, bool best, std::function<void()> first) {
   collect();
-  bytes_ = checkpoint_bytes(parts.model, parts.optimizer);
+  bytes_ = checkpoint_bytes(parts.written.model, parts.optimizer);
   begun_ = parts.state.iteration;
   std::erase(passed_over_, begun_);  // the new checkpoint replaces the damaged one
   try {

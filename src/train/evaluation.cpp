@@ -8,7 +8,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/datasets/batches/sequential_batches.h"
 #include "headlight/kernels/machine/memory.h"
-#include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/layout.h"
 #include "kernels/threads/parallel.h"
@@ -81,21 +80,16 @@ Evaluation sum_up(const SequentialBatches& batches, const Tokenizer& tokenizer,
   return result;
 }
 
-// Calls visit(first row, logits [n, V] float32) for the rows of a batch in order. A Gpt computes
-// them in pieces, to limit memory.
+// Calls visit(first row, logits [n, V] float32) for the rows of a batch in order, in pieces, to
+// limit memory.
 template <class Visit>
 void visit_logits(const LanguageModel& model, const Batch& batch, const Visit& visit) {
   constexpr Index kLogits = Index{1} << 23;  // maximum held at once: 32 MiB
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  if (gpt == nullptr) {
-    visit(0, to_contiguous(convert(model.logits(batch), DType::float32)));
-    return;
-  }
   const Index rows_at_once = std::max<Index>(1, kLogits / model.vocab_size());
-  const Tensor hidden = gpt->hidden(batch);
+  const Tensor hidden = model.hidden(batch);
   for (Index first = 0; first < batch.token_count(); first += rows_at_once) {
     const Index end = std::min(first + rows_at_once, batch.token_count());
-    const Tensor logits = gpt->logits_of(slice(hidden, 0, first, end));
+    const Tensor logits = model.logits_of(slice(hidden, 0, first, end));
     visit(first, to_contiguous(convert(logits, DType::float32)));
   }
 }

@@ -84,13 +84,22 @@ bool is_model_file(const std::filesystem::path& path);
 // Returns the directory or file that load_model reads (see model_in). Throws Error without one.
 std::filesystem::path find_model_directory(const std::filesystem::path& path);
 
+// A model whose files are written: of a Gpt in the form of its family, of others in their own.
+struct WrittenModel {
+  WrittenModel(const Gpt& written) : model(written), gpt(&written) {}  // NOLINT: any model
+  WrittenModel(const LanguageModel& written) : model(written) {}       // NOLINT: any model
+
+  const LanguageModel& model;
+  const Gpt* gpt = nullptr;
+};
+
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json and
 // tokenizer_config.json into an existing directory. For a model other than Gpt, config.json holds
 // only the type, vocabulary size and context length. Its tensors are the parameters and buffers
 // under their own names. `floats` is the type of float32 weights in the file. Calls `progress` with
 // the written share of the tensors.
 void write_model_files(
-    const std::filesystem::path& directory, const LanguageModel& model, const Tokenizer& tokenizer,
+    const std::filesystem::path& directory, const WrittenModel& written, const Tokenizer& tokenizer,
     StoredFloats floats = StoredFloats::float32,
     const std::function<void(double share)>& progress = [](double) {});
 

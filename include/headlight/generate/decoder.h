@@ -27,8 +27,7 @@ double position_bytes(const GptConfig& config, CacheType type);
 
 // Returns the default precision of keys and values: float32 for float32 weights, else float16.
 // float16 changes the predictions of SmolLM2-135M by 7e-7 nats a token, less than rounded weights.
-CacheType default_cache_type(const LanguageModel& model,
-                             WeightFormat format = WeightFormat::float32);
+CacheType default_cache_type(const Gpt& model, WeightFormat format = WeightFormat::float32);
 
 // Computes the next tokens of one or several sequences. Copies the matrices once into the order in
 // which a step reads them, so that memory bandwidth limits the speed; several sequences share one
@@ -53,9 +52,11 @@ CacheType default_cache_type(const LanguageModel& model,
 class Decoder {
  public:
   // The model must outlive the decoder; later changes to its matrices have no effect. Throws Error
-  // for a Gpt that is not float32, and for other models with a format other than float32.
-  explicit Decoder(const LanguageModel& model, WeightFormat format = WeightFormat::float32,
+  // for a Gpt that is not float32.
+  explicit Decoder(const Gpt& model, WeightFormat format = WeightFormat::float32,
                    CacheType cache_type = CacheType::float32);
+  // A decoder without steps.
+  explicit Decoder(const LanguageModel& model);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
@@ -63,7 +64,8 @@ class Decoder {
   // Returns whether the keys of a text of `before` tokens change when it has `after` tokens: see
   // RopeScaling::longrope.
   bool changes_keys(Index before, Index after) const;
-  // Returns true for a Gpt. Otherwise make_cache(), read() and step() throw Error.
+  // Returns true if the decoder was made of a Gpt. Otherwise make_cache(), read() and step() throw
+  // Error.
   bool has_steps() const;
   KeyValueCache make_cache() const;
 

@@ -112,7 +112,10 @@ GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer,
                         std::vector<std::int32_t> prompt, const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});
 
-// Creates a float32 decoder for this one text.
+// Create a float32 decoder for this one text.
+GenerateResult generate(const Gpt& model, const Tokenizer& tokenizer, std::string_view prompt,
+                        const GenerateOptions& options = {},
+                        const std::function<void(std::string_view piece)>& on_text = {});
 GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
                         std::string_view prompt, const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});

@@ -41,6 +41,8 @@ class CausalSelfAttention : public Module {
                  const std::optional<NormParameters>& norm = std::nullopt) const;
 
   const AttentionPlan& plan() const { return plan_; }
+  // Returns the matrix that the outputs of all heads are multiplied with, [C, H D].
+  Tensor output_matrix() const { return c_proj_.full_weight(); }
 
  private:
   Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,

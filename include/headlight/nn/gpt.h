@@ -89,27 +89,24 @@ class Gpt : public LanguageModel {
   // or the transform of config.masked_head, times config.logit_scale. With context.caches the batch
   // continues sequences, and its positions must match; see continue_sequences(). Throws Error for a
   // sequence longer than block_size, ids outside the vocabulary, and caches of another model.
-  Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
-  // Returns the residual stream at the input of block `layer`, [N, C]; n_layer: after the last one.
-  // Throws as hidden() does, and for a layer that does not exist.
-  Tensor residual(const Batch& batch, Index layer, const ForwardContext& context = {}) const;
-  // Continues from residual(batch, layer) and computes only the layers from `layer` on. The result
-  // has the same bits as hidden(batch).
+  Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const override;
+  Tensor residual(const Batch& batch, Index layer,
+                  const ForwardContext& context = {}) const override;
   Tensor hidden_from(Index layer, const Tensor& residual, const Batch& batch,
-                     const ForwardContext& context = {}) const;
-  // Runs layers `first` to `last` - 1 on the stream [N, C] before `first`; returns the result.
+                     const ForwardContext& context = {}) const override;
   Tensor run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
-                    const ForwardContext& context = {}) const;
+                    const ForwardContext& context = {}) const override;
   // Returns hidden() of a residual stream [n, C] after any layer, as if no layers followed. The
   // hook may be null.
   Tensor finished(const Tensor& residual, ForwardHook* hook = nullptr) const;
   // Returns the head's product with hidden states [N, C], plus its bias: logits [N, V] before
   // config.logit_cap.
   Tensor head_product(const Tensor& hidden, Precision precision = Precision::float32) const;
-  // Returns logits [N, V] of hidden states [N, C], which hooks do not see.
-  Tensor head_logits(const Tensor& hidden, Precision precision = Precision::float32) const;
-  // Returns logits [N, V] of hidden states [N, C].
-  Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const;
+  Tensor head_logits(const Tensor& hidden, Precision precision = Precision::float32) const override;
+  Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const override;
+  Tensor logit_difference(const Tensor& hidden, std::int32_t token,
+                          std::int32_t other) const override;
+  std::optional<LinearHead> linear_head() const override;
   Tensor logits(const Batch& batch, const ForwardContext& context = {}) const override;
   Tensor loss(const Batch& batch, const ForwardContext& context = {},
               Index normalizer = 0) const override;
@@ -131,8 +128,8 @@ class Gpt : public LanguageModel {
   // `ids` are ascending ids of tokens.
   void train_rows(const std::vector<std::int32_t>& ids);
 
-  // Returns an empty cache for ForwardContext::caches and Decoder.
-  KeyValueCache make_cache() const { return KeyValueCache(config_, dtype_); }
+  bool has_cache() const override { return config_.causal; }
+  KeyValueCache make_cache() const override { return KeyValueCache(config_, dtype_); }
   // Returns whether the keys of a sequence of `before` tokens change when it has `after` tokens:
   // see RopeScaling::longrope.
   bool changes_keys(Index before, Index after) const {
@@ -144,7 +141,13 @@ class Gpt : public LanguageModel {
   Index vocab_size() const override { return config_.vocab_size; }
   Index block_size() const override { return config_.block_size; }
   DType dtype() const override { return dtype_; }
+  bool is_causal() const override { return config_.causal; }
+  void require_head() const override { config_.require_head(); }
+  Index layer_count() const override { return config_.n_layer; }
   HeadLayout heads() const override { return config_.head_layout(); }
+  const CausalSelfAttention* attention(Index layer) const override {
+    return &block(layer).attention();
+  }
   std::vector<HiddenMatrix> hidden_matrices() const override { return hidden_matrices_of(config_); }
   std::string model_type() const override { return "gpt2"; }
 

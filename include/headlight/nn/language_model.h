@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "headlight/nn/architecture.h"
 #include "headlight/nn/batch.h"
@@ -9,8 +11,18 @@
 
 namespace headlight {
 
+class CausalSelfAttention;
+
+// A head that is one matrix: logits are `cap` tanh(hidden weight^T / cap), without a cap if it is
+// 0.
+struct LinearHead {
+  Tensor weight;  // [V, C]
+  double cap = 0;
+};
+
 // Interface of a language model for training, evaluation, checkpoints, generation and the head
-// tools. Gpt implements it; other classes can too. Functions that need a Gpt take a Gpt.
+// tools. Gpt implements it; other classes can too, and need only the first three functions.
+// Functions that need a Gpt take a Gpt.
 class LanguageModel : public Module {
  public:
   virtual Index vocab_size() const = 0;  // V: ids from 0 to V - 1
@@ -26,17 +38,57 @@ class LanguageModel : public Module {
   // Returns logits [B, V] of the token after each sequence.
   virtual Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const;
   virtual DType dtype() const { return DType::float32; }  // of the weights
+  // Returns false if tokens see later ones too, as in a Gpt with causal = false.
+  virtual bool is_causal() const { return true; }
+  // Throws Error if the model has no head, so that it predicts no tokens.
+  virtual void require_head() const {}
   // Returns true while an attached hook changes every pass.
   virtual bool is_changed() const { return false; }
   // Returns the attention heads. Passes must record their attention weights in
   // ForwardContext::recorder and show their outputs to ForwardContext::hook at Point::z, as
   // CausalSelfAttention does. Empty: the head tools refuse the model.
   virtual HeadLayout heads() const { return {}; }
+  // Returns the attention of a layer, whose scores and output matrix some head tools read; null if
+  // it is another module. They then take the default scores, and refuse what needs the matrix.
+  virtual const CausalSelfAttention* attention(Index /*layer*/) const { return nullptr; }
   // Returns the matrices that Muon updates, by their names in parameters(); AdamW updates the rest.
   // Empty: optimizer = muon refuses the model.
   virtual std::vector<HiddenMatrix> hidden_matrices() const { return {}; }
   // Returns the model type in config.json. Other types refuse checkpoints of this class.
   virtual std::string model_type() const { return "custom"; }
+
+  // Parts of a pass. The defaults are those of a model with only logits(), whose pass has no parts:
+  // the residual stream is the tokens, and hidden states are logits. They have a row for each
+  // token.
+
+  // Returns the number of layers, before and after which a pass can be cut; 0: nowhere.
+  virtual Index layer_count() const { return 0; }
+  // Returns the residual stream at the input of layer `layer`, [N, C]; layer_count(): after the
+  // last one. Throws as hidden() does, and for a layer that does not exist.
+  virtual Tensor residual(const Batch& batch, Index layer,
+                          const ForwardContext& context = {}) const;
+  // Runs layers `first` to `last` - 1 on the stream [N, C] before `first`; returns the result.
+  virtual Tensor run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
+                            const ForwardContext& context = {}) const;
+  // Continues from residual(batch, layer) and computes only the layers from `layer` on. The result
+  // has the same bits as hidden(batch).
+  virtual Tensor hidden_from(Index layer, const Tensor& residual, const Batch& batch,
+                             const ForwardContext& context = {}) const;
+  // Returns what the head turns into logits, [N, C].
+  virtual Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
+  // Returns logits [N, V] of hidden states [N, C], which hooks do not see.
+  virtual Tensor head_logits(const Tensor& hidden, Precision precision = Precision::float32) const;
+  // Returns logits [N, V] of hidden states [N, C], as hooks change them.
+  virtual Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const;
+  // Returns the logits of one token minus those of another, [N], of hidden states [N, C].
+  virtual Tensor logit_difference(const Tensor& hidden, std::int32_t token,
+                                  std::int32_t other) const;
+  // Returns the head if it is one matrix with elements, from which losses can be computed.
+  virtual std::optional<LinearHead> linear_head() const { return std::nullopt; }
+  // Returns whether passes take ForwardContext::caches and prefixes.
+  virtual bool has_cache() const { return false; }
+  // Returns an empty cache. Throws Error if the model has none.
+  virtual KeyValueCache make_cache() const;
 };
 
 }  // namespace headlight

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/base/error.h"
-#include "headlight/nn/language_model.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/optim/optimizer.h"
 #include "headlight/tokenizers/tokenizer.h"
 #include "headlight/train/training_state.h"
@@ -33,7 +33,7 @@ void saving(const Work& work) {
 struct Adapter;  // src/formats/adapter/adapter.h
 
 struct CheckpointParts {
-  const LanguageModel& model;
+  const WrittenModel written;
   const Tokenizer& tokenizer;
   const Optimizer& optimizer;
   const TrainingState& state;

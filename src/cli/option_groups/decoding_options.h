@@ -27,13 +27,12 @@ class Decoding {
   // Returns --cache_type, if given.
   const std::optional<CacheType>& cache_type() const { return cache_type_; }
   // Returns the type of keys and values of a model.
-  CacheType cache_type(const LanguageModel& model,
-                       WeightFormat format = WeightFormat::float32) const {
+  CacheType cache_type(const Gpt& model, WeightFormat format = WeightFormat::float32) const {
     return cache_type_.value_or(default_cache_type(model, format));
   }
   // Returns the decoder of a model, whose matrices are packed as `format` unless they are packed
   // already.
-  Decoder decoder(const LanguageModel& model, WeightFormat format = WeightFormat::float32) const {
+  Decoder decoder(const Gpt& model, WeightFormat format = WeightFormat::float32) const {
     return Decoder(model, format, cache_type(model, format));
   }
   // Returns room for the drafters of one model; null without a smaller model. Loads it.

@@ -62,7 +62,7 @@ void complete(ActivationArray& array, const Shape& shape, const HeadLayout& head
 }  // namespace
 
 ActivationPlan::ActivationPlan(const LanguageModel& model, const std::vector<PointRange>& points)
-    : model_(model), gpt_(dynamic_cast<const Gpt*>(&model)), layers_(model.heads().layers()) {
+    : model_(model), layers_(model.heads().layers()) {
   require(!points.empty(), "[activations] expected a point or more, got none");
   std::map<std::pair<Index, Point>, std::vector<NumberRange>> items;  // requested items by array
   for (const PointRange& range : points) {
@@ -85,9 +85,7 @@ ActivationPlan::ActivationPlan(const LanguageModel& model, const std::vector<Poi
 void ActivationPlan::probe() {
   KeepValues hook([this](Point point, Index layer) { return find(point, layer).has_value(); });
   run(make_batch({{0}}), hook);
-  if (gpt_ != nullptr) {
-    hook.values[{Point::logits, 0}] = Tensor::empty({1, model_.vocab_size()});
-  }
+  hook.values[{Point::logits, 0}] = Tensor::empty({1, model_.vocab_size()});
   std::vector<ActivationArray> present;
   std::map<Point, Index> absent;
   for (ActivationArray& array : arrays_) {
@@ -143,15 +141,11 @@ Index ActivationPlan::map_heads() const {
 Tensor ActivationPlan::run(const Batch& batch, ForwardHook& hook) const {
   const NoGrad no_grad;
   const ForwardContext context{.hook = &hook};
-  if (gpt_ == nullptr) {
-    model_.logits(batch, context);
+  if (!to_the_end_ && model_.layer_count() > 0) {
+    model_.residual(batch, run_layers_, context);
     return {};
   }
-  if (!to_the_end_) {
-    gpt_->residual(batch, run_layers_, context);
-    return {};
-  }
-  const Tensor hidden = gpt_->hidden(batch, context);
+  const Tensor hidden = model_.hidden(batch, context);
   return find(Point::logits, 0) ? hidden : Tensor();
 }
 

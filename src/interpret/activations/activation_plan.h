@@ -6,7 +6,7 @@
 
 #include "headlight/interpret/activations/activation_files.h"
 #include "headlight/nn/forward_hook.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 #include "headlight/nn/point.h"
 
 namespace headlight {
@@ -40,11 +40,11 @@ class ActivationPlan {
   Index row_bytes() const;  // as float32, without maps
   Index map_heads() const;  // in all maps of a context; 0: no maps
   Index vocab_size() const { return model_.vocab_size(); }
-  // Runs a pass without gradients, up to the last requested point. If logits of a Gpt are
-  // requested, returns its hidden states [N, C] instead, because all logits may exceed memory; the
+  // Runs a pass without gradients, up to the last requested point. If logits are
+  // requested, returns the hidden states [N, C] instead, because all logits may exceed memory; the
   // caller converts a few rows at a time. Otherwise returns an undefined tensor.
   Tensor run(const Batch& batch, ForwardHook& hook) const;
-  Tensor logits_of(const Tensor& hidden) const { return gpt_->logits_of(hidden); }
+  Tensor logits_of(const Tensor& hidden) const { return model_.logits_of(hidden); }
 
  private:
   // Returns the layers of a point, with the last one set. Throws Error if the model lacks them.
@@ -53,8 +53,7 @@ class ActivationPlan {
   void probe();
 
   const LanguageModel& model_;
-  const Gpt* gpt_;  // the model, if it is one
-  Index layers_;    // of the model
+  Index layers_;  // of the model
   Index run_layers_ = 0;
   bool to_the_end_ = false;
   std::vector<ActivationArray> arrays_;

@@ -116,7 +116,7 @@ class RowKeeper final : public ForwardHook {
   }
 
   bool wants(Point point, Index layer) const override {
-    return plan_.find(point, layer).has_value();
+    return point != Point::logits && plan_.find(point, layer).has_value();  // see keep_logits()
   }
   bool in_family_units() const override { return true; }
 

@@ -117,8 +117,8 @@ void Ablation::check() {
   require_value(!parts_.empty(), kParts, "expected parts to ablate, got none");
   require_value(options_.joint == 0 || options_.joint >= 2, "joint",
                 "expected 0 or at least 2 parts, got ", options_.joint);
-  require_head(model_);
-  require_value(options_.masking || is_causal(model_), "masking",
+  model_.require_head();
+  require_value(options_.masking || model_.is_causal(), "masking",
                 "expected the hidden tokens, which a bidirectional model predicts");
   require_value(options_.metric != MetricKind::logit_difference, "metric",
                 "logit_difference needs answers: use headlight patch, or another metric");

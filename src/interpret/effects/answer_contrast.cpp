@@ -41,7 +41,7 @@ void check_task(const PatchingTask& task, const LanguageModel& model) {
                   " tokens, the context length, got ", read);
     return;
   }
-  require_value(task.mask || is_causal(model), "mask",
+  require_value(task.mask || model.is_causal(), "mask",
                 "expected the position of the masked token, which a bidirectional model predicts");
   check_answer(task.answer, model, "answer", task.clean.size());
   check_answer(task.wrong, model, "wrong", task.clean.size());
@@ -124,7 +124,7 @@ Batch AnswerContrast::batch(const std::vector<std::int32_t>& text, Index copies)
   return batch;
 }
 
-Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& text,
+Tensor AnswerContrast::after(const LanguageModel& model, const std::vector<std::int32_t>& text,
                              ForwardHook* hook) const {
   const Batch read = batch(text);
   const Tensor hidden = model.hidden(read, {.hook = hook});
@@ -140,11 +140,11 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
     const Tensor targets = Tensor::from(*answers_[i], {std::ssize(*answers_[i])});
     const Tensor rows = answer_rows(hidden, read, static_cast<Index>(i));
     CrossEntropyOptions sum{.ignore_index = kIgnoreTarget, .normalizer = 1};
-    if (model.head_bias().defined() || model.stored_head() != nullptr) {
-      losses[i] = cross_entropy(model.head_logits(rows), targets, sum);
+    if (const std::optional<LinearHead> head = model.linear_head()) {
+      sum.cap = head->cap;
+      losses[i] = linear_cross_entropy(rows, head->weight, targets, sum);
     } else {
-      sum.cap = model.config().logit_cap;
-      losses[i] = linear_cross_entropy(rows, model.head_weight(), targets, sum);
+      losses[i] = cross_entropy(model.head_logits(rows), targets, sum);
     }
   }
   return losses[1] - losses[0];
@@ -159,12 +159,7 @@ std::vector<double> AnswerContrast::of_copies(const ForwardReplay& replay, const
   if (multi_token_) {
     return losses_of_copies(replay, ends, batch);
   }
-  if (replay.gpt() != nullptr) {
-    return logit_difference(*replay.gpt(), ends, batch).to_vector();
-  }
-  const Tensor logits = rows_at(ends, batch, answered_at_);  // [copies, V]
-  return (select(logits, 1, answers_[0]->front()) - select(logits, 1, answers_[1]->front()))
-      .to_vector();
+  return logit_difference(replay.model(), ends, batch).to_vector();
 }
 
 std::vector<double> AnswerContrast::of_runs(
@@ -220,30 +215,16 @@ std::vector<double> AnswerContrast::metrics_of_copies(const ForwardReplay& repla
   return values;
 }
 
-double AnswerContrast::difference(const Gpt& model, const std::vector<std::int32_t>& text,
+double AnswerContrast::difference(const LanguageModel& model, const std::vector<std::int32_t>& text,
                                   ForwardHook* hook) const {
   const NoGrad no_grad;
   return after(model, text, hook).item();
 }
 
-Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
+Tensor AnswerContrast::logit_difference(const LanguageModel& model, const Tensor& hidden,
                                         const Batch& batch) const {
-  const auto row = [&](std::int32_t id) { return model.head_rows(Tensor::from({id}, {1})); };
-  const double cap = model.config().logit_cap;
-  const auto bias = [&](std::int32_t id) { return slice(model.head_bias(), 0, id, id + 1); };
-  const Tensor read = rows_at(hidden, batch, answered_at_);
-  const bool has_bias = model.head_bias().defined();
-  const std::int32_t right = answers_[0]->front();
-  const std::int32_t wrong = answers_[1]->front();
-  if (cap > 0) {
-    const auto logit = [&](std::int32_t id) {
-      return soft_cap(linear(read, row(id), has_bias ? bias(id) : Tensor()), cap);
-    };
-    return reshape(logit(right) - logit(wrong), {batch.sequence_count()});
-  }
-  return reshape(
-      linear(read, row(right) - row(wrong), has_bias ? bias(right) - bias(wrong) : Tensor()),
-      {batch.sequence_count()});
+  return model.logit_difference(rows_at(hidden, batch, answered_at_), answers_[0]->front(),
+                                answers_[1]->front());
 }
 
 Tensor AnswerContrast::answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/interpret/effects/patching.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 #include "interpret/effects/forward_replay.h"
 
 namespace headlight {
@@ -30,10 +30,11 @@ class AnswerContrast {
   const std::vector<Index>& starts() const { return starts_; }
   Index rows() const { return starts_.back(); }
 
-  // Difference after a text for a Gpt: a scalar, with gradients if they are recorded.
-  Tensor after(const Gpt& model, const std::vector<std::int32_t>& text, ForwardHook* hook) const;
+  // Difference after a text: a scalar, with gradients if they are recorded.
+  Tensor after(const LanguageModel& model, const std::vector<std::int32_t>& text,
+               ForwardHook* hook) const;
   // Difference after a text, without gradients.
-  double difference(const Gpt& model, const std::vector<std::int32_t>& text,
+  double difference(const LanguageModel& model, const std::vector<std::int32_t>& text,
                     ForwardHook* hook = nullptr) const;
   // Differences [copies] of batch(text, copies) by any model, from the ends of a replay's copies.
   std::vector<double> of_copies(const ForwardReplay& replay, const Tensor& ends,
@@ -53,7 +54,9 @@ class AnswerContrast {
                                         const Batch& batch) const;
   std::vector<double> losses_of_copies(const ForwardReplay& replay, const Tensor& ends,
                                        const Batch& batch) const;
-  Tensor logit_difference(const Gpt& model, const Tensor& hidden, const Batch& batch) const;
+  // Logits [B] of the answer minus those of the wrong one, for single-token answers.
+  Tensor logit_difference(const LanguageModel& model, const Tensor& hidden,
+                          const Batch& batch) const;
   // Rows [A, C] of a sequence in the batch that predict its answer's tokens.
   Tensor answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const;
 

@@ -6,49 +6,35 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
-#include "interpret/effects/token_losses.h"
 #include "interpret/point_values.h"
 
 namespace headlight {
 
 Index first_computed(const LanguageModel& model, Index position) {
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  // Attached hooks may expect whole texts.
-  return gpt != nullptr && gpt->config().causal && gpt->attached() == nullptr ? position : 0;
+  return model.has_cache() && !model.is_changed() ? position : 0;  // hooks may expect whole texts
 }
 
 ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook)
-    : model_(model), gpt_(dynamic_cast<const Gpt*>(&model)), batch_(std::move(batch)) {
+    : model_(model), batch_(std::move(batch)) {
   const NoGrad no_grad;
   const ForwardContext context{.hook = hook};
-  if (gpt_ == nullptr) {
-    ends_ = logits_of_all(batch_, hook);
-  } else {
-    residuals_.push_back(gpt_->residual(batch_, 0));
-    for (Index layer = 0; layer < gpt_->config().n_layer; ++layer) {
-      residuals_.push_back(gpt_->run_layers(layer, layer + 1, residuals_.back(), batch_, context));
-    }
-    ends_ = gpt_->hidden_from(gpt_->config().n_layer, residuals_.back(), batch_);
+  residuals_.push_back(model.residual(batch_, 0));
+  for (Index layer = 0; layer < model.layer_count(); ++layer) {
+    residuals_.push_back(model.run_layers(layer, layer + 1, residuals_.back(), batch_, context));
   }
-}
-
-Tensor ForwardReplay::logits_of_all(const Batch& batch, ForwardHook* hook) const {
-  if (hook != nullptr) {
-    hook->begin(batch);  // a model of the user may not call it
-  }
-  return model_.logits(batch, {.hook = hook});
+  ends_ = model.hidden_from(model.layer_count(), residuals_.back(), batch_, context);
 }
 
 const std::vector<KeyValueCache>& ForwardReplay::caches() const {
   if (caches_.empty()) {
     std::vector<KeyValueCache*> pointers;
     for (Index b = 0; b < batch_.sequence_count(); ++b) {
-      caches_.push_back(gpt_->make_cache());
+      caches_.push_back(model_.make_cache());
     }
     for (KeyValueCache& cache : caches_) {
       pointers.push_back(&cache);
     }
-    gpt_->hidden(batch_, {.caches = pointers});
+    model_.hidden(batch_, {.caches = pointers});
   }
   return caches_;
 }
@@ -95,10 +81,11 @@ class ForwardReplay::Together final : public ForwardHook {
     batch_.offsets = {0};
     for (const std::size_t i : order_) {
       runs_.push_back(runs[i]);
+      runs_.back().layer = std::min(runs[i].layer, replay.model_.layer_count());
     }
   }
 
-  // Runs the layers below `last` of a Gpt. `all` sees all runs and may be null. Returns the stream
+  // Runs the layers below `last`. `all` sees all runs and may be null. Returns the stream
   // of all runs at layer `last`.
   Tensor run(Index last, ForwardHook* all);
   // Returns the ends [runs N, F] in the order of the constructor, from the computed rows [..., F].
@@ -151,7 +138,7 @@ void ForwardReplay::Together::add() {
 }
 
 Tensor ForwardReplay::Together::run(Index last, ForwardHook* all) {
-  const Gpt& gpt = *replay_.gpt_;
+  const LanguageModel& model = replay_.model_;
   HookPair hooks(this, all);
   Tensor stream;  // [rows, C]
   for (Index layer = runs_.front().layer; layer <= last; ++layer) {
@@ -170,12 +157,12 @@ Tensor ForwardReplay::Together::run(Index last, ForwardHook* all) {
     const ForwardContext context{
         .hook = hooks.get(), .prefixes = continues ? prefixes_ : std::span<const KnownPrefix>()};
     if (layer < 0) {
-      stream = gpt.residual(batch_, 0, context);
+      stream = model.residual(batch_, 0, context);
       continue;
     }
     stream = streams.size() == 1 ? streams.front() : concat(streams, 0);
     if (layer < last) {
-      stream = gpt.run_layers(layer, layer + 1, stream, batch_, context);
+      stream = model.run_layers(layer, layer + 1, stream, batch_, context);
     }
   }
   return stream;
@@ -236,15 +223,10 @@ void ForwardReplay::run_below(Index last, std::span<const ChangedRun> runs,
 
 Tensor ForwardReplay::ends_of(std::span<const ChangedRun> runs) const {
   Together together(*this, runs);
-  if (gpt_ == nullptr) {
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      together.add();
-    }
-    return together.completed(logits_of_all(together.batch(), &together));
-  }
-  const Index last = gpt_->config().n_layer;
+  const Index last = model_.layer_count();
   const Tensor stream = together.run(last, nullptr);
-  return together.completed(gpt_->hidden_from(last, stream, together.batch(), {.hook = &together}));
+  return together.completed(
+      model_.hidden_from(last, stream, together.batch(), {.hook = &together}));
 }
 
 std::size_t ForwardReplay::runs_at_once(std::span<const ChangedRun> runs) const {
@@ -275,16 +257,11 @@ void ForwardReplay::for_ends(
 
 Tensor ForwardReplay::logits_of(const Tensor& ends) const {
   const NoGrad no_grad;
-  return gpt_ == nullptr ? ends : gpt_->head_logits(ends);
+  return model_.head_logits(ends);
 }
 
 Tensor ForwardReplay::logits_of(const Tensor& ends, Index row) const {
   return logits_of(slice(ends, 0, row, row + 1));
-}
-
-std::vector<double> ForwardReplay::token_losses_of(const Tensor& ends,
-                                                   const Tensor& targets) const {
-  return gpt_ == nullptr ? losses_of_rows(ends, targets) : token_losses(*gpt_, ends, targets);
 }
 
 std::vector<double> ForwardReplay::divergences_of(const Tensor& ends) const {

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "headlight/nn/forward_hook.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/key_value_cache.h"
+#include "headlight/nn/language_model.h"
+#include "interpret/effects/token_losses.h"
 
 namespace headlight {
 
@@ -23,19 +25,19 @@ struct ChangedRun {
   Index first = 0;
 };
 
-// One recorded pass of a batch through a model, and passes with changes. For a Gpt it keeps the
-// input of every layer, so changed passes skip equal parts: the layers below the change and, in
-// causal models, the tokens before it. Other models run completely. Records no gradient. The model
-// must outlive it.
+// One recorded pass of a batch through a model, and passes with changes. Keeps the input of every
+// layer, so changed passes skip equal parts: the layers below the change and, in models with a
+// cache, the tokens before it. Models whose passes have no parts run completely. Records no
+// gradient. The model must outlive it.
 class ForwardReplay {
  public:
   // The hook of the pass may be null.
   ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook = nullptr);
 
   const Batch& batch() const { return batch_; }
-  const Gpt* gpt() const { return gpt_; }  // the model; null for others
+  const LanguageModel& model() const { return model_; }
 
-  // Final hidden states [N, C] of a Gpt, or logits [N, V] of another model.
+  // Final hidden states, [N, C].
   const Tensor& ends() const { return ends_; }
   // Returns first_computed() of the first row in which values [N, ...] differ; none if they are
   // equal.
@@ -49,12 +51,14 @@ class ForwardReplay {
   // sees the rows of its run only.
   void for_ends(std::span<const ChangedRun> runs,
                 const std::function<void(std::size_t first, const Tensor& ends)>& take) const;
-  // Runs the layers below `last` of a Gpt with the changes of all runs, for their hooks and for
+  // Runs the layers below `last` with the changes of all runs, for their hooks and for
   // `all`, which sees the values of all runs and may be null.
   void run_below(Index last, std::span<const ChangedRun> runs, ForwardHook* all = nullptr) const;
 
   // Loss of each row of ends, [N]; 0 without a target.
-  std::vector<double> token_losses_of(const Tensor& ends, const Tensor& targets) const;
+  std::vector<double> token_losses_of(const Tensor& ends, const Tensor& targets) const {
+    return token_losses(model_, ends, targets);
+  }
   std::vector<double> token_losses_of(const Tensor& ends) const {
     return token_losses_of(ends, batch_.targets);
   }
@@ -72,13 +76,10 @@ class ForwardReplay {
 
   // Position of a run's first row in a sequence; the last one is always there.
   Index first_in(std::size_t sequence, Index first) const;
-  // Logits [N, V] of a model that is no Gpt.
-  Tensor logits_of_all(const Batch& batch, ForwardHook* hook) const;
   Tensor ends_of(std::span<const ChangedRun> runs) const;
   const std::vector<KeyValueCache>& caches() const;
 
   const LanguageModel& model_;
-  const Gpt* gpt_;  // null for other models
   Batch batch_;
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   Tensor ends_;

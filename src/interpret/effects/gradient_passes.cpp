@@ -34,7 +34,7 @@ ValuesByPoint backward_to_leaves(const Tensor& measured, const ValuesByPoint& le
 
 }  // namespace
 
-GradientPasses gradient_passes(const Gpt& model, const AnswerContrast& contrast,
+GradientPasses gradient_passes(const LanguageModel& model, const AnswerContrast& contrast,
                                const std::vector<std::int32_t>& text,
                                const std::function<bool(Point, Index)>& wants, bool drops_layers) {
   const FrozenWeights frozen(model);
@@ -47,7 +47,7 @@ GradientPasses gradient_passes(const Gpt& model, const AnswerContrast& contrast,
     result.passes.push_back({dropped, backward_to_leaves(measured, keep.leaves)});
     result.values = std::move(keep.values);
   };
-  const Index layers = model.config().n_layer;
+  const Index layers = model.heads().layers();
   if (!drops_layers || layers == 1) {
     run(std::nullopt);
     return result;

@@ -24,7 +24,7 @@ struct GradientPasses {
 // `drops_layers` of one pass for each layer, in which the outputs of its attention and MLP count as
 // constants (GradDrop of Kramár et al., arXiv 2403.00745). Models of one layer have one pass.
 // Throws Error about "metric" for a metric without a gradient.
-GradientPasses gradient_passes(const Gpt& model, const AnswerContrast& contrast,
+GradientPasses gradient_passes(const LanguageModel& model, const AnswerContrast& contrast,
                                const std::vector<std::int32_t>& text,
                                const std::function<bool(Point, Index)>& wants, bool drops_layers);
 

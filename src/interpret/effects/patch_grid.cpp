@@ -135,10 +135,8 @@ class PatchRun {
   // Sets `attribution`, in units of the metric.
   void attribute(std::vector<PatchCell>& cells) const {
     const Point point = options_.point;
-    require_value(replay_.gpt() != nullptr, "method", "expected patching: a model of type '",
-                  model_.model_type(), "' has no attribution");
     const GradientPasses passes = gradient_passes(
-        *replay_.gpt(), contrast_, base_,
+        model_, contrast_, base_,
         [&](Point at, Index) {
           return at == point || (options_.fix_pattern && at == Point::pattern);
         },
@@ -505,8 +503,8 @@ namespace {
 std::vector<Index> changed_positions(const LanguageModel& model, const PatchingTask& task,
                                      const PatchGridOptions& options, Index groups) {
   const Index different =
-      is_causal(model) ? std::ranges::mismatch(task.clean, task.corrupt).in1 - task.clean.begin()
-                       : 0;
+      model.is_causal() ? std::ranges::mismatch(task.clean, task.corrupt).in1 - task.clean.begin()
+                        : 0;
   if (!options.by_position) {
     return std::vector<Index>(static_cast<std::size_t>(options.by_group ? groups : 1), different);
   }

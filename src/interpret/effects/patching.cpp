@@ -25,14 +25,14 @@ LogitMetric answer_metric(MetricKind kind, std::int32_t answer, Index row) {
 
 // Throws Error about "mask" for a bidirectional model without a masked token to predict.
 void require_mask(const LanguageModel& model, const std::optional<Index>& mask) {
-  require_value(mask || is_causal(model), "mask",
+  require_value(mask || model.is_causal(), "mask",
                 "expected the position of the masked token, which a bidirectional model predicts");
 }
 
 }  // namespace
 
 void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& tokenizer) {
-  if (is_causal(model)) {
+  if (model.is_causal()) {
     return;
   }
   const std::int32_t mask = masking_of(tokenizer).token;

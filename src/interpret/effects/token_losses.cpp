@@ -17,7 +17,7 @@ constexpr Index kLogitsAtOnce = Index{1} << 24;
 
 // Computes logits only for rows with a target, and only some at a time: all of them may exceed
 // memory.
-std::vector<double> losses_of_logits(const Gpt& model, const Tensor& hidden,
+std::vector<double> losses_of_logits(const LanguageModel& model, const Tensor& hidden,
                                      const Tensor& targets) {
   std::vector<std::int32_t> rows;
   std::vector<std::int32_t> wanted;
@@ -79,13 +79,13 @@ std::vector<double> divergences_of_rows(const Tensor& before, const Tensor& logi
   return divergences;
 }
 
-std::vector<double> token_losses(const Gpt& model, const Tensor& hidden, const Tensor& targets) {
-  return model.head_bias().defined() || model.stored_head() != nullptr
-             ? losses_of_logits(model, hidden, targets)
-             : linear_cross_entropy_rows(
-                   hidden, model.head_weight(), targets,
-                   {.ignore_index = kIgnoreTarget, .cap = model.config().logit_cap})
-                   .to_vector();
+std::vector<double> token_losses(const LanguageModel& model, const Tensor& hidden,
+                                 const Tensor& targets) {
+  const std::optional<LinearHead> head = model.linear_head();
+  return head ? linear_cross_entropy_rows(hidden, head->weight, targets,
+                                          {.ignore_index = kIgnoreTarget, .cap = head->cap})
+                    .to_vector()
+              : losses_of_logits(model, hidden, targets);
 }
 
 }  // namespace headlight

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
 
@@ -14,7 +14,8 @@ std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets);
 std::vector<double> divergences_of_rows(const Tensor& before, const Tensor& logits,
                                         const Tensor& targets);
 
-// Returns losses_of_rows() from the hidden states [N, C] of a Gpt.
-std::vector<double> token_losses(const Gpt& model, const Tensor& hidden, const Tensor& targets);
+// Returns losses_of_rows() from the hidden states [N, C] of a model.
+std::vector<double> token_losses(const LanguageModel& model, const Tensor& hidden,
+                                 const Tensor& targets);
 
 }  // namespace headlight

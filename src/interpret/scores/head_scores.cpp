@@ -199,14 +199,16 @@ class EvenScores {
 
 class HeadScoring {
  public:
-  HeadScoring(const LanguageModel& model, const Sequences& sequences,
+  // Measures the scores of the weights of `gpt`, which is the model or null.
+  HeadScoring(const LanguageModel& model, const Gpt* gpt, const Sequences& sequences,
               const HeadScoreOptions& options)
       : model_(model),
+        gpt_(gpt),
         sequences_(sequences),
         options_(options),
         processes_(options.processes == nullptr ? alone() : *options.processes),
         layout_(heads_of(model)),
-        causal_(is_causal(model)),
+        causal_(model.is_causal()),
         heads_(options.heads.or_all(layout_)),
         definitions_(definitions_with(options.annotations)),
         pieces_(cut_sequences(sequences, model.block_size(), options.max_tokens)) {
@@ -230,9 +232,8 @@ class HeadScoring {
     if (causal_) {
       measure_repeats(result);
     }
-    const auto* gpt = dynamic_cast<const Gpt*>(&model_);
-    if (gpt != nullptr && causal_ && options_.weight_scores) {
-      measure_weights(*gpt, result);
+    if (gpt_ != nullptr && causal_ && options_.weight_scores) {
+      measure_weights(*gpt_, result);
     }
     for (ScoredHead& head : result.heads) {
       head.verdict = judge_head(head);
@@ -468,6 +469,7 @@ class HeadScoring {
   }
 
   const LanguageModel& model_;
+  const Gpt* gpt_;
   const Sequences& sequences_;
   const HeadScoreOptions& options_;
   Processes& processes_;
@@ -481,11 +483,8 @@ class HeadScoring {
   Index done_ = 0;  // tokens measured so far, including repeated sequences
 };
 
-}  // namespace
-
-HeadScores score_heads(const LanguageModel& model,
-                       const std::vector<std::vector<std::int32_t>>& sequences,
-                       const HeadScoreOptions& options) {
+HeadScores scored(const LanguageModel& model, const Gpt* gpt, const Sequences& sequences,
+                  const HeadScoreOptions& options) {
   require_value(options.batch_size >= 1, "batch_size", "expected at least 1, got ",
                 options.batch_size);
   require_value(options.max_tokens >= 0, "max_tokens", "expected a number from 0, got ",
@@ -498,7 +497,19 @@ HeadScores score_heads(const LanguageModel& model,
           options.annotations.size());
   require(options.unit == TextUnit::token || options.tokenizer != nullptr, "[score_heads] unit ",
           name_of(options.unit), " needs a tokenizer");
-  return HeadScoring(model, sequences, options).run();
+  return HeadScoring(model, gpt, sequences, options).run();
+}
+
+}  // namespace
+
+HeadScores score_heads(const LanguageModel& model, const Sequences& sequences,
+                       const HeadScoreOptions& options) {
+  return scored(model, nullptr, sequences, options);
+}
+
+HeadScores score_heads(const Gpt& model, const Sequences& sequences,
+                       const HeadScoreOptions& options) {
+  return scored(model, &model, sequences, options);
 }
 
 }  // namespace headlight

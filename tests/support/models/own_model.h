@@ -2,7 +2,7 @@
 
 #include "headlight/nn/gpt.h"
 
-// Third-party model: a Gpt with only the required functions of a LanguageModel.
+// Third-party model: a Gpt with the required functions of a LanguageModel and those about heads.
 class OwnModel final : public headlight::LanguageModel {
  public:
   explicit OwnModel(const headlight::GptConfig& config, std::uint64_t seed = 1)
@@ -18,6 +18,9 @@ class OwnModel final : public headlight::LanguageModel {
   }
   headlight::HeadLayout heads() const override {
     return shows_heads ? inner.heads() : headlight::HeadLayout{};
+  }
+  const headlight::CausalSelfAttention* attention(headlight::Index layer) const override {
+    return inner.attention(layer);
   }
 
   headlight::Gpt inner;

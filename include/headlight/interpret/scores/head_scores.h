@@ -83,7 +83,7 @@ struct HeadScoreOptions {
   Index batch_size = 12;
   Index max_tokens = 0;  // cut sequences to their first tokens; 0: no limit
   RepeatOptions repeats = {};
-  bool weight_scores = true;                    // copying and k_composition; needs a Gpt
+  bool weight_scores = true;                    // of a Gpt: copying and k_composition
   std::vector<SequencePairs> annotations = {};  // one entry a sequence; empty: none
   // Tokenizer of the sequences, for the scores of punctuation, separators and special tokens, which
   // are not measured without it. Units other than tokens need it.
@@ -127,6 +127,9 @@ struct HeadScores {
 // and for a model whose attention weights are not finite.
 HeadScores score_heads(const LanguageModel& model,
                        const std::vector<std::vector<std::int32_t>>& sequences,
+                       const HeadScoreOptions& options = {});
+// Also measures weight scores, unless options.weight_scores is false.
+HeadScores score_heads(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences,
                        const HeadScoreOptions& options = {});
 
 }  // namespace headlight
