@@ -22,7 +22,7 @@ double mean_loss(const Gpt& model, const TokenDataset& data, Index batch_size,
   double targets = 0;
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);
-    sum += model.loss(batch, {}, 1).item();
+    sum += model.loss(batch, {}, {.normalizer = 1}).item();
     targets += static_cast<double>(batch.target_count);
     after_batch();
   }

@@ -1,5 +1,9 @@
+#include <memory>
+
+#include "headlight/autograd/autograd.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/ops/attention.h"
 #include "nn/block_order.h"
 
 namespace headlight {
@@ -74,8 +78,8 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
 class Block::Pass {
  public:
   Pass(const Block& block, const Tensor& x, const std::vector<Index>& offsets,
-       const ForwardContext& context)
-      : block_(block), stream_(x), offsets_(offsets), context_(context) {}
+       const ForwardContext& context, KeptAttention* kept)
+      : block_(block), stream_(x), offsets_(offsets), context_(context), kept_(kept) {}
 
   void visit(Point point) { stream_ = visited(context_.hook, {point, block_.layer_}, stream_); }
 
@@ -98,8 +102,9 @@ class Block::Pass {
     const bool is_normalized = normalized_.defined();
     const Tensor& x = is_normalized ? normalized_ : stream_;
     const std::optional<NormParameters> norm = is_normalized ? std::nullopt : norm_;
-    output(branch) = branch == Branch::attention ? block_.attn_.forward(x, offsets_, context_, norm)
-                                                 : block_.mlp_->forward(x, context_, norm);
+    output(branch) = branch == Branch::attention
+                         ? block_.attn_.forward(x, offsets_, context_, norm, kept_)
+                         : block_.mlp_->forward(x, context_, norm);
   }
 
   void add(Branch branch) {
@@ -121,6 +126,7 @@ class Block::Pass {
   Tensor stream_;  // [N, C]
   const std::vector<Index>& offsets_;
   const ForwardContext& context_;
+  KeptAttention* kept_;                 // may be null
   Tensor normalized_;                   // [N, C], if a hook watches the norm before a branch
   std::optional<NormParameters> norm_;  // that norm, if no hook watches
   Tensor outputs_[2];                   // [N, C], of attention and MLP
@@ -128,9 +134,18 @@ class Block::Pass {
 
 Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
                       const ForwardContext& context) const {
-  Pass pass(*this, x, offsets, context);
-  run_block(plan_, pass);
-  return pass.stream();
+  const auto run = [this, &offsets](const Tensor& input, const ForwardContext& own,
+                                    KeptAttention* kept) {
+    Pass pass(*this, input, offsets, own, kept);
+    run_block(plan_, pass);
+    return pass.stream();
+  };
+  if (!context.recompute || context.hook != nullptr || context.recorder != nullptr) {
+    return run(x, context, nullptr);
+  }
+  // Attention is the costliest part of a layer to compute again, and its output is small.
+  return recomputed(x, [run, context, kept = std::make_shared<KeptAttention>()](
+                           const Tensor& input) { return run(input, context, kept.get()); });
 }
 
 }  // namespace headlight

@@ -127,7 +127,8 @@ CausalSelfAttention::CausalSelfAttention(const CausalSelfAttentionOptions& optio
 
 Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& offsets,
                                     const ForwardContext& context,
-                                    const std::optional<NormParameters>& norm) const {
+                                    const std::optional<NormParameters>& norm,
+                                    KeptAttention* kept) const {
   Tensor qkv = project(c_attn_, x, context, norm);
   qkv = parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook);
   if (plan_.clip > 0) {
@@ -137,7 +138,7 @@ Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& o
     qkv = queries_and_keys_normalized(qkv);
   }
   qkv = queries_and_keys_rotated(qkv, offsets, context);
-  const Tensor attended = attend(qkv, offsets, context);  // [N, H D]
+  const Tensor attended = attend(qkv, offsets, context, kept);  // [N, H D]
   return projected_heads(attended, plan_.heads, c_proj_, layer_, context);
 }
 
@@ -197,7 +198,7 @@ std::vector<Tensor>* CausalSelfAttention::recorded_weights(const ForwardContext&
 }
 
 Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& offsets,
-                                   const ForwardContext& context) const {
+                                   const ForwardContext& context, KeptAttention* kept) const {
   bool caches_empty = true;
   for (std::size_t b = 0; b < context.caches.size(); ++b) {
     KeyValueCache& cache = *context.caches[b];
@@ -223,7 +224,7 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .dropout = dropout_of(context),
                                 .random = context.random.fork(dropout_label_),
                                 .weights = recorded_weights(context),
-                                .kept = context.kept_attention,
+                                .kept = kept,
                                 .precision = context.precision});
 }
 

@@ -152,33 +152,6 @@ Tensor Gpt::weight_rows(Part part, Index layer, Index first, Index last) const {
   return slice(weight(part, layer), 0, first, last);
 }
 
-Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
-  HookPair hooks = hooked(given);
-  ForwardHook* hook = hooks.get();
-  if (hook != nullptr) {
-    hook->begin(batch);
-  }
-  Tensor x = wte_.forward(batch.tokens);
-  x = visited(hook, {Point::embed}, config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
-  x = wpe_ ? x + wpe_->forward(batch.positions) : x;
-  x = wse_ ? x + slice(wse_->weight, 0, 0, 1) : x;
-  return ln_e_ ? ln_e_->forward(x) : x;
-}
-
-namespace {
-
-// Attention is the costliest part of a layer to compute again, and its output is small.
-Tensor recomputed_block(const Block& block, const Tensor& x, const std::vector<Index>& offsets,
-                        const ForwardContext& context) {
-  const auto kept = std::make_shared<KeptAttention>();
-  return recomputed(x, [&block, offsets, inner = context, kept](const Tensor& input) mutable {
-    inner.kept_attention = kept.get();
-    return block.forward(input, offsets, inner);
-  });
-}
-
-}  // namespace
-
 void Gpt::check_prefixes(const Batch& batch, const ForwardContext& context) const {
   const auto prefixes = context.prefixes;
   require(prefixes.empty() || (config_.causal && context.caches.empty() &&
@@ -194,33 +167,6 @@ void Gpt::check_prefixes(const Batch& batch, const ForwardContext& context) cons
   }
 }
 
-Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
-                       const ForwardContext& context) const {
-  require_layer(first, config_);
-  require_layer(last, config_);
-  check_prefixes(batch, context);
-  HookPair hooks = hooked(context.hook);
-  ForwardContext inner = context;
-  inner.hook = hooks.get();
-  if (inner.hook != nullptr) {
-    inner.hook->begin(batch);
-  }
-  const bool recomputes = context.recompute && inner.hook == nullptr && context.recorder == nullptr;
-  Tensor x = residual;
-  for (Index layer = first; layer < last; ++layer) {
-    x = recomputes ? recomputed_block(block(layer), x, batch.offsets, inner)
-                   : block(layer).forward(x, batch.offsets, inner);
-    if (const auto call = after_layer_) {  // a copy, because the call may change the member
-      call(batch.token_count());
-    }
-  }
-  const bool is_whole = first < last && last == config_.n_layer;
-  for (std::size_t b = 0; is_whole && b < context.caches.size(); ++b) {
-    context.caches[b]->advance(batch.offsets[b + 1] - batch.offsets[b]);
-  }
-  return x;
-}
-
 void Gpt::prepare_caches(const Batch& batch, const ForwardContext& context) const {
   require(static_cast<Index>(context.caches.size()) == batch.sequence_count(),
           "[Gpt] expected a cache for each of ", batch.sequence_count(), " sequences, got ",
@@ -233,25 +179,101 @@ void Gpt::prepare_caches(const Batch& batch, const ForwardContext& context) cons
   }
 }
 
-Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& context) const {
-  require_layer(layer, config_);
+// A pass or a part of one, with the hooks of the model and of the context as one.
+class Gpt::Pass {
+ public:
+  Pass(const Gpt& model, const ForwardContext& context)
+      : model_(model),
+        hooks_(model.attached(), context.hook, model.config_.residual_multiplier),
+        context_(context) {
+    context_.hook = hooks_.get();
+    if (!context.caches.empty()) {
+      no_grad_.emplace();
+    }
+  }
+  // Shows the batch to the hooks.
+  Pass(const Gpt& model, const Batch& batch, const ForwardContext& context) : Pass(model, context) {
+    model.check_prefixes(batch, context);
+    begin(batch);
+  }
+
+  void begin(const Batch& rows) const {
+    if (context_.hook != nullptr) {
+      context_.hook->begin(rows);
+    }
+  }
+  bool wants_logits() const { return wants_any(context_.hook, {Point::logits}, 0); }
+  Tensor residual(const Batch& batch, Index layer) const;
+  Tensor run(Index first, Index last, const Tensor& residual, const Batch& batch) const;
+  Tensor finished(const Tensor& residual) const { return model_.finished(residual, context_.hook); }
+  Tensor hidden(const Batch& batch) const {
+    return finished(residual(batch, model_.config_.n_layer));
+  }
+  Tensor logits(const Tensor& hidden) const {
+    return visited(context_.hook, {Point::logits}, model_.head_logits(hidden, context_.precision));
+  }
+
+ private:
+  Tensor embed(const Batch& batch) const;
+
+  const Gpt& model_;
+  HookPair hooks_;
+  ForwardContext context_;
+  std::optional<NoGrad> no_grad_;
+};
+
+Tensor Gpt::Pass::embed(const Batch& batch) const {
+  const double scale = model_.config_.embedding_scale;
+  Tensor x = model_.wte_.forward(batch.tokens);
+  x = visited(context_.hook, {Point::embed}, scale > 0 ? x * scale : x);
+  x = model_.wpe_ ? x + model_.wpe_->forward(batch.positions) : x;
+  x = model_.wse_ ? x + slice(model_.wse_->weight, 0, 0, 1) : x;
+  return model_.ln_e_ ? model_.ln_e_->forward(x) : x;
+}
+
+Tensor Gpt::Pass::residual(const Batch& batch, Index layer) const {
+  const Index block_size = model_.config_.block_size;
   for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
     const Index length = batch.offsets[b + 1] - batch.offsets[b];
-    require(length <= config_.block_size, "[Gpt] sequence ", b, " has ", length,
-            " tokens, more than the context length of ", config_.block_size);
+    require(length <= block_size, "[Gpt] sequence ", b, " has ", length,
+            " tokens, more than the context length of ", block_size);
   }
-  if (!context.caches.empty()) {
-    prepare_caches(batch, context);
+  if (!context_.caches.empty()) {
+    model_.prepare_caches(batch, context_);
   }
-  return run_layers(0, layer, dropout_.forward(embed(batch, context.hook), context), batch,
-                    context);
+  return run(0, layer, model_.dropout_.forward(embed(batch), context_), batch);
+}
+
+Tensor Gpt::Pass::run(Index first, Index last, const Tensor& residual, const Batch& batch) const {
+  require_layer(first, model_.config_);
+  require_layer(last, model_.config_);
+  Tensor x = residual;
+  for (Index layer = first; layer < last; ++layer) {
+    x = model_.block(layer).forward(x, batch.offsets, context_);
+    if (const auto call = model_.after_layer_) {  // a copy, because the call may change the member
+      call(batch.token_count());
+    }
+  }
+  const bool is_whole = first < last && last == model_.config_.n_layer;
+  for (std::size_t b = 0; is_whole && b < context_.caches.size(); ++b) {
+    context_.caches[b]->advance(batch.offsets[b + 1] - batch.offsets[b]);
+  }
+  return x;
+}
+
+Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& context) const {
+  return Pass(*this, batch, context).residual(batch, layer);
+}
+
+Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
+                       const ForwardContext& context) const {
+  return Pass(*this, batch, context).run(first, last, residual, batch);
 }
 
 Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                         const ForwardContext& context) const {
-  const Tensor x = run_layers(layer, config_.n_layer, residual, batch, context);
-  HookPair hooks = hooked(context.hook);
-  return finished(x, hooks.get());
+  const Pass pass(*this, batch, context);
+  return pass.finished(pass.run(layer, config_.n_layer, residual, batch));
 }
 
 Tensor Gpt::finished(const Tensor& residual, ForwardHook* hook) const {
@@ -265,29 +287,23 @@ Tensor Gpt::finished(const Tensor& residual, ForwardHook* hook) const {
 }
 
 Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
-  std::optional<NoGrad> no_grad;
-  if (!context.caches.empty()) {
-    no_grad.emplace();
-  }
-  return hidden_from(0, residual(batch, 0, context), batch, context);
+  return Pass(*this, batch, context).hidden(batch);
 }
 
 Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
-  return logits_of(hidden(batch, context), context);
+  const Pass pass(*this, batch, context);
+  return pass.logits(pass.hidden(batch));
 }
 
 Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const {
-  const Tensor last = last_rows(hidden(batch, context), batch);
-  HookPair hooks = hooked(context.hook);
-  if (hooks.get() != nullptr) {
-    hooks.get()->begin(last_tokens(batch));
-  }
-  return logits_of(last, context);
+  const Pass pass(*this, batch, context);
+  const Tensor last = last_rows(pass.hidden(batch), batch);
+  pass.begin(last_tokens(batch));
+  return pass.logits(last);
 }
 
 Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const {
-  HookPair hooks = hooked(context.hook);
-  return visited(hooks.get(), {Point::logits}, head_logits(hidden, context.precision));
+  return Pass(*this, context).logits(hidden);
 }
 
 Tensor Gpt::head_product(const Tensor& hidden, Precision precision) const {
@@ -318,26 +334,27 @@ Tensor Gpt::logit_difference(const Tensor& hidden, std::int32_t token, std::int3
 }
 
 std::optional<LinearHead> Gpt::linear_head() const {
-  const bool is_matrix = !head_bias().defined() && stored_head() == nullptr;
-  return is_matrix ? std::optional(LinearHead{head_weight(), config_.logit_cap}) : std::nullopt;
-}
-
-Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
-  require(batch.targets.defined(), "[Gpt] the batch has no targets");
-  config_.require_head();
-  HookPair hooks = hooked(context.hook);
   const bool is_packed =
       stored_head() != nullptr && dynamic_cast<const TrainedRows*>(stored_head()) == nullptr;
-  if (wants_any(hooks.get(), {Point::logits}, 0) || head_bias().defined() || is_packed) {
-    return LanguageModel::loss(batch, context, normalizer);
+  return head_bias().defined() || is_packed
+             ? std::nullopt
+             : std::optional(LinearHead{head_weight(), config_.logit_cap});
+}
+
+Tensor Gpt::loss(const Batch& batch, const ForwardContext& context,
+                 const CrossEntropyOptions& options) const {
+  require(batch.targets.defined(), "[Gpt] the batch has no targets");
+  config_.require_head();
+  const Pass pass(*this, batch, context);
+  const Tensor hidden = pass.hidden(batch);
+  const std::optional<LinearHead> head = linear_head();
+  if (pass.wants_logits() || !head) {
+    return cross_entropy(pass.logits(hidden), batch.targets, options);
   }
-  return linear_cross_entropy(hidden(batch, context), head_weight(), batch.targets,
-                              {.ignore_index = kIgnoreTarget,
-                               .normalizer = normalizer,
-                               .cap = config_.logit_cap,
-                               .label_smoothing = context.label_smoothing,
-                               .z_loss = context.z_loss,
-                               .precision = context.precision});
+  CrossEntropyOptions own = options;
+  own.cap = head->cap;
+  own.precision = context.precision;
+  return linear_cross_entropy(hidden, head->weight, batch.targets, own);
 }
 
 void Gpt::check_cache(const KeyValueCache& cache, Index count) const {

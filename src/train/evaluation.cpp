@@ -129,7 +129,8 @@ Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
   Processes& processes = options.processes == nullptr ? alone() : *options.processes;
   std::vector<double> losses(static_cast<std::size_t>(batches.count()));  // 0: other processes
   for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
-    losses[static_cast<std::size_t>(i)] = model.loss(batches.batch(i), {}, 1).item();
+    losses[static_cast<std::size_t>(i)] =
+        model.loss(batches.batch(i), {}, {.normalizer = 1}).item();
     options.progress(share_of(i + 1, batches.count()));
   }
   add_across(processes, losses);

@@ -49,8 +49,11 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
       schedule_(config.schedule()),
       precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),
-      loss_([&model](const Batch& batch, const ForwardContext& context, Index normalizer) {
-        return model.loss(batch, context, normalizer);
+      loss_([this](const Batch& batch, const ForwardContext& context, Index normalizer) {
+        return model_.loss(batch, context,
+                           {.normalizer = normalizer,
+                            .label_smoothing = config_.label_smoothing,
+                            .z_loss = config_.z_loss});
       }),
       sharded_(make_sharded(config, model, processes)),
       optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))) {
@@ -140,9 +143,7 @@ ForwardContext Trainer::context_of(Index batch) const {
   return {.training = true,
           .random = random.fork(static_cast<std::uint64_t>(batch)),
           .precision = precision_,
-          .recompute = config_.recompute,
-          .label_smoothing = config_.label_smoothing,
-          .z_loss = config_.z_loss};
+          .recompute = config_.recompute};
 }
 
 // Adds the gradients of all batches, or of one shard of each. Returns the sum of the losses.

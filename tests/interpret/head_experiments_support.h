@@ -42,7 +42,7 @@ inline double mean_loss(const Gpt& gpt, const TokenDataset& data, ForwardHook* h
   double targets = 0;
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);
-    sum += gpt.loss(batch, {.hook = hook}, 1).item();
+    sum += gpt.loss(batch, {.hook = hook}, {.normalizer = 1}).item();
     targets += static_cast<double>(batch.target_count);
   }
   return sum / targets;

@@ -14,7 +14,7 @@ struct LossAndGradients {
 
 LossAndGradients learn(Gpt& gpt, const Batch& batch, Index normalizer = 0) {
   gpt.zero_grad();
-  const Tensor loss = gpt.loss(batch, {}, normalizer);
+  const Tensor loss = gpt.loss(batch, {}, {.normalizer = normalizer});
   backward(loss);
   return {loss.item(), gradients_of(gpt)};
 }
@@ -37,7 +37,7 @@ Differences compare_accumulation(Gpt& gpt) {
   gpt.zero_grad();
   double loss = 0;
   for (const Ids& document : documents()) {
-    const Tensor part = gpt.loss(make_batch({document}), {}, whole.target_count);
+    const Tensor part = gpt.loss(make_batch({document}), {}, {.normalizer = whole.target_count});
     backward(part);
     loss += part.item();
   }

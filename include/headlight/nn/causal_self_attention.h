@@ -5,6 +5,8 @@
 
 namespace headlight {
 
+struct KeptAttention;
+
 struct CausalSelfAttentionOptions {
   Index width = 0;                          // C
   AttentionPlan plan = {};                  // key_heads 0: H; head_width 0: C / H
@@ -35,10 +37,11 @@ class CausalSelfAttention : public Module {
 
   // Maps x [N, C] to [N, C], with the sequences of a batch laid end to end. Normalises x first if
   // `norm` is given. With context.caches, appends the new keys and values to the caches; queries
-  // also see the cached ones.
+  // also see the cached ones. `kept` may be null: see RaggedAttentionOptions::kept.
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
                  const ForwardContext& context = {},
-                 const std::optional<NormParameters>& norm = std::nullopt) const;
+                 const std::optional<NormParameters>& norm = std::nullopt,
+                 KeptAttention* kept = nullptr) const;
 
   const AttentionPlan& plan() const { return plan_; }
   // Returns the matrix that the outputs of all heads are multiplied with, [C, H D].
@@ -50,8 +53,8 @@ class CausalSelfAttention : public Module {
   Tensor queries_and_keys_normalized(const Tensor& qkv) const;
   Tensor queries_and_keys_rotated(const Tensor& qkv, const std::vector<Index>& offsets,
                                   const ForwardContext& context) const;
-  Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets,
-                const ForwardContext& context) const;
+  Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets, const ForwardContext& context,
+                KeptAttention* kept) const;
   // Returns the keys (part 1) or values (2) of a sequence, with those before it: [G, S, D].
   Tensor with_past(Index part, const Tensor& qkv, Index sequence, const std::vector<Index>& offsets,
                    const ForwardContext& context) const;

@@ -24,7 +24,8 @@ class Block : public Module {
   Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
         Initialisation initialisation = Initialisation::random);
 
-  // Maps x [N, C] to [N, C]; sequences of a batch are laid end to end.
+  // Maps x [N, C] to [N, C]; sequences of a batch are laid end to end. With context.recompute,
+  // `offsets` must outlive the backward pass.
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
                  const ForwardContext& context) const;
 
@@ -96,8 +97,8 @@ class Gpt : public LanguageModel {
                      const ForwardContext& context = {}) const override;
   Tensor run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
                     const ForwardContext& context = {}) const override;
-  // Returns hidden() of a residual stream [n, C] after any layer, as if no layers followed. The
-  // hook may be null.
+  // Returns hidden() of a residual stream [n, C] after any layer, as if no layers followed, which
+  // `hook` sees; it may be null.
   Tensor finished(const Tensor& residual, ForwardHook* hook = nullptr) const;
   // Returns the head's product with hidden states [N, C], plus its bias: logits [N, V] before
   // config.logit_cap.
@@ -109,7 +110,7 @@ class Gpt : public LanguageModel {
   std::optional<LinearHead> linear_head() const override;
   Tensor logits(const Batch& batch, const ForwardContext& context = {}) const override;
   Tensor loss(const Batch& batch, const ForwardContext& context = {},
-              Index normalizer = 0) const override;
+              const CrossEntropyOptions& options = {}) const override;
   Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const override;
 
   // Attaches a hook to every later pass, including a Decoder's; it runs before the hook of the
@@ -176,17 +177,14 @@ class Gpt : public LanguageModel {
   const Tensor& head_bias() const { return lm_head_ ? lm_head_->bias : head_bias_; }
 
  private:
+  class Pass;
+
   void list_weights();
   void initialize(std::uint64_t seed);
   void prepare_caches(const Batch& batch, const ForwardContext& context) const;
   void check_prefixes(const Batch& batch, const ForwardContext& context) const;
   Tensor find(Part part, Index layer, bool is_bias) const;
   const Linear& linear_of(const Weight& weight) const;
-  Tensor embed(const Batch& batch, ForwardHook* hook) const;
-  // Returns attached() and a hook of the caller, with the units of the points.
-  HookPair hooked(ForwardHook* given) const {
-    return {attached(), given, config_.residual_multiplier};
-  }
 
   GptConfig config_;
   DType dtype_;

@@ -8,6 +8,7 @@
 #include "headlight/nn/batch.h"
 #include "headlight/nn/head_layout.h"
 #include "headlight/nn/module.h"
+#include "headlight/ops/cross_entropy.h"
 
 namespace headlight {
 
@@ -31,10 +32,10 @@ class LanguageModel : public Module {
   // token and those before it in its sequence, except in a Gpt with causal = false.
   virtual Tensor logits(const Batch& batch, const ForwardContext& context = {}) const = 0;
 
-  // Returns the mean cross-entropy over the batch's targets, or their sum divided by `normalizer`
-  // when that is not 0; a scalar. Throws Error when the batch has no targets.
+  // Returns the mean cross-entropy over the batch's targets, a scalar, with the normalizer and
+  // terms of `options`. Throws Error when the batch has no targets.
   virtual Tensor loss(const Batch& batch, const ForwardContext& context = {},
-                      Index normalizer = 0) const;
+                      const CrossEntropyOptions& options = {}) const;
   // Returns logits [B, V] of the token after each sequence.
   virtual Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const;
   virtual DType dtype() const { return DType::float32; }  // of the weights
@@ -58,28 +59,37 @@ class LanguageModel : public Module {
   virtual std::string model_type() const { return "custom"; }
 
   // Parts of a pass. The defaults are those of a model with only logits(), whose pass has no parts:
-  // the residual stream is the tokens, and hidden states are logits. They have a row for each
-  // token.
+  // it has no layers, the residual stream is its tokens, and hidden states are its logits.
 
-  // Returns the number of layers, before and after which a pass can be cut; 0: nowhere.
+  // Returns the number of layers, before and after which a pass can be cut.
   virtual Index layer_count() const { return 0; }
   // Returns the residual stream at the input of layer `layer`, [N, C]; layer_count(): after the
-  // last one. Throws as hidden() does, and for a layer that does not exist.
-  virtual Tensor residual(const Batch& batch, Index layer,
-                          const ForwardContext& context = {}) const;
+  // last one. A Gpt throws as hidden() does, and for a layer that does not exist.
+  virtual Tensor residual(const Batch& batch, Index /*layer*/,
+                          const ForwardContext& /*context*/ = {}) const {
+    return batch.tokens;
+  }
   // Runs layers `first` to `last` - 1 on the stream [N, C] before `first`; returns the result.
-  virtual Tensor run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
-                            const ForwardContext& context = {}) const;
+  virtual Tensor run_layers(Index /*first*/, Index /*last*/, const Tensor& residual,
+                            const Batch& /*batch*/, const ForwardContext& /*context*/ = {}) const {
+    return residual;
+  }
   // Continues from residual(batch, layer) and computes only the layers from `layer` on. The result
   // has the same bits as hidden(batch).
   virtual Tensor hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                              const ForwardContext& context = {}) const;
   // Returns what the head turns into logits, [N, C].
-  virtual Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
+  virtual Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const {
+    return hidden_from(0, residual(batch, 0, context), batch, context);
+  }
   // Returns logits [N, V] of hidden states [N, C], which hooks do not see.
-  virtual Tensor head_logits(const Tensor& hidden, Precision precision = Precision::float32) const;
-  // Returns logits [N, V] of hidden states [N, C], as hooks change them.
-  virtual Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const;
+  virtual Tensor head_logits(const Tensor& hidden, Precision /*precision*/ = {}) const {
+    return hidden;
+  }
+  // Returns logits [N, V] of hidden states [N, C].
+  virtual Tensor logits_of(const Tensor& hidden, const ForwardContext& /*context*/ = {}) const {
+    return hidden;
+  }
   // Returns the logits of one token minus those of another, [N], of hidden states [N, C].
   virtual Tensor logit_difference(const Tensor& hidden, std::int32_t token,
                                   std::int32_t other) const;

@@ -14,7 +14,6 @@ namespace headlight {
 
 class ForwardHook;
 class KeyValueCache;
-struct KeptAttention;
 class Recorder;
 class WeightProducts;
 
@@ -37,11 +36,6 @@ struct ForwardContext {
   // Keeps only the inputs of layers and the outputs of attention for backward, which computes the
   // rest again. Has no effect with a recorder or a hook.
   bool recompute = false;
-  // The results of the current layer's attention: see RaggedAttentionOptions::kept.
-  KeptAttention* kept_attention = nullptr;
-  // Terms of LanguageModel::loss() in training: see CrossEntropyOptions.
-  double label_smoothing = 0;
-  double z_loss = 0;
   // If set, multiplies with weight matrices instead of the ops; no gradient is recorded.
   const WeightProducts* products = nullptr;
   // Caches of all sequences of the batch, to continue them: new tokens follow the cached ones and

@@ -126,7 +126,7 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
     GateHook hook(model, batch);
     ForwardContext context;
     context.hook = &hook;
-    const Tensor loss = model.loss(batch, context, 1);
+    const Tensor loss = model.loss(batch, context, {.normalizer = 1});
     backward(loss);
     for (auto [name, parameter] : model.parameters()) {
       parameter.zero_grad();  // the backward pass fills them too

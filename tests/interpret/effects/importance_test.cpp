@@ -12,7 +12,7 @@ double slope(const Gpt& gpt, const Batch& document, const HeadId& id) {
       factors.strided_view({1}, {1}, id.head).fill(value);
       return mul(z, factors);
     });
-    return gpt.loss(document, {.hook = &gate}, 1).item();
+    return gpt.loss(document, {.hook = &gate}, {.normalizer = 1}).item();
   };
   return (loss_at(1 + kStep) - loss_at(1 - kStep)) / (2 * kStep);
 }

@@ -114,7 +114,7 @@ double accumulate(const Run& run, Gpt& model, Index update) {
   model.zero_grad();
   double sum = 0;
   for (const Batch& batch : batches) {
-    const Tensor loss = model.loss(batch, {.training = true}, targets);
+    const Tensor loss = model.loss(batch, {.training = true}, {.normalizer = targets});
     sum += loss.item();
     backward(loss);
   }
