@@ -77,19 +77,6 @@ GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer,
   return std::move(run(decoder, tokenizer, std::move(prompt), options, 1, on_text, {}).front());
 }
 
-GenerateResult generate(const Gpt& model, const Tokenizer& tokenizer, std::string_view prompt,
-                        const GenerateOptions& options, const TextSink& on_text) {
-  Decoder decoder(model);
-  return generate(decoder, tokenizer, prompt, options, on_text);
-}
-
-GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
-                        std::string_view prompt, const GenerateOptions& options,
-                        const TextSink& on_text) {
-  Decoder decoder(model);
-  return generate(decoder, tokenizer, prompt, options, on_text);
-}
-
 std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
                                              std::string_view prompt,
                                              const GenerateOptions& options, Index count) {

@@ -17,8 +17,8 @@ void require_causal(const LanguageModel& model);
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model);
 
 // Runs a model over sequences of token ids. Calls visit(layer, weights), with the weights [H, T, T]
-// float32 of each sequence, for every layer with heads. Runs a Gpt layer by layer, so only one
-// layer's weights are in memory at a time.
+// float32 of each sequence, for every layer with heads. Runs a model that can be cut layer by
+// layer, so only one layer's weights are in memory at a time.
 void visit_layer_maps(
     const LanguageModel& model, const std::vector<std::vector<std::int32_t>>& sequences,
     const std::function<void(Index layer, const std::vector<Tensor>& weights)>& visit);

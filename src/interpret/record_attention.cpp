@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "base/transformed.h"
@@ -79,34 +78,6 @@ void require_memory(double bytes, const RecordedAttention& recorded, Index max_b
           max_bytes / (Index{1} << 20), " MiB: choose fewer documents, layers or tokens");
 }
 
-// Hook that keeps queries [N, H, D] and keys [N, G, D] of some layers as the scores use them. If
-// the model normalises or rotates them, rot_q comes after q and overwrites it.
-class KeepVectors final : public ForwardHook {
- public:
-  explicit KeepVectors(const HeadSet& chosen) : chosen_(chosen) {}
-
-  bool wants(Point point, Index layer) const override {
-    return (is_query(point) || point == Point::k || point == Point::rot_k) &&
-           !chosen_.of_layer(layer).empty();
-  }
-  Tensor visit(const HookSite& site, const Tensor& value) override {
-    (is_query(site.point) ? queries : keys)[site.layer] = to_contiguous(value);
-    if (site.point == Point::rot_q) {
-      rotated.insert(site.layer);
-    }
-    return value;
-  }
-
-  std::map<Index, Tensor> queries;
-  std::map<Index, Tensor> keys;
-  std::set<Index> rotated;  // layers
-
- private:
-  static bool is_query(Point point) { return point == Point::q || point == Point::rot_q; }
-
-  const HeadSet& chosen_;
-};
-
 // Hook that shows the progress of a pass.
 class PassProgress final : public ForwardHook {
  public:
@@ -181,26 +152,27 @@ Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& indices,
   return result;
 }
 
-// Adds queries, keys, the score scale and the window.
-void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageModel& model,
+// Adds queries [N, H, D] and keys [N, G, D] as the scores use them, the score scale and the window.
+void add_vectors(RecordedLayer& layer, const PointValues& values, const LanguageModel& model,
                  const std::vector<Index>& indices, const RecordedAttention& recorded) {
-  require(hook.queries.contains(layer.layer) && hook.keys.contains(layer.layer),
-          "a model of type '", model.model_type(),
+  layer.rotated = values.contains({Point::rot_q, layer.layer});  // or normalised
+  const auto queries = values.find({layer.rotated ? Point::rot_q : Point::q, layer.layer});
+  const auto keys = values.find({layer.rotated ? Point::rot_k : Point::k, layer.layer});
+  require(queries != values.end() && keys != values.end(), "a model of type '", model.model_type(),
           "' does not pass to ForwardHook the queries and keys of layer ", layer.layer);
   const HeadLayout layout = model.heads();
   std::vector<Index> key_indices;
   for (const Index index : indices) {
     key_indices.push_back(layout.key_index(layer.layer, index));
   }
-  layer.queries = padded_vectors(hook.queries.at(layer.layer), indices, recorded);
-  layer.keys = padded_vectors(hook.keys.at(layer.layer), key_indices, recorded);
+  layer.queries = padded_vectors(queries->second, indices, recorded);
+  layer.keys = padded_vectors(keys->second, key_indices, recorded);
   const CausalSelfAttention* attention = model.attention(layer.layer);
   const AttentionPlan plan = attention == nullptr ? AttentionPlan() : attention->plan();
   layer.scale =
       plan.scale > 0 ? plan.scale : 1 / std::sqrt(static_cast<double>(layer.queries.size(-1)));
   layer.cap = plan.cap;
   layer.window = plan.window;
-  layer.rotated = hook.rotated.contains(layer.layer);
 }
 
 void require_numbers(const RecordedLayer& layer, const LanguageModel& model) {
@@ -223,15 +195,14 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   recorded.documents = prepared(std::move(documents), model, tokenizer, options);
   require_memory(bytes_needed(model, chosen, recorded, options.vectors), recorded,
                  options.max_bytes);
-  KeepVectors hook(chosen);
-  KeepValues values([&](Point point, Index layer) {
-    return point == Point::v && !chosen.of_layer(layer).empty();
+  KeepValues kept([&](Point point, Index layer) {
+    const bool is_wanted =
+        point == Point::q || point == Point::k || point == Point::rot_q || point == Point::rot_k;
+    return (options.vectors ? is_wanted : options.value_weighted && point == Point::v) &&
+           !chosen.of_layer(layer).empty();
   });
-  ForwardHook* const kept = options.vectors          ? static_cast<ForwardHook*>(&hook)
-                            : options.value_weighted ? &values
-                                                     : nullptr;
   PassProgress progress(options.progress, layout.layers());
-  HookPair hooks(kept, options.progress == nullptr ? nullptr : &progress);
+  HookPair hooks(&kept, options.progress == nullptr ? nullptr : &progress);
   Recorder recorder = run_model(model, recorded.documents, chosen, &hooks);
   for (const Index layer : chosen.layers()) {
     std::vector<Index> heads;
@@ -243,7 +214,7 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
     // Moved out of the recorder, so that only one layer at a time exists twice.
     std::vector<Tensor> sequences = std::exchange(recorded_weights(recorder, layer, model), {});
     if (options.value_weighted) {
-      weight_by_values(model, values.values, layer, indices, sequences);
+      weight_by_values(model, kept.values, layer, indices, sequences);
     }
     for (std::size_t i = 0; options.unit != TextUnit::token && i < sequences.size(); ++i) {
       sequences[i] =
@@ -252,7 +223,7 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
     recorded.layers.push_back({layer, heads, padded_heads(sequences, indices, recorded.longest())});
     require_numbers(recorded.layers.back(), model);
     if (options.vectors) {
-      add_vectors(recorded.layers.back(), hook, model, indices, recorded);
+      add_vectors(recorded.layers.back(), kept.values, model, indices, recorded);
     }
   }
   return recorded;

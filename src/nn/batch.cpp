@@ -91,6 +91,12 @@ Batch shard_of(const Batch& batch, Index shard, Index shards) {
                .targets = part(batch.targets),
                .offsets = {first, last + 1},
                .pairs = batch.pairs};
+  if (!batch.records.empty()) {
+    const auto record = [&](auto offset) {
+      return batch.records.begin() + (offset - batch.offsets.begin()) / (batch.pairs ? 2 : 1);
+    };
+    result.records = {record(first), record(last)};
+  }
   for (Index& offset : result.offsets) {
     offset -= *first;
   }
@@ -115,6 +121,7 @@ Batch last_tokens(const Batch& batch) {
   last.positions = last_rows(batch.positions, batch);
   last.offsets.resize(batch.offsets.size());
   std::iota(last.offsets.begin(), last.offsets.end(), Index{0});
+  last.records = batch.records;
   return last;
 }
 

@@ -202,7 +202,6 @@ class Gpt::Pass {
       context_.hook->begin(rows);
     }
   }
-  bool wants_logits() const { return wants_any(context_.hook, {Point::logits}, 0); }
   Tensor residual(const Batch& batch, Index layer) const;
   Tensor run(Index first, Index last, const Tensor& residual, const Batch& batch) const;
   Tensor finished(const Tensor& residual) const { return model_.finished(residual, context_.hook); }
@@ -333,28 +332,14 @@ Tensor Gpt::logit_difference(const Tensor& hidden, std::int32_t token, std::int3
   return reshape(difference, {hidden.size(0)});
 }
 
-std::optional<LinearHead> Gpt::linear_head() const {
+std::optional<LinearHead> Gpt::linear_head(const ForwardHook* hook) const {
   const bool is_packed =
       stored_head() != nullptr && dynamic_cast<const TrainedRows*>(stored_head()) == nullptr;
-  return head_bias().defined() || is_packed
+  const bool is_seen =
+      wants_any(attached(), {Point::logits}, 0) || wants_any(hook, {Point::logits}, 0);
+  return is_packed || is_seen || head_bias().defined()
              ? std::nullopt
              : std::optional(LinearHead{head_weight(), config_.logit_cap});
-}
-
-Tensor Gpt::loss(const Batch& batch, const ForwardContext& context,
-                 const CrossEntropyOptions& options) const {
-  require(batch.targets.defined(), "[Gpt] the batch has no targets");
-  config_.require_head();
-  const Pass pass(*this, batch, context);
-  const Tensor hidden = pass.hidden(batch);
-  const std::optional<LinearHead> head = linear_head();
-  if (pass.wants_logits() || !head) {
-    return cross_entropy(pass.logits(hidden), batch.targets, options);
-  }
-  CrossEntropyOptions own = options;
-  own.cap = head->cap;
-  own.precision = context.precision;
-  return linear_cross_entropy(hidden, head->weight, batch.targets, own);
 }
 
 void Gpt::check_cache(const KeyValueCache& cache, Index count) const {

@@ -10,7 +10,16 @@ namespace headlight {
 Tensor LanguageModel::loss(const Batch& batch, const ForwardContext& context,
                            const CrossEntropyOptions& options) const {
   require(batch.targets.defined(), "[LanguageModel] the batch has no targets");
-  return cross_entropy(logits(batch, context), batch.targets, options);
+  require_head();
+  const Tensor states = hidden(batch, context);
+  const std::optional<LinearHead> head = linear_head(context.hook);
+  if (!head) {
+    return cross_entropy(logits_of(states, context), batch.targets, options);
+  }
+  CrossEntropyOptions own = options;
+  own.cap = head->cap;
+  own.precision = context.precision;
+  return linear_cross_entropy(states, head->weight, batch.targets, own);
 }
 
 Tensor LanguageModel::next_logits(const Batch& batch, const ForwardContext& context) const {

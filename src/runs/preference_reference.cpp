@@ -1,5 +1,7 @@
 #include "runs/preference_reference.h"
 
+#include <algorithm>
+
 #include "base/strings/printable.h"
 #include "formats/adapter/adapter.h"
 #include "headlight/formats/arrays/safetensors.h"
@@ -42,18 +44,20 @@ NamedTensors read_reference(const RunStart& start) {
   const fs::path path = fs::path(start.config.out_dir) / kRunReference;
   require(fs::exists(path), shown(path),
           ": no such file, which has the reference of the run's pairs; start a new run");
-  NamedTensors reference = read_safetensors(path);
+  const NamedTensors known = read_safetensors(path);
+  NamedTensors reference;
   const std::map<std::string, std::string> contents = read_safetensors_metadata(path);
   for (const PairSet& set : pair_sets_of(start)) {
     const auto found = contents.find(set.name);
     require(found != contents.end() && found->second == set.content, shown(path),
             ": has the reference of other pairs (", set.name,
             "); the pairs of a run cannot change, so start a new one");
-    for (const auto& [name, values] : reference) {
-      if (name == set.name) {
-        start.preferences->restore_reference(set.pairs, values);
-      }
-    }
+    const auto values = std::ranges::find(known, set.name, &NamedTensors::value_type::first);
+    const Index pairs = std::ssize(set.pairs.sequences);
+    require(values != known.end() && values->second.dtype() == DType::float64 &&
+                values->second.shape() == Shape({pairs, 2}),
+            shown(path), ": ", set.name, ": expected log-probabilities of ", pairs, " pairs");
+    reference.push_back(*values);
   }
   return reference;
 }
@@ -86,7 +90,7 @@ bool complete_reference(RunStart& start, Processes& processes) {
   }
   for (const PairSet& set : pair_sets_of(start)) {
     start.reference.emplace_back(
-        set.name, start.preferences->add_reference(
+        set.name, start.preferences->log_probabilities(
                       set.pairs, {.batch_size = start.config.batch_size, .processes = &processes}));
   }
   return true;

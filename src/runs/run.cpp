@@ -53,9 +53,10 @@ EvaluationMetrics evaluation_of(const RunStart& start, Index iteration, Processe
                                   .max_batches = start.config.eval_iters,
                                   .processes = &processes};
   const TokenDataset& data = start.data.validation;
-  metrics.validation = start.preferences != nullptr
-                           ? start.preferences->evaluate(data, options)
-                           : evaluate(*start.model, *start.data.tokenizer, data, options);
+  metrics.validation =
+      start.preferences != nullptr
+          ? start.preferences->evaluate(data, start.reference.back().second, options)
+          : evaluate(*start.model, *start.data.tokenizer, data, options);
   metrics.seconds = watch.seconds();
   return metrics;
 }
@@ -101,9 +102,9 @@ class Run final : LoopActions {
         trainer_(config_, *start.model, start.data.train, processes_),
         loop_(config_, trainer_, *this) {
     if (start.preferences != nullptr) {
-      trainer_.set_loss([&preferences = *start.preferences](
-                            const Batch& batch, const ForwardContext& context, Index normalizer) {
-        return preferences.loss(batch, context, normalizer);
+      trainer_.set_loss([&start](const Batch& batch, const ForwardContext& context,
+                                 Index normalizer) {
+        return start.preferences->loss(batch, start.reference.front().second, context, normalizer);
       });
     }
     if (!start.checkpoint.empty()) {

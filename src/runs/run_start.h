@@ -24,7 +24,7 @@ struct RunStart {
   std::optional<Adapter> adapter;  // what the run trains with lora_rank, instead of the weights
   std::filesystem::path base;      // base model of that adapter, if it has moved
   TrainingData data;
-  // For pairs of answers: the loss, and the reference by the name of the dataset.
+  // For pairs of answers: the loss, and the reference of the training and of any validation pairs.
   std::unique_ptr<PreferenceTuning> preferences;
   NamedTensors reference;
   std::string content;             // fingerprint of the training ids

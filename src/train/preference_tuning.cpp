@@ -1,9 +1,6 @@
 #include "headlight/train/preference_tuning.h"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <string_view>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/datasets/batches/sequential_batches.h"
@@ -11,18 +8,6 @@
 
 namespace headlight {
 namespace {
-
-// Returns a number for the tokens and targets of sequence `s` of a batch.
-std::size_t key_of(const Batch& batch, Index s) {
-  const auto bytes_of = [&](const Tensor& ids) {
-    const Index begin = batch.offsets[static_cast<std::size_t>(s)];
-    const Index end = batch.offsets[static_cast<std::size_t>(s) + 1];
-    return std::string_view(reinterpret_cast<const char*>(ids.data<std::int32_t>() + begin),
-                            static_cast<std::size_t>(end - begin) * sizeof(std::int32_t));
-  };
-  const std::hash<std::string_view> hash;
-  return hash(bytes_of(batch.tokens)) * 31 + hash(bytes_of(batch.targets));
-}
 
 SequentialBatches batches_of(const TokenDataset& dataset, const EvaluationOptions& options) {
   require(dataset.pairs, "[PreferenceTuning] expected a dataset of pairs of answers");
@@ -32,6 +17,17 @@ SequentialBatches batches_of(const TokenDataset& dataset, const EvaluationOption
 
 Processes& processes_of(const EvaluationOptions& options) {
   return options.processes == nullptr ? alone() : *options.processes;
+}
+
+// Returns the reference [P, 2] of a batch's pairs.
+std::vector<PreferredPair> reference_of(const Batch& batch, const Tensor& reference) {
+  const double* values = reference.data<double>();
+  std::vector<PreferredPair> pairs;
+  for (const Index pair : batch.records) {
+    require(pair < reference.size(0), "[PreferenceTuning] a pair has no reference");
+    pairs.push_back({.chosen = values[2 * pair], .rejected = values[2 * pair + 1]});
+  }
+  return pairs;
 }
 
 }  // namespace
@@ -51,62 +47,32 @@ Tensor PreferenceTuning::token_losses(const Batch& batch, ForwardContext context
       {.ignore_index = kIgnoreTarget, .cap = model_.config().logit_cap, .precision = precision_});
 }
 
-Tensor PreferenceTuning::add_reference(const TokenDataset& dataset,
-                                       const EvaluationOptions& options) {
+Tensor PreferenceTuning::log_probabilities(const TokenDataset& dataset,
+                                           const EvaluationOptions& options) const {
   const NoGrad no_grad;
   const SequentialBatches batches = batches_of(dataset, options);
   Processes& processes = processes_of(options);
   std::vector<double> values(2 * dataset.sequences.size());  // 0: of other processes
   for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
-    auto next = values.begin() + 2 * i * options.batch_size;
     const Batch batch = batches.batch(i);
-    for (const PreferredPair& pair :
-         pair_log_probabilities(token_losses(batch, {}), batch.offsets)) {
-      *next++ = pair.chosen;
-      *next++ = pair.rejected;
+    const auto pairs = pair_log_probabilities(token_losses(batch, {}), batch.offsets);
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      const auto next = values.begin() + 2 * batch.records[k];
+      next[0] = pairs[k].chosen;
+      next[1] = pairs[k].rejected;
     }
   }
   add_across(processes, values);
-  const Tensor reference = Tensor::from(values, {std::ssize(dataset.sequences), 2});
-  restore_reference(dataset, reference);
-  return reference;
+  return Tensor::from(values, {std::ssize(dataset.sequences), 2});
 }
 
-void PreferenceTuning::restore_reference(const TokenDataset& dataset, const Tensor& reference) {
-  const Index pairs = std::ssize(dataset.sequences);
-  require(reference.dtype() == DType::float64 && reference.shape() == Shape({pairs, 2}),
-          "reference: expected log-probabilities of ", pairs, " pairs, got ", reference.shape(),
-          "; the pairs of a run cannot be changed, start a new one");
-  const SequentialBatches batches = batches_of(dataset, {});
-  const double* next = reference.data<double>();
-  for (Index i = 0; i < batches.count(); ++i) {
-    const Batch batch = batches.batch(i);
-    for (Index s = 0; s < batch.sequence_count(); ++s) {
-      reference_[key_of(batch, s)] = *next++;
-    }
-  }
+Tensor PreferenceTuning::loss(const Batch& batch, const Tensor& reference,
+                              const ForwardContext& context, Index normalizer) const {
+  return preference_loss(token_losses(batch, context), batch.offsets,
+                         reference_of(batch, reference), {.beta = beta_, .normalizer = normalizer});
 }
 
-std::vector<PreferredPair> PreferenceTuning::reference_of(const Batch& batch) const {
-  const auto find = [&](Index s) {
-    const auto found = reference_.find(key_of(batch, s));
-    require(found != reference_.end(), "[PreferenceTuning] a pair has no reference");
-    return found->second;
-  };
-  std::vector<PreferredPair> pairs;
-  for (Index s = 0; s + 1 < batch.sequence_count(); s += 2) {
-    pairs.push_back({.chosen = find(s), .rejected = find(s + 1)});
-  }
-  return pairs;
-}
-
-Tensor PreferenceTuning::loss(const Batch& batch, const ForwardContext& context,
-                              Index normalizer) const {
-  return preference_loss(token_losses(batch, context), batch.offsets, reference_of(batch),
-                         {.beta = beta_, .normalizer = normalizer});
-}
-
-Evaluation PreferenceTuning::evaluate(const TokenDataset& dataset,
+Evaluation PreferenceTuning::evaluate(const TokenDataset& dataset, const Tensor& reference,
                                       const EvaluationOptions& options) const {
   const NoGrad no_grad;
   const SequentialBatches batches = batches_of(dataset, options);
@@ -121,13 +87,13 @@ Evaluation PreferenceTuning::evaluate(const TokenDataset& dataset,
     if (i % processes.count() != processes.rank()) {
       continue;
     }
-    const std::vector<PreferredPair> reference = reference_of(batch);
+    const std::vector<PreferredPair> before = reference_of(batch, reference);
     const Tensor losses = token_losses(batch, {});
     double* sum = sums.data() + 4 * i;
     sum[0] =
-        preference_loss(losses, batch.offsets, reference, {.beta = beta_, .normalizer = 1}).item();
+        preference_loss(losses, batch.offsets, before, {.beta = beta_, .normalizer = 1}).item();
     const std::vector<PreferredPair> own = pair_log_probabilities(losses, batch.offsets);
-    for (const double margin : preference_margins(own, reference)) {
+    for (const double margin : preference_margins(own, before)) {
       sum[1] += margin > 0 ? 1 : 0;
       sum[2] += beta_ * margin;
     }
@@ -149,9 +115,8 @@ Evaluation evaluate_preferences(const Gpt& model, const Gpt& reference, double b
                                 const TokenDataset& dataset, const EvaluationOptions& options) {
   EvaluationOptions all = options;
   all.max_batches = 0;
-  PreferenceTuning tuning(model, beta);
-  tuning.restore_reference(dataset, PreferenceTuning(reference, beta).add_reference(dataset, all));
-  return tuning.evaluate(dataset, options);
+  const Tensor before = PreferenceTuning(reference, beta).log_probabilities(dataset, all);
+  return PreferenceTuning(model, beta).evaluate(dataset, before, options);
 }
 
 }  // namespace headlight

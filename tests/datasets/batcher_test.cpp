@@ -83,6 +83,7 @@ TEST_CASE("a batch holds whole documents with their targets") {
     CHECK(ids_of(batch.tokens) == (first ? Ids{0, 5, 6, 0, 7} : Ids{0, 7, 0, 5, 6}));
     CHECK(ids_of(batch.targets) == (first ? Ids{5, 6, 0, 7, 0} : Ids{7, 0, 5, 6, 0}));
     CHECK(batch.target_count == 5);
+    CHECK(batch.records == (first ? std::vector<Index>{0, 1} : std::vector<Index>{1, 0}));
     orders.insert(sequences);
   }
   CHECK(orders.size() == 2);

@@ -67,6 +67,7 @@ TEST_CASE("remove_padding reads views that are not contiguous") {
 TEST_CASE("shards of a batch of pairs have whole pairs") {
   Batch batch = make_batch({{1, 2, 3, 4}, {5, 6}, {7}, {8, 9, 10}, {11, 12}, {13, 14}});
   batch.pairs = true;
+  batch.records = {4, 2, 9};
   for (const Index shards : {1, 2, 3, 4, 7}) {
     Ids joined;
     Index pairs = 0;
@@ -82,5 +83,6 @@ TEST_CASE("shards of a batch of pairs have whole pairs") {
     CHECK(joined == ids_of(batch.tokens));
   }
   CHECK(shard_of(batch, 0, 2).offsets == std::vector<Index>{0, 4, 6, 7, 10});
+  CHECK(shard_of(batch, 1, 2).records == std::vector<Index>{9});
 }
 }  // namespace batch_test

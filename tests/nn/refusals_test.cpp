@@ -136,7 +136,7 @@ TEST_CASE("a GPT refuses tokens, positions and targets that it does not have") {
   Batch batch = make_batch({{1, 2, 3}});
   batch.targets = Tensor();
   CHECK_NOTHROW(gpt.logits(batch));
-  check_error([&] { gpt.loss(batch); }, {"[Gpt]", "no targets"});
+  check_error([&] { gpt.loss(batch); }, {"[LanguageModel]", "no targets"});
   batch.targets = ints({2, 100, 3}, {3});
   check_error([&] { gpt.loss(batch); }, {"[cross_entropy]", "got 100 at position 1"});
 }

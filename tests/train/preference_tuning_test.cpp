@@ -36,7 +36,9 @@ Gpt small_model(std::uint64_t seed, DType dtype = DType::float32) {
              seed, dtype);
 }
 
-Batch batch_of(const TokenDataset& dataset) { return training_batch(token_ids(dataset)); }
+Batch batch_of(const TokenDataset& dataset) {
+  return SequentialBatches(dataset, {.batch_size = std::ssize(dataset.sequences)}).batch(0);
+}
 
 // Log-probability of the learned tokens of sequence `s`, from all logits of the model.
 Tensor log_probability(const Gpt& model, const Batch& batch, std::size_t s) {
@@ -84,19 +86,19 @@ Outcome trained(const TrainConfig& config, Index processes, Index steps) {
   std::mutex mutex;
   run_processes(processes, [&](Processes& process) {
     Gpt model = small_model(4);
-    PreferenceTuning tuning(model, 0.5);
+    const PreferenceTuning tuning(model, 0.5);
     const EvaluationOptions options{.batch_size = 3, .processes = &process};
-    tuning.add_reference(dataset, options);
+    const Tensor known = tuning.log_probabilities(dataset, options);
     Trainer trainer(config, model, dataset, process);
     trainer.set_loss([&](const Batch& batch, const ForwardContext& context, Index normalizer) {
-      return tuning.loss(batch, context, normalizer);
+      return tuning.loss(batch, known, context, normalizer);
     });
     std::vector<double> numbers;
     for (Index i = 0; i < steps; ++i) {
       const StepMetrics metrics = trainer.step();
       numbers.insert(numbers.end(), {metrics.loss, metrics.gradient_norm});
     }
-    const Evaluation end = tuning.evaluate(dataset, options);
+    const Evaluation end = tuning.evaluate(dataset, known, options);
     numbers.insert(numbers.end(), {end.loss, end.accuracy, end.margin});
     const std::lock_guard lock(mutex);
     if (process.leads()) {
@@ -110,15 +112,14 @@ TEST_CASE("the loss of preferences and its gradient follow from the logits") {
   const TokenDataset dataset = small_pairs(5);
   const Batch batch = batch_of(dataset);
   const Gpt reference = small_model(1, DType::float64);
-  PreferenceTuning before(reference, 0.7);
-  const Tensor known = before.add_reference(dataset, {.batch_size = 2});
+  const PreferenceTuning before(reference, 0.7);
+  const Tensor known = before.log_probabilities(dataset, {.batch_size = 2});
   CHECK(known.shape() == Shape{5, 2});
-  CHECK(before.loss(batch, {}, 0).item() == Approx(std::log(2.0)).epsilon(1e-12));
+  CHECK(before.loss(batch, known, {}, 0).item() == Approx(std::log(2.0)).epsilon(1e-12));
 
   Gpt model = small_model(2, DType::float64);
-  PreferenceTuning tuning(model, 0.7);
-  tuning.restore_reference(dataset, known);
-  const Tensor loss = tuning.loss(batch, {}, 0);
+  const PreferenceTuning tuning(model, 0.7);
+  const Tensor loss = tuning.loss(batch, known, {}, 0);
   backward(loss);
   std::vector<Tensor> gradients;
   for (const auto& [name, parameter] : model.parameters()) {
@@ -127,7 +128,7 @@ TEST_CASE("the loss of preferences and its gradient follow from the logits") {
   model.zero_grad();
   const Tensor expected = plain_loss(model, reference, batch, 0.7);
   CHECK(loss.item() == Approx(expected.item()).epsilon(1e-12));
-  CHECK(tuning.loss(batch, {}, 8).item() == Approx(expected.item() * 5 / 8).epsilon(1e-12));
+  CHECK(tuning.loss(batch, known, {}, 8).item() == Approx(expected.item() * 5 / 8).epsilon(1e-12));
   backward(expected);
   std::size_t i = 0;
   for (const auto& [name, parameter] : model.parameters()) {
@@ -168,11 +169,9 @@ TEST_CASE("preference tuning in several processes gives the same bits") {
 TEST_CASE("an evaluation of pairs has the mean loss, the share preferred and the mean margin") {
   const TokenDataset dataset = small_pairs(7);
   const Gpt reference = small_model(1, DType::float64);
-  PreferenceTuning before(reference, 0.5);
-  const Tensor known = before.add_reference(dataset);
+  const Tensor known = PreferenceTuning(reference, 0.5).log_probabilities(dataset);
   const Gpt model = small_model(2, DType::float64);
-  PreferenceTuning tuning(model, 0.5);
-  tuning.restore_reference(dataset, known);
+  const PreferenceTuning tuning(model, 0.5);
   const Batch batch = batch_of(dataset);
   double preferred = 0;
   double margin = 0;
@@ -185,27 +184,30 @@ TEST_CASE("an evaluation of pairs has the mean loss, the share preferred and the
     margin += 0.5 * gained;
   }
   for (const Index batch_size : {1, 3, 100}) {
-    const Evaluation result = tuning.evaluate(dataset, {.batch_size = batch_size});
+    const Evaluation result = tuning.evaluate(dataset, known, {.batch_size = batch_size});
     CHECK(result.pairs == 7);
     CHECK(result.tokens == batch.target_count);
-    CHECK(result.loss == Approx(tuning.loss(batch, {}, 0).item()).epsilon(1e-12));
+    CHECK(result.loss == Approx(tuning.loss(batch, known, {}, 0).item()).epsilon(1e-12));
     CHECK(result.accuracy == Approx(preferred / 7));
     CHECK(result.margin == Approx(margin / 7).epsilon(1e-12));
   }
-  CHECK(tuning.evaluate(dataset, {.batch_size = 3, .max_batches = 2}).pairs == 6);
+  CHECK(tuning.evaluate(dataset, known, {.batch_size = 3, .max_batches = 2}).pairs == 6);
 }
 
 TEST_CASE("pairs without a reference, other data and a head with a bias are refused") {
   const TokenDataset dataset = small_pairs(3);
   const Gpt model = small_model(1);
-  PreferenceTuning tuning(model, 0.1);
-  CHECK_THROWS_WITH(tuning.loss(batch_of(dataset), {}, 0),
+  const PreferenceTuning tuning(model, 0.1);
+  const Tensor two = Tensor::zeros({2, 2}, DType::float64);
+  CHECK_THROWS_WITH(tuning.loss(batch_of(dataset), two, {}, 0),
                     "[PreferenceTuning] a pair has no reference");
-  CHECK_THROWS_WITH(tuning.restore_reference(dataset, Tensor::zeros({2, 2}, DType::float64)),
-                    contains_text("expected log-probabilities of 3 pairs, got [2, 2]"));
-  CHECK_THROWS_WITH(tuning.add_reference(document_dataset({{1, 2}}, 0)),
+  CHECK_THROWS_WITH(tuning.log_probabilities(document_dataset({{1, 2}}, 0)),
                     contains_text("expected a dataset of pairs"));
-  check_error([&] { tuning.loss(training_batch({{1, 2}}), {}, 0); }, {"expected a batch of pairs"});
+  check_error(
+      [&] {
+        tuning.loss(training_batch({{1, 2}}), two, {}, 0);
+      },
+      {"expected a batch of pairs"});
   const Gpt biased(
       {.vocab_size = 5, .block_size = 4, .n_layer = 1, .n_head = 1, .n_embd = 4, .head_bias = true},
       1);

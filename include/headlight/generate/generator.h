@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -112,13 +113,14 @@ GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer,
                         std::vector<std::int32_t> prompt, const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});
 
-// Create a float32 decoder for this one text.
-GenerateResult generate(const Gpt& model, const Tokenizer& tokenizer, std::string_view prompt,
+// Creates a float32 decoder for this one text.
+template <std::derived_from<LanguageModel> Model>
+GenerateResult generate(const Model& model, const Tokenizer& tokenizer, std::string_view prompt,
                         const GenerateOptions& options = {},
-                        const std::function<void(std::string_view piece)>& on_text = {});
-GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
-                        std::string_view prompt, const GenerateOptions& options = {},
-                        const std::function<void(std::string_view piece)>& on_text = {});
+                        const std::function<void(std::string_view piece)>& on_text = {}) {
+  Decoder decoder(model);
+  return generate(decoder, tokenizer, prompt, options, on_text);
+}
 
 // Generates `count` texts, numbered from options.sample, each equal to that of generate(). Reads
 // the prompt once; each pass over the weights serves all texts. Calls `on_step` after each pass

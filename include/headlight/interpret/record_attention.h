@@ -76,7 +76,7 @@ struct RecordedAttention {
 //
 // Throws Error for no documents; for a document that is empty, not UTF-8 or longer than the model's
 // context; for heads that do not exist; for maps larger than max_bytes; and for weights that are
-// not numbers; and, with value_weighted, for models other than Gpt.
+// not numbers; and, with value_weighted, for models without attention().
 RecordedAttention record_attention_batch(const LanguageModel& model, const Tokenizer& tokenizer,
                                          const std::vector<std::string>& documents,
                                          const RecordAttentionOptions& options = {});

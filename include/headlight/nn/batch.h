@@ -17,6 +17,9 @@ struct Batch {
   Tensor targets;              // [N] int32, next token or kIgnoreTarget; undefined for inference
   std::vector<Index> offsets;  // [B + 1]: sequence b is tokens offsets[b] ... offsets[b + 1] - 1
   Index target_count = 0;      // targets that are not kIgnoreTarget
+  // [B]: number of each sequence in its dataset; [B / 2] of each pair. Empty: not known, as for
+  // blocks of a stream.
+  std::vector<Index> records = {};
   // Sequences 2 i and 2 i + 1 are a pair: the preferred and the rejected answer to one prompt.
   bool pairs = false;
 

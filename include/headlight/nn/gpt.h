@@ -107,10 +107,8 @@ class Gpt : public LanguageModel {
   Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const override;
   Tensor logit_difference(const Tensor& hidden, std::int32_t token,
                           std::int32_t other) const override;
-  std::optional<LinearHead> linear_head() const override;
+  std::optional<LinearHead> linear_head(const ForwardHook* hook = nullptr) const override;
   Tensor logits(const Batch& batch, const ForwardContext& context = {}) const override;
-  Tensor loss(const Batch& batch, const ForwardContext& context = {},
-              const CrossEntropyOptions& options = {}) const override;
   Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const override;
 
   // Attaches a hook to every later pass, including a Decoder's; it runs before the hook of the

@@ -93,8 +93,11 @@ class LanguageModel : public Module {
   // Returns the logits of one token minus those of another, [N], of hidden states [N, C].
   virtual Tensor logit_difference(const Tensor& hidden, std::int32_t token,
                                   std::int32_t other) const;
-  // Returns the head if it is one matrix with elements, from which losses can be computed.
-  virtual std::optional<LinearHead> linear_head() const { return std::nullopt; }
+  // Returns the head if it is one matrix with elements, and no hook wants the logits: losses can be
+  // computed without them. The hook may be null.
+  virtual std::optional<LinearHead> linear_head(const ForwardHook* /*hook*/ = nullptr) const {
+    return std::nullopt;
+  }
   // Returns whether passes take ForwardContext::caches and prefixes.
   virtual bool has_cache() const { return false; }
   // Returns an empty cache. Throws Error if the model has none.

@@ -14,6 +14,8 @@ class BatchSource {
   virtual Index batches_per_epoch() const = 0;
   // `index` is not negative.
   virtual std::vector<std::vector<std::int32_t>> sequences(Index index) = 0;
+  // Returns Batch::records of the sequences.
+  virtual std::vector<Index> records(Index /*index*/) { return {}; }
 };
 
 // Whole documents in random order, sorted by length inside windows when bucketed.

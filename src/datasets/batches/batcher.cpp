@@ -47,7 +47,11 @@ Batcher::Batcher(const TokenDataset& dataset, const BatcherOptions& options)
 
 Batcher::~Batcher() = default;
 
-Batch Batcher::batch(Index index) { return training_batch(sequences(index)); }
+Batch Batcher::batch(Index index) {
+  Batch batch = training_batch(sequences(index));
+  batch.records = source_->records(index);
+  return batch;
+}
 
 std::vector<std::vector<std::int32_t>> Batcher::sequences(Index index) {
   require(index >= 0, "[Batcher] batch index must not be negative, got ", index);

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "base/transformed.h"
 #include "datasets/batches/batch_source.h"
 #include "datasets/batches/mixture.h"
 #include "datasets/batches/permutation.h"
@@ -78,6 +80,15 @@ class DocumentSource final : public BatchSource {
   }
 
   std::vector<std::vector<std::int32_t>> sequences(Index index) override {
+    return transformed(pieces_of(index), [&](Index piece) { return pieces_.tokens(piece); });
+  }
+  std::vector<Index> records(Index index) override {
+    return transformed(pieces_of(index),
+                       [&](Index piece) { return static_cast<Index>(pieces_.at(piece).sequence); });
+  }
+
+ private:
+  std::span<const Index> pieces_of(Index index) {
     const Index epoch = index / batches_;
     const Index batch = index % batches_;
     const Index window = batch / window_;
@@ -89,15 +100,9 @@ class DocumentSource final : public BatchSource {
         order_of(options_, epoch).fork(static_cast<std::uint64_t>(window) + 1);
     const Index begin = Permutation(in_window, random)(batch % window_) * options_.batch_size;
     const Index end = begin + std::min(options_.batch_size, std::ssize(kept_) - begin);
-    std::vector<std::vector<std::int32_t>> result;
-    result.reserve(static_cast<std::size_t>(end - begin));
-    for (Index i = begin; i < end; ++i) {
-      result.push_back(pieces_.tokens(kept_[static_cast<std::size_t>(i)]));
-    }
-    return result;
+    return {kept_.begin() + begin, kept_.begin() + end};
   }
 
- private:
   void set_window(Index epoch, Index window) {
     if (std::pair(epoch, window) == kept_of_) {
       return;

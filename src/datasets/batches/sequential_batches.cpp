@@ -29,11 +29,14 @@ Batch SequentialBatches::batch(Index index) const {
   const Index begin = first_piece(index);
   const Index size = std::min(batch_size_, pieces_.count() - begin);
   std::vector<std::vector<std::int32_t>> sequences;
-  sequences.reserve(static_cast<std::size_t>(size));
+  std::vector<Index> records;
   for (Index i = begin; i < begin + size; ++i) {
     sequences.push_back(pieces_.tokens(i));
+    records.push_back(static_cast<Index>(pieces_.at(i).sequence));
   }
-  return masking_ ? masked_batch(sequences, *masking_) : training_batch(sequences);
+  Batch batch = masking_ ? masked_batch(sequences, *masking_) : training_batch(sequences);
+  batch.records = std::move(records);
+  return batch;
 }
 
 }  // namespace headlight

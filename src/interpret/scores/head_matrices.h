@@ -16,9 +16,5 @@ struct HeadMatrices {
 
 // Returns the matrices of the head at `index` among the heads of a layer, with low-rank updates.
 HeadMatrices head_matrices(const Gpt& model, Index layer, Index index, DType dtype);
-// For several heads of a layer: the caller computes the layer's output matrix [C, H D] once, which
-// takes long if it is stored in another form.
-HeadMatrices head_matrices(const Gpt& model, Index layer, Index index, DType dtype,
-                           const Tensor& output);
 
 }  // namespace headlight

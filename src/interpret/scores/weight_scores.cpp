@@ -185,8 +185,7 @@ std::vector<double> compositions_of(const Gpt& model, Composition kind,
 
 }  // namespace
 
-HeadMatrices head_matrices(const Gpt& model, Index layer, Index index, DType dtype,
-                           const Tensor& output) {
+HeadMatrices head_matrices(const Gpt& model, Index layer, Index index, DType dtype) {
   const AttentionPlan plan = block_plan(model.config(), layer).attention;
   const Index width = plan.head_width;
   const auto rows = [&](Index part) {
@@ -194,11 +193,9 @@ HeadMatrices head_matrices(const Gpt& model, Index layer, Index index, DType dty
     return convert(model.weight_rows(Part::query_key_value, layer, begin, begin + width), dtype);
   };
   return {rows(0), rows(1), rows(2),
-          convert(slice(output, 1, index * width, (index + 1) * width), dtype)};
-}
-
-HeadMatrices head_matrices(const Gpt& model, Index layer, Index index, DType dtype) {
-  return head_matrices(model, layer, index, dtype, model.weight(Part::attention_output, layer));
+          convert(slice(model.weight(Part::attention_output, layer), 1, index * width,
+                        (index + 1) * width),
+                  dtype)};
 }
 
 std::vector<double> composition_scores(const Gpt& model, Composition kind,

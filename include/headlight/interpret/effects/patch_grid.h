@@ -76,7 +76,6 @@ struct PatchGrid {
 // Activation patching (Meng et al., arXiv 2202.05262; for heads Wang et al., arXiv 2211.00593). The
 // model reads the corrupt text with the values of one cell replaced by those on the clean text, the
 // answer tokens included. A cell with high `recovered` carries the difference between the texts.
-// Attribution needs a Gpt.
 //
 // Throws Error for a bidirectional model without a mask, and if the texts differ in length, are
 // empty or longer than the context (with the answer), if an id is outside the vocabulary, if one
