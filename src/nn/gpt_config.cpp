@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <numeric>
+#include <type_traits>
 
 #include "headlight/nn/architecture.h"
+#include "headlight/nn/gpt_config_keys.h"
 
 namespace headlight {
 namespace {
-
-constexpr double kLargestTheta = 1e12;
-constexpr double kLargestScale = 1e6;
 
 template <class T>
 void require_range(const char* name, T value, T least, T most) {
@@ -18,18 +18,33 @@ void require_range(const char* name, T value, T least, T most) {
                 value);
 }
 
-void require_size(const char* name, Index value) {
-  require_range<Index>(name, value, 1, kLargestSize);
+// Checks a number against the range of its key, if that has an upper bound.
+template <class T>
+void require_in_range(const GptConfigKey& key, T value) {
+  const ConfigRange& range = *key.range;
+  const auto number = static_cast<double>(value);
+  const bool is_in = std::isinf(range.most) || (range.is_cap && value == 0) ||
+                     (number >= range.least && number <= range.most &&
+                      !(range.below_most && number == range.most));
+  require_value(is_in, key.name, "expected ", range.is_cap ? "0 or a number from 1e-6" : "",
+                range.is_cap ? "" : std::to_string(static_cast<Index>(range.least)), " to ",
+                range.below_most ? "below " : "", static_cast<T>(range.most), ", got ", value);
 }
 
-void require_probability(const char* name, double value) {
-  require_value(value >= 0 && value < 1, name, "expected 0 to below 1, got ", value);
-}
-
-// A cap far below 1 would make all logits or scores equal, and its quotients infinite.
-void require_cap_option(const char* name, double value) {
-  require_value(value == 0 || (value >= 1e-6 && value <= kLargestScale), name,
-                "expected 0 or a number from 1e-6 to ", kLargestScale, ", got ", value);
+// Checks the numbers of all keys that do not depend on others.
+void check_ranges(const GptConfig& config) {
+  for (const GptConfigKey& key : gpt_config_keys()) {
+    visit_value(key, config, [&](const auto& value) {
+      using Value = std::remove_cvref_t<decltype(value)>;
+      if constexpr (std::same_as<Value, Index> || std::same_as<Value, double>) {
+        require_in_range(key, value);
+      } else if constexpr (std::same_as<Value, std::vector<Index>>) {
+        require_value(value.empty() || std::ssize(value) == config.n_layer, key.name, "expected ",
+                      config.n_layer, " numbers, got ", value.size());
+        std::ranges::for_each(value, [&](Index number) { require_in_range(key, number); });
+      }
+    });
+  }
 }
 
 // Checks head_numbers or key_head_numbers; `count` is the number of heads.
@@ -89,35 +104,19 @@ Index even_key_heads(const GptConfig& config) {
   return is_even ? std::ssize(first) : 0;
 }
 
-// Returns whether the scaling uses original_max_position_embeddings.
-bool has_original_context(const RopeOptions& rope) {
-  return rope.scaling == RopeScaling::llama3 || rope.scaling == RopeScaling::yarn ||
-         rope.scaling == RopeScaling::longrope;
-}
-
-// Returns the options with default values in the fields that the scaling does not use.
-RopeOptions without_unused_fields(RopeOptions rope) {
-  const RopeOptions defaults;
-  if (rope.scaling != RopeScaling::llama3) {
-    rope.low_freq_factor = defaults.low_freq_factor;
-    rope.high_freq_factor = defaults.high_freq_factor;
+// Returns whether a key of `config` has no effect, or a value that means the same as the default.
+// Other keys are those of `given`.
+bool is_redundant(const GptConfigKey& key, const GptConfig& given, const GptConfig& config) {
+  if (key.has_effect != nullptr && !key.has_effect(given)) {
+    return true;
   }
-  if (rope.scaling != RopeScaling::yarn) {
-    rope.beta_fast = defaults.beta_fast;
-    rope.beta_slow = defaults.beta_slow;
-    rope.truncate = defaults.truncate;
-  }
-  if (rope.scaling != RopeScaling::longrope) {
-    rope.short_factors.clear();
-    rope.long_factors.clear();
-  }
-  if (rope.scaling != RopeScaling::yarn && rope.scaling != RopeScaling::longrope) {
-    rope.attention_factor = defaults.attention_factor;
-  }
-  if (!has_original_context(rope)) {
-    rope.original_max_position_embeddings = defaults.original_max_position_embeddings;
-  }
-  return rope;
+  return key.same_as_default != nullptr && visit_value(key, config, [&](const auto& value) {
+           using Value = std::remove_cvref_t<decltype(value)>;
+           if constexpr (std::same_as<Value, Index> || std::same_as<Value, double>) {
+             return value == static_cast<Value>(key.same_as_default(given));
+           }
+           return false;
+         });
 }
 
 bool has_keys_of_its_own(const std::vector<Index>& groups) {
@@ -154,7 +153,6 @@ void check_longrope_factors(const char* name, const std::vector<double>& factors
 
 void check_rope(const GptConfig& config) {
   const RopeOptions& rope = config.rope;
-  require_range("rope_local_theta", config.rope_local_theta, 0.0, kLargestTheta);
   if (config.position != PositionKind::rope) {
     return;
   }
@@ -180,17 +178,10 @@ void check_rope(const GptConfig& config) {
   require_value(rope.attention_factor > 0 && rope.attention_factor <= kLargestScale,
                 "attention_factor", "expected a number above 0 and at most ", kLargestScale,
                 ", got ", rope.attention_factor);
-  if (has_original_context(rope)) {
-    require_size("original_max_position_embeddings", rope.original_max_position_embeddings);
-  }
-}
-
-void check_rotated_layers(const GptConfig& config) {
-  const std::vector<Index>& layers = config.rope_per_layer;
-  require_value(layers.empty() || std::ssize(layers) == config.n_layer, "rope_per_layer",
-                "expected ", config.n_layer, " numbers, got ", layers.size());
-  for (const Index is_rotated : layers) {
-    require_range<Index>("rope_per_layer", is_rotated, 0, 1);
+  if (rope.scaling == RopeScaling::llama3 || rope.scaling == RopeScaling::yarn ||
+      rope.scaling == RopeScaling::longrope) {
+    require_range<Index>("original_max_position_embeddings", rope.original_max_position_embeddings,
+                         1, kLargestSize);
   }
 }
 
@@ -240,23 +231,12 @@ NormOptions GptConfig::norm_options(Index width, DType dtype) const {
 
 GptConfig GptConfig::canonical() const {
   GptConfig config = *this;
-  const auto drop = [](auto& value, auto default_value) {
-    if (value == default_value) {
-      value = {};
-    }
-  };
   if (std::all_of(key_groups.begin(), key_groups.end(), has_keys_of_its_own)) {
     config.key_groups.clear();
   } else if (const Index even = even_key_heads(*this); even > 0) {
     config.key_groups.clear();
     config.n_kv_head = even;
   }
-  drop(config.n_kv_head, n_head);
-  drop(config.n_inner, 4 * n_embd);
-  drop(config.head_width, n_head > 0 && n_embd % n_head == 0 ? n_embd / n_head : 0);
-  drop(config.embedding_scale, 1.0);
-  drop(config.logit_scale, 1.0);
-  drop(config.residual_multiplier, 1.0);
   // These norms have no bias, so that `bias` is redundant.
   config.bias = norm_type == NormKind::rms || !norm_weights ? qkv_bias.value_or(bias) : bias;
   for (std::optional<bool>* bias_of_part :
@@ -264,24 +244,11 @@ GptConfig GptConfig::canonical() const {
     *bias_of_part =
         bias_of_part->value_or(bias) == config.bias ? std::nullopt : std::optional(!config.bias);
   }
-  if (std::all_of(windows.begin(), windows.end(), [](Index window) { return window == 0; })) {
-    config.windows.clear();
-  }
-  config.norm_gain_plus_one = norm_gain_plus_one && norm_weights;
-  config.qk_norm_whole = qk_norm_whole && qk_norm;
-  config.qk_norm_last = qk_norm_last && qk_norm;
-  const Index width = elements_of_head();
-  drop(config.rope.width, width);
-  drop(config.attention_scale, 1 / std::sqrt(static_cast<double>(width)));
-  if (config.position != PositionKind::rope) {
-    config.rope = {};
-  }
-  if (config.position != PositionKind::rope || std::ranges::count(rope_per_layer, 0) == 0) {
-    config.rope_per_layer.clear();
-  }
-  config.rope = without_unused_fields(config.rope);
-  if (config.position != PositionKind::rope || config.windows.empty()) {
-    config.rope_local_theta = 0;
+  for (const GptConfigKey& key : gpt_config_keys()) {
+    if (is_redundant(key, *this, config)) {
+      std::visit([&](auto member) { value_in(config, member) = value_in(GptConfig{}, member); },
+                 key.member);
+    }
   }
   return config;
 }
@@ -292,18 +259,13 @@ void GptConfig::require_head() const {
 }
 
 void GptConfig::validate() const {
-  require_size("vocab_size", vocab_size);
-  require_size("block_size", block_size);
-  require_range<Index>("n_layer", n_layer, 1, kMostLayers);
-  require_size("n_head", n_head);
+  require_value(layer_norm_epsilon > 0 && layer_norm_epsilon < 1, "layer_norm_epsilon",
+                "expected a number above 0 and below 1, got ", layer_norm_epsilon);
+  check_ranges(*this);
   require_value(n_head * n_layer <= kMostHeads, "n_head", "expected at most ", kMostHeads,
                 " heads in all layers, got ", n_layer, " x ", n_head);
-  require_size("n_embd", n_embd);
-  require_range<Index>("head_width", head_width, 0, kLargestSize);
   require_value(head_width > 0 || n_embd % n_head == 0, "n_head", "expected a divisor of n_embd ",
                 n_embd, ", got ", n_head);
-  require_value(heads_per_layer.empty() || static_cast<Index>(heads_per_layer.size()) == n_layer,
-                "heads_per_layer", "expected ", n_layer, " numbers, got ", heads_per_layer.size());
   for (const Index heads : heads_per_layer) {
     require_range<Index>("heads_per_layer", heads, 1, n_head);
   }
@@ -320,31 +282,11 @@ void GptConfig::validate() const {
   require_value(causal || windows.empty(), "windows", "needs causal attention");
   require_value(!masked_head || (!causal && norm == NormPosition::post), "masked_head",
                 "needs causal = false and norm = post");
-  require_range<Index>("n_segment", n_segment, 0, kLargestSize);
   require_value(!gated_mlp || mlp, "gated_mlp", "needs MLPs");
-  require_range("embedding_scale", embedding_scale, 0.0, kLargestScale);
-  require_range("logit_scale", logit_scale, 0.0, kLargestScale);
-  require_range("residual_multiplier", residual_multiplier, 0.0, kLargestScale);
-  require_cap_option("logit_cap", logit_cap);
-  require_cap_option("attention_cap", attention_cap);
-  require_range("qkv_clip", qkv_clip, 0.0, kLargestScale);
   check_rope(*this);
-  check_rotated_layers(*this);
-  require_range<Index>("n_inner", n_inner, 0, kLargestSize);
   check_key_heads(*this);
-  require_value(windows.empty() || std::ssize(windows) == n_layer, "windows", "expected ", n_layer,
-                " numbers, got ", windows.size());
-  for (const Index window : windows) {
-    require_range<Index>("windows", window, 0, kLargestSize);
-  }
   check_numbers(*this, "head_numbers", head_numbers, &AttentionPlan::heads);
   check_numbers(*this, "key_head_numbers", key_head_numbers, &AttentionPlan::key_heads);
-  require_range("attention_scale", attention_scale, 0.0, kLargestScale);
-  require_probability("attention_dropout", attention_dropout);
-  require_probability("residual_dropout", residual_dropout);
-  require_probability("embedding_dropout", embedding_dropout);
-  require_value(layer_norm_epsilon > 0 && layer_norm_epsilon < 1, "layer_norm_epsilon",
-                "expected a number above 0 and below 1, got ", layer_norm_epsilon);
 }
 
 }  // namespace headlight

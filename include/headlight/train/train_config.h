@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,7 +9,7 @@
 
 #include "headlight/datasets/batches/batcher.h"
 #include "headlight/datasets/learned_tokens.h"
-#include "headlight/nn/gpt_config.h"
+#include "headlight/nn/gpt_config_keys.h"
 #include "headlight/nn/lora.h"
 #include "headlight/nn/packed/packed_weights.h"
 #include "headlight/optim/schedule.h"
@@ -219,14 +218,6 @@ enum class ConfigRole {
   architecture,  // fixed by the model; a starting model sets it
   start,         // fixed when the run began
   free,          // paths, length, output and saving: may change without effect on the weights
-};
-
-// Range of a numeric key.
-struct ConfigRange {
-  double least = 0;
-  double most = std::numeric_limits<double>::infinity();
-  bool below_most = false;  // `most` itself is not allowed
-  bool is_guard = false;    // `most` only prevents overflow; help texts omit it
 };
 
 // A key: its member in TrainConfig and its meaning. Files, command line, saved configuration,

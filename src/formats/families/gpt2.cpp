@@ -4,6 +4,7 @@
 #include "formats/families/families.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
+#include "headlight/nn/gpt_config_keys.h"
 
 // GPT-2 (Radford et al. 2019), whose tensor names Gpt::parameters() uses. Models that GPT-2 cannot
 // express get the type "headlight", so that other tools refuse them instead of misreading them.
@@ -51,63 +52,15 @@ GptConfig read_gpt2(const ConfigReader& reader) {
   return config;
 }
 
-// Calls field(key, member) for Headlight's own keys, in the order of config.json.
+// Calls field(key, value) for Headlight's own keys, in the order of config.json.
 template <class Config, class Field>
 void for_each_field(Config& config, const Field& field) {
-  field("norm", config.norm);
-  field("norm_type", config.norm_type);
-  field("norm_gain_plus_one", config.norm_gain_plus_one);
-  field("output_norms", config.output_norms);
-  field("norm_weights", config.norm_weights);
-  field("embedding_scale", config.embedding_scale);
-  field("head_bias", config.head_bias);
-  field("logit_scale", config.logit_scale);
-  field("residual_multiplier", config.residual_multiplier);
-  field("logit_cap", config.logit_cap);
-  field("qk_norm", config.qk_norm);
-  field("qk_norm_whole", config.qk_norm_whole);
-  field("qk_norm_last", config.qk_norm_last);
-  field("gated_mlp", config.gated_mlp);
-  field("heads_per_layer", config.heads_per_layer);
-  field("head_width", config.head_width);
-  field("mlp", config.mlp);
-  field("position", config.position);
-  if (config.position == PositionKind::rope) {
-    field("rope_theta", config.rope.theta);
-    field("rope_local_theta", config.rope_local_theta);
-    field("rope_width", config.rope.width);
-    field("rope_style", config.rope.style);
-    field("rope_reversed", config.rope.reversed);
-    field("rope_scaling", config.rope.scaling);
-    field("rope_factor", config.rope.factor);
-    field("rope_low_freq_factor", config.rope.low_freq_factor);
-    field("rope_high_freq_factor", config.rope.high_freq_factor);
-    field("rope_beta_fast", config.rope.beta_fast);
-    field("rope_beta_slow", config.rope.beta_slow);
-    field("rope_truncate", config.rope.truncate);
-    field("rope_original_block_size", config.rope.original_max_position_embeddings);
-    field("rope_attention_factor", config.rope.attention_factor);
-    field("rope_short_factors", config.rope.short_factors);
-    field("rope_long_factors", config.rope.long_factors);
-    field("rope_per_layer", config.rope_per_layer);
+  for (const GptConfigKey& key : gpt_config_keys()) {
+    const bool is_of_rope = std::string_view(key.json_name).starts_with("rope_");
+    if (!key.is_gpt2 && (!is_of_rope || config.position == PositionKind::rope)) {
+      visit_value(key, config, [&](auto& value) { field(key.json_name, value); });
+    }
   }
-  field("parallel_residual", config.parallel_residual);
-  field("shared_norm", config.shared_norm);
-  field("qkv_bias", config.qkv_bias);
-  field("attention_output_bias", config.attention_output_bias);
-  field("mlp_bias", config.mlp_bias);
-  field("n_kv_head", config.n_kv_head);
-  field("windows", config.windows);
-  field("attention_scale", config.attention_scale);
-  field("attention_cap", config.attention_cap);
-  field("qkv_clip", config.qkv_clip);
-  field("head_numbers", config.head_numbers);
-  field("key_head_numbers", config.key_head_numbers);
-  field("key_groups", config.key_groups);
-  field("causal", config.causal);
-  field("n_segment", config.n_segment);
-  field("embedding_norm", config.embedding_norm);
-  field("masked_head", config.masked_head);
 }
 
 using Lists = std::vector<std::vector<Index>>;

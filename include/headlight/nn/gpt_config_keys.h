@@ -1,0 +1,85 @@
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "headlight/nn/gpt_config.h"
+
+// The table of GptConfig's members. Reading, writing, checking and comparing configurations follow
+// from its rows.
+namespace headlight {
+
+inline constexpr double kLargestScale = 1e6;
+inline constexpr double kLargestTheta = 1e12;
+
+// Range of a numeric key.
+struct ConfigRange {
+  double least = 0;
+  double most = std::numeric_limits<double>::infinity();
+  bool below_most = false;  // `most` itself is not allowed
+  bool is_guard = false;    // `most` only prevents overflow; help texts omit it
+  bool is_cap = false;      // also 0, for no cap
+};
+
+// A member of GptConfig or of its RopeOptions.
+using GptConfigMember = std::variant<
+    Index GptConfig::*, double GptConfig::*, bool GptConfig::*, std::optional<bool> GptConfig::*,
+    std::vector<Index> GptConfig::*, std::vector<std::vector<Index>> GptConfig::*,
+    NormPosition GptConfig::*, NormKind GptConfig::*, PositionKind GptConfig::*,
+    Activation GptConfig::*, Index RopeOptions::*, double RopeOptions::*, bool RopeOptions::*,
+    RotaryStyle RopeOptions::*, RopeScaling RopeOptions::*, std::vector<double> RopeOptions::*>;
+
+struct GptConfigKey {
+  const char* name;  // in messages, and in config.json unless json_name differs
+  GptConfigMember member;
+  // Of a number or the numbers of a list. Without an upper bound: validate() has a check of its
+  // own.
+  std::optional<ConfigRange> range = {};
+  // Returns a value that means the same as the default; null: there is none.
+  double (*same_as_default)(const GptConfig& config) = nullptr;
+  // Returns whether the model depends on the key; null: always.
+  bool (*has_effect)(const GptConfig& config) = nullptr;
+  const char* json_name = name;
+  // Models of type "gpt2" have the key, some under another name.
+  bool is_gpt2 = false;
+};
+
+// Returns the key of each member, in the order of config.json.
+std::span<const GptConfigKey> gpt_config_keys();
+
+template <class T>
+const T& value_in(const GptConfig& config, T GptConfig::*member) {
+  return config.*member;
+}
+template <class T>
+const T& value_in(const GptConfig& config, T RopeOptions::*member) {
+  return config.rope.*member;
+}
+template <class T>
+T& value_in(GptConfig& config, T GptConfig::*member) {
+  return config.*member;
+}
+template <class T>
+T& value_in(GptConfig& config, T RopeOptions::*member) {
+  return config.rope.*member;
+}
+
+// Calls visit(value) for the value of a key, and returns its result.
+template <class Config, class Visit>
+decltype(auto) visit_value(const GptConfigKey& key, Config& config, const Visit& visit) {
+  return std::visit([&](auto member) -> decltype(auto) { return visit(value_in(config, member)); },
+                    key.member);
+}
+
+// Returns whether both configurations have the same value of a key.
+bool is_equal_in(const GptConfigKey& key, const GptConfig& a, const GptConfig& b);
+
+// Returns a value as text: "true", "0.5", "gelu_new", "1,2,3"; of lists in a list "1,2;3"; without
+// elements or value "none".
+std::string value_text(const GptConfigKey& key, const GptConfig& config);
+
+}  // namespace headlight
