@@ -133,7 +133,7 @@ Subject read_subject(const Options& options) {
   });
   const GptConfig model = config.model(vocabulary_of(config, options)).canonical();
   return {.model = model,
-          .batch_tokens = config.batch_size * config.block_size,
+          .batch_tokens = config.batch_size * config.gpt.block_size,
           .run = plan_memory(config, model)};
 }
 

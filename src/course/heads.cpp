@@ -209,7 +209,7 @@ Sweep copy_sweep(const Sweep& common, const CopyTask& task, Index steps, const S
   sweep.sample = task.sample;
   sweep.train = [&settings, &task, steps, width = common.width](Index heads, std::uint64_t start) {
     TrainConfig config = lab_training(settings, steps, 3e-3, 1, heads);
-    config.n_embd = width;
+    config.gpt.n_embd = width;
     config.seed += static_cast<Index>(start);
     Outcome outcome{make_model(config)};
     outcome.loss = train(*outcome.model, task, config, 1).last();

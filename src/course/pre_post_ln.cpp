@@ -56,9 +56,9 @@ constexpr Index kSteps = 240;
 
 TrainConfig config_of(NormPosition norm, Index iterations, double rate, const Settings& settings) {
   TrainConfig config = lab_training(settings, iterations, rate, kLayers, 4);
-  config.activation = "relu";
-  config.tie_weights = false;
-  config.norm = name_of(norm);
+  config.gpt.activation = Activation::relu;
+  config.gpt.tie_weights = false;
+  config.gpt.norm = norm;
   return config;
 }
 

@@ -106,13 +106,13 @@ CopyTask make_copy_task(Index sequences_to_learn, std::uint64_t seed) {
 TrainConfig lab_training(const Settings& settings, Index iterations, double learning_rate,
                          Index layers, Index heads) {
   TrainConfig config;
-  config.n_layer = layers;
-  config.n_head = heads;
-  config.n_embd = kTaskWidth;
+  config.gpt.n_layer = layers;
+  config.gpt.n_head = heads;
+  config.gpt.n_embd = kTaskWidth;
   config.batching = "padded";
   config.batch_size = 16;
-  config.block_size = kTaskLength + 1;
-  config.bias = true;
+  config.gpt.block_size = kTaskLength + 1;
+  config.gpt.bias = true;
   config.learning_rate = learning_rate;
   config.lr_schedule = "constant";
   config.warmup_iters = 0;

@@ -246,8 +246,7 @@ GptConfig GptConfig::canonical() const {
   }
   for (const GptConfigKey& key : gpt_config_keys()) {
     if (is_redundant(key, *this, config)) {
-      std::visit([&](auto member) { value_in(config, member) = value_in(GptConfig{}, member); },
-                 key.member);
+      copy_value(key, {}, config);
     }
   }
   return config;

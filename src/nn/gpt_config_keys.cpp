@@ -58,148 +58,175 @@ constexpr auto has_attention_factor = has_scaling<RopeScaling::yarn, RopeScaling
 constexpr auto has_original_context =
     has_scaling<RopeScaling::llama3, RopeScaling::yarn, RopeScaling::longrope>;
 
+constexpr GptConfigKey basic(GptConfigKey key) {
+  key.is_basic = true;
+  return key;
+}
+
+constexpr GptConfigKey gpt2(GptConfigKey key) {
+  key.is_gpt2 = true;
+  return key;
+}
+
+constexpr GptConfigKey in_json(const char* name, GptConfigKey key) {
+  key.json_name = name;
+  return key;
+}
+
+constexpr GptConfigKey or_default(double (*value)(const G& config), GptConfigKey key) {
+  key.same_as_default = value;
+  return key;
+}
+
+constexpr GptConfigKey only_if(bool (*has_effect)(const G& config), GptConfigKey key) {
+  key.has_effect = has_effect;
+  return key;
+}
+
+constexpr GptConfigKey following(std::string_view other, GptConfigKey key) {
+  key.follows = other;
+  return key;
+}
+
+constexpr GptConfigKey of_training(GptConfigKey key) {
+  key.is_of_training = true;
+  return key;
+}
+
+constexpr GptConfigKey heading(std::string_view group, GptConfigKey key) {
+  key.group = group;
+  return key;
+}
+
 constexpr auto kKeys = std::to_array<GptConfigKey>({
-    {.name = "vocab_size", .member = &G::vocab_size, .range = kSize, .is_gpt2 = true},
-    {.name = "block_size", .member = &G::block_size, .range = kSize, .is_gpt2 = true},
-    {.name = "n_layer", .member = &G::n_layer, .range = kLayers, .is_gpt2 = true},
-    {.name = "n_head", .member = &G::n_head, .range = kSize, .is_gpt2 = true},
-    {.name = "n_kv_head",
-     .member = &G::n_kv_head,
-     .range = kNotNegative,
-     .same_as_default = all_heads},
-    {.name = "n_embd", .member = &G::n_embd, .range = kSize, .is_gpt2 = true},
-    {.name = "n_inner",
-     .member = &G::n_inner,
-     .range = kOptionalSize,
-     .same_as_default = four_widths,
-     .is_gpt2 = true},
-    {.name = "head_width",
-     .member = &G::head_width,
-     .range = kOptionalSize,
-     .same_as_default = equal_share},
-    {.name = "heads_per_layer", .member = &G::heads_per_layer, .range = kNotNegative},
-    {.name = "key_groups", .member = &G::key_groups},
-    {.name = "windows", .member = &G::windows, .range = kOptionalSize, .has_effect = has_windows},
-    {.name = "attention_dropout",
-     .member = &G::attention_dropout,
-     .range = kFraction,
-     .is_gpt2 = true},
-    {.name = "residual_dropout",
-     .member = &G::residual_dropout,
-     .range = kFraction,
-     .is_gpt2 = true},
-    {.name = "embedding_dropout",
-     .member = &G::embedding_dropout,
-     .range = kFraction,
-     .is_gpt2 = true},
-    {.name = "bias", .member = &G::bias, .is_gpt2 = true},
-    {.name = "qkv_bias", .member = &G::qkv_bias},
-    {.name = "attention_output_bias", .member = &G::attention_output_bias},
-    {.name = "mlp_bias", .member = &G::mlp_bias},
-    {.name = "tie_weights", .member = &G::tie_weights, .is_gpt2 = true},
-    {.name = "head_bias", .member = &G::head_bias},
-    {.name = "logit_scale", .member = &G::logit_scale, .range = kScale, .same_as_default = one},
-    {.name = "embedding_scale",
-     .member = &G::embedding_scale,
-     .range = kScale,
-     .same_as_default = one},
-    {.name = "residual_multiplier",
-     .member = &G::residual_multiplier,
-     .range = kScale,
-     .same_as_default = one},
-    {.name = "norm", .member = &G::norm},
-    {.name = "norm_type", .member = &G::norm_type},
-    {.name = "layer_norm_epsilon",
-     .member = &G::layer_norm_epsilon,
-     .range = kFraction,
-     .is_gpt2 = true},
-    {.name = "norm_gain_plus_one",
-     .member = &G::norm_gain_plus_one,
-     .has_effect = has_norm_weights},
-    {.name = "output_norms", .member = &G::output_norms},
-    {.name = "norm_weights", .member = &G::norm_weights},
-    {.name = "parallel_residual", .member = &G::parallel_residual},
-    {.name = "shared_norm", .member = &G::shared_norm},
-    {.name = "position", .member = &G::position},
-    {.name = "rope_theta", .member = &R::theta, .range = kNotNegative, .has_effect = is_rotated},
-    {.name = "rope_local_theta",
-     .member = &G::rope_local_theta,
-     .range = kTheta,
-     .has_effect = is_rotated_locally},
-    {.name = "rope_width",
-     .member = &R::width,
-     .range = kNotNegative,
-     .same_as_default = whole_head,
-     .has_effect = is_rotated},
-    {.name = "rope_style", .member = &R::style, .has_effect = is_rotated},
-    {.name = "rope_reversed", .member = &R::reversed, .has_effect = is_rotated},
-    {.name = "rope_scaling", .member = &R::scaling, .has_effect = is_rotated},
-    {.name = "rope_factor", .member = &R::factor, .range = kNotNegative, .has_effect = is_rotated},
-    {.name = "low_freq_factor",
-     .member = &R::low_freq_factor,
-     .range = kNotNegative,
-     .has_effect = has_llama3,
-     .json_name = "rope_low_freq_factor"},
-    {.name = "high_freq_factor",
-     .member = &R::high_freq_factor,
-     .range = kNotNegative,
-     .has_effect = has_llama3,
-     .json_name = "rope_high_freq_factor"},
-    {.name = "beta_fast",
-     .member = &R::beta_fast,
-     .range = kNotNegative,
-     .has_effect = has_yarn,
-     .json_name = "rope_beta_fast"},
-    {.name = "beta_slow",
-     .member = &R::beta_slow,
-     .range = kNotNegative,
-     .has_effect = has_yarn,
-     .json_name = "rope_beta_slow"},
-    {.name = "truncate",
-     .member = &R::truncate,
-     .has_effect = has_yarn,
-     .json_name = "rope_truncate"},
-    {.name = "original_max_position_embeddings",
-     .member = &R::original_max_position_embeddings,
-     .range = kNotNegative,
-     .has_effect = has_original_context,
-     .json_name = "rope_original_block_size"},
-    {.name = "attention_factor",
-     .member = &R::attention_factor,
-     .range = kNotNegative,
-     .has_effect = has_attention_factor,
-     .json_name = "rope_attention_factor"},
-    {.name = "short_factor",
-     .member = &R::short_factors,
-     .has_effect = has_longrope,
-     .json_name = "rope_short_factors"},
-    {.name = "long_factor",
-     .member = &R::long_factors,
-     .has_effect = has_longrope,
-     .json_name = "rope_long_factors"},
-    {.name = "rope_per_layer",
-     .member = &G::rope_per_layer,
-     .range = kFlag,
-     .has_effect = is_rotated_in_part},
-    {.name = "attention_scale",
-     .member = &G::attention_scale,
-     .range = kScale,
-     .same_as_default = root_scale},
-    {.name = "attention_cap", .member = &G::attention_cap, .range = kCap},
-    {.name = "logit_cap", .member = &G::logit_cap, .range = kCap},
-    {.name = "qkv_clip", .member = &G::qkv_clip, .range = kScale},
-    {.name = "qk_norm", .member = &G::qk_norm},
-    {.name = "qk_norm_whole", .member = &G::qk_norm_whole, .has_effect = has_qk_norm},
-    {.name = "qk_norm_last", .member = &G::qk_norm_last, .has_effect = has_qk_norm},
-    {.name = "activation", .member = &G::activation, .is_gpt2 = true},
-    {.name = "mlp", .member = &G::mlp},
-    {.name = "gated_mlp", .member = &G::gated_mlp},
-    {.name = "head_numbers", .member = &G::head_numbers},
-    {.name = "key_head_numbers", .member = &G::key_head_numbers},
-    {.name = "causal", .member = &G::causal},
-    {.name = "n_segment", .member = &G::n_segment, .range = kOptionalSize},
-    {.name = "embedding_norm", .member = &G::embedding_norm},
-    {.name = "masked_head", .member = &G::masked_head},
+    gpt2({"vocab_size", &G::vocab_size, "", kSize}),
+    basic(
+        gpt2({"block_size", &G::block_size, "Longest sequence in tokens (context length)", kSize})),
+    heading("Model size", basic(gpt2({"n_layer", &G::n_layer, "Layers", kLayers}))),
+    basic(gpt2({"n_head", &G::n_head, "Attention heads in each layer", kSize})),
+    or_default(
+        all_heads,
+        {"n_kv_head", &G::n_kv_head,
+         "Key and value heads in each layer, each shared by n_head / n_kv_head heads; 0: n_head",
+         kNotNegative}),
+    basic(gpt2({"n_embd", &G::n_embd, "Width of the model", kSize})),
+    gpt2(or_default(four_widths, {"n_inner", &G::n_inner, "Inner width of the MLPs; 0: 4 n_embd",
+                                  kOptionalSize})),
+    or_default(equal_share, {"head_width", &G::head_width, "Width of each head; 0: n_embd / n_head",
+                             kOptionalSize}),
+    {"heads_per_layer", &G::heads_per_layer, "", kNotNegative},
+    {"key_groups", &G::key_groups},
+    only_if(has_windows, {"windows", &G::windows, "", kOptionalSize}),
+    gpt2(
+        of_training(following("dropout", {"attention_dropout", &G::attention_dropout,
+                                          "Dropout probability of attention weights", kFraction}))),
+    gpt2(of_training(following(
+        "dropout", {"residual_dropout", &G::residual_dropout,
+                    "Dropout probability of the outputs of attention and MLPs", kFraction}))),
+    gpt2(of_training(following("dropout", {"embedding_dropout", &G::embedding_dropout,
+                                           "Dropout probability of the embedding", kFraction}))),
+    heading("Architecture",
+            gpt2({"bias", &G::bias, "Use biases in linear layers and layer norms"})),
+    following("bias", {"qkv_bias", &G::qkv_bias, "Use biases for queries, keys and values"}),
+    following("bias", {"attention_output_bias", &G::attention_output_bias,
+                       "Use a bias in the output projection of attention"}),
+    following("bias", {"mlp_bias", &G::mlp_bias, "Use biases in MLPs"}),
+    gpt2({"tie_weights", &G::tie_weights,
+          "Use the token embedding also as the weight of the output head"}),
+    {"head_bias", &G::head_bias},
+    or_default(one, {"logit_scale", &G::logit_scale, "", kScale}),
+    or_default(one, {"embedding_scale", &G::embedding_scale,
+                     "Multiply token embeddings by this number; 0: do not", kScale}),
+    or_default(
+        one,
+        {"residual_multiplier", &G::residual_multiplier,
+         "Show the residual stream to hooks and caches multiplied by this number, as Granite has "
+         "it; 0: as it is",
+         kScale}),
+    {"norm", &G::norm,
+     "Position of the norms: pre (GPT-2), post (the original transformer) or output (on "
+     "outputs of attention and MLPs only: OLMo 2)"},
+    {"norm_type", &G::norm_type, "Type of the norms: layer (GPT-2) or rms (Llama)"},
+    gpt2({"layer_norm_epsilon", &G::layer_norm_epsilon, "Epsilon of the norms (layer and rms)",
+          kFraction}),
+    only_if(has_norm_weights, {"norm_gain_plus_one", &G::norm_gain_plus_one,
+                               "Multiply by 1 + gain in norms (Gemma)"}),
+    {"output_norms", &G::output_norms,
+     "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)"},
+    {"norm_weights", &G::norm_weights, "false: norms have no weights (OLMo 1, nanochat)"},
+    {"parallel_residual", &G::parallel_residual,
+     "Compute attention and MLP of a layer from the same input (GPT-NeoX)"},
+    {"shared_norm", &G::shared_norm, "parallel_residual: use the same norm for attention and MLP"},
+    {"position", &G::position, "Position encoding: learned (GPT-2), rope (Llama) or none"},
+    only_if(is_rotated,
+            {"rope_theta", &R::theta, "rope: base (theta) of the frequencies", kNotNegative}),
+    only_if(is_rotated_locally,
+            {"rope_local_theta", &G::rope_local_theta,
+             "rope: base (theta) of the frequencies in layers with a sliding window; 0: rope_theta",
+             kTheta}),
+    only_if(is_rotated, or_default(whole_head, {"rope_width", &R::width, "", kNotNegative})),
+    only_if(is_rotated, {"rope_style", &R::style}),
+    only_if(is_rotated, {"rope_reversed", &R::reversed}),
+    only_if(
+        is_rotated,
+        {"rope_scaling", &R::scaling,
+         "rope: method to extend the context: none, linear, llama3 or yarn (these two keep short "
+         "wavelengths)"}),
+    only_if(is_rotated, {"rope_factor", &R::factor,
+                         "rope_scaling: factor by which the context is extended", kNotNegative}),
+    only_if(
+        has_llama3,
+        in_json(
+            "rope_low_freq_factor",
+            {"low_freq_factor", &R::low_freq_factor,
+             "llama3: scale wavelengths longer than the original context divided by this number",
+             kNotNegative})),
+    only_if(
+        has_llama3,
+        in_json(
+            "rope_high_freq_factor",
+            {"high_freq_factor", &R::high_freq_factor,
+             "llama3: keep wavelengths shorter than the original context divided by this number",
+             kNotNegative})),
+    only_if(has_yarn, in_json("rope_beta_fast", {"beta_fast", &R::beta_fast, "", kNotNegative})),
+    only_if(has_yarn, in_json("rope_beta_slow", {"beta_slow", &R::beta_slow, "", kNotNegative})),
+    only_if(has_yarn, in_json("rope_truncate", {"truncate", &R::truncate})),
+    only_if(has_original_context,
+            in_json("rope_original_block_size",
+                    {"original_max_position_embeddings", &R::original_max_position_embeddings,
+                     "llama3, yarn, longrope: length of the original context in tokens",
+                     kNotNegative})),
+    only_if(has_attention_factor,
+            in_json("rope_attention_factor",
+                    {"attention_factor", &R::attention_factor, "", kNotNegative})),
+    only_if(has_longrope, in_json("rope_short_factors", {"short_factor", &R::short_factors})),
+    only_if(has_longrope, in_json("rope_long_factors", {"long_factor", &R::long_factors})),
+    only_if(is_rotated_in_part, {"rope_per_layer", &G::rope_per_layer, "", kFlag}),
+    or_default(root_scale,
+               {"attention_scale", &G::attention_scale,
+                "Multiply attention scores by this number; 0: 1 / sqrt(head_width)", kScale}),
+    {"attention_cap", &G::attention_cap,
+     "Replace each attention score s by cap tanh(s / cap) (Gemma 2: 50); 0: do not", kCap},
+    {"logit_cap", &G::logit_cap,
+     "Replace each logit x by cap tanh(x / cap) (Gemma 2: 30); 0: do not", kCap},
+    {"qkv_clip", &G::qkv_clip,
+     "Limit the magnitudes of queries, keys and values (OLMo 1); 0: do not", kScale},
+    {"qk_norm", &G::qk_norm, "Normalise the queries and keys of each head (Qwen 3)"},
+    only_if(has_qk_norm,
+            {"qk_norm_whole", &G::qk_norm_whole, "qk_norm: over all heads together (OLMo 2)"}),
+    only_if(has_qk_norm,
+            {"qk_norm_last", &G::qk_norm_last, "qk_norm: after the rotation (nanochat)"}),
+    gpt2({"activation", &G::activation,
+          "Activation function of MLPs: gelu_new, gelu, relu, relu2 or silu"}),
+    {"mlp", &G::mlp, "false: layers have attention only"},
+    {"gated_mlp", &G::gated_mlp,
+     "Multiply activation(gate) by a second projection (with silu: SwiGLU)"},
+    {"head_numbers", &G::head_numbers},
+    {"key_head_numbers", &G::key_head_numbers},
+    {"causal", &G::causal},
+    {"n_segment", &G::n_segment, "", kOptionalSize},
+    {"embedding_norm", &G::embedding_norm},
+    {"masked_head", &G::masked_head},
 });
 
 static_assert(std::ranges::all_of(kKeys,
@@ -229,12 +256,16 @@ std::string text_of(const std::vector<T>& values) {
     texts.push_back(text_of(value));
   }
   constexpr bool kIsNested = !std::is_arithmetic_v<T>;
-  return texts.empty() ? "none" : joined(texts, kIsNested ? ";" : ",");
+  return texts.empty() ? "none" : headlight::joined(texts, kIsNested ? ";" : ",");
 }
 
 }  // namespace
 
 std::span<const GptConfigKey> gpt_config_keys() { return kKeys; }
+
+void copy_value(const GptConfigKey& key, const GptConfig& from, GptConfig& to) {
+  std::visit([&](auto member) { value_in(to, member) = value_in(from, member); }, key.member);
+}
 
 bool is_equal_in(const GptConfigKey& key, const GptConfig& a, const GptConfig& b) {
   return std::visit([&](auto member) { return value_in(a, member) == value_in(b, member); },

@@ -62,7 +62,7 @@ void finetune(Gpt& model, const TokenDataset& data, const Asker& asker,
   TrainConfig config;
   config.batching = data.documents ? "bucketed" : "packed";
   config.batch_size = arguments.integer("batch_size");
-  config.block_size = model.config().block_size;
+  config.gpt.block_size = model.config().block_size;
   config.learning_rate = arguments.number("learning_rate");
   config.warmup_iters = 0;
   config.max_iters = updates;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <type_traits>
 #include <utility>
 
@@ -60,27 +61,28 @@ const std::string& checked_text(std::string_view key, const std::string& value) 
 }
 
 struct Assign {
-  TrainConfig& config;
+  std::string_view name;
   std::string_view key;  // as the user wrote it
-  const std::string& value;
+  const std::string& text;
 
-  void operator()(Index TrainConfig::*member) const {
-    config.*member = parse_number<Index>(key, value, "a whole number");
+  void operator()(Index& value) const { value = parse_number<Index>(key, text, "a whole number"); }
+  void operator()(double& value) const {
+    value = parse_number<double>(key, text, "a number");
+    require_value(std::isfinite(value), key, "expected a finite number, got '", text, "'");
   }
-  void operator()(double TrainConfig::*member) const {
-    config.*member = parse_number<double>(key, value, "a number");
-    require_value(std::isfinite(config.*member), key, "expected a finite number, got '", value,
-                  "'");
+  void operator()(bool& value) const { value = parse_boolean(key, text); }
+  void operator()(std::optional<bool>& value) const { value = parse_boolean(key, text); }
+  void operator()(std::string& value) const { value = checked_text(key, text); }
+  void operator()(TextList& value) const {
+    value = text.empty() ? TextList() : TextList{checked_text(key, text)};
   }
-  void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(key, value); }
-  void operator()(std::optional<bool> TrainConfig::*member) const {
-    config.*member = parse_boolean(key, value);
+  template <HasChoices E>
+  void operator()(E& value) const {
+    value = parse_name<E>(name, checked_text(key, text));
   }
-  void operator()(std::string TrainConfig::*member) const {
-    config.*member = checked_text(key, value);
-  }
-  void operator()(TextList TrainConfig::*member) const {
-    config.*member = value.empty() ? TextList() : TextList{checked_text(key, value)};
+  template <class T>
+  void operator()(std::vector<T>&) const {
+    fail_value(key, "cannot be set");  // no setting has this type
   }
 };
 
@@ -105,10 +107,7 @@ struct Print {
   std::string operator()(bool TrainConfig::*member) const {
     return config.*member ? "true" : "false";
   }
-  std::string operator()(std::optional<bool> TrainConfig::*member) const {
-    const std::optional<bool>& value = config.*member;
-    return value.has_value() ? *value ? "true" : "false" : "";
-  }
+  std::string operator()(const GptConfigKey* key) const { return value_text(*key, config.gpt); }
   std::string operator()(std::string TrainConfig::*member) const { return config.*member; }
   // A list of one text is printed as that text.
   std::string operator()(TextList TrainConfig::*member) const {
@@ -133,14 +132,19 @@ struct FileTypes {
 
 FileTypes file_types_of(const ConfigField& field) {
   using enum ConfigEntry::Type;
-  // In the order of ConfigField::Member. Integers are also valid for numbers.
-  constexpr auto kTypes = std::to_array<FileTypes>({{"a whole number", integer, integer},
-                                                    {"a number", number, integer},
-                                                    {"true or false", boolean, boolean},
-                                                    {"a text in quotes", text, text},
-                                                    {"a text or a list of texts", text, list},
-                                                    {"true or false", boolean, boolean}});
-  return kTypes[field.member.index()];
+  return visit_value(field, TrainConfig{}, [](const auto& value) -> FileTypes {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::same_as<Value, Index>) {
+      return {"a whole number", integer, integer};
+    } else if constexpr (std::same_as<Value, double>) {
+      return {"a number", number, integer};
+    } else if constexpr (std::same_as<Value, TextList>) {
+      return {"a text or a list of texts", text, list};
+    } else if constexpr (std::same_as<Value, std::string> || HasChoices<Value>) {
+      return {"a text in quotes", text, text};
+    }
+    return {"true or false", boolean, boolean};
+  });
 }
 
 bool is_word(std::string_view value) {
@@ -179,16 +183,14 @@ fs::path located(const fs::path& path, const fs::path& folder) {
 
 template <class Change>
 void for_each_text(TrainConfig& config, const ConfigField& field, const Change& change) {
-  std::visit(
-      [&](auto member) {
-        using Value = std::remove_cvref_t<decltype(config.*member)>;
-        if constexpr (std::is_same_v<Value, std::string>) {
-          change(config.*member);
-        } else if constexpr (std::is_same_v<Value, TextList>) {
-          std::for_each((config.*member).begin(), (config.*member).end(), change);
-        }
-      },
-      field.member);
+  visit_value(field, config, [&](auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::same_as<Value, std::string>) {
+      change(value);
+    } else if constexpr (std::same_as<Value, TextList>) {
+      std::ranges::for_each(value, change);
+    }
+  });
 }
 
 }  // namespace
@@ -215,7 +217,7 @@ ConfigOutcome set_config_value(TrainConfig& config, std::string_view key,
     }
     fail_unknown(key);
   }
-  std::visit(Assign{config, key, value}, field->member);
+  visit_value(*field, config, Assign{name, key, value});
   return ConfigOutcome::set;
 }
 
@@ -247,7 +249,15 @@ ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry) {
 void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to) {
   for (const ConfigField& field : config_fields()) {
     if (std::find(keys.begin(), keys.end(), field.key) != keys.end()) {
-      std::visit([&](auto member) { to.*member = from.*member; }, field.member);
+      std::visit(
+          [&](auto member) {
+            if constexpr (std::is_pointer_v<decltype(member)>) {
+              copy_value(*member, from.gpt, to.gpt);
+            } else {
+              to.*member = from.*member;
+            }
+          },
+          field.member);
     }
   }
 }
@@ -267,9 +277,8 @@ std::vector<std::string> texts_of(const TrainConfig& config, const ConfigField& 
 std::string toml_value(const TrainConfig& config, const ConfigField& field) {
   const std::string value = config_value(config, field);
   const auto* list = std::get_if<TextList TrainConfig::*>(&field.member);
-  const bool is_text = list != nullptr
-                           ? (config.**list).size() < 2
-                           : std::holds_alternative<std::string TrainConfig::*>(field.member);
+  const bool is_text = file_types_of(field).type == ConfigEntry::Type::text &&
+                       (list == nullptr || (config.**list).size() < 2);
   return is_text ? quoted(value) : value;
 }
 

@@ -49,7 +49,7 @@ EvaluationMetrics evaluation_of(const RunStart& start, Index iteration, Processe
   const Stopwatch watch;
   EvaluationMetrics metrics{.iteration = iteration};
   const EvaluationOptions options{.batch_size = start.config.batch_size,
-                                  .block_size = start.config.block_size,
+                                  .block_size = start.config.gpt.block_size,
                                   .max_batches = start.config.eval_iters,
                                   .processes = &processes};
   const TokenDataset& data = start.data.validation;

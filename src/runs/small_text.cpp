@@ -54,19 +54,19 @@ using Given = std::function<bool(std::string_view key)>;
 
 // Fits a number of heads and a width that are not given to the given ones: heads divide the width.
 void fit_heads(TrainConfig& config, const Given& is_given, Index default_head_width) {
-  const Index groups = std::max<Index>(1, config.n_kv_head);  // they divide the heads
+  const Index groups = std::max<Index>(1, config.gpt.n_kv_head);  // they divide the heads
   const auto is_divided = [&](Index heads) {
-    return heads <= 0 || config.head_width > 0 || config.n_embd % heads == 0;
+    return heads <= 0 || config.gpt.head_width > 0 || config.gpt.n_embd % heads == 0;
   };
   if (!is_given("n_head")) {
-    Index heads = std::max(groups, config.n_head / groups * groups);
+    Index heads = std::max(groups, config.gpt.n_head / groups * groups);
     while (heads > groups && is_given("n_embd") && !is_divided(heads)) {
       heads -= groups;
     }
-    config.n_head = heads;
+    config.gpt.n_head = heads;
   }
-  if (!is_given("n_embd") && !is_divided(config.n_head)) {
-    config.n_embd = default_head_width * config.n_head;
+  if (!is_given("n_embd") && !is_divided(config.gpt.n_head)) {
+    config.gpt.n_embd = default_head_width * config.gpt.n_head;
   }
 }
 
@@ -90,10 +90,10 @@ std::string fit_large_model(TrainConfig& config, const Given& is_given) {
   constexpr Index kHeadWidth = 64;
   const TrainConfig before = config;
   fit_heads(config, is_given, kHeadWidth);
-  return before.n_head == config.n_head && before.n_embd == config.n_embd
+  return before.gpt.n_head == config.gpt.n_head && before.gpt.n_embd == config.gpt.n_embd
              ? ""
-             : concat_text("sizes that fit the given ones: n_head ", config.n_head, ", n_embd ",
-                           config.n_embd);
+             : concat_text("sizes that fit the given ones: n_head ", config.gpt.n_head, ", n_embd ",
+                           config.gpt.n_embd);
 }
 
 }  // namespace
@@ -119,10 +119,10 @@ std::string fit_sizes_to_text(TrainConfig& config, const std::vector<std::string
   constexpr Index kHeadWidth = 32;
   constexpr Index kWidth = 128;
   fit_heads(config, is_given, kHeadWidth);
-  if (!is_given("learning_rate") && config.n_embd > kWidth) {
+  if (!is_given("learning_rate") && config.gpt.n_embd > kWidth) {
     constexpr double kRateDigits = 1e6;  // so that the rate has a short name
     const double rate =
-        config.learning_rate * static_cast<double>(kWidth) / static_cast<double>(config.n_embd);
+        config.learning_rate * static_cast<double>(kWidth) / static_cast<double>(config.gpt.n_embd);
     config.learning_rate = std::max(1.0, std::round(rate * kRateDigits)) / kRateDigits;
   }
   return "a small text, settings that are not given:" + open_values(config, is_given) +

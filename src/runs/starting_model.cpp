@@ -20,7 +20,7 @@ constexpr double kLargestGrowth = 1024;  // of a context
 // Returns the model with the context that the run asks for: a run with rope_scaling extends the
 // context of a model without it.
 GptConfig with_context_of(const TrainConfig& run, GptConfig model) {
-  const auto scaling = parse_name<RopeScaling>("rope_scaling", run.rope_scaling);
+  const RopeScaling scaling = run.gpt.rope.scaling;
   if (model.position != PositionKind::rope || model.rope.scaling != RopeScaling::none ||
       scaling == RopeScaling::none) {
     return model;
@@ -28,18 +28,18 @@ GptConfig with_context_of(const TrainConfig& run, GptConfig model) {
   require_value(run.lora_rank == 0, "rope_scaling",
                 "changes the context of the model, which an adapter cannot hold; train the weights "
                 "(without lora_rank)");
-  require_value(run.rope_factor > 1 && run.rope_factor <= kLargestGrowth, "rope_factor",
+  require_value(run.gpt.rope.factor > 1 && run.gpt.rope.factor <= kLargestGrowth, "rope_factor",
                 "expected a number above 1 and at most ", kLargestGrowth,
-                " beside rope_scaling, got ", run.rope_factor);
+                " beside rope_scaling, got ", run.gpt.rope.factor);
   model.rope.original_max_position_embeddings = model.block_size;
   model.rope.scaling = scaling;
-  model.rope.factor = run.rope_factor;
-  model.rope.low_freq_factor = run.low_freq_factor;
-  model.rope.high_freq_factor = run.high_freq_factor;
+  model.rope.factor = run.gpt.rope.factor;
+  model.rope.low_freq_factor = run.gpt.rope.low_freq_factor;
+  model.rope.high_freq_factor = run.gpt.rope.high_freq_factor;
   if (scaling == RopeScaling::yarn) {
-    model.rope.attention_factor = yarn_attention_factor(run.rope_factor);
+    model.rope.attention_factor = yarn_attention_factor(run.gpt.rope.factor);
   }
-  model.block_size = std::lround(static_cast<double>(model.block_size) * run.rope_factor);
+  model.block_size = std::lround(static_cast<double>(model.block_size) * run.gpt.rope.factor);
   return model;
 }
 
@@ -47,9 +47,9 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
   const std::string wanted = config_value(run, field);
   const std::string present = config_value(model, field);
   const bool is_block = field.key == kBlockSize;
-  const bool may_grow = is_block && is_named(model.position, PositionKind::rope) &&
-                        is_named(model.rope_scaling, RopeScaling::none);
-  require(is_block ? run.block_size <= model.block_size : wanted == present, field.key,
+  const bool may_grow = is_block && model.gpt.position == PositionKind::rope &&
+                        model.gpt.rope.scaling == RopeScaling::none;
+  require(is_block ? run.gpt.block_size <= model.gpt.block_size : wanted == present, field.key,
           ": expected ", is_block ? "at most " : "", present,
           ", as in the model that the run starts from, got ", wanted,
           may_grow ? "; rope_scaling = yarn with a rope_factor extends the context" : "");
@@ -154,7 +154,7 @@ std::string fit_to_fine_tuning(TrainConfig& config, const std::vector<std::strin
   const ConversationKind kind = kind_of_data(config);
   const bool has_documents = kind != ConversationKind::none;
   const char* rate = default_rate(config.lora_rank > 0, kind == ConversationKind::pairs);
-  const bool is_long = config.block_size > kUsualBlock;
+  const bool is_long = config.gpt.block_size > kUsualBlock;
   const TuningDefault settings[] = {{"learning_rate", rate},
                                     {"weight_decay", "0"},
                                     {"beta2", "0.999"},
@@ -185,7 +185,8 @@ std::string fit_to_run(GptConfig& model, const TrainConfig& config) {
       model.block_size == context
           ? ""
           : concat_text("the context grows from ", context, " to ", model.block_size,
-                        " tokens: ", config.rope_scaling, ", factor ", config.rope_factor);
+                        " tokens: ", name_of(config.gpt.rope.scaling), ", factor ",
+                        config.gpt.rope.factor);
   require_same_model(config, train_config_of(model.canonical()), model.vocab_size);
   const GptConfig wanted = config.model(model.vocab_size);
   // Shorter training sequences do not change a model's context length. Only a table of learned

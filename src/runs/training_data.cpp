@@ -275,7 +275,7 @@ class SplitReader {
     return read_conversations(file,
                               {.learn = parse_name<Learn>("learn", config_.learn),
                                .key = config_.jsonl,
-                               .block_size = config_.block_size},
+                               .block_size = config_.gpt.block_size},
                               chat_format_, tokenizer_, data_.notes, data_.warnings);
   }
 

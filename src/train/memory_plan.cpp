@@ -75,7 +75,7 @@ std::string megabytes(double bytes) {
 MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes,
                        double stored) {
   const double tokens =
-      static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
+      static_cast<double>(config.batch_size) * static_cast<double>(config.gpt.block_size);
   const double trained = kBytes * trained_parameters(config, model);
   const double moments = moments_of(config, model);
   const double average = config.ema_decay > 0 ? trained : 0;

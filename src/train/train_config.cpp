@@ -24,7 +24,6 @@ namespace headlight {
 namespace {
 
 using C = TrainConfig;
-using G = GptConfig;
 using enum ConfigRole;
 
 // Upper bound of every count in a run, so that no sum or product of counts overflows.
@@ -32,7 +31,6 @@ constexpr double kLargestCount = static_cast<double>(Index{1} << 35);
 
 constexpr ConfigRange kCount{.least = 0, .most = kLargestCount, .is_guard = true};
 constexpr ConfigRange kFromOne{.least = 1, .most = kLargestCount, .is_guard = true};
-constexpr ConfigRange kSize{.least = 1};                    // GptConfig checks the upper bound
 constexpr ConfigRange kOptionalSize{.least = 0};            // GptConfig checks the upper bound
 constexpr ConfigRange kIterations{.least = 1, .most = 99};  // as in torch.optim.Muon
 constexpr ConfigRange kNotNegative{.least = 0};
@@ -44,6 +42,9 @@ constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
 constexpr ConfigRange kPositiveShare{.least = 1e-30, .most = 1};
 constexpr ConfigRange kShards{.least = 0, .most = 1024};
+
+template <class T>
+concept Number = std::same_as<T, Index> || std::same_as<T, double>;
 
 constexpr ConfigField basic(ConfigField field) {
   field.is_basic = true;
@@ -72,32 +73,9 @@ constexpr ConfigField heading(std::string_view group, ConfigField field) {
   return field;
 }
 
-template <auto Member>
-constexpr auto kRope = [](auto& model) -> auto& {
-  return model.rope.*Member;
-};
-
-// Returns a key of which the model's configuration has the value, too. `Model` gives that member.
-template <auto Run, auto Model>
-constexpr ConfigField of_model(std::string_view key, std::string_view help,
-                               std::optional<ConfigRange> range = {}, std::string_view follows = {},
-                               ConfigRole role = architecture) {
-  using Value = std::remove_cvref_t<decltype(std::invoke(Model, std::declval<G&>()))>;
-  ConfigField field{key, Run, help, role, range, follows};
-  if constexpr (HasChoices<Value>) {
-    field.choices = kChoiceNames<Value>;
-    field.to_model = [](std::string_view about, const C& run, G& model) {
-      std::invoke(Model, model) = parse_name<Value>(about, run.*Run);
-    };
-    field.from_model = [](const G& model, C& run) {
-      run.*Run = name_of(std::invoke(Model, model));
-    };
-  } else {
-    field.to_model = [](std::string_view, const C& run, G& model) {
-      std::invoke(Model, model) = run.*Run;
-    };
-    field.from_model = [](const G& model, C& run) { run.*Run = std::invoke(Model, model); };
-  }
+// The settings of the model up to `last` stand before this one.
+constexpr ConfigField behind(std::string_view last, ConfigField field) {
+  field.behind = last;
   return field;
 }
 
@@ -169,10 +147,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
      "packed: fill this share of the sequences with random tokens that are then repeated", training,
      kShare},
     basic({"batch_size", &C::batch_size, "Sequences in a batch", training, kFromOne}),
-    basic(of_model<&C::block_size, &G::block_size>(
-        "block_size", "Longest sequence in tokens (context length)", kFromOne)),
-    {"gradient_accumulation_steps", &C::gradient_accumulation_steps, "Batches in a step", training,
-     kFromOne},
+    behind("block_size", {"gradient_accumulation_steps", &C::gradient_accumulation_steps,
+                          "Batches in a step", training, kFromOne}),
     {"bucket_window", &C::bucket_window,
      "bucketed: sort the documents of this number of batches by length at a time", training,
      kFromOne},
@@ -180,20 +156,9 @@ constexpr auto kFields = std::to_array<ConfigField>({
      "Compute each step in this number of parts (a power of two), summed in a fixed order; 0: one "
      "per process",
      training, kShards},
-    heading("Model size", basic(of_model<&C::n_layer, &G::n_layer>("n_layer", "Layers", kSize))),
-    basic(of_model<&C::n_head, &G::n_head>("n_head", "Attention heads in each layer", kSize)),
-    of_model<&C::n_kv_head, &G::n_kv_head>(
-        "n_kv_head",
-        "Key and value heads in each layer, each shared by n_head / n_kv_head heads; 0: n_head",
-        kOptionalSize),
-    basic(of_model<&C::n_embd, &G::n_embd>("n_embd", "Width of the model", kSize)),
-    of_model<&C::n_inner, &G::n_inner>("n_inner", "Inner width of the MLPs; 0: 4 n_embd",
-                                       kOptionalSize),
-    of_model<&C::head_width, &G::head_width>("head_width", "Width of each head; 0: n_embd / n_head",
-                                             kOptionalSize),
-    {"sliding_window", &C::sliding_window,
-     "Attend only to the last N tokens, including the query's own; 0: to all", architecture,
-     kOptionalSize},
+    behind("head_width", {"sliding_window", &C::sliding_window,
+                          "Attend only to the last N tokens, including the query's own; 0: to all",
+                          architecture, kOptionalSize}),
     {"sliding_window_pattern", &C::sliding_window_pattern,
      "Let every Nth layer attend to all earlier tokens despite sliding_window; 0: none",
      architecture, kOptionalSize},
@@ -206,110 +171,20 @@ constexpr auto kFields = std::to_array<ConfigField>({
         {"dropout", &C::dropout,
          "Dropout probability; default of attention_dropout, residual_dropout, embedding_dropout",
          training, kFraction}),
-    of_model<&C::attention_dropout, &G::attention_dropout>(
-        "attention_dropout", "Dropout probability of attention weights", kFraction, "dropout",
-        training),
-    of_model<&C::residual_dropout, &G::residual_dropout>(
-        "residual_dropout", "Dropout probability of the outputs of attention and MLPs", kFraction,
-        "dropout", training),
-    of_model<&C::embedding_dropout, &G::embedding_dropout>("embedding_dropout",
-                                                           "Dropout probability of the embedding",
-                                                           kFraction, "dropout", training),
-    heading("Architecture",
-            of_model<&C::bias, &G::bias>("bias", "Use biases in linear layers and layer norms")),
-    of_model<&C::qkv_bias, &G::qkv_bias>("qkv_bias", "Use biases for queries, keys and values", {},
-                                         "bias"),
-    of_model<&C::attention_output_bias, &G::attention_output_bias>(
-        "attention_output_bias", "Use a bias in the output projection of attention", {}, "bias"),
-    of_model<&C::mlp_bias, &G::mlp_bias>("mlp_bias", "Use biases in MLPs", {}, "bias"),
-    of_model<&C::tie_weights, &G::tie_weights>(
-        "tie_weights", "Use the token embedding also as the weight of the output head"),
-    of_model<&C::embedding_scale, &G::embedding_scale>(
-        "embedding_scale", "Multiply token embeddings by this number; 0: do not", kNotNegative),
-    of_model<&C::residual_multiplier, &G::residual_multiplier>(
-        "residual_multiplier",
-        "Show the residual stream to hooks and caches multiplied by this number, as Granite has "
-        "it; "
-        "0: as it is",
-        kNotNegative),
-    of_model<&C::norm, &G::norm>(
-        "norm",
-        "Position of the norms: pre (GPT-2), post (the original transformer) or output (on "
-        "outputs of attention and MLPs only: OLMo 2)"),
-    of_model<&C::norm_type, &G::norm_type>("norm_type",
-                                           "Type of the norms: layer (GPT-2) or rms (Llama)"),
-    of_model<&C::layer_norm_epsilon, &G::layer_norm_epsilon>(
-        "layer_norm_epsilon", "Epsilon of the norms (layer and rms)", kFraction),
-    of_model<&C::norm_gain_plus_one, &G::norm_gain_plus_one>(
-        "norm_gain_plus_one", "Multiply by 1 + gain in norms (Gemma)"),
-    of_model<&C::output_norms, &G::output_norms>(
-        "output_norms", "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)"),
-    of_model<&C::norm_weights, &G::norm_weights>("norm_weights",
-                                                 "false: norms have no weights (OLMo 1, nanochat)"),
-    of_model<&C::parallel_residual, &G::parallel_residual>(
-        "parallel_residual", "Compute attention and MLP of a layer from the same input (GPT-NeoX)"),
-    of_model<&C::shared_norm, &G::shared_norm>(
-        "shared_norm", "parallel_residual: use the same norm for attention and MLP"),
-    of_model<&C::position, &G::position>(
-        "position", "Position encoding: learned (GPT-2), rope (Llama) or none"),
-    of_model<&C::rope_theta, kRope<&RopeOptions::theta>>(
-        "rope_theta", "rope: base (theta) of the frequencies", kNotNegative),
-    of_model<&C::rope_local_theta, &G::rope_local_theta>(
-        "rope_local_theta",
-        "rope: base (theta) of the frequencies in layers with a sliding window; 0: rope_theta",
-        kNotNegative),
-    {"rotary_pct", &C::rotary_pct, "rope: rotate this share of each head's width", architecture,
-     kShare},
-    of_model<&C::rope_scaling, kRope<&RopeOptions::scaling>>(
-        "rope_scaling",
-        "rope: method to extend the context: none, linear, llama3 or yarn (these two keep short "
-        "wavelengths)"),
-    of_model<&C::rope_factor, kRope<&RopeOptions::factor>>(
-        "rope_factor", "rope_scaling: factor by which the context is extended", kNotNegative),
-    of_model<&C::low_freq_factor, kRope<&RopeOptions::low_freq_factor>>(
-        "low_freq_factor",
-        "llama3: scale wavelengths longer than the original context divided by this number",
-        kNotNegative),
-    of_model<&C::high_freq_factor, kRope<&RopeOptions::high_freq_factor>>(
-        "high_freq_factor",
-        "llama3: keep wavelengths shorter than the original context divided by this number",
-        kNotNegative),
-    of_model<&C::original_max_position_embeddings,
-             kRope<&RopeOptions::original_max_position_embeddings>>(
-        "original_max_position_embeddings",
-        "llama3, yarn, longrope: length of the original context in tokens", kNotNegative),
-    {"short_factor", &C::short_factor,
-     "longrope: divisors of the frequencies in sequences up to the original context, with commas",
-     architecture},
+    behind("rope_local_theta",
+           {"rotary_pct", &C::rotary_pct, "rope: rotate this share of each head's width",
+            architecture, kShare}),
+    behind("original_max_position_embeddings", {"short_factor", &C::short_factor,
+                                                "longrope: divisors of the frequencies in "
+                                                "sequences up to the original context, with commas",
+                                                architecture}),
     {"long_factor", &C::long_factor, "longrope: divisors of the frequencies in longer sequences",
      architecture},
-    of_model<&C::attention_scale, &G::attention_scale>(
-        "attention_scale", "Multiply attention scores by this number; 0: 1 / sqrt(head_width)",
-        kNotNegative),
-    of_model<&C::attention_cap, &G::attention_cap>(
-        "attention_cap",
-        "Replace each attention score s by cap tanh(s / cap) (Gemma 2: 50); 0: do not",
-        kNotNegative),
-    of_model<&C::logit_cap, &G::logit_cap>(
-        "logit_cap", "Replace each logit x by cap tanh(x / cap) (Gemma 2: 30); 0: do not",
-        kNotNegative),
-    of_model<&C::qkv_clip, &G::qkv_clip>(
-        "qkv_clip", "Limit the magnitudes of queries, keys and values (OLMo 1); 0: do not",
-        kNotNegative),
-    of_model<&C::qk_norm, &G::qk_norm>("qk_norm",
-                                       "Normalise the queries and keys of each head (Qwen 3)"),
-    of_model<&C::qk_norm_whole, &G::qk_norm_whole>("qk_norm_whole",
-                                                   "qk_norm: over all heads together (OLMo 2)"),
-    of_model<&C::qk_norm_last, &G::qk_norm_last>("qk_norm_last",
-                                                 "qk_norm: after the rotation (nanochat)"),
-    of_model<&C::activation, &G::activation>(
-        "activation", "Activation function of MLPs: gelu_new, gelu, relu, relu2 or silu"),
-    of_model<&C::mlp, &G::mlp>("mlp", "false: layers have attention only"),
-    of_model<&C::gated_mlp, &G::gated_mlp>(
-        "gated_mlp", "Multiply activation(gate) by a second projection (with silu: SwiGLU)"),
-    heading("Computation", choice<Precision>({"dtype", &C::dtype,
-                                              "Precision of matrix products: float32, or bfloat16 "
-                                              "(rounded operands, float32 sums)"})),
+    heading(
+        "Computation",
+        behind("gated_mlp", choice<Precision>({"dtype", &C::dtype,
+                                               "Precision of matrix products: float32, or bfloat16 "
+                                               "(rounded operands, float32 sums)"}))),
     {"recompute", &C::recompute,
      "Compute each layer again in the backward pass instead of keeping its activations, except "
      "attention's, and save checkpoints without a copy: the same result with less memory, in more "
@@ -441,14 +316,53 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"seed", &C::seed, "Seed of weights, data order and dropout", training, kNotNegative},
 });
 
-static_assert(std::all_of(kFields.begin(), kFields.end(),
-                          [](const ConfigField& field) {
-                            const bool is_number =
-                                std::holds_alternative<Index C::*>(field.member) ||
-                                std::holds_alternative<double C::*>(field.member);
-                            return is_number == field.range.has_value();
-                          }),
+static_assert(std::ranges::all_of(kFields,
+                                  [](const ConfigField& field) {
+                                    const bool is_number =
+                                        std::holds_alternative<Index C::*>(field.member) ||
+                                        std::holds_alternative<double C::*>(field.member);
+                                    return is_number == field.range.has_value();
+                                  }),
               "every number has a range, and nothing else");
+
+// Returns a setting of the model. GptConfig::validate() checks upper bounds that help texts omit.
+ConfigField field_of(const GptConfigKey& key) {
+  ConfigField field{.key = key.name,
+                    .member = &key,
+                    .help = key.help,
+                    .role = key.is_of_training ? training : architecture,
+                    .range = key.range,
+                    .follows = key.follows,
+                    .is_basic = key.is_basic,
+                    .group = key.group};
+  if (field.range && !field.range->below_most) {
+    field.range = ConfigRange{.least = key.range->is_cap ? 0 : key.range->least};
+  }
+  visit_value(key, GptConfig{}, [&](const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (HasChoices<Value>) {
+      field.choices = kChoiceNames<Value>;
+    }
+  });
+  return field;
+}
+
+// Returns kFields with the settings of the model at their places.
+std::vector<ConfigField> all_fields() {
+  std::vector<ConfigField> all;
+  const std::span<const GptConfigKey> keys = gpt_config_keys();
+  auto key = keys.begin();
+  for (const ConfigField& field : kFields) {
+    while (!field.behind.empty() && (key == keys.begin() || key[-1].name != field.behind)) {
+      if (!key->help.empty()) {
+        all.push_back(field_of(*key));
+      }
+      ++key;
+    }
+    all.push_back(field);
+  }
+  return all;
+}
 
 constexpr auto kAliases = std::to_array<ConfigAlias>({{"output_dir", "out_dir"},
                                                       {"dataset", "data"},
@@ -504,9 +418,6 @@ constexpr std::array<std::string_view, 6> kIgnored{"device",    "compile",      
 // Maximum number of tokens in a batch or step, more than today's machines can hold.
 constexpr Index kLargestBatch = Index{1} << 26;
 
-template <class T>
-concept Number = std::same_as<T, Index> || std::same_as<T, double>;
-
 template <Number T>
 void require_number(const ConfigField& field, T value) {
   const ConfigRange& range = *field.range;
@@ -527,7 +438,7 @@ void require_choice(const ConfigField& field, const std::string& value) {
 }
 
 void require_batch(const TrainConfig& config) {
-  const Index block = config.block_size;
+  const Index block = config.gpt.block_size;
   require_value(block <= kLargestBatch && config.batch_size <= kLargestBatch / block, "batch_size",
                 "expected at most ", kLargestBatch, " tokens in a batch, got ", config.batch_size,
                 " sequences of ", block);
@@ -614,7 +525,7 @@ std::vector<Index> layer_windows(const TrainConfig& config) {
   require_value(turns.empty() || config.sliding_window == 0, "windows",
                 "replaces sliding_window; give only one of them");
   const auto turn_count = static_cast<Index>(turns.size());
-  const Index layers = std::min(config.n_layer, kMostLayers);  // more layers fail in validate()
+  const Index layers = std::min(config.gpt.n_layer, kMostLayers);  // more layers fail in validate()
   const Index pattern = config.sliding_window_pattern;
   std::vector<Index> windows;
   for (Index layer = 0; layer < layers && (turn_count > 0 || config.sliding_window > 0); ++layer) {
@@ -652,7 +563,7 @@ void describe_windows(const GptConfig& model, TrainConfig& config) {
   }
   const auto whole = std::find(windows.begin(), windows.end(), Index{0});
   TrainConfig defaults;
-  defaults.n_layer = model.n_layer;
+  defaults.gpt.n_layer = model.n_layer;
   defaults.sliding_window = *window;
   defaults.sliding_window_pattern =
       whole == windows.end() ? 0 : static_cast<Index>(whole - windows.begin()) + 1;
@@ -664,7 +575,10 @@ void describe_windows(const GptConfig& model, TrainConfig& config) {
 
 }  // namespace
 
-std::span<const ConfigField> config_fields() { return kFields; }
+std::span<const ConfigField> config_fields() {
+  static const std::vector<ConfigField> fields = all_fields();
+  return fields;
+}
 
 std::span<const ConfigAlias> config_aliases() { return kAliases; }
 
@@ -675,21 +589,29 @@ bool is_list(const ConfigField& field) {
 }
 
 bool is_boolean(const ConfigField& field) {
-  return std::holds_alternative<bool C::*>(field.member) ||
-         std::holds_alternative<std::optional<bool> C::*>(field.member);
+  return visit_value(field, TrainConfig{}, [](const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    return std::same_as<Value, bool> || std::same_as<Value, std::optional<bool>>;
+  });
+}
+
+bool is_number(const ConfigField& field) {
+  return visit_value(field, TrainConfig{}, [](const auto& value) {
+    return Number<std::remove_cvref_t<decltype(value)>>;
+  });
 }
 
 bool is_following(const TrainConfig& config, const ConfigField& field) {
-  const auto is_open = [&](auto member) {
-    using Value = std::remove_cvref_t<decltype(config.*member)>;
+  const auto is_open = [](const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (Number<Value>) {
-      return config.*member < 0;
-    } else if constexpr (std::is_same_v<Value, std::optional<bool>>) {
-      return !(config.*member).has_value();
+      return value < 0;
+    } else if constexpr (std::same_as<Value, std::optional<bool>>) {
+      return !value.has_value();
     }
     return false;
   };
-  return !field.follows.empty() && std::visit(is_open, field.member);
+  return !field.follows.empty() && visit_value(field, config, is_open);
 }
 
 std::string_view derivation(const TrainConfig& config, const ConfigField& field) {
@@ -709,26 +631,24 @@ std::string range_text(const ConfigField& field) {
 
 void require_allowed_values(const TrainConfig& config) {
   for (const ConfigField& field : config_fields()) {
-    std::visit(
-        [&](auto member) {
-          using Value = std::remove_cvref_t<decltype(config.*member)>;
-          if constexpr (Number<Value>) {
-            if (field.follows.empty() || config.*member != kFollows) {
-              require_number(field, config.*member);
-            }
-          } else if constexpr (std::is_same_v<Value, std::string>) {
-            require_choice(field, config.*member);
-          }
-        },
-        field.member);
+    visit_value(field, config, [&](const auto& value) {
+      using Value = std::remove_cvref_t<decltype(value)>;
+      if constexpr (Number<Value>) {
+        if (field.follows.empty() || value != kFollows) {
+          require_number(field, value);
+        }
+      } else if constexpr (std::same_as<Value, std::string>) {
+        require_choice(field, value);
+      }
+    });
   }
 }
 
 TrainConfig train_config_of(const GptConfig& model) {
   TrainConfig config;
-  for (const ConfigField& field : kFields) {
-    if (field.from_model != nullptr) {
-      field.from_model(model, config);
+  for (const GptConfigKey& key : gpt_config_keys()) {
+    if (!key.help.empty()) {
+      copy_value(key, model, config.gpt);
     }
   }
   if (model.rope.width > 0) {
@@ -749,8 +669,8 @@ void TrainConfig::validate() const {
   require_shards(shards);
   require_value(repeat_share == 0 || is_named(batching, Batching::packed), "repeat_share",
                 "needs batching = packed, got ", batching);
-  require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
-                "expected a block_size of 4 or more, got ", block_size);
+  require_value(repeat_share == 0 || gpt.block_size >= 4, "repeat_share",
+                "expected a block_size of 4 or more, got ", gpt.block_size);
   require_fine_tuning(*this);
   require_layer_decay(*this);
   model(1).validate();
@@ -761,12 +681,12 @@ TrainConfig TrainConfig::resolved() const {
   constexpr Index kWarmupShare = 20;
   TrainConfig all = *this;
   const auto follow = [](auto& value, auto other) { value = value < 0 ? other : value; };
-  follow(all.attention_dropout, dropout);
-  follow(all.residual_dropout, dropout);
-  follow(all.embedding_dropout, dropout);
-  all.qkv_bias = qkv_bias.value_or(bias);
-  all.attention_output_bias = attention_output_bias.value_or(bias);
-  all.mlp_bias = mlp_bias.value_or(bias);
+  follow(all.gpt.attention_dropout, dropout);
+  follow(all.gpt.residual_dropout, dropout);
+  follow(all.gpt.embedding_dropout, dropout);
+  all.gpt.qkv_bias = gpt.qkv_bias.value_or(gpt.bias);
+  all.gpt.attention_output_bias = gpt.attention_output_bias.value_or(gpt.bias);
+  all.gpt.mlp_bias = gpt.mlp_bias.value_or(gpt.bias);
   follow(all.momentum, is_named(optimizer, OptimizerKind::muon) ? 0.95 : 0.9);
   follow(all.min_lr, tenth_of(learning_rate));
   follow(all.lr_decay_iters, max_iters);
@@ -802,18 +722,13 @@ std::vector<LoraTarget> TrainConfig::adapted() const {
 }
 
 GptConfig TrainConfig::model(Index vocabulary) const {
-  const TrainConfig all = resolved();
-  GptConfig model{.vocab_size = vocabulary};
-  for (const ConfigField& field : kFields) {
-    if (field.to_model != nullptr) {
-      field.to_model(field.key, all, model);
-    }
-  }
-  if (rotary_pct < 1 && n_head > 0) {
+  GptConfig model = resolved().gpt;
+  model.vocab_size = vocabulary;
+  if (rotary_pct < 1 && model.n_head > 0) {
     const auto head = static_cast<double>(model.elements_of_head());
     constexpr double kRounding = 1e-9;  // of the share, which may be a rounded quotient
     model.rope.width = static_cast<Index>(head * rotary_pct + kRounding);
-    require_value(model.rope.width > 0 || !is_named(position, PositionKind::rope), "rotary_pct",
+    require_value(model.rope.width > 0 || model.position != PositionKind::rope, "rotary_pct",
                   "expected a share that gives at least two of the ", head,
                   " elements of a head, got ", rotary_pct);
   }
@@ -826,7 +741,7 @@ GptConfig TrainConfig::model(Index vocabulary) const {
 BatcherOptions TrainConfig::batcher() const {
   return {.batching = parse_name<Batching>("batching", batching),
           .batch_size = batch_size,
-          .block_size = block_size,
+          .block_size = gpt.block_size,
           .seed = static_cast<std::uint64_t>(seed),
           .bucket_window = bucket_window,
           .repeat_share = repeat_share};

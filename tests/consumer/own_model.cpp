@@ -61,7 +61,7 @@ int main() {
   const TokenDataset dataset = stream_dataset(tokenizer.encode(text));
   TrainConfig config;
   config.batch_size = 4;
-  config.block_size = kBlock;
+  config.gpt.block_size = kBlock;
   config.learning_rate = 1e-2;
   config.warmup_iters = 0;
   config.max_iters = 200;

@@ -150,7 +150,8 @@ TEST_CASE("absurd sizes in training settings are refused before memory is alloca
   for (const std::string key : {"n_layer", "n_head", "n_embd", "block_size"}) {
     for (const std::string value : kAbsurd) {
       CAPTURE(key, value);
-      TrainConfig config{.sliding_window = 8, .position = "rope", .rotary_pct = 0.5};
+      TrainConfig config{
+          .gpt = {.position = PositionKind::rope}, .sliding_window = 8, .rotary_pct = 0.5};
       CHECK(error_of([&] {
               set_config_value(config, key, value);
               config.validate();

@@ -10,10 +10,10 @@ struct Setup {
 
   Setup() {
     config.batch_size = 3;
-    config.block_size = 8;
-    config.n_layer = 2;
-    config.n_head = 2;
-    config.n_embd = 8;
+    config.gpt.block_size = 8;
+    config.gpt.n_layer = 2;
+    config.gpt.n_head = 2;
+    config.gpt.n_embd = 8;
     config.learning_rate = 1e-2;
     config.warmup_iters = 2;
     config.max_iters = 20;

@@ -10,10 +10,10 @@ inline TrainConfig small_run_config(const TemporaryFolder& folder, const std::st
       60, [&](int i) { return "the cat sat on mat number " + std::to_string(i) + " and slept. "; });
   TrainConfig config{.out_dir = folder.at(run), .data = {folder.write("data.txt", text)}};
   config.batch_size = 2;
-  config.block_size = 16;
-  config.n_layer = 1;
-  config.n_head = 2;
-  config.n_embd = 16;
+  config.gpt.block_size = 16;
+  config.gpt.n_layer = 1;
+  config.gpt.n_head = 2;
+  config.gpt.n_embd = 16;
   config.dropout = 0.1;
   config.learning_rate = 1e-3;
   config.warmup_iters = 0;

@@ -11,11 +11,11 @@ TEST_CASE("a small text without given model sizes gets a small model") {
   const TemporaryFolder folder;
   TrainConfig config = on_text(folder, 300);
   const std::string line = fit_sizes_to_text(config, {"data", "block_size"});
-  CHECK(config.n_layer == 4);
-  CHECK(config.n_head == 4);
-  CHECK(config.n_embd == 128);
+  CHECK(config.gpt.n_layer == 4);
+  CHECK(config.gpt.n_head == 4);
+  CHECK(config.gpt.n_embd == 128);
   CHECK(config.max_iters == 2000);
-  CHECK(config.block_size == 1024);  // given
+  CHECK(config.gpt.block_size == 1024);  // given
   CHECK(line.starts_with(
       "a small text, settings that are not given: n_layer 4, n_head 4, n_embd 128, "));
   CHECK_FALSE(contains(line, "block_size"));
@@ -45,9 +45,9 @@ TEST_CASE("sizes that are not given fit those that are") {
     keys.emplace_back(key);
   }
   fit_sizes_to_text(config, keys);
-  CHECK(config.n_layer == n_layer);
-  CHECK(config.n_head == n_head);
-  CHECK(config.n_embd == n_embd);
+  CHECK(config.gpt.n_layer == n_layer);
+  CHECK(config.gpt.n_head == n_head);
+  CHECK(config.gpt.n_embd == n_embd);
   CHECK(config.max_iters == 2000);
   CHECK(config.learning_rate == Approx(learning_rate));
   CHECK_NOTHROW(config.validate());
@@ -57,12 +57,12 @@ TEST_CASE("whole models, large texts and models to start from keep their sizes")
   const TemporaryFolder folder;
   TrainConfig whole = on_text(folder, 300);
   CHECK(fit_sizes_to_text(whole, {"n_layer", "n_head", "n_embd"}).empty());
-  CHECK(whole.n_layer == 12);
+  CHECK(whole.gpt.n_layer == 12);
   CHECK(whole.max_iters == 600000);
   TrainConfig large = on_text(folder, 10'000'000);
   CHECK(fit_sizes_to_text(large, {}).empty());
-  CHECK(large.n_embd == 768);
-  large.n_embd = 64;
+  CHECK(large.gpt.n_embd == 768);
+  large.gpt.n_embd = 64;
   CHECK(fit_sizes_to_text(large, {"n_embd"}) ==
         "sizes that fit the given ones: n_head 8, n_embd 64");
   TrainConfig finetune = on_text(folder, 300);

@@ -3,7 +3,9 @@
 constexpr Index kVocabulary = 60;
 
 TrainConfig config_of_plan() {
-  TrainConfig config{.batch_size = 16, .block_size = 64, .n_layer = 4, .n_head = 4, .n_embd = 64};
+  TrainConfig config{
+      .gpt = {.block_size = 64, .n_layer = 4, .n_head = 4, .n_embd = 64, .bias = false},
+      .batch_size = 16};
   return config;
 }
 

@@ -14,7 +14,8 @@ constexpr Index kVocabulary = 65;
 
 TrainConfig small_config() {
   TrainConfig config{
-      .batch_size = kSequences, .block_size = kBlock, .n_layer = 3, .n_head = 4, .n_embd = 64};
+      .gpt = {.block_size = kBlock, .n_layer = 3, .n_head = 4, .n_embd = 64, .bias = false},
+      .batch_size = kSequences};
   return config;
 }
 

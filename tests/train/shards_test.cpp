@@ -22,10 +22,10 @@ Task uneven_task() {
   config.batching = "padded";
   config.batch_size = 3;
   config.gradient_accumulation_steps = 2;
-  config.block_size = 64;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 24;
+  config.gpt.block_size = 64;
+  config.gpt.n_layer = 2;
+  config.gpt.n_head = 2;
+  config.gpt.n_embd = 24;
   config.dropout = 0.1;
   config.learning_rate = 1e-2;
   config.warmup_iters = 2;

@@ -14,10 +14,10 @@ struct Setup {
 
   Setup() {
     config.batch_size = 8;
-    config.block_size = 32;
-    config.n_layer = 2;
-    config.n_head = 2;
-    config.n_embd = 32;
+    config.gpt.block_size = 32;
+    config.gpt.n_layer = 2;
+    config.gpt.n_head = 2;
+    config.gpt.n_embd = 32;
     config.learning_rate = 1e-2;
     config.warmup_iters = 5;
     config.max_iters = 60;

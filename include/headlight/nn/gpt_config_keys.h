@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -33,9 +34,11 @@ using GptConfigMember = std::variant<
     Activation GptConfig::*, Index RopeOptions::*, double RopeOptions::*, bool RopeOptions::*,
     RotaryStyle RopeOptions::*, RopeScaling RopeOptions::*, std::vector<double> RopeOptions::*>;
 
+// A key: its member and its meaning.
 struct GptConfigKey {
-  const char* name;  // in messages, and in config.json unless json_name differs
+  const char* name;
   GptConfigMember member;
+  std::string_view help = {};  // of the key as a setting of a training; empty: it is none
   // Of a number or the numbers of a list. Without an upper bound: validate() has a check of its
   // own.
   std::optional<ConfigRange> range = {};
@@ -43,12 +46,15 @@ struct GptConfigKey {
   double (*same_as_default)(const GptConfig& config) = nullptr;
   // Returns whether the model depends on the key; null: always.
   bool (*has_effect)(const GptConfig& config) = nullptr;
-  const char* json_name = name;
-  // Models of type "gpt2" have the key, some under another name.
-  bool is_gpt2 = false;
+  const char* json_name = name;   // in config.json
+  bool is_gpt2 = false;           // models of type "gpt2" have the key, some by another name
+  std::string_view follows = {};  // the setting that a value follows that was not given
+  bool is_of_training = false;    // only training depends on the key
+  bool is_basic = false;          // in the short help
+  std::string_view group = {};    // heading of this setting and those after it in the help
 };
 
-// Returns the key of each member, in the order of config.json.
+// Returns the key of each member, in the order of config.json and help texts.
 std::span<const GptConfigKey> gpt_config_keys();
 
 template <class T>
@@ -70,10 +76,13 @@ T& value_in(GptConfig& config, T RopeOptions::*member) {
 
 // Calls visit(value) for the value of a key, and returns its result.
 template <class Config, class Visit>
-decltype(auto) visit_value(const GptConfigKey& key, Config& config, const Visit& visit) {
+decltype(auto) visit_value(const GptConfigKey& key, Config&& config, const Visit& visit) {
   return std::visit([&](auto member) -> decltype(auto) { return visit(value_in(config, member)); },
                     key.member);
 }
+
+// Sets a key of `to` to its value in `from`.
+void copy_value(const GptConfigKey& key, const GptConfig& from, GptConfig& to);
 
 // Returns whether both configurations have the same value of a key.
 bool is_equal_in(const GptConfigKey& key, const GptConfig& a, const GptConfig& b);

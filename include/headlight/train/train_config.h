@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -82,61 +83,24 @@ struct TrainConfig {
   std::string batching = "packed";
   double repeat_share = 0.0;
 
+  // Keys of the model. Windows, factors of longrope and the rotated width follow from keys below;
+  // the vocabulary from the tokenizer.
+  GptConfig gpt = {.attention_dropout = kFollows,
+                   .residual_dropout = kFollows,
+                   .embedding_dropout = kFollows,
+                   .bias = false};
   Index batch_size = 12;
-  Index block_size = 1024;
   Index gradient_accumulation_steps = 1;
   Index bucket_window = 64;
   Index shards = 0;
 
-  Index n_layer = 12;
-  Index n_head = 12;
-  Index n_kv_head = 0;
-  Index n_embd = 768;
-  Index n_inner = 0;
-  Index head_width = 0;
   Index sliding_window = 0;
   Index sliding_window_pattern = 0;
   std::string windows = {};
   double dropout = 0.0;
-  double attention_dropout = kFollows;
-  double residual_dropout = kFollows;
-  double embedding_dropout = kFollows;
-  bool bias = false;
-  std::optional<bool> qkv_bias = {};
-  std::optional<bool> attention_output_bias = {};
-  std::optional<bool> mlp_bias = {};
-  bool tie_weights = true;
-  double embedding_scale = 0;
-  double residual_multiplier = 0;
-  std::string norm = "pre";
-  std::string norm_type = "layer";
-  double layer_norm_epsilon = 1e-5;
-  bool norm_gain_plus_one = false;
-  bool output_norms = false;
-  bool norm_weights = true;
-  bool parallel_residual = false;
-  bool shared_norm = false;
-  std::string position = "learned";
-  double rope_theta = 10000;
-  double rope_local_theta = 0;
   double rotary_pct = 1;
-  std::string rope_scaling = "none";
-  double rope_factor = 1;
-  double low_freq_factor = 1;
-  double high_freq_factor = 4;
-  Index original_max_position_embeddings = 8192;
   std::string short_factor = {};
   std::string long_factor = {};
-  double attention_scale = 0;
-  double attention_cap = 0;
-  double logit_cap = 0;
-  double qkv_clip = 0;
-  bool qk_norm = false;
-  bool qk_norm_whole = false;
-  bool qk_norm_last = false;
-  std::string activation = "gelu_new";
-  bool mlp = true;
-  bool gated_mlp = false;
   std::string dtype = "float32";
   bool recompute = false;
 
@@ -220,12 +184,12 @@ enum class ConfigRole {
   free,          // paths, length, output and saving: may change without effect on the weights
 };
 
-// A key: its member in TrainConfig and its meaning. Files, command line, saved configuration,
-// validation and help all use this one list.
+// A key: its member in TrainConfig or TrainConfig::gpt, and its meaning. Files, command line, saved
+// configuration, validation and help all use this one list.
 struct ConfigField {
   using Member = std::variant<Index TrainConfig::*, double TrainConfig::*, bool TrainConfig::*,
                               std::string TrainConfig::*, std::vector<std::string> TrainConfig::*,
-                              std::optional<bool> TrainConfig::*>;
+                              const GptConfigKey*>;
   std::string_view key;
   Member member;
   std::string_view help;
@@ -238,15 +202,27 @@ struct ConfigField {
   bool is_basic = false;  // in the short help
   // Heading of this key and the keys after it; empty: heading of the key before.
   std::string_view group = {};
-  // Copy the value to and from a model's configuration; null: no member there has the same meaning.
-  void (*to_model)(std::string_view key, const TrainConfig& run, GptConfig& model) = nullptr;
-  void (*from_model)(const GptConfig& model, TrainConfig& run) = nullptr;
+  std::string_view behind = {};  // last key of the model in front of this key; empty: none
   // If this number is above 0, the derived value follows from it, as follows_other describes.
   double TrainConfig::*other = nullptr;
   std::string_view follows_other = {};
 };
 
 std::span<const ConfigField> config_fields();
+
+// Calls visit(value) for the value of a key, and returns its result.
+template <class Config, class Visit>
+decltype(auto) visit_value(const ConfigField& field, Config&& config, const Visit& visit) {
+  return std::visit(
+      [&](auto member) -> decltype(auto) {
+        if constexpr (std::is_pointer_v<decltype(member)>) {
+          return visit_value(*member, config.gpt, visit);
+        } else {
+          return visit(config.*member);
+        }
+      },
+      field.member);
+}
 
 // Name of a key in other trainers.
 struct ConfigAlias {
@@ -271,6 +247,7 @@ void require_allowed_values(const TrainConfig& config);
 // Returns true for a key that takes a list of texts.
 bool is_list(const ConfigField& field);
 bool is_boolean(const ConfigField& field);
+bool is_number(const ConfigField& field);
 
 // Returns true when the value was not given and is derived from others.
 bool is_following(const TrainConfig& config, const ConfigField& field);

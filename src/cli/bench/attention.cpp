@@ -25,10 +25,10 @@ struct AttentionRow {
 std::vector<Index> lengths_of(const BenchTask& task) {
   std::vector<Index> lengths = task.options.integers("lengths");
   if (!task.options.given("lengths")) {
-    for (Index length = 64; length < task.config.block_size; length *= 2) {
+    for (Index length = 64; length < task.config.gpt.block_size; length *= 2) {
       lengths.push_back(length);
     }
-    lengths.push_back(task.config.block_size);
+    lengths.push_back(task.config.gpt.block_size);
   }
   require(!lengths.empty(), "--lengths: expected numbers like 64,256, got none");
   for (const Index length : lengths) {

@@ -71,10 +71,10 @@ constexpr std::array kKinds{Kind{"train", bench_train}, Kind{"generate", bench_g
 TrainConfig default_config() {
   TrainConfig config;
   config.vocab_size = 65;
-  config.n_layer = 4;
-  config.n_head = 4;
-  config.n_embd = 128;
-  config.block_size = 64;
+  config.gpt.n_layer = 4;
+  config.gpt.n_head = 4;
+  config.gpt.n_embd = 128;
+  config.gpt.block_size = 64;
   config.batch_size = 12;
   config.learning_rate = 1e-3;
   config.beta2 = 0.99;

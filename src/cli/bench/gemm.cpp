@@ -32,7 +32,7 @@ void add_linear(std::vector<Product>& products, const std::string& name, Index r
 
 std::vector<Product> products_of(const BenchTask& task) {
   const GptConfig model = task.model();
-  const Index rows = task.config.batch_size * task.config.block_size;
+  const Index rows = task.config.batch_size * task.config.gpt.block_size;
   std::vector<Product> products;
   for (const Weight& weight : weights_of(model)) {
     const bool is_head = weight.layer == kNoLayer;

@@ -28,14 +28,14 @@ constexpr std::uint64_t kSignatureLengthStream = 5;
 // gradients.
 TrainConfig fixed_config() {
   TrainConfig config;
-  config.n_layer = 2;
-  config.n_head = 3;
-  config.n_embd = 96;
-  config.block_size = 70;
+  config.gpt.n_layer = 2;
+  config.gpt.n_head = 3;
+  config.gpt.n_embd = 96;
+  config.gpt.block_size = 70;
   config.batch_size = 5;
   config.gradient_accumulation_steps = 2;
   config.dropout = 0.1;
-  config.bias = true;
+  config.gpt.bias = true;
   config.learning_rate = 3e-3;
   config.min_lr = 3e-4;
   config.warmup_iters = 3;
@@ -48,8 +48,8 @@ TrainConfig padded_config() {
   TrainConfig config = fixed_config();
   config.batching = "padded";
   config.documents = "line";
-  config.tie_weights = false;
-  config.activation = "gelu";
+  config.gpt.tie_weights = false;
+  config.gpt.activation = Activation::gelu_erf;
   config.optimizer = "sgd";
   config.learning_rate = 0.1;
   config.min_lr = 0.01;
@@ -62,7 +62,8 @@ TokenDataset fixed_dataset(const TrainConfig& config) {
   if (config.batching == "packed") {
     return stream_dataset(random_tokens(4096, vocabulary, 0));
   }
-  return random_documents(kDocuments, config.block_size, vocabulary, {11, kSignatureLengthStream});
+  return random_documents(kDocuments, config.gpt.block_size, vocabulary,
+                          {11, kSignatureLengthStream});
 }
 
 // Trains `model` for kSteps steps on fixed_dataset(). Returns all tensors for the hash: weights,

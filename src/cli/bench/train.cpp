@@ -25,16 +25,16 @@ constexpr std::uint64_t kLengthStream = 3;
 TokenDataset random_dataset(const BenchTask& task) {
   const TrainConfig& config = task.config;
   if (config.batching == "packed") {
-    const Index count = kStreamBatches * config.batch_size * config.block_size + 1;
+    const Index count = kStreamBatches * config.batch_size * config.gpt.block_size + 1;
     return stream_dataset(random_tokens(count, config.vocab_size, 0));
   }
   const auto of = [](Index count) { return static_cast<double>(count); };
   require_free_memory(4 * of(task.warmup + task.steps) * of(config.gradient_accumulation_steps) *
-                          of(config.batch_size) * of(config.block_size + 1),
+                          of(config.batch_size) * of(config.gpt.block_size + 1),
                       "the random sequences of all steps");
   const Index documents =
       (task.warmup + task.steps) * config.gradient_accumulation_steps * config.batch_size;
-  return random_documents(documents, config.block_size, config.vocab_size,
+  return random_documents(documents, config.gpt.block_size, config.vocab_size,
                           {static_cast<std::uint64_t>(config.seed), kLengthStream});
 }
 
@@ -195,7 +195,7 @@ std::string to_text(const BenchTask& task, const MeasuredSteps& measured,
   const PhaseSeconds& phases = summary.phases;
   std::string text = model_text(task.model()) + "\n";
   text += fmt::format("{} batches of {} x {}, {:.1f} real tokens a step\n\n", task.config.batching,
-                      task.config.batch_size, task.config.block_size, summary.tokens);
+                      task.config.batch_size, task.config.gpt.block_size, summary.tokens);
   text += fmt::format("{} tokens/s\n", grouped(std::llround(summary.tokens_per_second)));
   text += fmt::format("{:.2f} ms a step, the median of {} ({:.2f} to {:.2f})\n",
                       summary.milliseconds.median, task.steps, summary.milliseconds.min,

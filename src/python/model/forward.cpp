@@ -66,7 +66,13 @@ double mean_loss(Model& model, const Inputs& inputs, const std::optional<Inputs>
 
 // Converts a configuration's value.
 nb::object object_of(const TrainConfig& config, const ConfigField& field) {
-  return std::visit([&](auto member) { return nb::cast(config.*member); }, field.member);
+  return visit_value(field, config, [](const auto& value) -> nb::object {
+    if constexpr (HasChoices<std::remove_cvref_t<decltype(value)>>) {
+      return nb::cast(std::string(name_of(value)));
+    } else {
+      return nb::cast(value);
+    }
+  });
 }
 
 // Returns the keys of a run that describe the model, and the number of ids.
