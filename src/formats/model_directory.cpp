@@ -333,13 +333,13 @@ std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model) {
 bool needs_default_scale(const GptConfig& config) {
   GptConfig unscaled = config;
   unscaled.attention_scale = 0;
-  return config.attention_scale > 0 && !config.qk_norm && config.qkv_clip == 0 &&
+  return config.attention_scale > 0 && !config.qk_norm && !has_limit(config) &&
          &family_for(config) == &kHeadlight && &family_for(unscaled) != &kHeadlight;
 }
 
 std::unique_ptr<Gpt> with_default_scale(const Gpt& model) {
   GptConfig config = model.config();
-  require(!config.qk_norm && config.qkv_clip == 0,
+  require(!config.qk_norm && !has_limit(config),
           "[with_usual_scale] expected queries that are neither normalised nor clipped");
   config.attention_scale = 0;
   const NoGrad no_grad;

@@ -83,11 +83,11 @@ void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
 // Writes the embeddings of the tokens, and of their positions if learned, to `stream`.
 void embed(const DecoderModel& model, std::span<const DecodeItem> items,
            const StepVectors& stream) {
-  const double scale = model.gpt->config().embedding_scale;
+  const double scale = model.gpt->config().embedding_factor();
   for (std::size_t b = 0; b < items.size(); ++b) {
     float* row = stream.of(static_cast<Index>(b));
     model.embed_token(items[b].token, row);
-    if (scale > 0) {
+    if (scale != 1) {
       kernels::loops<float>().scale(static_cast<float>(scale), row, model.width);
     }
     if (model.position_embedding.defined()) {

@@ -297,7 +297,7 @@ class LayerStep {
   // Computes panels [begin, end) of queries, keys and values.
   void project(Index begin, Index end) const {
     layer_.matrix(Part::query_key_value).multiply(begin, end, step_.batch, input(), work_.qkv);
-    const auto clip = static_cast<float>(layer_.plan.attention.clip);
+    const auto clip = static_cast<float>(step_.config.qkv_clip);
     for (Index b = 0; clip > 0 && b < step_.batch; ++b) {
       float* const row = work_.qkv.of(b);
       std::transform(row + begin * kPanelRows, row + end * kPanelRows, row + begin * kPanelRows,
@@ -334,11 +334,10 @@ class LayerStep {
     }
   }
 
-  // Normalises each query or key of some heads in place, if the model does.
+  // Normalises each query or key of some heads in place, unless all of them are together.
   void normalize_heads(Index part, float* vectors, Index heads) const {
     const Index width = layer_.plan.attention.head_width;
-    const bool has_norm = step_.config.qk_norm && !step_.config.qk_norm_whole;
-    for (Index head = 0; has_norm && head < heads; ++head) {
+    for (Index head = 0; !step_.config.qk_norm_whole && head < heads; ++head) {
       normalize_part(part, vectors + head * width, width);
     }
   }
@@ -347,16 +346,14 @@ class LayerStep {
   void rotate(Index part, Index item, Index first, Index last) const {
     const AttentionPlan& plan = layer_.plan.attention;
     float* vectors = projection(part).of(item) + first * plan.head_width;
-    if (!step_.config.qk_norm_last) {
-      normalize_heads(part, vectors, last - first);
-    }
-    if (plan.rope) {
-      kernels::rotate_heads(vectors, last - first, plan.head_width, plan.rope->style,
-                            rotary_cos_sin(layer_, work_, item));
-    }
-    if (step_.config.qk_norm_last) {
-      normalize_heads(part, vectors, last - first);
-    }
+    prepare_queries_and_keys(
+        step_.config, [&] { normalize_heads(part, vectors, last - first); },
+        [&] {
+          if (plan.rope) {
+            kernels::rotate_heads(vectors, last - first, plan.head_width, plan.rope->style,
+                                  rotary_cos_sin(layer_, work_, item));
+          }
+        });
   }
 
   void keep_key_and_value(Index item, Index head) const {

@@ -180,12 +180,13 @@ void add_vectors(RecordedLayer& layer, const PointValues& values, const Language
 
 // Returns the norms of the vectors v W_O [T] of the head at `index`, divided by the largest.
 // `output` is the output matrix of its layer, [C, H D].
-std::vector<double> relative_norms(const AttentionPlan& plan, const Tensor& values, Index index,
-                                   const Tensor& output) {
+std::vector<double> relative_norms(const CausalSelfAttention& attention, const Tensor& values,
+                                   Index index, const Tensor& output) {
+  const AttentionPlan& plan = attention.plan();
   const Tensor own = convert(select(values, 1, plan.key_head(index)), DType::float32);
   const Tensor matrix = convert(
       slice(output, 1, index * plan.head_width, (index + 1) * plan.head_width), DType::float32);
-  const Tensor written = linear(plan.clip > 0 ? clamp(own, -plan.clip, plan.clip) : own, matrix);
+  const Tensor written = linear(attention.limited(own), matrix);
   std::vector<double> norms = sqrt(sum(written * written, {.axes = {1}})).to_vector();
   const double largest = std::ranges::max(norms);
   for (double& norm : norms) {
@@ -202,7 +203,7 @@ Tensor carried_weights(const CausalSelfAttention& attention, const std::vector<I
   const Index length = weights.size(1);
   const Tensor output = attention.output_matrix();
   for (const Index index : indices) {
-    const std::vector<double> norms = relative_norms(attention.plan(), values, index, output);
+    const std::vector<double> norms = relative_norms(attention, values, index, output);
     float* row = result.data<float>() + index * length * length;
     for (Index query = 0; query < length; ++query, row += length) {
       for (Index token = 0; token < length; ++token) {

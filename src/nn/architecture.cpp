@@ -222,8 +222,7 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
                     .window = config.windows.empty() ? 0 : config.windows[index],
                     .causal = config.causal,
                     .scale = config.attention_scale,
-                    .cap = config.attention_cap,
-                    .clip = config.qkv_clip};
+                    .cap = config.attention_cap};
   if (!config.key_groups.empty()) {
     plan.attention.key_heads = std::ssize(config.key_groups[index]);
     plan.attention.key_ends = ends_of(config.key_groups[index]);

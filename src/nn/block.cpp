@@ -3,6 +3,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/nn/gpt_config_keys.h"
 #include "headlight/ops/attention.h"
 #include "nn/block_order.h"
 
@@ -15,24 +16,32 @@ std::uint64_t dropout_label(Index layer, Index site) {
   return static_cast<std::uint64_t>(1 + 3 * layer + site);
 }
 
+// Returns the configuration without lists of all layers, of which each layer has a copy.
+GptConfig without_lists(const GptConfig& config) {
+  GptConfig result = config;
+  for (const GptConfigKey& key : gpt_config_keys()) {
+    visit_value(key, result, [](auto& value) {
+      if constexpr (requires { value.clear(); }) {
+        value.clear();
+      }
+    });
+  }
+  return result;
+}
+
 CausalSelfAttentionOptions attention_options(const GptConfig& config, Index layer, DType dtype,
                                              Initialisation initialisation) {
   const BlockPlan plan = block_plan(config, layer);
-  CausalSelfAttentionOptions options{.width = config.n_embd,
-                                     .plan = plan.attention,
-                                     .bias = plan.qkv_bias,
-                                     .output_bias = plan.attention_output_bias,
-                                     .dropout = config.attention_dropout,
-                                     .dropout_label = dropout_label(layer, 0),
-                                     .layer = layer,
-                                     .dtype = dtype,
-                                     .initialisation = initialisation};
-  if (config.qk_norm) {
-    options.qk_norm = config.norm_options(plan.attention.head_width, dtype);
-    options.qk_norm_whole = config.qk_norm_whole;
-    options.qk_norm_last = config.qk_norm_last;
-  }
-  return options;
+  return {.width = config.n_embd,
+          .plan = plan.attention,
+          .config = without_lists(config),
+          .bias = plan.qkv_bias,
+          .output_bias = plan.attention_output_bias,
+          .dropout = config.attention_dropout,
+          .dropout_label = dropout_label(layer, 0),
+          .layer = layer,
+          .dtype = dtype,
+          .initialisation = initialisation};
 }
 
 }  // namespace

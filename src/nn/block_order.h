@@ -15,6 +15,20 @@ inline NormPoints norm_points(Branch branch, Index layer) {
              : NormPoints{Point::ln2_scale, Point::ln2_normalized, Point::ln2, layer};
 }
 
+// Calls normalize() and rotate() for queries and keys in the model's order. normalize() is not
+// called if the model has no such norms.
+template <class Normalize, class Rotate>
+void prepare_queries_and_keys(const GptConfig& config, const Normalize& normalize,
+                              const Rotate& rotate) {
+  if (config.qk_norm && !config.qk_norm_last) {
+    normalize();
+  }
+  rotate();
+  if (config.qk_norm && config.qk_norm_last) {
+    normalize();
+  }
+}
+
 // Runs the steps of a layer in order. Both implementations use it: Block, with tensors that record
 // gradients, and LayerStep of generate/, with packed weights. A backend provides:
 //   visit(point)       shows the residual stream to the hook, if the backend has hooks

@@ -8,6 +8,7 @@
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/attention.h"
 #include "headlight/ops/layout.h"
+#include "nn/block_order.h"
 #include "nn/head_outputs.h"
 
 namespace headlight {
@@ -97,9 +98,16 @@ Tensor by_head(const Tensor& x) { return transpose(x, 0, 1); }
 
 }  // namespace
 
+bool has_limit(const GptConfig& config) { return config.qkv_clip > 0; }
+
+Tensor within_limit(const Tensor& x, const GptConfig& config) {
+  return has_limit(config) ? clamp(x, -config.qkv_clip, config.qkv_clip) : x;
+}
+
 CausalSelfAttention::CausalSelfAttention(const CausalSelfAttentionOptions& options,
                                          const RandomStream& random)
     : plan_(plan_of(options)),
+      config_(options.config),
       layer_(options.layer),
       dropout_(options.dropout),
       dropout_label_(options.dropout_label),
@@ -108,20 +116,15 @@ CausalSelfAttention::CausalSelfAttention(const CausalSelfAttentionOptions& optio
           random.fork(0)),
       c_proj_({plan_.inner_width(), options.width, options.output_bias.value_or(options.bias),
                options.dtype, options.initialisation},
-              random.fork(1)),
-      qk_norm_last_(options.qk_norm_last),
-      qk_norm_whole_(options.qk_norm_whole) {
+              random.fork(1)) {
   register_module("c_attn", c_attn_);
   register_module("c_proj", c_proj_);
-  if (options.qk_norm) {
-    NormOptions query = *options.qk_norm;
-    NormOptions key = query;
-    if (options.qk_norm_whole) {
-      query.width = plan_.inner_width();
-      key.width = plan_.key_width();
-    }
-    register_module("q_norm", q_norm_.emplace(query));
-    register_module("k_norm", k_norm_.emplace(key));
+  if (config_.qk_norm) {
+    const bool is_whole = config_.qk_norm_whole;
+    const Index query = is_whole ? plan_.inner_width() : plan_.head_width;
+    const Index key = is_whole ? plan_.key_width() : plan_.head_width;
+    register_module("q_norm", q_norm_.emplace(config_.norm_options(query, options.dtype)));
+    register_module("k_norm", k_norm_.emplace(config_.norm_options(key, options.dtype)));
   }
 }
 
@@ -131,13 +134,13 @@ Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& o
                                     KeptAttention* kept) const {
   Tensor qkv = project(c_attn_, x, context, norm);
   qkv = parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook);
-  if (plan_.clip > 0) {
-    qkv = clamp(qkv, -plan_.clip, plan_.clip);
+  qkv = within_limit(qkv, config_);
+  prepare_queries_and_keys(
+      config_, [&] { qkv = queries_and_keys_normalized(qkv); },
+      [&] { qkv = queries_and_keys_rotated(qkv, offsets, context); });
+  if (plan_.rope || q_norm_) {
+    qkv = parts_visited(qkv, {Point::rot_q, Point::rot_k}, context.hook);
   }
-  if (q_norm_ && !qk_norm_last_) {
-    qkv = queries_and_keys_normalized(qkv);
-  }
-  qkv = queries_and_keys_rotated(qkv, offsets, context);
   const Tensor attended = attend(qkv, offsets, context, kept);  // [N, H D]
   return projected_heads(attended, plan_.heads, c_proj_, layer_, context);
 }
@@ -149,7 +152,7 @@ Tensor CausalSelfAttention::queries_and_keys_normalized(const Tensor& qkv) const
     }
     const LayerNorm& norm = part == 0 ? *q_norm_ : *k_norm_;
     const Index width = heads.size(1) * heads.size(2);
-    return norm.forward(qk_norm_whole_ ? reshape(heads, {heads.size(0), width}) : heads);
+    return norm.forward(config_.qk_norm_whole ? reshape(heads, {heads.size(0), width}) : heads);
   });
 }
 
@@ -168,18 +171,12 @@ Tensor CausalSelfAttention::parts_visited(const Tensor& qkv, std::initializer_li
 Tensor CausalSelfAttention::queries_and_keys_rotated(const Tensor& qkv,
                                                      const std::vector<Index>& offsets,
                                                      const ForwardContext& context) const {
-  const std::initializer_list<Point> points{Point::rot_q, Point::rot_k};
-  const auto finished = [&](const Tensor& rotated_qkv) {
-    const Tensor normalized =
-        qk_norm_last_ ? queries_and_keys_normalized(rotated_qkv) : rotated_qkv;
-    return parts_visited(normalized, points, context.hook);
-  };
   if (!plan_.rope) {
-    return q_norm_ ? finished(qkv) : qkv;
+    return qkv;
   }
   const std::vector<Index> firsts = first_positions(offsets, context);
   if (plan_.rope->scaling != RopeScaling::longrope) {
-    return finished(rotated(qkv, positions_of(offsets, firsts), plan_, *plan_.rope));
+    return rotated(qkv, positions_of(offsets, firsts), plan_, *plan_.rope);
   }
   std::vector<Tensor> sequences;
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
@@ -188,7 +185,7 @@ Tensor CausalSelfAttention::queries_and_keys_rotated(const Tensor& qkv,
                                 positions_of({0, count}, {firsts[b]}), plan_,
                                 at_length(*plan_.rope, firsts[b] + count)));
   }
-  return finished(joined(sequences));
+  return joined(sequences);
 }
 
 // Returns the list for this layer's attention weights; null unless a recorder wants them.

@@ -152,6 +152,11 @@ Tensor Gpt::weight_rows(Part part, Index layer, Index first, Index last) const {
   return slice(weight(part, layer), 0, first, last);
 }
 
+Tensor Gpt::scaled_embedding(const Tensor& ids) const {
+  const Tensor rows = wte_.forward(ids);
+  return config_.embedding_factor() == 1 ? rows : rows * config_.embedding_factor();
+}
+
 void Gpt::check_prefixes(const Batch& batch, const ForwardContext& context) const {
   const auto prefixes = context.prefixes;
   require(prefixes.empty() || (config_.causal && context.caches.empty() &&
@@ -222,9 +227,7 @@ class Gpt::Pass {
 };
 
 Tensor Gpt::Pass::embed(const Batch& batch) const {
-  const double scale = model_.config_.embedding_scale;
-  Tensor x = model_.wte_.forward(batch.tokens);
-  x = visited(context_.hook, {Point::embed}, scale > 0 ? x * scale : x);
+  Tensor x = visited(context_.hook, {Point::embed}, model_.scaled_embedding(batch.tokens));
   x = model_.wpe_ ? x + model_.wpe_->forward(batch.positions) : x;
   x = model_.wse_ ? x + slice(model_.wse_->weight, 0, 0, 1) : x;
   return model_.ln_e_ ? model_.ln_e_->forward(x) : x;

@@ -268,20 +268,9 @@ void GptConfig::validate() const {
   for (const Index heads : heads_per_layer) {
     require_range<Index>("heads_per_layer", heads, 1, n_head);
   }
-  require_value(!parallel_residual || (norm == NormPosition::pre && mlp), "parallel_residual",
-                "needs norm = pre and MLPs");
-  require_value(!shared_norm || parallel_residual, "shared_norm", "needs parallel_residual");
-  require_value(!output_norms || norm == NormPosition::pre, "output_norms", "needs norm = pre");
-  require_value(!(qk_norm_whole || qk_norm_last) || qk_norm, "qk_norm",
-                "expected true, because of qk_norm_whole or qk_norm_last");
-  require_value(!(qk_norm_whole && qk_norm_last), "qk_norm_last",
-                "needs norms head by head: qk_norm_whole = false");
-  require_value(!qk_norm_whole || (heads_per_layer.empty() && key_groups.empty()), "qk_norm_whole",
-                "needs all heads in every layer");
-  require_value(causal || windows.empty(), "windows", "needs causal attention");
-  require_value(!masked_head || (!causal && norm == NormPosition::post), "masked_head",
-                "needs causal = false and norm = post");
-  require_value(!gated_mlp || mlp, "gated_mlp", "needs MLPs");
+  for (const GptConfigKey& key : gpt_config_keys()) {
+    require_value(key.is_refused == nullptr || !key.is_refused(*this), key.name, key.fault);
+  }
   check_rope(*this);
   check_key_heads(*this);
   check_numbers(*this, "head_numbers", head_numbers, &AttentionPlan::heads);

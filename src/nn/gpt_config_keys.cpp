@@ -83,6 +83,13 @@ constexpr GptConfigKey only_if(bool (*has_effect)(const G& config), GptConfigKey
   return key;
 }
 
+constexpr GptConfigKey refused_if(bool (*is_refused)(const G& config), const char* fault,
+                                  GptConfigKey key) {
+  key.is_refused = is_refused;
+  key.fault = fault;
+  return key;
+}
+
 constexpr GptConfigKey following(std::string_view other, GptConfigKey key) {
   key.follows = other;
   return key;
@@ -116,7 +123,9 @@ constexpr auto kKeys = std::to_array<GptConfigKey>({
                              kOptionalSize}),
     {"heads_per_layer", &G::heads_per_layer, "", kNotNegative},
     {"key_groups", &G::key_groups},
-    only_if(has_windows, {"windows", &G::windows, "", kOptionalSize}),
+    refused_if([](const G& config) { return !config.causal && !config.windows.empty(); },
+               "needs causal attention",
+               only_if(has_windows, {"windows", &G::windows, "", kOptionalSize})),
     gpt2(
         of_training(following("dropout", {"attention_dropout", &G::attention_dropout,
                                           "Dropout probability of attention weights", kFraction}))),
@@ -151,12 +160,23 @@ constexpr auto kKeys = std::to_array<GptConfigKey>({
           kFraction}),
     only_if(has_norm_weights, {"norm_gain_plus_one", &G::norm_gain_plus_one,
                                "Multiply by 1 + gain in norms (Gemma)"}),
-    {"output_norms", &G::output_norms,
-     "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)"},
+    refused_if(
+        [](const G& config) { return config.output_norms && config.norm != NormPosition::pre; },
+        "needs norm = pre",
+        {"output_norms", &G::output_norms,
+         "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)"}),
     {"norm_weights", &G::norm_weights, "false: norms have no weights (OLMo 1, nanochat)"},
-    {"parallel_residual", &G::parallel_residual,
-     "Compute attention and MLP of a layer from the same input (GPT-NeoX)"},
-    {"shared_norm", &G::shared_norm, "parallel_residual: use the same norm for attention and MLP"},
+    refused_if(
+        [](const G& config) {
+          return config.parallel_residual && !(config.norm == NormPosition::pre && config.mlp);
+        },
+        "needs norm = pre and MLPs",
+        {"parallel_residual", &G::parallel_residual,
+         "Compute attention and MLP of a layer from the same input (GPT-NeoX)"}),
+    refused_if([](const G& config) { return config.shared_norm && !config.parallel_residual; },
+               "needs parallel_residual",
+               {"shared_norm", &G::shared_norm,
+                "parallel_residual: use the same norm for attention and MLP"}),
     {"position", &G::position, "Position encoding: learned (GPT-2), rope (Llama) or none"},
     only_if(is_rotated,
             {"rope_theta", &R::theta, "rope: base (theta) of the frequencies", kNotNegative}),
@@ -211,22 +231,40 @@ constexpr auto kKeys = std::to_array<GptConfigKey>({
      "Replace each logit x by cap tanh(x / cap) (Gemma 2: 30); 0: do not", kCap},
     {"qkv_clip", &G::qkv_clip,
      "Limit the magnitudes of queries, keys and values (OLMo 1); 0: do not", kScale},
-    {"qk_norm", &G::qk_norm, "Normalise the queries and keys of each head (Qwen 3)"},
-    only_if(has_qk_norm,
-            {"qk_norm_whole", &G::qk_norm_whole, "qk_norm: over all heads together (OLMo 2)"}),
-    only_if(has_qk_norm,
-            {"qk_norm_last", &G::qk_norm_last, "qk_norm: after the rotation (nanochat)"}),
+    refused_if(
+        [](const G& config) {
+          return (config.qk_norm_whole || config.qk_norm_last) && !config.qk_norm;
+        },
+        "expected true, because of qk_norm_whole or qk_norm_last",
+        {"qk_norm", &G::qk_norm, "Normalise the queries and keys of each head (Qwen 3)"}),
+    refused_if(
+        [](const G& config) {
+          return config.qk_norm_whole &&
+                 !(config.heads_per_layer.empty() && config.key_groups.empty());
+        },
+        "needs all heads in every layer",
+        only_if(has_qk_norm,
+                {"qk_norm_whole", &G::qk_norm_whole, "qk_norm: over all heads together (OLMo 2)"})),
+    refused_if([](const G& config) { return config.qk_norm_whole && config.qk_norm_last; },
+               "needs norms head by head: qk_norm_whole = false",
+               only_if(has_qk_norm, {"qk_norm_last", &G::qk_norm_last,
+                                     "qk_norm: after the rotation (nanochat)"})),
     gpt2({"activation", &G::activation,
           "Activation function of MLPs: gelu_new, gelu, relu, relu2 or silu"}),
     {"mlp", &G::mlp, "false: layers have attention only"},
-    {"gated_mlp", &G::gated_mlp,
-     "Multiply activation(gate) by a second projection (with silu: SwiGLU)"},
+    refused_if([](const G& config) { return config.gated_mlp && !config.mlp; }, "needs MLPs",
+               {"gated_mlp", &G::gated_mlp,
+                "Multiply activation(gate) by a second projection (with silu: SwiGLU)"}),
     {"head_numbers", &G::head_numbers},
     {"key_head_numbers", &G::key_head_numbers},
     {"causal", &G::causal},
     {"n_segment", &G::n_segment, "", kOptionalSize},
     {"embedding_norm", &G::embedding_norm},
-    {"masked_head", &G::masked_head},
+    refused_if(
+        [](const G& config) {
+          return config.masked_head && (config.causal || config.norm != NormPosition::post);
+        },
+        "needs causal = false and norm = post", {"masked_head", &G::masked_head}),
 });
 
 static_assert(std::ranges::all_of(kKeys,

@@ -95,7 +95,6 @@ struct AttentionPlan {
   bool causal = true;                    // GptConfig::causal
   double scale = 0;                      // factor of the scores; 0: 1 / sqrt(D)
   double cap = 0;                        // GptConfig::attention_cap
-  double clip = 0;                       // GptConfig::qkv_clip
   std::optional<RopeOptions> rope = {};  // rotation of queries and keys by position
   // [G], rising: key head g serves the heads from key_ends[g - 1] to key_ends[g] - 1. Empty: H / G
   // consecutive heads for each.

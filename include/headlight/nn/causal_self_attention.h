@@ -7,15 +7,19 @@ namespace headlight {
 
 struct KeptAttention;
 
+// Returns whether queries, keys and values have a limit.
+bool has_limit(const GptConfig& config);
+
+// Returns queries, keys or values within their limit.
+Tensor within_limit(const Tensor& x, const GptConfig& config);
+
 struct CausalSelfAttentionOptions {
-  Index width = 0;                          // C
-  AttentionPlan plan = {};                  // key_heads 0: H; head_width 0: C / H
-  std::optional<NormOptions> qk_norm = {};  // over D, on queries and keys, before rotation
-  bool qk_norm_whole = false;               // over H D or G D
-  bool qk_norm_last = false;                // after rotation
-  bool bias = true;                         // of queries, keys and values
-  std::optional<bool> output_bias = {};     // none: as `bias`
-  double dropout = 0;                       // on the attention weights
+  Index width = 0;                       // C
+  AttentionPlan plan = {};               // key_heads 0: H; head_width 0: C / H
+  GptConfig config = {};                 // limits and norms of queries, keys and values
+  bool bias = true;                      // of queries, keys and values
+  std::optional<bool> output_bias = {};  // none: as `bias`
+  double dropout = 0;                    // on the attention weights
   std::uint64_t dropout_label = 0;
   Index layer = 0;  // layer number reported to a Recorder or ForwardHook
   DType dtype = DType::float32;
@@ -27,7 +31,7 @@ struct CausalSelfAttentionOptions {
 // MultiHeadAttention is the general module, with any queries, keys, values and masks.
 //
 // Parameters, as in GPT-2: c_attn (rows: query, key, value, each head-major) and c_proj; with
-// qk_norm also q_norm and k_norm.
+// config.qk_norm also q_norm and k_norm.
 class CausalSelfAttention : public Module {
  public:
   // Throws Error when the heads do not divide C and no head width is given, or when the key heads
@@ -44,6 +48,8 @@ class CausalSelfAttention : public Module {
                  KeptAttention* kept = nullptr) const;
 
   const AttentionPlan& plan() const { return plan_; }
+  // Returns queries, keys or values within the limit of the model.
+  Tensor limited(const Tensor& x) const { return within_limit(x, config_); }
   // Returns the matrix that the outputs of all heads are multiplied with, [C, H D].
   Tensor output_matrix() const { return c_proj_.full_weight(); }
 
@@ -66,13 +72,12 @@ class CausalSelfAttention : public Module {
   double dropout_of(const ForwardContext& context) const { return context.training ? dropout_ : 0; }
 
   AttentionPlan plan_;
+  GptConfig config_;
   Index layer_;
   double dropout_;
   std::uint64_t dropout_label_;
   Linear c_attn_;
   Linear c_proj_;
-  bool qk_norm_last_;
-  bool qk_norm_whole_;
   std::optional<LayerNorm> q_norm_;
   std::optional<LayerNorm> k_norm_;
 };

@@ -166,6 +166,8 @@ class Gpt : public LanguageModel {
   // compute no other elements of a weight that is stored in another form.
   Tensor head_rows(const Tensor& ids) const;
   Tensor embedding_rows(const Tensor& ids) const { return wte_.forward(ids); }
+  // Returns embedding_rows() times the factor of the embedding.
+  Tensor scaled_embedding(const Tensor& ids) const;
   // Returns rows [first, last) of weight(part, layer) for a matrix of a layer.
   Tensor weight_rows(Part part, Index layer, Index first, Index last) const;
   // Returns the other forms of the head and the token embedding; null if they have none.

@@ -129,6 +129,8 @@ struct GptConfig {
   // Throws Error unless has_head(), for predictions.
   void require_head() const;
   bool has_head_bias() const { return head_bias || masked_head; }
+  // Returns the factor of token embeddings.
+  double embedding_factor() const { return embedding_scale > 0 ? embedding_scale : 1; }
   // Returns whether the queries and keys of a layer are rotated.
   bool rotates(Index layer) const;
   // Returns the configuration without redundant values, which is equal for equal models.

@@ -42,6 +42,9 @@ struct GptConfigKey {
   // Of a number or the numbers of a list. Without an upper bound: validate() has a check of its
   // own.
   std::optional<ConfigRange> range = {};
+  // Returns whether other keys forbid the value, and `fault`, the message about it; null: never.
+  bool (*is_refused)(const GptConfig& config) = nullptr;
+  const char* fault = "";
   // Returns a value that means the same as the default; null: there is none.
   double (*same_as_default)(const GptConfig& config) = nullptr;
   // Returns whether the model depends on the key; null: always.

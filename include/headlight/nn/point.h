@@ -21,9 +21,9 @@ enum class Point {
   ln1_scale,       // [N, 1]: divisor in the norm of attention
   ln1_normalized,  // [N, C]: result of that division, before gain and shift
   ln1,             // [N, C]: output of that norm after gain and shift: input of attention
-  q,               // [N, H, D]: queries, before qkv_clip and qk_norm
-  k,               // [N, G, D]: keys, before qkv_clip and qk_norm
-  v,               // [N, G, D]: values, before qkv_clip
+  q,               // [N, H, D]: queries, before limits and norms
+  k,               // [N, G, D]: keys, before limits and norms
+  v,               // [N, G, D]: values, before limits
   rot_q,           // [N, H, D]: queries after qk_norm and rotation
   rot_k,           // [N, G, D]: keys after qk_norm and rotation
   attn_scores,     // [H, T, S] of one sequence: scaled scores; -infinity where masked

@@ -50,13 +50,12 @@ Tensor read_by_heads(const Gpt& model, Index layer, Index part, const Tensor& st
   const Tensor read = matmul(normalized(model, layer, Branch::attention, streams),
                              transpose(weights.weight, 1, 2));  // [R, N, D]
   const Tensor rows = transpose(weights.bias.defined() ? read + weights.bias : read, 0, 1);
-  const double clip = model.config().qkv_clip;
-  return clip > 0 ? clamp(rows, -clip, clip) : rows;
+  return within_limit(rows, model.config());
 }
 
 Tensor read_gradient(const Gpt& model, Index layer, Index part, const Tensor& streams,
                      const Tensor& gradient) {
-  if (model.config().qkv_clip > 0) {
+  if (has_limit(model.config())) {
     return gradient_through([&](const Tensor& x) { return read_by_heads(model, layer, part, x); },
                             streams, gradient);
   }

@@ -236,10 +236,9 @@ class ResidualDecomposition {
 
   void add_sources(Index layer, const Vector& z, const Vector& weights) {
     const AttentionPlan plan = block_plan(model_.config(), layer).attention;
-    const Tensor projected = values_at(Point::v, layer);
-    const Tensor clipped = plan.clip > 0 ? clamp(projected, -plan.clip, plan.clip) : projected;
-    const Vector values = clipped.to_vector();                             // [S, G, D]
-    const Vector patterns = values_at(Point::pattern, layer).to_vector();  // [H, T]
+    const Vector values =
+        within_limit(values_at(Point::v, layer), model_.config()).to_vector();  // [S, G, D]
+    const Vector patterns = values_at(Point::pattern, layer).to_vector();       // [H, T]
     const auto width = static_cast<std::size_t>(plan.head_width);
     const auto row = static_cast<std::size_t>(plan.key_width());
     const std::size_t keys = patterns.size() / static_cast<std::size_t>(plan.heads);

@@ -25,7 +25,7 @@ Tensor ids_of(const Gpt& model, const CircuitTokens& tokens, const char* about) 
 Tensor scaled(const Tensor& x, double factor) { return factor > 0 ? x * factor : x; }
 
 Tensor embedded(const Gpt& model, const CircuitTokens& tokens, const char* about) {
-  return scaled(model.embedding_rows(ids_of(model, tokens, about)), model.config().embedding_scale);
+  return model.scaled_embedding(ids_of(model, tokens, about));
 }
 
 HeadMatrices matrices_of_head(const Gpt& model, const HeadId& head) {

@@ -6,6 +6,7 @@
 
 #include "headlight/nn/architecture.h"
 #include "interpret/words.h"
+#include "nn/block_order.h"
 #include "show/report/parts/numbers.h"
 
 namespace headlight {
@@ -141,8 +142,8 @@ class PartsBuilder {
   DiagramBox embedding() const {
     DiagramBox box{in("box_token_embedding"), product("V × C", config_.vocab_size, config_.n_embd),
                    of(Part::token_embedding)};
-    if (config_.embedding_scale > 0) {
-      box.note = in("box_times", {{"scale", scale_text(config_.embedding_scale)}});
+    if (config_.embedding_factor() != 1) {
+      box.note = in("box_times", {{"scale", scale_text(config_.embedding_factor())}});
     }
     return box;
   }
@@ -248,17 +249,16 @@ class PartsBuilder {
       branch.push_back(row(norm(Part::attention_norm), "[T, C]"));
     }
     branch.push_back(projections());
-    const auto add_head_norms = [&](bool is_here) {
-      if (config_.qk_norm && is_here) {
-        branch.push_back(on_queries_and_keys(norm(Part::query_norm), norm(Part::key_norm)));
+    const auto add_norms = [&] {
+      branch.push_back(on_queries_and_keys(norm(Part::query_norm), norm(Part::key_norm)));
+    };
+    const auto add_rotation = [&] {
+      if (heads_plan.rope) {
+        const DiagramBox rotation{in("box_rotation"), rotation_text(*heads_plan.rope), 0};
+        branch.push_back(on_queries_and_keys(rotation, rotation));
       }
     };
-    add_head_norms(!config_.qk_norm_last);
-    if (heads_plan.rope) {
-      const DiagramBox rotation{in("box_rotation"), rotation_text(*heads_plan.rope), 0};
-      branch.push_back(on_queries_and_keys(rotation, rotation));
-    }
-    add_head_norms(config_.qk_norm_last);
+    prepare_queries_and_keys(config_, add_norms, add_rotation);
     branch.push_back(heads());
     branch.push_back(row({in("box_concat"), "", 0}, "[T, H D]"));
     branch.push_back(row(
