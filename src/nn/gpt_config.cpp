@@ -107,7 +107,7 @@ Index even_key_heads(const GptConfig& config) {
 // Returns whether a key of `config` has no effect, or a value that means the same as the default.
 // Other keys are those of `given`.
 bool is_redundant(const GptConfigKey& key, const GptConfig& given, const GptConfig& config) {
-  if (key.has_effect != nullptr && !key.has_effect(given)) {
+  if (!has_effect(key, given)) {
     return true;
   }
   return key.same_as_default != nullptr && visit_value(key, config, [&](const auto& value) {
@@ -269,7 +269,8 @@ void GptConfig::validate() const {
     require_range<Index>("heads_per_layer", heads, 1, n_head);
   }
   for (const GptConfigKey& key : gpt_config_keys()) {
-    require_value(key.is_refused == nullptr || !key.is_refused(*this), key.name, key.fault);
+    const bool is_refused = key.is_refused != nullptr && key.is_refused(*this);
+    require_value(!is_refused, key.name, key.fault);
   }
   check_rope(*this);
   check_key_heads(*this);

@@ -16,17 +16,6 @@ using R = RopeOptions;
 
 constexpr auto kMostSize = static_cast<double>(kLargestSize);
 
-constexpr ConfigRange kLayers{.least = 1, .most = static_cast<double>(kMostLayers)};
-constexpr ConfigRange kSize{.least = 1, .most = kMostSize};
-constexpr ConfigRange kOptionalSize{.least = 0, .most = kMostSize};
-constexpr ConfigRange kNotNegative{.least = 0};
-constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
-constexpr ConfigRange kScale{.least = 0, .most = kLargestScale};
-constexpr ConfigRange kTheta{.least = 0, .most = kLargestTheta};
-// A smaller cap would make all logits or scores equal, and its quotients infinite.
-constexpr ConfigRange kCap{.least = 1e-6, .most = kLargestScale, .is_cap = true};
-constexpr ConfigRange kFlag{.least = 0, .most = 1};
-
 double one(const G&) { return 1; }
 double all_heads(const G& config) { return static_cast<double>(config.n_head); }
 double four_widths(const G& config) { return static_cast<double>(4 * config.n_embd); }
@@ -58,214 +47,189 @@ constexpr auto has_attention_factor = has_scaling<RopeScaling::yarn, RopeScaling
 constexpr auto has_original_context =
     has_scaling<RopeScaling::llama3, RopeScaling::yarn, RopeScaling::longrope>;
 
-constexpr GptConfigKey basic(GptConfigKey key) {
-  key.is_basic = true;
-  return key;
+// What few keys have. Each is a function of a row that sets it.
+constexpr void gpt2(GptConfigKey& key) { key.is_gpt2 = true; }
+constexpr void basic(GptConfigKey& key) { key.is_basic = true; }
+constexpr auto heading(std::string_view group) {
+  return [group](GptConfigKey& key) { key.group = group; };
+}
+constexpr auto follows(std::string_view other) {
+  return [other](GptConfigKey& key) { key.follows = other; };
+}
+constexpr auto same_as_default(double (*value)(const G& config)) {
+  return [value](GptConfigKey& key) { key.same_as_default = value; };
+}
+constexpr auto only_if(bool (*has_effect)(const G& config)) {
+  return [has_effect](GptConfigKey& key) { key.has_effect = has_effect; };
+}
+constexpr auto refused(const char* fault, bool (*is_refused)(const G& config)) {
+  return [=](GptConfigKey& key) {
+    key.fault = fault;
+    key.is_refused = is_refused;
+  };
+}
+constexpr auto in(const ConfigRange& range) {
+  return [range](GptConfigKey& key) { key.range = range; };
 }
 
-constexpr GptConfigKey gpt2(GptConfigKey key) {
-  key.is_gpt2 = true;
-  return key;
+constexpr auto kLayers = in({.least = 1, .most = static_cast<double>(kMostLayers)});
+constexpr auto kSize = in({.least = 1, .most = kMostSize});
+constexpr auto kOptionalSize = in({.least = 0, .most = kMostSize});
+constexpr auto kNotNegative = in({.least = 0});
+constexpr auto kFraction = in({.least = 0, .most = 1, .below_most = true});
+constexpr auto kScale = in({.least = 0, .most = kLargestScale});
+constexpr auto kTheta = in({.least = 0, .most = kLargestTheta});
+// A smaller cap would make all logits or scores equal, and its quotients infinite.
+constexpr auto kCap = in({.least = 1e-6, .most = kLargestScale, .is_cap = true});
+constexpr auto kFlag = in({.least = 0, .most = 1});
+
+template <class... Traits>
+constexpr GptConfigKey key(const char* name, GptConfigMember member, std::string_view help = "",
+                           const Traits&... traits) {
+  GptConfigKey row{.name = name, .member = member, .help = help};
+  (traits(row), ...);
+  return row;
 }
 
-constexpr GptConfigKey in_json(const char* name, GptConfigKey key) {
-  key.json_name = name;
-  return key;
-}
-
-constexpr GptConfigKey or_default(double (*value)(const G& config), GptConfigKey key) {
-  key.same_as_default = value;
-  return key;
-}
-
-constexpr GptConfigKey only_if(bool (*has_effect)(const G& config), GptConfigKey key) {
-  key.has_effect = has_effect;
-  return key;
-}
-
-constexpr GptConfigKey refused_if(bool (*is_refused)(const G& config), const char* fault,
-                                  GptConfigKey key) {
-  key.is_refused = is_refused;
-  key.fault = fault;
-  return key;
-}
-
-constexpr GptConfigKey following(std::string_view other, GptConfigKey key) {
-  key.follows = other;
-  return key;
-}
-
-constexpr GptConfigKey of_training(GptConfigKey key) {
-  key.is_of_training = true;
-  return key;
-}
-
-constexpr GptConfigKey heading(std::string_view group, GptConfigKey key) {
-  key.group = group;
-  return key;
-}
-
-constexpr auto kKeys = std::to_array<GptConfigKey>({
-    gpt2({"vocab_size", &G::vocab_size, "", kSize}),
-    basic(
-        gpt2({"block_size", &G::block_size, "Longest sequence in tokens (context length)", kSize})),
-    heading("Model size", basic(gpt2({"n_layer", &G::n_layer, "Layers", kLayers}))),
-    basic(gpt2({"n_head", &G::n_head, "Attention heads in each layer", kSize})),
-    or_default(
-        all_heads,
-        {"n_kv_head", &G::n_kv_head,
-         "Key and value heads in each layer, each shared by n_head / n_kv_head heads; 0: n_head",
-         kNotNegative}),
-    basic(gpt2({"n_embd", &G::n_embd, "Width of the model", kSize})),
-    gpt2(or_default(four_widths, {"n_inner", &G::n_inner, "Inner width of the MLPs; 0: 4 n_embd",
-                                  kOptionalSize})),
-    or_default(equal_share, {"head_width", &G::head_width, "Width of each head; 0: n_embd / n_head",
-                             kOptionalSize}),
-    {"heads_per_layer", &G::heads_per_layer, "", kNotNegative},
-    {"key_groups", &G::key_groups},
-    refused_if([](const G& config) { return !config.causal && !config.windows.empty(); },
-               "needs causal attention",
-               only_if(has_windows, {"windows", &G::windows, "", kOptionalSize})),
-    gpt2(
-        of_training(following("dropout", {"attention_dropout", &G::attention_dropout,
-                                          "Dropout probability of attention weights", kFraction}))),
-    gpt2(of_training(following(
-        "dropout", {"residual_dropout", &G::residual_dropout,
-                    "Dropout probability of the outputs of attention and MLPs", kFraction}))),
-    gpt2(of_training(following("dropout", {"embedding_dropout", &G::embedding_dropout,
-                                           "Dropout probability of the embedding", kFraction}))),
-    heading("Architecture",
-            gpt2({"bias", &G::bias, "Use biases in linear layers and layer norms"})),
-    following("bias", {"qkv_bias", &G::qkv_bias, "Use biases for queries, keys and values"}),
-    following("bias", {"attention_output_bias", &G::attention_output_bias,
-                       "Use a bias in the output projection of attention"}),
-    following("bias", {"mlp_bias", &G::mlp_bias, "Use biases in MLPs"}),
-    gpt2({"tie_weights", &G::tie_weights,
-          "Use the token embedding also as the weight of the output head"}),
-    {"head_bias", &G::head_bias},
-    or_default(one, {"logit_scale", &G::logit_scale, "", kScale}),
-    or_default(one, {"embedding_scale", &G::embedding_scale,
-                     "Multiply token embeddings by this number; 0: do not", kScale}),
-    or_default(
-        one,
-        {"residual_multiplier", &G::residual_multiplier,
-         "Show the residual stream to hooks and caches multiplied by this number, as Granite has "
-         "it; 0: as it is",
-         kScale}),
-    {"norm", &G::norm,
-     "Position of the norms: pre (GPT-2), post (the original transformer) or output (on "
-     "outputs of attention and MLPs only: OLMo 2)"},
-    {"norm_type", &G::norm_type, "Type of the norms: layer (GPT-2) or rms (Llama)"},
-    gpt2({"layer_norm_epsilon", &G::layer_norm_epsilon, "Epsilon of the norms (layer and rms)",
-          kFraction}),
-    only_if(has_norm_weights, {"norm_gain_plus_one", &G::norm_gain_plus_one,
-                               "Multiply by 1 + gain in norms (Gemma)"}),
-    refused_if(
-        [](const G& config) { return config.output_norms && config.norm != NormPosition::pre; },
-        "needs norm = pre",
-        {"output_norms", &G::output_norms,
-         "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)"}),
-    {"norm_weights", &G::norm_weights, "false: norms have no weights (OLMo 1, nanochat)"},
-    refused_if(
-        [](const G& config) {
-          return config.parallel_residual && !(config.norm == NormPosition::pre && config.mlp);
-        },
-        "needs norm = pre and MLPs",
-        {"parallel_residual", &G::parallel_residual,
-         "Compute attention and MLP of a layer from the same input (GPT-NeoX)"}),
-    refused_if([](const G& config) { return config.shared_norm && !config.parallel_residual; },
-               "needs parallel_residual",
-               {"shared_norm", &G::shared_norm,
-                "parallel_residual: use the same norm for attention and MLP"}),
-    {"position", &G::position, "Position encoding: learned (GPT-2), rope (Llama) or none"},
-    only_if(is_rotated,
-            {"rope_theta", &R::theta, "rope: base (theta) of the frequencies", kNotNegative}),
-    only_if(is_rotated_locally,
-            {"rope_local_theta", &G::rope_local_theta,
-             "rope: base (theta) of the frequencies in layers with a sliding window; 0: rope_theta",
-             kTheta}),
-    only_if(is_rotated, or_default(whole_head, {"rope_width", &R::width, "", kNotNegative})),
-    only_if(is_rotated, {"rope_style", &R::style}),
-    only_if(is_rotated, {"rope_reversed", &R::reversed}),
-    only_if(
-        is_rotated,
-        {"rope_scaling", &R::scaling,
-         "rope: method to extend the context: none, linear, llama3 or yarn (these two keep short "
-         "wavelengths)"}),
-    only_if(is_rotated, {"rope_factor", &R::factor,
-                         "rope_scaling: factor by which the context is extended", kNotNegative}),
-    only_if(
-        has_llama3,
-        in_json(
-            "rope_low_freq_factor",
-            {"low_freq_factor", &R::low_freq_factor,
-             "llama3: scale wavelengths longer than the original context divided by this number",
-             kNotNegative})),
-    only_if(
-        has_llama3,
-        in_json(
-            "rope_high_freq_factor",
-            {"high_freq_factor", &R::high_freq_factor,
-             "llama3: keep wavelengths shorter than the original context divided by this number",
-             kNotNegative})),
-    only_if(has_yarn, in_json("rope_beta_fast", {"beta_fast", &R::beta_fast, "", kNotNegative})),
-    only_if(has_yarn, in_json("rope_beta_slow", {"beta_slow", &R::beta_slow, "", kNotNegative})),
-    only_if(has_yarn, in_json("rope_truncate", {"truncate", &R::truncate})),
-    only_if(has_original_context,
-            in_json("rope_original_block_size",
-                    {"original_max_position_embeddings", &R::original_max_position_embeddings,
-                     "llama3, yarn, longrope: length of the original context in tokens",
-                     kNotNegative})),
-    only_if(has_attention_factor,
-            in_json("rope_attention_factor",
-                    {"attention_factor", &R::attention_factor, "", kNotNegative})),
-    only_if(has_longrope, in_json("rope_short_factors", {"short_factor", &R::short_factors})),
-    only_if(has_longrope, in_json("rope_long_factors", {"long_factor", &R::long_factors})),
-    only_if(is_rotated_in_part, {"rope_per_layer", &G::rope_per_layer, "", kFlag}),
-    or_default(root_scale,
-               {"attention_scale", &G::attention_scale,
-                "Multiply attention scores by this number; 0: 1 / sqrt(head_width)", kScale}),
-    {"attention_cap", &G::attention_cap,
-     "Replace each attention score s by cap tanh(s / cap) (Gemma 2: 50); 0: do not", kCap},
-    {"logit_cap", &G::logit_cap,
-     "Replace each logit x by cap tanh(x / cap) (Gemma 2: 30); 0: do not", kCap},
-    {"qkv_clip", &G::qkv_clip,
-     "Limit the magnitudes of queries, keys and values (OLMo 1); 0: do not", kScale},
-    refused_if(
-        [](const G& config) {
-          return (config.qk_norm_whole || config.qk_norm_last) && !config.qk_norm;
-        },
-        "expected true, because of qk_norm_whole or qk_norm_last",
-        {"qk_norm", &G::qk_norm, "Normalise the queries and keys of each head (Qwen 3)"}),
-    refused_if(
-        [](const G& config) {
-          return config.qk_norm_whole &&
-                 !(config.heads_per_layer.empty() && config.key_groups.empty());
-        },
-        "needs all heads in every layer",
-        only_if(has_qk_norm,
-                {"qk_norm_whole", &G::qk_norm_whole, "qk_norm: over all heads together (OLMo 2)"})),
-    refused_if([](const G& config) { return config.qk_norm_whole && config.qk_norm_last; },
-               "needs norms head by head: qk_norm_whole = false",
-               only_if(has_qk_norm, {"qk_norm_last", &G::qk_norm_last,
-                                     "qk_norm: after the rotation (nanochat)"})),
-    gpt2({"activation", &G::activation,
-          "Activation function of MLPs: gelu_new, gelu, relu, relu2 or silu"}),
-    {"mlp", &G::mlp, "false: layers have attention only"},
-    refused_if([](const G& config) { return config.gated_mlp && !config.mlp; }, "needs MLPs",
-               {"gated_mlp", &G::gated_mlp,
-                "Multiply activation(gate) by a second projection (with silu: SwiGLU)"}),
-    {"head_numbers", &G::head_numbers},
-    {"key_head_numbers", &G::key_head_numbers},
-    {"causal", &G::causal},
-    {"n_segment", &G::n_segment, "", kOptionalSize},
-    {"embedding_norm", &G::embedding_norm},
-    refused_if(
-        [](const G& config) {
-          return config.masked_head && (config.causal || config.norm != NormPosition::post);
-        },
-        "needs causal = false and norm = post", {"masked_head", &G::masked_head}),
-});
+constexpr GptConfigKey kKeys[] = {
+    key("vocab_size", &G::vocab_size, "", kSize, gpt2),
+    key("block_size", &G::block_size, "Longest sequence in tokens (context length)", kSize, gpt2,
+        basic),
+    key("n_layer", &G::n_layer, "Layers", kLayers, gpt2, basic, heading("Model size")),
+    key("n_head", &G::n_head, "Attention heads in each layer", kSize, gpt2, basic),
+    key("n_kv_head", &G::n_kv_head,
+        "Key and value heads in each layer, each shared by n_head / n_kv_head heads; 0: n_head",
+        kNotNegative, same_as_default(all_heads)),
+    key("n_embd", &G::n_embd, "Width of the model", kSize, gpt2, basic),
+    key("n_inner", &G::n_inner, "Inner width of the MLPs; 0: 4 n_embd", kOptionalSize,
+        same_as_default(four_widths), gpt2),
+    key("head_width", &G::head_width, "Width of each head; 0: n_embd / n_head", kOptionalSize,
+        same_as_default(equal_share)),
+    key("heads_per_layer", &G::heads_per_layer, "", kNotNegative),
+    key("key_groups", &G::key_groups),
+    key("windows", &G::windows, "", kOptionalSize, only_if(has_windows),
+        refused("needs causal attention",
+                [](const G& config) { return !config.causal && !config.windows.empty(); })),
+    key("attention_dropout", &G::attention_dropout, "Dropout probability of attention weights",
+        kFraction, follows("dropout"), gpt2),
+    key("residual_dropout", &G::residual_dropout,
+        "Dropout probability of the outputs of attention and MLPs", kFraction, follows("dropout"),
+        gpt2),
+    key("embedding_dropout", &G::embedding_dropout, "Dropout probability of the embedding",
+        kFraction, follows("dropout"), gpt2),
+    key("bias", &G::bias, "Use biases in linear layers and layer norms", gpt2,
+        heading("Architecture")),
+    key("qkv_bias", &G::qkv_bias, "Use biases for queries, keys and values", follows("bias")),
+    key("attention_output_bias", &G::attention_output_bias,
+        "Use a bias in the output projection of attention", follows("bias")),
+    key("mlp_bias", &G::mlp_bias, "Use biases in MLPs", follows("bias")),
+    key("tie_weights", &G::tie_weights,
+        "Use the token embedding also as the weight of the output head", gpt2),
+    key("head_bias", &G::head_bias),
+    key("logit_scale", &G::logit_scale, "", kScale, same_as_default(one)),
+    key("embedding_scale", &G::embedding_scale,
+        "Multiply token embeddings by this number; 0: do not", kScale, same_as_default(one)),
+    key("residual_multiplier", &G::residual_multiplier,
+        "Show the residual stream to hooks and caches multiplied by this number, as Granite has "
+        "it; 0: as it is",
+        kScale, same_as_default(one)),
+    key("norm", &G::norm,
+        "Position of the norms: pre (GPT-2), post (the original transformer) or output (on "
+        "outputs of attention and MLPs only: OLMo 2)"),
+    key("norm_type", &G::norm_type, "Type of the norms: layer (GPT-2) or rms (Llama)"),
+    key("layer_norm_epsilon", &G::layer_norm_epsilon, "Epsilon of the norms (layer and rms)",
+        kFraction, gpt2),
+    key("norm_gain_plus_one", &G::norm_gain_plus_one, "Multiply by 1 + gain in norms (Gemma)",
+        only_if(has_norm_weights)),
+    key("output_norms", &G::output_norms,
+        "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)",
+        refused("needs norm = pre",
+                [](const G& config) {
+                  return config.output_norms && config.norm != NormPosition::pre;
+                })),
+    key("norm_weights", &G::norm_weights, "false: norms have no weights (OLMo 1, nanochat)"),
+    key("parallel_residual", &G::parallel_residual,
+        "Compute attention and MLP of a layer from the same input (GPT-NeoX)",
+        refused("needs norm = pre and MLPs",
+                [](const G& config) {
+                  return config.parallel_residual &&
+                         !(config.norm == NormPosition::pre && config.mlp);
+                })),
+    key("shared_norm", &G::shared_norm,
+        "parallel_residual: use the same norm for attention and MLP",
+        refused("needs parallel_residual",
+                [](const G& config) { return config.shared_norm && !config.parallel_residual; })),
+    key("position", &G::position, "Position encoding: learned (GPT-2), rope (Llama) or none"),
+    key("rope_theta", &R::theta, "rope: base (theta) of the frequencies", kNotNegative),
+    key("rope_local_theta", &G::rope_local_theta,
+        "rope: base (theta) of the frequencies in layers with a sliding window; 0: rope_theta",
+        kTheta, only_if(is_rotated_locally)),
+    key("rope_width", &R::width, "", kNotNegative, same_as_default(whole_head)),
+    key("rope_style", &R::style),
+    key("rope_reversed", &R::reversed),
+    key("rope_scaling", &R::scaling,
+        "rope: method to extend the context: none, linear, llama3 or yarn (these two keep short "
+        "wavelengths)"),
+    key("rope_factor", &R::factor, "rope_scaling: factor by which the context is extended",
+        kNotNegative),
+    key("low_freq_factor", &R::low_freq_factor,
+        "llama3: scale wavelengths longer than the original context divided by this number",
+        kNotNegative, only_if(has_llama3)),
+    key("high_freq_factor", &R::high_freq_factor,
+        "llama3: keep wavelengths shorter than the original context divided by this number",
+        kNotNegative, only_if(has_llama3)),
+    key("beta_fast", &R::beta_fast, "", kNotNegative, only_if(has_yarn)),
+    key("beta_slow", &R::beta_slow, "", kNotNegative, only_if(has_yarn)),
+    key("truncate", &R::truncate, "", only_if(has_yarn)),
+    key("original_max_position_embeddings", &R::original_max_position_embeddings,
+        "llama3, yarn, longrope: length of the original context in tokens", kNotNegative,
+        only_if(has_original_context)),
+    key("attention_factor", &R::attention_factor, "", kNotNegative, only_if(has_attention_factor)),
+    key("short_factor", &R::short_factors, "", only_if(has_longrope)),
+    key("long_factor", &R::long_factors, "", only_if(has_longrope)),
+    key("rope_per_layer", &G::rope_per_layer, "", kFlag, only_if(is_rotated_in_part)),
+    key("attention_scale", &G::attention_scale,
+        "Multiply attention scores by this number; 0: 1 / sqrt(head_width)", kScale,
+        same_as_default(root_scale)),
+    key("attention_cap", &G::attention_cap,
+        "Replace each attention score s by cap tanh(s / cap) (Gemma 2: 50); 0: do not", kCap),
+    key("logit_cap", &G::logit_cap,
+        "Replace each logit x by cap tanh(x / cap) (Gemma 2: 30); 0: do not", kCap),
+    key("qkv_clip", &G::qkv_clip,
+        "Limit the magnitudes of queries, keys and values (OLMo 1); 0: do not", kScale),
+    key("qk_norm", &G::qk_norm, "Normalise the queries and keys of each head (Qwen 3)",
+        refused("expected true, because of qk_norm_whole or qk_norm_last",
+                [](const G& config) {
+                  return (config.qk_norm_whole || config.qk_norm_last) && !config.qk_norm;
+                })),
+    key("qk_norm_whole", &G::qk_norm_whole, "qk_norm: over all heads together (OLMo 2)",
+        only_if(has_qk_norm),
+        refused("needs all heads in every layer",
+                [](const G& config) {
+                  return config.qk_norm_whole &&
+                         !(config.heads_per_layer.empty() && config.key_groups.empty());
+                })),
+    key("qk_norm_last", &G::qk_norm_last, "qk_norm: after the rotation (nanochat)",
+        only_if(has_qk_norm),
+        refused("needs norms head by head: qk_norm_whole = false",
+                [](const G& config) { return config.qk_norm_whole && config.qk_norm_last; })),
+    key("activation", &G::activation,
+        "Activation function of MLPs: gelu_new, gelu, relu, relu2 or silu", gpt2),
+    key("mlp", &G::mlp, "false: layers have attention only"),
+    key("gated_mlp", &G::gated_mlp,
+        "Multiply activation(gate) by a second projection (with silu: SwiGLU)",
+        refused("needs MLPs", [](const G& config) { return config.gated_mlp && !config.mlp; })),
+    key("head_numbers", &G::head_numbers),
+    key("key_head_numbers", &G::key_head_numbers),
+    key("causal", &G::causal),
+    key("n_segment", &G::n_segment, "", kOptionalSize),
+    key("embedding_norm", &G::embedding_norm),
+    key("masked_head", &G::masked_head, "",
+        refused("needs causal = false and norm = post",
+                [](const G& config) {
+                  return config.masked_head && (config.causal || config.norm != NormPosition::post);
+                })),
+};
 
 static_assert(std::ranges::all_of(kKeys,
                                   [](const GptConfigKey& key) {
@@ -300,6 +264,17 @@ std::string text_of(const std::vector<T>& values) {
 }  // namespace
 
 std::span<const GptConfigKey> gpt_config_keys() { return kKeys; }
+
+bool is_of_rope(const GptConfigKey& key) {
+  return std::visit(
+      []<class Owner, class T>(T Owner::*) { return std::is_same_v<Owner, RopeOptions>; },
+      key.member);
+}
+
+bool has_effect(const GptConfigKey& key, const GptConfig& config) {
+  return (!is_of_rope(key) || is_rotated(config)) &&
+         (key.has_effect == nullptr || key.has_effect(config));
+}
 
 void copy_value(const GptConfigKey& key, const GptConfig& from, GptConfig& to) {
   std::visit([&](auto member) { value_in(to, member) = value_in(from, member); }, key.member);

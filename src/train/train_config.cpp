@@ -330,7 +330,7 @@ ConfigField field_of(const GptConfigKey& key) {
   ConfigField field{.key = key.name,
                     .member = &key,
                     .help = key.help,
-                    .role = key.is_of_training ? training : architecture,
+                    .role = key.follows == "dropout" ? training : architecture,
                     .range = key.range,
                     .follows = key.follows,
                     .is_basic = key.is_basic,

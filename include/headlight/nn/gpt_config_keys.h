@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -34,25 +35,21 @@ using GptConfigMember = std::variant<
     Activation GptConfig::*, Index RopeOptions::*, double RopeOptions::*, bool RopeOptions::*,
     RotaryStyle RopeOptions::*, RopeScaling RopeOptions::*, std::vector<double> RopeOptions::*>;
 
-// A key: its member and its meaning.
 struct GptConfigKey {
   const char* name;
   GptConfigMember member;
   std::string_view help = {};  // of the key as a setting of a training; empty: it is none
-  // Of a number or the numbers of a list. Without an upper bound: validate() has a check of its
-  // own.
+  // Of a number or the numbers of a list. Without an upper bound, validate() has its own check.
   std::optional<ConfigRange> range = {};
-  // Returns whether other keys forbid the value, and `fault`, the message about it; null: never.
-  bool (*is_refused)(const GptConfig& config) = nullptr;
-  const char* fault = "";
   // Returns a value that means the same as the default; null: there is none.
   double (*same_as_default)(const GptConfig& config) = nullptr;
-  // Returns whether the model depends on the key; null: always.
+  // Returns whether the model depends on the key; null: always, or if positions are rotated.
   bool (*has_effect)(const GptConfig& config) = nullptr;
-  const char* json_name = name;   // in config.json
-  bool is_gpt2 = false;           // models of type "gpt2" have the key, some by another name
+  // Returns whether other keys forbid the value, with the message `fault`; null: never.
+  bool (*is_refused)(const GptConfig& config) = nullptr;
+  const char* fault = "";
   std::string_view follows = {};  // the setting that a value follows that was not given
-  bool is_of_training = false;    // only training depends on the key
+  bool is_gpt2 = false;           // models of type "gpt2" have the key, some by another name
   bool is_basic = false;          // in the short help
   std::string_view group = {};    // heading of this setting and those after it in the help
 };
@@ -60,21 +57,13 @@ struct GptConfigKey {
 // Returns the key of each member, in the order of config.json and help texts.
 std::span<const GptConfigKey> gpt_config_keys();
 
-template <class T>
-const T& value_in(const GptConfig& config, T GptConfig::*member) {
-  return config.*member;
-}
-template <class T>
-const T& value_in(const GptConfig& config, T RopeOptions::*member) {
-  return config.rope.*member;
-}
-template <class T>
-T& value_in(GptConfig& config, T GptConfig::*member) {
-  return config.*member;
-}
-template <class T>
-T& value_in(GptConfig& config, T RopeOptions::*member) {
-  return config.rope.*member;
+template <class Config, class Owner, class T>
+auto& value_in(Config& config, T Owner::*member) {
+  if constexpr (std::is_same_v<Owner, RopeOptions>) {
+    return config.rope.*member;
+  } else {
+    return config.*member;
+  }
 }
 
 // Calls visit(value) for the value of a key, and returns its result.
@@ -83,6 +72,12 @@ decltype(auto) visit_value(const GptConfigKey& key, Config&& config, const Visit
   return std::visit([&](auto member) -> decltype(auto) { return visit(value_in(config, member)); },
                     key.member);
 }
+
+// Returns whether the key is a member of RopeOptions.
+bool is_of_rope(const GptConfigKey& key);
+
+// Returns whether the model of a configuration depends on a key.
+bool has_effect(const GptConfigKey& key, const GptConfig& config);
 
 // Sets a key of `to` to its value in `from`.
 void copy_value(const GptConfigKey& key, const GptConfig& from, GptConfig& to);

@@ -52,13 +52,29 @@ GptConfig read_gpt2(const ConfigReader& reader) {
   return config;
 }
 
+// Returns the name of a key in config.json: all of RopeOptions begin with "rope_".
+std::string name_in_file(const GptConfigKey& key) {
+  constexpr std::pair<std::string_view, const char*> kOthers[] = {
+      {"original_max_position_embeddings", "rope_original_block_size"},
+      {"short_factor", "rope_short_factors"},
+      {"long_factor", "rope_long_factors"}};
+  const std::string name = key.name;
+  const auto* other =
+      std::ranges::find(kOthers, key.name, [](const auto& row) { return row.first; });
+  if (other != std::end(kOthers)) {
+    return other->second;
+  }
+  return !is_of_rope(key) || name.starts_with("rope_") ? name : "rope_" + name;
+}
+
 // Calls field(key, value) for Headlight's own keys, in the order of config.json.
 template <class Config, class Field>
 void for_each_field(Config& config, const Field& field) {
   for (const GptConfigKey& key : gpt_config_keys()) {
-    const bool is_of_rope = std::string_view(key.json_name).starts_with("rope_");
+    const std::string name = name_in_file(key);
+    const bool is_of_rope = name.starts_with("rope_");
     if (!key.is_gpt2 && (!is_of_rope || config.position == PositionKind::rope)) {
-      visit_value(key, config, [&](auto& value) { field(key.json_name, value); });
+      visit_value(key, config, [&](auto& value) { field(name.c_str(), value); });
     }
   }
 }
