@@ -49,9 +49,12 @@ struct GptConfigKey {
   bool (*is_refused)(const GptConfig& config) = nullptr;
   const char* fault = "";
   std::string_view follows = {};  // the setting that a value follows that was not given
-  bool is_gpt2 = false;           // models of type "gpt2" have the key, some by another name
-  bool is_basic = false;          // in the short help
-  std::string_view group = {};    // heading of this setting and those after it in the help
+  // Keys with the value in files of other programs, with blanks. Those inside an object, for
+  // example rope_scaling, are listed without the object's name.
+  std::string_view file_names = {};
+  bool is_gpt2 = false;         // models of type "gpt2" have the key, some by another name
+  bool is_basic = false;        // in the short help
+  std::string_view group = {};  // heading of this setting and those after it in the help
 };
 
 // Returns the key of each member, in the order of config.json and help texts.

@@ -1,7 +1,10 @@
 #include <memory>
+#include <optional>
+#include <type_traits>
 
 #include "course/gradcheck/cases.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/nn/gpt_config_keys.h"
 
 // Cases of whole models. They find ops that are correct but combined incorrectly.
 namespace headlight::cli {
@@ -39,6 +42,42 @@ GptConfig tiny_config() {
   return {.vocab_size = 11, .block_size = 6, .n_layer = 2, .n_head = 2, .n_embd = 8};
 }
 
+// Gives a key another value, if it is a number without a unit, a flag or a choice.
+void change(const GptConfigKey& key, GptConfig& config) {
+  visit_value(key, config, [&](auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>) {
+      value = !value;
+    } else if constexpr (std::is_same_v<Value, std::optional<bool>>) {
+      value = !config.bias;
+    } else if constexpr (std::is_same_v<Value, double>) {
+      value = 0.7;
+    } else if constexpr (HasChoices<Value>) {
+      value = kChoices<Value>[value == kChoices<Value>[0].value ? 1 : 0].value;
+    }
+  });
+}
+
+bool can_learn(const GptConfig& config) {
+  try {
+    config.validate();
+    return config.has_head();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Adds a model for each key that changes its function.
+void add_keys(GradientCases& to, const GptConfig& base) {
+  for (const GptConfigKey& key : gpt_config_keys()) {
+    GptConfig changed = base;
+    change(key, changed);
+    if (!is_equal_in(key, base, changed) && has_effect(key, changed) && can_learn(changed)) {
+      add_gpt(to, concat_text(key.name, " = ", value_text(key, changed)), changed);
+    }
+  }
+}
+
 }  // namespace
 
 void gpt_cases(GradientCases& to) {
@@ -63,15 +102,11 @@ void gpt_cases(GradientCases& to) {
   capped.qk_norm_whole = true;
   capped.attention_cap = 0.7;
   capped.logit_cap = 0.9;
-  GptConfig plain = tiny_config();  // like nanochat, with OLMo 1's limit
-  plain.norm_weights = false;
-  plain.position = PositionKind::rope;
-  plain.rope.reversed = true;
-  plain.qk_norm = true;
-  plain.qk_norm_last = true;
-  plain.qkv_clip = 0.8;
+  GptConfig rotated = tiny_config();
+  rotated.position = PositionKind::rope;
+  rotated.qk_norm = true;
   add_gpt(to, "two layers, norms of outputs, norms of all heads, soft caps", capped);
-  add_gpt(to, "two layers, norms without weights, limited queries, keys and values", plain);
+  add_keys(to, rotated);
   add_gpt(to, "two layers, tied, pre-norm", tiny_config());
   add_gpt(to, "two layers, untied, post-norm, no biases", untied);
   add_gpt(to, "two layers with pruned heads", pruned);

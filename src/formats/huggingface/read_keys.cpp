@@ -2,56 +2,22 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
+#include "headlight/nn/gpt_config_keys.h"
 
 namespace headlight {
 namespace {
 
-// Fields of GptConfig, and their keys in files of other programs. Keys inside an object, for
-// example rope_scaling, are listed without the object's name.
-constexpr std::pair<std::string_view, std::string_view> kFileKeys[] = {
-    {"vocab_size", "vocab_size"},
-    {"block_size", "n_positions n_ctx max_position_embeddings context_length"},
-    {"n_layer", "num_layers num_hidden_layers block_count"},
-    {"n_head", "num_heads num_attention_heads attention.head_count"},
-    {"n_kv_head", "num_key_value_heads attention.head_count_kv"},
-    {"n_embd", "hidden_size embedding_length"},
-    {"n_inner", "intermediate_size ffn_dim feed_forward_length"},
-    {"head_width", "head_dim attention.key_length"},
-    {"attention_dropout", "attn_pdrop"},
-    {"residual_dropout",
-     "resid_pdrop resid_dropout hidden_dropout dropout headlight_residual_dropout"},
-    {"embedding_dropout", "embd_pdrop embed_dropout hidden_dropout headlight_embedding_dropout"},
-    {"layer_norm_epsilon",
-     "layer_norm_eps rms_norm_eps norm_epsilon attention.layer_norm_epsilon "
-     "attention.layer_norm_rms_epsilon"},
-    {"windows", "window_size sliding_window attention.sliding_window"},
-    {"attention_scale", "query_pre_attn_scalar attention_multiplier"},
-    {"embedding_scale", "embedding_multiplier"},
-    {"logit_scale", "logits_scaling"},
-    {"attention_cap", "attn_logit_softcapping"},
-    {"logit_cap", "final_logit_softcapping"},
-    {"qkv_clip", "clip_qkv"},
-    {"attention_factor", "rope_attention_factor"},
-    {"short_factor", "rope_short_factors"},
-    {"long_factor", "rope_long_factors"},
-    {"rope_per_layer", "no_rope_layers"},
-    {"rope_theta", "rotary_emb_base rope.freq_base"},
-    {"rope_local_theta", "rope_local_base_freq rope.freq_base_swa"},
-    {"rotary_pct", "partial_rotary_factor rope_width rope.dimension_count"},
-    {"rope_factor", "factor"},
-    {"low_freq_factor", "rope_low_freq_factor"},
-    {"high_freq_factor", "rope_high_freq_factor"},
-    {"beta_fast", "rope_beta_fast"},
-    {"beta_slow", "rope_beta_slow"},
-    {"original_max_position_embeddings", "rope_original_block_size"},
-};
+std::string_view name_in_messages(const GptConfigKey& key) {
+  return key.name == std::string_view("rope_width") ? "rotary_pct" : key.name;
+}
 
 bool is_field(std::string_view word) {
-  return std::ranges::any_of(kFileKeys, [&](const auto& row) { return row.first == word; });
+  return std::ranges::any_of(gpt_config_keys(), [&](const GptConfigKey& key) {
+    return name_in_messages(key) == word && !key.file_names.empty();
+  });
 }
 
 bool is_in_word(char c) {
@@ -71,9 +37,9 @@ void ReadKeys::add(std::string_view key, bool is_there) {
 
 std::string ReadKeys::key_of(std::string_view field) const {
   std::vector<std::string_view> names{field};
-  for (const auto& [of_field, keys] : kFileKeys) {
-    if (of_field == field) {
-      std::ranges::copy(words_of(keys), std::back_inserter(names));
+  for (const GptConfigKey& key : gpt_config_keys()) {
+    if (name_in_messages(key) == field) {
+      std::ranges::copy(words_of(key.file_names), std::back_inserter(names));
     }
   }
   std::string found(field);
