@@ -96,7 +96,7 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
       kernels::loops<float>().add(row, positions + position * model.width, row, model.width);
     }
     if (model.gpt->config().embedding_norm) {
-      model.normalize(model.embedding_norm, row, row, model.width);
+      model.normalize(model.norm(Part::embedding_norm), row, row, model.width);
     }
   }
 }

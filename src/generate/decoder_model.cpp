@@ -100,33 +100,24 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat format)
     add_layer(*this, blank_layer(model.config(), layer));
   }
   if (!model.config().norm_weights) {
-    ln_f = plain_norm(model.config());
-    embedding_norm = ln_f;
+    norms.fill(plain_norm(model.config()));
     for (DecoderLayer& layer : layers) {
-      layer.norms.fill(ln_f);
+      layer.norms = norms;
     }
   }
   for (const auto& [weight, tensor] : model.weights()) {
     if (weight.part == Part::token_embedding && is_packed) {
       packed_embedding = *packed_matrix(model, weight);
     }
-    if (weight.layer == kNoLayer || weight.is_bias) {
-      continue;
-    }
-    DecoderLayer& layer = layers[static_cast<std::size_t>(weight.layer)];
     const auto part = static_cast<std::size_t>(weight.part);
-    if (weight.multiplied) {
-      layer.matrices[part] = panels_of(model, weight, format);
-      has_integers = has_integers && layer.matrices[part].has_integers();
-    } else {
-      layer.norms[part] = norm_of(model, weight.part, weight.layer);
+    const auto layer = static_cast<std::size_t>(std::max<Index>(0, weight.layer));
+    if (is_hidden_matrix(weight)) {
+      layers[layer].matrices[part] = panels_of(model, weight, format);
+      has_integers = has_integers && layers[layer].matrices[part].has_integers();
+    } else if (!weight.is_bias && tensor.rank() == 1) {
+      (weight.layer == kNoLayer ? norms : layers[layer].norms)[part] =
+          norm_of(model, weight.part, weight.layer);
     }
-  }
-  if (model.config().norm_weights && model.config().has_final_norm()) {
-    ln_f = norm_of(model, Part::final_norm, kNoLayer);
-  }
-  if (model.config().norm_weights && model.config().embedding_norm) {
-    embedding_norm = norm_of(model, Part::embedding_norm, kNoLayer);
   }
   const PackedMatrix* packed = packed_head(model);
   head = packed != nullptr ? *packed : PackedMatrix(model.head_weight(), model.head_bias(), format);

@@ -33,6 +33,7 @@ struct DecoderModel {
 
   // Writes a row of the token embedding, [C].
   void embed_token(std::int32_t token, float* to) const;
+  const NormWeights& norm(Part part) const { return norms[static_cast<std::size_t>(part)]; }
   // Normalises a vector of `width` elements from `from` to `to`, which may be equal.
   void normalize(const NormWeights& norm, const float* from, float* to, Index width) const;
 
@@ -46,10 +47,9 @@ struct DecoderModel {
   Tensor token_embedding;         // [V, C], otherwise
   Tensor position_embedding;      // [block_size, C]; undefined if not learned
   std::vector<DecoderLayer> layers;
-  Index rotary_width = 0;      // of all rotations, for one position
-  NormWeights embedding_norm;  // GptConfig::embedding_norm only
-  NormWeights ln_f;            // GptConfig::has_final_norm() only
-  PackedMatrix head;           // [V, C]
+  Index rotary_width = 0;                          // of all rotations, for one position
+  std::array<NormWeights, kPartCount> norms = {};  // outside of layers, by part
+  PackedMatrix head;                               // [V, C]
 };
 
 }  // namespace headlight

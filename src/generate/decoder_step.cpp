@@ -503,7 +503,7 @@ Index MemberStep::gather_outputs() const {
     }
     float* const to = normalized.of(count++);
     if (!post_norm) {
-      model.normalize(model.ln_f, work.stream.of(b), to, model.width);
+      model.normalize(model.norm(Part::final_norm), work.stream.of(b), to, model.width);
     } else if (to != normalized.of(b)) {
       std::copy_n(normalized.of(b), model.width, to);
     }

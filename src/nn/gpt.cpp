@@ -40,37 +40,34 @@ Gpt::Gpt(const GptConfig& config, const Initialisations& initialisations, DType 
       dtype_(dtype),
       wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, initialisations.head}),
       dropout_(config.embedding_dropout, 0) {
-  register_module("wte", wte_);
-  if (config.position == PositionKind::learned) {
-    const Embedding::Options options{.count = config.block_size,
-                                     .width = config.n_embd,
-                                     .dtype = dtype,
-                                     .initialisation = Initialisation::zeros};
-    register_module("wpe", wpe_.emplace(options));
-  }
-  if (config.n_segment > 0) {
-    const Embedding::Options options{.count = config.n_segment,
-                                     .width = config.n_embd,
-                                     .dtype = dtype,
-                                     .initialisation = Initialisation::zeros};
-    register_module("wse", wse_.emplace(options));
-  }
-  if (config.embedding_norm) {
-    register_module("ln_e", ln_e_.emplace(config.norm_options(config.n_embd, dtype)));
-  }
+  const auto add_embedding = [&](Part part, std::optional<Embedding>& embedding, Index count) {
+    if (count > 0) {
+      register_module(part_name(part),
+                      embedding.emplace(Embedding::Options{count, config.n_embd, std::nullopt,
+                                                           dtype, Initialisation::zeros}));
+    }
+  };
+  const auto add_norm = [&](Part part, std::optional<LayerNorm>& norm, bool exists) {
+    if (exists) {
+      register_module(part_name(part), norm.emplace(config.norm_options(config.n_embd, dtype)));
+    }
+  };
+  register_module(part_name(Part::token_embedding), wte_);
+  const bool has_positions = config.position == PositionKind::learned;
+  add_embedding(Part::position_embedding, wpe_, has_positions ? config.block_size : 0);
+  add_embedding(Part::segment_embedding, wse_, config.n_segment);
+  add_norm(Part::embedding_norm, ln_e_, config.embedding_norm);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     blocks_.push_back(
         std::make_unique<Block>(config, layer, dtype, RandomStream{}, initialisations.layers));
     register_module("h." + std::to_string(layer), *blocks_.back());
   }
-  if (config.has_final_norm()) {
-    register_module("ln_f", ln_f_.emplace(config.norm_options(config.n_embd, dtype)));
-  }
+  add_norm(Part::final_norm, ln_f_, config.has_final_norm());
   if (config.masked_head) {
     const LinearOptions options{config.n_embd, config.n_embd, true, dtype, Initialisation::zeros};
-    register_module("head_transform", head_transform_.emplace(options));
-    register_module("head_norm", head_norm_.emplace(config.norm_options(config.n_embd, dtype)));
+    register_module(part_name(Part::head_transform), head_transform_.emplace(options));
   }
+  add_norm(Part::head_norm, head_norm_, config.masked_head);
   if (!config.tie_weights) {
     const LinearOptions options{config.n_embd, config.vocab_size, config.has_head_bias(), dtype,
                                 initialisations.head};
