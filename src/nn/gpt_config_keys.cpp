@@ -194,7 +194,7 @@ constexpr GptConfigKey kKeys[] = {
         kNotNegative, only_if(has_llama3), files("rope_high_freq_factor")),
     key("beta_fast", &R::beta_fast, "", kNotNegative, only_if(has_yarn), files("rope_beta_fast")),
     key("beta_slow", &R::beta_slow, "", kNotNegative, only_if(has_yarn), files("rope_beta_slow")),
-    key("truncate", &R::truncate, "", only_if(has_yarn)),
+    key("truncate", &R::truncate, "", only_if(has_yarn), files("rope_truncate")),
     key("original_max_position_embeddings", &R::original_max_position_embeddings,
         "llama3, yarn, longrope: length of the original context in tokens", kNotNegative,
         only_if(has_original_context), files("rope_original_block_size")),

@@ -52,19 +52,11 @@ GptConfig read_gpt2(const ConfigReader& reader) {
   return config;
 }
 
-// Returns the name of a key in config.json: all of RopeOptions begin with "rope_".
+// Returns the name of a key in config.json. All of RopeOptions begin with "rope_".
 std::string name_in_file(const GptConfigKey& key) {
-  constexpr std::pair<std::string_view, const char*> kOthers[] = {
-      {"original_max_position_embeddings", "rope_original_block_size"},
-      {"short_factor", "rope_short_factors"},
-      {"long_factor", "rope_long_factors"}};
   const std::string name = key.name;
-  const auto* other =
-      std::ranges::find(kOthers, key.name, [](const auto& row) { return row.first; });
-  if (other != std::end(kOthers)) {
-    return other->second;
-  }
-  return !is_of_rope(key) || name.starts_with("rope_") ? name : "rope_" + name;
+  const bool has_other = is_of_rope(key) && !name.starts_with("rope_");
+  return has_other ? std::string(words_of(key.file_names).front()) : name;
 }
 
 // Calls field(key, value) for Headlight's own keys, in the order of config.json.
