@@ -252,11 +252,7 @@ NamedTensors model_tensors(const Gpt& model) {
 }
 
 void require_exportable(const GptConfig& config) {
-  const ModelFamily* nearest = config.position == PositionKind::rope ? &kGptNeoX : &kGpt2;
-  if (config.norm_type == NormKind::rms) {
-    nearest = &kLlama;
-  }
-  require(&family_for(config) != &kHeadlight, "hf: ", nearest->refusal(config));
+  require(!is_headlight(family_for(config)), "hf: ", nearest_refusal(config));
 }
 
 void simplify_heads(GptConfig& config) {
@@ -334,7 +330,7 @@ bool needs_default_scale(const GptConfig& config) {
   GptConfig unscaled = config;
   unscaled.attention_scale = 0;
   return config.attention_scale > 0 && !config.qk_norm && !has_limit(config) &&
-         &family_for(config) == &kHeadlight && &family_for(unscaled) != &kHeadlight;
+         is_headlight(family_for(config)) && !is_headlight(family_for(unscaled));
 }
 
 std::unique_ptr<Gpt> with_default_scale(const Gpt& model) {

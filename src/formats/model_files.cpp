@@ -45,20 +45,23 @@ bool has_qwen_steps(const Tokenizer& tokenizer) {
          has(before[1], "add_prefix_space", false);
 }
 
+bool is_qwen2(const ModelFamily& family) { return family.type == "qwen2"; }
+
 // Returns the family that a model with this tokenizer is written as. For Qwen 2, transformers 5
 // takes only vocabulary, merges and post-processor from tokenizer.json: other tokenizers need
 // another family.
 const ModelFamily& family_with(const GptConfig& config, const Tokenizer& tokenizer) {
   const ModelFamily& family = family_for(config);
-  return &family == &kQwen2 && kSeedOss.refusal(config).empty() && !has_qwen_steps(tokenizer)
-             ? kSeedOss
+  const ModelFamily& other = family_of_type("seed_oss");
+  return is_qwen2(family) && refusal_of(other, config).keys == 0 && !has_qwen_steps(tokenizer)
+             ? other
              : family;
 }
 
 }  // namespace
 
 std::string tokenizer_warning(const GptConfig& config, const Tokenizer& tokenizer) {
-  return &family_with(config, tokenizer) == &kQwen2 && !has_qwen_steps(tokenizer)
+  return is_qwen2(family_with(config, tokenizer)) && !has_qwen_steps(tokenizer)
              ? "AutoTokenizer of transformers 5 gives other token ids, because it builds Qwen 2's "
                "tokenizer for this model_type; use PreTrainedTokenizerFast.from_pretrained there"
              : "";

@@ -81,5 +81,5 @@ TEST_CASE("an attention-only model is written with its own model type and read b
   CHECK_FALSE(loaded.model->config().mlp);
   CHECK(loaded.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
   CHECK_THROWS_WITH(require_exportable(gpt.config()),
-                    "hf: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
+                    "hf: mlp = false cannot be expressed: gpt2 has true");
 }

@@ -5,15 +5,16 @@ import random
 ABSENT = object()
 BOOLEANS = [True, False, ABSENT]
 FAMILIES = ("gpt2 gpt_neo gpt_neox llama mistral qwen2 qwen3 gemma3_text phi3 stablelm starcoder2 phi gemma "
-            "granite smollm3 arcee ernie4_5 helium seed_oss opt olmo olmo2 olmo3 exaone4 gemma2 nanochat").split()
+            "granite smollm3 arcee ernie4_5 helium seed_oss opt olmo olmo2 olmo3 exaone4 gemma2 nanochat "
+            "vaultgemma").split()
 LEARNED = ("gpt2", "gpt_neo", "opt")
 PARTIAL = ("gpt_neox", "phi", "stablelm")
 USUAL_HEADS = ("gpt2", "gpt_neo", "gpt_neox", "opt", "stablelm")
-LAYER_TYPES = ("mistral", "qwen2", "qwen3", "smollm3", "exaone4", "gemma2", "gemma3_text", "olmo3")
+LAYER_TYPES = ("mistral", "qwen2", "qwen3", "smollm3", "exaone4", "gemma2", "gemma3_text", "olmo3", "vaultgemma")
 # Families, key, values.
 ROWS = [
     ("llama qwen3 gemma gemma2 gemma3_text granite smollm3 arcee helium seed_oss olmo olmo2 olmo3 nanochat "
-     "gpt_neox", "attention_bias", BOOLEANS),
+     "gpt_neox vaultgemma", "attention_bias", BOOLEANS),
     ("llama granite smollm3 arcee helium seed_oss", "mlp_bias", BOOLEANS),
     ("seed_oss", "attention_out_bias", BOOLEANS),
     ("starcoder2 ernie4_5", "use_bias", BOOLEANS),
@@ -21,9 +22,9 @@ ROWS = [
     ("stablelm gpt_neox", "use_parallel_residual", BOOLEANS),
     ("phi", "qk_layernorm", BOOLEANS),
     ("olmo", "clip_qkv", [None, 0.5, ABSENT]),
-    ("gemma2", "attn_logit_softcapping", [None, 0.8, ABSENT]),
-    ("gemma2 nanochat", "final_logit_softcapping", [None, 1.5, ABSENT]),
-    ("gemma2 gemma3_text", "query_pre_attn_scalar", [7, 40, ABSENT]),
+    ("gemma2 vaultgemma", "attn_logit_softcapping", [None, 0.8, ABSENT]),
+    ("gemma2 nanochat vaultgemma", "final_logit_softcapping", [None, 1.5, ABSENT]),
+    ("gemma2 gemma3_text vaultgemma", "query_pre_attn_scalar", [7, 40, ABSENT]),
     ("granite", "embedding_multiplier", [1.0, 12.0, ABSENT]),
     ("granite", "residual_multiplier", [0.25, 1.5, ABSENT]),
     ("granite", "attention_multiplier", [0.1, 0.5, ABSENT]),
@@ -97,7 +98,8 @@ class Draw:
         if self.family not in USUAL_HEADS or self.family == "stablelm":
             self.config["num_key_value_heads"] = self.random.choice([self.heads, self.heads // 2])
         # transformers 5.24 opens Mistral with layer_types only with head_dim.
-        if self.family in ("gemma", "gemma2", "gemma3_text", "qwen3", "helium", "ernie4_5", "seed_oss", "mistral") or (
+        if self.family in ("gemma", "gemma2", "gemma3_text", "vaultgemma", "qwen3", "helium", "ernie4_5", "seed_oss",
+                           "mistral") or (
                 self.family not in USUAL_HEADS and self.is_so()):
             self.width *= self.random.choice([1, 2])
             self.config["head_dim"] = self.width

@@ -7,7 +7,8 @@ intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads.
 from transformers import (ArceeConfig, BertConfig, Ernie4_5Config, Exaone4Config, Gemma2Config, Gemma3TextConfig,
                           GemmaConfig, GPT2Config, GPTNeoConfig, GPTNeoXConfig, GraniteConfig, HeliumConfig, LlamaConfig,
                           MistralConfig, NanoChatConfig, Olmo2Config, Olmo3Config, OlmoConfig, OPTConfig, Phi3Config,
-                          PhiConfig, Qwen2Config, Qwen3Config, SmolLM3Config, StableLmConfig, Starcoder2Config)
+                          PhiConfig, Qwen2Config, Qwen3Config, SmolLM3Config, StableLmConfig, Starcoder2Config,
+                          VaultGemmaConfig)
 
 GROUPED = {"heads": 4, "key_heads": 2}
 SIX_HEADS = {"heads": 6, "key_heads": 2}
@@ -194,4 +195,7 @@ MORE_MODELS = [
         "rope_type": "dynamic", "factor": 4.0, "rope_theta": 500.0})),
     ("llama, yarn with mscale", {}, lambda s: LlamaConfig(
         **s, rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 1.2, "beta_fast": 32.0})),
+    ("vaultgemma", GROUPED, lambda s: VaultGemmaConfig(
+        **s, head_dim=head_width(s) + 2, pad_token_id=None, sliding_window=3, query_pre_attn_scalar=40,
+        attn_logit_softcapping=0.8, final_logit_softcapping=2.5)),
 ]

@@ -1,10 +1,9 @@
 #include "formats/families/families.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/strings/printable.h"
-#include "formats/huggingface/rope_config.h"
+#include "formats/families/round_trip.h"
 #include "formats/token_settings.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
@@ -12,11 +11,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::array kFamilies{
-    &kGpt2,    &kGptNeo, &kGptNeoX,  &kLlama,      &kMistral,  &kQwen2, &kQwen3,
-    &kGemma3,  &kPhi3,   &kStableLm, &kStarcoder2, &kPhi,      &kGemma, &kGranite,
-    &kSmolLm3, &kArcee,  &kErnie,    &kHelium,     &kSeedOss,  &kOpt,   &kOlmo,
-    &kOlmo2,   &kOlmo3,  &kExaone4,  &kGemma2,     &kNanochat, &kBert,  &kHeadlight};
+constexpr double kTolerance = 1e-9;  // of numbers that files have in other units
 
 // Keys of transformers that do not change a model's function: its origin and storage, special
 // tokens (see TokenSettings), heads for other tasks.
@@ -40,6 +35,7 @@ constexpr std::pair<const char*, const char*> kUnsupported[] = {
     {"per_layer_config", "layers of different kinds are not supported"},
     {"pruned_heads", "heads that config.json removes are not supported"}};
 
+// Throws Error for values of keys that every family of transformers has.
 void require_supported(const ConfigReader& reader, bool causal) {
   for (const auto& [key, reason] : kUnsupported) {
     const Json* value = reader.find(key);
@@ -59,10 +55,61 @@ std::vector<std::string> unread_keys(const Json& json, const ReadKeys& read_keys
   return keys;
 }
 
-// Returns the family of a model_type. Throws Error if it is unknown.
+GptConfig read_keys(const ModelFamily& family, const ConfigReader& reader) {
+  GptConfig config;
+  family.keys(ConfigKeys(reader), config);
+  return config;
+}
+
+Json written_keys(const ModelFamily& family, const GptConfig& config) {
+  Json json{{"architectures", Json::array({family.architecture})}, {"model_type", family.type}};
+  GptConfig copy = spelled_out(config);
+  family.keys(ConfigKeys(json), copy);
+  return json;
+}
+
+}  // namespace
+
+const std::vector<const ModelFamily*>& model_families() {
+  static const std::vector<const ModelFamily*> all = [] {
+    std::vector<const ModelFamily*> families;
+    for (const std::span<const ModelFamily> kind :
+         {gpt2_families(), gpt_neo_families(), gpt_neox_families(), llama_families(),
+          gemma_families(), phi_families(), layer_norm_families(), llama_relatives(),
+          opt_families(), olmo_families(), bert_families(), headlight_families()}) {
+      for (const ModelFamily& family : kind) {
+        families.push_back(&family);
+      }
+    }
+    return families;
+  }();
+  return all;
+}
+
+Refusal refusal_of(const ModelFamily& family, const GptConfig& config) {
+  return round_trip_refusal(config, kTolerance, family.type, [&] {
+    const Json json = written_keys(family, config);
+    GptConfig again = read_keys(family, ConfigReader(json, family.aliases));
+    // Weights say whether there is a head: see ModelWeights::infer_missing_fields.
+    again.masked_head = again.masked_head && config.masked_head;
+    return again;
+  });
+}
+
+std::string nearest_refusal(const GptConfig& config) {
+  std::optional<Refusal> nearest;
+  for (const ModelFamily* family : model_families()) {
+    Refusal refusal = refusal_of(*family, config);
+    if (!is_headlight(*family) && (!nearest || refusal.keys < nearest->keys)) {
+      nearest = std::move(refusal);
+    }
+  }
+  return nearest->text;
+}
+
 const ModelFamily& family_of_type(std::string_view type) {
   std::vector<std::string_view> types;
-  for (const ModelFamily* family : kFamilies) {
+  for (const ModelFamily* family : model_families()) {
     if (family->type == type) {
       return *family;
     }
@@ -72,24 +119,20 @@ const ModelFamily& family_of_type(std::string_view type) {
   fail_value("model_type", "expected ", listed(types), ", got ", in_quotes(std::string(type)));
 }
 
-}  // namespace
+bool is_headlight(const ModelFamily& family) { return &family == model_families().back(); }
 
 const ModelFamily& family_for(const GptConfig& config) {
-  const auto found =
-      std::find_if(kFamilies.begin(), kFamilies.end(), [&](const ModelFamily* family) {
-        return family == &kHeadlight ||
-               (family->causal == config.causal && family->refusal(config).empty());
-      });
+  const auto found = std::ranges::find_if(model_families(), [&](const ModelFamily* family) {
+    return is_headlight(*family) || refusal_of(*family, config).keys == 0;
+  });
   return **found;
 }
 
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
                                const Tokenizer& tokenizer, StoredFloats floats) {
-  Json json = family.config_json(config);
-  json.update(Json{{"vocab_size", config.vocab_size},
-                   {"initializer_range", 0.02},
+  Json json = written_keys(family, config);
+  json.update(Json{{"initializer_range", 0.02},
                    {"use_cache", true},
-                   {"tie_word_embeddings", config.tie_weights},
                    {"dtype", name_of(floats)},          // transformers 5
                    {"torch_dtype", name_of(floats)}});  // transformers 4
   json.update(token_id_keys(tokenizer));
@@ -101,102 +144,14 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
   return in_place(concat_text(name, ": "), [&] {
     const ModelFamily& family = family_of_type(ConfigReader(json).text("model_type", ""));
     const ConfigReader reader(json, family.aliases);
-    require_supported(reader, family.causal);
-    ModelConfig result{&family, family.read_config(reader)};
+    ModelConfig result{&family, read_keys(family, reader)};
+    require_supported(reader, result.config.causal);
     // count_parameters() throws Error if config.json describes a model too large for any file.
     reader.read_keys().in_file_keys("", [&] { count_parameters(result.config); });
     result.config = result.config.canonical();
     result.unread = unread_keys(json, reader.read_keys());
     return result;
   });
-}
-
-Index read_window(const ConfigReader& reader, Index fallback) {
-  constexpr const char* kKey = "sliding_window";
-  return reader.is_null(kKey) ? 0 : reader.size(kKey, fallback);
-}
-
-std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
-                                 Index window) {
-  constexpr const char* kKey = "layer_types";
-  const Json::List types = reader.list(kKey, &Json::is_string, "texts");
-  const bool has_types = reader.find(kKey) != nullptr;
-  require_value(!has_types || types.size() == sliding.size(), kKey, "expected ", sliding.size(),
-                " texts, got ", types.size());
-  std::vector<Index> windows;
-  for (std::size_t layer = 0; layer < sliding.size(); ++layer) {
-    bool is_sliding = sliding[layer];
-    if (has_types) {
-      const std::string& type = types[layer].text();
-      is_sliding = type == kSlidingAttention;
-      require_value((is_sliding && window > 0) || type == kFullAttention, kKey, "expected ",
-                    kFullAttention,
-                    window > 0 ? " or sliding_attention" : ", as there is no window", ", got ",
-                    in_quotes(type));
-    }
-    windows.push_back(is_sliding ? window : 0);
-  }
-  return windows;
-}
-
-Json layer_types_json(const GptConfig& config) {
-  Json types;
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
-    types.push_back(block_plan(config, layer).attention.window > 0 ? kSlidingAttention
-                                                                   : kFullAttention);
-  }
-  return types;
-}
-
-Index common_window(const GptConfig& config) {
-  const std::vector<Index>& windows = config.windows;
-  const Index widest = windows.empty() ? 0 : *std::max_element(windows.begin(), windows.end());
-  const bool is_common = std::all_of(windows.begin(), windows.end(),
-                                     [&](Index window) { return window == 0 || window == widest; });
-  return is_common ? widest : 0;
-}
-
-std::vector<StoredTensor> named_tensors(const Weight& weight, const GptConfig& config,
-                                        std::string_view layers,
-                                        std::span<const Choice<Part>> names) {
-  const auto found = std::ranges::find(names, weight.part, &Choice<Part>::value);
-  if (found == names.end()) {
-    return {{.name = weight.name, .rows = weight.shape[0]}};
-  }
-  const std::string layer = weight.layer == kNoLayer ? "" : concat_text(layers, weight.layer, ".");
-  std::vector<StoredTensor> tensors;
-  for (const std::string_view name : words_of(found->name)) {
-    tensors.push_back({.name = concat_text(layer, name, weight.is_bias ? ".bias" : ".weight"),
-                       .rows = weight.shape[0]});
-  }
-  for (std::size_t part = 0; tensors.size() == 3 && part < 3; ++part) {
-    const AttentionPlan plan = block_plan(config, weight.layer).attention;
-    tensors[part].rows = plan.part_heads(static_cast<Index>(part)) * plan.head_width;
-  }
-  return tensors;
-}
-
-std::string refusal_of_rare_parts(const GptConfig& config) {
-  return first_refusal({{config.attention_cap > 0, "attention_cap cannot be expressed"},
-                        {config.logit_cap > 0, "logit_cap cannot be expressed"},
-                        {config.qkv_clip > 0, "qkv_clip cannot be expressed"},
-                        {!config.norm_weights, "norms without weights cannot be expressed"},
-                        {config.embedding_norm, "embedding_norm cannot be expressed"},
-                        {config.qk_norm_whole || config.qk_norm_last,
-                         "qk_norm_whole and qk_norm_last cannot be expressed"},
-                        {config.rope.reversed, "rotations by negative angles cannot be expressed"},
-                        {config.rope.scaling == RopeScaling::longrope,
-                         "rope_scaling = longrope cannot be expressed"}});
-}
-
-bool has_plain_head(const GptConfig& config) {
-  return !config.head_bias && config.logit_scale == 0;
-}
-
-std::string first_refusal(const std::vector<Refusal>& refusals) {
-  const auto found = std::ranges::find_if(
-      refusals, [](const Refusal& refusal) { return refusal.holds && !refusal.text.empty(); });
-  return found == refusals.end() ? "" : found->text;
 }
 
 }  // namespace headlight

@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "formats/families/llama_layers.h"
+#include "formats/gguf/gguf_rope.h"
+#include "headlight/base/error.h"
 
 // Llama (Touvron et al., arXiv 2302.13971) and families that differ in a few keys: Mistral
 // (windows), Qwen 2 (biases of queries, keys and values) and Qwen 3 (norms of queries and keys).
@@ -9,143 +9,89 @@ namespace {
 
 constexpr Index kDefaultWindow = 4096;
 
-GptConfig read_llama(const ConfigReader& reader) {
-  GptConfig config =
-      read_llama_layers(reader, {.null_keys = "num_key_value_heads head_dim attention_dropout"});
-  config.qkv_bias = reader.boolean("attention_bias", false);
-  config.attention_output_bias = config.qkv_bias;
-  config.mlp_bias = reader.boolean("mlp_bias", false);
-  return config;
+void llama(const ConfigKeys& keys, GptConfig& config) {
+  llama_layers(keys, config, {.null_keys = "num_key_value_heads head_dim attention_dropout"});
+  attention_biases(keys, config);
+  keys.biases("mlp_bias", {&config.mlp_bias}, false);
+  require(!keys.writes() || config.n_embd % config.n_head == 0,
+          "transformers needs an n_head that divides n_embd");
 }
 
-GptConfig read_mistral(const ConfigReader& reader) {
-  GptConfig config = read_llama_layers(
-      reader, {.block = Index{1} << 17, .key_heads = 8, .inner = 14336, .null_keys = "head_dim"});
-  const Index window = read_window(reader, kDefaultWindow);
-  const std::vector<bool> sliding(static_cast<std::size_t>(config.n_layer), window > 0);
-  config.windows = layer_windows(reader, sliding, window);
-  return config;
-}
-
-std::vector<Index> read_qwen_windows(const ConfigReader& reader, Index layers) {
-  const bool has_windows = reader.boolean("use_sliding_window", false);
-  const Index stated = read_window(reader, kDefaultWindow);  // present even if windows are off
-  const Index window = has_windows ? stated : 0;
-  const Index whole_layers = reader.size("max_window_layers", 28, 0);
-  std::vector<bool> sliding;
-  for (Index layer = 0; layer < layers; ++layer) {
-    sliding.push_back(window > 0 && layer >= whole_layers);
+void mistral(const ConfigKeys& keys, GptConfig& config) {
+  llama_layers(keys, config,
+               {.block = Index{1} << 17, .key_heads = 8, .inner = 14336, .null_keys = "head_dim"});
+  const Index window = window_key(keys, config, kDefaultWindow, 0);
+  if (!keys.writes()) {  // Ministral's; transformers 4 does not read them
+    layer_types(keys, config, window, [](Index) { return true; });
   }
-  return layer_windows(reader, sliding, window);
 }
 
-GptConfig read_qwen2(const ConfigReader& reader) {
-  GptConfig config = read_llama_layers(
-      reader, {.vocabulary = 151936, .block = 32768, .key_heads = 32, .inner = 22016});
+void qwen_windows(const ConfigKeys& keys, GptConfig& config) {
+  const Index whole_layers = keys.unwritten_size("max_window_layers", 28, 0);
+  optional_windows(keys, config, kDefaultWindow,
+                   [&](Index layer) { return layer >= whole_layers; });
+}
+
+void qwen2(const ConfigKeys& keys, GptConfig& config) {
+  llama_layers(keys, config,
+               {.vocabulary = 151936, .block = 32768, .key_heads = 32, .inner = 22016});
+  qwen_windows(keys, config);
   config.qkv_bias = true;
-  config.windows = read_qwen_windows(reader, config.n_layer);
-  return config;
 }
 
-GptConfig read_qwen3(const ConfigReader& reader) {
-  GptConfig config = read_llama_layers(
-      reader,
+void qwen3(const ConfigKeys& keys, GptConfig& config) {
+  llama_layers(
+      keys, config,
       {.vocabulary = 151936, .block = 32768, .key_heads = 32, .head_width = 128, .inner = 22016});
-  config.qkv_bias = reader.boolean("attention_bias", false);
-  config.attention_output_bias = config.qkv_bias;
+  attention_biases(keys, config);
+  qwen_windows(keys, config);
   config.qk_norm = true;
-  config.windows = read_qwen_windows(reader, config.n_layer);
-  return config;
 }
 
-std::string refusal_of_llama(const GptConfig& config) {
-  const BlockPlan plan = block_plan(config, 0);
-  return first_refusal(
-      {{config.qk_norm, kQkNorm},
-       {!config.windows.empty(), kOtherWindows},
-       {plan.qkv_bias != plan.attention_output_bias, kOtherBiases},
-       {config.n_embd % config.n_head != 0, "transformers needs an n_head that divides n_embd"},
-       {true, refusal_of_llama_layers(config)}});
+void llama_gguf(GgufKeys& keys, GptConfig& config) {
+  gguf_plain_layers(keys, config);
+  gguf_rope_factors(keys, config);
 }
 
-std::string refusal_of_mistral(const GptConfig& config) {
-  const bool has_window = common_window(config) > 0 && std::ranges::count(config.windows, 0) == 0;
-  return first_refusal({{config.qk_norm, kQkNorm},
-                        {!has_window, kOtherWindows},
-                        {!has_only_qkv_bias(config, false), kOtherBiases},
-                        {true, refusal_of_llama_layers(config)}});
+void qwen2_gguf(GgufKeys& keys, GptConfig& config) {
+  keys.only(config.head_width, config.n_embd / config.n_head);
+  gguf_plain_layers(keys, config);
 }
 
-bool has_qwen_windows(const GptConfig& config) {
-  return config.windows.empty() || common_window(config) > 0;
-}
-
-std::string refusal_of_qwen2(const GptConfig& config) {
-  return first_refusal({{config.qk_norm, kQkNorm},
-                        {!has_qwen_windows(config), kOtherWindows},
-                        {!has_only_qkv_bias(config, true), kOtherBiases},
-                        {true, refusal_of_llama_layers(config)}});
-}
-
-std::string refusal_of_qwen3(const GptConfig& config) {
-  const BlockPlan plan = block_plan(config, 0);
-  return first_refusal(
-      {{!config.qk_norm, "queries and keys without norms cannot be expressed"},
-       {!has_qwen_windows(config), kOtherWindows},
-       {plan.qkv_bias != plan.attention_output_bias || plan.mlp_bias, kOtherBiases},
-       {true, refusal_of_llama_layers(config)}});
-}
-
-Json llama_json(const GptConfig& config) {
-  Json json = llama_layers_json(config, "llama", "LlamaForCausalLM");
-  json["attention_bias"] = block_plan(config, 0).qkv_bias;
-  json["mlp_bias"] = block_plan(config, 0).mlp_bias;
-  return json;
-}
-
-Json mistral_json(const GptConfig& config) {
-  Json json = llama_layers_json(config, "mistral", "MistralForCausalLM");
-  json["sliding_window"] = common_window(config);
-  return json;
-}
-
-Json qwen2_json(const GptConfig& config) {
-  Json json = llama_layers_json(config, "qwen2", "Qwen2ForCausalLM");
-  add_windows(config, json);
-  return json;
-}
-
-Json qwen3_json(const GptConfig& config) {
-  Json json = llama_layers_json(config, "qwen3", "Qwen3ForCausalLM");
-  json["attention_bias"] = block_plan(config, 0).qkv_bias;
-  add_windows(config, json);
-  return json;
+void qwen3_gguf(GgufKeys& keys, GptConfig& config) {
+  without_attention_biases(keys, config);
+  gguf_plain_layers(keys, config);
+  config.qk_norm = true;
 }
 
 }  // namespace
 
-const ModelFamily kLlama{.type = "llama",
-                         .layout = llama_layout(),
-                         .read_config = read_llama,
-                         .refusal = refusal_of_llama,
-                         .config_json = llama_json};
-
-const ModelFamily kMistral{.type = "mistral",
-                           .layout = llama_layout(),
-                           .read_config = read_mistral,
-                           .refusal = refusal_of_mistral,
-                           .config_json = mistral_json};
-
-const ModelFamily kQwen2{.type = "qwen2",
-                         .layout = llama_layout(),
-                         .read_config = read_qwen2,
-                         .refusal = refusal_of_qwen2,
-                         .config_json = qwen2_json};
-
-const ModelFamily kQwen3{.type = "qwen3",
-                         .layout = llama_layout(),
-                         .read_config = read_qwen3,
-                         .refusal = refusal_of_qwen3,
-                         .config_json = qwen3_json};
+std::span<const ModelFamily> llama_families() {
+  static const ModelFamily families[] = {
+      {.type = "llama",
+       .architecture = "LlamaForCausalLM",
+       .layout = llama_layout(),
+       .keys = llama,
+       .gguf = {{.name = "llama",
+                 .layout = {.head = kGgufHead,
+                            .buffers = {kGgufRopeFactors},
+                            .tensors_of = gguf_interleaved},
+                 .keys = llama_gguf}}},
+      {.type = "mistral",
+       .architecture = "MistralForCausalLM",
+       .layout = llama_layout(),
+       .keys = mistral},
+      {.type = "qwen2",
+       .architecture = "Qwen2ForCausalLM",
+       .layout = llama_layout(),
+       .keys = qwen2,
+       .gguf = {{.name = "qwen2", .layout = gguf_layout(), .keys = qwen2_gguf}}},
+      {.type = "qwen3",
+       .architecture = "Qwen3ForCausalLM",
+       .layout = llama_layout(),
+       .keys = qwen3,
+       .gguf = {{.name = "qwen3", .layout = gguf_layout(), .keys = qwen3_gguf}}}};
+  return families;
+}
 
 }  // namespace headlight

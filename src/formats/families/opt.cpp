@@ -1,4 +1,5 @@
 #include "formats/families/families.h"
+#include "formats/families/layer_keys.h"
 #include "headlight/base/error.h"
 
 // OPT (Zhang et al., arXiv 2205.01068): GPT-2's layers with ReLU, other names, and two rows in
@@ -8,39 +9,40 @@ namespace {
 
 constexpr Index kUnusedPositions = 2;
 
-GptConfig read_opt(const ConfigReader& reader) {
-  GptConfig config;
-  config.vocab_size = reader.size("vocab_size", 50272);
-  config.block_size = reader.size("max_position_embeddings", 2048);
-  config.n_embd = reader.size("hidden_size", 768);
-  config.n_layer = reader.size("num_hidden_layers", 12, 1, kMostLayers);
-  config.n_head = reader.size("num_attention_heads", 12);
-  config.n_inner = reader.size("ffn_dim", 3072);
-  config.activation = read_activation(reader, "activation_function", "relu");
-  config.residual_dropout = reader.number("dropout", 0.1);
-  config.attention_dropout = reader.number("attention_dropout", 0);
-  config.tie_weights = reader.boolean("tie_word_embeddings", true);
+void opt(const ConfigKeys& keys, GptConfig& config) {
+  keys.size("vocab_size", config.vocab_size, 50272);
+  keys.size("max_position_embeddings", config.block_size, 2048);
+  keys.size("hidden_size", config.n_embd, 768);
+  keys.size("num_hidden_layers", config.n_layer, 12, kMostLayers);
+  keys.size("num_attention_heads", config.n_head, 12);
+  keys.size("ffn_dim", config.n_inner, 3072);
+  keys.activation("activation_function", config.activation, "relu");
+  keys.number("dropout", config.residual_dropout, 0.1);
+  keys.number("attention_dropout", config.attention_dropout, 0);
+  keys.boolean("tie_word_embeddings", config.tie_weights, true);
   for (const char* key : {"do_layer_norm_before", "enable_bias", "layer_norm_elementwise_affine"}) {
-    reader.require_default(key, true);
+    keys.unwritten(key, true);
   }
-  reader.require_default("_remove_final_layer_norm", false);
-  require_value(reader.or_null().size("word_embed_proj_dim", config.n_embd) == config.n_embd,
-                "word_embed_proj_dim", "only hidden_size is supported");
-  require_value(reader.number("layerdrop", 0) == 0, "layerdrop", "only 0 is supported");
-  return config;
+  keys.unwritten("_remove_final_layer_norm", false);
+  require_value(
+      keys.or_null().unwritten_size("word_embed_proj_dim", config.n_embd) == config.n_embd,
+      "word_embed_proj_dim", "only hidden_size is supported");
+  double layerdrop = 0;
+  keys.number("layerdrop", layerdrop, 0);
+  require_value(layerdrop == 0, "layerdrop", "only 0 is supported");
 }
 
-constexpr Choice<Part> kOptNames[] = {
-    {"embed_tokens", Part::token_embedding},
-    {"embed_positions", Part::position_embedding},
-    {"final_layer_norm", Part::final_norm},
-    {"lm_head", Part::head},
-    {"self_attn_layer_norm", Part::attention_norm},
-    {"self_attn.q_proj self_attn.k_proj self_attn.v_proj", Part::query_key_value},
-    {"self_attn.out_proj", Part::attention_output},
-    {"final_layer_norm", Part::mlp_norm},
-    {"fc1", Part::mlp_in},
-    {"fc2", Part::mlp_out}};
+constexpr PartNames kOptNames[] = {
+    {Part::token_embedding, "embed_tokens"},
+    {Part::position_embedding, "embed_positions"},
+    {Part::final_norm, "final_layer_norm"},
+    {Part::head, "lm_head"},
+    {Part::attention_norm, "self_attn_layer_norm"},
+    {Part::query_key_value, "self_attn.q_proj self_attn.k_proj self_attn.v_proj"},
+    {Part::attention_output, "self_attn.out_proj"},
+    {Part::mlp_norm, "final_layer_norm"},
+    {Part::mlp_in, "fc1"},
+    {Part::mlp_out, "fc2"}};
 
 std::vector<StoredTensor> opt_tensors(const Weight& weight, const GptConfig& config) {
   std::vector<StoredTensor> tensors = named_tensors(weight, config, "layers.", kOptNames);
@@ -53,14 +55,15 @@ std::vector<StoredTensor> opt_tensors(const Weight& weight, const GptConfig& con
 
 }  // namespace
 
-const ModelFamily kOpt{
-    .type = "opt",
-    .layout = {.prefix = "model.decoder.",
-               .head = "lm_head.weight",
-               .layers = "layers.",
-               .tensors_of = opt_tensors},
-    .read_config = read_opt,
-    .refusal = [](const GptConfig&) { return std::string("models are written as GPT-2"); },
-    .config_json = [](const GptConfig&) { return Json(); }};
+std::span<const ModelFamily> opt_families() {
+  static const ModelFamily family{.type = "opt",
+                                  .architecture = "OPTForCausalLM",
+                                  .layout = {.prefix = "model.decoder.",
+                                             .head = "lm_head.weight",
+                                             .layers = "layers.",
+                                             .tensors_of = opt_tensors},
+                                  .keys = opt};
+  return {&family, 1};
+}
 
 }  // namespace headlight

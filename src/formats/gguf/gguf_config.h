@@ -1,6 +1,6 @@
 #pragma once
 
-#include "formats/gguf/gguf_architectures.h"
+#include "formats/gguf/gguf_architecture.h"
 
 namespace headlight {
 

@@ -87,24 +87,101 @@ constexpr std::array<std::string_view, 4> kIgnoredGgufKeys{"tensor_data_layout",
 }  // namespace
 
 GgufKeys::GgufKeys(const GgufFile& file, std::string_view architecture)
-    : file_(file), prefix_(std::string(architecture) + ".") {}
+    : prefix_(std::string(architecture) + "."), file_(&file) {}
+
+GgufKeys::GgufKeys(std::string_view architecture)
+    : prefix_(std::string(architecture) + "."),
+      writes_(true),
+      written_{{"general.architecture", std::string(architecture)}} {}
+
+GgufKeys GgufKeys::read_again() const {
+  GgufKeys keys = *this;
+  keys.writes_ = false;
+  return keys;
+}
 
 std::string GgufKeys::whole(std::string_view key) const { return prefix_ + std::string(key); }
 
 const GgufValue* GgufKeys::find(std::string_view key) {
-  const GgufValue* found = file_.find_value(whole(key));
+  if (writes_) {
+    return nullptr;
+  }
+  const GgufValue* found = nullptr;
+  if (file_ != nullptr) {
+    found = file_->find_value(whole(key));
+  } else {
+    const auto entry = std::ranges::find(written_, whole(key), &GgufMetadata::value_type::first);
+    found = entry == written_.end() ? nullptr : &entry->second;
+  }
   read_keys_.add(key, found != nullptr);
   return found;
 }
 
-Index GgufKeys::size(std::string_view key) {
-  require_value(find(key) != nullptr, whole(key), "is missing");
-  const Index size = integer(key, 0);
-  require_value(size >= 1, whole(key), "expected 1 to ", kLargestSize, ", got ", size);
-  return size;
+void GgufKeys::write(std::string_view key, GgufValue value) {
+  if (writes_) {
+    written_.emplace_back(whole(key), std::move(value));
+  }
 }
 
-Index GgufKeys::integer(std::string_view key, Index fallback) {
+void GgufKeys::write_size(std::string_view key, Index value) {
+  write(key, static_cast<std::uint32_t>(value));
+}
+
+void GgufKeys::size(std::string_view key, Index& value) {
+  if (writes_) {
+    write_size(key, value);
+    return;
+  }
+  require_value(find(key) != nullptr, whole(key), "is missing");
+  value = read_integer(key, 0);
+  require_value(value >= 1, whole(key), "expected 1 to ", kLargestSize, ", got ", value);
+}
+
+void GgufKeys::number(std::string_view key, double& value, std::optional<double> fallback) {
+  if (writes_) {
+    write(key, static_cast<float>(value));
+    return;
+  }
+  require_value(fallback || find(key) != nullptr, whole(key), "is missing");
+  value = read_number(key, fallback.value_or(0));
+}
+
+void GgufKeys::positive(std::string_view key, double& value, double fallback) {
+  if (!writes_ || value > 0) {
+    number(key, value, fallback);
+  }
+}
+
+void GgufKeys::boolean(std::string_view key, bool& value, bool fallback) {
+  write(key, value);
+  value = writes_ ? value : read_boolean(key, fallback);
+}
+
+void GgufKeys::bias(std::string_view tensor, std::optional<bool>& has_bias) {
+  const std::string name = concat_text("blk.0.", tensor, ".bias");
+  if (writes_ && has_bias.value_or(false)) {
+    biases_.push_back(name);
+  }
+  has_bias = file_ != nullptr ? file_->find_tensor(name) != nullptr
+                              : std::ranges::count(biases_, name) > 0;
+}
+
+void GgufKeys::factors(std::vector<float>& values, Index head_width) {
+  if (writes_) {
+    factors_ = values;
+  }
+  const GgufTensor* tensor = file_ == nullptr ? nullptr : file_->find_tensor(kGgufRopeFactors);
+  if (tensor == nullptr) {
+    values = factors_;
+    return;
+  }
+  require_value(tensor->shape == Shape{head_width / 2}, kGgufRopeFactors, "expected shape ",
+                Shape{head_width / 2}, ", got ", tensor->shape);
+  const Tensor read = file_->read(*tensor);
+  values.assign(read.data<float>(), read.data<float>() + read.numel());
+}
+
+Index GgufKeys::read_integer(std::string_view key, Index fallback) {
   const GgufValue* value = find(key);
   if (value == nullptr) {
     return fallback;
@@ -117,11 +194,10 @@ Index GgufKeys::integer(std::string_view key, Index fallback) {
   return *number;
 }
 
-double GgufKeys::number(std::string_view key, std::optional<double> fallback) {
+double GgufKeys::read_number(std::string_view key, double fallback) {
   const GgufValue* value = find(key);
   if (value == nullptr) {
-    require_value(fallback.has_value(), whole(key), "is missing");
-    return *fallback;
+    return fallback;
   }
   if (const auto* single = std::get_if<float>(value)) {
     return shortest_decimal(*single);
@@ -133,14 +209,14 @@ double GgufKeys::number(std::string_view key, std::optional<double> fallback) {
   return number != nullptr ? *number : static_cast<double>(*integer);
 }
 
-bool GgufKeys::boolean(std::string_view key, bool fallback) {
+bool GgufKeys::read_boolean(std::string_view key, bool fallback) {
   const GgufValue* value = find(key);
   const bool* found = value == nullptr ? &fallback : std::get_if<bool>(value);
   require_value(found != nullptr, whole(key), "expected true or false");
   return *found;
 }
 
-std::string GgufKeys::text(std::string_view key, std::string_view fallback) {
+std::string GgufKeys::read_text(std::string_view key, std::string_view fallback) {
   const GgufValue* value = find(key);
   if (value == nullptr) {
     return std::string(fallback);
@@ -151,7 +227,7 @@ std::string GgufKeys::text(std::string_view key, std::string_view fallback) {
 }
 
 void GgufKeys::require_all_known() const {
-  for (const auto& [key, value] : file_.metadata()) {
+  for (const auto& [key, value] : file_->metadata()) {
     if (!key.starts_with(prefix_) || is_nothing(value)) {
       continue;
     }

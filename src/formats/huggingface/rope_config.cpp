@@ -16,8 +16,7 @@ constexpr const char* kUnscaled = "default";
 constexpr const char* kOriginal = "original_max_position_embeddings";
 constexpr const char* kOldRope = "rope_scaling";
 constexpr const char* kNewRope = "rope_parameters";
-
-// Types of layers that may have rotations of their own.
+constexpr const char* kShare = "partial_rotary_factor";
 
 bool has_object(const ConfigReader& reader, const char* key) {
   const Json* value = reader.find(key);
@@ -81,17 +80,17 @@ struct OriginalLength {
   bool is_fixed = false;  // by a key outside of the parameters, which may not contradict it
 };
 
-OriginalLength read_original(const ConfigReader& reader, const RopeKeys& keys) {
+OriginalLength read_original(const ConfigReader& reader, const RopeKeys& keys, Index block_size) {
   const bool has_longrope = keys.longrope_original > 0;
   const bool is_fixed = reader.find(kOriginal) != nullptr || has_longrope;
   return {has_longrope ? reader.size(kOriginal, keys.longrope_original)
-                       : reader.or_null().size(kOriginal, keys.block_size),
+                       : reader.or_null().size(kOriginal, block_size),
           is_fixed};
 }
 
 // Reads the parts of `rope` that the type of scaling has.
-void read_scaled(const ConfigReader& parameters, const RopeKeys& keys,
-                 const OriginalLength& original, RopeOptions& rope) {
+void read_scaled(const ConfigReader& parameters, Index block_size, const OriginalLength& original,
+                 RopeOptions& rope) {
   const RopeOptions defaults;
   // Both lengths have a ratio, the factor of longrope without a factor and of yarn with null.
   const bool is_null = parameters.is_null("factor");
@@ -112,7 +111,7 @@ void read_scaled(const ConfigReader& parameters, const RopeKeys& keys,
   require_value(!original.is_fixed || length == original.default_length, parameters.name(kOriginal),
                 "expected ", original.default_length, ", as outside of the object, got ", length);
   rope.original_max_position_embeddings = length;
-  const double ratio = static_cast<double>(keys.block_size) / static_cast<double>(length);
+  const double ratio = static_cast<double>(block_size) / static_cast<double>(length);
   rope.factor = (has_ratio ? parameters.or_null() : parameters).number("factor", ratio);
   if (rope.scaling == RopeScaling::longrope) {
     rope.short_factors = parameters.numbers("short_factor");
@@ -129,28 +128,29 @@ void read_scaled(const ConfigReader& parameters, const RopeKeys& keys,
 
 // Reads one object of parameters. `defaults` has the values of missing keys.
 RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& defaults,
-                                 const RopeKeys& keys, const OriginalLength& original) {
+                                 bool has_longrope, Index block_size,
+                                 const OriginalLength& original) {
   RopeOptions rope = defaults;
   rope.theta = parameters.number("rope_theta", defaults.theta);
-  rope.scaling = read_scaling(parameters, keys.longrope_original > 0);
+  rope.scaling = read_scaling(parameters, has_longrope);
   if (rope.scaling != RopeScaling::none) {
-    read_scaled(parameters, keys, original, rope);
+    read_scaled(parameters, block_size, original, rope);
   }
   return rope;
 }
 
 // Reads the rotation of a type of layers, which must be one of whole heads.
 RopeOptions read_type_rope(const ConfigReader& parameters, const RopeOptions& defaults,
-                           const RopeKeys& keys) {
-  require_value(parameters.number(keys.share, 1) == 1, parameters.name(keys.share),
-                "only 1 is supported");
-  return read_rope_parameters(parameters, defaults, keys, {.default_length = keys.block_size});
+                           Index block_size) {
+  require_value(parameters.number(kShare, 1) == 1, parameters.name(kShare), "only 1 is supported");
+  return read_rope_parameters(parameters, defaults, false, block_size,
+                              {.default_length = block_size});
 }
 
 // Reads the rotation of the layers without a window. transformers 5 takes `truncate` from the
 // object around the types of layers, and merges rope_scaling into the parameters.
-RopeOptions read_whole_rope(const ConfigReader& reader, const RopeKeys& keys) {
-  RopeOptions rope{.theta = reader.or_null().number("rope_theta", keys.default_theta)};
+RopeOptions read_whole_rope(const ConfigReader& reader, double default_theta, Index block_size) {
+  RopeOptions rope{.theta = reader.or_null().number("rope_theta", default_theta)};
   bool truncate = true;
   if (has_object(reader, kNewRope)) {
     const ConfigReader types = reader.inside(kNewRope);
@@ -159,56 +159,55 @@ RopeOptions read_whole_rope(const ConfigReader& reader, const RopeKeys& keys) {
     require_value(has_sliding || has_whole, kNewRope, "expected ", kFullAttention, " and ",
                   kSlidingAttention);
     truncate = types.boolean("truncate", true);
-    rope = has_whole ? read_type_rope(types.inside(kFullAttention), rope, keys) : rope;
+    rope = has_whole ? read_type_rope(types.inside(kFullAttention), rope, block_size) : rope;
   }
   if (has_object(reader, kOldRope)) {
     const ConfigReader parameters = reader.inside(kOldRope);
     require_value(parameters.find("rope_type") != nullptr, parameters.name("rope_type"),
                   "is missing");
-    rope = read_type_rope(parameters, rope, keys);
+    rope = read_type_rope(parameters, rope, block_size);
   }
   require_value(rope.scaling != RopeScaling::yarn || rope.truncate == truncate, kNewRope,
                 "expected truncate = ", rope.truncate, " beside ", kFullAttention, ", as inside");
   return rope;
 }
 
-}  // namespace
-
 void read_layer_ropes(const ConfigReader& reader, double default_theta, double default_local_theta,
                       GptConfig& config) {
-  const RopeKeys keys{.block_size = config.block_size, .default_theta = default_theta};
-  config.rope = read_whole_rope(reader, keys);
+  config.rope = read_whole_rope(reader, default_theta, config.block_size);
   RopeOptions local{.theta = default_local_theta};
   if (has_object(reader, kNewRope) && reader.inside(kNewRope).find(kSlidingAttention) != nullptr) {
-    local = read_type_rope(reader.inside(kNewRope).inside(kSlidingAttention), local, keys);
+    local =
+        read_type_rope(reader.inside(kNewRope).inside(kSlidingAttention), local, config.block_size);
   }
-  require_value(reader.or_null().number(keys.share, 1) == 1, keys.share, "only 1 is supported");
+  require_value(reader.or_null().number(kShare, 1) == 1, kShare, "only 1 is supported");
   require_value(local.scaling == RopeScaling::none, kNewRope, "expected no scaling in ",
                 kSlidingAttention);
   config.rope_local_theta = local.theta;
 }
 
-RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys) {
+RopeOptions read_rope(const ConfigReader& reader, const RopeKeys& keys, const GptConfig& config) {
   RopeOptions rope{.theta = reader.number(keys.theta, keys.default_theta)};
-  const bool is_whole = keys.default_share == 1;
-  double share = (is_whole ? reader.or_null() : reader).number(keys.share, keys.default_share);
-  const OriginalLength original = read_original(reader, keys);
+  const double default_share = keys.default_share.value_or(1);
+  const bool is_whole = default_share == 1;
+  double share = (is_whole ? reader.or_null() : reader).number(keys.share, default_share);
+  const OriginalLength original = read_original(reader, keys, config.block_size);
   if (const char* const key = parameters_key(reader); key != nullptr) {
     const ConfigReader parameters = reader.inside(key);
     for (const char* type : {kFullAttention, kSlidingAttention}) {
       require_value(parameters.find(type) == nullptr, parameters.name(type),
                     "expected one rotation for all types of layers");
     }
-    rope = read_rope_parameters(parameters, rope, keys, original);
+    rope = read_rope_parameters(parameters, rope, keys.longrope_original > 0, config.block_size,
+                                original);
     const bool may_be_null = is_whole && rope.scaling == RopeScaling::none;
-    share =
-        (may_be_null ? parameters.or_null() : parameters).number("partial_rotary_factor", share);
+    share = (may_be_null ? parameters.or_null() : parameters).number(kShare, share);
   }
-  rope.width = rotary_elements(share, reader.read_keys().key_of("rotary_pct"), head_width);
+  const std::string share_key = reader.read_keys().key_of("rotary_pct");
+  rope.width = rotary_elements(share, share_key, config.elements_of_head());
+  require_value(rope.width == 0 || keys.default_share, share_key, "only 1 is supported");
   return rope;
 }
-
-namespace {
 
 // Returns the keys of a scaling in the files of all versions.
 Json scaling_json(const RopeOptions& rope) {
@@ -234,13 +233,18 @@ Json scaling_json(const RopeOptions& rope) {
   return json;
 }
 
+// Returns the rotated share of a head.
+double rotary_share(const RopeOptions& rope, Index head_width) {
+  return rope.width == 0 ? 1 : static_cast<double>(rope.width) / static_cast<double>(head_width);
+}
+
 // Returns the value of rope_parameters.
 Json new_rope_json(const RopeOptions& rope, Index head_width) {
   const bool is_scaled = rope.scaling != RopeScaling::none;
   Json json = is_scaled ? scaling_json(rope) : Json{{"rope_type", kUnscaled}};
   json["rope_theta"] = rope.theta;
-  if (rope.width > 0) {
-    json["partial_rotary_factor"] = rotary_share(rope, head_width);
+  if (rope.width > 0 && rope.width < head_width) {
+    json[kShare] = rotary_share(rope, head_width);
   }
   return json;
 }
@@ -259,29 +263,44 @@ Json old_rope_json(const RopeOptions& rope, Index block_size) {
   return rope.scaling == RopeScaling::none ? Json() : scaling_json(rope);
 }
 
+void write_rope(Json& json, const GptConfig& config) {
+  json.update(Json{{"rope_theta", config.rope.theta},
+                   {kOldRope, old_rope_json(config.rope, config.block_size)},
+                   {kNewRope, new_rope_json(config.rope, config.elements_of_head())}});
+}
+
 }  // namespace
 
-double rotary_share(const RopeOptions& rope, Index head_width) {
-  return rope.width == 0 ? 1 : static_cast<double>(rope.width) / static_cast<double>(head_width);
+void rope_keys(const ConfigKeys& keys, const RopeKeys& names, GptConfig& config) {
+  if (!keys.writes()) {
+    config.rope = read_rope(*keys.reader(), names, config);
+    return;
+  }
+  Json& json = *keys.json();
+  write_rope(json, config);
+  json[names.theta] = config.rope.theta;
+  if (names.default_share) {
+    const double share = rotary_share(config.rope, config.elements_of_head());
+    json[names.share] = share;
+    json[kNewRope][kShare] = share;
+  }
 }
 
-Json rope_json(const GptConfig& config) {
-  const Index head_width = block_plan(config, 0).attention.head_width;
-  return {{"rope_theta", config.rope.theta},
-          {kOldRope, old_rope_json(config.rope, config.block_size)},
-          {kNewRope, new_rope_json(config.rope, head_width)}};
-}
-
-Json layer_ropes_json(const GptConfig& config) {
-  Json json = rope_json(config);
-  const Json whole = json[kNewRope];
+void layer_rope_keys(const ConfigKeys& keys, double default_theta, double default_local_theta,
+                     GptConfig& config) {
+  if (!keys.writes()) {
+    read_layer_ropes(*keys.reader(), default_theta, default_local_theta, config);
+    return;
+  }
+  Json& json = *keys.json();
+  write_rope(json, config);
   const double theta = config.rope_local_theta > 0 ? config.rope_local_theta : config.rope.theta;
+  const Json whole = json[kNewRope];
   json[kNewRope] = {{kFullAttention, whole},
                     {kSlidingAttention, new_rope_json({.theta = theta}, 0)}};
   if (config.rope.scaling == RopeScaling::yarn) {
     json[kNewRope]["truncate"] = config.rope.truncate;
   }
-  return json;
 }
 
 }  // namespace headlight

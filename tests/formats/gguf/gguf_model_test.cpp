@@ -290,26 +290,29 @@ TEST_CASE("models that llama.cpp does not compute are refused by name") {
       "head_dim": 8, "query_pre_attn_scalar": 8, "sliding_window": 3)";
   GptConfig config = gpt2_config();
   config.windows = {3, 0};
-  CHECK(contains(refused(config), "gguf: this attention cannot be expressed"));
+  CHECK(refused(config) == "gguf: windows = 3,0 cannot be expressed: gpt2 has 0,0");
   config.windows = {12, 0};  // as long as the context
   CHECK(refused(config) == "no error");
   config.activation = Activation::relu;
   CHECK(refused(config) ==
-        "gguf: activation = relu cannot be expressed: gpt2 of llama.cpp has gelu_new");
+        "gguf: activation = relu cannot be expressed: gpt2 of llama.cpp has gelu_new; --to hf writes "
+        "gpt2");
   config = gpt2_config();
   config.attention_scale = 1;
   config.qkv_bias = false;
   config.windows = {0, 3};
-  CHECK(refused(config) == "gguf: llama.cpp has no architecture for GPT-Neo; use --to hf");
+  CHECK(refused(config) ==
+        "gguf: windows = 0,3 cannot be expressed: gpt2 has 0,0; --to hf writes gpt_neo");
   config = config_of(kGemma3);
   config.windows = {3, 0, 3, 0, 3, 0, 3};
-  CHECK(contains(refused(config), "gguf: these windows cannot be expressed"));
+  CHECK(contains(refused(config), "gguf: windows = 3,0,3,0,3,0,3 cannot be expressed: gemma3 of"));
   config = config_of(R"("model_type": "qwen3")");
   config.rope.scaling = RopeScaling::llama3;
-  CHECK(contains(refused(config), "gguf: rope_scaling = llama3 cannot be expressed"));
+  CHECK(contains(refused(config),
+                 "gguf: rope_scaling = llama3 cannot be expressed: qwen3 of llama.cpp has none"));
   config = llama_config();
   config.attention_scale = 0.5;
-  CHECK(contains(refused(config), "gguf: these heads cannot be expressed"));
+  CHECK(contains(refused(config), "gguf: attention_scale = 0.5 cannot be expressed: llama has"));
 }
 
 TEST_CASE("invalid metadata of a GGUF model is refused with its key") {

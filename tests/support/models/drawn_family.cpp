@@ -10,14 +10,14 @@ using nlohmann::json;
 
 constexpr std::string_view kTypes =
     "gpt2 gpt_neo gpt_neox llama mistral qwen2 qwen3 gemma3_text phi3 stablelm starcoder2 phi "
-    "gemma "
-    "granite smollm3 arcee ernie4_5 helium seed_oss opt olmo olmo2 olmo3 exaone4 gemma2 nanochat "
-    "bert";
+    "gemma granite smollm3 arcee ernie4_5 helium seed_oss opt olmo olmo2 olmo3 exaone4 gemma2 "
+    "nanochat "
+    "bert vaultgemma";
 constexpr std::string_view kLearnedPositions = "gpt2 gpt_neo opt bert";
 constexpr std::string_view kPartialHeads = "gpt_neox phi stablelm phi3";
 constexpr std::string_view kOwnWidthOnly = "gpt2 gpt_neo gpt_neox opt bert stablelm";
 constexpr std::string_view kLayerTypes =
-    "mistral qwen2 qwen3 smollm3 exaone4 gemma2 gemma3_text olmo3";
+    "mistral qwen2 qwen3 smollm3 exaone4 gemma2 gemma3_text olmo3 vaultgemma";
 constexpr std::string_view kLayerRopes = "gemma3_text olmo3";
 
 // Values of a key that some families have. "absent" leaves the key out.
@@ -30,7 +30,7 @@ struct FamilyKey {
 constexpr std::string_view kBooleans = R"([true, false, "absent"])";
 constexpr FamilyKey kRows[] = {
     {"llama qwen3 gemma gemma2 gemma3_text granite smollm3 arcee helium seed_oss olmo olmo2 olmo3 "
-     "nanochat gpt_neox",
+     "nanochat gpt_neox vaultgemma",
      "attention_bias", kBooleans},
     {"llama granite smollm3 arcee helium seed_oss", "mlp_bias", kBooleans},
     {"seed_oss", "attention_out_bias", kBooleans},
@@ -39,9 +39,9 @@ constexpr FamilyKey kRows[] = {
     {"stablelm gpt_neox", "use_parallel_residual", kBooleans},
     {"phi", "qk_layernorm", kBooleans},
     {"olmo", "clip_qkv", R"([null, 0.5, "absent"])"},
-    {"gemma2", "attn_logit_softcapping", R"([null, 0.8, "absent"])"},
-    {"gemma2 nanochat", "final_logit_softcapping", R"([null, 1.5, "absent"])"},
-    {"gemma2 gemma3_text", "query_pre_attn_scalar", R"([7, 40, "absent"])"},
+    {"gemma2 vaultgemma", "attn_logit_softcapping", R"([null, 0.8, "absent"])"},
+    {"gemma2 nanochat vaultgemma", "final_logit_softcapping", R"([null, 1.5, "absent"])"},
+    {"gemma2 gemma3_text vaultgemma", "query_pre_attn_scalar", R"([7, 40, "absent"])"},
     {"granite", "embedding_multiplier", R"([1, 12, "absent"])"},
     {"granite", "residual_multiplier", R"([0.25, 1.5, "absent"])"},
     {"granite", "attention_multiplier", R"([0.1, 0.5, "absent"])"},
@@ -111,7 +111,8 @@ class Draw {
       json_["num_key_value_heads"] = is_so() || heads_ == 1 ? heads_ : heads_ / 2;
     }
     if (is_free &&
-        (is_so() || has_word("gemma gemma2 gemma3_text qwen3 helium ernie4_5 seed_oss", type_))) {
+        (is_so() ||
+         has_word("gemma gemma2 gemma3_text vaultgemma qwen3 helium ernie4_5 seed_oss", type_))) {
       width_ = is_so() ? width_ : 2 * width_;
       json_["head_dim"] = width_;
       const bool is_even = is_so();  // the number of heads divides the width
