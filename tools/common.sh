@@ -19,22 +19,30 @@ build_release() {
   cmake --build --preset release --target "$@" >&2
 }
 
-# FILE NAME COMMAND...: runs a part, and adds its time, verdict and name to the file. Exit code 77 means skipped.
+# Prints the processor time in seconds of all commands that this shell has waited for.
+cpu_seconds() {
+  local fields
+  read -ra fields <"/proc/$$/stat"
+  echo $(((fields[15] + fields[16]) / $(getconf CLK_TCK)))
+}
+
+# FILE NAME COMMAND...: runs a part, and adds its times, verdict and name to the file. Exit code 77 means skipped.
 step() {
-  local status=0 start=$SECONDS verdict=passed
+  local status=0 start=$SECONDS cpu verdict=passed
+  cpu=$(cpu_seconds)
   "${@:3}" || status=$?
   case $status in
     0) ;;
     77) verdict=skipped ;;
     *) verdict=FAILED ;;
   esac
-  printf '%5d s | %-7s | %s\n' "$((SECONDS - start))" "$verdict" "$2" >>"$1"
+  printf '%5d s | %5d s | %-7s | %s\n' "$((SECONDS - start))" "$(($(cpu_seconds) - cpu))" "$verdict" "$2" >>"$1"
   return "$status"
 }
 
 # FILE: prints the table of the parts. Returns 1 if one failed.
 show_steps() {
-  printf ' time   | verdict | part\n'
+  printf ' time   |   CPU   | verdict | part\n'
   cat "$1"
-  ! grep -q '^[^|]*| FAILED' "$1"
+  ! grep -q '^[^|]*|[^|]*| FAILED' "$1"
 }

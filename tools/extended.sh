@@ -20,9 +20,12 @@ part() {
   echo "== $*"
   step "$scratch/steps" "$*" "$@" || true
 }
+# The compiler checks each source in the project without generating code, which takes half of the time.
 each_file_alone() {
-  cmake --preset debug -DHEADLIGHT_PRECOMPILED=OFF -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
-  cmake --build --preset debug
+  cmake --preset debug -DHEADLIGHT_PRECOMPILED=OFF >/dev/null
+  jq -r --arg build "$PWD/build/" '.[] | select(.file | startswith($build) | not) | .command' \
+    build/debug/compile_commands.json | sed 's/ -o [^ ]*/ -fsyntax-only/' |
+    xargs -d '\n' -n 1 -P "$(nproc)" bash -c
 }
 pages_of_one_file() {
   command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return 77; }
