@@ -72,17 +72,16 @@ Curve train_while(Gpt& model, const CopyTask& task, const TrainConfig& config, I
   Curve curve{.updates = {0}, .loss = {held_out_loss(model, task)}};
   const auto progress = progress_bar("training");
   try {
-    for (Index i = 1; i <= config.max_iters; ++i) {
-      trainer.step();
-      progress(share_of(i, config.max_iters));
-      if (i % stride == 0 || i == config.max_iters) {
-        curve.updates.push_back(static_cast<double>(i));
-        curve.loss.push_back(held_out_loss(model, task));
-        if (!continues(curve)) {
-          break;
-        }
+    trainer.fit([&](const StepMetrics& metrics) {
+      const Index done = metrics.iteration + 1;
+      progress(share_of(done, config.max_iters));
+      if (done % stride != 0 && done != config.max_iters) {
+        return true;
       }
-    }
+      curve.updates.push_back(static_cast<double>(done));
+      curve.loss.push_back(held_out_loss(model, task));
+      return continues(curve);
+    });
   } catch (const Error&) {  // the trainer throws if the loss is not finite
     curve.diverged = true;
   }

@@ -69,14 +69,15 @@ void finetune(Gpt& model, const TokenDataset& data, const Asker& asker,
   config.seed = arguments.integer("seed");
   Trainer trainer(config, model, data);
   const auto progress = asker.part(0.8, 0.9);
-  for (Index i = 0; i < updates; ++i) {
-    const StepMetrics metrics = trainer.step();
-    progress(share_of(i + 1, updates));
-    if ((i + 1) % 100 == 0 || i + 1 == updates) {
-      asker.inform(concat_text("fine-tuning ", i + 1, "/", updates, ": loss ",
+  trainer.fit([&](const StepMetrics& metrics) {
+    const Index done = metrics.iteration + 1;
+    progress(share_of(done, updates));
+    if (done % 100 == 0 || done == updates) {
+      asker.inform(concat_text("fine-tuning ", done, "/", updates, ": loss ",
                                fixed_number(metrics.loss, 4)));
     }
-  }
+    return true;
+  });
 }
 
 ResultTable curve_table(const std::vector<PrunePoint>& points, Index kept) {

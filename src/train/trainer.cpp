@@ -108,6 +108,15 @@ void Trainer::set_optimizer_state(const NamedTensors& whole) {
   }
 }
 
+StepMetrics Trainer::fit(const std::function<bool(const StepMetrics&)>& after) {
+  StepMetrics last;
+  for (bool goes_on = true; goes_on && iteration_ < config_.max_iters;) {
+    last = step();
+    goes_on = !after || after(last);
+  }
+  return last;
+}
+
 void Trainer::go_to(Index iteration, UpdateHistory history) {
   iteration_ = iteration;
   history_ = std::move(history);

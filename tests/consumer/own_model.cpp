@@ -68,10 +68,7 @@ int main() {
 
   OneLayer model(tokenizer.vocab_size(), 16);
   Trainer trainer(config, model, dataset);
-  double loss = 0;
-  while (trainer.iteration() < config.max_iters) {
-    loss = trainer.step().loss;
-  }
+  const double loss = trainer.fit().loss;
   const std::filesystem::path run = std::filesystem::temp_directory_path() / "one_layer";
   save_checkpoint(run, {model, tokenizer, trainer.optimizer(), {.iteration = 200}}, {});
 

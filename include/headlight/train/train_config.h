@@ -12,7 +12,7 @@
 #include "headlight/datasets/learned_tokens.h"
 #include "headlight/nn/gpt_config_keys.h"
 #include "headlight/nn/lora.h"
-#include "headlight/nn/packed/packed_weights.h"
+#include "headlight/nn/packed/matrix_form.h"
 #include "headlight/optim/schedule.h"
 
 namespace headlight {

@@ -82,6 +82,9 @@ class Trainer {
   // on_nan decides the outcome. Skips loss spikes if skip_spikes is set. Throws DivergedError, with
   // the weights unchanged, when on_nan is stop or after max_bad_updates skipped steps in a row.
   StepMetrics step();
+  // Makes steps until `max_iters` of the configuration, or until `after`, which gets the metrics of
+  // each, returns false. Returns the metrics of the last step. Throws as step() does.
+  StepMetrics fit(const std::function<bool(const StepMetrics&)>& after = {});
 
   // Continues at another step with this history. The caller sets weights and moments.
   void go_to(Index iteration, UpdateHistory history);

@@ -40,6 +40,7 @@ TrainConfig fixed_config() {
   config.min_lr = 3e-4;
   config.warmup_iters = 3;
   config.lr_decay_iters = 10;
+  config.max_iters = kSteps;
   config.seed = 11;
   return config;
 }
@@ -72,9 +73,10 @@ NamedTensors train(const TrainConfig& config, Gpt& model) {
   const TokenDataset dataset = fixed_dataset(config);
   Trainer trainer(config, model, dataset);
   std::vector<double> losses;
-  for (Index step = 0; step < kSteps; ++step) {
-    losses.push_back(trainer.step().loss);
-  }
+  trainer.fit([&](const StepMetrics& metrics) {
+    losses.push_back(metrics.loss);
+    return true;
+  });
   NamedTensors result = model.parameters();
   for (auto& [name, tensor] : trainer.optimizer().state()) {
     result.emplace_back(name, tensor);
