@@ -237,9 +237,17 @@ Tensor root_gradient(const Tensor& root, const Tensor& given) {
   return given;
 }
 
+// What a node keeps of its inputs.
+enum class Kept { elements, shapes };
+
+Tensor shape_of(const Tensor& x) {
+  return x.defined() ? Tensor::without_elements(x.shape(), x.dtype()) : x;
+}
+
 // Attaches a new node to `value` and returns the node. Without inputs that require a gradient,
 // attaches none and returns null.
-std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector<Tensor> inputs) {
+std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector<Tensor> inputs,
+                                      Kept kept = Kept::elements) {
   if (recording_enabled) {  // not inside of a gradient function
     kernels::end_phase(op);
   }
@@ -247,9 +255,11 @@ std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector
   if (wants_gradient(inputs)) {
     node = std::make_shared<GradNode>(op, value.shape(), value.dtype());
     node->inputs.reserve(inputs.size());
-    for (Tensor& input : inputs) {
+    for (const Tensor& input : inputs) {
+      Tensor saved = kept == Kept::shapes ? shape_of(input) : input.detach();
+      saved.set_grad_node(input.requires_grad() ? input.grad_node() : nullptr);
       const auto index = static_cast<Index>(node->inputs.size());
-      node->inputs.emplace_back(op, "input", input.requires_grad() ? input : input.detach(), index);
+      node->inputs.emplace_back(op, "input", std::move(saved), index);
     }
   }
   value.set_grad_node(node);
@@ -282,6 +292,14 @@ bool wants_gradient(std::initializer_list<Tensor> inputs) {
 
 Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient) {
   if (const auto node = attach_node(op, value, std::move(inputs))) {
+    node->gradient = std::move(gradient);
+  }
+  return value;
+}
+
+Tensor record_shapes(const char* op, Tensor value, std::vector<Tensor> inputs,
+                     GradientFunction gradient) {
+  if (const auto node = attach_node(op, value, std::move(inputs), Kept::shapes)) {
     node->gradient = std::move(gradient);
   }
   return value;

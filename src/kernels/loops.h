@@ -95,6 +95,9 @@ struct Loops {
   void (*rotate_pairs)(const T* x, const Rotation<T>& by, T* y, Index n);
   NormLoops<T> layer_norm;
   NormLoops<T> rms_norm;
+  // Rounds to bfloat16, to nearest with ties to even, and back; y and x hold bits.
+  void (*to_bfloat16)(const T* x, std::uint16_t* y, Index n);
+  void (*from_bfloat16)(const std::uint16_t* x, T* y, Index n);
   // y[i] = keep ? x[i] / (1 - probability) : 0
   void (*dropout)(const T* x, T* y, const DropoutRow& row, Index n);
   void (*adamw)(const AdamWArrays<T>& arrays, const AdamWStep& step, Index n);

@@ -40,7 +40,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
   const Tensor value = plain ? map_with_loop(
                                    "add", [](const auto& loops) { return loops.add; }, a, b)
                              : pairwise(a, b, "add", [](auto x, auto y) { return x + y; });
-  return record("add", value, {a, b}, [](auto inputs, const Tensor& grad) {
+  return record_shapes("add", value, {a, b}, [](auto inputs, const Tensor& grad) {
     return pair_gradients(
         inputs, [&] { return grad; }, [&] { return grad; });
   });
@@ -48,7 +48,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 Tensor sub(const Tensor& a, const Tensor& b) {
   const Tensor value = pairwise(a, b, "sub", [](auto x, auto y) { return x - y; });
-  return record("sub", value, {a, b}, [](auto inputs, const Tensor& grad) {
+  return record_shapes("sub", value, {a, b}, [](auto inputs, const Tensor& grad) {
     return pair_gradients(
         inputs, [&] { return grad; }, [&] { return neg(grad); });
   });

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/kernels/precision.h"
 #include "headlight/tensor/strided.h"
 #include "headlight/tensor/tensor.h"
 #include "kernels/loops.h"
@@ -76,13 +77,35 @@ void parallel_rows(const StridedRows<N>& rows, const Body& body) {
   });
 }
 
+// Returns whether an op with this precision multiplies x as bfloat16. Its gradient may then read a
+// copy of x in bfloat16: rounding again changes no bit.
+inline bool is_rounded(const Tensor& x, Precision precision) {
+  return precision == Precision::bfloat16 && x.dtype() == DType::float32;
+}
+
+// Returns contiguous x [...] in bfloat16 or, for x in bfloat16, in float32, on all threads.
+inline Tensor converted_bfloat16(const Tensor& x, DType dtype) {
+  Tensor result = Tensor::empty(x.shape(), dtype);
+  kernels::parallel_for(x.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
+    const auto& loops = kernels::loops<float>();
+    if (dtype == DType::bfloat16) {
+      loops.to_bfloat16(x.data<float>() + begin, &result.data<BFloat16>()[begin].bits, end - begin);
+    } else {
+      loops.from_bfloat16(&x.data<BFloat16>()[begin].bits, result.data<float>() + begin,
+                          end - begin);
+    }
+  });
+  return result;
+}
+
 // Records an op whose gradient is a function of its output: gradient(output, output_grad).
 template <class Gradient>
 Tensor record_with_output(const char* op, const Tensor& value, const Tensor& x, Gradient gradient) {
-  return record(op, value, {x},
-                [output = SavedTensor(op, "output", value), gradient](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{gradient(output.get(), grad)};
-                });
+  return record_shapes(
+      op, value, {x},
+      [output = SavedTensor(op, "output", value), gradient](auto, const Tensor& grad) {
+        return std::vector<Tensor>{gradient(output.get(), grad)};
+      });
 }
 
 // Returns a new tensor with f applied to every element of x.

@@ -281,10 +281,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   const Rows rows{targets.data<std::int32_t>(), losses.data(), options, scale};
   dispatch_floating(logits.dtype(), "cross_entropy",
                     [&](auto zero) { differentiate_rows<decltype(zero)>(gradient, rows); });
-  return record("cross_entropy", Tensor::scalar(sum_of(losses) * scale, logits.dtype()), {logits},
-                [gradient](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{chained(gradient, grad)};
-                });
+  return record_shapes("cross_entropy", Tensor::scalar(sum_of(losses) * scale, logits.dtype()),
+                       {logits}, [gradient](auto, const Tensor& grad) {
+                         return std::vector<Tensor>{chained(gradient, grad)};
+                       });
 }
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
@@ -295,10 +295,11 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
       x, weight, targets, options, count,
       {.of_x = wants_gradient({x}), .of_weight = wants_gradient({weight}), .scale = scale});
   const double loss = sum_of(parts.losses) * scale;
-  return record("linear_cross_entropy", Tensor::scalar(loss, x.dtype()), {x, weight},
-                [x_grad = parts.x_grad, weight_grad = parts.weight_grad](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{chained(x_grad, grad), chained(weight_grad, grad)};
-                });
+  return record_shapes(
+      "linear_cross_entropy", Tensor::scalar(loss, x.dtype()), {x, weight},
+      [x_grad = parts.x_grad, weight_grad = parts.weight_grad](auto, const Tensor& grad) {
+        return std::vector<Tensor>{chained(x_grad, grad), chained(weight_grad, grad)};
+      });
 }
 
 Tensor linear_cross_entropy_rows(const Tensor& x, const Tensor& weight, const Tensor& targets,

@@ -32,10 +32,10 @@ Tensor dropout(const Tensor& x, double probability, const RandomStream& random) 
   if (probability == 0) {
     return x;
   }
-  return record("dropout", apply(x, probability, random), {x},
-                [probability, random](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{apply(grad, probability, random)};
-                });
+  return record_shapes("dropout", apply(x, probability, random), {x},
+                       [probability, random](auto, const Tensor& grad) {
+                         return std::vector<Tensor>{apply(grad, probability, random)};
+                       });
 }
 
 }  // namespace headlight

@@ -55,11 +55,18 @@ struct Layer {
   Tensor bias;  // may be undefined
 };
 
+// What backward gets of the inner layers' outputs.
+enum class KeptValues {
+  none,     // no gradient is recorded
+  exact,    // in the type of the input
+  rounded,  // in bfloat16
+};
+
 // A linear layer from the normalised rows to the inner width I, and its output. An MLP with a gate
 // has two branches.
 struct FeedForwardBranch {
   Layer layer;
-  Tensor value = {};  // [N, I]
+  Tensor kept = {};  // [N, I], as KeptValues says
 };
 
 struct LayerGradients {
@@ -82,17 +89,19 @@ struct FeedForwardGradients {
 };
 
 // Forward and backward of one call. Keeps the values that backward needs: the input, its statistics
-// and the inner layers' outputs before the activation.
+// and the inner layers' outputs before the activation. Those stay in bfloat16 if the products round
+// their operands, too: the gradient of the activation then differs in the eighth bit.
 class FeedForward {
  public:
-  FeedForward(const Tensor& x, const FeedForwardParameters& p)
+  FeedForward(const Tensor& x, const FeedForwardParameters& p, KeptValues kept)
       : in_(norm_inputs("feed_forward", x, p.norm)),
         statistics_(empty_statistics(in_)),
         activated_{p.gate_weight.defined() ? Layer("gate_weight", p.gate_weight, p.gate_bias)
                                            : Layer("up_weight", p.up_weight, p.up_bias)},
         down_("down_weight", p.down_weight, p.down_bias),
         activation_(p.activation),
-        precision_(p.precision) {
+        precision_(p.precision),
+        kept_(kept) {
     if (p.gate_weight.defined()) {
       factor_ = FeedForwardBranch{Layer("up_weight", p.up_weight, p.up_bias)};
     }
@@ -103,9 +112,11 @@ class FeedForward {
   template <class T>
   Tensor forward() {
     const DType dtype = in_.x.dtype();
-    activated_.value = Tensor::empty({in_.rows(), inner()}, dtype);
-    if (factor_) {
-      factor_->value = Tensor::empty({in_.rows(), inner()}, dtype);
+    for (FeedForwardBranch* branch : {&activated_, factor_ ? &*factor_ : nullptr}) {
+      if (branch != nullptr && kept_ != KeptValues::none) {
+        branch->kept = Tensor::empty({in_.rows(), inner()},
+                                     kept_ == KeptValues::exact ? dtype : DType::bfloat16);
+      }
     }
     Tensor value = Tensor::empty(in_.x.shape(), dtype);
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
@@ -136,6 +147,31 @@ class FeedForward {
  private:
   Index inner() const { return activated_.layer.weight.shape()[0]; }
 
+  // Returns rows [first, last) of a branch's output: those that are kept exactly, or a tensor for a
+  // copy of them.
+  Tensor rows_of(const FeedForwardBranch& branch, Index first, Index last) const {
+    const Shape shape{last - first, inner()};
+    return kept_ == KeptValues::exact
+               ? branch.kept.strided_view(shape, {inner(), 1}, first * inner())
+               : Tensor::empty(shape, in_.x.dtype());
+  }
+
+  // Rounds elements of rows_of() for backward, if it gets rounded ones, or reads them back.
+  // `offset`: of the first element in the branch's output.
+  template <class T>
+  void keep(const FeedForwardBranch& branch, Index offset, const T* from, Index count) const {
+    if (kept_ == KeptValues::rounded) {
+      Tensor kept = branch.kept;
+      kernels::loops<T>().to_bfloat16(from, &kept.data<BFloat16>()[offset].bits, count);
+    }
+  }
+  template <class T>
+  void read_back(const FeedForwardBranch& branch, Index offset, T* to, Index count) const {
+    if (kept_ == KeptValues::rounded) {
+      kernels::loops<T>().from_bfloat16(&branch.kept.data<BFloat16>()[offset].bits, to, count);
+    }
+  }
+
   // Returns the product of rows and a layer, for rows `first` and following of `to`.
   template <class T>
   kernels::Gemm<T> product_into(Tensor& to, const Layer& layer, const Tensor& rows,
@@ -152,18 +188,23 @@ class FeedForward {
   Tensor forward_middle(Index first, Index last) {
     const Tensor rows = normalized_rows(in_, first, last, statistics_);
     Tensor value = Tensor::empty({last - first, inner()}, in_.x.dtype());
-    const T* factor = nullptr;
+    Tensor factors = factor_ ? rows_of(*factor_, first, last) : Tensor();
+    const T* factor = factor_ ? factors.data<T>() : nullptr;
     if (factor_) {
-      kernels::gemm(product_into<T>(factor_->value, factor_->layer, rows, first));
-      factor = factor_->value.data<T>() + first * inner();
+      kernels::gemm(product_into<T>(factors, factor_->layer, rows, 0));
     }
-    auto product = product_into<T>(activated_.value, activated_.layer, rows, first);
+    Tensor activated = rows_of(activated_, first, last);
+    auto product = product_into<T>(activated, activated_.layer, rows, 0);
     const auto& loops = kernels::activation_loops<T>(activation_);
     const T* from = product.c;
     T* to = value.data<T>();
-    product.after = [=, &loops, width = inner()](const kernels::GemmRegion& region) {
+    product.after = [=, this, &loops, width = inner()](const kernels::GemmRegion& region) {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
         const Index offset = row * width + region.column;
+        keep(activated_, first * width + offset, from + offset, region.columns);
+        if (factor != nullptr) {
+          keep(*factor_, first * width + offset, factor + offset, region.columns);
+        }
         if (factor == nullptr) {
           loops.value(from + offset, to + offset, region.columns);
         } else {
@@ -250,14 +291,20 @@ class FeedForward {
     auto product = product_of<T>(grad, matrix_of<T>(down_.weight.get()),
                                  matrix_of<T>(activated_grad), {Transposed::none, precision_});
     const auto& loops = kernels::activation_loops<T>(activation_);
-    const T* from = activated_.value.data<T>() + first * inner();
-    const T* factor = factor_ ? factor_->value.data<T>() + first * inner() : nullptr;
+    Tensor activated = rows_of(activated_, first, first + grad.rows);
+    Tensor factors = factor_ ? rows_of(*factor_, first, first + grad.rows) : Tensor();
+    T* from = activated.data<T>();
+    T* factor = factor_ ? factors.data<T>() : nullptr;
     T* to_value = value.data<T>();
     T* to_activated = activated_grad.data<T>();
     T* to_factor = factor_ ? factor_grad.data<T>() : nullptr;
-    product.after = [=, &loops, width = inner()](const kernels::GemmRegion& region) {
+    product.after = [=, this, &loops, width = inner()](const kernels::GemmRegion& region) {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
         const Index offset = row * width + region.column;
+        read_back(activated_, first * width + offset, from + offset, region.columns);
+        if (factor != nullptr) {
+          read_back(*factor_, first * width + offset, factor + offset, region.columns);
+        }
         if (factor == nullptr) {
           loops.with_backward(from + offset, to_activated + offset, to_value + offset,
                               region.columns);
@@ -278,19 +325,23 @@ class FeedForward {
   Layer down_;
   Activation activation_;
   Precision precision_;
+  KeptValues kept_;
 };
 
 }  // namespace
 
 Tensor feed_forward(const Tensor& x, const FeedForwardParameters& p) {
   check_feed_forward(x, p);
-  const auto pass = std::make_shared<FeedForward>(x, p);
-  const Tensor value = dispatch_floating(
-      x.dtype(), "feed_forward", [&](auto zero) { return pass->forward<decltype(zero)>(); });
   const std::vector<Tensor> inputs{x,           p.norm.gain,   p.norm.shift,
                                    p.up_weight, p.up_bias,     p.down_weight,
                                    p.down_bias, p.gate_weight, p.gate_bias};
-  return record("feed_forward", value, inputs, [pass](auto in, const Tensor& grad) {
+  const KeptValues kept = !wants_gradient(inputs)      ? KeptValues::none
+                          : is_rounded(x, p.precision) ? KeptValues::rounded
+                                                       : KeptValues::exact;
+  const auto pass = std::make_shared<FeedForward>(x, p, kept);
+  const Tensor value = dispatch_floating(
+      x.dtype(), "feed_forward", [&](auto zero) { return pass->forward<decltype(zero)>(); });
+  return record_shapes("feed_forward", value, inputs, [pass](auto in, const Tensor& grad) {
     const WantedWeights wanted{
         .up = in[3].requires_grad(), .down = in[5].requires_grad(), .gate = in[7].requires_grad()};
     const FeedForwardGradients g = dispatch_floating(grad.dtype(), "feed_forward", [&](auto zero) {

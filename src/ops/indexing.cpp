@@ -131,7 +131,7 @@ Tensor gather(const Tensor& x, Index axis_given, const Tensor& indices) {
     for_each_selected(indices, x.strides(), axis,
                       [&](Index given, Index selected) { to[given] = from[selected]; });
   });
-  return record(
+  return record_shapes(
       "gather", value, {x},
       [axis, indices = SavedTensor("gather", "indices", indices)](auto inputs, const Tensor& grad) {
         return std::vector<Tensor>{scatter_sum(grad, inputs[0].shape(), axis, indices.get())};

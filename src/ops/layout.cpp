@@ -35,7 +35,7 @@ Shape resolve_shape(const Tensor& x, const Shape& wanted) {
 // gradient, whose strides differ.
 template <class View>
 Tensor record_part(const char* op, const Tensor& x, View view_of) {
-  return record(op, view_of(x), {x}, [view_of](auto inputs, const Tensor& grad) {
+  return record_shapes(op, view_of(x), {x}, [view_of](auto inputs, const Tensor& grad) {
     const Tensor whole = Tensor::zeros(inputs[0].shape(), inputs[0].dtype());
     view_of(whole).copy_from(grad);
     return std::vector<Tensor>{whole};
@@ -44,9 +44,10 @@ Tensor record_part(const char* op, const Tensor& x, View view_of) {
 
 // Records a view of all elements of x.
 Tensor record_reshaped(const char* op, const Tensor& x, const Shape& shape, const Shape& strides) {
-  return record(op, x.strided_view(shape, strides), {x}, [](auto inputs, const Tensor& grad) {
-    return std::vector<Tensor>{reshape(grad, inputs[0].shape())};
-  });
+  return record_shapes(op, x.strided_view(shape, strides), {x},
+                       [](auto inputs, const Tensor& grad) {
+                         return std::vector<Tensor>{reshape(grad, inputs[0].shape())};
+                       });
 }
 
 Index clamp_bound(Index bound, Index size) {
@@ -59,10 +60,10 @@ Tensor reshape(const Tensor& x, const Shape& wanted) {
   require(x.defined(), "[reshape] the input is undefined");
   const Shape shape = resolve_shape(x, wanted);
   const Tensor source = to_contiguous(x);
-  return record("reshape", source.strided_view(shape, contiguous_strides(shape)), {x},
-                [](auto inputs, const Tensor& grad) {
-                  return std::vector<Tensor>{reshape(grad, inputs[0].shape())};
-                });
+  return record_shapes("reshape", source.strided_view(shape, contiguous_strides(shape)), {x},
+                       [](auto inputs, const Tensor& grad) {
+                         return std::vector<Tensor>{reshape(grad, inputs[0].shape())};
+                       });
 }
 
 Tensor permute(const Tensor& x, const std::vector<Index>& order) {
@@ -80,7 +81,7 @@ Tensor permute(const Tensor& x, const std::vector<Index>& order) {
     shape.push_back(x.shape()[from]);
     strides.push_back(x.strides()[from]);
   }
-  return record(
+  return record_shapes(
       "permute", x.strided_view(shape, strides), {x},
       [inverse](auto, const Tensor& grad) { return std::vector<Tensor>{permute(grad, inverse)}; });
 }
@@ -157,9 +158,10 @@ Tensor expand(const Tensor& x, const Shape& shape) {
   require(x.defined(), "[expand] the input is undefined");
   require(broadcast_shapes(x.shape(), shape, "expand") == shape, "[expand] shape ", x.shape(),
           " does not expand to ", shape);
-  return record("expand", broadcast_view(x, shape), {x}, [](auto inputs, const Tensor& grad) {
-    return std::vector<Tensor>{sum_to_shape(grad, inputs[0].shape())};
-  });
+  return record_shapes("expand", broadcast_view(x, shape), {x},
+                       [](auto inputs, const Tensor& grad) {
+                         return std::vector<Tensor>{sum_to_shape(grad, inputs[0].shape())};
+                       });
 }
 
 Tensor contiguous(const Tensor& x) {
@@ -167,8 +169,8 @@ Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) {
     return x;
   }
-  return record("contiguous", x.clone(), {x},
-                [](auto, const Tensor& grad) { return std::vector<Tensor>{grad}; });
+  return record_shapes("contiguous", x.clone(), {x},
+                       [](auto, const Tensor& grad) { return std::vector<Tensor>{grad}; });
 }
 
 Tensor concat(const std::vector<Tensor>& parts, Index axis_given) {
@@ -192,7 +194,7 @@ Tensor concat(const std::vector<Tensor>& parts, Index axis_given) {
     whole.strided_view(part.shape(), whole.strides(), offset).copy_from(part);
     start += part.shape()[axis];
   }
-  return record("concat", whole, parts, [axis](auto inputs, const Tensor& grad) {
+  return record_shapes("concat", whole, parts, [axis](auto inputs, const Tensor& grad) {
     std::vector<Tensor> gradients;
     Index first = 0;
     for (const SavedTensor& input : inputs) {

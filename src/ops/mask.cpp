@@ -34,7 +34,7 @@ Tensor keep_triangle(const Tensor& x, const char* where, Keep keep) {
   require(x.defined() && x.rank() >= 2, "[", where, "] expected at least two axes, got shape ",
           x.shape());
   const Tensor mask = mask_unless(x.size(-2), x.size(-1), keep);
-  return record(where, zero_where(x, mask), {x}, [mask](auto, const Tensor& grad) {
+  return record_shapes(where, zero_where(x, mask), {x}, [mask](auto, const Tensor& grad) {
     return std::vector<Tensor>{zero_where(grad, mask)};
   });
 }
@@ -44,10 +44,10 @@ Tensor keep_triangle(const Tensor& x, const char* where, Keep keep) {
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   require(x.defined(), "[masked_fill] the input is undefined");
   require_mask(mask, x, "masked_fill");
-  return record("masked_fill", fill_where(x, mask, value, "masked_fill"), {x},
-                [mask = SavedTensor("masked_fill", "mask", mask)](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{fill_where(grad, mask, 0, "masked_fill")};
-                });
+  return record_shapes("masked_fill", fill_where(x, mask, value, "masked_fill"), {x},
+                       [mask = SavedTensor("masked_fill", "mask", mask)](auto, const Tensor& grad) {
+                         return std::vector<Tensor>{fill_where(grad, mask, 0, "masked_fill")};
+                       });
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
@@ -73,7 +73,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
       }
     });
   });
-  return record(
+  return record_shapes(
       "where", value, {a, b},
       [condition = SavedTensor("where", "condition", condition)](auto inputs, const Tensor& grad) {
         const Tensor b_grad = fill_where(grad, condition, 0, "where");

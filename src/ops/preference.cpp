@@ -74,10 +74,11 @@ Tensor preference_loss(const Tensor& token_losses, const std::vector<Index>& off
     std::fill(slopes + offsets[2 * i], slopes + offsets[2 * i + 1], slope / divisor);
     std::fill(slopes + offsets[2 * i + 1], slopes + offsets[2 * i + 2], -slope / divisor);
   }
-  return record("preference_loss", Tensor::scalar(sum / divisor, DType::float64), {token_losses},
-                [gradient](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{grad.item() == 1.0 ? gradient : mul(gradient, grad)};
-                });
+  return record_shapes(
+      "preference_loss", Tensor::scalar(sum / divisor, DType::float64), {token_losses},
+      [gradient](auto, const Tensor& grad) {
+        return std::vector<Tensor>{grad.item() == 1.0 ? gradient : mul(gradient, grad)};
+      });
 }
 
 }  // namespace headlight

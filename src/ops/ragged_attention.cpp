@@ -162,9 +162,19 @@ Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options
   if (options.kept != nullptr && !is_known) {
     *options.kept = {forward.output.detach(), forward.log_sum_exp};
   }
+  const SavedTensor output("ragged_attention", "output", forward.output);
+  if (wants_gradient({qkv}) && is_rounded(qkv, options.precision)) {
+    const Tensor rounded = converted_bfloat16(to_contiguous(qkv.detach()), DType::bfloat16);
+    return record_shapes(
+        "ragged_attention", forward.output, {qkv},
+        [plan, output, rounded, log_sum_exp = forward.log_sum_exp](auto, const Tensor& grad) {
+          return std::vector<Tensor>{run_backward(*plan,
+                                                  converted_bfloat16(rounded, DType::float32),
+                                                  {output, log_sum_exp}, to_contiguous(grad))};
+        });
+  }
   return record("ragged_attention", forward.output, {qkv},
-                [plan, output = SavedTensor("ragged_attention", "output", forward.output),
-                 log_sum_exp = forward.log_sum_exp](auto inputs, const Tensor& grad) {
+                [plan, output, log_sum_exp = forward.log_sum_exp](auto inputs, const Tensor& grad) {
                   return std::vector<Tensor>{run_backward(
                       *plan, to_contiguous(inputs[0]), {output, log_sum_exp}, to_contiguous(grad))};
                 });

@@ -95,11 +95,12 @@ Tensor scaled_sum(const char* op, const Tensor& x, const ReduceOptions& options,
         x, axes, 0.0, [](double state, T v) { return state + static_cast<double>(v); },
         [factor](double state) { return state * factor; });
   });
-  return record(op, drop_reduced(value, axes, options.keepdim), {x},
-                [factor, keepdim_shape = axes.keepdim_shape](auto inputs, const Tensor& grad) {
-                  const Tensor scaled = factor == 1.0 ? grad : mul(grad, factor);
-                  return std::vector<Tensor>{spread(scaled, keepdim_shape, inputs[0].shape())};
-                });
+  return record_shapes(
+      op, drop_reduced(value, axes, options.keepdim), {x},
+      [factor, keepdim_shape = axes.keepdim_shape](auto inputs, const Tensor& grad) {
+        const Tensor scaled = factor == 1.0 ? grad : mul(grad, factor);
+        return std::vector<Tensor>{spread(scaled, keepdim_shape, inputs[0].shape())};
+      });
 }
 
 // Returns whole numbers as int32.

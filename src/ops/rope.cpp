@@ -191,9 +191,10 @@ Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options
                             options.reversed,
                             options.attention_factor,
                             rotary_heads};
-  return record("rope", rotated(x.detach(), saved, false), {x}, [saved](auto, const Tensor& grad) {
-    return std::vector<Tensor>{rotated(grad, saved, true)};
-  });
+  return record_shapes("rope", rotated(x.detach(), saved, false), {x},
+                       [saved](auto, const Tensor& grad) {
+                         return std::vector<Tensor>{rotated(grad, saved, true)};
+                       });
 }
 
 }  // namespace headlight

@@ -34,8 +34,8 @@ T logistic(T x) {
 
 Tensor neg(const Tensor& x) {
   const Tensor value = elementwise(x, "neg", [](auto v) { return -v; });
-  return record("neg", value, {x},
-                [](auto, const Tensor& grad) { return std::vector<Tensor>{neg(grad)}; });
+  return record_shapes("neg", value, {x},
+                       [](auto, const Tensor& grad) { return std::vector<Tensor>{neg(grad)}; });
 }
 
 Tensor pow(const Tensor& x, double exponent) {
@@ -106,7 +106,7 @@ Tensor cast(const Tensor& x, DType dtype) {
   require(x.defined() && is_floating(x.dtype()) && is_floating(dtype),
           "[cast] expected floating types");
   const Tensor value = convert(x, dtype).detach();
-  return record("cast", value, {x}, [](auto inputs, const Tensor& grad) {
+  return record_shapes("cast", value, {x}, [](auto inputs, const Tensor& grad) {
     return std::vector<Tensor>{convert(grad, inputs[0].dtype())};
   });
 }

@@ -68,6 +68,13 @@ bool stays_inside(const Shape& shape, const Shape& strides, Index begin, Index o
   return !overflows && lowest >= 0 && highest < capacity;
 }
 
+std::size_t element_bytes(const Tensor& x) {
+  Index bytes = 0;
+  require(!__builtin_mul_overflow(x.numel(), static_cast<Index>(element_size(x.dtype())), &bytes),
+          "[Tensor] too many elements: ", x.shape());
+  return static_cast<std::size_t>(bytes);
+}
+
 void fill_elements(Tensor& to, double value) {
   Tensor single = Tensor::empty({}, DType::float64);
   *single.data<double>() = value;
@@ -83,11 +90,9 @@ Tensor::Tensor(const Shape& shape, DType dtype)
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
   Tensor result(shape, dtype);
-  Index bytes = 0;
-  require(!__builtin_mul_overflow(result.numel_, static_cast<Index>(element_size(dtype)), &bytes),
-          "[Tensor] too many elements: ", shape);
-  result.storage_ = std::make_shared<Storage>(static_cast<std::size_t>(bytes));
-  all_tensor_bytes.fetch_add(static_cast<std::size_t>(bytes), std::memory_order_relaxed);
+  const std::size_t bytes = element_bytes(result);
+  result.storage_ = std::make_shared<Storage>(bytes);
+  all_tensor_bytes.fetch_add(bytes, std::memory_order_relaxed);
   return result;
 }
 
@@ -164,8 +169,8 @@ void* Tensor::raw_data(DType expected) const {
 }
 
 Tensor Tensor::without_elements(const Shape& shape, DType dtype) {
-  Tensor result = empty(shape, dtype);
-  result.release_elements();
+  Tensor result(shape, dtype);
+  result.storage_ = std::make_shared<Storage>(nullptr, element_bytes(result), nullptr);
   return result;
 }
 

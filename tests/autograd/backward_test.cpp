@@ -240,6 +240,18 @@ TEST_CASE("backward frees the tensors that an op saved for it") {
   CHECK(storage_statistics().live_bytes < before + 10'000'000);
 }
 
+TEST_CASE("the graph keeps no elements that no gradient reads") {
+  const Tensor x = leaf(noise({1000, 1000}, 1));
+  const std::size_t before = storage_statistics().live_bytes;
+  const Tensor loss = sum(dropout(reshape(transpose(-(x + x), 0, 1), {4, 250'000}), 0.5, {}));
+  CHECK(storage_statistics().live_bytes < before + 1'000'000);
+  backward(loss);
+  CHECK_THROWS_WITH(
+      backward(record_shapes("probe", sum(x), {x},
+                             [](auto in, const Tensor&) { return std::vector<Tensor>{-in[0]}; })),
+      contains_text("were released"));
+}
+
 TEST_CASE("backward frees saved tensors op by op and not only at its end") {
   const Tensor x = leaf(noise({1000, 1000}, 1));
   const std::size_t before = storage_statistics().live_bytes;

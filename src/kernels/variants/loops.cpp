@@ -222,6 +222,25 @@ struct Norm {
 };
 
 template <class T>
+void to_bfloat16(const T* x, std::uint16_t* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    const auto bits = __builtin_bit_cast(std::uint32_t, static_cast<float>(x[i]));
+    const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+    const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
+    y[i] = static_cast<std::uint16_t>(is_nan ? bits >> 16U | 0x40U : rounded);
+  }
+}
+
+template <class T>
+void from_bfloat16(const std::uint16_t* x, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = static_cast<T>(__builtin_bit_cast(float, std::uint32_t{x[i]} << 16U));
+  }
+}
+
+template <class T>
 void dropout(const T* x, T* y, const DropoutRow& row, Index n) {
   const T kept_scale = T{1} / (T{1} - static_cast<T>(row.probability));
   const auto threshold = static_cast<float>(row.probability);  // random numbers have 24 bits
@@ -283,6 +302,8 @@ constexpr Loops<T> table() {
           .rotate_pairs = rotate_pairs<T>,
           .layer_norm = Norm<T, true>::kLoops,
           .rms_norm = Norm<T, false>::kLoops,
+          .to_bfloat16 = to_bfloat16<T>,
+          .from_bfloat16 = from_bfloat16<T>,
           .dropout = dropout<T>,
           .adamw = adamw<T>};
 }

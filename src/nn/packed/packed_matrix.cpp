@@ -313,20 +313,21 @@ Tensor packed_linear(const Tensor& x, const std::shared_ptr<const PackedMatrix>&
     product.bias = matrix->bias().defined() ? matrix->bias().data<float>() + first : nullptr;
     kernels::gemm(product);
   });
-  return record("packed_linear", value, {x}, [matrix, precision](auto in, const Tensor& grad) {
-    Tensor x_grad = Tensor::empty(in[0].shape());
-    const Tensor grads = to_contiguous(grad);
-    const Matrix<const float> from = matrix_of<float>(grads);
-    for_rows(*matrix, [&](Index first, const Tensor& weights) {
-      auto product = product_of<float>({from.data + first, from.rows, weights.size(0)},
-                                       matrix_of<float>(weights), matrix_of<float>(x_grad),
-                                       {Transposed::none, precision});
-      product.a_stride = from.columns;
-      product.beta = first == 0 ? 0.0F : 1.0F;
-      kernels::gemm(product);
-    });
-    return std::vector<Tensor>{x_grad};
-  });
+  return record_shapes(
+      "packed_linear", value, {x}, [matrix, precision](auto in, const Tensor& grad) {
+        Tensor x_grad = Tensor::empty(in[0].shape());
+        const Tensor grads = to_contiguous(grad);
+        const Matrix<const float> from = matrix_of<float>(grads);
+        for_rows(*matrix, [&](Index first, const Tensor& weights) {
+          auto product = product_of<float>({from.data + first, from.rows, weights.size(0)},
+                                           matrix_of<float>(weights), matrix_of<float>(x_grad),
+                                           {Transposed::none, precision});
+          product.a_stride = from.columns;
+          product.beta = first == 0 ? 0.0F : 1.0F;
+          kernels::gemm(product);
+        });
+        return std::vector<Tensor>{x_grad};
+      });
 }
 
 }  // namespace headlight

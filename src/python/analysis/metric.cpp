@@ -47,10 +47,10 @@ Tensor with_gradient(const nb::object& pair, const Tensor& shown) {
   const Tensor gradient = tensor_of(pair[1], "metric", shown.dtype());
   require_value(gradient.shape() == shown.shape(), "metric", "expected a gradient of shape ",
                 shown.shape(), ", got ", gradient.shape());
-  return record("metric", Tensor::scalar(number_of(pair[0]), shown.dtype()), {shown},
-                [gradient](std::span<const SavedTensor>, const Tensor& output) {
-                  return std::vector<Tensor>{gradient * output};
-                });
+  return record_shapes("metric", Tensor::scalar(number_of(pair[0]), shown.dtype()), {shown},
+                       [gradient](std::span<const SavedTensor>, const Tensor& output) {
+                         return std::vector<Tensor>{gradient * output};
+                       });
 }
 
 // Calls a function with the logits as a Tensor or as an array.
