@@ -56,13 +56,15 @@ double moments_of(const TrainConfig& config, const GptConfig& model) {
 
 // Returns the peak number of elements per token, measured with tools/bench/growth.sh. In a layer:
 // its input, normed inputs, queries, keys and values, heads, both halves of the MLP, and the
-// gradients of all these. Outside the layers: the embedding, the final norm and the head.
-// With `recompute`, one layer has all of these, and the others only their inputs and heads.
-double activations_of(const GptConfig& model, bool recompute) {
-  constexpr double kWidthsOfLayer = 15;
+// gradients of all these. With bfloat16, queries, keys, values and half of the MLP take 16 bits.
+// Outside the layers: the embedding, the final norm and the head. With `recompute`, one layer has
+// all of these, and the others only their inputs and heads.
+double activations_of(const GptConfig& model, const TrainConfig& config) {
+  const double widths_of_layer = config.dtype == "bfloat16" ? 9.5 : 13;
   constexpr double kWidthsAround = 8;
   const auto layers = static_cast<double>(model.n_layer);
-  const double in_layers = recompute ? 2 * layers + kWidthsOfLayer : kWidthsOfLayer * layers;
+  const double in_layers =
+      config.recompute ? 2 * layers + widths_of_layer : widths_of_layer * layers;
   return static_cast<double>(model.n_embd) * (in_layers + kWidthsAround);
 }
 
@@ -88,7 +90,7 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
           .snapshot = config.saves_in_background() ? trained + moments + average
                       : processes > 1              ? moments  // gathered in process 0
                                                    : 0,
-          .activations = kBytes * tokens * activations_of(model, config.recompute),
+          .activations = kBytes * tokens * activations_of(model, config),
           .data = 0,
           .available = available_memory()};
 }
