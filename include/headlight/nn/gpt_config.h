@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "headlight/base/choices.h"
+#include "headlight/kernels/activation.h"
 #include "headlight/nn/head_layout.h"
-#include "headlight/nn/layers.h"
+#include "headlight/nn/norm_options.h"
 #include "headlight/ops/rope.h"
 
 namespace headlight {

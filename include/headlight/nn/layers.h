@@ -5,8 +5,8 @@
 #include "headlight/kernels/activation.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/linear.h"
+#include "headlight/nn/norm_options.h"
 #include "headlight/ops/elementwise.h"
-#include "headlight/ops/normalization.h"
 
 // Basic layers; linear.h holds Linear. Weights start as in PyTorch's modules of the same name.
 namespace headlight {
@@ -39,16 +39,6 @@ class Embedding : public Module {
  private:
   std::optional<Index> padding_index_;
   std::shared_ptr<const StoredWeight> stored_;
-};
-
-struct NormOptions {
-  Index width = 0;
-  double epsilon = 1e-5;
-  bool bias = true;  // LayerNorm only; ignored for NormKind::rms
-  DType dtype = DType::float32;
-  bool affine = true;               // the norm has a gain, and a shift if `bias` is true
-  NormKind kind = NormKind::layer;  // LayerNorm only, like gain_plus_one
-  bool gain_plus_one = false;       // see NormParameters; the gain starts at 0
 };
 
 // Points of a norm that a hook can visit.

@@ -11,7 +11,7 @@
 #include "headlight/datasets/batches/batcher.h"
 #include "headlight/datasets/learned_tokens.h"
 #include "headlight/nn/gpt_config_keys.h"
-#include "headlight/nn/lora.h"
+#include "headlight/nn/lora_options.h"
 #include "headlight/nn/packed/matrix_form.h"
 #include "headlight/optim/schedule.h"
 
