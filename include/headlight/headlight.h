@@ -51,6 +51,7 @@
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/gpt_config.h"
+#include "headlight/nn/gpt_config_keys.h"
 #include "headlight/nn/head_layout.h"
 #include "headlight/nn/key_value_cache.h"
 #include "headlight/nn/language_model.h"

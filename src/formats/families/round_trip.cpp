@@ -20,8 +20,8 @@ GptConfig comparable(const GptConfig& given) {
   if (rope.scaling == RopeScaling::none || rope.scaling == RopeScaling::longrope) {
     rope.factor = 1;  // without effect
   }
-  if (rope.scaling == RopeScaling::none && config.rope_local_theta == 0) {
-    config.rope_local_theta = rope.theta;
+  if (rope.scaling == RopeScaling::none && config.rope_local_theta == rope.theta) {
+    config.rope_local_theta = 0;  // as in other layers
   }
   return config;
 }
