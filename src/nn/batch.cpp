@@ -121,7 +121,6 @@ Batch last_tokens(const Batch& batch) {
   last.positions = last_rows(batch.positions, batch);
   last.offsets.resize(batch.offsets.size());
   std::iota(last.offsets.begin(), last.offsets.end(), Index{0});
-  last.records = batch.records;
   return last;
 }
 

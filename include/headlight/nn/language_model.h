@@ -14,11 +14,10 @@ namespace headlight {
 
 class CausalSelfAttention;
 
-// A head that is one matrix: logits are `cap` tanh(hidden weight^T / cap), without a cap if it is
-// 0.
+// A head that is one matrix: logits are cap tanh(hidden weight^T / cap), or without a cap the product.
 struct LinearHead {
   Tensor weight;  // [V, C]
-  double cap = 0;
+  double cap = 0;  // 0: none
 };
 
 // Interface of a language model for training, evaluation, checkpoints, generation and the head

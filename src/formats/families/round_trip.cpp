@@ -40,6 +40,13 @@ bool is_close(const GptConfigKey& key, const GptConfig& a, const GptConfig& b, d
       key.member);
 }
 
+// Returns whether a key has its default in both. A default that follows from another key is not a
+// difference of its own.
+bool has_default(const GptConfigKey& key, const GptConfig& a, const GptConfig& b) {
+  return key.same_as_default != nullptr && is_equal_in(key, a, GptConfig()) &&
+         is_equal_in(key, b, GptConfig());
+}
+
 // Returns the text about a key. Long lists are not shown.
 std::string difference(const GptConfigKey& key, const GptConfig& wanted, const GptConfig& read,
                        std::string_view reader) {
@@ -53,11 +60,13 @@ std::string difference(const GptConfigKey& key, const GptConfig& wanted, const G
 
 Refusal compared(const GptConfig& config, const GptConfig& again, double tolerance,
                  std::string_view reader) {
-  const GptConfig wanted = comparable(config);
-  const GptConfig read = comparable(again);
+  const GptConfig given = config.canonical();
+  const GptConfig returned = again.canonical();
+  const GptConfig wanted = comparable(given);
+  const GptConfig read = comparable(returned);
   Refusal refusal;
   for (const GptConfigKey& key : gpt_config_keys()) {
-    if (!is_close(key, wanted, read, tolerance)) {
+    if (!has_default(key, given, returned) && !is_close(key, wanted, read, tolerance)) {
       refusal.text = refusal.keys == 0 ? difference(key, wanted, read, reader) : refusal.text;
       ++refusal.keys;
     }

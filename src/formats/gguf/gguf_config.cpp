@@ -102,7 +102,7 @@ Refusal refusal_of(const GgufArchitecture& architecture, const GptConfig& config
     again.residual_dropout = config.residual_dropout;
     again.embedding_dropout = config.embedding_dropout;
     again.tie_weights = written.tie_weights;
-    again.bias = architecture.layout.has_all_biases ? written.bias : again.bias;
+    again.bias = architecture.layout.has_all_biases ? config.bias : again.bias;
     return again;
   });
 }
