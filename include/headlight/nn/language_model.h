@@ -14,9 +14,10 @@ namespace headlight {
 
 class CausalSelfAttention;
 
-// A head that is one matrix: logits are cap tanh(hidden weight^T / cap), or without a cap the product.
+// A head that is one matrix: logits are cap tanh(hidden weight^T / cap), or without a cap the
+// product.
 struct LinearHead {
-  Tensor weight;  // [V, C]
+  Tensor weight;   // [V, C]
   double cap = 0;  // 0: none
 };
 
