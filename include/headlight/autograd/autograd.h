@@ -21,8 +21,8 @@ using GradientFunction = std::function<std::vector<Tensor>(std::span<const Saved
 // requires one. `op` must outlive the graph: a string literal.
 Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient);
 
-// As record(), for a gradient that reads only the shapes and types of the inputs: their elements are
-// not kept for backward.
+// As record(), for a gradient that reads only the shapes and types of the inputs: their elements
+// are not kept for backward.
 Tensor record_shapes(const char* op, Tensor value, std::vector<Tensor> inputs,
                      GradientFunction gradient);
 

@@ -294,9 +294,10 @@ TEST_CASE("models that llama.cpp does not compute are refused by name") {
   config.windows = {12, 0};  // as long as the context
   CHECK(refused(config) == "no error");
   config.activation = Activation::relu;
-  CHECK(refused(config) ==
-        "gguf: activation = relu cannot be expressed: gpt2 of llama.cpp has gelu_new; --to hf writes "
-        "gpt2");
+  CHECK(
+      refused(config) ==
+      "gguf: activation = relu cannot be expressed: gpt2 of llama.cpp has gelu_new; --to hf writes "
+      "gpt2");
   config = gpt2_config();
   config.attention_scale = 1;
   config.qkv_bias = false;
