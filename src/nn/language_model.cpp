@@ -1,7 +1,6 @@
 #include "headlight/nn/language_model.h"
 
 #include "headlight/nn/forward_hook.h"
-#include "headlight/nn/key_value_cache.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 
@@ -38,10 +37,6 @@ Tensor LanguageModel::logit_difference(const Tensor& hidden, std::int32_t token,
                                        std::int32_t other) const {
   const Tensor logits = head_logits(hidden);
   return select(logits, 1, token) - select(logits, 1, other);
-}
-
-KeyValueCache LanguageModel::make_cache() const {
-  fail("a model of type '", model_type(), "' has no key/value cache");
 }
 
 }  // namespace headlight

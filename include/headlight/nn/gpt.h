@@ -128,7 +128,10 @@ class Gpt : public LanguageModel {
   void train_rows(const std::vector<std::int32_t>& ids);
 
   bool has_cache() const override { return config_.causal; }
-  KeyValueCache make_cache() const override { return KeyValueCache(config_, dtype_); }
+  std::shared_ptr<KeyValueCache> new_cache() const override {
+    return std::make_shared<KeyValueCache>(make_cache());
+  }
+  KeyValueCache make_cache() const { return KeyValueCache(config_, dtype_); }
   // Returns whether the keys of a sequence of `before` tokens change when it has `after` tokens:
   // see RopeScaling::longrope.
   bool changes_keys(Index before, Index after) const {

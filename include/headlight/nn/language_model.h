@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -100,8 +101,8 @@ class LanguageModel : public Module {
   }
   // Returns whether passes take ForwardContext::caches and prefixes.
   virtual bool has_cache() const { return false; }
-  // Returns an empty cache. Throws Error if the model has none.
-  virtual KeyValueCache make_cache() const;
+  // Returns an empty cache; null if the model has none.
+  virtual std::shared_ptr<KeyValueCache> new_cache() const { return nullptr; }
 };
 
 }  // namespace headlight

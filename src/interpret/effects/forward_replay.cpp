@@ -25,18 +25,16 @@ ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHoo
   ends_ = model.hidden_from(model.layer_count(), residuals_.back(), batch_, context);
 }
 
-const std::vector<KeyValueCache>& ForwardReplay::caches() const {
+const KeyValueCache& ForwardReplay::cache_of(std::size_t sequence) const {
   if (caches_.empty()) {
     std::vector<KeyValueCache*> pointers;
     for (Index b = 0; b < batch_.sequence_count(); ++b) {
-      caches_.push_back(model_.make_cache());
-    }
-    for (KeyValueCache& cache : caches_) {
-      pointers.push_back(&cache);
+      caches_.push_back(model_.new_cache());
+      pointers.push_back(caches_.back().get());
     }
     model_.hidden(batch_, {.caches = pointers});
   }
-  return caches_;
+  return *caches_[sequence];
 }
 
 std::optional<Index> ForwardReplay::first_difference(const Tensor& a, const Tensor& b) const {
@@ -126,7 +124,7 @@ void ForwardReplay::Together::add() {
     const Index first = replay_.first_in(b, run.first);
     own.offsets.push_back(own.token_count() + whole.offsets[b + 1] - whole.offsets[b] - first);
     batch_.offsets.push_back(begin + own.token_count());
-    prefixes_.push_back({first > 0 ? &replay_.caches()[b] : nullptr, first});
+    prefixes_.push_back({first > 0 ? &replay_.cache_of(b) : nullptr, first});
   }
   const auto with = [&](const Tensor& before, const Tensor& rows) {
     return before.defined() ? concat({before, rows}, 0) : rows;

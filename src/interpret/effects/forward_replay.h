@@ -77,13 +77,14 @@ class ForwardReplay {
   // Position of a run's first row in a sequence; the last one is always there.
   Index first_in(std::size_t sequence, Index first) const;
   Tensor ends_of(std::span<const ChangedRun> runs) const;
-  const std::vector<KeyValueCache>& caches() const;
+  const KeyValueCache& cache_of(std::size_t sequence) const;
 
   const LanguageModel& model_;
   Batch batch_;
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   Tensor ends_;
-  mutable std::vector<KeyValueCache> caches_;  // of the sequences, made when a run needs them
+  mutable std::vector<std::shared_ptr<KeyValueCache>>
+      caches_;  // of the sequences, made when a run needs them
 };
 
 // Number of targets of each sequence, [B].
