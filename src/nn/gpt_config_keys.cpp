@@ -21,7 +21,8 @@ double all_heads(const G& config) { return static_cast<double>(config.n_head); }
 double four_widths(const G& config) { return static_cast<double>(4 * config.n_embd); }
 double equal_share(const G& config) {
   const bool divides = config.n_head > 0 && config.n_embd % config.n_head == 0;
-  return divides ? static_cast<double>(config.n_embd / config.n_head) : 0;
+  const Index width = divides ? config.n_embd / config.n_head : 0;
+  return static_cast<double>(width);
 }
 double whole_head(const G& config) { return static_cast<double>(config.elements_of_head()); }
 double root_scale(const G& config) { return 1 / std::sqrt(whole_head(config)); }
