@@ -174,8 +174,8 @@ TEST_CASE("only floating-point tensors can require gradients and this can be swi
 
 TEST_CASE("copies of a leaf share its gradient") {
   const Tensor x = leaf(doubles({3}, {1}));
-  const Tensor copy = x;
-  backward(copy * copy);
+  const std::vector<Tensor> copies{x, x};
+  backward(copies[0] * copies[1]);
   check_values(x.grad(), {6});
 }
 
