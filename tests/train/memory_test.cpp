@@ -6,7 +6,7 @@
 
 namespace memory_test {
 // Null without AddressSanitizer.
-extern "C" __attribute__((weak)) void __asan_init();
+extern "C" __attribute__((weak)) void __asan_init();  // NOLINT: its name
 
 constexpr Index kBlock = 64;     // T
 constexpr Index kSequences = 8;  // B
