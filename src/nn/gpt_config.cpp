@@ -23,12 +23,14 @@ template <class T>
 void require_in_range(const GptConfigKey& key, T value) {
   const ConfigRange& range = *key.range;
   const auto number = static_cast<double>(value);
-  const bool is_in = std::isinf(range.most) || (range.is_cap && value == 0) ||
-                     (number >= range.least && number <= range.most &&
-                      !(range.below_most && number == range.most));
-  require_value(is_in, key.name, "expected ", range.is_cap ? "0 or a number from 1e-6" : "",
-                range.is_cap ? "" : std::to_string(static_cast<Index>(range.least)), " to ",
-                range.below_most ? "below " : "", static_cast<T>(range.most), ", got ", value);
+  if (std::isinf(range.most) || (range.is_cap && value == 0) ||
+      (number >= range.least && number <= range.most &&
+       !(range.below_most && number == range.most))) {
+    return;
+  }
+  fail_value(key.name, "expected ", range.is_cap ? "0 or a number from 1e-6" : "",
+             range.is_cap ? "" : std::to_string(static_cast<Index>(range.least)), " to ",
+             range.below_most ? "below " : "", static_cast<T>(range.most), ", got ", value);
 }
 
 // Checks the numbers of all keys that do not depend on others.

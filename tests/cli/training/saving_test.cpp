@@ -36,9 +36,10 @@ void wait_for_lines(const std::string& run, std::size_t lines) {
     const std::string text = file_contents(fs::path(run) / "metrics.jsonl");
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   };
-  while (count() < lines) {
+  for (int tries = 0; tries < 60'000 && count() < lines; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+  REQUIRE(count() >= lines);
 }
 
 TEST_CASE("a second trainer on a run directory is refused and the process in it named") {
