@@ -61,14 +61,14 @@ void neo_layers(const ConfigKeys& keys, GptConfig& config) {
   if (keys.writes()) {
     Json layers;
     for (Index layer = 0; layer < config.n_layer; ++layer) {
-      layers.push_back(block_plan(config, layer).attention.window > 0 ? "local" : "global");
+      layers.push_back(has_window(config, layer) ? "local" : "global");
     }
     keys.unread("attention_types", Json::array({Json::array({layers, 1})}));
     keys.unread("attention_layers", layers);
     return;
   }
-  for (const bool has_window : local_layers(*keys.reader(), config.n_layer)) {
-    config.windows.push_back(has_window ? window : 0);
+  for (const bool is_windowed : local_layers(*keys.reader(), config.n_layer)) {
+    config.windows.push_back(is_windowed ? window : 0);
   }
 }
 

@@ -45,8 +45,9 @@ Index common_window(const GptConfig& config) {
   return is_common ? widest : 0;
 }
 
+// While keys are read, the configuration is not complete enough for block_plan().
 bool has_window(const GptConfig& config, Index layer) {
-  return block_plan(config, layer).attention.window > 0;
+  return !config.windows.empty() && config.windows[static_cast<std::size_t>(layer)] > 0;
 }
 
 Index window_key(const ConfigKeys& keys, const GptConfig& config, Index fallback,
