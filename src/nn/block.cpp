@@ -143,18 +143,20 @@ class Block::Pass {
 
 Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
                       const ForwardContext& context) const {
-  const auto run = [this, &offsets](const Tensor& input, const ForwardContext& own,
-                                    KeptAttention* kept) {
-    Pass pass(*this, input, offsets, own, kept);
+  const auto run = [this](const Tensor& input, const std::vector<Index>& own_offsets,
+                          const ForwardContext& own, KeptAttention* kept) {
+    Pass pass(*this, input, own_offsets, own, kept);
     run_block(plan_, pass);
     return pass.stream();
   };
   if (!context.recompute || context.hook != nullptr || context.recorder != nullptr) {
-    return run(x, context, nullptr);
+    return run(x, offsets, context, nullptr);
   }
   // Attention is the costliest part of a layer to compute again, and its output is small.
-  return recomputed(x, [run, context, kept = std::make_shared<KeptAttention>()](
-                           const Tensor& input) { return run(input, context, kept.get()); });
+  return recomputed(
+      x, [run, offsets, context, kept = std::make_shared<KeptAttention>()](const Tensor& input) {
+        return run(input, offsets, context, kept.get());
+      });
 }
 
 }  // namespace headlight

@@ -51,6 +51,17 @@ TEST_CASE("each kind of dropout depends on the random stream alone and is off in
   }
 }
 
+TEST_CASE("layers that are computed again give the same bits, also when the batch is gone") {
+  Gpt gpt(dropping_config(), 3);
+  ForwardContext context{.training = true, .random = {1, 1}};
+  const LossAndGradients expected = learn(gpt, make_batch(seed_sequences()), context);
+  gpt.zero_grad();
+  context.recompute = true;
+  const Tensor loss = gpt.loss(make_batch(seed_sequences()), context);
+  backward(loss);
+  CHECK(same_result({loss.detach().clone(), gradients_of(gpt)}, expected));
+}
+
 TEST_CASE("every dropout of a model draws different random numbers") {
   // Two blocks with the same weights differ only in their dropout draws.
   GptConfig config = small_config();

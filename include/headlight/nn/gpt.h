@@ -24,8 +24,7 @@ class Block : public Module {
   Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
         Initialisation initialisation = Initialisation::random);
 
-  // Maps x [N, C] to [N, C]; sequences of a batch are laid end to end. With context.recompute,
-  // `offsets` must outlive the backward pass.
+  // Maps x [N, C] to [N, C]; sequences of a batch are laid end to end.
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
                  const ForwardContext& context) const;
 
