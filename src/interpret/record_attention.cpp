@@ -196,12 +196,12 @@ std::vector<double> relative_norms(const CausalSelfAttention& attention, const T
 }
 
 // Multiplies the weights [H, t, t] of all heads at `indices` in one sequence by the norms of the
-// values [t, G, D].
-Tensor carried_weights(const CausalSelfAttention& attention, const std::vector<Index>& indices,
-                       const Tensor& weights, const Tensor& values) {
+// values [t, G, D]. `output` is attention.output_matrix(), which may take long.
+Tensor carried_weights(const CausalSelfAttention& attention, const Tensor& output,
+                       const std::vector<Index>& indices, const Tensor& weights,
+                       const Tensor& values) {
   Tensor result = convert(to_contiguous(weights), DType::float32).clone();
   const Index length = weights.size(1);
-  const Tensor output = attention.output_matrix();
   for (const Index index : indices) {
     const std::vector<double> norms = relative_norms(attention, values, index, output);
     float* row = result.data<float>() + index * length * length;
@@ -224,10 +224,11 @@ void weight_by_values(const LanguageModel& model, const PointValues& values, Ind
   require_value(attention != nullptr && found != values.end(), "value_weighted",
                 "a model of type '", model.model_type(), "' has no values of heads");
   const NoGrad no_grad;
+  const Tensor output = attention->output_matrix();
   Index token = 0;  // index in the batch
   for (Tensor& weights : sequences) {
     const Index length = weights.size(1);
-    weights = carried_weights(*attention, indices, weights,
+    weights = carried_weights(*attention, output, indices, weights,
                               slice(found->second, 0, token, token + length));
     token += length;
   }

@@ -111,14 +111,11 @@ class FeedForward {
 
   template <class T>
   Tensor forward() {
-    const DType dtype = in_.x.dtype();
-    for (FeedForwardBranch* branch : {&activated_, factor_ ? &*factor_ : nullptr}) {
-      if (branch != nullptr && kept_ != KeptValues::none) {
-        branch->kept = Tensor::empty({in_.rows(), inner()},
-                                     kept_ == KeptValues::exact ? dtype : DType::bfloat16);
-      }
+    activated_.kept = empty_values();
+    if (factor_) {
+      factor_->kept = empty_values();
     }
-    Tensor value = Tensor::empty(in_.x.shape(), dtype);
+    Tensor value = Tensor::empty(in_.x.shape(), in_.x.dtype());
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
       const Index last = std::min(in_.rows(), first + kRowBlock);
       const Tensor middle = forward_middle<T>(first, last);
@@ -147,8 +144,15 @@ class FeedForward {
  private:
   Index inner() const { return activated_.layer.weight.shape()[0]; }
 
-  // Returns rows [first, last) of a branch's output: those that are kept exactly, or a tensor for a
-  // copy of them.
+  // Returns a tensor [N, I] for the outputs of a branch that backward gets; undefined if it gets
+  // none.
+  Tensor empty_values() const {
+    const DType dtype = kept_ == KeptValues::rounded ? DType::bfloat16 : in_.x.dtype();
+    return kept_ == KeptValues::none ? Tensor() : Tensor::empty({in_.rows(), inner()}, dtype);
+  }
+
+  // Returns rows [first, last) of a branch's output: the kept ones if they are exact, else a tensor
+  // for a copy of them.
   Tensor rows_of(const FeedForwardBranch& branch, Index first, Index last) const {
     const Shape shape{last - first, inner()};
     return kept_ == KeptValues::exact
@@ -202,12 +206,10 @@ class FeedForward {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
         const Index offset = row * width + region.column;
         keep(activated_, first * width + offset, from + offset, region.columns);
-        if (factor != nullptr) {
-          keep(*factor_, first * width + offset, factor + offset, region.columns);
-        }
         if (factor == nullptr) {
           loops.value(from + offset, to + offset, region.columns);
         } else {
+          keep(*factor_, first * width + offset, factor + offset, region.columns);
           loops.gated(from + offset, factor + offset, to + offset, region.columns);
         }
       }
@@ -302,13 +304,11 @@ class FeedForward {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
         const Index offset = row * width + region.column;
         read_back(activated_, first * width + offset, from + offset, region.columns);
-        if (factor != nullptr) {
-          read_back(*factor_, first * width + offset, factor + offset, region.columns);
-        }
         if (factor == nullptr) {
           loops.with_backward(from + offset, to_activated + offset, to_value + offset,
                               region.columns);
         } else {
+          read_back(*factor_, first * width + offset, factor + offset, region.columns);
           loops.gated_with_backward({from + offset, factor + offset, to_activated + offset,
                                      to_factor + offset, to_value + offset},
                                     region.columns);

@@ -162,22 +162,19 @@ Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options
   if (options.kept != nullptr && !is_known) {
     *options.kept = {forward.output.detach(), forward.log_sum_exp};
   }
-  const SavedTensor output("ragged_attention", "output", forward.output);
-  if (wants_gradient({qkv}) && is_rounded(qkv, options.precision)) {
-    const Tensor rounded = converted_bfloat16(to_contiguous(qkv.detach()), DType::bfloat16);
-    return record_shapes(
-        "ragged_attention", forward.output, {qkv},
-        [plan, output, rounded, log_sum_exp = forward.log_sum_exp](auto, const Tensor& grad) {
-          return std::vector<Tensor>{run_backward(*plan,
-                                                  converted_bfloat16(rounded, DType::float32),
-                                                  {output, log_sum_exp}, to_contiguous(grad))};
-        });
-  }
-  return record("ragged_attention", forward.output, {qkv},
-                [plan, output, log_sum_exp = forward.log_sum_exp](auto inputs, const Tensor& grad) {
-                  return std::vector<Tensor>{run_backward(
-                      *plan, to_contiguous(inputs[0]), {output, log_sum_exp}, to_contiguous(grad))};
-                });
+  const bool rounds = wants_gradient({qkv}) && is_rounded(qkv, options.precision);
+  const Tensor kept =
+      rounds ? converted_bfloat16(to_contiguous(qkv.detach()), DType::bfloat16) : qkv.detach();
+  return record_shapes("ragged_attention", forward.output, {qkv},
+                       [plan, input = SavedTensor("ragged_attention", "input", kept, 0),
+                        output = SavedTensor("ragged_attention", "output", forward.output),
+                        log_sum_exp = forward.log_sum_exp](auto, const Tensor& grad) {
+                         const Tensor values = input.dtype() == DType::bfloat16
+                                                   ? converted_bfloat16(input, DType::float32)
+                                                   : to_contiguous(input.get());
+                         return std::vector<Tensor>{run_backward(
+                             *plan, values, {output, log_sum_exp}, to_contiguous(grad))};
+                       });
 }
 
 namespace {

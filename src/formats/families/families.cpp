@@ -99,8 +99,11 @@ Refusal refusal_of(const ModelFamily& family, const GptConfig& config) {
 std::string nearest_refusal(const GptConfig& config) {
   std::optional<Refusal> nearest;
   for (const ModelFamily* family : model_families()) {
+    if (is_headlight(*family)) {
+      continue;
+    }
     Refusal refusal = refusal_of(*family, config);
-    if (!is_headlight(*family) && (!nearest || refusal.keys < nearest->keys)) {
+    if (!nearest || refusal.keys < nearest->keys) {
       nearest = std::move(refusal);
     }
   }
