@@ -39,7 +39,8 @@ struct GptConfigKey {
   const char* name;
   GptConfigMember member;
   std::string_view help = {};  // of the key as a setting of a training; empty: it is none
-  // Of a number or the numbers of a list. Without an upper bound, validate() has its own check.
+  // Range of a number, or of each number of a list. If it has no upper bound, validate() checks the
+  // number on its own.
   std::optional<ConfigRange> range = {};
   // Returns a value that means the same as the default; null: there is none.
   double (*same_as_default)(const GptConfig& config) = nullptr;

@@ -79,7 +79,7 @@ class LanguageModel : public Module {
   // has the same bits as hidden(batch).
   virtual Tensor hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                              const ForwardContext& context = {}) const;
-  // Returns what the head turns into logits, [N, C].
+  // Returns the vectors that the head turns into logits, [N, C].
   virtual Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const {
     return hidden_from(0, residual(batch, 0, context), batch, context);
   }
@@ -94,8 +94,8 @@ class LanguageModel : public Module {
   // Returns the logits of one token minus those of another, [N], of hidden states [N, C].
   virtual Tensor logit_difference(const Tensor& hidden, std::int32_t token,
                                   std::int32_t other) const;
-  // Returns the head if it is one matrix with elements, and no hook wants the logits: losses can be
-  // computed without them. The hook may be null.
+  // Returns the head if it is one matrix with elements, and no hook wants the logits. Losses are
+  // then computed without logits. The hook may be null.
   virtual std::optional<LinearHead> linear_head(const ForwardHook* /*hook*/ = nullptr) const {
     return std::nullopt;
   }

@@ -20,7 +20,7 @@ bool has_window(const GptConfig& config, Index layer);
 // there is none. `none` is its value in files of models without windows.
 Index window_key(const ConfigKeys& keys, const GptConfig& config, Index fallback,
                  const Json& none = {});
-// Reads or writes layer_types, the layers with the window. If it is missing, `is_sliding` says it.
+// Reads or writes layer_types, the layers with the window. `is_sliding` decides if it is missing.
 void layer_types(const ConfigKeys& keys, GptConfig& config, Index window,
                  const std::function<bool(Index layer)>& is_sliding);
 

@@ -38,8 +38,8 @@ struct LlamaDefaults {
 void llama_layers(const ConfigKeys& keys, GptConfig& config, const LlamaDefaults& defaults);
 // Reads or writes attention_bias, the biases of attention's matrices.
 void attention_biases(const ConfigKeys& keys, GptConfig& config);
-// Reads or writes use_sliding_window, sliding_window and layer_types. If windows are on, layers
-// with one are those of which `is_sliding` is true.
+// Reads or writes use_sliding_window, sliding_window and layer_types. If windows are on,
+// `is_sliding` decides which layers have one.
 void optional_windows(const ConfigKeys& keys, GptConfig& config, Index fallback,
                       const std::function<bool(Index layer)>& is_sliding);
 // Reads or writes sliding_window, which all layers share; none if the key is missing or null.

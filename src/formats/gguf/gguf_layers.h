@@ -37,7 +37,7 @@ WeightLayout gguf_layout(std::vector<StoredTensor> (*tensors_of)(const Weight&,
 
 // Reads or writes the keys of Llama's layers.
 void gguf_rms_layers(GgufKeys& keys, GptConfig& config);
-// The same of layers without windows whose heads are rotated in whole.
+// Reads or writes these keys for layers without windows, whose heads are rotated as a whole.
 void gguf_plain_layers(GgufKeys& keys, GptConfig& config);
 // Reads or writes the keys of layer norms.
 void gguf_layer_norms(GgufKeys& keys, GptConfig& config);

@@ -27,8 +27,8 @@ struct RopeKeys {
 // unknown type and for values of another kind.
 void rope_keys(const ConfigKeys& keys, const RopeKeys& names, GptConfig& config);
 
-// The same with an object for each type of layer: reads or writes config.rope_local_theta, too, of
-// layers with a window, whose rotation is not scaled.
+// As rope_keys(), with an object for each type of layer. Also reads or writes
+// config.rope_local_theta, for layers with a window, whose rotation is not scaled.
 void layer_rope_keys(const ConfigKeys& keys, double default_theta, double default_local_theta,
                      GptConfig& config);
 

@@ -40,9 +40,9 @@ class ActivationPlan {
   Index row_bytes() const;  // as float32, without maps
   Index map_heads() const;  // in all maps of a context; 0: no maps
   Index vocab_size() const { return model_.vocab_size(); }
-  // Runs a pass without gradients, up to the last requested point. If logits are
-  // requested, returns the hidden states [N, C] instead, because all logits may exceed memory; the
-  // caller converts a few rows at a time. Otherwise returns an undefined tensor.
+  // Runs a pass without gradients, up to the last requested point. If logits are requested, returns
+  // the hidden states [N, C] instead, because all logits may exceed memory; the caller converts a
+  // few rows at a time. Otherwise returns an undefined tensor.
   Tensor run(const Batch& batch, ForwardHook& hook) const;
   Tensor logits_of(const Tensor& hidden) const { return model_.logits_of(hidden); }
 

@@ -83,8 +83,8 @@ class ForwardReplay::Together final : public ForwardHook {
     }
   }
 
-  // Runs the layers below `last`. `all` sees all runs and may be null. Returns the stream
-  // of all runs at layer `last`.
+  // Runs the layers below `last`. `all` sees all runs and may be null. Returns the stream of all
+  // runs at layer `last`.
   Tensor run(Index last, ForwardHook* all);
   // Returns the ends [runs N, F] in the order of the constructor, from the computed rows [..., F].
   // Rows before a run's first position are the replay's.

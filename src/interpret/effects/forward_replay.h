@@ -51,8 +51,8 @@ class ForwardReplay {
   // sees the rows of its run only.
   void for_ends(std::span<const ChangedRun> runs,
                 const std::function<void(std::size_t first, const Tensor& ends)>& take) const;
-  // Runs the layers below `last` with the changes of all runs, for their hooks and for
-  // `all`, which sees the values of all runs and may be null.
+  // Runs the layers below `last` with the changes of all runs, for their hooks and for `all`, which
+  // sees the values of all runs and may be null.
   void run_below(Index last, std::span<const ChangedRun> runs, ForwardHook* all = nullptr) const;
 
   // Loss of each row of ends, [N]; 0 without a target.
@@ -83,8 +83,8 @@ class ForwardReplay {
   Batch batch_;
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   Tensor ends_;
-  mutable std::vector<std::shared_ptr<KeyValueCache>>
-      caches_;  // of the sequences, made when a run needs them
+  // Of the sequences; made when a run needs them.
+  mutable std::vector<std::shared_ptr<KeyValueCache>> caches_;
 };
 
 // Number of targets of each sequence, [B].
