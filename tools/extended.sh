@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Tests that are too slow for every change: each file compiled alone (to check its includes), thread
-# tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
-# tokenizer, the commands of the documentation, what other programs say about drawn and exported models, adapters,
-# conversations and points (tools/peers.sh), heads of the toy model with three seeds, the Python
-# package and its notebooks, clients of the server, and with Emscripten the pages of one file (five minutes of
-# compiling), which are compared with docs/demo.html. Continues after a failure; ends with a table of the steps, and
-# with 1 if one failed.
+# Tests that are too slow for every change: each file compiled alone (to check its includes), thread tests with
+# ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every tokenizer, the commands of the
+# documentation, what other programs say about drawn and exported models, adapters, conversations and points
+# (tools/peers.sh), heads of the toy model with three seeds, the lab's longer experiments, the Python package and its
+# notebooks, clients of the server, and with Emscripten the pages of one file (five minutes of compiling), which are
+# compared with docs/demo.html. Continues after a failure; ends with a table of the steps, and with 1 if one failed.
 # `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
@@ -27,6 +26,10 @@ each_file_alone() {
     build/debug/compile_commands.json | sed 's/ -o [^ ]*/ -fsyntax-only/' |
     xargs -d '\n' -n 1 -P "$(nproc)" bash -c
 }
+lab_experiments() {
+  build_release headlight_tests
+  build/release/tests/headlight_tests '[lab_experiments]'
+}
 pages_of_one_file() {
   command -v emcc >/dev/null || { echo 'skipped: emscripten is not installed'; return 77; }
   cmake --preset wasm -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && cmake --build --preset wasm || return 1
@@ -34,6 +37,7 @@ pages_of_one_file() {
   for test in page_engine page_training file_page file_page_training file_page_memory; do
     "tests/web/$test.sh" build/release/headlight || return 1
   done
+  tests/web/demo.sh || return 1
   ./tools/make_demo.sh --check
 }
 part each_file_alone
@@ -46,6 +50,7 @@ grep -q 'skipped | ./tools/peers.sh' "$scratch/steps" && part ./tools/parity.sh 
   part ./tools/parity.sh --all_texts --without_peers
 part ./tools/check_readme.sh build/release/headlight
 part ./tools/toy_heads.sh
+part lab_experiments
 part ./tools/test_python.sh
 part ./tools/test_notebooks.sh
 part ./tools/clients.sh

@@ -70,6 +70,6 @@ TEST_CASE("sessions: the lab") {
   run_sessions("course/lab.txt", {{"torch_attention", save_torch_attention}});
 }
 
-TEST_CASE("sessions: the lab's longer experiments", "[experiment]") {
+TEST_CASE("sessions: the lab's longer experiments", "[.lab_experiments]") {
   run_sessions("course/lab_experiments.txt");
 }

@@ -147,7 +147,8 @@ void check_case(const Case& c) {
   });
 }
 
-TEST_CASE("bfloat16 attention equals attention of rounded inputs for any length and head width") {
+TEST_CASE("bfloat16 attention equals attention of rounded inputs for any length and head width",
+          "[long]") {
   for (const Index width : {1, 8, 31, 32, 33, 100}) {
     check_case({.heads = 2, .width = width, .lengths = kLengths});
   }
