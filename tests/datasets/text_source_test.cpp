@@ -279,7 +279,8 @@ TEST_CASE("hundreds of damaged compressed files each give text or one error") {
 }
 
 TEST_CASE(
-    "a small compressed file with gigabytes of text is refused where a part must fit into memory") {
+    "a small compressed file with gigabytes of text is refused where a part must fit into memory",
+    "[long]") {
   std::string bomb;
   const std::string zeros = gzip(std::string(std::size_t{40} << 20, '\0'));
   for (int i = 0; i < 4; ++i) {

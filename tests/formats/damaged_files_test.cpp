@@ -41,17 +41,19 @@ void write_as_gguf(const fs::path& path) {
   fs::resize_file(path, static_cast<std::uintmax_t>(GgufFile(path).tensors().back().end));
 }
 
-std::vector<TensorFile> tensor_files() {
-  return {{"a.safetensors", [](const fs::path& path) { write_safetensors(path, kTensors); },
-           [](const fs::path& path) { read_safetensors(path); }, 1, 0.3, hostile_safetensors()},
-          {"a.gguf", write_as_gguf, read_as_gguf, 1, 0.25, hostile_gguf()},
-          {"a.npz", [](const fs::path& path) { write_npz(path, kTensors); },
-           [](const fs::path& path) { read_npz(path); }, 1, 0.25},
-          {"ckpt.pt",
-           [](const fs::path& path) {
-             fs::copy_file(HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt", path);
-           },
-           [](const fs::path& path) { load_weights(path); }, 61}};
+const std::vector<TensorFile>& tensor_files() {
+  static const std::vector<TensorFile> files{
+      {"a.safetensors", [](const fs::path& path) { write_safetensors(path, kTensors); },
+       [](const fs::path& path) { read_safetensors(path); }, 1, 0.3, hostile_safetensors()},
+      {"a.gguf", write_as_gguf, read_as_gguf, 1, 0.25, hostile_gguf()},
+      {"a.npz", [](const fs::path& path) { write_npz(path, kTensors); },
+       [](const fs::path& path) { read_npz(path); }, 1, 0.25},
+      {"ckpt.pt",
+       [](const fs::path& path) {
+         fs::copy_file(HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt", path);
+       },
+       [](const fs::path& path) { load_weights(path); }, 61}};
+  return files;
 }
 
 // Checks that a file is refused in one short line with its path. Returns the line.

@@ -212,14 +212,6 @@ bool has_pcre2() {
   return refusal(kind("Qwen2"), kPattern, "[a-z]+|\\s").find("PCRE2") == std::string::npos;
 }
 
-std::string repeated(std::string_view text, std::size_t count) {
-  std::string result;
-  for (std::size_t i = 0; i < count; ++i) {
-    result += text;
-  }
-  return result;
-}
-
 TEST_CASE("patterns without code in Headlight are matched by PCRE2 or refused") {
   const json file = kind("Qwen2");
   if (!has_pcre2()) {

@@ -3,6 +3,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Lists, texts and sums that a function gives.
@@ -48,8 +49,14 @@ T sum_of(Range&& range, const F& f) {
   return sum;
 }
 
-inline std::string repeated(const std::string& text, int count) {
-  return joined(count, [&](int) { return text; });
+inline std::string repeated(std::string_view text, std::size_t count) {
+  std::string result(text);
+  const std::size_t size = text.size() * count;
+  result.reserve(size);
+  while (result.size() < size) {  // twice as long each time
+    result.append(result, 0, size - result.size());
+  }
+  return result.substr(0, size);
 }
 
 inline std::vector<std::string> lines_of(const std::string& text) {
