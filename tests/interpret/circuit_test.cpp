@@ -4,6 +4,7 @@
 #include "headlight/interpret/head_set.h"
 #include "interpret/circuit/edge_cut.h"
 #include "interpret/head_experiments_support.h"
+#include "interpret/point_values.h"
 #include "support/test.h"
 
 namespace circuit_test {
@@ -59,8 +60,8 @@ TEST_CASE(
     const SenderRows other = sender_rows(*gpt, graph, make_batch({kTask.corrupt}));
     const auto all = kept_edges(graph, true);
     const auto none = kept_edges(graph, false);
-    EdgeCut whole(*gpt, graph, all, other);
-    EdgeCut nothing(*gpt, graph, none, other);
+    EdgeCut whole(*gpt, graph, {&all, 1}, other);
+    EdgeCut nothing(*gpt, graph, {&none, 1}, other);
     CHECK(difference_with(*gpt, kTask.clean, &whole) ==
           Approx(difference_with(*gpt, kTask.clean, nullptr)));
     CHECK(difference_with(*gpt, kTask.clean, &nothing) ==
@@ -79,7 +80,7 @@ TEST_CASE("a circuit of answers of several tokens is measured at every answer to
     Ids corrupt = task.corrupt;
     corrupt.insert(corrupt.end(), answer.begin(), answer.end() - 1);
     const SenderRows other = sender_rows(*gpt, graph, make_batch({corrupt}));
-    EdgeCut cut(*gpt, graph, kept, other);
+    EdgeCut cut(*gpt, graph, {&kept, 1}, other);
     return log_probability(*gpt, task.clean, answer, &cut);
   };
   const auto difference = [&](const Ids& text) {
@@ -118,7 +119,7 @@ TEST_CASE("between nearly equal texts the score of an edge equals the effect of 
       for (Index sender = 0; sender < receiver.senders; ++sender) {
         auto kept = kept_edges(graph, true);
         kept[r][static_cast<std::size_t>(sender)] = false;
-        EdgeCut cut(*gpt, graph, kept, other);
+        EdgeCut cut(*gpt, graph, {&kept, 1}, other);
         const double cost = (clean - difference_with(*gpt, kTask.clean, &cut)) / (clean - corrupt);
         const auto found =
             std::find_if(result.edges.begin(), result.edges.end(), [&](const CircuitEdge& edge) {
@@ -305,8 +306,8 @@ TEST_CASE("cut edges carry mean values or those of the next pair") {
     for (std::size_t i = 0; i < 2; ++i) {
       const SenderRows& other = ablation == CircuitAblation::mean ? mean : rows[1 - i];
       const AnswerContrast contrast(*gpt, tasks[i]);
-      EdgeCut empty_hook(*gpt, graph, none, other);
-      EdgeCut hook(*gpt, graph, kept, other);
+      EdgeCut empty_hook(*gpt, graph, {&none, 1}, other);
+      EdgeCut hook(*gpt, graph, {&kept, 1}, other);
       const double empty = contrast.difference(*gpt, tasks[i].clean, &empty_hook);
       reached += contrast.difference(*gpt, tasks[i].clean, &hook) - empty;
       whole += contrast.difference(*gpt, tasks[i].clean) - empty;

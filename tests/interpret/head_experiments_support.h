@@ -72,6 +72,13 @@ inline double log_probability(const Gpt& gpt, const Ids& text, const Ids& answer
   return sum;
 }
 
+inline SenderRows sender_rows(const Gpt& gpt, const CircuitGraph& graph, const Batch& text) {
+  const NoGrad no_grad;
+  KeepSenders keep(gpt, graph);
+  gpt.hidden(text, {.hook = &keep});
+  return keep.written;
+}
+
 // Share of the difference between the texts that one edge recovers: the model reads the corrupt
 // text while the edge carries its clean value.
 inline double recovered_by_edge(const Gpt& gpt, const PatchingTask& task, const CircuitEdge& edge) {
@@ -86,7 +93,7 @@ inline double recovered_by_edge(const Gpt& gpt, const PatchingTask& task, const 
   }
   const AnswerContrast contrast(gpt, task);
   const SenderRows clean = sender_rows(gpt, graph, contrast.batch(task.clean));
-  EdgeCut hook(gpt, graph, kept, clean);
+  EdgeCut hook(gpt, graph, {&kept, 1}, clean);
   const double corrupt = contrast.difference(gpt, task.corrupt);
   return (contrast.difference(gpt, task.corrupt, &hook) - corrupt) /
          (contrast.difference(gpt, task.clean) - corrupt);

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <iterator>
 #include <limits>
+#include <numeric>
+#include <span>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
 #include "headlight/tensor/random.h"
 #include "interpret/circuit/circuit_graph.h"
 #include "interpret/circuit/edge_cut.h"
@@ -60,161 +62,343 @@ class ReaderGradients final : public ForwardHook {
   PointValues leaves_;
 };
 
-// One pair of texts with its activations.
-class CircuitPair {
+// The pairs of texts with their activations. All clean texts are one batch, and so are all corrupt
+// ones.
+class CircuitTexts {
  public:
-  CircuitPair(const Gpt& model, const CircuitGraph& graph, const PatchingTask& task)
+  // The model, the graph and the tasks must outlive it.
+  CircuitTexts(const Gpt& model, const CircuitGraph& graph, const std::vector<PatchingTask>& tasks)
       : model_(model),
         graph_(graph),
-        task_(task),
-        contrast_(model, task),
-        replay_(model, contrast_.batch(task.clean)) {
-    clean_ = contrast_.of_replay(replay_);
-    corrupt_ = contrast_.difference(model, task.corrupt);
-    contrast_.require_different(clean_, corrupt_);
-    written_clean_ = sender_rows(model, graph, contrast_.batch(task.clean));
-    written_corrupt_ = sender_rows(model, graph, contrast_.batch(task.corrupt));
-    set_cut(written_corrupt_);
+        tasks_(tasks),
+        contrasts_(contrasts_of(model, tasks)),
+        replay_(read(&PatchingTask::clean, written_clean_)) {
+    clean_ = of_ends(replay_.ends()).front();
+    corrupt_ = of_ends(read(&PatchingTask::corrupt, cut_).ends()).front();
+    for_each_task(tasks, [&](std::size_t pair) {
+      contrasts_[pair].require_different(clean_[pair], corrupt_[pair]);
+    });
+    set_cut(std::move(cut_));
     empty_ = corrupt_;
   }
 
-  double clean() const { return clean_; }
-  double corrupt() const { return corrupt_; }
-  double empty() const { return empty_; }  // with all edges cut
-  const SenderRows& written_corrupt() const { return written_corrupt_; }
-  // Returns whether the rows of both pairs are at the same positions.
-  bool fits(const CircuitPair& other) const {
-    return contrast_.starts() == other.contrast_.starts();
+  std::size_t pairs() const { return tasks_.size(); }
+  // Differences [pairs] on the clean and the corrupt texts, and with all edges cut.
+  const std::vector<double>& clean() const { return clean_; }
+  const std::vector<double>& corrupt() const { return corrupt_; }
+  const std::vector<double>& empty() const { return empty_; }
+  // Returns whether the rows of all pairs are at the same positions.
+  bool are_alike() const {
+    return std::ranges::all_of(contrasts_, [&](const AnswerContrast& contrast) {
+      return contrast.starts() == contrasts_.front().starts();
+    });
   }
-  // Sets the values of cut edges. Throws Error about "pairs" if they leave the metric as it is.
+  // Cut edges carry the mean over all pairs, or the values of the next pair, of pairs that are
+  // alike. Throws Error about "pairs" if they leave the metric of a pair as it is.
+  void cut_to_mean() {
+    const auto pairs = static_cast<Index>(tasks_.size());
+    const Index senders = cut_.rows.size(0);
+    const Tensor by_pair =
+        reshape(cut_.rows, {senders, pairs, cut_.rows.size(1) / pairs});  // [S, P, n C]
+    const Tensor means = mean(by_pair, {.axes = {1}, .keepdim = true});
+    cut_to({reshape(to_contiguous(expand(means, by_pair.shape())), cut_.rows.shape()), {}});
+  }
+  void cut_to_next() {
+    const Index rows = contrasts_.front().rows();
+    const auto turned = [](const Tensor& values, Index axis, Index length) {
+      return concat(
+          {slice(values, axis, length, values.size(axis)), slice(values, axis, 0, length)}, axis);
+    };
+    SenderRows next{turned(cut_.rows, 1, rows * model_.config().n_embd), {}};
+    for (const auto& [spot, scale] : cut_.scales) {
+      next.scales[spot] = turned(scale, 0, rows);
+    }
+    cut_to(std::move(next));
+  }
+
+  // Adds the edges' shares of the difference, summed over the pairs, [receivers] of [senders].
+  void add_scores(Index steps, std::vector<std::vector<double>>& scores,
+                  const std::function<void(double share)>& progress) const {
+    constexpr Index kRows = 96;  // whose activations are kept for the gradients
+    for (std::size_t first = 0; first < pairs();) {
+      std::size_t last = first + 1;
+      while (last < pairs() && steps * (starts_[last + 1] - starts_[first]) <= kRows) {
+        ++last;
+      }
+      const Index at_once = std::clamp<Index>(kRows / (starts_[last] - starts_[first]), 1, steps);
+      std::map<PointInLayer, Tensor> gradients;
+      for (Index step = 0; step < steps; step += at_once) {
+        add_gradients({first, last, step, std::min(step + at_once, steps), steps}, gradients);
+      }
+      add_products(first, last, gradients, scores);
+      first = last;
+      progress(static_cast<double>(first) / static_cast<double>(pairs()));
+    }
+  }
+
+  // Differences [sets] of [pairs] on the clean texts with all edges cut that a set does not keep.
+  std::vector<std::vector<double>> differences_with(
+      std::span<const KeptEdges> sets,
+      const std::function<void(double share)>& progress = [](double) {}) const {
+    constexpr Index kElements = 1 << 25;  // of the changes of all senders
+    const NoGrad no_grad;
+    const auto at_once =
+        static_cast<std::size_t>(std::max<Index>(1, kElements / cut_from_.rows.numel()));
+    std::vector<std::vector<double>> differences;
+    while (differences.size() < sets.size()) {
+      const auto left = sets.subspan(differences.size());
+      std::vector<ChangedRun> runs(std::min(at_once, left.size()), {nullptr, 0, first_});
+      runs.resize(replay_.runs_at_once(runs));
+      EdgeCut hook(model_, graph_, left.first(runs.size()), cut_from_);
+      for (ChangedRun& run : runs) {
+        run.hook = &hook;
+      }
+      replay_.for_ends(runs, [&](std::size_t, const Tensor& ends) {
+        std::ranges::move(of_ends(ends), std::back_inserter(differences));
+      });
+      progress(static_cast<double>(differences.size()) / static_cast<double>(sets.size()));
+    }
+    return differences;
+  }
+
+ private:
+  // Pairs and steps of one pass with gradients.
+  struct Steps {
+    std::size_t first_pair;
+    std::size_t last_pair;
+    Index first;
+    Index last;
+    Index all;
+
+    Index count() const { return last - first; }
+    // Place of a step on the line from the cut to the clean embeddings: the midpoint of its piece;
+    // for one step the end, the clean text.
+    double at(Index step) const {
+      return all == 1 ? 1 : (static_cast<double>(step) + 0.5) / static_cast<double>(all);
+    }
+  };
+
+  template <class Act>
+  static void for_each_task(const std::vector<PatchingTask>& tasks, const Act& act) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (tasks.size() == 1) {
+        act(i);
+      } else {
+        in_place(concat_text("pair ", i + 1, ": "), [&] { act(i); });
+      }
+    }
+  }
+  static std::vector<AnswerContrast> contrasts_of(const Gpt& model,
+                                                  const std::vector<PatchingTask>& tasks) {
+    std::vector<AnswerContrast> contrasts;
+    for_each_task(tasks, [&](std::size_t i) { contrasts.emplace_back(model, tasks[i]); });
+    return contrasts;
+  }
+
+  // Batch of `copies` copies of the texts of some pairs.
+  Batch batch(std::vector<std::int32_t> PatchingTask::*text, std::size_t first, std::size_t last,
+              Index copies = 1) const {
+    std::vector<std::vector<std::int32_t>> sequences;
+    for (Index copy = 0; copy < copies; ++copy) {
+      for (std::size_t pair = first; pair < last; ++pair) {
+        std::ranges::move(contrasts_[pair].sequences(tasks_[pair].*text),
+                          std::back_inserter(sequences));
+      }
+    }
+    return make_batch(sequences);
+  }
+  ForwardReplay read(std::vector<std::int32_t> PatchingTask::*text, SenderRows& written) {
+    starts_ = {0};
+    for (const AnswerContrast& contrast : contrasts_) {
+      starts_.push_back(starts_.back() + contrast.rows());
+    }
+    KeepSenders keep(model_, graph_);
+    ForwardReplay replay(model_, batch(text, 0, pairs()), &keep);
+    written = std::move(keep.written);
+    return replay;
+  }
+  // Differences [copies] of [pairs] from ends [copies N, F].
+  std::vector<std::vector<double>> of_ends(const Tensor& ends) const {
+    const Index rows = starts_.back();
+    const Index copies = ends.size(0) / rows;
+    const Tensor by_copy = reshape(ends, {copies, rows, ends.size(1)});
+    std::vector<std::vector<double>> differences(static_cast<std::size_t>(copies));
+    for (std::size_t pair = 0; pair < pairs(); ++pair) {
+      const Tensor own = to_contiguous(slice(by_copy, 1, starts_[pair], starts_[pair + 1]));
+      const std::vector<double> found =
+          contrasts_[pair].of_copies(replay_, reshape(own, {copies * own.size(1), ends.size(1)}));
+      for (std::size_t copy = 0; copy < found.size(); ++copy) {
+        differences[copy].push_back(found[copy]);
+      }
+    }
+    return differences;
+  }
+
+  void set_cut(SenderRows rows) {
+    cut_ = std::move(rows);
+    const Index senders = cut_.rows.size(0);
+    const Shape shape{senders, starts_.back(), model_.config().n_embd};
+    std::optional<Index> first;
+    for (Index sender = 0; sender < senders; ++sender) {
+      const auto own = [&](const Tensor& written) {
+        return select(reshape(written, shape), 0, sender);
+      };
+      const std::optional<Index> differs =
+          replay_.first_difference(own(written_clean_.rows), own(cut_.rows));
+      first = first && differs ? std::min(first, differs) : first ? first : differs;
+    }
+    first_ = first.value_or(0);
+    const Tensor rows_from = to_contiguous(
+        transpose(replay_.rows_from(transpose(reshape(cut_.rows, shape), 0, 1), first_), 0, 1));
+    cut_from_ = {reshape(rows_from, {senders, rows_from.numel() / senders}), {}};
+    for (const auto& [spot, scale] : cut_.scales) {
+      cut_from_.scales[spot] = to_contiguous(replay_.rows_from(scale, first_));
+    }
+  }
   void cut_to(SenderRows rows) {
     set_cut(std::move(rows));
     KeptEdges none;
     for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
       none.emplace_back(static_cast<std::size_t>(receiver.senders), false);
     }
-    empty_ = differences_with({none}).front();
-    require_value(empty_ != clean_, "pairs", "cut edges leave the measure as it is, ", clean_);
-  }
-
-  // Adds the edges' shares of the difference, [receivers] of [senders].
-  void add_scores(Index steps, std::vector<std::vector<double>>& scores) const {
-    for (Index step = 0; step < steps; ++step) {
-      // Midpoint of each piece of the line; for one step its end, the clean text.
-      const double at =
-          steps == 1 ? 1 : (static_cast<double>(step) + 0.5) / static_cast<double>(steps);
-      const Tensor from = embedding_of(cut_);
-      ReaderGradients hook(model_.config().n_layer, graph_.mlp_port(),
-                           from + (embedding_of(written_clean_) - from) * at);
-      const FrozenWeights frozen(model_);
-      backward(contrast_.after(model_, task_.clean, &hook));
-      const double weight = 1 / (static_cast<double>(steps) * (clean_ - empty_));
-      add_scores_of(hook, weight, scores);
+    empty_ = differences_with({&none, 1}).front();
+    for (std::size_t pair = 0; pair < pairs(); ++pair) {
+      require_value(empty_[pair] != clean_[pair], "pairs", "cut edges leave the measure as it is, ",
+                    clean_[pair]);
     }
   }
 
-  // Differences on the clean text with all edges cut that are not kept, for each set.
-  std::vector<double> differences_with(const std::vector<KeptEdges>& sets) const {
-    constexpr Index kElements = 1 << 25;  // of the changes of all senders
-    const NoGrad no_grad;
-    const auto at_once =
-        static_cast<std::size_t>(std::max<Index>(1, kElements / cut_.rows.numel()));
-    std::vector<double> differences;
-    while (differences.size() < sets.size()) {
-      std::deque<EdgeCut> hooks;
-      std::vector<ChangedRun> runs;
-      for (std::size_t i = differences.size(); i < sets.size() && runs.size() < at_once; ++i) {
-        runs.push_back({&hooks.emplace_back(model_, graph_, sets[i], cut_from_), 0, first_});
+  // The rows of some pairs.
+  SenderRows rows_of(const SenderRows& written, std::size_t first, std::size_t last) const {
+    const Index width = model_.config().n_embd;
+    SenderRows own{
+        to_contiguous(slice(written.rows, 1, starts_[first] * width, starts_[last] * width)), {}};
+    for (const auto& [spot, scale] : written.scales) {
+      own.scales[spot] = to_contiguous(slice(scale, 0, starts_[first], starts_[last]));
+    }
+    return own;
+  }
+  // Embeddings of some pairs, [n, C].
+  Tensor embedding_of(const SenderRows& written, std::size_t first, std::size_t last) const {
+    const Index width = model_.config().n_embd;
+    const Tensor all = reshape(slice(written.rows, 0, 0, 1), {starts_.back(), width});
+    return slice(all, 0, starts_[first], starts_[last]);
+  }
+
+  // Adds the weighted gradients of the streams that the readers of each port read, [R, n C].
+  void add_gradients(const Steps& steps, std::map<PointInLayer, Tensor>& gradients) const {
+    const Tensor from = embedding_of(cut_, steps.first_pair, steps.last_pair);
+    const Tensor to = embedding_of(written_clean_, steps.first_pair, steps.last_pair);
+    std::vector<Tensor> embeddings;
+    for (Index step = steps.first; step < steps.last; ++step) {
+      embeddings.push_back(from + (to - from) * steps.at(step));
+    }
+    ReaderGradients hook(model_.config().n_layer, graph_.mlp_port(), concat(embeddings, 0));
+    const FrozenWeights frozen(model_);
+    const Tensor hidden =
+        model_.hidden(batch(&PatchingTask::clean, steps.first_pair, steps.last_pair, steps.count()),
+                      {.hook = &hook});
+    Tensor total;
+    Index row = 0;
+    for (Index step = 0; step < steps.count(); ++step) {
+      for (std::size_t pair = steps.first_pair; pair < steps.last_pair; ++pair) {
+        const Index rows = contrasts_[pair].rows();
+        const double weight = 1 / (static_cast<double>(steps.all) * (clean_[pair] - empty_[pair]));
+        const Tensor share =
+            contrasts_[pair].of_hidden(model_, slice(hidden, 0, row, row + rows)) * weight;
+        total = total.defined() ? total + share : share;
+        row += rows;
       }
-      std::ranges::copy(contrast_.of_runs(replay_, task_.clean, runs),
-                        std::back_inserter(differences));
     }
-    return differences;
+    backward(total);
+    for_each_port([&](Point port, Index layer) {
+      const Index count = graph_.port(port, layer).count;
+      if (count == 0) {
+        return;
+      }
+      const Tensor read = gradients_of(hook, port, layer);  // [R, steps n, C]
+      const Tensor sums = sum(reshape(read, {count, steps.count(), from.numel()}), {.axes = {1}});
+      Tensor& all = gradients[{port, layer}];
+      all = all.defined() ? all + sums : sums;
+    });
   }
-
- private:
-  void set_cut(SenderRows rows) {
-    cut_ = std::move(rows);
-    const Index width = model_.config().n_embd;
-    const Index senders = cut_.rows.size(0);
-    const auto by_token = [&](const Tensor& written) {  // [N, S, C]
-      return to_contiguous(
-          transpose(reshape(written, {senders, replay_.batch().token_count(), width}), 0, 1));
-    };
-    const Tensor cut = by_token(cut_.rows);
-    first_ = replay_.first_difference(by_token(written_clean_.rows), cut).value_or(0);
-    const Tensor rows_from = to_contiguous(transpose(replay_.rows_from(cut, first_), 0, 1));
-    cut_from_ = {reshape(rows_from, {senders, rows_from.numel() / senders}), {}};
-    for (const auto& [spot, scale] : cut_.scales) {
-      cut_from_.scales[spot] = to_contiguous(replay_.rows_from(scale, first_));
-    }
-  }
-
-  Tensor embedding_of(const SenderRows& written) const {
-    const Index width = model_.config().n_embd;
-    return reshape(slice(written.rows, 0, 0, 1), {written.rows.size(1) / width, width});
-  }
-  void add_scores_of(const ReaderGradients& hook, double weight,
-                     std::vector<std::vector<double>>& scores) const {
+  // Calls a function for all ports, in the order of a pass, those without readers too.
+  template <class Visit>
+  void for_each_port(const Visit& visit) const {
     const Index layers = model_.config().n_layer;
-    SenderChange change(model_, graph_, cut_);
-    change.write(0, written_clean_.rows);
+    for (Index layer = 0; layer < layers; ++layer) {
+      for (const Point port : {Point::q, Point::k, Point::v, graph_.mlp_port()}) {
+        visit(port, layer);
+      }
+    }
+    visit(Point::logits, layers - 1);
+  }
+  // Gradients of the readers' streams, [R, N, C].
+  Tensor gradients_of(const ReaderGradients& hook, Point port, Index layer) const {
+    if (port == Point::logits) {
+      return hook.gradient(Point::resid_post, layer);
+    }
+    const Tensor gradient = hook.gradient(port, layer);
+    if (port == graph_.mlp_port()) {
+      return mlp_read_gradient(model_, layer, port, hook.stream(Point::resid_mid, layer), gradient);
+    }
+    const Tensor& stream = hook.stream(Point::resid_pre, layer);  // [N, C]
+    const Index count = graph_.port(port, layer).count;
+    const Tensor streams = expand(reshape(stream, {1, stream.size(0), stream.size(1)}),
+                                  {count, stream.size(0), stream.size(1)});
+    const Index part = port == Point::q ? 0 : port == Point::k ? 1 : 2;
+    return read_gradient(model_, layer, part, streams, gradient);
+  }
+
+  // Adds the products of the gradients of some pairs and the senders' changes.
+  void add_products(std::size_t first, std::size_t last,
+                    const std::map<PointInLayer, Tensor>& gradients,
+                    std::vector<std::vector<double>>& scores) const {
+    const NoGrad no_grad;
+    const SenderRows cut = rows_of(cut_, first, last);
+    const SenderRows clean = rows_of(written_clean_, first, last);
+    SenderChange change(model_, graph_, cut);
+    change.write(0, clean.rows);
     const auto pass_norm = [&](Branch branch, Index layer) {
-      const auto scale = written_clean_.scales.find({post_norm_scale(branch), layer});
-      if (scale != written_clean_.scales.end()) {
+      const auto scale = clean.scales.find({post_norm_scale(branch), layer});
+      if (scale != clean.scales.end()) {
         change.pass_norm(branch, layer, scale->second);
       }
     };
-    const Point mlp_port = graph_.mlp_port();
-    for (Index layer = 0; layer < layers; ++layer) {
-      const Tensor& stream = hook.stream(Point::resid_pre, layer);  // [N, C]
-      Index part = 0;
-      for (const Point port : {Point::q, Point::k, Point::v}) {
-        const Index count = graph_.port(port, layer).count;
-        const Tensor streams = expand(reshape(stream, {1, stream.size(0), stream.size(1)}),
-                                      {count, stream.size(0), stream.size(1)});
-        add_port({port, layer}, weight, change.values(), scores,
-                 read_gradient(model_, layer, part++, streams, hook.gradient(port, layer)));
+    for_each_port([&](Point port, Index layer) {
+      const CircuitGraph::Port readers = graph_.port(port, layer);
+      if (readers.count > 0) {
+        const Tensor products =
+            matmul(gradients.at({port, layer}),
+                   transpose(slice(change.values(), 0, 0, readers.senders), 0, 1));  // [R, S]
+        const std::vector<double> values = products.to_vector();
+        for (Index i = 0; i < products.numel(); ++i) {
+          const auto reader = static_cast<std::size_t>(readers.first + i / readers.senders);
+          const auto sender = static_cast<std::size_t>(i % readers.senders);
+          scores[reader][sender] += values[static_cast<std::size_t>(i)];
+        }
       }
-      pass_norm(Branch::attention, layer);
-      if (block_plan(model_.config(), layer).mlp_width) {
-        add_port({mlp_port, layer}, weight, change.values(), scores,
-                 mlp_read_gradient(model_, layer, mlp_port, hook.stream(Point::resid_mid, layer),
-                                   hook.gradient(mlp_port, layer)));
+      if (port == Point::v) {
+        pass_norm(Branch::attention, layer);
+      } else if (port == graph_.mlp_port()) {
         pass_norm(Branch::mlp, layer);
       }
-    }
-    add_port({Point::logits, layers - 1}, weight, change.values(), scores,
-             hook.gradient(Point::resid_post, layers - 1));
-  }
-
-  // Adds the scores of one port's edges, from the gradients of the readers' streams, [R, N, C].
-  void add_port(const PointInLayer& port, double weight, const Tensor& change,
-                std::vector<std::vector<double>>& scores, const Tensor& gradients) const {
-    const NoGrad no_grad;
-    const auto [first, count, senders] = graph_.port(port.first, port.second);
-    const Tensor rows = reshape(gradients, {count, change.size(1)});
-    const std::vector<double> products =
-        matmul(rows, transpose(slice(change, 0, 0, senders), 0, 1)).to_vector();  // [R, S]
-    for (std::size_t i = 0; i < products.size(); ++i) {
-      const auto receiver = static_cast<std::size_t>(first) + i / static_cast<std::size_t>(senders);
-      scores[receiver][i % static_cast<std::size_t>(senders)] += weight * products[i];
-    }
+    });
   }
 
   const Gpt& model_;
   const CircuitGraph& graph_;
-  const PatchingTask& task_;
-  AnswerContrast contrast_;
-  ForwardReplay replay_;  // of the clean text
-  double clean_ = 0;
-  double corrupt_ = 0;
+  const std::vector<PatchingTask>& tasks_;
+  std::vector<AnswerContrast> contrasts_;  // [pairs]
+  std::vector<Index> starts_;              // first row of each pair, followed by their number
   SenderRows written_clean_;
-  SenderRows written_corrupt_;
+  ForwardReplay replay_;  // of the clean texts
+  std::vector<double> clean_;
+  std::vector<double> corrupt_;
+  std::vector<double> empty_;
   SenderRows cut_;       // values of cut edges
   Index first_ = 0;      // of the runs with cut edges: before it these are as in the clean text
   SenderRows cut_from_;  // the rows of such a run
-  double empty_ = 0;
 };
 
 // Index of an edge: receiver, then sender.
@@ -224,30 +408,30 @@ class CircuitSearch {
  public:
   CircuitSearch(const Gpt& model, const std::vector<PatchingTask>& tasks,
                 const CircuitOptions& options)
-      : graph_(model), options_(options) {
-    require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
-    check_options(model);
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      const auto add = [&] { pairs_.emplace_back(model, graph_, tasks[i]); };
-      if (tasks.size() == 1) {
-        add();
-      } else {
-        in_place(concat_text("pair ", i + 1, ": "), add);
-      }
+      : options_(options), graph_(checked(model, tasks)), texts_(model, graph_, tasks) {
+    if (options.ablation == CircuitAblation::corrupt) {
+      return;
     }
-    if (options.ablation != CircuitAblation::corrupt) {
-      set_cut_values(model);
+    require_value(texts_.are_alike(), "pairs", "ablation by ", name_of(options.ablation),
+                  " needs texts of the same number of tokens");
+    if (options.ablation == CircuitAblation::mean) {
+      require_value(model.config().norm != NormPosition::post, "ablation",
+                    "mean values have no meaning in a post-norm model; use resample");
+      texts_.cut_to_mean();
+    } else {
+      require_value(tasks.size() >= 2, "pairs", "resample needs two pairs or more, got 1");
+      texts_.cut_to_next();
     }
   }
 
   CircuitResult run() {
     score();
     CircuitResult result;
-    for (const CircuitPair& pair : pairs_) {
-      const auto count = static_cast<double>(pairs_.size());
-      result.clean_difference += pair.clean() / count;
-      result.corrupt_difference += pair.corrupt() / count;
-      const TaskStrength strength = task_strength(pair.clean(), pair.corrupt());
+    for (std::size_t pair = 0; pair < texts_.pairs(); ++pair) {
+      const auto count = static_cast<double>(texts_.pairs());
+      result.clean_difference += texts_.clean()[pair] / count;
+      result.corrupt_difference += texts_.corrupt()[pair] / count;
+      const TaskStrength strength = task_strength(texts_.clean()[pair], texts_.corrupt()[pair]);
       result.pairs_done += strength == TaskStrength::clear ? 1 : 0;
     }
     const Index all = std::ssize(order_);
@@ -264,9 +448,9 @@ class CircuitSearch {
     for (std::size_t i = 0; i < reached.size(); ++i) {
       result.curve[i].faithfulness = reached[i];
     }
-    const Index budget = options_.edges > 0 ? std::min(options_.edges, all) : enough(result.curve);
-    const KeptEdges kept = connected(budget);
-    result.faithfulness = faithfulness_of({kept}).front();
+    const CircuitFit fit = chosen(result.curve);
+    const KeptEdges kept = connected(fit.edges);
+    result.faithfulness = fit.faithfulness;
     for (const auto& [receiver, sender] : order_) {
       const CircuitGraph::Receiver& reader = graph_.receivers()[receiver];
       result.edges.push_back({graph_.senders()[sender], reader.node, reader.into,
@@ -280,35 +464,6 @@ class CircuitSearch {
   }
 
  private:
-  void set_cut_values(const Gpt& model) {
-    for (const CircuitPair& pair : pairs_) {
-      require_value(pair.fits(pairs_.front()), "pairs", "ablation by ", name_of(options_.ablation),
-                    " needs texts of the same number of tokens");
-    }
-    if (options_.ablation == CircuitAblation::mean) {
-      require_value(model.config().norm != NormPosition::post, "ablation",
-                    "mean values have no meaning in a post-norm model; use resample");
-      const SenderRows rows = mean_corrupt_rows();
-      for (CircuitPair& pair : pairs_) {
-        pair.cut_to(rows);
-      }
-      return;
-    }
-    require_value(pairs_.size() >= 2, "pairs", "resample needs two pairs or more, got 1");
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      pairs_[i].cut_to(pairs_[(i + 1) % pairs_.size()].written_corrupt());
-    }
-  }
-
-  SenderRows mean_corrupt_rows() const {
-    const NoGrad no_grad;
-    Tensor sum = pairs_.front().written_corrupt().rows;
-    for (std::size_t i = 1; i < pairs_.size(); ++i) {
-      sum = sum + pairs_[i].written_corrupt().rows;
-    }
-    return {sum / static_cast<double>(pairs_.size()), {}};
-  }
-
   // Returns mean, least and largest faithfulness of sets of `count` random edges.
   Interval random_faithfulness(Index count) const {
     Interval result{0, std::numeric_limits<double>::infinity(),
@@ -389,13 +544,11 @@ class CircuitSearch {
     for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
       scores_.emplace_back(static_cast<std::size_t>(receiver.senders), 0.0);
     }
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      pairs_[i].add_scores(options_.steps, scores_);
-      options_.progress(0.5 * static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
-    }
+    texts_.add_scores(options_.steps, scores_,
+                      [&](double share) { options_.progress(0.5 * share); });
     for (std::size_t receiver = 0; receiver < scores_.size(); ++receiver) {
       for (std::size_t sender = 0; sender < scores_[receiver].size(); ++sender) {
-        scores_[receiver][sender] /= static_cast<double>(pairs_.size());
+        scores_[receiver][sender] /= static_cast<double>(texts_.pairs());
         order_.push_back({receiver, sender});
       }
     }
@@ -444,8 +597,10 @@ class CircuitSearch {
     return any;
   }
 
-  void check_options(const Gpt& model) const {
+  // Returns the model if tasks and options are valid.
+  const Gpt& checked(const Gpt& model, const std::vector<PatchingTask>& tasks) const {
     constexpr Index kMost = 1000;
+    require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
     require_causal(model);
     const double wanted = wanted_faithfulness();
     require_value(wanted > 0 && wanted <= 1, "faithfulness", "expected a number above 0 to 1, got ",
@@ -457,6 +612,7 @@ class CircuitSearch {
                   ", got ", options_.steps);
     require_value(options_.random_sets >= 0 && options_.random_sets <= kMost, "random_sets",
                   "expected 0 to ", kMost, ", got ", options_.random_sets);
+    return model;
   }
   double wanted_faithfulness() const {
     constexpr double kDefault = 0.8;
@@ -467,30 +623,30 @@ class CircuitSearch {
   std::vector<double> faithfulness_of(
       const std::vector<KeptEdges>& sets,
       const std::function<void(double)>& progress = [](double) {}) const {
-    std::vector<double> reached(sets.size(), 0.0);
-    double whole = 0;
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      const std::vector<double> differences = pairs_[i].differences_with(sets);
-      for (std::size_t set = 0; set < sets.size(); ++set) {
-        reached[set] += differences[set] - pairs_[i].empty();
-      }
-      whole += pairs_[i].clean() - pairs_[i].empty();
-      progress(static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
-    }
-    for (double& share : reached) {
-      share /= whole;
+    const auto total = [](const std::vector<double>& values) {
+      return std::accumulate(values.begin(), values.end(), 0.0);
+    };
+    const double empty = total(texts_.empty());
+    std::vector<double> reached;
+    for (const std::vector<double>& differences : texts_.differences_with(sets, progress)) {
+      reached.push_back((total(differences) - empty) / (total(texts_.clean()) - empty));
     }
     return reached;
   }
 
-  // Smallest number of edges that reaches the faithfulness, by bisection between two points of the
-  // curve (tolerance 1/32).
-  Index enough(const std::vector<CircuitFit>& curve) const {
+  // Returns the number of edges to keep with its faithfulness: the edges wanted, or the smallest
+  // number that reaches the faithfulness wanted, by bisection between two points of the curve
+  // (tolerance 1/32).
+  CircuitFit chosen(const std::vector<CircuitFit>& curve) const {
+    if (options_.edges > 0) {
+      const Index edges = std::min(options_.edges, curve.back().edges);
+      return {edges, faithfulness_of({connected(edges)}).front()};
+    }
     Index low = 0;
-    Index high = curve.back().edges;
+    CircuitFit high = curve.back();
     for (const CircuitFit& fit : curve) {
       if (fit.faithfulness >= wanted_faithfulness()) {
-        high = fit.edges;
+        high = fit;
         break;
       }
       low = fit.edges;
@@ -498,9 +654,9 @@ class CircuitSearch {
     const auto is_close = [](Index least, Index most) {
       return most - least <= std::max<Index>(1, most / 32);
     };
-    while (!is_close(low, high)) {
+    while (!is_close(low, high.edges)) {
       constexpr std::size_t kSets = 7;  // the middles of the next three steps, in one pass
-      std::vector<std::pair<Index, Index>> ranges{{low, high}};
+      std::vector<std::pair<Index, Index>> ranges{{low, high.edges}};
       std::vector<KeptEdges> sets;
       for (std::size_t i = 0; i < kSets; ++i) {
         const auto [least, most] = ranges[i];
@@ -509,18 +665,23 @@ class CircuitSearch {
         ranges.insert(ranges.end(), {{least, middle}, {middle, most}});
       }
       const std::vector<double> reached = faithfulness_of(sets);
-      for (std::size_t i = 0; i < kSets && !is_close(low, high);) {
+      for (std::size_t i = 0; i < kSets && !is_close(low, high.edges);) {
+        const Index middle = (low + high.edges) / 2;
         const bool is_reached = reached[i] >= wanted_faithfulness();
-        (is_reached ? high : low) = (low + high) / 2;
+        if (is_reached) {
+          high = {middle, reached[i]};
+        } else {
+          low = middle;
+        }
         i = 2 * i + (is_reached ? 1 : 2);
       }
     }
     return high;
   }
 
-  CircuitGraph graph_;
   const CircuitOptions& options_;
-  std::vector<CircuitPair> pairs_;
+  CircuitGraph graph_;
+  CircuitTexts texts_;
   std::vector<std::vector<double>> scores_;  // [receivers] of [senders]
   std::vector<EdgeIndex> order_;             // the strongest first
 };

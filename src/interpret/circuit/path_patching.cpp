@@ -145,7 +145,6 @@ class PathRun {
   // The task and the path must outlive it; path.from is not used.
   PathRun(const Gpt& model, const PatchingTask& task, const PatchPath& path)
       : model_(model),
-        task_(task),
         path_(path),
         contrast_(model, task),
         replay_(read(task.corrupt, corrupt_values_)) {
@@ -223,7 +222,7 @@ class PathRun {
   }
 
   std::vector<double> differences_of(std::span<const ChangedRun> runs) const {
-    return contrast_.of_runs(replay_, task_.corrupt, runs);
+    return contrast_.of_runs(replay_, runs);
   }
 
   // Differences with the receivers' inputs that the runs give.
@@ -269,7 +268,6 @@ class PathRun {
   }
 
   const Gpt& model_;
-  const PatchingTask& task_;
   const PatchPath& path_;
   AnswerContrast contrast_;
   PointValues corrupt_values_;

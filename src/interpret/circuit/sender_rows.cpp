@@ -4,6 +4,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/reduce.h"
+#include "interpret/point_values.h"
 
 namespace headlight {
 namespace {
@@ -45,55 +46,68 @@ Tensor head_rows(const Gpt& model, Index layer, const Tensor& result) {
                          : divided(*norm, shares, scale_of(*norm, sum(shares, {.axes = {0}})));
 }
 
-SenderRows sender_rows(const Gpt& model, const CircuitGraph& graph, const Batch& text) {
+bool KeepSenders::wants(Point point, Index layer) const {
+  return point == Point::result || point == Point::mlp_out ||
+         (point == Point::resid_pre && layer == 0) ||
+         (is_post_norm(model_) && (point == Point::ln1_scale || point == Point::ln2_scale));
+}
+
+Tensor KeepSenders::visit(const HookSite& site, const Tensor& value) {
   const NoGrad no_grad;
-  const bool is_post = is_post_norm(model);
-  const PointValues values = values_of(model, text, [&](Point point, Index layer) {
-    return point == Point::result || point == Point::mlp_out ||
-           (point == Point::resid_pre && layer == 0) ||
-           (is_post && (point == Point::ln1_scale || point == Point::ln2_scale));
-  });
-  const Tensor& embedding = values.at({Point::resid_pre, 0});  // [N, C]
-  const Index length = embedding.numel();
-  SenderRows written{Tensor::zeros({std::ssize(graph.senders()), length}, embedding.dtype()), {}};
   const auto put = [&](Index first, const Tensor& rows) {
+    const Index length = written.rows.size(1);
     const Index count = rows.numel() / length;
     slice(written.rows, 0, first, first + count).copy_from(reshape(rows, {count, length}));
   };
-  for (const auto& [spot, value] : values) {
-    const auto& [point, layer] = spot;
-    if (point == Point::ln1_scale || point == Point::ln2_scale) {
-      written.scales[spot] = value;
-    } else if (point == Point::result) {
-      put(graph.head_sender(layer), head_rows(model, layer, value));
-    } else {
-      put(point == Point::mlp_out ? graph.mlp_sender(layer) : 0, value);
-    }
+  switch (site.point) {
+    case Point::resid_pre:
+      written.rows = Tensor::zeros({std::ssize(graph_.senders()), value.numel()}, value.dtype());
+      put(0, value);
+      break;
+    case Point::result:
+      put(graph_.head_sender(site.layer), head_rows(model_, site.layer, value));
+      break;
+    case Point::mlp_out:
+      put(graph_.mlp_sender(site.layer), value);
+      break;
+    default:
+      written.scales[{site.point, site.layer}] = to_contiguous(value).clone();
   }
-  return written;
+  return value;
 }
 
-SenderChange::SenderChange(const Gpt& model, const CircuitGraph& graph, const SenderRows& other)
+SenderChange::SenderChange(const Gpt& model, const CircuitGraph& graph, const SenderRows& other,
+                           Index reads)
     : model_(model),
       graph_(graph),
       other_scales_(other.scales),
+      reads_(reads),
       other_(is_post_norm(model) ? other.rows.clone() : other.rows),
-      change_(Tensor::zeros(other.rows.shape(), other.rows.dtype())) {}
+      change_(Tensor::zeros({other.rows.size(0), reads * other.rows.size(1)}, other.rows.dtype())) {
+}
+
+Tensor SenderChange::difference(const Tensor& rows, Index first) const {
+  const Index length = other_.size(1);
+  const Index count = rows.numel() / (reads_ * length);
+  return reshape(rows, {count, reads_, length}) -
+         reshape(slice(other_, 0, first, first + count), {count, 1, length});
+}
 
 void SenderChange::write(Index first, const Tensor& rows) {
   const NoGrad no_grad;
-  const Index length = other_.size(1);
-  const Index count = rows.numel() / length;
-  slice(change_, 0, first, first + count)
-      .copy_from(reshape(rows, {count, length}) - slice(other_, 0, first, first + count));
+  const Tensor changed = difference(rows, first);
+  slice(change_, 0, first, first + changed.size(0))
+      .copy_from(reshape(changed, {changed.size(0), change_.size(1)}));
 }
 
 void SenderChange::pass_norm(Branch branch, Index layer, const Tensor& scale) {
   const NoGrad no_grad;
-  Tensor now = change_ + other_;
+  Tensor now = reshape(reshape(change_, {change_.size(0), reads_, other_.size(1)}) +
+                           reshape(other_, {change_.size(0), 1, other_.size(1)}),
+                       change_.shape());
   divide(now, branch, layer, scale);
   divide(other_, branch, layer, other_scales_.at({post_norm_scale(branch), layer}));
-  change_ = now - other_;
+  change_ = reshape(difference(now, 0), change_.shape());
 }
 
 void SenderChange::divide(Tensor& rows, Branch branch, Index layer, const Tensor& scale) const {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "headlight/nn/forward_hook.h"
 #include "interpret/circuit/circuit_graph.h"
-#include "interpret/point_values.h"
 
 namespace headlight {
 
@@ -13,7 +13,21 @@ struct SenderRows {
   PointValues scales;  // at ln1_scale and ln2_scale of post-norms, [N, 1]
 };
 
-SenderRows sender_rows(const Gpt& model, const CircuitGraph& graph, const Batch& text);
+// Hook that keeps them in a pass.
+class KeepSenders final : public ForwardHook {
+ public:
+  // Both must outlive it.
+  KeepSenders(const Gpt& model, const CircuitGraph& graph) : model_(model), graph_(graph) {}
+
+  bool wants(Point point, Index layer) const override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
+
+  SenderRows written;
+
+ private:
+  const Gpt& model_;
+  const CircuitGraph& graph_;
+};
 
 // Rows [H, N, C] of a layer's heads from `result` [N, H, C].
 Tensor head_rows(const Gpt& model, Index layer, const Tensor& result);
@@ -25,27 +39,33 @@ inline Point post_norm_scale(Branch branch) {
 
 // Difference of the senders' contributions between two texts, as seen in the residual stream. Each
 // post-norm passed so far has divided them by its scale, which differs between the texts. The
-// differences of all senders sum to the difference of the streams.
+// differences of all senders sum to the difference of the streams. One text may be read K times,
+// with other changes; all reads are compared with the same other text.
 class SenderChange {
  public:
   // All must outlive it.
-  SenderChange(const Gpt& model, const CircuitGraph& graph, const SenderRows& other);
+  SenderChange(const Gpt& model, const CircuitGraph& graph, const SenderRows& other,
+               Index reads = 1);
 
-  // Sets the rows [R, N, C] of consecutive senders, from `first` on.
+  // Sets the rows [R, K N, C] of consecutive senders, from `first` on.
   void write(Index first, const Tensor& rows);
-  // Applies the post-norm after a branch of a layer, with divisor `scale` [N, 1], to all rows.
+  // Applies the post-norm after a branch of a layer, with divisor `scale` [K N, 1], to all rows.
   void pass_norm(Branch branch, Index layer, const Tensor& scale);
 
-  const Tensor& values() const { return change_; }  // [S, N C]
+  const Tensor& values() const { return change_; }  // [S, K N C]
 
  private:
   void divide(Tensor& rows, Branch branch, Index layer, const Tensor& scale) const;
+  // Difference of rows [R, K N C] and those of the other text, from sender `first` on, as [R, K, N
+  // C].
+  Tensor difference(const Tensor& rows, Index first) const;
 
   const Gpt& model_;
   const CircuitGraph& graph_;
   const PointValues& other_scales_;
+  Index reads_;
   Tensor other_;   // [S, N C], as in the other text's stream
-  Tensor change_;  // [S, N C]
+  Tensor change_;  // [S, K N C]
 };
 
 }  // namespace headlight

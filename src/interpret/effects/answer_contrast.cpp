@@ -68,15 +68,6 @@ std::vector<std::int32_t> followed(std::vector<std::int32_t> text,
   return text;
 }
 
-// Returns row `row` of every sequence, [B, C].
-Tensor rows_at(const Tensor& hidden, const Batch& batch, Index row) {
-  std::vector<std::int32_t> rows;
-  for (Index b = 0; b < batch.sequence_count(); ++b) {
-    rows.push_back(static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + row));
-  }
-  return embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
-}
-
 }  // namespace
 
 void AnswerContrast::require_different(double clean, double corrupt) const {
@@ -101,20 +92,22 @@ AnswerContrast::AnswerContrast(const LanguageModel& model, const PatchingTask& t
   }
 }
 
-Batch AnswerContrast::batch(const std::vector<std::int32_t>& text, Index copies) const {
-  std::vector<std::vector<std::int32_t>> sequences;
-  for (Index copy = 0; copy < copies; ++copy) {
-    for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
-      sequences.push_back(multi_token_ ? followed(text, *answers_[i]) : text);
-    }
+std::vector<std::vector<std::int32_t>> AnswerContrast::sequences(
+    const std::vector<std::int32_t>& text) const {
+  if (!multi_token_) {
+    return {text};
   }
-  Batch batch = make_batch(sequences);
+  return {followed(text, *answers_[0]), followed(text, *answers_[1])};
+}
+
+Batch AnswerContrast::batch(const std::vector<std::int32_t>& text) const {
+  Batch batch = make_batch(sequences(text));
   batch.targets = Tensor();
   batch.target_count = 0;
   if (multi_token_) {
     std::vector<std::int32_t> targets(static_cast<std::size_t>(batch.token_count()), kIgnoreTarget);
     for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
-      const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
+      const std::vector<std::int32_t>& answer = *answers_[sequence];
       const Index first = batch.offsets[static_cast<std::size_t>(sequence)] + length_ - 1;
       std::copy(answer.begin(), answer.end(), targets.begin() + first);
       batch.target_count += std::ssize(answer);
@@ -124,21 +117,18 @@ Batch AnswerContrast::batch(const std::vector<std::int32_t>& text, Index copies)
   return batch;
 }
 
-Tensor AnswerContrast::after(const LanguageModel& model, const std::vector<std::int32_t>& text,
-                             ForwardHook* hook) const {
-  const Batch read = batch(text);
-  const Tensor hidden = model.hidden(read, {.hook = hook});
+Tensor AnswerContrast::of_hidden(const LanguageModel& model, const Tensor& hidden) const {
   if (metric_ != nullptr) {
     const std::optional<Index> row = metric_->row(length_);
     return metric_->of_read(model.head_logits(row ? slice(hidden, 0, *row, *row + 1) : hidden));
   }
   if (!multi_token_) {
-    return reshape(logit_difference(model, hidden, read), {});
+    return reshape(logit_difference(model, hidden), {});
   }
   Tensor losses[2];  // losses of the answer and of the wrong answer, summed over tokens
   for (std::size_t i = 0; i < 2; ++i) {
     const Tensor targets = Tensor::from(*answers_[i], {std::ssize(*answers_[i])});
-    const Tensor rows = answer_rows(hidden, read, static_cast<Index>(i));
+    const Tensor rows = answer_rows(hidden, static_cast<Index>(i));
     CrossEntropyOptions sum{.ignore_index = kIgnoreTarget, .normalizer = 1};
     if (const std::optional<LinearHead> head = model.linear_head()) {
       sum.cap = head->cap;
@@ -150,42 +140,41 @@ Tensor AnswerContrast::after(const LanguageModel& model, const std::vector<std::
   return losses[1] - losses[0];
 }
 
-std::vector<double> AnswerContrast::of_copies(const ForwardReplay& replay, const Tensor& ends,
-                                              const Batch& batch) const {
+std::vector<double> AnswerContrast::of_copies(const ForwardReplay& replay,
+                                              const Tensor& ends) const {
   const NoGrad no_grad;
   if (metric_ != nullptr) {
-    return metrics_of_copies(replay, ends, batch);
+    return metrics_of_copies(replay, ends);
   }
   if (multi_token_) {
-    return losses_of_copies(replay, ends, batch);
+    return losses_of_copies(replay, ends);
   }
-  return logit_difference(replay.model(), ends, batch).to_vector();
+  return logit_difference(replay.model(), ends).to_vector();
 }
 
 std::vector<double> AnswerContrast::of_runs(
-    const ForwardReplay& replay, const std::vector<std::int32_t>& text,
-    std::span<const ChangedRun> runs, const std::function<void(double share)>& progress) const {
+    const ForwardReplay& replay, std::span<const ChangedRun> runs,
+    const std::function<void(double share)>& progress) const {
   std::vector<double> differences;
   replay.for_ends(runs, [&](std::size_t, const Tensor& ends) {
-    std::ranges::copy(of_copies(replay, ends, batch(text, ends.size(0) / rows())),
-                      std::back_inserter(differences));
+    std::ranges::copy(of_copies(replay, ends), std::back_inserter(differences));
     progress(static_cast<double>(differences.size()) / static_cast<double>(runs.size()));
   });
   return differences;
 }
 
 std::vector<double> AnswerContrast::losses_of_copies(const ForwardReplay& replay,
-                                                     const Tensor& ends, const Batch& batch) const {
+                                                     const Tensor& ends) const {
   std::vector<Tensor> rows;
   std::vector<std::int32_t> targets;
-  for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
-    rows.push_back(answer_rows(ends, batch, sequence));
+  for (Index sequence = 0; sequence < sequences_of(ends); ++sequence) {
+    rows.push_back(answer_rows(ends, sequence));
     const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
     targets.insert(targets.end(), answer.begin(), answer.end());
   }
   const std::vector<double> losses =
       replay.token_losses_of(concat(rows, 0), Tensor::from(targets, {std::ssize(targets)}));
-  std::vector<double> differences(static_cast<std::size_t>(batch.sequence_count() / 2));
+  std::vector<double> differences(static_cast<std::size_t>(sequences_of(ends) / 2));
   auto next = losses.begin();
   for (double& difference : differences) {
     const auto wrong = next + std::ssize(*answers_[0]);
@@ -197,16 +186,15 @@ std::vector<double> AnswerContrast::losses_of_copies(const ForwardReplay& replay
 }
 
 std::vector<double> AnswerContrast::metrics_of_copies(const ForwardReplay& replay,
-                                                      const Tensor& ends,
-                                                      const Batch& batch) const {
+                                                      const Tensor& ends) const {
   constexpr Index kRows = 256;  // all logits may exceed memory
   const std::optional<Index> row = metric_->row(length_);
   const Index rows = row ? 1 : length_;
-  const Tensor read = row ? rows_at(ends, batch, *row) : ends;  // [copies rows, C]
+  const Tensor read = row ? rows_at(ends, *row) : ends;  // [copies rows, C]
   const Index at_once = std::max<Index>(1, kRows / rows);
   std::vector<double> values;
-  for (Index first = 0; first < batch.sequence_count(); first += at_once) {
-    const Index last = std::min(first + at_once, batch.sequence_count());
+  for (Index first = 0; first < sequences_of(ends); first += at_once) {
+    const Index last = std::min(first + at_once, sequences_of(ends));
     const Tensor logits = replay.logits_of(slice(read, 0, first * rows, last * rows));
     for (Index begin = 0; begin < logits.size(0); begin += rows) {
       values.push_back(metric_->of_read(slice(logits, 0, begin, begin + rows)).item());
@@ -221,14 +209,26 @@ double AnswerContrast::difference(const LanguageModel& model, const std::vector<
   return after(model, text, hook).item();
 }
 
-Tensor AnswerContrast::logit_difference(const LanguageModel& model, const Tensor& hidden,
-                                        const Batch& batch) const {
-  return model.logit_difference(rows_at(hidden, batch, answered_at_), answers_[0]->front(),
+Tensor AnswerContrast::logit_difference(const LanguageModel& model, const Tensor& hidden) const {
+  return model.logit_difference(rows_at(hidden, answered_at_), answers_[0]->front(),
                                 answers_[1]->front());
 }
 
-Tensor AnswerContrast::answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const {
-  const Index first = batch.offsets[static_cast<std::size_t>(sequence)] + length_ - 1;
+Index AnswerContrast::first_row(Index sequence) const {
+  const Index in_copy = std::ssize(starts_) - 1;
+  return sequence / in_copy * rows() + starts_[static_cast<std::size_t>(sequence % in_copy)];
+}
+
+Tensor AnswerContrast::rows_at(const Tensor& hidden, Index row) const {
+  std::vector<std::int32_t> rows;
+  for (Index sequence = 0; sequence < sequences_of(hidden); ++sequence) {
+    rows.push_back(static_cast<std::int32_t>(first_row(sequence) + row));
+  }
+  return embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
+}
+
+Tensor AnswerContrast::answer_rows(const Tensor& hidden, Index sequence) const {
+  const Index first = first_row(sequence) + length_ - 1;
   return slice(hidden, 0, first, first + std::ssize(*answers_[sequence % 2]));
 }
 

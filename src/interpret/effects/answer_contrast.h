@@ -21,44 +21,51 @@ class AnswerContrast {
   // Throws Error about "corrupt" unless the values after the two texts differ and are finite.
   void require_different(double clean, double corrupt) const;
 
-  // Batch with `copies` copies of a text. A copy is the text alone for single-token answers.
-  // Otherwise it is two sequences: the text plus all but the last token of the answer, and the same
-  // for the wrong answer. Then the targets are the answer tokens; for single tokens targets are
-  // undefined, so a pass computes no losses.
-  Batch batch(const std::vector<std::int32_t>& text, Index copies = 1) const;
+  // A copy: the text alone for single-token answers. Otherwise it is two sequences: the text plus
+  // all but the last token of the answer, and the same for the wrong answer.
+  std::vector<std::vector<std::int32_t>> sequences(const std::vector<std::int32_t>& text) const;
+  // Batch of one copy of a text. The targets are the tokens of answers of several tokens; for
+  // single tokens targets are undefined, so a pass computes no losses.
+  Batch batch(const std::vector<std::int32_t>& text) const;
   // First row of each sequence in a copy, followed by the number of rows of a copy.
   const std::vector<Index>& starts() const { return starts_; }
   Index rows() const { return starts_.back(); }
 
   // Difference after a text: a scalar, with gradients if they are recorded.
   Tensor after(const LanguageModel& model, const std::vector<std::int32_t>& text,
-               ForwardHook* hook) const;
+               ForwardHook* hook) const {
+    return of_hidden(model, model.hidden(batch(text), {.hook = hook}));
+  }
+  // The same from the final hidden states [N, C] of a copy.
+  Tensor of_hidden(const LanguageModel& model, const Tensor& hidden) const;
   // Difference after a text, without gradients.
   double difference(const LanguageModel& model, const std::vector<std::int32_t>& text,
                     ForwardHook* hook = nullptr) const;
-  // Differences [copies] of batch(text, copies) by any model, from the ends of a replay's copies.
-  std::vector<double> of_copies(const ForwardReplay& replay, const Tensor& ends,
-                                const Batch& batch) const;
+  // Differences [copies] from the ends [copies rows(), F] of any number of copies.
+  std::vector<double> of_copies(const ForwardReplay& replay, const Tensor& ends) const;
   // Difference of a replay of batch(text). Has the bits of of_copies() and of_runs().
   double of_replay(const ForwardReplay& replay) const {
-    return of_copies(replay, replay.ends(), replay.batch()).front();
+    return of_copies(replay, replay.ends()).front();
   }
-  // Differences [runs] of changed runs of the replay, whose batch is batch(text).
+  // Differences [runs] of changed runs of a replay of batch(text).
   std::vector<double> of_runs(
-      const ForwardReplay& replay, const std::vector<std::int32_t>& text,
-      std::span<const ChangedRun> runs,
+      const ForwardReplay& replay, std::span<const ChangedRun> runs,
       const std::function<void(double share)>& progress = [](double) {}) const;
 
  private:
-  std::vector<double> metrics_of_copies(const ForwardReplay& replay, const Tensor& ends,
-                                        const Batch& batch) const;
-  std::vector<double> losses_of_copies(const ForwardReplay& replay, const Tensor& ends,
-                                       const Batch& batch) const;
+  std::vector<double> metrics_of_copies(const ForwardReplay& replay, const Tensor& ends) const;
+  std::vector<double> losses_of_copies(const ForwardReplay& replay, const Tensor& ends) const;
   // Logits [B] of the answer minus those of the wrong one, for single-token answers.
-  Tensor logit_difference(const LanguageModel& model, const Tensor& hidden,
-                          const Batch& batch) const;
-  // Rows [A, C] of a sequence in the batch that predict its answer's tokens.
-  Tensor answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const;
+  Tensor logit_difference(const LanguageModel& model, const Tensor& hidden) const;
+  // Number of sequences of copies with these rows, and the first row of one.
+  Index sequences_of(const Tensor& ends) const {
+    return ends.size(0) / rows() * (std::ssize(starts_) - 1);
+  }
+  Index first_row(Index sequence) const;
+  // Returns row `row` of every sequence, [B, C].
+  Tensor rows_at(const Tensor& hidden, Index row) const;
+  // Rows [A, C] of a sequence of copies that predict its answer's tokens.
+  Tensor answer_rows(const Tensor& hidden, Index sequence) const;
 
   const LogitMetric* metric_;                    // null: the difference of the answers
   const std::vector<std::int32_t>* answers_[2];  // the answer and the wrong answer

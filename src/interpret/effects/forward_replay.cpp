@@ -181,11 +181,15 @@ Tensor ForwardReplay::Together::visit(const HookSite& site, const Tensor& value)
   }
   const Tensor shown = to_contiguous(value);
   Tensor changed;
-  for (const Added& run : added_) {
-    if (run.hook->wants(site.point, site.layer)) {
-      const Tensor own = run.hook->visit(site, slice(shown, 0, run.begin, run.end));
+  for (auto run = added_.begin(); run != added_.end();) {
+    ForwardHook* hook = run->hook;
+    const Index begin = run->begin;
+    run = std::find_if(run, added_.end(), [&](const Added& next) { return next.hook != hook; });
+    if (hook->wants(site.point, site.layer)) {
+      const Index end = std::prev(run)->end;
+      const Tensor own = hook->visit(site, slice(shown, 0, begin, end));
       changed = changed.defined() ? changed : shown.clone();
-      slice(changed, 0, run.begin, run.end).copy_from(own);
+      slice(changed, 0, begin, end).copy_from(own);
     }
   }
   return changed.defined() ? changed : value;

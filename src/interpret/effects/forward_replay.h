@@ -48,7 +48,7 @@ class ForwardReplay {
   std::size_t runs_at_once(std::span<const ChangedRun> runs) const;
   // Calls a function with the ends [count N, C] of the runs from number `first` on, for as many as
   // fit into memory; they are computed together, fastest in the order of their layers. Each hook
-  // sees the rows of its run only.
+  // sees the rows of its run only; one of several consecutive runs sees their rows as one value.
   void for_ends(std::span<const ChangedRun> runs,
                 const std::function<void(std::size_t first, const Tensor& ends)>& take) const;
   // Runs the layers below `last` with the changes of all runs, for their hooks and for `all`, which

@@ -125,7 +125,7 @@ class PatchRun {
         changed.push_back(&cell);
       }
     }
-    const std::vector<double> found = contrast_.of_runs(replay_, base_, runs, options_.progress);
+    const std::vector<double> found = contrast_.of_runs(replay_, runs, options_.progress);
     for (std::size_t i = 0; i < found.size(); ++i) {
       changed[i]->difference = found[i];
     }

@@ -38,9 +38,8 @@ TEST_CASE("answers of one token are computed without the losses of the text") {
   CHECK_FALSE(batch.targets.defined());
   const ForwardReplay replay(*gpt, batch);
   const ForwardReplay with_losses(*gpt, make_batch({kClean}));
-  const std::vector<double> expected =
-      contrast.of_copies(with_losses, with_losses.ends(), with_losses.batch());
-  CHECK(contrast.of_copies(replay, replay.ends(), batch) == expected);
+  const std::vector<double> expected = contrast.of_copies(with_losses, with_losses.ends());
+  CHECK(contrast.of_copies(replay, replay.ends()) == expected);
   CHECK(patch_grid(*gpt, task, {}).clean_difference == expected[0]);
   const PatchingTask longer{.clean = kClean, .corrupt = kCorrupt, .answer = {3, 4}, .wrong = {8}};
   CHECK(AnswerContrast(*gpt, longer).batch(kClean).target_count == 3);
