@@ -24,6 +24,7 @@ void add_features(nanobind::module_& module);
 void add_top_examples(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_tensor(nanobind::module_& module);
 void add_ops(nanobind::module_& module);
+void add_custom_op(nanobind::module_& ops);
 void add_modules(nanobind::module_& module);
 void add_optimizers(nanobind::module_& module);
 void add_run(nanobind::module_& module);

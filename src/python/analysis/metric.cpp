@@ -27,21 +27,6 @@ double number_of(const nb::object& value) {
   return nb::cast<double>(number);
 }
 
-// Returns rows [N, V] of sequences as [B, T, V], with zeros behind the end of a sequence, with
-// gradients.
-Tensor padded_logits(const Tensor& logits, const std::vector<Index>& offsets) {
-  const std::vector<Index> lengths = lengths_of(offsets);
-  const Index longest = std::ranges::max(lengths);
-  std::vector<Tensor> sequences;
-  for (std::size_t b = 0; b < lengths.size(); ++b) {
-    const Tensor rows = slice(logits, 0, offsets[b], offsets[b + 1]);
-    const Shape rest{longest - lengths[b], logits.size(1)};
-    sequences.push_back(rest[0] == 0 ? rows
-                                     : concat({rows, Tensor::zeros(rest, logits.dtype())}, 0));
-  }
-  return stack(sequences);
-}
-
 // Returns the value of (value, gradient) as the result of an op of `shown` with this gradient.
 Tensor with_gradient(const nb::object& pair, const Tensor& shown) {
   const Tensor gradient = tensor_of(pair[1], "metric", shown.dtype());
@@ -67,12 +52,11 @@ Tensor call_metric(const nb::object& function, const Tensor& shown, bool as_tens
   return Tensor::scalar(number_of(result), shown.dtype());
 }
 
-// Returns a function as it is called by metrics. It is shared: copies of the Python object must not
-// count references without the interpreter's lock.
+// Returns a function as metrics call it.
 std::shared_ptr<nb::object> function_of(nb::handle value, const char* expected) {
   require_value(PyCallable_Check(value.ptr()) != 0, "metric", "expected ", expected, ", got ",
                 nb::cast<std::string>(nb::repr(value)));
-  return std::make_shared<nb::object>(nb::borrow(value));
+  return shared_object(nb::borrow(value));
 }
 
 LogitMetric mean_over_texts(LogitMetric of_text, const std::vector<Index>& offsets) {
@@ -154,7 +138,7 @@ LogitMetric read_metric(nb::handle value, const std::optional<std::vector<Index>
   }
   const auto function = function_of(value, "a function or a Metric");
   return [=](const Tensor& logits) {
-    return call_metric(*function, offsets ? padded_logits(logits, *offsets) : logits,
+    return call_metric(*function, offsets ? padded_sequences(logits, *offsets) : logits,
                        offsets.has_value());
   };
 }

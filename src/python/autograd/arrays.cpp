@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "headlight/base/error.h"
+#include "headlight/ops/layout.h"
 
 namespace headlight::python {
 namespace {
@@ -173,12 +174,8 @@ Tensor shared_tensor(const nb::object& array, std::string_view about) {
   }
   const auto address =
       nb::cast<std::uintptr_t>(array.attr("__array_interface__")["data"][nb::int_(0)]);
-  const std::shared_ptr<void> owner(new nb::object(array), [](void* held) {
-    const nb::gil_scoped_acquire lock;  // the last tensor may go in a thread without it
-    delete static_cast<nb::object*>(held);
-  });
   return Tensor::borrow(reinterpret_cast<void*>(address), shape, parse_name<DType>("dtype", name),
-                        owner);
+                        shared_object(array));
 }
 
 IdArray array_of(const std::vector<std::int32_t>& values) {
@@ -245,6 +242,43 @@ Tensor unpadded_rows(const Tensor& padded, const std::vector<Index>& offsets) {
               bytes);
   }
   return rows;
+}
+
+Tensor padded_sequences(const Tensor& rows, const std::vector<Index>& offsets) {
+  const Shape shape = padded_shape(rows, offsets);
+  if (shape[0] * shape[1] == rows.size(0)) {
+    return reshape(rows, shape);
+  }
+  std::vector<Tensor> sequences;
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    Shape rest = rows.shape();
+    rest[0] = shape[1] - (offsets[b + 1] - offsets[b]);
+    const Tensor own = slice(rows, 0, offsets[b], offsets[b + 1]);
+    sequences.push_back(rest[0] == 0 ? own : concat({own, Tensor::zeros(rest, rows.dtype())}, 0));
+  }
+  return stack(sequences);
+}
+
+Tensor unpadded_sequences(const Tensor& padded, const std::vector<Index>& offsets) {
+  Shape shape = padded.shape();
+  shape.erase(0);
+  shape[0] = offsets.back();
+  if (padded.size(0) * padded.size(1) == offsets.back()) {
+    return reshape(padded, shape);
+  }
+  std::vector<Tensor> sequences;
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    sequences.push_back(
+        slice(select(padded, 0, static_cast<Index>(b)), 0, 0, offsets[b + 1] - offsets[b]));
+  }
+  return concat(sequences, 0);
+}
+
+std::shared_ptr<nb::object> shared_object(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            const nb::gil_scoped_acquire lock;
+            delete held;
+          }};
 }
 
 }  // namespace headlight::python

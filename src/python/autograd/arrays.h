@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,13 @@ std::vector<Index> lengths_of(const std::vector<Index>& offsets);
 Tensor padded_rows(const Tensor& rows, const std::vector<Index>& offsets);
 // Returns the rows [N, ...] of padded ones.
 Tensor unpadded_rows(const Tensor& padded, const std::vector<Index>& offsets);
+
+// As padded_rows() and unpadded_rows(), by ops through which gradients flow.
+Tensor padded_sequences(const Tensor& rows, const std::vector<Index>& offsets);
+Tensor unpadded_sequences(const Tensor& padded, const std::vector<Index>& offsets);
+
+// Returns an object that any thread may release, also without the lock of the interpreter.
+std::shared_ptr<nb::object> shared_object(nb::object object);
 
 }  // namespace headlight::python
 

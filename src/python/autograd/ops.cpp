@@ -268,6 +268,7 @@ void add_ops(nb::module_& module) {
   add_layout(ops);
   add_products(ops);
   add_losses(ops);
+  add_custom_op(ops);
   nb::class_<NoGradScope>(module, "no_grad", "Records no gradients inside a with statement.")
       .def(nb::init<>())
       .def("__enter__", [](NoGradScope& scope) { scope.held = std::make_unique<NoGrad>(); })

@@ -9,7 +9,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/interpret/activations/activation_cache.h"
-#include "interpret/point_values.h"
+#include "interpret/values_by_point.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/model/cache.h"
@@ -50,8 +50,27 @@ std::optional<std::string> map_name(const std::string& name) {
              : std::optional(name.substr(0, slash));
 }
 
+// Returns the values of the points in a pass that does not begin with tokens.
+NamedTensors values_from(Model& model, const PassStart& start,
+                         const std::vector<PointRange>& points) {
+  KeepPoints hook([&](Point point, Index layer) { return covers(points, point, layer); }, false,
+                  true);
+  logits_from(model, start, false, &hook);
+  NamedTensors tensors;
+  for (const auto& [spot, values] : hook.values) {
+    const bool is_map = items_of(spot.first) == PointItems::maps;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      tensors.emplace_back(
+          point_name(spot.first, spot.second) + (is_map ? concat_text("/", i) : ""), values[i]);
+    }
+  }
+  return tensors;
+}
+
 nb::tuple run_with_cache(Model& model, const Inputs& inputs,
-                         const std::optional<std::vector<std::string>>& names) {
+                         const std::optional<std::vector<std::string>>& names,
+                         const std::optional<Index>& layer,
+                         const std::optional<std::vector<Index>>& lengths) {
   std::vector<PointRange> points = points_of(names);
   const auto is_logits = [](const PointRange& range) { return range.point == Point::logits; };
   const bool has_head = model.gpt().config().has_head();
@@ -61,7 +80,8 @@ nb::tuple run_with_cache(Model& model, const Inputs& inputs,
   } else if (has_head && !wants_logits) {
     points.push_back({.point = Point::logits});
   }
-  const Batch batch = batch_of(model, inputs, {});
+  const PassStart start = start_of(model, inputs, layer, lengths);
+  const Batch& batch = start.batch;
   const std::vector<std::vector<std::int32_t>> ids = sequences_of(batch);
   const Index context = model.gpt().block_size();
   for (std::size_t b = 0; b < ids.size(); ++b) {
@@ -76,8 +96,11 @@ nb::tuple run_with_cache(Model& model, const Inputs& inputs,
     if (names) {
       model.require_points(points, "names");
     }
-    tensors = cache_activations(
-        model.gpt(), contexts, {.points = points, .positions = {}, .batch_size = contexts.count()});
+    tensors = start.values.defined()
+                  ? values_from(model, start, points)
+                  : cache_activations(
+                        model.gpt(), contexts,
+                        {.points = points, .positions = {}, .batch_size = contexts.count()});
   }
   Output output{{nb::none()}, lengths_of(batch.offsets), std::nullopt};
   if (has_head) {
@@ -174,14 +197,18 @@ nb::object activation_cache(const Model& model, const NamedTensors& tensors,
 
 void add_cache(nb::module_& module, nb::class_<Model>& model) {
   model.def(
-      "run_with_cache", &run_with_cache, "inputs"_a, "names"_a = nb::none(),
-      nb::sig("def run_with_cache(self, inputs: headlight.types.ArrayLike, names: "
-              "collections.abc.Sequence[str] | None = None) -> tuple[Output, "
+      "run_with_cache", &run_with_cache, "inputs"_a, "names"_a = nb::none(), nb::kw_only(),
+      "start_at_layer"_a = nb::none(), "lengths"_a = nb::none(),
+      nb::sig("def run_with_cache(self, inputs: headlight.types.ArrayLike | Tensor, names: "
+              "collections.abc.Sequence[str] | None = None, *, start_at_layer: int | None = None, "
+              "lengths: collections.abc.Sequence[int] | None = None) -> tuple[Output, "
               "headlight.cache.ActivationCache]"),
       "Computes logits and the values at points of the pass.\n\n"
       "Parameters\n----------\n"
       "names : points, short (\"z\" of every layer, \"z.3\") or TransformerLens's names; None: all "
-      "that the model computes.\n\n"
+      "that the model computes.\n"
+      "start_at_layer, lengths : as in a call; the cache holds the points that this pass "
+      "computes.\n\n"
       "Returns\n-------\n"
       "The Output of this pass (patterns change its last bits), and arrays by TransformerLens's "
       "names in its shapes: [B, T, C], "

@@ -11,8 +11,11 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
 #include "headlight/train/train_config.h"
 #include "interpret/layer_maps.h"
+#include "interpret/values_by_point.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/errors.h"
@@ -42,6 +45,13 @@ bool is_next(const Inputs& targets) {
   return nb::isinstance<nb::str>(targets.value) && nb::cast<std::string>(targets.value) == "next";
 }
 
+// Sets the targets of a batch, unless they are the next tokens, which it has.
+void add_targets(const Model& model, Batch& batch, const Inputs& targets) {
+  if (!is_next(targets)) {
+    set_targets(batch, read_inputs(targets, *model.tokenizer(), "targets", kIgnoreTarget).ids);
+  }
+}
+
 // Throws Error if next tokens are the targets of a bidirectional model.
 void check_targets(const Model& model, const std::optional<Inputs>& targets) {
   if (!targets || is_next(*targets)) {
@@ -49,11 +59,81 @@ void check_targets(const Model& model, const std::optional<Inputs>& targets) {
   }
 }
 
-Output call_model(Model& model, const Inputs& inputs, const std::optional<Inputs>& targets) {
+using Lengths = std::optional<std::vector<Index>>;
+
+Output call_model(Model& model, const Inputs& inputs, const std::optional<Inputs>& targets,
+                  const std::optional<Index>& layer, const Lengths& lengths) {
+  PassStart start = start_of(model, inputs, layer, lengths);
   if (targets) {
     check_targets(model, targets);
+    require_value(!start.values.defined() || !is_next(*targets), "targets",
+                  "expected ids: inputs without tokens have no next ones");
+    add_targets(model, start.batch, *targets);
   }
-  return forward(model, batch_of(model, inputs, targets), targets.has_value());
+  return forward(model, start, targets.has_value());
+}
+
+// Returns logits whose gradients flow to tensors of hooks and of inputs.
+Tensor traced_logits(Model& model, const Inputs& inputs, bool last,
+                     const std::optional<Index>& layer, const Lengths& lengths) {
+  const PassStart start = start_of(model, inputs, layer, lengths);
+  const Tensor logits = [&] {
+    const Model::Use use(model);
+    const FrozenWeights frozen(model.gpt());
+    return logits_from(model, start, last);
+  }();
+  return last ? logits : padded_sequences(logits, start.batch.offsets);
+}
+
+// Puts values in the place of the embeddings of tokens.
+class GivenEmbeddings final : public ForwardHook {
+ public:
+  explicit GivenEmbeddings(Tensor rows) : rows_(std::move(rows)) {}
+
+  bool wants(Point point, Index) const override { return point == Point::embed; }
+  bool in_family_units() const override { return true; }
+  Tensor visit(const HookSite&, const Tensor&) override { return rows_; }
+
+ private:
+  Tensor rows_;  // [N, C]
+};
+
+// Attaches a hook before all others during its lifetime. Make it while the model is in use.
+class FirstHook {
+ public:
+  FirstHook(Model& model, std::shared_ptr<ForwardHook> hook)
+      : model_(model), hook_(std::move(hook)) {
+    model_.add_hook(hook_, true);
+  }
+  ~FirstHook() { model_.remove_hook(hook_.get()); }
+  FirstHook(const FirstHook&) = delete;
+  FirstHook& operator=(const FirstHook&) = delete;
+
+ private:
+  Model& model_;
+  std::shared_ptr<ForwardHook> hook_;
+};
+
+// Returns values of sequences [B, T, C] in the type of the weights; undefined if `value` is text
+// or ids. Tensors keep their history.
+Tensor given_values(const Model& model, nb::handle value) {
+  Tensor values;
+  if (nb::isinstance<Tensor>(value)) {
+    values = nb::cast<Tensor>(value);
+  } else if (nb::hasattr(value, "dtype") &&
+             nb::cast<std::string>(value.attr("dtype").attr("kind")) == "f") {
+    values = tensor_of(value, "inputs", model.gpt().dtype());
+  }
+  if (!values.defined() || !is_floating(values.dtype())) {
+    return {};
+  }
+  const Index width = model.gpt().config().n_embd;
+  require_value((values.rank() == 2 || values.rank() == 3) && values.size(-1) == width, "inputs",
+                "expected values of shape [T, ", width, "] or [B, T, ", width, "], got ",
+                values.shape());
+  require_value(values.dtype() == model.gpt().dtype(), "inputs", "expected the type ",
+                name_of(model.gpt().dtype()), " of the weights, got ", name_of(values.dtype()));
+  return values.rank() == 2 ? unsqueeze(values, 0) : values;
 }
 
 double mean_loss(Model& model, const Inputs& inputs, const std::optional<Inputs>& targets) {
@@ -159,10 +239,51 @@ Batch batch_of(const Model& model, const Inputs& inputs, const std::optional<Inp
     require_value(!ids.empty(), "inputs", "expected at least one token in every text, got none");
   }
   Batch batch = make_batch(sequences.ids);
-  if (targets && !is_next(*targets)) {
-    set_targets(batch, read_inputs(*targets, *model.tokenizer(), "targets", kIgnoreTarget).ids);
+  if (targets) {
+    add_targets(model, batch, *targets);
   }
   return batch;
+}
+
+PassStart start_of(const Model& model, const Inputs& inputs, const std::optional<Index>& layer,
+                   const std::optional<std::vector<Index>>& lengths) {
+  const Tensor values = given_values(model, inputs.value);
+  const Index layers = model.gpt().config().n_layer;
+  require_value(!layer || (*layer >= 0 && *layer <= layers), "start_at_layer", "expected 0 to ",
+                layers, ", got ", layer.value_or(0));
+  if (!values.defined()) {
+    require_value(!layer && !lengths, layer ? "start_at_layer" : "lengths",
+                  "needs values of the residual stream as inputs, got tokens");
+    return {.batch = batch_of(model, inputs, {})};
+  }
+  const std::vector<Index> all(static_cast<std::size_t>(values.size(0)), values.size(1));
+  const std::vector<Index>& used = lengths ? *lengths : all;
+  require_value(used.size() == all.size(), "lengths", "expected ", all.size(), " numbers, got ",
+                used.size());
+  std::vector<std::vector<std::int32_t>> ids;
+  for (const Index length : used) {
+    require_value(length >= 1 && length <= values.size(1), "lengths", "expected 1 to ",
+                  values.size(1), ", got ", length);
+    ids.emplace_back(static_cast<std::size_t>(length));
+  }
+  Batch batch = make_batch(ids);
+  const Tensor rows = unpadded_sequences(values, batch.offsets);
+  const double unit = family_unit(Point::resid_pre, model.gpt().config().residual_multiplier);
+  return {std::move(batch), layer && unit != 1 ? rows / unit : rows, layer};
+}
+
+Tensor logits_from(Model& model, const PassStart& start, bool last, ForwardHook* hook) {
+  const Gpt& gpt = model.gpt();
+  const ForwardContext context{.hook = hook};
+  if (!start.layer) {
+    std::optional<FirstHook> given;
+    if (start.values.defined()) {
+      given.emplace(model, std::make_shared<GivenEmbeddings>(start.values));
+    }
+    return last ? gpt.next_logits(start.batch, context) : gpt.logits(start.batch, context);
+  }
+  const Tensor hidden = gpt.hidden_from(*start.layer, start.values, start.batch, context);
+  return gpt.logits_of(last ? last_rows(hidden, start.batch) : hidden, context);
 }
 
 std::vector<std::vector<std::int32_t>> sequences_of(const Batch& batch) {
@@ -174,13 +295,14 @@ std::vector<std::vector<std::int32_t>> sequences_of(const Batch& batch) {
   return sequences;
 }
 
-Output forward(Model& model, const Batch& batch, bool with_loss) {
+Output forward(Model& model, const PassStart& start, bool with_loss) {
+  const Batch& batch = start.batch;
   std::optional<double> loss;
   Tensor logits;
   {
     const Model::Use use(model);
     const NoGrad no_grad;
-    logits = model.gpt().logits(batch);
+    logits = logits_from(model, start, false);
     if (with_loss) {
       loss = cross_entropy(logits, batch.targets, {.ignore_index = kIgnoreTarget}).item();
     }
@@ -203,13 +325,26 @@ nb::class_<Model> add_model(nb::module_& module) {
                           "or of ids of different lengths. Texts are encoded as prompts.");
   model
       .def("__call__", &call_model, "inputs"_a, nb::kw_only(), "targets"_a = nb::none(),
+           "start_at_layer"_a = nb::none(), "lengths"_a = nb::none(),
            "Computes the logits of the token after each token.\n\n"
            "Parameters\n----------\n"
-           "inputs : B sequences; T is the length of the longest one.\n"
+           "inputs : B sequences; T is the length of the longest one. Or floating-point values "
+           "[T, C] or [B, T, C] in place of the embeddings of tokens, as the point embed has "
+           "them.\n"
            "targets : ids of the same lengths, -1 where there is none, or \"next\": the token "
-           "after each token.\n\n"
+           "after each token.\n"
+           "start_at_layer : the pass begins at this layer, with inputs that are the residual "
+           "stream there, as cache[\"resid_pre.3\"].\n"
+           "lengths : number of rows of each sequence of values; None: T.\n\n"
            "Raises\n------\n"
            "ValueError : for ids outside the vocabulary and texts longer than the context.")
+      .def("logits", &traced_logits, "inputs"_a, nb::kw_only(), "last"_a = false,
+           "start_at_layer"_a = nb::none(), "lengths"_a = nb::none(),
+           "Computes logits with gradients: a Tensor [B, T, V] with zeros behind the end of a "
+           "sequence, or with `last` those after each sequence, [B, V].\n\n"
+           "Gradients flow to the tensors of hooks(..., tensors=True), and to inputs that are a "
+           "Tensor of values. The weights of the model are constants; `gpt` trains them. "
+           "Parameters are those of a call.")
       .def("loss", &mean_loss, "inputs"_a, "targets"_a = nb::none(),
            "Returns the mean loss in nats of the next token, or of the targets. Never holds all "
            "logits.")

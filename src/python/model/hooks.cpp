@@ -38,10 +38,11 @@ struct HookPoint {
   }
 };
 
-// Calls Python functions at points of a pass.
+// Calls Python functions at points of a pass, with arrays or with tensors.
 class PythonHook final : public ForwardHook {
  public:
-  PythonHook(const nb::dict& functions, Model& model) : heads_(model.gpt().heads()) {
+  PythonHook(const nb::dict& functions, Model& model, bool tensors)
+      : heads_(model.gpt().heads()), tensors_(tensors) {
     std::vector<PointRange> points;
     for (const auto& [name, function] : functions) {
       const PointRange range =
@@ -69,7 +70,7 @@ class PythonHook final : public ForwardHook {
     Tensor result = value;
     for (const auto& [range, function] : functions_) {
       if (matches(range, site.point, site.layer)) {
-        result = called(function, site, result);
+        result = tensors_ ? traced(function, site, result) : called(function, site, result);
       }
     }
     return result;
@@ -78,6 +79,25 @@ class PythonHook final : public ForwardHook {
  private:
   static bool matches(const PointRange& range, Point point, Index layer) {
     return range.point == point && (!is_in_layer(point) || range.layers.contains(layer));
+  }
+
+  // Returns the function's tensor: gradients flow through its ops.
+  Tensor traced(const nb::object& function, const HookSite& site, const Tensor& value) const {
+    const bool is_map = items_of(site.point) == PointItems::maps;
+    const Tensor shown = is_map ? value : padded_sequences(value, offsets_);
+    const nb::object returned = function(shown, point_of(site, value));
+    if (returned.is_none()) {
+      return value;
+    }
+    const std::string name = point_name(site.point, site.layer);
+    require_value(nb::isinstance<Tensor>(returned), name,
+                  "expected the hook to return a Tensor or None, got ",
+                  nb::cast<std::string>(nb::repr(returned)));
+    const Tensor& result = nb::cast<const Tensor&>(returned);
+    require_value(result.shape() == shown.shape() && result.dtype() == shown.dtype(), name,
+                  "the hook returned ", name_of(result.dtype()), " ", result.shape(), ", expected ",
+                  name_of(shown.dtype()), " ", shown.shape());
+    return is_map ? result : unpadded_sequences(result, offsets_);
   }
 
   // Returns `value` itself, with its gradient history, if the function leaves all numbers as they
@@ -123,6 +143,7 @@ class PythonHook final : public ForwardHook {
 
   std::vector<std::pair<PointRange, nb::object>> functions_;
   HeadLayout heads_;
+  bool tensors_;
   std::vector<Index> offsets_;
 };
 
@@ -189,22 +210,25 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
   model
       .def(
           "hooks",
-          [](Model& self, const nb::dict& functions) {
-            return HookScope(self, std::make_shared<PythonHook>(functions, self));
+          [](Model& self, const nb::dict& functions, bool tensors) {
+            return HookScope(self, std::make_shared<PythonHook>(functions, self, tensors));
           },
-          "functions"_a, nb::keep_alive<0, 1>(),
+          "functions"_a, nb::kw_only(), "tensors"_a = false, nb::keep_alive<0, 1>(),
           nb::sig("def hooks(self, functions: collections.abc.Mapping[str, "
-                  "collections.abc.Callable[[headlight.types.Array, HookPoint], "
-                  "headlight.types.ArrayLike | None]]) -> HookScope"),
+                  "collections.abc.Callable[[typing.Any, HookPoint], typing.Any]], *, tensors: "
+                  "bool = False) -> HookScope"),
           "Calls functions with the values at points of every pass inside a with statement.\n\n"
           "Parameters\n----------\n"
           "functions : by the name of a point, short (\"z.3\") or TransformerLens's. A function "
           "gets an array, [B, T, ...] with zeros behind a sequence, and a HookPoint. It changes "
           "the "
           "array in place, or returns another one, or does neither. pattern and attn_scores are "
-          "[H, T, S] of one sequence.\n\n"
+          "[H, T, S] of one sequence.\n"
+          "tensors : the functions get a Tensor and return another one, computed with "
+          "headlight.ops, or None. Gradients flow through it: see logits().\n\n"
           "Raises\n------\n"
-          "ValueError : from the pass, if a function changes a value through which gradients flow.")
+          "ValueError : from the pass, if a function changes an array through whose values "
+          "gradients flow, or returns another shape or type.")
       .def("intervene", &intervene, "changes"_a, nb::keep_alive<0, 1>(),
            "Changes values of every pass inside a with statement: \"off 5.1; scale 7.2 0.5\". See "
            "headlight generate --help all.");

@@ -72,8 +72,8 @@ std::shared_ptr<Decoder> Model::decoder(WeightFormat format,
   return decoder;
 }
 
-void Model::add_hook(std::shared_ptr<ForwardHook> hook) {
-  hooks_.push_back(std::move(hook));
+void Model::add_hook(std::shared_ptr<ForwardHook> hook, bool first) {
+  hooks_.insert(first ? hooks_.begin() : hooks_.end(), std::move(hook));
   attach_hooks();
 }
 

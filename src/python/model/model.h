@@ -51,8 +51,8 @@ class Model {
   // `cache_type`: empty for usual_cache_type().
   std::shared_ptr<Decoder> decoder(WeightFormat format, const std::optional<CacheType>& cache_type);
 
-  // Adds a hook to every pass, after the earlier ones. Call both while in use.
-  void add_hook(std::shared_ptr<ForwardHook> hook);
+  // Adds a hook to every pass, after the earlier ones or before them. Call both while in use.
+  void add_hook(std::shared_ptr<ForwardHook> hook, bool first = false);
   void remove_hook(const ForwardHook* hook);
 
   // Throws Error about `about` for points and layers that the model does not compute. Call it while
