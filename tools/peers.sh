@@ -48,6 +48,7 @@ python=$folder/saes/bin/python
 checker saes fixtures sae_lens
 python=$folder/lens/bin/python
 checker points points
+checker lens_cache lens_cache
 python=$folder/schemas/bin/python
 program=build/release/tests/parity/headlight_schema_texts
 checker json_schema json_schema "$suite/json"

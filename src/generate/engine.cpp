@@ -179,6 +179,7 @@ struct Engine::State {
                               (window.holds_room() || running < options.max_batch);
       if (can_resume && window.resume(room)) {
         const Index most = std::max(queue.prompt_room(), kMostItems);
+        announce({text});
         guarded(text->request(), [&] { window.read_again(most, items); });
         return true;
       }
@@ -255,6 +256,17 @@ struct Engine::State {
     return ready;
   }
 
+  // Reports the texts of the next pass.
+  void announce(const std::vector<RunningText*>& group) const {
+    if (options.on_pass) {
+      std::vector<PassText> names;
+      for (const RunningText* text : group) {
+        names.push_back(text->pass_text());
+      }
+      options.on_pass(names);
+    }
+  }
+
   // Generates one token for every unfinished text, and reads tokens of prompts.
   void advance() {
     const PromptStep none;
@@ -277,6 +289,7 @@ struct Engine::State {
       step_together(hook, group, hook == nullptr ? prompts : none);
     }
     for (RunningText* text : reading) {
+      announce({text});
       guarded(text->request(), [&] { text->take(text->window().read()); });
     }
   }
@@ -293,6 +306,7 @@ struct Engine::State {
         first.push_back(std::ssize(items) - without_logits);
         text->add_step_items(kMostItems / std::ssize(group) - 1, options.prompt_chunk, items);
       }
+      announce(group);
       decoder.step(items, hook);
       queue.end_parts(prompts, watch.seconds());
       return choose_all(group, first, decoder);

@@ -100,6 +100,10 @@ void PromptQueue::end_part(RunningRequest& request, std::optional<std::span<cons
 void PromptQueue::read_chunk(RunningRequest& request) {
   const Stopwatch watch;
   const Index chunk = options_.prompt_chunk;
+  if (options_.on_pass) {
+    const PassText text{.request = request.id, .sample = request.request.options.sample};
+    options_.on_pass({&text, 1});
+  }
   const auto logits = request.prompt->read_chunk(chunk > 0 ? chunk : decoder_.model().block_size());
   request.prompt_seconds += watch.seconds();
   end_part(request, logits);

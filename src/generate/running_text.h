@@ -110,6 +110,7 @@ class RunningText {
   // Returns whether the text has no token yet: its first comes from the prompt's logits.
   bool is_new() const { return result_.tokens.empty(); }
   bool finished() const { return finished_ || request_->status != RequestStatus::running; }
+  PassText pass_text() const { return {request_->id, sample_, std::ssize(result_.tokens)}; }
   // Orders texts by age: earlier requests have smaller ids.
   std::pair<RequestId, Index> age() const { return {request_->id, sample_}; }
 

@@ -271,3 +271,86 @@ def test_arrays_of_pruned_models_carry_the_numbers_of_heads(model: hl.Model) -> 
     with pruned.hooks({"z.1": lambda value, point: point.place(2)}):
         with pytest.raises(ValueError, match="blocks.1.attn.hook_z has the heads 1 and 3"):
             pruned(TEXT)
+
+
+def test_rows_keep_their_names_while_texts_are_generated(model: hl.Model) -> None:
+    prompts = ["One day Mina", "Ben", "So Lily met the old man"]
+    lengths = [len(model.tokenizer.encode(text, prompt=True)) for text in prompts]
+
+    def seen(texts: list[str]) -> dict[tuple[int, int, int], NDArray[Any]]:
+        rows: dict[tuple[int, int, int], NDArray[Any]] = {}
+
+        def look(value: NDArray[Any], point: hl.HookPoint) -> None:
+            assert len(point.prompts) == len(value) == len(point.lengths)
+            for b, name in enumerate(zip(point.prompts, point.samples, point.steps)):
+                prompt, _, step = name
+                length = lengths[prompts.index(texts[prompt])]
+                assert (point.positions[b], point.lengths[b]) == ((0, length) if step == 0 else (length + step - 1, 1))
+                assert name not in rows
+                rows[name] = value[b, : point.lengths[b]].copy()
+
+        with model.hooks({"resid_post.1": look}):
+            results = model.generate(texts, samples=2, max_new_tokens=6, temperature=1.2, seed=3, stop=[" "])
+        for i, result in enumerate(results):
+            steps = [step for prompt, sample, step in rows if (prompt, sample) == divmod(i, 2)]
+            read = len(result.tokens) - (result.finish_reason != "stop_text")
+            assert len([step for step in steps if step > 0]) in (read, read - 1, read + 1)
+        return rows
+
+    together = seen(prompts)
+    assert {name[:2] for name in together if name[2]} == {(i, k) for i in range(3) for k in range(2)}
+    for number, text in enumerate(prompts):
+        alone = seen([text])
+        assert {(number, *name[1:]) for name in alone} == {name for name in together if name[0] == number}
+        for name, row in alone.items():
+            assert together[(number, *name[1:])] == pytest.approx(row, abs=1e-4)
+    places: list[tuple[list[int], list[int], list[int]]] = []
+    with model.hooks({"z.0": lambda value, point: places.append((point.prompts, point.steps, point.positions))}):
+        model(prompts)
+        assert places == [([0, 1, 2], [0, 0, 0], [0, 0, 0])]
+        places.clear()
+        for _ in model.stream("Ben", max_new_tokens=3):
+            pass
+        assert [(p, s) for p, s, _ in places] == [([0], [0]), ([0], [1]), ([0], [2])]
+
+
+def test_parts_of_the_stream_have_the_names_of_transformer_lens(model: hl.Model) -> None:
+    texts = ["One day Mina lost", "Ben"]
+    output, cache = model.run_with_cache(texts)
+    stream, labels = cache.accumulated_resid(incl_mid=True, return_labels=True)
+    assert labels == ["0_pre", "0_mid", "1_pre", "1_mid", "final_post"]
+    parts, labels = cache.decompose_resid(return_labels=True)
+    assert labels == ["embed", "pos_embed", "0_attn_out", "0_mlp_out", "1_attn_out", "1_mlp_out"]
+    assert parts.sum(0) == pytest.approx(stream[-1], abs=1e-5)
+    assert cache.decompose_resid(1, mlp_input=True).sum(0) == pytest.approx(cache["resid_mid.1"], abs=1e-5)
+    assert len(cache.decompose_resid(0, mode="mlp", incl_embeds=False)) == 0
+    heads, labels = cache.stack_head_results(incl_remainder=True, return_labels=True)
+    assert labels == [f"L{layer}H{head}" for layer in range(2) for head in range(4)] + ["remainder"]
+    assert heads.sum(0) == pytest.approx(stream[-1], abs=1e-5)
+    small = model.run_with_cache(texts, ["z", "resid_post"])[1]
+    assert small.stack_head_results() == pytest.approx(heads[:-1], abs=1e-5)
+    assert cache.accumulated_resid(apply_ln=True)[-1, 0] == pytest.approx(cache["ln_final"][0], abs=1e-4)
+    last = cache.accumulated_resid(1, apply_ln=True, pos_slice=0)[-1]
+    assert last == pytest.approx(cache["ln1_normalized.1"][:, 0], abs=1e-5)
+    ids = np.array([7, 9])
+    attributions = cache.logit_attrs(parts, ids, [11, 12])
+    assert attributions.shape == parts.shape[:3]
+    weights = model.weights
+    directions = weights["unembed.W_U"][:, ids] - weights["unembed.W_U"][:, [11, 12]]
+    expected = [output.logits[b, :, ids[b]] - output.logits[b, :, [11, 12][b]] for b in range(2)]
+    length = output.lengths[1]
+    constant = weights["ln_final.b"] @ directions
+    assert attributions.sum(0)[0] + constant[0] == pytest.approx(expected[0], abs=1e-4)
+    assert attributions.sum(0)[1, :length] + constant[1] == pytest.approx(expected[1][:length], abs=1e-4)
+    at_end = cache.logit_attrs(cache.decompose_resid(pos_slice=-1), 7, pos_slice=-1)
+    assert at_end == pytest.approx(cache.logit_attrs(parts, 7)[:, :, -1], abs=1e-6)
+    cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: cache.decompose_resid(3), ValueError, "layer: expected 0 to 2, got 3"),
+        (lambda: cache.decompose_resid(mode="mlps"), ValueError, 'mode: expected "all"'),
+        (lambda: cache.logit_attrs(parts, "Mina lost"), ValueError, "tokens: expected one token"),
+        (lambda: small.decompose_resid(), KeyError, "hook_embed|embed"),
+        (lambda: hl.ActivationCache().decompose_resid(), ValueError, "model: expected a cache"),
+    ]
+    for call, error, message in cases:
+        with pytest.raises(error, match=message):
+            call()

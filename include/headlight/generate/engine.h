@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,13 @@ struct Request {
   std::function<void(std::exception_ptr error)> on_error = {};
 };
 
+// A text whose tokens are a sequence of a pass.
+struct PassText {
+  RequestId request = 0;
+  Index sample = 0;  // of a prompt that several samples share: the first
+  Index step = 0;    // tokens generated before the pass; 0: it reads the prompt
+};
+
 struct EngineOptions {
   // Maximum number of texts in one pass over the weights: enough to hide the time for reading the
   // weights, few enough for the memory of their caches. Other texts wait.
@@ -57,6 +65,8 @@ struct EngineOptions {
   // values again later; the oldest never waits. With prompt_chunk set, free positions keep the
   // beginnings of earlier prompts for reuse. 0: no limit, and nothing is kept.
   Index context_tokens = 0;
+  // Called before a pass that hooks may see, with the texts of its sequences in their order.
+  std::function<void(std::span<const PassText> texts)> on_pass = {};
 };
 
 // Current load of an engine and its counts.

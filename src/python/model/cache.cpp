@@ -192,7 +192,8 @@ nb::object activation_cache(const Model& model, const NamedTensors& tensors,
     cache[nb::str(name.c_str())] = array_of(padded_maps(sequences), Access::writable).object;
   }
   add_head_numbers(model.gpt().heads(), tensors, cache);
-  return nb::module_::import_("headlight.cache").attr("ActivationCache")(cache, labels, cells);
+  return nb::module_::import_("headlight.cache")
+      .attr("ActivationCache")(cache, labels, cells, nb::find(model));
 }
 
 void add_cache(nb::module_& module, nb::class_<Model>& model) {

@@ -165,6 +165,7 @@ nb::object config_of(const Model& model) {
     }
   }
   values["vocab_size"] = model.gpt().vocab_size();
+  values["logit_scale"] = model.gpt().config().logit_scale;
   return nb::module_::import_("types").attr("SimpleNamespace")(**values);
 }
 

@@ -179,7 +179,7 @@ std::vector<GenerateResult> generate_all(Model& model, const InputSequences& pro
   std::vector<GenerateResult> results(prompts.ids.size() * samples);
   const Model::Use use(model);
   const std::shared_ptr<Decoder> decoder = model.decoder(arguments.weights, arguments.cache_type);
-  Engine engine(*decoder, *model.tokenizer());
+  Engine engine(*decoder, *model.tokenizer(), model.engine_options());
   for (std::size_t i = 0; i < prompts.ids.size(); ++i) {
     engine.begin({.prompt = prompts.ids[i],
                   .options = arguments.options,
@@ -217,7 +217,7 @@ class TokenStream {
       : model_(&model) {
     const Model::Use use(model);
     decoder_ = model.decoder(arguments.weights, arguments.cache_type);
-    engine_ = std::make_unique<Engine>(*decoder_, *model.tokenizer());
+    engine_ = std::make_unique<Engine>(*decoder_, *model.tokenizer(), model.engine_options());
     engine_->begin(
         {.prompt = std::move(prompt),
          .options = arguments.options,

@@ -27,7 +27,13 @@ struct HookPoint {
   Index layer = 0;                // 0 outside the layers
   std::optional<Index> sequence;  // of a map; other points have all sequences
   std::vector<Index> lengths;     // rows of each sequence
-  std::vector<Index> heads;       // numbers along the axis of heads; empty without one
+  // Of each sequence: position of its first row, number of its prompt and sample, and tokens that
+  // were generated before.
+  std::vector<Index> positions;
+  std::vector<Index> prompts;
+  std::vector<Index> samples;
+  std::vector<Index> steps;
+  std::vector<Index> heads;  // numbers along the axis of heads; empty without one
 
   // Returns the index of a head in the axis of heads.
   Index index(Index head) const {
@@ -42,7 +48,7 @@ struct HookPoint {
 class PythonHook final : public ForwardHook {
  public:
   PythonHook(const nb::dict& functions, Model& model, bool tensors)
-      : heads_(model.gpt().heads()), tensors_(tensors) {
+      : model_(model), heads_(model.gpt().heads()), tensors_(tensors) {
     std::vector<PointRange> points;
     for (const auto& [name, function] : functions) {
       const PointRange range =
@@ -56,7 +62,19 @@ class PythonHook final : public ForwardHook {
     model.require_points(points, "hooks");
   }
 
-  void begin(const Batch& rows) override { offsets_ = rows.offsets; }
+  void begin(const Batch& rows) override {
+    offsets_ = rows.offsets;
+    const auto count = static_cast<std::size_t>(rows.sequence_count());
+    const std::vector<PassText>& texts = model_.pass_texts();
+    place_ = {};
+    for (std::size_t b = 0; b < count; ++b) {
+      const PassText text = texts.size() == count ? texts[b] : PassText{.request = b + 1};
+      place_.positions.push_back(rows.positions.data<std::int32_t>()[rows.offsets[b]]);
+      place_.prompts.push_back(static_cast<Index>(text.request) - 1);
+      place_.samples.push_back(text.sample);
+      place_.steps.push_back(text.step);
+    }
+  }
 
   bool wants(Point point, Index layer) const override {
     return std::ranges::any_of(
@@ -130,20 +148,23 @@ class PythonHook final : public ForwardHook {
   HookPoint point_of(const HookSite& site, const Tensor& value) const {
     const PointItems items = items_of(site.point);
     const bool is_map = items == PointItems::maps;
-    return {
-        .name = point_name(site.point, site.layer),
-        .point = std::string(name_of(site.point)),
-        .layer = site.layer,
-        .sequence = is_map ? std::optional(site.sequence) : std::nullopt,
-        .lengths = lengths_of(offsets_),
-        .heads = items == PointItems::features
-                     ? std::vector<Index>()
-                     : item_numbers(site.point, site.layer, value.size(is_map ? 0 : 1), heads_)};
+    HookPoint point = place_;
+    point.name = point_name(site.point, site.layer);
+    point.point = name_of(site.point);
+    point.layer = site.layer;
+    point.sequence = is_map ? std::optional(site.sequence) : std::nullopt;
+    point.lengths = lengths_of(offsets_);
+    if (items != PointItems::features) {
+      point.heads = item_numbers(site.point, site.layer, value.size(is_map ? 0 : 1), heads_);
+    }
+    return point;
   }
 
   std::vector<std::pair<PointRange, nb::object>> functions_;
+  const Model& model_;
   HeadLayout heads_;
   bool tensors_;
+  HookPoint place_;  // of the sequences of the pass
   std::vector<Index> offsets_;
 };
 
@@ -192,6 +213,17 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
       .def_ro("sequence", &HookPoint::sequence,
               "Number of the sequence of pattern and attn_scores; else None.")
       .def_ro("lengths", &HookPoint::lengths, "Number of rows of each sequence, [B].")
+      .def_ro("positions", &HookPoint::positions,
+              "Position of the first row of each sequence in its text, [B]: a generated token is "
+              "one row.")
+      .def_ro("prompts", &HookPoint::prompts,
+              "Number of the prompt of each sequence in generate(), in other passes of the "
+              "sequence, [B].")
+      .def_ro("samples", &HookPoint::samples,
+              "Number of the sample of each sequence in generate(), [B]; else 0.")
+      .def_ro("steps", &HookPoint::steps,
+              "Number of tokens generated before this pass for each sequence, [B]; 0: the pass "
+              "reads its prompt.")
       .def_ro("heads", &HookPoint::heads,
               "Numbers of the heads along their axis: 0, 1, 2 ... unless some were pruned; empty "
               "for points without heads.")

@@ -45,7 +45,10 @@ Model::Use::Use(Model& model) : model_(model.not_used_here()), lock_(model.mutex
   model_.user_ = std::this_thread::get_id();
 }
 
-Model::Use::~Use() { model_.user_ = std::thread::id(); }
+Model::Use::~Use() {
+  model_.pass_texts_.clear();
+  model_.user_ = std::thread::id();
+}
 
 Model& Model::not_used_here() {
   if (user_ == std::this_thread::get_id()) {

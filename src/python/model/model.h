@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "headlight/formats/model_directory.h"
-#include "headlight/generate/decoder.h"
+#include "headlight/generate/engine.h"
 #include "headlight/nn/forward_hook.h"
 
 namespace headlight::python {
@@ -55,6 +55,15 @@ class Model {
   void add_hook(std::shared_ptr<ForwardHook> hook, bool first = false);
   void remove_hook(const ForwardHook* hook);
 
+  // Texts of the sequences of the running pass while texts are generated, else empty. Call both
+  // while in use.
+  const std::vector<PassText>& pass_texts() const { return pass_texts_; }
+  EngineOptions engine_options() {
+    return {.on_pass = [this](std::span<const PassText> texts) {
+      pass_texts_.assign(texts.begin(), texts.end());
+    }};
+  }
+
   // Throws Error about `about` for points and layers that the model does not compute. Call it while
   // in use.
   void require_points(const std::vector<PointRange>& points, std::string_view about);
@@ -72,6 +81,7 @@ class Model {
   std::map<std::pair<WeightFormat, CacheType>, std::shared_ptr<Decoder>> decoders_;
   std::uint64_t packed_version_ = 0;  // of the weights in decoders_
   std::vector<std::shared_ptr<ForwardHook>> hooks_;
+  std::vector<PassText> pass_texts_;
   std::set<std::pair<Point, Index>> points_;  // that the model computes, by layer; empty: unknown
 };
 
