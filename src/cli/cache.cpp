@@ -38,7 +38,7 @@ constexpr const char* kCacheDetails =
     "--names takes points, with layers and heads, neurons or elements after dots: resid_post, "
     "z.5.1, mlp_post.3-5.17, blocks.5.attn.hook_q. Points: embed, resid_pre, ln1_scale, "
     "ln1_normalized, ln1, q, k, v, rot_q, rot_k, attn_scores, pattern, z, result, attn_out, "
-    "resid_mid, ln2_scale, ln2_normalized, ln2, mlp_pre, mlp_post, mlp_out, resid_post, "
+    "resid_mid, ln2_scale, ln2_normalized, ln2, mlp_pre, mlp_post, mlp_out, resid_post, feature, "
     "ln_final_scale, ln_final_normalized, ln_final, logits. Points "
     "that the model does not compute, such as resid_mid of parallel layers, are left out with "
     "a warning. --layers applies to names without layers. Layers above the last one needed are "

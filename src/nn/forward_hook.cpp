@@ -46,6 +46,42 @@ bool is_same(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+void FeaturePoints::begin(const Batch& rows) {
+  hook_->begin(rows);
+  changes_.clear();
+}
+
+bool FeaturePoints::wants(Point point, Index layer) const {
+  const PointInLayer spot{point, layer};
+  return hook_->wants(point, layer) || std::ranges::any_of(maps_, [&](const auto& entry) {
+           const auto& [number, map] = entry;
+           return (map->input() == spot || map->output() == spot) &&
+                  hook_->wants(Point::feature, number);
+         });
+}
+
+Tensor FeaturePoints::visit(const HookSite& site, const Tensor& value) {
+  Tensor result = visited(hook_, site, value);
+  const PointInLayer spot{site.point, site.layer};
+  const double unit = family_unit(site.point, residual_multiplier_);
+  for (const auto& [layer, map] : maps_) {
+    if (map->input() == spot && hook_->wants(Point::feature, layer)) {
+      const Tensor values = unit == 1 ? result : result * unit;
+      const Tensor features = map->features(values);
+      const Tensor changed = visited(hook_, {Point::feature, layer}, features);
+      if (!is_same(changed, features)) {
+        changes_[layer] = map->written(changed - features, values);
+      }
+    }
+    const auto change = map->output() == spot ? changes_.find(layer) : changes_.end();
+    if (change != changes_.end()) {
+      result = result + (unit == 1 ? change->second : change->second / unit);
+      changes_.erase(change);
+    }
+  }
+  return result;
+}
+
 double family_unit(Point point, double residual_multiplier) {
   switch (point) {
     case Point::embed:

@@ -189,6 +189,10 @@ class Gpt::Pass {
         hooks_(model.attached(), context.hook, model.config_.residual_multiplier),
         context_(context) {
     context_.hook = hooks_.get();
+    if (context_.hook != nullptr && !model.features_.empty()) {
+      features_.emplace(context_.hook, model.features_, model.config_.residual_multiplier);
+      context_.hook = &*features_;
+    }
     if (!context.caches.empty()) {
       no_grad_.emplace();
     }
@@ -219,6 +223,7 @@ class Gpt::Pass {
 
   const Gpt& model_;
   HookPair hooks_;
+  std::optional<FeaturePoints> features_;
   ForwardContext context_;
   std::optional<NoGrad> no_grad_;
 };

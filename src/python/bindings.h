@@ -20,7 +20,7 @@ void add_metric_gradients(nanobind::class_<Model>& model);
 void add_questions(nanobind::class_<Model>& model);
 void add_weight_analysis(nanobind::class_<Model>& model);
 void add_recording(nanobind::class_<Model>& model);
-void add_features(nanobind::module_& module);
+void add_features(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_top_examples(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_tensor(nanobind::module_& module);
 void add_ops(nanobind::module_& module);

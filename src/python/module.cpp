@@ -27,7 +27,7 @@ NB_MODULE(_headlight, module) {
   python::add_questions(model);
   python::add_weight_analysis(model);
   python::add_recording(model);
-  python::add_features(module);
+  python::add_features(module, model);
   python::add_top_examples(module, model);
   module.def("thread_count", &thread_count, "Returns the number of threads that compute.");
   module.def("set_thread_count", &set_thread_count, nanobind::arg("count"),

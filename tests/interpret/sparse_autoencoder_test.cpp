@@ -1,4 +1,5 @@
 #include "headlight/interpret/features/sparse_autoencoder.h"
+#include "headlight/interpret/interventions/interventions.h"
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
 
@@ -70,7 +71,8 @@ TEST_CASE("several edits of one feature act one after the other") {
 TEST_CASE("autoencoders that SAELens has saved give its features and values") {
   const fs::path saes = HEADLIGHT_SOURCE_DIR "/tests/interpret/saes";  // make_saes.py
   Index number = 0;
-  for (const char* name : {"standard", "jumprelu", "topk", "topk_rescaled"}) {
+  for (const char* name : {"standard", "jumprelu", "topk", "topk_rescaled", "gated", "transcoder",
+                           "skip_transcoder", "jumprelu_transcoder", "jumprelu_skip_transcoder"}) {
     INFO(name);
     const SparseAutoencoder sae = load_sae(saes / name);
     if (std::string_view(name) == "topk") {
@@ -80,7 +82,11 @@ TEST_CASE("autoencoders that SAELens has saved give its features and values") {
       const Tensor& rows = unit.weights().decoder;
       check_close(sum(rows * rows, {.axes = {1}}), Tensor::ones({12}), 1e-5);
     }
-    CHECK(sae.config().hook_name == concat_text("blocks.", number++, ".hook_resid_post"));
+    const char* point = sae.is_transcoder() ? ".ln2.hook_normalized" : ".hook_resid_post";
+    CHECK(sae.config().hook_name == concat_text("blocks.", number, point));
+    CHECK(sae.config().hook_name_out ==
+          (sae.is_transcoder() ? concat_text("blocks.", number, ".hook_mlp_out") : ""));
+    ++number;
     std::map<std::string, Tensor> expected;
     for (const auto& [key, tensor] : read_safetensors(saes / name / "expected.safetensors")) {
       expected[key] = tensor;
@@ -88,6 +94,7 @@ TEST_CASE("autoencoders that SAELens has saved give its features and values") {
     const Tensor features = sae.encode(expected["values"]);
     check_close(features, expected["features"], 1e-5);
     check_close(sae.decode(features, expected["values"]), expected["decoded"], 1e-4);
+    check_close(sae.reconstruct(expected["values"]), expected["reconstructed"], 1e-4);
     if (std::string_view(name) != "topk") {
       const SparseAutoencoder unit = sae.folded();
       check_close(unit.encode(expected["values"]), expected["folded"], 1e-5);
@@ -96,7 +103,7 @@ TEST_CASE("autoencoders that SAELens has saved give its features and values") {
   }
 }
 
-TEST_CASE("a hook that changes features refuses gradients") {
+TEST_CASE("gradients pass through features that a hook changes") {
   const auto gpt = random_gpt(three_layers());
   SparseAutoencoder::Weights weights = random_weights();
   const auto wide = [](const Shape& shape, std::uint64_t stream) {
@@ -107,12 +114,14 @@ TEST_CASE("a hook that changes features refuses gradients") {
   weights.decoder_bias = wide({12}, 3);
   const SparseAutoencoder sae({.hook_name = "blocks.1.hook_resid_pre"}, weights);
   FeatureHook hook(sae, {{3}});
-  const std::string refused = error_of([&] {
-    gpt->logits(make_batch({{1, 2, 3}}), {.hook = &hook});
-  });
-  CHECK(mentions(refused, {"blocks.1.hook_resid_pre", "gradients"}));
-  FeatureHook nothing(sae, {});
-  CHECK(gpt->logits(make_batch({{1, 2, 3}}), {.hook = &nothing}).requires_grad());
+  CHECK(gpt->logits(make_batch({{1, 2, 3}}), {.hook = &hook}).requires_grad());
+  // The same change at the point of the features.
+  const Batch batch = make_batch({{1, 2, 3}});
+  gpt->attach_features(feature_maps({std::make_shared<const SparseAutoencoder>(sae)}));
+  Interventions off(*gpt, parse_changes("off feature.1.3"), {});
+  const Tensor changed = gpt->logits(batch, {.hook = &off});
+  CHECK(changed.requires_grad());
+  check_close(changed, gpt->logits(batch, {.hook = &hook}), 1e-5);
 }
 
 TEST_CASE("a hook edits features of heads side by side") {
@@ -181,7 +190,8 @@ TEST_CASE("folders of SAELens are read with old and new settings") {
     write(config);
     return error_of([&] { load_sae(folder.path()); });
   };
-  CHECK(mentions(error(R"({"architecture": "gated"})"), {"cfg.json", "architecture", "gated"}));
+  CHECK(mentions(error(R"({"architecture": "other"})"), {"cfg.json", "architecture", "gated"}));
+  CHECK(mentions(error(R"({"architecture": "gated"})"), {"sae_weights", "r_mag", "missing"}));
   CHECK(mentions(error(R"({"architecture": "jumprelu"})"),
                  {"sae_weights.safetensors", "threshold", "missing"}));
   CHECK(mentions(error(R"({"architecture": "topk"})"), {"cfg.json", "k"}));

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import program, task_ids
 from numpy.typing import NDArray
 
 import headlight as hl
+from headlight import ops
 
 TEXT = "One day Mina lost her red kite."
 
@@ -88,8 +90,8 @@ def test_folders_that_cannot_be_used(folder: pathlib.Path) -> None:
         sae.encode(np.zeros((2, 33)))
     with pytest.raises(FileNotFoundError):
         hl.load_sae(folder / "none")
-    (folder / "cfg.json").write_text('{"architecture": "gated"}')
-    with pytest.raises(ValueError, match=r"cfg.json: architecture: .*gated"):
+    (folder / "cfg.json").write_text('{"architecture": "matching_pursuit"}')
+    with pytest.raises(ValueError, match=r"cfg.json: architecture: .*matching_pursuit"):
         hl.load_sae(folder)
 
 
@@ -108,3 +110,123 @@ def test_the_tuned_lens_translates_the_input_of_layers(
     write_tensors(path, {"0.weight": np.zeros((32, 32))})
     with pytest.raises(ValueError, match="tuned: expected a tuned lens of 2 layers"):
         model.lens(TEXT, tuned=path)
+
+
+def write_sae(folder: pathlib.Path, kind: str, hook_name: str, seed: int, **config: Any) -> hl.SparseAutoencoder:
+    """Writes an autoencoder or transcoder of 32 numbers with 20 features, and reads it."""
+    random = np.random.default_rng(seed)
+    folder.mkdir()
+    names = {"W_enc": (32, 20), "b_enc": (20,), "W_dec": (20, 32), "b_dec": (32,), "W_skip": (32, 32)}
+    write_tensors(folder / "sae_weights.safetensors", {name: 0.3 * random.normal(size=shape) for name, shape in names.items()})
+    config |= {"architecture": kind, "apply_b_dec_to_input": False, "metadata": {"hook_name": hook_name, **config}}
+    (folder / "cfg.json").write_text(json.dumps(config))
+    return hl.load_sae(folder)
+
+
+def test_features_are_a_point_like_any_other(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    model = hl.load(run)
+    plain = model(TEXT).logits
+    name = "blocks.1.hook_resid_pre"
+    sae = write_sae(tmp_path / "sae", "standard", name, 4)
+    with pytest.raises(ValueError, match="this model does not compute feature"):
+        model.run_with_cache(TEXT, ["feature.1"])
+    model.add_sae(sae)
+    output, cache = model.run_with_cache(TEXT, ["feature.1", name])
+    assert np.array_equal(output.logits, plain)  # features that are only seen change nothing
+    features, values = cache["feature.1"], cache[name]
+    assert features == pytest.approx(sae.encode(values), abs=1e-6)
+    assert "blocks.1.hook_feature" in model.run_with_cache(TEXT)[1]
+    number = int(features[0].max(axis=0).argmax())
+    for change, factor in ((f"off feature.1.{number}", 0.0), (f"scale feature.1.{number} 3", 3.0)):
+        with model.intervene(change):
+            changed = model.run_with_cache(TEXT, [name, "feature.1"])[1]
+            logits = model(TEXT).logits
+        moved = (factor - 1) * features[..., [number]] * sae.W_dec[number]
+        assert changed[name] == pytest.approx(values, abs=1e-6)  # hooks see the point before
+        with model.hooks({name: lambda value, point: value + moved}):
+            assert model(TEXT).logits == pytest.approx(logits, abs=1e-5)
+        assert np.abs(logits - plain).max() > 1e-4
+    answer = int(plain[0, -1].argmax())
+    value, seen, gradients = model.grad(TEXT, hl.logit_difference(answer, 5), ["feature.1", name])
+    assert seen["feature.1"] == pytest.approx(features, abs=1e-6)
+    assert gradients["feature.1"] == pytest.approx(gradients[name] @ sae.W_dec.T, abs=1e-5)
+    clean, corrupt = task_ids(model)
+    patched = model.patch(clean, corrupt, metric=hl.logit_difference(answer, 5), point="feature", by="position")
+    assert patched["recovered"].shape[-1] == len(clean) and np.isfinite(patched["recovered"][-1]).all()
+    assert np.abs(patched["recovered"][-1, -1]) > 1e-4
+    with model.hooks({"feature.1": lambda value, point: value * 0}):
+        assert np.abs(model.generate(TEXT, max_new_tokens=2, temperature=0).tokens - answer).shape == (2,)
+    with pytest.raises(ValueError, match="hook_name: expected one autoencoder in layer 1, got two"):
+        model.add_sae(sae)
+    model.reset_saes()
+    with pytest.raises(ValueError, match="does not compute feature"):
+        model.grad(TEXT, "loss", ["feature.1"])
+
+
+def test_features_of_one_layer_are_attributed_to_those_of_another(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    model = hl.load(run)
+    first = write_sae(tmp_path / "a", "standard", "blocks.0.hook_resid_mid", 5)
+    out = {"hook_name_out": "blocks.1.hook_mlp_out"}
+    second = write_sae(tmp_path / "b", "skip_transcoder", "blocks.1.ln2.hook_normalized", 6, **out)
+    model.add_sae(first)
+    model.add_sae(second)
+    _, cache = model.run_with_cache(TEXT, ["feature", "ln2_normalized.1"])
+    later = cache["feature.1"]
+    target = int(later[0, -1].argmax())
+    value, features, gradients = model.grad(TEXT, f"feature.1.{target}", ["feature.0"])
+    assert value == pytest.approx(later[0, -1, target], abs=1e-5)
+    assert features["feature.0"] == pytest.approx(first.encode(model.run_with_cache(TEXT, ["resid_mid.0"])[1]["resid_mid.0"]), abs=1e-5)
+    step = 1e-2
+    largest = np.abs(gradients["feature.0"][0]).argsort(axis=None)[-3:]
+    for position, number in np.array(np.unravel_index(largest, gradients["feature.0"][0].shape)).T.tolist():
+        results = []
+        for sign in (1, -1):
+
+            def nudge(value: NDArray[Any], point: hl.HookPoint) -> None:
+                if position < value.shape[1]:
+                    value[0, position, number] += sign * step
+
+            with model.hooks({"feature.0": nudge}):
+                results.append(model.run_with_cache(TEXT, ["feature.1"])[1]["feature.1"][0, -1, target])
+        assert gradients["feature.0"][0, position, number] == pytest.approx((results[0] - results[1]) / (2 * step), rel=0.05, abs=1e-3)
+    # Switching off a feature of a transcoder takes its share from the output of the MLP.
+    names = ["mlp_out.1", "resid_post.1"]
+    before = model.run_with_cache(TEXT, names)[1]
+    with model.intervene(f"off feature.1.{target}"):
+        after = model.run_with_cache(TEXT, names)[1]
+    share = later[..., [target]] * second.W_dec[target]
+    assert after["resid_post.1"] == pytest.approx(before["resid_post.1"] - share, abs=1e-5)
+    inputs = cache["ln2_normalized.1"]
+    assert second(inputs) == pytest.approx(second.decode(second.encode(inputs)) + inputs @ second.W_skip.T, abs=1e-4)
+    with pytest.raises(ValueError, match="hook_name: features of a transcoder write another point"):
+        second.edit(ablate=[1])(inputs)
+    with pytest.raises(ValueError, match="weight: an autoencoder of architecture standard has none"):
+        first.W_skip
+    with pytest.raises(ValueError, match=r"metric: expected \"loss\", .*got 'feature.1'"):
+        model.grad(TEXT, "feature.1", ["feature.0"])
+
+
+def test_a_feature_in_the_loop_learns(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    model = hl.load(run)
+    model.add_sae(write_sae(tmp_path / "sae", "standard", "blocks.1.hook_resid_pre", 7))
+    gates = hl.Tensor(np.ones(20, np.float32), requires_grad=True)
+    with model.hooks({"feature.1": lambda value, point: value * gates}, tensors=True):
+        loss = ops.cross_entropy(model.logits(TEXT, last=True), np.array([7], np.int32))
+    loss.backward()
+    assert gates.grad is not None and np.abs(gates.grad.numpy()).max() > 1e-6
+
+
+def test_the_program_reads_features(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    sae = write_sae(tmp_path / "sae", "standard", "blocks.1.hook_resid_pre", 4)
+    model = hl.load(run)
+    model.add_sae(sae)
+    features = model.run_with_cache(TEXT, ["feature.1"])[1]["feature.1"]
+    program("cache", run, "--text", TEXT, "--sae", tmp_path / "sae", "--names", "feature.1", "--out", tmp_path / "a.npz")
+    found = np.load(tmp_path / "a.npz")["blocks.1.hook_feature"]
+    assert found == pytest.approx(features[0], abs=1e-6)
+    number = int(features[0].max(axis=0).argmax())
+    change = f"off feature.1.{number}"
+    report = json.loads(program("generate", run, "--prompt", TEXT, "--max_new_tokens", 5, "--temperature", 0, "--json",
+                                "--sae", tmp_path / "sae", "--intervene", change))  # fmt: skip
+    with model.intervene(change):
+        assert model.generate(TEXT, max_new_tokens=5, temperature=0).text == report["text"]

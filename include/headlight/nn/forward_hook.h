@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "headlight/nn/point.h"
@@ -63,6 +64,45 @@ class HookPair final : public ForwardHook {
   ForwardHook* first_;
   ForwardHook* second_;
   double residual_multiplier_;
+};
+
+// Features of a point's values, such as those of a sparse autoencoder.
+class FeatureMap {
+ public:
+  FeatureMap() = default;
+  virtual ~FeatureMap() = default;
+  FeatureMap(const FeatureMap&) = delete;
+  FeatureMap& operator=(const FeatureMap&) = delete;
+
+  virtual PointInLayer input() const = 0;  // the point whose values have the features
+  // The point that the features write: input(), or a later one of the pass.
+  virtual PointInLayer output() const = 0;
+  // Returns the features [N, F] of values [N, ...] of input() in the units of the model's family,
+  // with gradients.
+  virtual Tensor features(const Tensor& values) const = 0;
+  // Returns what a change [N, F] of the features of these values adds to output().
+  virtual Tensor written(const Tensor& change, const Tensor& values) const = 0;
+};
+
+using FeatureMaps = std::map<Index, std::shared_ptr<const FeatureMap>>;  // by layer
+
+// Shows features to a hook at Point::feature of their layer, and adds its changes of them to the
+// values that they write. The rest of these values, which the features do not explain, stays.
+class FeaturePoints final : public ForwardHook {
+ public:
+  // `hook` and `maps` must outlive it. residual_multiplier: see HookPair.
+  FeaturePoints(ForwardHook* hook, const FeatureMaps& maps, double residual_multiplier)
+      : hook_(hook), maps_(maps), residual_multiplier_(residual_multiplier) {}
+
+  void begin(const Batch& rows) override;
+  bool wants(Point point, Index layer) const override;
+  Tensor visit(const HookSite& site, const Tensor& value) override;
+
+ private:
+  ForwardHook* hook_;
+  const FeatureMaps& maps_;
+  double residual_multiplier_;
+  std::map<Index, Tensor> changes_;  // by layer, of values that have not been visited yet
 };
 
 // Returns HookSite::unit of a point in a model with this residual_multiplier.

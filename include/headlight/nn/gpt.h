@@ -116,6 +116,10 @@ class Gpt : public LanguageModel {
   ForwardHook* attached() const { return attached_.get(); }
   bool is_changed() const override { return attached_ != nullptr; }
 
+  // Sets the maps whose features hooks see and change at Point::feature.
+  void attach_features(FeatureMaps maps) { features_ = std::move(maps); }
+  const FeatureMaps& features() const { return features_; }
+
   // Sets a function to call after every layer of a pass, with the layer's number of rows; a Decoder
   // does not call it. It may run other passes, and may change attach() and itself if it restores
   // them. Used to interleave other work.
@@ -203,6 +207,7 @@ class Gpt : public LanguageModel {
   Tensor head_bias_;               // [V], tied and has_head_bias() only
   std::vector<ModelWeight> weights_;
   std::shared_ptr<ForwardHook> attached_;  // may be null
+  FeatureMaps features_;
   std::function<void(Index rows)> after_layer_;
 };
 

@@ -39,6 +39,7 @@ enum class Point {
   mlp_post,        // [N, I]: input of the output matrix: neurons
   mlp_out,         // [N, C]: output of the MLP, after any output norm, added to the stream
   resid_post,      // [N, C]: residual stream at the layer's output
+  feature,         // [N, F]: features of a point of the layer, if a FeatureMap is attached
   ln_final_scale,  // [N, 1]: divisor in the final norm; outside the layers, like the next three
   ln_final_normalized,  // [N, C]: result of that division, before gain and shift
   ln_final,             // [N, C]: input of the head
@@ -71,6 +72,7 @@ inline constexpr auto kChoices<Point> =
                                   {"mlp_post", Point::mlp_post},
                                   {"mlp_out", Point::mlp_out},
                                   {"resid_post", Point::resid_post},
+                                  {"feature", Point::feature},
                                   {"ln_final_scale", Point::ln_final_scale},
                                   {"ln_final_normalized", Point::ln_final_normalized},
                                   {"ln_final", Point::ln_final},

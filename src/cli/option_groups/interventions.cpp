@@ -1,7 +1,9 @@
 #include "cli/option_groups/interventions.h"
 
+#include "base/strings/split.h"
 #include "cli/option_groups/prompt_tokens.h"
 #include "cli/terminal/log.h"
+#include "headlight/interpret/features/sparse_autoencoder.h"
 #include "headlight/interpret/interventions/interventions.h"
 #include "headlight/interpret/scores/head_score_file.h"
 
@@ -14,8 +16,24 @@ void add_intervene_options(Options& options) {
     options.value("scores",
                   "File heads.json from headlight heads, for classes of heads in --intervene");
   }
+  options.value("sae",
+                "Folders of sparse autoencoders or transcoders of SAELens, separated by commas: "
+                "their features are the points feature.LAYER.NUMBER");
   options.paths({"scores"});
 }
+
+namespace {
+
+// Attaches the autoencoders of --sae.
+void attach_features(const Options& options, Gpt& model) {
+  std::vector<std::shared_ptr<const SparseAutoencoder>> autoencoders;
+  for (const std::string& folder : split_at_commas(options.text("sae"))) {
+    autoencoders.push_back(std::make_shared<const SparseAutoencoder>(load_sae(folder)));
+  }
+  model.attach_features(feature_maps(autoencoders));
+}
+
+}  // namespace
 
 std::map<HeadId, HeadScore> scores_option(const Options& options, const LanguageModel& model) {
   if (!options.given("scores")) {
@@ -30,6 +48,9 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, const Language
 }
 
 void intervene(const Options& options, const LoadedModel& loaded) {
+  if (options.given("sae")) {
+    attach_features(options, *loaded.model);
+  }
   if (!options.given("intervene")) {
     refuse_options(options, {"scores"}, "needs --intervene");
     return;

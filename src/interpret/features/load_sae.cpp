@@ -44,11 +44,11 @@ const Json* about_point(const Json& config, std::string_view key) {
   return nullptr;
 }
 
-// Returns the name of the point; "" if the file does not say it.
-std::string hook_name_in(const Json& config) {
-  const Json* name = about_point(config, "hook_name");
-  name = name == nullptr ? about_point(config, "hook_point") : name;
-  require_value(name == nullptr || name->is_string(), "hook_name", "expected a text");
+// Returns the name of a point; "" if the file does not say it.
+std::string point_in(const Json& config, std::string_view key, std::string_view older_key) {
+  const Json* name = about_point(config, key);
+  name = name == nullptr ? about_point(config, older_key) : name;
+  require_value(name == nullptr || name->is_string(), std::string(key), "expected a text");
   return name == nullptr ? "" : name->text();
 }
 
@@ -76,7 +76,8 @@ SaeConfig sae_config(const Json& config) {
                 "this setting is not supported");
   require_value(about_point(config, "hook_head_index") == nullptr, "hook_head_index",
                 "autoencoders of a single head are not supported");
-  result.hook_name = hook_name_in(config);
+  result.hook_name = point_in(config, "hook_name", "hook_point");
+  result.hook_name_out = point_in(config, "hook_name_out", "hook_point_out");
   result.apply_b_dec_to_input = flag_in(config, "apply_b_dec_to_input", true);
   result.norm = parse_name<SaeNorm>("normalize_activations",
                                     text_in(config, "normalize_activations", "none"));
@@ -98,12 +99,15 @@ SparseAutoencoder load_sae(const std::filesystem::path& directory) {
   });
   SparseAutoencoder::Weights weights;
   for (const auto& [name, tensor] : read_safetensors(weights_path)) {
-    Tensor* into = name == "W_enc"       ? &weights.encoder
-                   : name == "b_enc"     ? &weights.encoder_bias
-                   : name == "W_dec"     ? &weights.decoder
-                   : name == "b_dec"     ? &weights.decoder_bias
-                   : name == "threshold" ? &weights.threshold
-                                         : nullptr;
+    Tensor* into = name == "W_enc"                       ? &weights.encoder
+                   : name == "b_enc" || name == "b_gate" ? &weights.encoder_bias
+                   : name == "W_dec"                     ? &weights.decoder
+                   : name == "b_dec"                     ? &weights.decoder_bias
+                   : name == "threshold"                 ? &weights.threshold
+                   : name == "r_mag"                     ? &weights.magnitude
+                   : name == "b_mag"                     ? &weights.magnitude_bias
+                   : name == "W_skip"                    ? &weights.skip
+                                                         : nullptr;
     if (into != nullptr) {
       *into = tensor;
     }

@@ -13,6 +13,7 @@
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/model/inputs.h"
+#include "python/model/model.h"
 
 namespace headlight::python {
 namespace {
@@ -55,9 +56,9 @@ Array encode(const SparseAutoencoder& sae, const Inputs& values) {
 Array decode(const SparseAutoencoder& sae, const Inputs& features,
              const std::optional<Inputs>& like) {
   const Rows given = rows_of(features.value, sae.features(), "features");
-  Shape shape = with_last(given.before, sae.width(), sae.features());
+  Shape shape = with_last(given.before, sae.weights().decoder.size(1), sae.features());
   Tensor encoded;
-  if (like) {
+  if (like && !sae.is_transcoder()) {
     const Rows values = rows_of(like->value, sae.width(), "like");
     require_value(values.rows.size(0) == given.rows.size(0), "like", "expected ",
                   given.rows.size(0), " rows, got ", values.rows.size(0));
@@ -65,6 +66,15 @@ Array decode(const SparseAutoencoder& sae, const Inputs& features,
     shape = values.before;
   }
   return array_of(reshape(sae.decode(given.rows, encoded), shape), Access::writable);
+}
+
+Array reconstruct(const SparseAutoencoder& sae, const Inputs& values) {
+  const Rows given = rows_of(values.value, sae.width(), "values");
+  const Tensor rows = sae.reconstruct(given.rows);
+  return array_of(
+      reshape(rows, sae.is_transcoder() ? with_last(given.before, rows.size(1), sae.width())
+                                        : given.before),
+      Access::writable);
 }
 
 // Function of hooks() that changes features.
@@ -114,6 +124,10 @@ nb::object sae_config(const SparseAutoencoder& sae) {
   const auto text = [](std::string_view name) { return nb::str(name.data(), name.size()); };
   values["architecture"] = text(name_of(config.architecture));
   values["hook_name"] = text(config.hook_name);
+  if (sae.is_transcoder()) {
+    values["hook_name_out"] = text(config.hook_name_out);
+    values["d_out"] = sae.weights().decoder.size(1);
+  }
   values["apply_b_dec_to_input"] = config.apply_b_dec_to_input;
   values["normalize_activations"] = text(name_of(config.norm));
   values["k"] = config.k;
@@ -124,20 +138,31 @@ nb::object sae_config(const SparseAutoencoder& sae) {
 
 template <Tensor SparseAutoencoder::Weights::*kWeight>
 Array weight(const SparseAutoencoder& sae) {
-  return array_of(sae.weights().*kWeight);
+  const Tensor& tensor = sae.weights().*kWeight;
+  require_value(tensor.defined(), "weight", "an autoencoder of architecture ",
+                name_of(sae.config().architecture), " has none of this name");
+  return array_of(tensor);
+}
+
+void add_features_of(Model& model, const std::shared_ptr<SparseAutoencoder>& sae) {
+  const Model::Use use(model);
+  model.add_features(sae);
 }
 
 }  // namespace
 
-void add_features(nb::module_& module) {
+void add_features(nb::module_& module, nb::class_<Model>& model) {
   using Weights = SparseAutoencoder::Weights;
   nb::class_<FeatureEditor>(module, "FeatureEditor",
                             "Function for Model.hooks() that changes features of an autoencoder.")
       .def("__call__", &FeatureEditor::call, "values"_a, "point"_a = nb::none(),
            "Returns the values [..., C] with changed features.");
   nb::class_<SparseAutoencoder>(module, "SparseAutoencoder",
-                                "Sparse autoencoder of SAELens. C: width of its point; F: number "
-                                "of features.")
+                                "Sparse autoencoder or transcoder of SAELens. C: width of its "
+                                "point; F: number of features; D: width of the decoded values, "
+                                "C except for transcoders.")
+      .def("__call__", &reconstruct, "values"_a,
+           "Returns the decoded features [..., D] of values [..., C], with W_skip.")
       .def("encode", &encode, "values"_a,
            "Returns the features [..., F] of values [..., C], or [..., H, D] of heads.")
       .def("decode", &decode, "features"_a, "like"_a = nb::none(),
@@ -154,13 +179,18 @@ void add_features(nb::module_& module) {
            "steer : numbers to add to features, active or not: values move along W_dec.\n"
            "set, scale : new values of features, and factors.\n\n"
            "A feature with several changes is ablated, set, scaled and steered, in this order. "
-           "Gradients cannot pass through the changes.")
+           "For transcoders, and with gradients, use Model.add_sae().")
       .def_prop_ro("config", &sae_config, "architecture, hook_name, d_in (C), d_sae (F) ...",
                    nb::sig("def config(self) -> types.SimpleNamespace"))
       .def_prop_ro("W_enc", &weight<&Weights::encoder>, "Encoder [C, F].")
-      .def_prop_ro("b_enc", &weight<&Weights::encoder_bias>, "Bias of the encoder [F].")
-      .def_prop_ro("W_dec", &weight<&Weights::decoder>, "Decoder [F, C].")
-      .def_prop_ro("b_dec", &weight<&Weights::decoder_bias>, "Bias of the decoder [C].")
+      .def_prop_ro("b_enc", &weight<&Weights::encoder_bias>,
+                   "Bias of the encoder [F]; b_gate of gated autoencoders.")
+      .def_prop_ro("W_dec", &weight<&Weights::decoder>, "Decoder [F, D].")
+      .def_prop_ro("b_dec", &weight<&Weights::decoder_bias>, "Bias of the decoder [D].")
+      .def_prop_ro("r_mag", &weight<&Weights::magnitude>, "Of gated autoencoders, [F].")
+      .def_prop_ro("b_mag", &weight<&Weights::magnitude_bias>, "Of gated autoencoders, [F].")
+      .def_prop_ro("threshold", &weight<&Weights::threshold>, "Of jumprelu, [F].")
+      .def_prop_ro("W_skip", &weight<&Weights::skip>, "Of skip transcoders, [D, C].")
       .def("__repr__", [](const SparseAutoencoder& sae) {
         return concat_text("<headlight.SparseAutoencoder: ", sae.features(), " features of ",
                            sae.config().hook_name, ">");
@@ -169,12 +199,29 @@ void add_features(nb::module_& module) {
              "Loads a sparse autoencoder of SAELens.\n\n"
              "Parameters\n----------\n"
              "path : a folder with cfg.json and sae_weights.safetensors; architectures standard, "
-             "jumprelu and topk.\n"
+             "jumprelu, topk, gated and transcoders: transcoder, skip_transcoder, "
+             "jumprelu_transcoder, jumprelu_skip_transcoder.\n"
              "fold_W_dec_norm : give the decoder rows length 1, as the option of SAELens's "
              "load_from_disk().\n\n"
              "Raises\n------\n"
              "FileNotFoundError : there is no such folder.\n"
              "ValueError : the files are damaged or of another architecture.");
+  model
+      .def(
+          "add_sae", &add_features_of, "sae"_a,
+          "Makes the features of an autoencoder or a transcoder a point of its layer, "
+          "\"feature.6\", with the numbers of features as its elements: \"feature.6.123\". Caches, "
+          "hooks, intervene(), grad() and patch() see and change it like any other; the part of "
+          "the values that the features do not explain stays. [B, T, F].\n\n"
+          "Raises\n------\n"
+          "ValueError : for points that the model does not compute, and a second one in a layer.")
+      .def(
+          "reset_saes",
+          [](Model& self) {
+            const Model::Use use(self);
+            self.remove_features();
+          },
+          "Removes the autoencoders of add_sae().");
 }
 
 }  // namespace headlight::python

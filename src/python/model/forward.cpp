@@ -98,22 +98,6 @@ class GivenEmbeddings final : public ForwardHook {
   Tensor rows_;  // [N, C]
 };
 
-// Attaches a hook before all others during its lifetime. Make it while the model is in use.
-class FirstHook {
- public:
-  FirstHook(Model& model, std::shared_ptr<ForwardHook> hook)
-      : model_(model), hook_(std::move(hook)) {
-    model_.add_hook(hook_, true);
-  }
-  ~FirstHook() { model_.remove_hook(hook_.get()); }
-  FirstHook(const FirstHook&) = delete;
-  FirstHook& operator=(const FirstHook&) = delete;
-
- private:
-  Model& model_;
-  std::shared_ptr<ForwardHook> hook_;
-};
-
 // Returns values of sequences [B, T, C] in the type of the weights; undefined if `value` is text
 // or ids. Tensors keep their history.
 Tensor given_values(const Model& model, nb::handle value) {
@@ -277,9 +261,9 @@ Tensor logits_from(Model& model, const PassStart& start, bool last, ForwardHook*
   const Gpt& gpt = model.gpt();
   const ForwardContext context{.hook = hook};
   if (!start.layer) {
-    std::optional<FirstHook> given;
+    std::optional<HookInUse> given;
     if (start.values.defined()) {
-      given.emplace(model, std::make_shared<GivenEmbeddings>(start.values));
+      given.emplace(model, std::make_shared<GivenEmbeddings>(start.values), true);
     }
     return last ? gpt.next_logits(start.batch, context) : gpt.logits(start.batch, context);
   }

@@ -85,6 +85,25 @@ void Model::remove_hook(const ForwardHook* hook) {
   attach_hooks();
 }
 
+void Model::add_features(std::shared_ptr<const SparseAutoencoder> autoencoder) {
+  const SaeConfig& config = autoencoder->config();
+  require_points({parse_point("hook_name", config.hook_name)}, "hook_name");
+  if (autoencoder->is_transcoder()) {
+    require_points({parse_point("hook_name_out", config.hook_name_out)}, "hook_name_out");
+  }
+  auto all = autoencoders_;
+  all.push_back(std::move(autoencoder));
+  gpt().attach_features(feature_maps(all));
+  autoencoders_ = std::move(all);
+  points_.clear();
+}
+
+void Model::remove_features() {
+  gpt().attach_features({});
+  autoencoders_.clear();
+  points_.clear();
+}
+
 void Model::require_points(const std::vector<PointRange>& points, std::string_view about) {
   if (points_.empty()) {
     gpt().attach(nullptr);  // hooks of users must not see this pass

@@ -14,6 +14,7 @@
 
 #include "headlight/formats/model_directory.h"
 #include "headlight/generate/engine.h"
+#include "headlight/interpret/features/sparse_autoencoder.h"
 #include "headlight/nn/forward_hook.h"
 
 namespace headlight::python {
@@ -64,6 +65,12 @@ class Model {
     }};
   }
 
+  // Adds an autoencoder, whose features become the point `feature` of its layer, or removes all.
+  // add_features() throws Error about "hook_name" and "hook_name_out" for points that the model
+  // does not compute. Call both while in use.
+  void add_features(std::shared_ptr<const SparseAutoencoder> autoencoder);
+  void remove_features();
+
   // Throws Error about `about` for points and layers that the model does not compute. Call it while
   // in use.
   void require_points(const std::vector<PointRange>& points, std::string_view about);
@@ -82,7 +89,25 @@ class Model {
   std::uint64_t packed_version_ = 0;  // of the weights in decoders_
   std::vector<std::shared_ptr<ForwardHook>> hooks_;
   std::vector<PassText> pass_texts_;
+  std::vector<std::shared_ptr<const SparseAutoencoder>> autoencoders_;
   std::set<std::pair<Point, Index>> points_;  // that the model computes, by layer; empty: unknown
+};
+
+// Attaches a hook during its lifetime, after all others or before them. Make it while the model is
+// in use.
+class HookInUse {
+ public:
+  HookInUse(Model& model, std::shared_ptr<ForwardHook> hook, bool first = false)
+      : model_(model), hook_(std::move(hook)) {
+    model_.add_hook(hook_, first);
+  }
+  ~HookInUse() { model_.remove_hook(hook_.get()); }
+  HookInUse(const HookInUse&) = delete;
+  HookInUse& operator=(const HookInUse&) = delete;
+
+ private:
+  Model& model_;
+  std::shared_ptr<ForwardHook> hook_;
 };
 
 }  // namespace headlight::python

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,12 +13,27 @@
 // Sparse autoencoders (SAEs) in SAELens's form (https://github.com/jbloomAus/SAELens).
 namespace headlight {
 
-enum class SaeArchitecture { standard, jumprelu, topk };
+// Transcoders map the values of one point to those of another.
+enum class SaeArchitecture {
+  standard,
+  jumprelu,
+  topk,
+  gated,
+  transcoder,
+  skip_transcoder,  // plus a linear map of the input
+  jumprelu_transcoder,
+  jumprelu_skip_transcoder,
+};
 template <>
-inline constexpr auto kChoices<SaeArchitecture> =
-    std::to_array<Choice<SaeArchitecture>>({{"standard", SaeArchitecture::standard},
-                                            {"jumprelu", SaeArchitecture::jumprelu},
-                                            {"topk", SaeArchitecture::topk}});
+inline constexpr auto kChoices<SaeArchitecture> = std::to_array<Choice<SaeArchitecture>>(
+    {{"standard", SaeArchitecture::standard},
+     {"jumprelu", SaeArchitecture::jumprelu},
+     {"topk", SaeArchitecture::topk},
+     {"gated", SaeArchitecture::gated},
+     {"transcoder", SaeArchitecture::transcoder},
+     {"skip_transcoder", SaeArchitecture::skip_transcoder},
+     {"jumprelu_transcoder", SaeArchitecture::jumprelu_transcoder},
+     {"jumprelu_skip_transcoder", SaeArchitecture::jumprelu_skip_transcoder}});
 
 // Scaling of the input, which decode() undoes.
 enum class SaeNorm {
@@ -35,7 +51,8 @@ inline constexpr auto kChoices<SaeNorm> =
 
 struct SaeConfig {
   SaeArchitecture architecture = SaeArchitecture::standard;
-  std::string hook_name = {};  // TransformerLens name of the point; "": unknown
+  std::string hook_name = {};      // TransformerLens name of the point; "": unknown
+  std::string hook_name_out = {};  // of transcoders: the point of the decoded values; "": unknown
   bool apply_b_dec_to_input = true;
   SaeNorm norm = SaeNorm::none;
   Index k = 0;  // topk: features that may be active
@@ -55,15 +72,19 @@ struct FeatureEdit {
   double value = 0;
 };
 
-// C: width of the point; F: number of features.
+// C: width of the point; F: number of features; D: width of the decoded values, C except for
+// transcoders. Encoding and decoding record gradients of the values.
 class SparseAutoencoder {
  public:
   struct Weights {
-    Tensor encoder;         // W_enc [C, F]
-    Tensor encoder_bias;    // b_enc [F]
-    Tensor decoder;         // W_dec [F, C]
-    Tensor decoder_bias;    // b_dec [C]
-    Tensor threshold = {};  // [F], jumprelu only
+    Tensor encoder;              // W_enc [C, F]
+    Tensor encoder_bias;         // b_enc [F]; b_gate of gated
+    Tensor decoder;              // W_dec [F, D]
+    Tensor decoder_bias;         // b_dec [D]
+    Tensor threshold = {};       // [F], jumprelu only
+    Tensor magnitude = {};       // r_mag [F], gated only: logarithms of factors of W_enc
+    Tensor magnitude_bias = {};  // b_mag [F], gated only
+    Tensor skip = {};            // W_skip [D, C], skip transcoders only
   };
 
   // Throws Error about the name of a weight with another shape, and about "k".
@@ -72,6 +93,7 @@ class SparseAutoencoder {
   const SaeConfig& config() const { return config_; }
   Index width() const { return weights_.encoder.size(0); }
   Index features() const { return weights_.encoder.size(1); }
+  bool is_transcoder() const { return config_.architecture >= SaeArchitecture::transcoder; }
   const Weights& weights() const { return weights_; }
 
   // Returns an autoencoder whose decoder rows have length 1: their norms move into the encoder and
@@ -82,25 +104,37 @@ class SparseAutoencoder {
 
   // Returns features [N, F] of values [N, C]. Throws Error about "values" for another width.
   Tensor encode(const Tensor& values) const;
-  // Returns values [N, C] of features [N, F]. `like`: the encoded values, for norms that depend on
-  // them; undefined otherwise. Throws Error about "features" and "like".
+  // Returns values [N, D] of features [N, F], of transcoders without `skip`. `like`: the encoded
+  // values, for norms that depend on them; undefined otherwise. Throws Error about "features" and
+  // "like".
   Tensor decode(const Tensor& features, const Tensor& like = {}) const;
+  // Returns the decoded features of values [N, C], with `skip`: [N, D].
+  Tensor reconstruct(const Tensor& values) const;
+  // Returns what a change [N, F] of the features of values [N, C] adds to the decoded values.
+  Tensor written(const Tensor& change, const Tensor& values) const;
   // Throws Error about "feature" for a number that does not exist, and about "value" unless it is
   // finite.
   void require_edit(const FeatureEdit& edit) const;
   // Returns the values [N, C] after changes of features, in their order. The error of the
-  // reconstruction stays. Throws Error as require_edit() does.
+  // reconstruction stays. Throws Error as require_edit() does, and about "hook_name" for a
+  // transcoder.
   Tensor edited(const Tensor& values, std::span<const FeatureEdit> edits) const;
 
  private:
   Tensor scales(const Tensor& values) const;
+  Tensor scale_of(const Tensor& values) const;
   Tensor normalized(const Tensor& values) const;
-  Tensor active(Tensor before) const;
+  Tensor active(const Tensor& before, const Tensor& input) const;
 
   SaeConfig config_;
   Weights weights_;
   Tensor decoder_norms_;  // [F], if features are multiplied by them
 };
+
+// Returns the maps of autoencoders and transcoders for Gpt::attach_features(). Throws Error about
+// "hook_name" and "hook_name_out" for points that no model has, a transcoder that writes before it
+// reads, and two in one layer.
+FeatureMaps feature_maps(const std::vector<std::shared_ptr<const SparseAutoencoder>>& autoencoders);
 
 // Reads a folder with cfg.json and sae_weights.safetensors. Throws Error, one line with the path,
 // for missing files, other architectures and weights that do not fit.
