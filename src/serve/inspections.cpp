@@ -44,8 +44,8 @@ const std::string& limited(const std::string& text, const std::string& name,
 // Members of a request to an inspection, and its access to the model.
 class InspectionRequest {
  public:
-  InspectionRequest(const ServedModel& served, RequestTexts& texts, Work& work)
-      : served_(served), texts_(texts), fields_(texts.fields()), work_(work) {
+  InspectionRequest(const ServedModel& served, RequestTexts& texts, Work& work, TextRuns& runs)
+      : served_(served), texts_(texts), fields_(texts.fields()), work_(work), runs_(runs) {
     fields_.ignore({"model"});
   }
 
@@ -104,6 +104,18 @@ class InspectionRequest {
     work_.change(changes.hook_for(loaded()));
   }
   void begin(Index tokens) { begin(tokens, changes()); }
+  // Returns the run of a text with the changes of these members.
+  std::shared_ptr<TextRun> run_of(const std::vector<std::int32_t>& text,
+                                  std::initializer_list<std::string_view> names) {
+    std::string changes = texts_.reads_special() ? "special tokens" : "";
+    for (const char* name : {"classes", "always", "intervene"}) {
+      const Json* value = fields_.find(name);
+      const bool is_used = std::ranges::count(names, std::string_view(name)) > 0;
+      const bool is_there = value != nullptr && !(value->is_string() && value->text().empty());
+      changes += is_used && is_there ? value->dump() + "\n" : "";
+    }
+    return runs_.of(text, changes);
+  }
   // Returns a function that ends a slice with the completed share.
   std::function<void(double share)> progress() {
     return [this](double share) { work_.yield_to_urgent(share); };
@@ -127,6 +139,7 @@ class InspectionRequest {
   RequestTexts& texts_;
   Fields& fields_;
   Work& work_;
+  TextRuns& runs_;
 };
 
 namespace {
@@ -147,6 +160,8 @@ std::string attention(InspectionRequest& question) {
     options.heads = HeadSet::parse(heads);
   }
   question.begin(std::ssize(text));
+  const std::shared_ptr<TextRun> run = question.run_of(text, {"classes", "intervene"});
+  options.take_hidden = [&](const Tensor& hidden) { run->hidden = hidden; };
   const AttentionMaps maps =
       record_attention_of_ids(question.gpt(), question.tokenizer(), {text}, options)
           .maps(0, question.name());
@@ -225,15 +240,32 @@ std::string predict(InspectionRequest& question) {
       options.requested.push_back(*token);
     }
   }
-  options.whole = true;
   options.pause = [&] { question.yield_to_urgent(); };
   const ModelChanges always = question.changes("always");
   const ModelChanges changes = question.changes();
-  question.begin(2 * std::ssize(text) + changes.work, always);
+  const Index passes = changes.changes.empty() ? 1 : 2;
+  question.begin(passes * std::ssize(text) + changes.work, always);
   const std::shared_ptr<ForwardHook> hook = changes.hook_for(question.loaded());
-  const TextScores before = score_text(question.gpt(), text, options);
-  options.hook = hook.get();
-  const TextScores after = score_text(question.gpt(), text, options);
+  // Changes that are attached may also change the logits.
+  std::string asked = concat_text(options.likeliest, " ", question.fields().text("always", ""));
+  for (const std::int32_t token : options.requested) {
+    asked += concat_text(" ", token);
+  }
+  const auto scores_of = [&](std::initializer_list<std::string_view> names, ForwardHook* own) {
+    const NoGrad no_grad;
+    const std::shared_ptr<TextRun> run = question.run_of(text, names);
+    if (!run->hidden.defined()) {
+      run->hidden = question.gpt().hidden(make_batch({text}), {.hook = own});
+    }
+    if (run->scored != asked) {
+      options.hidden = run->hidden;
+      run->scores = score_text(question.gpt(), text, options);
+      run->scored = asked;
+    }
+    return run->scores;
+  };
+  const TextScores before = scores_of({"classes", "always"}, nullptr);
+  const TextScores after = scores_of({"classes", "always", "intervene"}, hook.get());
   const auto token = [&](std::int32_t id) { return token_json(id, question.tokenizer()); };
   return Json{{"tokens", json_list(text, token)},
               {"before", scores_json(before, question.tokenizer())},
@@ -382,8 +414,9 @@ std::vector<Inspection> all_inspections() {
 
 }  // namespace
 
-std::string Inspection::run(const ServedModel& model, RequestTexts& texts, Work& work) const {
-  InspectionRequest question(model, texts, work);
+std::string Inspection::run(const ServedModel& model, RequestTexts& texts, Work& work,
+                            TextRuns& runs) const {
+  InspectionRequest question(model, texts, work, runs);
   return answer(question);
 }
 

@@ -7,6 +7,7 @@
 #include "headlight/serve/server.h"
 #include "serve/compute.h"
 #include "serve/request/request_texts.h"
+#include "serve/text_scores.h"
 #include "serve/work.h"
 
 namespace headlight::serve {
@@ -21,7 +22,7 @@ struct Inspection {
 
   // Returns JSON. Throws Error about an invalid member and, before any computation, about too much
   // work. Passes on exceptions of Work::yield_to_urgent().
-  std::string run(const ServedModel& model, RequestTexts& texts, Work& work) const;
+  std::string run(const ServedModel& model, RequestTexts& texts, Work& work, TextRuns& runs) const;
 };
 
 // Returns the inspection at a path, or null.

@@ -306,7 +306,7 @@ void Questions::post_inspection(const HttpRequest& request, const Exchange& exch
       std::string json;
       {
         Work work(*model.served.loaded.model, std::move(options));
-        json = inspection->run(model.served, texts, work);
+        json = inspection->run(model.served, texts, work, *model.runs);
       }
       answer.finish(std::move(json), texts.warnings());
     } catch (...) {

@@ -12,6 +12,7 @@
 #include "serve/compute.h"
 #include "serve/http/exchange.h"
 #include "serve/request/fields.h"
+#include "serve/text_scores.h"
 #include "serve/work.h"
 #include "tokenizers/special_names.h"
 
@@ -50,6 +51,7 @@ class Questions {
     const ServedModel& served;
     ChatFormat chat;
     SpecialNameCount names;  // counts special-token names in plain text
+    std::unique_ptr<TextRuns> runs = std::make_unique<TextRuns>();  // of the computing thread
   };
 
   void get_models(const HttpRequest& request, const Exchange& exchange);

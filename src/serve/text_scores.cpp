@@ -32,6 +32,21 @@ void add_prediction(const TokenDistribution& expected, const std::vector<std::in
 
 }  // namespace
 
+std::shared_ptr<TextRun> TextRuns::of(const std::vector<std::int32_t>& text,
+                                      const std::string& changes) {
+  constexpr std::size_t kMostTokens = 4096;  // of all texts
+  const auto found = std::ranges::find_if(
+      runs_, [&](const auto& run) { return run->text == text && run->changes == changes; });
+  auto run = found == runs_.end() ? std::make_shared<TextRun>(TextRun{text, changes}) : *found;
+  std::erase(runs_, run);
+  runs_.push_front(run);
+  std::size_t tokens = 0;
+  const auto last = std::ranges::find_if(
+      runs_, [&](const auto& kept) { return (tokens += kept->text.size()) > kMostTokens; });
+  runs_.erase(last, runs_.end());
+  return run;
+}
+
 Tensor read_part(const Gpt& model, const std::vector<std::int32_t>& text, Index begin, Index end,
                  ForwardHook* hook, KeyValueCache& cache) {
   KeyValueCache* const caches[] = {&cache};
@@ -44,14 +59,13 @@ TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
   const NoGrad no_grad;
   const Index length = std::ssize(text);
   const auto vocabulary = static_cast<std::size_t>(model.vocab_size());
-  const Tensor hidden =  // [T, C]
-      options.whole ? model.hidden(make_batch({text}), {.hook = options.hook}) : Tensor();
   KeyValueCache cache = model.make_cache();
   TextScores scores{.tokens = {{.token = text.front()}}, .next = {}, .requested = {}};
   for (Index begin = 0; begin < length; begin += kTogether) {
     const Index end = std::min(begin + kTogether, length);
-    const Tensor part = options.whole ? to_contiguous(slice(hidden, 0, begin, end))
-                                      : read_part(model, text, begin, end, options.hook, cache);
+    const Tensor part = options.hidden.defined()
+                            ? to_contiguous(slice(options.hidden, 0, begin, end))
+                            : read_part(model, text, begin, end, options.hook, cache);
     const Tensor logits = to_contiguous(model.logits_of(part));
     for (Index i = begin; i < end; ++i) {
       const float* row = logits.data<float>() + (i - begin) * model.vocab_size();

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "headlight/generate/generator.h"
@@ -20,16 +23,36 @@ struct TextScores {
 struct TextScoreOptions {
   Index likeliest = 0;                       // most likely tokens, per position and after the text
   std::vector<std::int32_t> requested = {};  // tokens to score after the text
-  ForwardHook* hook = nullptr;               // attached for this pass alone
+  ForwardHook* hook = nullptr;               // of the passes
   std::function<void()> pause = [] {};       // called after every 32 positions
-  // true: the text is processed in one pass; false: in these parts, which changes the last bits.
-  bool whole = false;
+  // Final hidden states [T, F] of the text. Undefined: the text is processed in these parts, which
+  // changes the last bits.
+  Tensor hidden = {};
 };
 
 // Holds the logits of 32 positions at a time. Throws Error as Gpt::hidden does and for a token
 // outside the vocabulary. Passes on exceptions of pause().
 TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
                       const TextScoreOptions& options);
+
+// A pass of a text: its final hidden states [T, F] and its scores, once a question needs them.
+struct TextRun {
+  std::vector<std::int32_t> text;
+  std::string changes;  // of the model, as the requests gave them
+  Tensor hidden = {};
+  TextScores scores = {};
+  std::string scored = {};  // what the scores were asked for; empty: none
+};
+
+// The last runs of one model, so that questions about one text with the same changes share a pass.
+class TextRuns {
+ public:
+  // Returns the run of a text, a new one without values if none is kept.
+  std::shared_ptr<TextRun> of(const std::vector<std::int32_t>& text, const std::string& changes);
+
+ private:
+  std::deque<std::shared_ptr<TextRun>> runs_;  // the last one used first
+};
 
 // Returns the vectors of positions [begin, end) of a text, as Gpt::hidden does. The cache must hold
 // the positions before, and then holds these, too.

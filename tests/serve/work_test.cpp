@@ -23,9 +23,9 @@ std::vector<Asked> questions() {
       {"/api/attribute", {{"text", text}, {"answer", 120}}, 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "source"}}, 2 * 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "neuron"}, {"intervene", changes}}, 521, 0},
-      {"/api/predict", {{"text", text}}, 2 * 256, 0},
+      {"/api/predict", {{"text", text}}, 256, 0},
       {"/api/predict", {{"text", text}, {"intervene", changes}}, 2 * 256 + 3 + 3 + 3, 0},
-      {"/api/predict", {{"text", text}, {"always", changes}}, 2 * 256 + 3 + 3 + 3, 0},
+      {"/api/predict", {{"text", text}, {"always", changes}}, 256 + 3 + 3 + 3, 0},
       // The whole model, two heads of the first layer, and half a pass for those of the second.
       {"/api/ablate", {{"text", text}}, (1 + 2 + 1) * 255 + 1, 0},
       // Means, also of the last token, and the first MLP, after a pass of one token for its shape.
@@ -64,12 +64,13 @@ std::vector<Asked> questions() {
 }
 
 // Answers a question as the server does.
-std::string answer(const ServedModel& served, const Asked& asked, Work::Options options) {
+std::string answer(const ServedModel& served, const Asked& asked, Work::Options options,
+                   serve::TextRuns&& runs = {}) {
   serve::Fields fields(asked.body.dump());
   const SpecialNameCount names(*served.loaded.tokenizer);
   serve::RequestTexts texts(fields, *served.loaded.tokenizer, names);
   Work work(*served.loaded.model, std::move(options));
-  return serve::find_inspection(asked.path)->run(served, texts, work);
+  return serve::find_inspection(asked.path)->run(served, texts, work, runs);
 }
 
 TEST_CASE("a slice of work ends after a layer once enough rows were read and restores the model") {
@@ -119,6 +120,26 @@ TEST_CASE("every analysis request does exactly the amount of work that it announ
     CHECK(!answer(served, asked, options).empty());
     CHECK(done == static_cast<double>(asked.tokens - asked.no_passes));
   }
+}
+
+TEST_CASE("questions about one text with the same changes share a pass and its predictions") {
+  const ServedModel served = lively_served();
+  serve::TextRuns runs;
+  const std::string off = "off 1.1";
+  double done = 0;
+  const auto asked = [&](const char* path, const Json& body) {
+    const Work::Options options{.most = 1000, .on_end = [&](double tokens) { done = tokens; }};
+    const std::string shared = answer(served, {path, body, 0, 0}, options, std::move(runs));
+    const double passes = done;
+    CHECK(shared == answer(served, {path, body, 0, 0}, options));
+    return passes;
+  };
+  CHECK(asked("/api/attention", {{"text", "abcab"}, {"intervene", off}}) == 5 + 1);
+  CHECK(asked("/api/predict", {{"text", "abcab"}, {"intervene", off}}) == 5 + 1);
+  CHECK(asked("/api/predict", {{"text", "abcab"}, {"intervene", ""}, {"answer", "x"}}) == 0);
+  CHECK(asked("/api/predict", {{"text", "abcab"}, {"always", off}, {"answer", "x"}}) == 1);
+  CHECK(asked("/api/predict", {{"text", "abcab"}, {"intervene", "off 1.0"}}) == 5 + 1);
+  CHECK(asked("/api/predict", {{"text", "abcac"}, {"intervene", off}}) == 2 * 5 + 1);
 }
 
 TEST_CASE(

@@ -25,6 +25,8 @@ struct RecordAttentionOptions {
   Index max_bytes = Index{4} << 30;  // limit for all maps together
   // Called after each layer with the share of the pass, up to 1.
   std::function<void(double share)> progress = {};
+  // Called with the final hidden states of the pass, [N, F].
+  std::function<void(const Tensor& hidden)> take_hidden = {};
 };
 
 // One document as read by the model.

@@ -19,6 +19,7 @@ let isOpen = false;
 let shape = '';   // layers and heads of the board's model
 let isTurned = false;  // the fragment of the address names another head, for the next answers
 let shown = null;  // the current answers, and whether they have vectors
+let unchanged = {};  // the last maps without switches, and their question
 
 function withClasses(doc) {
   return {...doc, scores: Object.fromEntries([...session.classes].map(
@@ -107,6 +108,15 @@ function showSurprise({tokens, before, after}, isChanged) {
 // Queries and keys are large, and only the neuron view uses them.
 const needsVectors = () => isOpen ? view.tab === 'neuron' : location.hash.startsWith('#neuron');
 
+// Returns the maps without switches, which many switches share.
+async function unchangedMaps(question, signal) {
+  const key = JSON.stringify(question);
+  if (unchanged.key !== key) {
+    unchanged = {key, maps: await ask('/api/attention', question, signal)};
+  }
+  return unchanged.maps;
+}
+
 async function follow(signal) {
   if (session.text === '') {
     throw new Error(say('too_long'));
@@ -116,7 +126,7 @@ async function follow(signal) {
   const vectors = needsVectors();
   const maps = {...question, vectors, units: vectors ? 'token' : byId('by').value};
   const [plain, changed, scores] = await Promise.all([
-    ask('/api/attention', maps, signal),
+    unchangedMaps(maps, signal),
     intervene ? ask('/api/attention', {...maps, intervene}, signal) : null,
     ask('/api/predict', {...question, intervene, top_k: 10}, signal)]);
   shown = {plain, changed, vectors};
@@ -150,7 +160,10 @@ export function openHeads() {
     }
   };
   listen(['text', 'model', 'changes', 'part'], follows);
-  listen(['model'], () => { shown = null; });
+  listen(['model'], () => {
+    shown = null;
+    unchanged = {};
+  });
   listen(['selection'], () => { isTurned = true; });
   byId('by').addEventListener('change', follows);
   listen(['classes'], () => {
