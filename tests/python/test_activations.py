@@ -1,7 +1,9 @@
 """Caches, hooks and interventions."""
 
+import copy
 import json
 import pathlib
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -354,3 +356,10 @@ def test_parts_of_the_stream_have_the_names_of_transformer_lens(model: hl.Model)
     for call, error, message in cases:
         with pytest.raises(error, match=message):
             call()
+
+
+def test_caches_can_be_copied_and_pickled(model: hl.Model) -> None:
+    _, cache = model.run_with_cache(TEXT, ["resid_post", "ln_final_scale"])
+    for other in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache))):
+        assert np.array_equal(other["resid_post.1"], cache["resid_post.1"]) and other.tokens == cache.tokens
+    assert cache.copy().model is model

@@ -1,7 +1,7 @@
 """Compares the helpers of Headlight's ActivationCache with those of TransformerLens on a tiny model of every family.
 
 Both open the models of check_points.py, whose weights are drawn: accumulated_resid, decompose_resid, stack_head_results
-and logit_attrs must give the same stacks and labels. Besides, attributions must sum to the logit of the model. Needs the
+and logit_attrs must give the same stacks and labels, and a pass from layer 1 on the same logits. Besides, attributions must sum to the logit of the model. Needs the
 package headlight on the path (tools/test_python.sh --built makes build/release/python_package), and what
 check_points.py needs.
 """
@@ -70,6 +70,11 @@ def compare(table: Table, name: str, config) -> None:
                 table.add(f"{helper} of TransformerLens", error, LIMIT)
                 if not error <= LIMIT:
                     note(f"{name}: {helper} {options} differs by {error:.2g}: {list(labels)} {own_labels}")
+            expected = bridge(theirs["blocks.1.hook_resid_pre"], start_at_layer=1).numpy()
+            error = relative(model(ours["resid_pre.1"], start_at_layer=1).logits, expected)
+            table.add("start_at_layer of TransformerLens", error, LIMIT)
+            if not error <= LIMIT:
+                note(f"{name}: start_at_layer differs by {error:.2g}")
             check_attributions(table, name, model, theirs, ours, output.logits)
 
 

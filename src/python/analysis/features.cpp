@@ -149,6 +149,25 @@ void add_features_of(Model& model, const std::shared_ptr<SparseAutoencoder>& sae
   model.add_features(sae);
 }
 
+void add_feature_point(nb::class_<Model>& model) {
+  model
+      .def(
+          "add_sae", &add_features_of, "sae"_a,
+          "Makes the features of an autoencoder or a transcoder a point of its layer, "
+          "\"feature.6\", with the numbers of features as its elements: \"feature.6.123\". Caches, "
+          "hooks, intervene(), grad() and patch() see and change it like any other; the part of "
+          "the values that the features do not explain stays. [B, T, F].\n\n"
+          "Raises\n------\n"
+          "ValueError : for points that the model does not compute, and a second one in a layer.")
+      .def(
+          "reset_saes",
+          [](Model& self) {
+            const Model::Use use(self);
+            self.remove_features();
+          },
+          "Removes the autoencoders of add_sae().");
+}
+
 }  // namespace
 
 void add_features(nb::module_& module, nb::class_<Model>& model) {
@@ -206,22 +225,7 @@ void add_features(nb::module_& module, nb::class_<Model>& model) {
              "Raises\n------\n"
              "FileNotFoundError : there is no such folder.\n"
              "ValueError : the files are damaged or of another architecture.");
-  model
-      .def(
-          "add_sae", &add_features_of, "sae"_a,
-          "Makes the features of an autoencoder or a transcoder a point of its layer, "
-          "\"feature.6\", with the numbers of features as its elements: \"feature.6.123\". Caches, "
-          "hooks, intervene(), grad() and patch() see and change it like any other; the part of "
-          "the values that the features do not explain stays. [B, T, F].\n\n"
-          "Raises\n------\n"
-          "ValueError : for points that the model does not compute, and a second one in a layer.")
-      .def(
-          "reset_saes",
-          [](Model& self) {
-            const Model::Use use(self);
-            self.remove_features();
-          },
-          "Removes the autoencoders of add_sae().");
+  add_feature_point(model);
 }
 
 }  // namespace headlight::python

@@ -87,6 +87,9 @@ class ActivationCache(dict[str | tuple[str, int], NDArray[Any]]):
         """Returns a cache of the same arrays, with their tokens and heads."""
         return ActivationCache(dict(self), self.tokens, self.cells, self.model)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "model": None}  # copies and pickles hold the arrays alone
+
     def accumulated_resid(
         self,
         layer: int | None = None,
