@@ -46,6 +46,7 @@ for name in fixtures adapters preferences masks completions llama_ids llama_cpp;
 done
 python=$folder/saes/bin/python
 checker saes fixtures sae_lens
+checker features features
 python=$folder/lens/bin/python
 checker points points
 checker lens_cache lens_cache
