@@ -256,8 +256,8 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
           "the "
           "array in place, or returns another one, or does neither. pattern and attn_scores are "
           "[H, T, S] of one sequence.\n"
-          "tensors : the functions get a Tensor and return another one, computed with "
-          "headlight.ops, or None. Gradients flow through it: see logits().\n\n"
+          "tensors : the functions get a Tensor, which they must not overwrite, and return another "
+          "one, computed with headlight.ops, or None. Gradients flow through it: see logits().\n\n"
           "Raises\n------\n"
           "ValueError : from the pass, if a function changes an array through whose values "
           "gradients flow, or returns another shape or type.")
