@@ -63,15 +63,11 @@ LensTask lens_task(const Asker& asker, const Arguments& arguments) {
   if (!asker.model.config().causal) {
     task.mask = masking_of(asker.tokenizer).token;
   }
-  const Index vocab = asker.model.vocab_size();
-  require_value(task.top_k <= vocab, "top_k", "expected at most ", vocab, ", got ", task.top_k);
   require_value(!task.target || task.mask || task.positions.last.value_or(length) + 1 >= length,
                 "answer", "is the target of the last token, which the positions leave out");
   const Index readings = (count_in(task.view.layers, asker.model.config().n_layer) + 2) *
                          count_in(task.positions, length);
-  require_value(asker.most_values == 0 || readings * task.top_k <= asker.most_values, "top_k",
-                "expected at most ", asker.most_values, " tokens in an answer, got a request for ",
-                readings * task.top_k);
+  asker.require_room(readings, task.top_k);
   asker.begin(length + readings);
   return task;
 }
@@ -133,11 +129,7 @@ std::vector<Parameter> lens_parameters() {
   };
   of_text(positions_parameter());
   of_text(answer_parameters().front());
-  of_text({.name = "top_k",
-           .help = "Report the N most probable tokens",
-           .kind = ValueKind::integer,
-           .fallback = 5,
-           .least = 1});
+  of_text(top_k_parameter());
   for (Parameter& parameter : text_data_parameters("text")) {
     all.push_back(std::move(parameter));
   }

@@ -303,11 +303,7 @@ std::vector<Parameter> parameters() {
        layers_parameter(),
        positions_parameter(),
        group_parameter(),
-       {.name = "method",
-        .help = "Patch the values, estimate the effect from a gradient, or both",
-        .kind = ValueKind::name,
-        .fallback = "patch",
-        .choices = {kMethods.begin(), kMethods.end()}},
+       method_parameter({kMethods.begin(), kMethods.end()}, "patch"),
        {.name = "qk_fix",
         .help = "Attribution: compute the attention weights of patched q, k, rot_q and rot_k, for "
                 "attention that saturates (AtP*)",

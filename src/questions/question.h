@@ -49,6 +49,9 @@ struct Asker {
 
   // Returns the progress of a part of the work, from `first` to `last`.
   std::function<void(double share)> part(double first, double last) const;
+  // Throws Error about "top_k" for more tokens than the model has, and if an answer of `lists` of
+  // so many is too long.
+  void require_room(Index lists, Index top_k) const;
   // Returns whether this process writes files.
   bool leads() const { return processes == nullptr || processes->leads(); }
 };

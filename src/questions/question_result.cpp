@@ -66,7 +66,8 @@ ResultPage page_of(const QuestionResult& result) {
   return {.title = result.title,
           .note = note,
           .graph = result.graph ? result.graph() : "",
-          .grids = all_grids(result)};
+          .grids = all_grids(result),
+          .texts = result.texts};
 }
 
 ResultArrays arrays_of(const QuestionResult& result) {

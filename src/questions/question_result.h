@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/show/text/coloured_text.h"
 #include "show/result/result_table.h"
 
 namespace headlight {
@@ -27,6 +28,8 @@ struct QuestionResult {
   std::function<std::string()> graph = {};  // SVG instead of the figure, and on the page
   std::function<std::string()> curve = {};  // SVG instead of the figure
   std::function<std::string()> chart = {};  // SVG, see Question::chart
+  // Texts in the colours of their values: the page instead of one of grids.
+  std::vector<ColouredText> texts = {};
   ResultArrays arrays = {};                 // instead of those of the grids
   std::unique_ptr<Gpt> model = {};          // of a question that makes one
   std::vector<std::string> warnings = {};   // about the answer, besides those of Asker::warn

@@ -113,6 +113,11 @@ std::optional<std::int32_t> read_token(const Asker& asker, const Arguments& argu
                          : std::optional(only_id(answer_of(asker, &value, about), about));
 }
 
+std::vector<std::int32_t> read_answer(const Asker& asker, const Arguments& arguments,
+                                      std::string_view name) {
+  return answer_of(asker, &arguments.value(name), std::string(name));
+}
+
 std::int32_t only_id(const std::vector<std::int32_t>& answer, std::string_view about) {
   require_value(answer.size() == 1, about, "expected one token, got ", answer.size());
   return answer.front();
@@ -152,15 +157,16 @@ std::string place_of(const Asker& asker, std::size_t pair) {
   return asker.places.empty() ? concat_text("pairs: pair ", pair + 1) : asker.places[pair];
 }
 
+std::vector<std::int32_t> text_of_record(const Json& record, const Asker& asker, const char* key) {
+  const Json* value = record.find(key);
+  require_value(value != nullptr && (value->is_string() || value->is_array()), key,
+                "expected a text");
+  return read_prompt(asker, *value, key);
+}
+
 PatchingTask task_of_record(const Json& record, const Asker& asker, const std::string& where) {
-  const auto text = [&](const char* key) {
-    const Json* value = record.find(key);
-    require_value(value != nullptr && (value->is_string() || value->is_array()), key,
-                  "expected a text");
-    return read_prompt(asker, *value, key);
-  };
-  return {.clean = text("clean"),
-          .corrupt = text("corrupt"),
+  return {.clean = text_of_record(record, asker, "clean"),
+          .corrupt = text_of_record(record, asker, "corrupt"),
           .answer = answer_of(asker, record.find("answer"), "answer", where),
           .wrong = answer_of(asker, record.find("wrong"), "wrong", where)};
 }
@@ -168,8 +174,8 @@ PatchingTask task_of_record(const Json& record, const Asker& asker, const std::s
 PatchingTask single_task(const Asker& asker, const Arguments& arguments) {
   return {.clean = read_prompt(asker, arguments.value("clean"), "clean"),
           .corrupt = read_prompt(asker, arguments.value("corrupt"), "corrupt"),
-          .answer = answer_of(asker, &arguments.value("answer"), "answer"),
-          .wrong = answer_of(asker, &arguments.value("wrong"), "wrong")};
+          .answer = read_answer(asker, arguments, "answer"),
+          .wrong = read_answer(asker, arguments, "wrong")};
 }
 
 // Adds the tokens that the arguments leave open, and the metric.
@@ -207,6 +213,15 @@ bool has_several(const std::vector<PatchingTask>& tasks) {
 }
 
 }  // namespace
+
+std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> read_text_pair(const Asker& asker,
+                                                                               const Json& record,
+                                                                               std::size_t i) {
+  return in_place(place_of(asker, i) + ": ", [&] {
+    return std::pair(text_of_record(record, asker, "clean"),
+                     text_of_record(record, asker, "corrupt"));
+  });
+}
 
 std::vector<Parameter> answer_parameters() {
   return {{.name = "answer",

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headlight/interpret/effects/patching.h"
@@ -34,12 +35,20 @@ using TaskCost = std::function<Index(const std::vector<PatchingTask>& tasks)>;
 std::vector<PatchingTask> read_tasks(const Asker& asker, const Arguments& arguments,
                                      const TaskCost& cost, bool with_groups = false);
 
+// Returns the texts clean and corrupt of record `i` of "pairs". Throws Error with its place.
+std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> read_text_pair(const Asker& asker,
+                                                                               const Json& record,
+                                                                               std::size_t i);
+
 // Returns the ids of a text or of a list of ids, which fit into one pass.
 std::vector<std::int32_t> read_prompt(const Asker& asker, const Json& value,
                                       const std::string& about);
 // Returns the token of a parameter of kind `answer`. Throws Error for several tokens.
 std::optional<std::int32_t> read_token(const Asker& asker, const Arguments& arguments,
                                        std::string_view name);
+// Returns the tokens of a parameter of kind `answer`; none if it is missing.
+std::vector<std::int32_t> read_answer(const Asker& asker, const Arguments& arguments,
+                                      std::string_view name);
 // Returns the only id of an answer.
 std::int32_t only_id(const std::vector<std::int32_t>& answer, std::string_view about);
 

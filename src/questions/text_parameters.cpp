@@ -57,6 +57,23 @@ Parameter heads_parameter() {
   return {.name = "heads", .help = "These heads, e.g. 0.1,2.3 or 0:1;2:3", .is_basic = true};
 }
 
+Parameter method_parameter(std::vector<std::string_view> choices, std::string_view fallback) {
+  return {.name = "method",
+          .help = "How the result is computed; the details describe each way",
+          .kind = ValueKind::name,
+          .fallback = fallback,
+          .choices = std::move(choices),
+          .is_basic = true};
+}
+
+Parameter top_k_parameter() {
+  return {.name = "top_k",
+          .help = "Report N tokens, the most probable or the strongest",
+          .kind = ValueKind::integer,
+          .fallback = 5,
+          .least = 1};
+}
+
 Parameter seed_parameter(std::vector<std::string_view> needs) {
   return {.name = "seed",
           .help = "Seed of the random numbers",

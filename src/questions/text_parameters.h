@@ -20,6 +20,10 @@ Parameter positions_parameter();
 Parameter point_parameter(Point fallback, std::vector<std::string_view> choices);
 Parameter by_parameter(std::vector<std::string_view> choices, std::string_view fallback = {});
 
+// Returns "method" with the choices of a question.
+Parameter method_parameter(std::vector<std::string_view> choices, std::string_view fallback);
+// Returns "top_k", a number of tokens.
+Parameter top_k_parameter();
 Parameter seed_parameter(std::vector<std::string_view> needs = {});
 
 }  // namespace headlight

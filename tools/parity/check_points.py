@@ -14,16 +14,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # must be set before the imports read it
 
 import numpy
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformer_lens.model_bridge import TransformerBridge
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 
 from checker import Headlight, Table, note
+from drawn_models import save_model, sizes_of
 from family_models import MODELS, MORE_MODELS
 
 LIMIT = 1e-5  # relative to the largest entry
-SIZES = {"vocab_size": 280, "max_position_embeddings": 16, "num_hidden_layers": 3, "intermediate_size": 40}
 IDS = [3, 17, 5, 9, 3, 11, 2]
 # Values of TransformerBridge that are not those of the model of transformers, by model_type: without
 # hook_result, its hook_attn_scores holds the pattern.
@@ -32,39 +31,6 @@ OTHER = {"gpt_neo": ("hook_result", "hook_attn_scores"), "gpt_neox": ("hook_rot_
 # Models that TransformerLens 4.3 does not open.
 REFUSED = ("helium", "helium, biases", "gpt_neox, whole heads, no biases in attention",
            "phi, quarter of each head, norms of queries and keys")
-
-
-def sizes_of(heads: int = 4, key_heads: int | None = None) -> dict:
-    return {**SIZES, "hidden_size": 8 * heads, "num_attention_heads": heads,
-            "num_key_value_heads": key_heads or heads}
-
-
-def save_tokenizer(config, folder: str) -> None:
-    """Saves a tokenizer of bytes and pairs of them, which no comparison uses."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    pairs = list(zip(letters, letters[1:]))[:config.vocab_size - len(letters)]
-    names = letters + [a + b for a, b in pairs]
-    tokenizer = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, pairs))
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
-    end = names[0]
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=end, bos_token=end, eos_token=end,
-                            pad_token=end).save_pretrained(folder)
-
-
-def save_model(config, folder: str) -> None:
-    """Saves a model with drawn weights: gains and biases that matter, attention far from even."""
-    config._attn_implementation = "eager"
-    torch.manual_seed(3)
-    model = AutoModelForCausalLM.from_config(config)
-    config.architectures = [type(model).__name__]
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if parameter.dim() == 1:
-                parameter.add_(0.3 * torch.randn_like(parameter))
-            else:
-                parameter.copy_(1.2 / parameter.shape[-1] ** 0.5 * torch.randn_like(parameter))
-    model.save_pretrained(folder)
-    save_tokenizer(config, folder)
 
 
 def cached(program: Headlight, folder: str) -> dict[str, numpy.ndarray]:

@@ -220,7 +220,7 @@ std::optional<HelpForm> help_form(std::string_view word) {
 std::string help_text(const CommandInfo& info, const std::vector<OptionInfo>& options, bool all) {
   std::string text =
       usage_of(info) + laid_out(full_details(info)) + option_list(options) + end_of(info);
-  if (all || std::ranges::count(text, '\n') <= kLongHelp) {
+  if (all || info.name.empty() || std::ranges::count(text, '\n') <= kLongHelp) {
     return text;
   }
   CommandInfo brief = info;

@@ -13,14 +13,16 @@ DType precise(DType dtype) { return dtype == DType::float64 ? dtype : DType::flo
 FrozenNorm::FrozenNorm(const Gpt& model, Part part, Index layer, const Tensor& whole)
     : is_centred_(model.config().norm_type == NormKind::layer) {
   const GptConfig& config = model.config();
-  const DType dtype = precise(whole.dtype());
-  const Tensor rows = centred(convert(whole, dtype));
-  const Tensor deviation =
-      sqrt(mean(rows * rows, {.axes = {1}, .keepdim = true}) + config.layer_norm_epsilon);
+  const DType dtype = whole.defined() ? precise(whole.dtype()) : DType::float64;
   const Tensor weight = model.weight(part, layer);
   const Tensor gain =
-      weight.defined() ? convert(weight, dtype) : Tensor::ones({whole.size(1)}, dtype);
-  factor_ = (config.norm_gain_plus_one ? gain + 1.0 : gain) / deviation;
+      weight.defined() ? convert(weight, dtype) : Tensor::ones({config.n_embd}, dtype);
+  factor_ = config.norm_gain_plus_one ? gain + 1.0 : gain;
+  if (whole.defined()) {
+    const Tensor rows = centred(convert(whole, dtype));
+    factor_ = factor_ /
+              sqrt(mean(rows * rows, {.axes = {1}, .keepdim = true}) + config.layer_norm_epsilon);
+  }
   if (const Tensor shift = model.bias(part, layer); shift.defined()) {
     shift_ = convert(shift, dtype);
   }

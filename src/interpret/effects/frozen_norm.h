@@ -8,8 +8,9 @@ namespace headlight {
 // normalises summands of these rows. Computes in float64 for float64 rows, else in float32.
 class FrozenNorm {
  public:
-  // For Part::final_norm, with kNoLayer, or an output norm of a layer; `whole` [N, C] is its input.
-  FrozenNorm(const Gpt& model, Part part, Index layer, const Tensor& whole);
+  // For Part::final_norm, with kNoLayer, or a norm of a layer; `whole` [N, C] is its input.
+  // Undefined: the scale is 1, in float64.
+  FrozenNorm(const Gpt& model, Part part, Index layer, const Tensor& whole = {});
 
   // Normalises parts [N, C] of those rows, without the shift.
   Tensor of(const Tensor& parts) const;

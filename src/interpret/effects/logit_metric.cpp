@@ -39,6 +39,10 @@ Tensor LogitMetric::operator()(const Tensor& logits) const {
   return of_read(only ? slice(logits, 0, *only, *only + 1) : logits);
 }
 
+LogitMetric logit_metric(std::int32_t answer, Index row) {
+  return {row, [=](const Tensor& logits) { return at_id(logits, answer); }};
+}
+
 LogitMetric logit_difference_metric(std::int32_t answer, std::int32_t wrong, Index row) {
   return {row, [=](const Tensor& logits) { return at_id(logits, answer) - at_id(logits, wrong); }};
 }

@@ -127,18 +127,6 @@ Tensor widened(const Tensor& vector, const Change& change, const PointInLayer& s
   return Tensor::from(whole, {length});
 }
 
-Tensor read_vector(const ChangeSource& source) {
-  const NamedTensors arrays = read_npz(source.file);
-  std::string names;
-  for (const auto& [name, tensor] : arrays) {
-    if (name == source.array) {
-      return tensor;
-    }
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  fail_value(kAbout, source.file.string(), ": expected an array ", source.array, ", got ", names);
-}
-
 // Computes the values that changes need.
 class SourceReader {
  public:
@@ -300,6 +288,18 @@ class ElementMap {
 };
 
 }  // namespace
+
+Tensor read_vector(const ChangeSource& source, std::string_view about) {
+  const NamedTensors arrays = read_npz(source.file);
+  std::string names;
+  for (const auto& [name, tensor] : arrays) {
+    if (name == source.array) {
+      return tensor;
+    }
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  fail_value(about, source.file.string(), ": expected an array ", source.array, ", got ", names);
+}
 
 Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& scores,
                              std::string_view about) {

@@ -5,6 +5,7 @@
 
 #include "headlight/formats/arrays/npz.h"
 #include "headlight/show/plot/matrix_plot.h"
+#include "headlight/show/text/coloured_text.h"
 
 // Results about parts of a model, in the common form from which files and pages are made.
 namespace headlight {
@@ -36,6 +37,7 @@ struct ResultPage {
   std::string note = {};
   std::string graph = {};  // SVG
   std::vector<ResultGrid> grids = {};
+  std::vector<ColouredText> texts = {};  // if any: a page of them alone
 };
 std::string result_html(const ResultPage& page);
 

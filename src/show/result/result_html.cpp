@@ -27,6 +27,9 @@ Json grid_json(const ResultGrid& grid) {
 }  // namespace
 
 std::string result_html(const ResultPage& page) {
+  if (!page.texts.empty()) {
+    return coloured_text_html({.title = page.title, .note = page.note, .texts = page.texts});
+  }
   PageValues values{
       {"attributes", "lang=\"en\""},
       {"title", escape_markup(printable_text(page.title))},

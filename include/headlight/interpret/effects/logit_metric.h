@@ -42,9 +42,10 @@ class LogitMetric {
   std::optional<Index> row_;
 };
 
-// The logit of `answer` minus that of `wrong` in row `row` of the logits; -1: the last row. All
-// metrics below throw Error about "metric" for ids outside the vocabulary and rows that do not
-// exist.
+// The logit of `answer` in row `row` of the logits; -1: the last row. All metrics below throw Error
+// about "metric" for ids outside the vocabulary and rows that do not exist.
+LogitMetric logit_metric(std::int32_t answer, Index row = -1);
+// The logit of `answer` minus that of `wrong`.
 LogitMetric logit_difference_metric(std::int32_t answer, std::int32_t wrong, Index row = -1);
 // log p(answer) in nats.
 LogitMetric log_probability_metric(std::int32_t answer, Index row = -1);

@@ -73,6 +73,10 @@ std::vector<Change> parse_changes(std::string_view text);
 // Parses changes, or reads them from the key `intervene` (a text or a list) of a .toml file.
 std::vector<Change> read_changes(const std::string& text_or_file);
 
+// Reads the array of a source. Throws Error about `about` for a file without this array, with the
+// names of those that it has.
+Tensor read_vector(const ChangeSource& source, std::string_view about = "intervene");
+
 // Parses TARGETS with optional positions into a change of kind off. Throws Error about `about`.
 Change parse_targets(std::string_view about, std::string_view text);
 
