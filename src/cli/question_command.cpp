@@ -23,7 +23,8 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::string_view kText = "text";  // parameter that --ids may replace
+constexpr std::string_view kText = "text";    // parameter that --ids may replace
+constexpr std::string_view kTexts = "pairs";  // parameter whose records have texts
 
 std::string listed_keys(const std::vector<ResultKey>& keys) {
   std::string list;
@@ -123,19 +124,26 @@ struct Given {
   std::vector<std::string> places = {};  // of records
 };
 
-Json records_of(const std::string& file, std::string_view example, Given& given) {
+// Reads records, or the rows of an answer to the same question, under the key `rows`.
+Json records_of(const std::string& file, std::string_view example, std::string_view rows,
+                std::vector<std::string>& places) {
   Json records = Json::array();
   read_records({.path = file}, example, [&](const Json& record, const std::string& where) {
     require(record.is_object(), where, ": expected ", example);
+    const Json* answer = record.find(std::string(rows));
+    if (answer != nullptr && answer->is_array()) {
+      records = *answer;
+      return;
+    }
     records.push_back(record);
-    given.places.push_back(where);
+    places.push_back(where);
   });
-  given.file = shown(file);
-  require(!records.empty(), given.file, ": expected JSON Lines such as ", example);
+  require(!records.empty(), shown(file), ": expected JSON Lines such as ", example);
   return records;
 }
 
-Json value_of(const Parameter& parameter, const Options& options, Given& given) {
+Json value_of(const Question& question, const Parameter& parameter, const Options& options,
+              Given& given) {
   const std::string name(parameter.name);
   switch (parameter.kind) {
     case ValueKind::flag:
@@ -143,8 +151,15 @@ Json value_of(const Parameter& parameter, const Options& options, Given& given) 
     case ValueKind::texts:
     case ValueKind::data:
       return options.texts(name);
-    case ValueKind::records:
-      return records_of(options.text(name), parameter.example, given);
+    case ValueKind::records: {
+      std::vector<std::string> places;
+      Json records = records_of(options.text(name), parameter.example, question.rows, places);
+      if (name == kTexts) {
+        given.file = shown(options.text(name));
+        given.places = std::move(places);
+      }
+      return records;
+    }
     default:
       return value_of_text(parameter.kind, options.text(name));
   }
@@ -163,7 +178,7 @@ Given given_values(const Question& question, const Options& options) {
     for (const std::string_view other : parameter.excludes) {
       require(!options.given(other), "--", name, ": cannot be combined with --", other);
     }
-    given.values[name] = value_of(parameter, options, given);
+    given.values[name] = value_of(question, parameter, options, given);
   }
   return given;
 }

@@ -17,7 +17,9 @@ constexpr const char* kCircuitDetails =
     "Finds the connections between heads and MLPs that the model uses to distinguish two "
     "texts. Every edge from a writer (embed, heads, MLPs) to a reader (query, key and value of "
     "heads, MLPs, logits) is scored by edge attribution patching with integrated gradients. "
-    "The score is the share of the difference in the metric that the edge carries.\n\n"
+    "The score is the share of the difference in the metric that the edge carries. With steps 1 "
+    "the "
+    "gradients are those of the clean text.\n\n"
     "The strongest edges are kept: edges of them, or as many as reach faithfulness, "
     "without edges that lead nowhere. A run checks them: the model reads the clean text, and "
     "all other edges carry their values on the corrupt one. A faithfulness of 1 gives the "
@@ -28,9 +30,40 @@ constexpr const char* kCircuitDetails =
     "circuit depends on the metric and on the difference between the texts: parts that both texts "
     "use alike are not in it.\n\n"
     "The arrays are, for every edge of the model, the strongest first, score, kept (1 or 0) and "
-    "the names from, to and into [E]; and curve_edges and curve_faithfulness [P].\n\n"
+    "the names from, to and into [E]; and curve_edges and curve_faithfulness [N]; "
+    "and pair_clean, pair_corrupt, pair_cut and pair_circuit [P].\n\n"
+    "A circuit is saved by --json and read again: circuit measures it on other pairs, another "
+    "metric or with other values of cut edges, and draws it; other compares it with the one that "
+    "is found or measured. Edges are {\"from\", \"to\", \"into\", \"score\"}; only the scores' "
+    "order "
+    "counts. measures has the metric of each pair after both texts, with all edges cut (cut), and "
+    "with all but the circuit's cut (circuit).\n\n"
     "ablation mean and resample need pairs with texts of one length. random_sets shows whether "
     "the faithfulness is more than any edges of that number give.";
+
+constexpr const char* kExampleEdge =
+    "{\"from\": \"0.1\", \"to\": \"1.0\", \"into\": \"k\", \"score\": 0.5}";
+
+// Reads the edges of a circuit, as answers have them.
+std::vector<NamedEdge> read_edges(const Arguments& arguments, const char* name) {
+  std::vector<NamedEdge> edges;
+  if (!arguments.given(name)) {
+    return edges;
+  }
+  for (const Json& edge : arguments.value(name)) {
+    const Json from = edge.value("from", {});
+    const Json to = edge.value("to", {});
+    const Json into = edge.value("into", {});
+    const Json score = edge.value("score", 0);
+    require_value(from.is_string() && to.is_string() && (into.is_null() || into.is_string()) &&
+                      score.is_number(),
+                  name, "expected edges such as ", kExampleEdge, ", got ", edge.dump());
+    edges.push_back({from.text() + ">" + to.text() + (into.is_null() ? "" : "." + into.text()),
+                     score.number()});
+  }
+  require_value(!edges.empty(), name, "expected at least one edge");
+  return edges;
+}
 
 CircuitOptions read_options(const Asker& asker, const Arguments& arguments) {
   return {.steps = arguments.integer("steps"),
@@ -41,6 +74,8 @@ CircuitOptions read_options(const Asker& asker, const Arguments& arguments) {
           .ablation = arguments.chosen<CircuitAblation>("ablation"),
           .random_sets = arguments.integer("random_sets"),
           .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
+          .given = read_edges(arguments, "circuit"),
+          .other = read_edges(arguments, "other"),
           .progress = asker.progress};
 }
 
@@ -101,13 +136,38 @@ ResultTable curve_table(const CircuitResult& result) {
           {"faithfulness", "faithfulness", "Faithfulness of the strongest edges", edges, {}, 1}}};
 }
 
+ResultTable pair_table(const CircuitResult& result) {
+  const ColumnsOf of_pairs{result.pairs};
+  return {.key = "measures",
+          .columns = {of_pairs("clean", &CircuitPairValues::clean),
+                      of_pairs("corrupt", &CircuitPairValues::corrupt),
+                      of_pairs("cut", &CircuitPairValues::cut),
+                      of_pairs("circuit", &CircuitPairValues::circuit)}};
+}
+
+Json overlap_json(const CircuitOverlap& other) {
+  return {{"edges", other.edges},
+          {"shared", other.shared},
+          {"chance", other.chance},
+          {"jaccard", other.jaccard},
+          {"faithfulness", other.faithfulness}};
+}
+
+std::string overlap_text(const CircuitOverlap& other) {
+  return concat_text("the other circuit: ", other.edges, " edges, ", other.shared,
+                     " of them in both (by chance ", fixed_number(other.chance, 1), "; Jaccard ",
+                     fixed_number(other.jaccard, 2), "), faithfulness ",
+                     fixed_number(other.faithfulness, 2), "\n");
+}
+
 Json facts_of(const CircuitResult& result, const TaskReport& report) {
   Json facts = report.facts();
   facts.update({{"edges", result.edges.size()},
                 {"kept", result.kept},
                 {"faithfulness", result.faithfulness},
                 {"ablation", report.arguments.text("ablation")},
-                {"random", result.random ? interval_json(*result.random) : Json()}});
+                {"random", result.random ? interval_json(*result.random) : Json()},
+                {"other", result.other ? overlap_json(*result.other) : Json()}});
   return facts;
 }
 
@@ -131,7 +191,8 @@ std::string heading_of(const CircuitResult& result, const TaskReport& report) {
          (result.random
               ? "as many random edges: faithfulness " + number(result.random->mean) + " (" +
                     number(result.random->low) + " to " + number(result.random->high) + ")\n"
-              : "");
+              : "") +
+         (result.other ? overlap_text(*result.other) : "");
 }
 
 QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
@@ -149,11 +210,12 @@ QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
                         .facts = facts_of(found, report)};
   std::vector<CircuitEdge> kept;
   std::ranges::copy_if(found.edges, std::back_inserter(kept), &CircuitEdge::is_kept);
-  result.tables = {edge_table(kept), curve_table(found)};
+  result.tables = {edge_table(kept), curve_table(found), pair_table(found)};
   add_arrays(edge_table(found.edges), "", result.arrays);
   add_arrays(curve_table(found), "curve_", result.arrays);
+  add_arrays(pair_table(found), "pair_", result.arrays);
   if (found.kept == 0) {
-    result.tables.back().views.clear();
+    result.tables[1].views.clear();
   } else {
     result.graph = [found] { return circuit_svg(found, "Circuit", circuit_summary(found)); };
   }
@@ -175,7 +237,7 @@ std::vector<Parameter> parameters_of_circuit() {
         .kind = ValueKind::number,
         .is_basic = true},
        {.name = "steps",
-        .help = "Number of points of the integrated gradients; 1: the clean text only",
+        .help = "Number of points of the integrated gradients",
         .kind = ValueKind::integer,
         .fallback = 5},
        {.name = "ablation",
@@ -188,7 +250,16 @@ std::vector<Parameter> parameters_of_circuit() {
         .help = "Compare with N sets of as many random edges; 0: none",
         .kind = ValueKind::integer,
         .fallback = 0},
-       seed_parameter({"random_sets"})});
+       seed_parameter({"random_sets"}),
+       {.name = "circuit",
+        .help = "Measure this circuit, saved by --json, instead of finding one",
+        .kind = ValueKind::records,
+        .excludes = {"faithfulness"},
+        .example = kExampleEdge},
+       {.name = "other",
+        .help = "Compare with this circuit: the edges of both, and its faithfulness here",
+        .kind = ValueKind::records,
+        .example = kExampleEdge}});
 }
 
 }  // namespace
@@ -199,7 +270,9 @@ const Question& circuit_question() {
       .summary = "Find the connections between heads and MLPs that a task uses.",
       .details = kCircuitDetails + std::string("\n\n") + kTaskDetails,
       .examples = {"headlight circuit runs/toy " + kExamplePair + " --svg circuit.svg",
-                   "headlight circuit runs/toy --pairs pairs.jsonl --edges 40 --curve curve.svg"},
+                   "headlight circuit runs/toy --pairs pairs.jsonl --edges 40 --curve curve.svg",
+                   "headlight circuit runs/toy --pairs held_out.jsonl --circuit circuit.json "
+                   "--ablation resample"},
       .parameters = parameters_of_circuit(),
       .facts = {{"metric", "logit_difference, log_probability_difference or that of metric"},
                 {"pairs, pairs_done",
@@ -211,7 +284,11 @@ const Question& circuit_question() {
                 {"faithfulness", "of the circuit"},
                 {"ablation", "values of cut edges"},
                 {"random", "{mean, low, high} of random edges; null without random_sets"},
-                {"curve", "[{edges, faithfulness}]"}},
+                {"other",
+                 "{edges, shared, chance, jaccard, faithfulness} of the other circuit; null "
+                 "without one"},
+                {"curve", "[{edges, faithfulness}]"},
+                {"measures", "[{clean, corrupt, cut, circuit}], of each pair"}},
       .rows = "circuit",
       .columns = {{"from, to, into", "the edge; into is q, k or v of a head"},
                   {"score", "share of the difference"}},

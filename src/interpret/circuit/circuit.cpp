@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <span>
 
@@ -434,7 +435,7 @@ class CircuitSearch {
       const TaskStrength strength = task_strength(texts_.clean()[pair], texts_.corrupt()[pair]);
       result.pairs_done += strength == TaskStrength::clear ? 1 : 0;
     }
-    const Index all = std::ssize(order_);
+    const Index all = options_.given.empty() ? std::ssize(order_) : std::ssize(options_.given);
     for (Index edges = 1; edges < all; edges *= 2) {
       result.curve.push_back({.edges = edges});
     }
@@ -448,9 +449,8 @@ class CircuitSearch {
     for (std::size_t i = 0; i < reached.size(); ++i) {
       result.curve[i].faithfulness = reached[i];
     }
-    const CircuitFit fit = chosen(result.curve);
-    const KeptEdges kept = connected(fit.edges);
-    result.faithfulness = fit.faithfulness;
+    const KeptEdges kept = connected(chosen(result.curve));
+    measure(kept, result);
     for (const auto& [receiver, sender] : order_) {
       const CircuitGraph::Receiver& reader = graph_.receivers()[receiver];
       result.edges.push_back({graph_.senders()[sender], reader.node, reader.into,
@@ -460,10 +460,63 @@ class CircuitSearch {
     if (options_.random_sets > 0) {
       result.random = random_faithfulness(result.kept);
     }
+    if (!options_.other.empty()) {
+      result.other = overlap_with(kept, result.kept);
+    }
     return result;
   }
 
  private:
+  // Sets the measures of a circuit.
+  void measure(const KeptEdges& kept, CircuitResult& result) const {
+    const std::vector<double> reached = texts_.differences_with({&kept, 1}).front();
+    for (std::size_t pair = 0; pair < texts_.pairs(); ++pair) {
+      result.pairs.push_back(
+          {texts_.clean()[pair], texts_.corrupt()[pair], texts_.empty()[pair], reached[pair]});
+    }
+    result.faithfulness = share_of(reached);
+  }
+
+  CircuitOverlap overlap_with(const KeptEdges& kept, Index count) const {
+    const KeptEdges other = without_dead_ends(edges_named(options_.other, "other"));
+    CircuitOverlap overlap{.faithfulness = faithfulness_of({other}).front()};
+    for (const auto& [receiver, sender] : order_) {
+      overlap.edges += other[receiver][sender] ? 1 : 0;
+      overlap.shared += other[receiver][sender] && kept[receiver][sender] ? 1 : 0;
+    }
+    const Index either = count + overlap.edges - overlap.shared;
+    overlap.chance = static_cast<double>(count) * static_cast<double>(overlap.edges) /
+                     static_cast<double>(order_.size());
+    overlap.jaccard =
+        either > 0 ? static_cast<double>(overlap.shared) / static_cast<double>(either) : 0;
+    return overlap;
+  }
+
+  // Returns the edges of these names, and sets their scores if asked to.
+  KeptEdges edges_named(const std::vector<NamedEdge>& edges, const char* about,
+                        std::vector<std::vector<double>>* scores = nullptr) const {
+    std::map<std::string, EdgeIndex> indices;
+    KeptEdges named;
+    for (std::size_t r = 0; r < graph_.receivers().size(); ++r) {
+      const CircuitGraph::Receiver& reader = graph_.receivers()[r];
+      named.emplace_back(static_cast<std::size_t>(reader.senders), false);
+      for (std::size_t s = 0; s < named.back().size(); ++s) {
+        indices[edge_name({graph_.senders()[s], reader.node, reader.into})] = {r, s};
+      }
+    }
+    for (const NamedEdge& edge : edges) {
+      const auto found = indices.find(edge.name);
+      require_value(found != indices.end(), about, "the model has no edge ", edge.name);
+      const auto [receiver, sender] = found->second;
+      require_value(!named[receiver][sender], about, "names ", edge.name, " twice");
+      named[receiver][sender] = true;
+      if (scores != nullptr) {
+        (*scores)[receiver][sender] = edge.score;
+      }
+    }
+    return named;
+  }
+
   // Returns mean, least and largest faithfulness of sets of `count` random edges.
   Interval random_faithfulness(Index count) const {
     Interval result{0, std::numeric_limits<double>::infinity(),
@@ -544,27 +597,36 @@ class CircuitSearch {
     for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
       scores_.emplace_back(static_cast<std::size_t>(receiver.senders), 0.0);
     }
-    texts_.add_scores(options_.steps, scores_,
-                      [&](double share) { options_.progress(0.5 * share); });
+    const KeptEdges given = edges_named(options_.given, "circuit", &scores_);
+    if (options_.given.empty()) {
+      texts_.add_scores(options_.steps, scores_,
+                        [&](double share) { options_.progress(0.5 * share); });
+    }
+    const double pairs = options_.given.empty() ? static_cast<double>(texts_.pairs()) : 1.0;
     for (std::size_t receiver = 0; receiver < scores_.size(); ++receiver) {
       for (std::size_t sender = 0; sender < scores_[receiver].size(); ++sender) {
-        scores_[receiver][sender] /= static_cast<double>(texts_.pairs());
+        scores_[receiver][sender] /= pairs;
         order_.push_back({receiver, sender});
       }
     }
     std::stable_sort(order_.begin(), order_.end(), [&](const EdgeIndex& a, const EdgeIndex& b) {
       return std::abs(scores_[a.first][a.second]) > std::abs(scores_[b.first][b.second]);
     });
+    std::stable_partition(order_.begin(), order_.end(),
+                          [&](const EdgeIndex& edge) { return given[edge.first][edge.second]; });
   }
 
-  // Returns the `edges` strongest edges, but drops edges on no path of kept edges from the
-  // embedding to the logits. Dropped edges have no effect.
+  // Returns the `edges` strongest edges without dead ends.
   KeptEdges connected(Index edges) const {
     KeptEdges kept = no_edges();
     for (Index i = 0; i < edges; ++i) {
       const EdgeIndex& edge = order_[static_cast<std::size_t>(i)];
       kept[edge.first][edge.second] = true;
     }
+    return without_dead_ends(std::move(kept));
+  }
+  // Drops edges on no path of kept edges from the embedding to the logits. They have no effect.
+  KeptEdges without_dead_ends(KeptEdges kept) const {
     std::vector<bool> is_fed(graph_.senders().size(), false);  // has a kept path from the embedding
     is_fed[0] = true;
     for (std::size_t receiver = 0; receiver < kept.size(); ++receiver) {
@@ -623,30 +685,34 @@ class CircuitSearch {
   std::vector<double> faithfulness_of(
       const std::vector<KeptEdges>& sets,
       const std::function<void(double)>& progress = [](double) {}) const {
+    std::vector<double> reached;
+    for (const std::vector<double>& differences : texts_.differences_with(sets, progress)) {
+      reached.push_back(share_of(differences));
+    }
+    return reached;
+  }
+  // Returns the faithfulness of differences [pairs].
+  double share_of(const std::vector<double>& differences) const {
     const auto total = [](const std::vector<double>& values) {
       return std::accumulate(values.begin(), values.end(), 0.0);
     };
     const double empty = total(texts_.empty());
-    std::vector<double> reached;
-    for (const std::vector<double>& differences : texts_.differences_with(sets, progress)) {
-      reached.push_back((total(differences) - empty) / (total(texts_.clean()) - empty));
-    }
-    return reached;
+    return (total(differences) - empty) / (total(texts_.clean()) - empty);
   }
 
-  // Returns the number of edges to keep with its faithfulness: the edges wanted, or the smallest
+  // Returns the number of edges to keep: the edges wanted, all of a given circuit, or the smallest
   // number that reaches the faithfulness wanted, by bisection between two points of the curve
   // (tolerance 1/32).
-  CircuitFit chosen(const std::vector<CircuitFit>& curve) const {
-    if (options_.edges > 0) {
-      const Index edges = std::min(options_.edges, curve.back().edges);
-      return {edges, faithfulness_of({connected(edges)}).front()};
+  Index chosen(const std::vector<CircuitFit>& curve) const {
+    if (options_.edges > 0 || !options_.given.empty()) {
+      const Index all = curve.back().edges;
+      return options_.edges > 0 ? std::min(options_.edges, all) : all;
     }
     Index low = 0;
-    CircuitFit high = curve.back();
+    Index high = curve.back().edges;
     for (const CircuitFit& fit : curve) {
       if (fit.faithfulness >= wanted_faithfulness()) {
-        high = fit;
+        high = fit.edges;
         break;
       }
       low = fit.edges;
@@ -654,9 +720,9 @@ class CircuitSearch {
     const auto is_close = [](Index least, Index most) {
       return most - least <= std::max<Index>(1, most / 32);
     };
-    while (!is_close(low, high.edges)) {
+    while (!is_close(low, high)) {
       constexpr std::size_t kSets = 7;  // the middles of the next three steps, in one pass
-      std::vector<std::pair<Index, Index>> ranges{{low, high.edges}};
+      std::vector<std::pair<Index, Index>> ranges{{low, high}};
       std::vector<KeptEdges> sets;
       for (std::size_t i = 0; i < kSets; ++i) {
         const auto [least, most] = ranges[i];
@@ -665,14 +731,9 @@ class CircuitSearch {
         ranges.insert(ranges.end(), {{least, middle}, {middle, most}});
       }
       const std::vector<double> reached = faithfulness_of(sets);
-      for (std::size_t i = 0; i < kSets && !is_close(low, high.edges);) {
-        const Index middle = (low + high.edges) / 2;
+      for (std::size_t i = 0; i < kSets && !is_close(low, high);) {
         const bool is_reached = reached[i] >= wanted_faithfulness();
-        if (is_reached) {
-          high = {middle, reached[i]};
-        } else {
-          low = middle;
-        }
+        (is_reached ? high : low) = (low + high) / 2;
         i = 2 * i + (is_reached ? 1 : 2);
       }
     }

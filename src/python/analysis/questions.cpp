@@ -261,8 +261,6 @@ Call read_call(const Question& question, const Tokenizer& tokenizer, const nb::a
   return call;
 }
 
-nb::object python_value(const Json& json) { return json_module().attr("loads")(json.dump()); }
-
 nb::object ask(const Question& question, Model& model, const nb::args& args,
                const nb::kwargs& kwargs) {
   const Tokenizer& tokenizer = *model.tokenizer();
@@ -290,6 +288,7 @@ nb::object ask(const Question& question, Model& model, const nb::args& args,
         std::make_unique<Model>(std::move(result.model), model.tokenizer(), model.path()));
   }
   return nb::cast(Result{arrays_of(result), nb::cast<nb::dict>(python_value(facts_of(result))),
+                         json_of(result, question.rows).value(question.rows, Json::array()),
                          result_html(page_of(result))});
 }
 

@@ -50,6 +50,10 @@ std::string described_result(const Result& result) {
 
 }  // namespace
 
+nb::object python_value(const Json& json) {
+  return nb::module_::import_("json").attr("loads")(json.dump());
+}
+
 void add_result(nb::module_& module) {
   nb::class_<Result>(module, "Result",
                      "Result of an analysis: arrays by name. A notebook shows it as a page.")
@@ -70,6 +74,11 @@ void add_result(nb::module_& module) {
           "summary", [](const Result& self) { return self.summary; },
           nb::sig("def summary(self) -> dict[str, typing.Any]"),
           "Single numbers, such as the loss in nats a token.")
+      .def_prop_ro(
+          "rows", [](const Result& self) { return python_value(self.rows); },
+          nb::sig("def rows(self) -> list[dict[str, typing.Any]]"),
+          "Rows of the answer, with the keys that docs/questions.md lists. Those of a circuit are "
+          "its edges, which circuit() takes again.")
       .def_ro("html", &Result::html, "Page as HTML that needs no other file.")
       .def("_repr_html_", [](const Result& self) { return notebook_html(self.html); })
       .def("__repr__", &described_result);

@@ -58,6 +58,12 @@ inline constexpr auto kChoices<CircuitAblation> =
                                             {"mean", CircuitAblation::mean},
                                             {"resample", CircuitAblation::resample}});
 
+// An edge of a given circuit.
+struct NamedEdge {
+  std::string name;  // as edge_name()
+  double score = 0;  // orders the edges by size; equal ones keep the model's order
+};
+
 struct CircuitOptions {
   // Points on the line from the corrupt to the clean embeddings where gradients are taken
   // (integrated gradients); 1: at the clean text only.
@@ -68,12 +74,32 @@ struct CircuitOptions {
   CircuitAblation ablation = CircuitAblation::corrupt;
   Index random_sets = 0;      // sets of random edges to measure for comparison
   std::uint64_t seed = 1337;  // of the random edges
+  // A circuit to measure: the edges are not scored anew, and all are kept unless `edges` is given.
+  std::vector<NamedEdge> given = {};
+  std::vector<NamedEdge> other = {};  // a circuit to compare with the one that is kept
   std::function<void(double)> progress = [](double) {};  // share of the work, 0 to 1
 };
 
 struct CircuitFit {
   Index edges = 0;          // number of strongest edges, dead ends included
   double faithfulness = 0;  // 1: as the whole model, 0: with all edges cut
+};
+
+// The measure of one pair of texts.
+struct CircuitPairValues {
+  double clean = 0;    // after the clean text
+  double corrupt = 0;  // after the corrupt text
+  double cut = 0;      // after the clean text with all edges cut
+  double circuit = 0;  // with all edges cut but those of the circuit
+};
+
+// Another circuit beside the one that is kept.
+struct CircuitOverlap {
+  Index edges = 0;          // of the other, without dead ends
+  Index shared = 0;         // of them in both
+  double chance = 0;        // mean number of shared edges of random sets of these sizes
+  double jaccard = 0;       // shared edges of all in either
+  double faithfulness = 0;  // of the other on the same pairs
 };
 
 struct CircuitResult {
@@ -86,7 +112,9 @@ struct CircuitResult {
   // Faithfulness of as many random edges on paths from embedding to logits: mean, least and largest
   // of CircuitOptions::random_sets.
   std::optional<Interval> random = {};
-  std::vector<CircuitFit> curve;  // for growing numbers of edges, measured
+  std::vector<CircuitFit> curve;             // for growing numbers of edges, measured
+  std::vector<CircuitPairValues> pairs;      // in input order
+  std::optional<CircuitOverlap> other = {};  // of CircuitOptions::other
 };
 
 // Finds the edges of a task by edge attribution patching with integrated gradients (Syed, Rager and
@@ -96,7 +124,8 @@ struct CircuitResult {
 // cut, the model reads these values only, as it reads the corrupt text. Memory grows with nodes x
 // tokens x C. Throws Error as patch_grid(), naming the pair, and about "pairs" for no pairs. mean
 // Throws Error for bidirectional models and about options out of range. mean and resample need
-// texts of one length and, resample, two pairs; mean refuses post-norm models.
+// texts of one length and, resample, two pairs; mean refuses post-norm models. Throws Error about
+// "circuit" or "other" for an edge that the model does not have, or that is named twice.
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
                            const CircuitOptions& options = {});
 
