@@ -9,6 +9,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "headlight/datasets/text_source.h"
+#include "headlight/formats/arrays/npz.h"
 #include "headlight/serve/server.h"
 #include "show/report/parts/json_output.h"
 
@@ -43,6 +44,9 @@ Options serve_options() {
       .value("api_key_file", "Require the key in this file from every request")
       .values("allow_host",
               "Also accept browser requests that address the server by this host name")
+      .values("directions",
+              "Let requests add the directions of this .npz file of headlight direction, which the "
+              "page offers with a slider")
       .value("runs", "Show the training runs of this folder on the page, as they progress")
       .values("allow_origin", "Let scripts of this site send requests, e.g. https://example.org")
       .value("slots", "Generate at most this number of texts at once with each model", "16")
@@ -63,7 +67,7 @@ Options serve_options() {
   add_decoding_options(options);
   options.refused("max_tokens", "is now called --max_new_tokens");
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
-  options.paths({"api_key_file", "runs"})
+  options.paths({"api_key_file", "directions", "runs"})
       .basic({"host", "port", "api_key_file", "runs", "weights", "slots", "ctx_size",
               "chat_template"});
   return options;
@@ -117,6 +121,19 @@ ServeOptions serve_options(const Options& options, const Decoding& decoding) {
   return result;
 }
 
+// Returns the arrays of the files that fit into a stream of this width, as FILE:ARRAY.
+std::vector<std::string> directions_of(const Options& options, Index width) {
+  std::vector<std::string> names;
+  for (const std::string& file : options.texts("directions")) {
+    for (const ArrayInfo& array : read_npz_header(file)) {
+      if (!array.texts && numel(array.shape) == width) {
+        names.push_back(concat_text(file, ":", array.name));
+      }
+    }
+  }
+  return names;
+}
+
 // Opens NAME=MODEL, or MODEL, named after its file or folder.
 ServedModel open_model(const std::string& argument, const Options& options, Decoding& decoding) {
   namespace fs = std::filesystem;
@@ -132,6 +149,7 @@ ServedModel open_model(const std::string& argument, const Options& options, Deco
                                                 .matrices = decoding.matrices(),
                                                 .warn = log_warning}),
       .source = path.string()};
+  model.directions = directions_of(options, model.loaded.model->config().n_embd);
   model.chat_template = chat_template_option(options, *model.loaded.tokenizer);
   model.draft_room = decoding.draft_room();
   model.make_drafter = decoding.drafter(*model.loaded.tokenizer, model.draft_room);

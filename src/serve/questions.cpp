@@ -80,15 +80,19 @@ Json Questions::model_json(const Model& model) const {
   for (const HeadId& id : HeadSet::all(gpt.heads())) {
     heads = std::max(heads, id.head + 1);
   }
-  return {{"id", model.served.name},
-          {"object", "model"},
-          {"created", created_},
-          {"owned_by", "headlight"},
-          {"root", model.served.source.empty() ? model.served.name : model.served.source},
-          {"layers", gpt.config().n_layer},
-          {"heads", heads},
-          {"max_model_len", gpt.block_size()},
-          {"chat", model.chat.problem().empty()}};
+  Json json{{"id", model.served.name},
+            {"object", "model"},
+            {"created", created_},
+            {"owned_by", "headlight"},
+            {"root", model.served.source.empty() ? model.served.name : model.served.source},
+            {"layers", gpt.config().n_layer},
+            {"heads", heads},
+            {"max_model_len", gpt.block_size()},
+            {"chat", model.chat.problem().empty()}};
+  if (!model.served.directions.empty()) {
+    json["directions"] = model.served.directions;
+  }
+  return json;
 }
 
 void Questions::get_models(const HttpRequest& request, const Exchange& exchange) {
@@ -223,7 +227,8 @@ Fields Questions::chat_fields(const CompletionApi& api, Fields given) {
 CompletionRequest Questions::read(const CompletionApi& api, std::size_t model, Fields& fields,
                                   bool as_text) {
   const Model& wanted = models_[model];
-  RequestTexts texts(fields, *wanted.served.loaded.tokenizer, wanted.names);
+  RequestTexts texts(fields, *wanted.served.loaded.tokenizer, wanted.names, false,
+                     wanted.served.directions);
   const Gpt& gpt = *wanted.served.loaded.model;
   return api.read({.texts = texts,
                    .chat = wanted.chat,
@@ -302,7 +307,8 @@ void Questions::post_inspection(const HttpRequest& request, const Exchange& exch
     try {
       Work::Options options = work_of(inspection->urgency, exchange);
       options.on_progress = [&](double share) { answer.progress(share); };
-      RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
+      RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names, false,
+                         model.served.directions);
       std::string json;
       {
         Work work(*model.served.loaded.model, std::move(options));

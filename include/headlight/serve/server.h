@@ -16,7 +16,9 @@ struct ServedModel {
   std::string name;  // used in requests
   LoadedModel loaded;
   ChatTemplates chat_template = {};
-  std::string source = {};        // path for commands that users copy; empty: `name`
+  std::string source = {};  // path for commands that users copy; empty: `name`
+  // Directions "FILE:ARRAY" that changes in requests may add; they name no other files.
+  std::vector<std::string> directions = {};
   MakeDrafter make_drafter = {};  // guesses tokens of all texts; empty: no guesses
   // Room of its drafters, which the server limits; null: they keep nothing.
   std::shared_ptr<DraftRoom> draft_room = {};

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "serve/request/fields.h"
@@ -18,9 +19,10 @@ class RequestTexts {
  public:
   // `names` counts the tokenizer's special-token names. All arguments must outlive this.
   // `reads_special`: without "special_tokens". Throws Error about "special_tokens".
+  // `directions`: those that changes may add, ServedModel::directions.
   RequestTexts(Fields& fields, const Tokenizer& tokenizer, const SpecialNameCount& names,
-               bool reads_special = false)
-      : fields_(fields), tokenizer_(tokenizer), names_(names) {
+               bool reads_special = false, std::vector<std::string> directions = {})
+      : fields_(fields), tokenizer_(tokenizer), names_(names), directions_(std::move(directions)) {
     if (fields.boolean("special_tokens", reads_special)) {
       encoder_.emplace(tokenizer, true);
     }
@@ -28,6 +30,9 @@ class RequestTexts {
 
   Fields& fields() const { return fields_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
+  bool may_add(const std::string& direction) const {
+    return std::ranges::count(directions_, direction) > 0;
+  }
   bool reads_special() const { return encoder_.has_value(); }
   // Encode as Tokenizer::encode() and encode_prompt() do. `about`: the member with the text.
   std::vector<std::int32_t> encode(std::string_view text, const std::string& about) {
@@ -82,6 +87,7 @@ class RequestTexts {
   const Tokenizer& tokenizer_;
   const SpecialNameCount& names_;
   std::optional<TextEncoder> encoder_;  // set if special tokens are read
+  std::vector<std::string> directions_;
   std::vector<std::string> warnings_;
 };
 

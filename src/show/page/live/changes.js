@@ -26,6 +26,26 @@ export function carriedChange({part, from, to}, clean) {
   return `freeze ${part} from ${quoted(clean)}${at}${to === null ? '' : ` @${to}`}`;
 }
 
+// Returns where the factor of the first `add` in a text of changes is, {begin, end, factor}; null: there is none.
+export function steeringOf(changes) {
+  const plain = changes.replace(/"[^"]*"|'[^']*'/g, (text) => '_'.repeat(text.length));  // texts hold any mark
+  for (const {0: change, index} of plain.matchAll(/[^;\n]+/g)) {
+    if (/^\s*add\s/.test(change)) {
+      const [, body, factor] = /^(.*?)(?:\s*\*\s*(-?[\d.]+))?\s*(?:\s@\S+\s*)?$/.exec(change);
+      const begin = index + body.length;
+      const end = factor === undefined ? begin : index + change.indexOf(factor, body.length) + factor.length;
+      return {begin, end, factor: Number(factor ?? 1)};
+    }
+  }
+  return null;
+}
+
+// Returns the changes with another factor of that `add`.
+export function steeredBy(changes, factor) {
+  const {begin, end} = steeringOf(changes);
+  return `${changes.slice(0, begin)}*${factor}${changes.slice(end)}`;
+}
+
 const shell = (text) => /^[\w./=:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 // Returns the options of generation that differ from the page's usual ones. Commands have another

@@ -1,6 +1,6 @@
 // A conversation with a model that has a chat template.
 import {byId, element} from '../dom.js';
-import {commandOf, intervention, samplingOptions} from './changes.js';
+import {commandOf, intervention, samplingOptions, steeredBy, steeringOf} from './changes.js';
 import {fittingMessages, keepMessages, keptMessages} from './conversation.js';
 import {follow} from './server.js';
 import {changed, listen, session} from './session.js';
@@ -42,7 +42,24 @@ function showButtons() {
   byId('chat-retry').disabled = byId('chat-undo').disabled = controller !== null || messages.length === 0;
   byId('chat-clear').disabled = messages.length === 0;
   byId('no-chat').hidden = usable;
+  showSteering(model?.directions ?? []);
   byId('chat-switches').textContent = switches() === '' ? '' : `${say('writes_with')} ${switches()}`;
+}
+
+// Shows the slider of the first direction that is added, and offers those that the server has.
+function showSteering(directions) {
+  const steering = steeringOf(session.chat_changes);
+  byId('steering').parentNode.hidden = steering === null;
+  byId('steering').value = steering?.factor ?? 1;
+  byId('steering-value').textContent = steering === null ? '' : `×${steering.factor}`;
+  byId('directions').replaceChildren(...directions.map((name) => element('option', {
+    value: `add ${name.slice(name.lastIndexOf(':') + 1)} ${name}*1`})));
+}
+
+function steer() {
+  session.chat_changes = steeredBy(session.chat_changes, Number(byId('steering').value));
+  byId('chat-changes').value = session.chat_changes;
+  byId('steering-value').textContent = `×${byId('steering').value}`;
 }
 
 function showSpeed(tokens, started, first, reason) {
@@ -160,6 +177,8 @@ export function openChat() {
       changed('chat');
     });
   }
+  byId('steering').addEventListener('input', steer);
+  byId('steering').addEventListener('change', () => changed('chat'));
   byId('chat-form').addEventListener('submit', (event) => {
     event.preventDefault();
     send();

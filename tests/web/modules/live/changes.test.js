@@ -1,4 +1,4 @@
-import {carriedChange, commandOf, interventionOf, quoted, samplingOptions} from '../../../../src/show/page/live/changes.js';
+import {carriedChange, commandOf, interventionOf, quoted, samplingOptions, steeredBy, steeringOf} from '../../../../src/show/page/live/changes.js';
 import {newSession} from '../../../../src/show/page/live/session.js';
 import {equal, test} from '../harness.js';
 
@@ -21,6 +21,18 @@ test('a carried activation is named with its tokens', () => {
   equal(carriedChange({part: '0.1', from: null, to: null}, 'a b'), 'freeze 0.1 from "a b"');
   equal(carriedChange({part: 'mlp_out.1', from: 2, to: 2}, 'a b'), 'freeze mlp_out.1 from "a b" @2');
   equal(carriedChange({part: 'resid_post.1', from: 2, to: 5}, 'a b'), 'freeze resid_post.1 from "a b" at 2 @5');
+});
+
+test('the factor of an added direction is found and replaced', () => {
+  const cases = [['add resid_post.6 joy.npz:v*4', 4, 'add resid_post.6 joy.npz:v*-2.5'],
+                 ['off 1.1; add resid_post.6 joy.npz:v', 1, 'off 1.1; add resid_post.6 joy.npz:v*-2.5'],
+                 ['add resid_post.6 "a; add *3" - \'b*2\' * 0.5 @3-', 0.5, 'add resid_post.6 "a; add *3" - \'b*2\'*-2.5 @3-'],
+                 ['add mlp.* joy.npz:v @last; scale 1.1 2', 1, 'add mlp.* joy.npz:v*-2.5 @last; scale 1.1 2']];
+  for (const [changes, factor, after] of cases) {
+    equal(steeringOf(changes).factor, factor);
+    equal(steeredBy(changes, -2.5), after);
+  }
+  equal([steeringOf('off 1.1; scale 2.1 3'), steeringOf(''), steeringOf('mean 1.1 from "add x y*2"')], [null, null, null]);
 });
 
 test('a command is quoted so that a shell parses it correctly', () => {
