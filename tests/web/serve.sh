@@ -126,6 +126,12 @@ chats() {
   expect 'an invalid switch is reported' "$(text_of '#chat-problem').includes('intervene')" true
   click '#chat-clear'
   expect 'a click on Clear removes the conversation' "$(count_of .message)" 0
+  expect 'without an added direction there is no slider' "String(document.getElementById('steering').parentNode.hidden)" true
+  set_change chat-changes 'add resid_post.0 "a" - "b"*2'
+  expect 'an added direction has a slider' "document.getElementById('steering').parentNode.hidden + document.getElementById('steering-value').textContent" 'false×2'
+  js "(() => { const box = document.getElementById('steering'); box.value = -1.5; ['input', 'change'].forEach((name) => box.dispatchEvent(new Event(name))); })()" >/dev/null
+  expect 'the slider changes the strength' "document.getElementById('chat-changes').value" 'add resid_post.0 "a" - "b"*-1.5'
+  expect 'the next answer has that strength' "$(text_of '#chat-switches')" 'Switches for generation: add resid_post.0 "a" - "b"*-1.5'
   open_site '?part=chat&answer_tokens=50'
   set_text question 'Hi'
   click '#send'
