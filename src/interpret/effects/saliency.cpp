@@ -93,7 +93,7 @@ class SaliencyText {
       runs.push_back({&hook, -1, first_computed(model_, t)});
     }
     const double whole = contrast_.of_replay(replay);
-    std::vector<double> falls = contrast_.of_runs(replay, task_.clean, runs, progress);
+    std::vector<double> falls = contrast_.of_runs(replay, runs, progress);
     for (double& fall : falls) {
       fall = whole - fall;
     }
