@@ -262,7 +262,7 @@ std::vector<Parameter> direction_parameters() {
         .help = "A saved direction, FILE.npz:ARRAY",
         .kind = ValueKind::path,
         .excludes = {"pairs", "answer"}},
-       point_parameter(Point::resid_post, {}),
+       point_parameter(Point::resid_post, choices_of<Point>()),
        layers,
        method_parameter(choices_of<DirectionMethod>(), name_of(DirectionMethod::mean_difference)),
        {.name = "tokens_of",
