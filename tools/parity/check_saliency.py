@@ -64,7 +64,7 @@ class Measure:
 
 
 def of_captum(method: str, measure: Measure, base: list[int] | None) -> tuple[torch.Tensor, float]:
-    """Returns the attribution of each token [T], and the convergence delta."""
+    """Returns the attribution of each token [T], and the convergence delta or, of gradient_x_input, the largest factors."""
     text = measure.table(torch.tensor([IDS])).detach()
     start = torch.zeros_like(text) if base is None else measure.table(torch.tensor([base])).detach()
     if method == "gradient":
@@ -73,7 +73,9 @@ def of_captum(method: str, measure: Measure, base: list[int] | None) -> tuple[to
         gradient = Saliency(measure).attribute(text.requires_grad_(), abs=False)
         if base is None:
             assert torch.allclose(InputXGradient(measure).attribute(text), gradient * text)
-        return (gradient * (text - start))[0].sum(-1).detach(), 0
+        found = (gradient * (text - start))[0].sum(-1).detach()
+        # A norm of the embeddings makes the product 0 but for rounding.
+        return found, float((gradient.norm(dim=-1) * text.norm(dim=-1)).max())
     if method == "integrated_gradients":
         found, delta = IntegratedGradients(measure).attribute(
             text, start, n_steps=STEPS, method="riemann_middle", return_convergence_delta=True)
@@ -91,7 +93,7 @@ def compare(program: Headlight, folder: str, table: Table, what: str) -> None:
         task = [part for name, ids in numbered.items() if ids for part in (name, " ".join(f"#{token}" for token in ids))]
         for method in ("gradient", "gradient_x_input", "integrated_gradients", "occlusion"):
             for base in (None, OTHER) if wrong and method != "gradient" else (None,):
-                expected, delta = of_captum(method, measure, base)
+                expected, more = of_captum(method, measure, base)
                 if base:  # ids of a second text are given by pairs alone
                     pairs = program.folder / "pairs.jsonl"
                     pairs.write_text(f'{{"clean": {IDS}, "corrupt": {base}, "answer": {answer}, "wrong": {wrong}}}\n')
@@ -102,10 +104,10 @@ def compare(program: Headlight, folder: str, table: Table, what: str) -> None:
                 tokens = torch.tensor([row["attribution"] for row in found["tokens"]])
                 if method == "gradient":  # families scale embeddings before or after this point
                     tokens, expected = tokens / tokens.max(), expected / expected.max()
-                scale = float(expected.abs().max())
+                scale = max(float(expected.abs().max()), more if method == "gradient_x_input" else 1e-6)
                 table.add(what, float((tokens - expected).abs().max()) / scale, LIMIT)
                 if method == "integrated_gradients":
-                    table.add(what, abs(found["texts"][0]["delta"] - delta) / max(scale, 1e-6), 10 * LIMIT)
+                    table.add(what, abs(found["texts"][0]["delta"] - more) / scale, LIMIT)
 
 
 def check(table: Table, program: Headlight, options) -> None:
