@@ -157,8 +157,8 @@ MUTANTS = [
      "if (context.prefixes.empty() || !context.prefixes[b].is_there()) {", "if (true) {",
      "forward_replay_test patch_grid_test"),
     ("runs that join at a layer change those before them", "src/interpret/effects/forward_replay.cpp",
-     "slice(changed, 0, run.begin, run.end).copy_from(own);",
-     "slice(changed, 0, 0, run.end - run.begin).copy_from(own);", "forward_replay_test"),
+     "slice(changed, 0, begin, end).copy_from(own);",
+     "slice(changed, 0, 0, end - begin).copy_from(own);", "forward_replay_test"),
 ]
 
 def run(*command, **options):

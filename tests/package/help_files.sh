@@ -26,7 +26,7 @@ expect() {
 }
 
 mapfile -t commands < <(names; names tokenizer | sed 's/^/tokenizer /')
-[ ${#commands[@]} -eq 29 ] || fail "found ${#commands[@]} commands: ${commands[*]}"
+[ ${#commands[@]} -eq 32 ] || fail "found ${#commands[@]} commands: ${commands[*]}"
 for command in "${commands[@]}"; do
   read -ra words <<<"$command"
   [[ " $(completed "${words[@]}") " == *" ${words[-1]} "* ]] || fail "bash does not complete $command"

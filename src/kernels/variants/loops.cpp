@@ -80,16 +80,39 @@ T maximum(const T* x, Index n) {
   return best;
 }
 
+#if defined(__AVX512F__)
+constexpr Index kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr Index kVectorBytes = 32;
+#else
+constexpr Index kVectorBytes = 16;
+#endif
+
+// Keeps a sum for each lane of a vector: zeros at the end must not change the order in which the
+// others are added, which an OpenMP reduction leaves to the compiler.
 template <class T>
 T exp_shifted(T* x, T shift, Index n) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < n; ++i) {
-    const T value = softmax_exp(x[i] - shift);
-    x[i] = value;
-    sum += value;
+  constexpr Index kLanes = kVectorBytes / static_cast<Index>(sizeof(T));
+  T sums[kLanes] = {};
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+#pragma omp simd
+    for (Index lane = 0; lane < kLanes; ++lane) {
+      const T value = softmax_exp(x[i + lane] - shift);
+      x[i + lane] = value;
+      sums[lane] += value;
+    }
   }
-  return sum;
+  for (; i < n; ++i) {
+    x[i] = softmax_exp(x[i] - shift);
+    sums[i % kLanes] += x[i];
+  }
+  for (Index half = kLanes / 2; half > 0; half /= 2) {
+    for (Index lane = 0; lane < half; ++lane) {
+      sums[lane] += sums[lane + half];
+    }
+  }
+  return sums[0];
 }
 
 // Compilers do not vectorise std::tanh.
