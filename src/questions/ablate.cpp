@@ -331,6 +331,7 @@ AblationOptions options_of(const Asker& asker, const Arguments& arguments) {
                           .joint = arguments.integer("joint"),
                           .metric = arguments.chosen<MetricKind>("metric"),
                           .batch_size = arguments.integer("batch_size"),
+                          .memory = memory_of(arguments),
                           .processes = asker.processes,
                           .progress = asker.progress};
   options.bootstrap.resamples = arguments.integer("resamples");
@@ -416,7 +417,8 @@ std::vector<Parameter> ablate_parameters() {
         .fallback = 1000,
         .least = 1,
         .most = 1'000'000},
-       seed_parameter()});
+       seed_parameter(),
+       memory_parameter()});
 }
 
 }  // namespace

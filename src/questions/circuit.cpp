@@ -76,6 +76,7 @@ CircuitOptions read_options(const Asker& asker, const Arguments& arguments) {
           .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
           .given = read_edges(arguments, "circuit"),
           .other = read_edges(arguments, "other"),
+          .memory = memory_of(arguments),
           .progress = asker.progress};
 }
 
@@ -259,7 +260,8 @@ std::vector<Parameter> parameters_of_circuit() {
        {.name = "other",
         .help = "Compare with this circuit: the edges of both, and its faithfulness here",
         .kind = ValueKind::records,
-        .example = kExampleEdge}});
+        .example = kExampleEdge},
+       memory_parameter()});
 }
 
 }  // namespace

@@ -104,7 +104,9 @@ QuestionResult importance(const Asker& asker, const Arguments& arguments) {
       {}};
   if (ablates) {
     measures.effects = ablate(asker.model, data, each_part(asker.model, PartKind::head),
-                              {.batch_size = batch_size, .progress = asker.part(0.3, 1)})
+                              {.batch_size = batch_size,
+                               .memory = memory_of(arguments),
+                               .progress = asker.part(0.3, 1)})
                            .rises;
   }
   const ImportanceResult& gates = measures.gates;
@@ -126,6 +128,9 @@ std::vector<Parameter> importance_parameters() {
                  .help = "Leave out the ablation, which takes many forward passes",
                  .kind = ValueKind::flag,
                  .is_basic = true});
+  Parameter memory = memory_parameter();
+  memory.excludes = {"no_ablation"};
+  all.push_back(std::move(memory));
   return all;
 }
 

@@ -59,6 +59,7 @@ PatchGridOptions grid_options(const Asker& asker, const Arguments& arguments) {
       .attribution = method != "patch",
       .fix_pattern = arguments.flag("qk_fix"),
       .drop_gradients = arguments.flag("grad_drop"),
+      .memory = memory_of(arguments),
       .progress = asker.progress};
   set_parts(options, parts_of(arguments));
   require_value(options.by_group || !arguments.given("group"), "group", "needs by group");
@@ -314,7 +315,8 @@ std::vector<Parameter> parameters() {
         .kind = ValueKind::flag},
        {.name = "noising",
         .help = "Patch values of the corrupt text into the clean one",
-        .kind = ValueKind::flag}});
+        .kind = ValueKind::flag},
+       memory_parameter()});
 }
 
 }  // namespace

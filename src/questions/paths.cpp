@@ -3,6 +3,7 @@
 #include "base/transformed.h"
 #include "headlight/interpret/circuit/path_patching.h"
 #include "questions/task_parameters.h"
+#include "questions/text_parameters.h"
 
 namespace headlight {
 namespace {
@@ -102,7 +103,7 @@ QuestionResult paths(const Asker& asker, const Arguments& arguments) {
   };
   const std::vector<PatchingTask> tasks = read_tasks(asker, arguments, cost);
   const std::vector<PathStudy> studies =
-      patch_paths(asker.model, tasks, senders, path, asker.progress);
+      patch_paths(asker.model, tasks, senders, path, asker.progress, memory_of(arguments));
   const std::string receivers = receiver_names(path.to, asker.model.heads());
   return {.title = "Effect of paths",
           .heading = "paths to " + receivers + "\n",
@@ -126,7 +127,8 @@ std::vector<Parameter> paths_parameters() {
                 .is_basic = true},
                {.name = "recompute_mlps",
                 .help = "MLPs between sender and receivers follow the change",
-                .kind = ValueKind::flag}});
+                .kind = ValueKind::flag},
+               memory_parameter()});
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ SaliencyOptions saliency_options(const Asker& asker, const Arguments& arguments)
   return {.method = arguments.chosen<SaliencyMethod>("method"),
           .baseline = baseline,
           .steps = arguments.integer("steps"),
+          .memory = memory_of(arguments),
           .progress = asker.progress};
 }
 
@@ -186,7 +187,8 @@ std::vector<Parameter> saliency_parameters() {
                      .help = "Number of points of the integrated gradients",
                      .kind = ValueKind::integer,
                      .fallback = 50,
-                     .most = 10'000}});
+                     .most = 10'000},
+                    memory_parameter({"method=occlusion"})});
 }
 
 }  // namespace

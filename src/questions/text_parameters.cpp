@@ -83,6 +83,23 @@ Parameter seed_parameter(std::vector<std::string_view> needs) {
           .needs = std::move(needs)};
 }
 
+Parameter memory_parameter(std::vector<std::string_view> needs) {
+  return {.name = "memory",
+          .help =
+              "Compute changed passes together in about this number of MiB, one at least; 0: a "
+              "quarter of what is free",
+          .kind = ValueKind::integer,
+          .fallback = 0,
+          .least = 0,
+          .most = Index{1} << 30,
+          .needs = std::move(needs)};
+}
+
+Index memory_of(const Arguments& arguments) {
+  constexpr Index kMebibyte = Index{1} << 20;
+  return arguments.integer("memory") * kMebibyte;
+}
+
 Parameter layers_parameter() {
   return {.name = "layers",
           .help = "Only these layers, e.g. 3, 4-8 (8 included) or 4-",

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headlight/nn/point.h"
+#include "questions/arguments.h"
 #include "questions/parameter.h"
 
 // Parameters that several questions have: texts, and parts of the model.
@@ -25,5 +26,9 @@ Parameter method_parameter(std::vector<std::string_view> choices, std::string_vi
 // Returns "top_k", a number of tokens.
 Parameter top_k_parameter();
 Parameter seed_parameter(std::vector<std::string_view> needs = {});
+// Returns "memory" in MiB.
+Parameter memory_parameter(std::vector<std::string_view> needs = {});
+// Returns its bytes; 0: not given.
+Index memory_of(const Arguments& arguments);
 
 }  // namespace headlight

@@ -23,7 +23,9 @@ class CircuitSearch {
  public:
   CircuitSearch(const Gpt& model, const std::vector<PatchingTask>& tasks,
                 const CircuitOptions& options)
-      : options_(options), graph_(checked(model, tasks)), texts_(model, graph_, tasks) {
+      : options_(options),
+        graph_(checked(model, tasks)),
+        texts_(model, graph_, tasks, options.memory) {
     if (options.ablation == CircuitAblation::corrupt) {
       return;
     }

@@ -105,10 +105,11 @@ Tensor gradients_of(const Gpt& model, const CircuitGraph& graph, const ReaderGra
 }  // namespace
 
 CircuitTexts::CircuitTexts(const Gpt& model, const CircuitGraph& graph,
-                           const std::vector<PatchingTask>& tasks)
+                           const std::vector<PatchingTask>& tasks, Index memory)
     : model_(model),
       graph_(graph),
       tasks_(tasks),
+      memory_(memory),
       contrasts_(contrasts_of(model, tasks)),
       replay_(read(&PatchingTask::clean, written_clean_)) {
   clean_ = of_ends(replay_.ends()).front();
@@ -184,15 +185,12 @@ void CircuitTexts::add_scores(Index steps, std::vector<std::vector<double>>& sco
 
 std::vector<std::vector<double>> CircuitTexts::differences_with(
     std::span<const KeptEdges> sets, const std::function<void(double share)>& progress) const {
-  constexpr Index kElements = 1 << 25;  // of the changes of all senders
   const NoGrad no_grad;
-  const auto at_once =
-      static_cast<std::size_t>(std::max<Index>(1, kElements / cut_from_.rows.numel()));
   std::vector<std::vector<double>> differences;
   while (differences.size() < sets.size()) {
     const auto left = sets.subspan(differences.size());
-    std::vector<ChangedRun> runs(std::min(at_once, left.size()), {nullptr, 0, first_});
-    runs.resize(replay_.runs_at_once(runs));
+    std::vector<ChangedRun> runs(left.size(), {nullptr, 0, first_});
+    runs.resize(replay_.runs_at_once(runs, cut_from_.rows.numel()));  // changes of all senders
     EdgeCut hook(model_, graph_, left.first(runs.size()), cut_from_);
     for (ChangedRun& run : runs) {
       run.hook = &hook;
@@ -224,7 +222,7 @@ ForwardReplay CircuitTexts::read(std::vector<std::int32_t> PatchingTask::*text,
     starts_.push_back(starts_.back() + contrast.rows());
   }
   KeepSenders keep(model_, graph_);
-  ForwardReplay replay(model_, batch(text, 0, pairs()), &keep);
+  ForwardReplay replay(model_, batch(text, 0, pairs()), &keep, memory_);
   written = std::move(keep.written);
   return replay;
 }

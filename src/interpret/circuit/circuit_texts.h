@@ -15,8 +15,9 @@ namespace headlight {
 // ones.
 class CircuitTexts {
  public:
-  // The model, the graph and the tasks must outlive it.
-  CircuitTexts(const Gpt& model, const CircuitGraph& graph, const std::vector<PatchingTask>& tasks);
+  // The model, the graph and the tasks must outlive it. `memory`: of ForwardReplay.
+  CircuitTexts(const Gpt& model, const CircuitGraph& graph, const std::vector<PatchingTask>& tasks,
+               Index memory);
 
   std::size_t pairs() const { return tasks_.size(); }
   // Differences [pairs] on the clean and the corrupt texts, and with all edges cut.
@@ -67,6 +68,7 @@ class CircuitTexts {
   const Gpt& model_;
   const CircuitGraph& graph_;
   const std::vector<PatchingTask>& tasks_;
+  Index memory_;
   std::vector<AnswerContrast> contrasts_;  // [pairs]
   std::vector<Index> starts_;              // first row of each pair, followed by their number
   SenderRows written_clean_;

@@ -143,9 +143,10 @@ class HoldOutputs final : public ForwardHook {
 class PathRun {
  public:
   // The task and the path must outlive it; path.from is not used.
-  PathRun(const Gpt& model, const PatchingTask& task, const PatchPath& path)
+  PathRun(const Gpt& model, const PatchingTask& task, const PatchPath& path, Index memory = 0)
       : model_(model),
         path_(path),
+        memory_(memory),
         contrast_(model, task),
         replay_(read(task.corrupt, corrupt_values_)) {
     require_value(!reaches_logits(path) || path.to.size() == 1, "receiver",
@@ -193,7 +194,7 @@ class PathRun {
       return point == Point::z || point == Point::mlp_out ||
              (point == Point::resid_pre && layer == 0) || is_received({point, layer});
     });
-    ForwardReplay replay(model_, contrast_.batch(text), &keep);
+    ForwardReplay replay(model_, contrast_.batch(text), &keep, memory_);
     values = std::move(keep.values);
     return replay;
   }
@@ -269,6 +270,7 @@ class PathRun {
 
   const Gpt& model_;
   const PatchPath& path_;
+  Index memory_;
   AnswerContrast contrast_;
   PointValues corrupt_values_;
   PointValues clean_values_;
@@ -336,7 +338,7 @@ PathEffect patch_path(const Gpt& model, const PatchingTask& task, const PatchPat
 
 std::vector<PathStudy> patch_paths(const Gpt& model, const std::vector<PatchingTask>& tasks,
                                    const std::vector<CircuitNode>& senders, PatchPath path,
-                                   const std::function<void(double)>& progress) {
+                                   const std::function<void(double)>& progress, Index memory) {
   require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
   for (const CircuitNode& from : senders) {
     path.from = from;
@@ -346,7 +348,7 @@ std::vector<PathStudy> patch_paths(const Gpt& model, const std::vector<PatchingT
   for (std::size_t pair = 0; pair < tasks.size(); ++pair) {
     const auto run = [&] {
       const std::vector<PathEffect> effects =
-          PathRun(model, tasks[pair], path).effects(senders, [&](double share) {
+          PathRun(model, tasks[pair], path, memory).effects(senders, [&](double share) {
             progress((static_cast<double>(pair) + share) / static_cast<double>(tasks.size()));
           });
       for (std::size_t i = 0; i < senders.size(); ++i) {

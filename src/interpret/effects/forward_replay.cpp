@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/kernels/machine/memory.h"
 #include "headlight/ops/layout.h"
 #include "interpret/point_values.h"
 
@@ -14,8 +15,11 @@ Index first_computed(const LanguageModel& model, Index position) {
   return model.has_cache() && !model.is_changed() ? position : 0;  // hooks may expect whole texts
 }
 
-ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook)
-    : model_(model), batch_(std::move(batch)) {
+ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook,
+                             Index memory)
+    : model_(model),
+      batch_(std::move(batch)),
+      memory_(memory > 0 ? static_cast<double>(memory) : available_memory() / 4) {
   const NoGrad no_grad;
   const ForwardContext context{.hook = hook};
   residuals_.push_back(model.residual(batch_, 0));
@@ -231,14 +235,22 @@ Tensor ForwardReplay::ends_of(std::span<const ChangedRun> runs) const {
       model_.hidden_from(last, stream, together.batch(), {.hook = &together}));
 }
 
-std::size_t ForwardReplay::runs_at_once(std::span<const ChangedRun> runs) const {
-  constexpr Index kRows = 1024;         // more do not make products faster
-  constexpr Index kElements = 1 << 23;  // of all ends, and about as many of keys and of values
+std::size_t ForwardReplay::runs_at_once(std::span<const ChangedRun> runs, Index own) const {
+  constexpr Index kRows = 1024;          // more do not make products faster
+  constexpr Index kElements = 1 << 25;   // nor do more elements that are kept
+  constexpr Index kWidths = 16;          // of a row's values within a layer, each of width C
+  const Index kept = 4 * ends_.numel();  // streams, keys, values and ends
+  const auto element = static_cast<double>(element_size(ends_.dtype()));
+  const auto fit = [&](Index count, Index rows) {
+    const Index elements = count * (kept + own) + rows * kWidths * ends_.size(1);
+    return rows <= kRows && count * std::max(kept, own) <= kElements &&
+           (memory_ == 0 || element * static_cast<double>(elements) <= memory_);
+  };
   Index rows = 0;
   std::size_t count = 0;
   while (count < runs.size()) {
     rows += std::max(batch_.token_count() - batch_.sequence_count() * runs[count].first, Index{1});
-    if (count > 0 && (rows > kRows || static_cast<Index>(count + 1) * ends_.numel() > kElements)) {
+    if (count > 0 && !fit(static_cast<Index>(count + 1), rows)) {
       break;
     }
     ++count;

@@ -31,8 +31,10 @@ struct ChangedRun {
 // gradient. The model must outlive it.
 class ForwardReplay {
  public:
-  // The hook of the pass may be null.
-  ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook = nullptr);
+  // The hook of the pass may be null. `memory`: bytes that runs computed together may take, about;
+  // 0: a quarter of what is free.
+  ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook = nullptr,
+                Index memory = 0);
 
   const Batch& batch() const { return batch_; }
   const LanguageModel& model() const { return model_; }
@@ -45,7 +47,8 @@ class ForwardReplay {
   // Returns the rows of values [N, ...] that a run from position `first` on has.
   Tensor rows_from(const Tensor& values, Index first) const;
   // Returns how many of these runs, from the first on, fit into memory together; at least one.
-  std::size_t runs_at_once(std::span<const ChangedRun> runs) const;
+  // More than are fastest do not count as fitting. `own`: elements that the caller keeps for a run.
+  std::size_t runs_at_once(std::span<const ChangedRun> runs, Index own = 0) const;
   // Calls a function with the ends [count N, C] of the runs from number `first` on, for as many as
   // fit into memory; they are computed together, fastest in the order of their layers. Each hook
   // sees the rows of its run only; one of several consecutive runs sees their rows as one value.
@@ -81,6 +84,7 @@ class ForwardReplay {
 
   const LanguageModel& model_;
   Batch batch_;
+  double memory_;                  // bytes; 0: unknown
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   Tensor ends_;
   // Of the sequences; made when a run needs them.

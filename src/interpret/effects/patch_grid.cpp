@@ -360,7 +360,7 @@ class PatchRun {
   // Keeps the values of the base for now.
   ForwardReplay read_base() {
     KeepPoints own([point = options_.point](Point at, Index) { return at == point; });
-    ForwardReplay replay(model_, contrast_.batch(base_), &own);
+    ForwardReplay replay(model_, contrast_.batch(base_), &own, options_.memory);
     others_ = std::move(own.values);
     return replay;
   }

@@ -84,8 +84,8 @@ class SaliencyText {
     return sum(gradient * change_, {.axes = {1}}).to_vector();
   }
   // Falls [T] of the metric if a token has its baseline.
-  std::vector<double> occlusions(const std::function<void(double)>& progress) const {
-    const ForwardReplay replay(model_, contrast_.batch(task_.clean));
+  std::vector<double> occlusions(const SaliencyOptions& options) const {
+    const ForwardReplay replay(model_, contrast_.batch(task_.clean), nullptr, options.memory);
     std::deque<OccludedToken> hooks;
     std::vector<ChangedRun> runs;
     for (Index t = 0; t < length_; ++t) {
@@ -93,7 +93,7 @@ class SaliencyText {
       runs.push_back({&hook, -1, first_computed(model_, t)});
     }
     const double whole = contrast_.of_replay(replay);
-    std::vector<double> falls = contrast_.of_runs(replay, runs, progress);
+    std::vector<double> falls = contrast_.of_runs(replay, runs, options.progress);
     for (double& fall : falls) {
       fall = whole - fall;
     }
@@ -176,7 +176,7 @@ Saliency saliency(const LanguageModel& model, const PatchingTask& task,
       result.tokens = text.products(text.gradient(1));
       break;
     case SaliencyMethod::occlusion:
-      result.tokens = text.occlusions(options.progress);
+      result.tokens = text.occlusions(options);
       break;
     case SaliencyMethod::integrated_gradients:
       result.tokens = text.products(mean_gradient(text, options));

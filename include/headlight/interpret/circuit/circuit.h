@@ -77,6 +77,7 @@ struct CircuitOptions {
   // A circuit to measure: the edges are not scored anew, and all are kept unless `edges` is given.
   std::vector<NamedEdge> given = {};
   std::vector<NamedEdge> other = {};  // a circuit to compare with the one that is kept
+  Index memory = 0;  // bytes of changed passes at once; 0: a quarter of what is free
   std::function<void(double)> progress = [](double) {};  // share of the work, 0 to 1
 };
 

@@ -63,10 +63,11 @@ struct PathStudy {
 
 // Measures the paths from each of the senders, averaged over several pairs; path.from is not used.
 // Costs one pass, or two, a sender and pair. Calls `progress` with the finished share, 0 to 1.
+// `memory`: bytes of changed passes at once; 0: a quarter of what is free.
 // Throws Error as patch_path(), with the pair's number from 1, and about "pairs" for no pairs.
 std::vector<PathStudy> patch_paths(
     const Gpt& model, const std::vector<PatchingTask>& tasks,
     const std::vector<CircuitNode>& senders, PatchPath path,
-    const std::function<void(double)>& progress = [](double) {});
+    const std::function<void(double)>& progress = [](double) {}, Index memory = 0);
 
 }  // namespace headlight

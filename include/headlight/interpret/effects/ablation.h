@@ -70,6 +70,7 @@ struct AblationOptions {
   // prediction. logit_difference needs answers, which only patching has.
   MetricKind metric = MetricKind::loss;
   Index batch_size = 12;
+  Index memory = 0;  // bytes of changed passes at once; 0: a quarter of what is free
   BootstrapOptions bootstrap = {};
   std::optional<Masking> masking = {};  // the loss of hidden tokens, for bidirectional models
   Processes* processes = nullptr;       // share the batches: all call it and get the whole result

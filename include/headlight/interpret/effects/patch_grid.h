@@ -34,6 +34,7 @@ struct PatchGridOptions {
   // GradDrop: averages the absolute attributions of backward passes that each leave out the paths
   // through one layer. Effects that cancel appear; the signs are lost.
   bool drop_gradients = false;
+  Index memory = 0;  // bytes of changed passes at once; 0: a quarter of what is free
   std::function<void(double)> progress = [](double) {};  // finished share, 0 to 1
 };
 

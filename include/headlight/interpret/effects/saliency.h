@@ -32,7 +32,8 @@ inline constexpr auto kChoices<SaliencyBaseline> = std::to_array<Choice<Saliency
 struct SaliencyOptions {
   SaliencyMethod method = SaliencyMethod::integrated_gradients;
   SaliencyBaseline baseline = SaliencyBaseline::zero;
-  Index steps = 50;                                      // of integrated_gradients, at least 1
+  Index steps = 50;  // of integrated_gradients, at least 1
+  Index memory = 0;  // of occlusion: bytes of changed passes at once; 0: a quarter of what is free
   std::function<void(double)> progress = [](double) {};  // share of the work, 0 to 1
 };
 
