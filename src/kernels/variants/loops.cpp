@@ -105,14 +105,13 @@ T exp_shifted(T* x, T shift, Index n) {
   }
   for (; i < n; ++i) {
     x[i] = softmax_exp(x[i] - shift);
-    sums[i % kLanes] += x[i];
+    sums[0] += x[i];
   }
-  for (Index half = kLanes / 2; half > 0; half /= 2) {
-    for (Index lane = 0; lane < half; ++lane) {
-      sums[lane] += sums[lane + half];
-    }
+  T sum = 0;
+  for (const T lane : sums) {
+    sum += lane;
   }
-  return sums[0];
+  return sum;
 }
 
 // Compilers do not vectorise std::tanh.
