@@ -20,6 +20,11 @@ constexpr const char* kCircuitDetails =
     "The score is the share of the difference in the metric that the edge carries. With steps 1 "
     "the "
     "gradients are those of the clean text.\n\n"
+    "ranking mask learns a mask from 0 to 1 for every edge instead: the share of the writer's "
+    "change between the texts that the reader sees. The masks learn on the frozen model to keep "
+    "the metric of the clean text while a growing penalty closes edges; the score is the mask. "
+    "That takes steps passes with gradients, and so much longer; circuits of few edges "
+    "are more faithful to these pairs; check them on others. Post-norm models are refused.\n\n"
     "The strongest edges are kept: edges of them, or as many as reach faithfulness, "
     "without edges that lead nowhere. A run checks them: the model reads the clean text, and "
     "all other edges carry their values on the corrupt one. A faithfulness of 1 gives the "
@@ -66,18 +71,20 @@ std::vector<NamedEdge> read_edges(const Arguments& arguments, const char* name) 
 }
 
 CircuitOptions read_options(const Asker& asker, const Arguments& arguments) {
-  return {.steps = arguments.integer("steps"),
-          .edges = arguments.integer("edges"),
-          .faithfulness = arguments.given("faithfulness")
-                              ? std::optional(arguments.number("faithfulness"))
-                              : std::nullopt,
-          .ablation = arguments.chosen<CircuitAblation>("ablation"),
-          .random_sets = arguments.integer("random_sets"),
-          .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
-          .given = read_edges(arguments, "circuit"),
-          .other = read_edges(arguments, "other"),
-          .memory = memory_of(arguments),
-          .progress = asker.progress};
+  return {
+      .ranking = arguments.chosen<CircuitRanking>("ranking"),
+      .steps = arguments.given("steps") ? std::optional(arguments.integer("steps")) : std::nullopt,
+      .edges = arguments.integer("edges"),
+      .faithfulness = arguments.given("faithfulness")
+                          ? std::optional(arguments.number("faithfulness"))
+                          : std::nullopt,
+      .ablation = arguments.chosen<CircuitAblation>("ablation"),
+      .random_sets = arguments.integer("random_sets"),
+      .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
+      .given = read_edges(arguments, "circuit"),
+      .other = read_edges(arguments, "other"),
+      .memory = memory_of(arguments),
+      .progress = asker.progress};
 }
 
 // Passes over both texts, the gradients at each step, and the runs of the curve and of random
@@ -85,7 +92,7 @@ CircuitOptions read_options(const Asker& asker, const Arguments& arguments) {
 Index cost_of(const CircuitOptions& options, const std::vector<PatchingTask>& tasks) {
   Index tokens = 0;
   for (const PatchingTask& task : tasks) {
-    tokens += std::ssize(task.clean) * (2 + 3 * options.steps + 12 + options.random_sets);
+    tokens += std::ssize(task.clean) * (2 + 3 * options.used_steps() + 12 + options.random_sets);
   }
   return tokens;
 }
@@ -237,10 +244,15 @@ std::vector<Parameter> parameters_of_circuit() {
                 "default: 0.8)",
         .kind = ValueKind::number,
         .is_basic = true},
+       {.name = "ranking",
+        .help = "Order edges by attribution, or by a mask that is learned for each",
+        .kind = ValueKind::name,
+        .fallback = name_of(CircuitRanking::attribution),
+        .choices = choices_of<CircuitRanking>()},
        {.name = "steps",
-        .help = "Number of points of the integrated gradients",
-        .kind = ValueKind::integer,
-        .fallback = 5},
+        .help = "Number of points of the integrated gradients (default: 5), or of steps in which "
+                "masks learn (default: 100)",
+        .kind = ValueKind::integer},
        {.name = "ablation",
         .help = "Values of cut edges: of the pair's corrupt text, its mean over all corrupt texts "
                 "by position, or that of the next pair",
@@ -293,7 +305,7 @@ const Question& circuit_question() {
                 {"measures", "[{clean, corrupt, cut, circuit}], of each pair"}},
       .rows = "circuit",
       .columns = {{"from, to, into", "the edge; into is q, k or v of a head"},
-                  {"score", "share of the difference"}},
+                  {"score", "share of the difference, or the edge's mask"}},
       .chart = "curve",
       .chart_help = "Draw faithfulness against the number of edges to this .svg file",
       .positional = {"pairs"},

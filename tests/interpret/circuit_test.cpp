@@ -1,7 +1,9 @@
 #include "headlight/interpret/circuit/circuit.h"
+#include "headlight/autograd/gradient_check.h"
 #include "headlight/interpret/circuit/path_patching.h"
 #include "headlight/interpret/effects/patch_grid.h"
 #include "headlight/interpret/head_set.h"
+#include "interpret/circuit/circuit_texts.h"
 #include "interpret/circuit/edge_cut.h"
 #include "interpret/head_experiments_support.h"
 #include "interpret/point_values.h"
@@ -209,6 +211,50 @@ TEST_CASE("a circuit keeps no dead-end edges and stays within its budget of edge
   }
   for (const std::string& reader : readers) {
     CHECK((reader == "logits" || writers.count(reader) == 1));
+  }
+}
+
+TEST_CASE("the error of masked edges is that of sets of edges and has gradients") {
+  const std::vector<PatchingTask> tasks{kTask, kLongAnswers};
+  for (const GptConfig& config : kinds()) {
+    if (config.norm == NormPosition::post) {
+      continue;
+    }
+    const auto gpt = random_gpt(config);
+    const CircuitGraph graph(*gpt);
+    const CircuitTexts texts(*gpt, graph, tasks);
+    for (const double value : {0.0, 1.0, 0.5}) {  // no edges, all, and parts of them
+      EdgeMasks masks = texts.open_masks();
+      std::vector<Tensor> inputs;
+      for (auto& [port, mask] : masks) {
+        mask = random_uniform(mask.shape(), {7, inputs.size()}, value == 1 ? 1 : 0,
+                              value == 0 ? 0 : 1, DType::float64);
+        inputs.push_back(mask.set_requires_grad());
+      }
+      const auto error = [&](const std::vector<Tensor>& values) {
+        std::size_t next = 0;
+        for (auto& [port, mask] : masks) {
+          mask = values[next++];
+        }
+        return texts.masked_error(masks, 1);
+      };
+      if (value == 0.5) {
+        CHECK(check_gradients(error, inputs, {1e-5, 1e-4, 1e-5, 3}).worst == "");
+      } else {
+        CHECK(error(inputs).item() == Approx(1 - value).margin(1e-9));
+      }
+    }
+  }
+}
+
+TEST_CASE("learned masks find circuits that are as faithful as those of attribution") {
+  const auto gpt = random_gpt(three_layers());
+  const auto miss = [&](CircuitRanking ranking, Index edges) {
+    return std::abs(1 -
+                    find_circuit(*gpt, {kTask}, {.ranking = ranking, .edges = edges}).faithfulness);
+  };
+  for (const Index edges : {20, 40, 80}) {
+    CHECK(miss(CircuitRanking::mask, edges) <= miss(CircuitRanking::attribution, edges));
   }
 }
 

@@ -218,14 +218,17 @@ class CircuitSearch {
       scores_.emplace_back(static_cast<std::size_t>(receiver.senders), 0.0);
     }
     const KeptEdges given = edges_named(options_.given, "circuit", &scores_);
-    if (options_.given.empty()) {
-      texts_.add_scores(options_.steps, scores_,
-                        [&](double share) { options_.progress(0.5 * share); });
+    const auto progress = [&](double share) { options_.progress(0.5 * share); };
+    double divisor = 1;
+    if (options_.given.empty() && options_.ranking == CircuitRanking::mask) {
+      texts_.add_masks(options_.used_steps(), scores_, progress);
+    } else if (options_.given.empty()) {
+      texts_.add_scores(options_.used_steps(), scores_, progress);
+      divisor = static_cast<double>(texts_.pairs());
     }
-    const double pairs = options_.given.empty() ? static_cast<double>(texts_.pairs()) : 1.0;
     for (std::size_t receiver = 0; receiver < scores_.size(); ++receiver) {
       for (std::size_t sender = 0; sender < scores_[receiver].size(); ++sender) {
-        scores_[receiver][sender] /= pairs;
+        scores_[receiver][sender] /= divisor;
         order_.push_back({receiver, sender});
       }
     }
@@ -290,8 +293,11 @@ class CircuitSearch {
     require_value(options_.edges >= 0, "edges", "expected a number from 0, got ", options_.edges);
     require_value(options_.edges == 0 || !options_.faithfulness, "faithfulness",
                   "cannot be combined with edges; give one of the two");
-    require_value(options_.steps >= 1 && options_.steps <= kMost, "steps", "expected 1 to ", kMost,
-                  ", got ", options_.steps);
+    const Index count = options_.used_steps();
+    require_value(count >= 1 && count <= kMost, "steps", "expected 1 to ", kMost, ", got ", count);
+    require_value(
+        options_.ranking != CircuitRanking::mask || model.config().norm != NormPosition::post,
+        "ranking", "mask is not for post-norm models; use attribution");
     require_value(options_.random_sets >= 0 && options_.random_sets <= kMost, "random_sets",
                   "expected 0 to ", kMost, ", got ", options_.random_sets);
     return model;

@@ -1,6 +1,7 @@
 #include "interpret/circuit/circuit_texts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "headlight/autograd/autograd.h"
@@ -9,6 +10,7 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
+#include "headlight/optim/adamw.h"
 #include "interpret/circuit/edge_cut.h"
 #include "interpret/circuit/stream_reader.h"
 #include "interpret/layer_maps.h"
@@ -102,6 +104,25 @@ Tensor gradients_of(const Gpt& model, const CircuitGraph& graph, const ReaderGra
   return read_gradient(model, layer, part, streams, gradient);
 }
 
+// Adds values [R, S] of the edges at a port to their scores.
+void add_to(std::vector<std::vector<double>>& scores, const CircuitGraph::Port& readers,
+            const Tensor& values) {
+  const std::vector<double> numbers = values.to_vector();
+  for (Index i = 0; i < values.numel(); ++i) {
+    const auto reader = static_cast<std::size_t>(readers.first + i / readers.senders);
+    const auto sender = static_cast<std::size_t>(i % readers.senders);
+    scores[reader][sender] += numbers[static_cast<std::size_t>(i)];
+  }
+}
+
+NamedTensors named(const EdgeMasks& masks) {
+  NamedTensors tensors;
+  for (const auto& [port, mask] : masks) {
+    tensors.emplace_back(concat_text(name_of(port.first), ".", port.second), mask);
+  }
+  return tensors;
+}
+
 }  // namespace
 
 CircuitTexts::CircuitTexts(const Gpt& model, const CircuitGraph& graph,
@@ -181,6 +202,62 @@ void CircuitTexts::add_scores(Index steps, std::vector<std::vector<double>>& sco
     first = last;
     progress(static_cast<double>(first) / static_cast<double>(pairs()));
   }
+}
+
+Tensor CircuitTexts::masked_error(const EdgeMasks& masks, std::size_t pair) const {
+  const Tensor other = rows_of(cut_, pair, pair + 1).rows;
+  MaskedEdges hook(model_, graph_, other, masks);
+  const Tensor hidden = model_.hidden(batch(&PatchingTask::clean, pair, pair + 1), {.hook = &hook});
+  const Tensor error =
+      (contrasts_[pair].of_hidden(model_, hidden) - clean_[pair]) / (clean_[pair] - empty_[pair]);
+  return error * error;
+}
+
+void CircuitTexts::add_masks(Index steps, std::vector<std::vector<double>>& scores,
+                             const std::function<void(double share)>& progress) const {
+  // The penalty for an open edge, in squared shares of the difference, grows as edges close.
+  constexpr double kFirstPenalty = 1e-5;
+  constexpr double kLastPenalty = 1e-2;
+  constexpr double kRate = 0.2;
+  const FrozenWeights frozen(model_);
+  EdgeMasks logits = open_masks();
+  AdamW adamw(named(logits), {.weight_decay = 0});
+  for (Index step = 0; step < steps; ++step) {
+    const double done = static_cast<double>(step) / static_cast<double>(steps);
+    const double penalty = kFirstPenalty * std::pow(kLastPenalty / kFirstPenalty, done);
+    for (std::size_t pair = 0; pair < pairs(); ++pair) {
+      EdgeMasks masks;
+      Tensor open;
+      for (const auto& [port, logit] : logits) {
+        const Tensor mask = masks[port] = sigmoid(logit);
+        open = open.defined() ? open + sum(mask) : sum(mask);
+      }
+      backward((masked_error(masks, pair) + open * penalty) / static_cast<double>(pairs()));
+    }
+    adamw.step(kRate);
+    for (auto& [port, logit] : logits) {
+      logit.zero_grad();
+    }
+    progress(static_cast<double>(step + 1) / static_cast<double>(steps));
+  }
+  for (const auto& [port, logit] : logits) {
+    add_to(scores, graph_.port(port.first, port.second),
+           sigmoid(cast(logit.detach(), DType::float64)));
+  }
+}
+
+EdgeMasks CircuitTexts::open_masks() const {
+  constexpr double kLogit = 3;  // a mask of 0.95
+  EdgeMasks logits;
+  for_each_port(model_, graph_, [&](Point port, Index layer) {
+    const CircuitGraph::Port readers = graph_.port(port, layer);
+    if (readers.count > 0) {
+      logits[{port, layer}] =
+          Tensor::full({readers.count, readers.senders}, kLogit, written_clean_.rows.dtype())
+              .set_requires_grad();
+    }
+  });
+  return logits;
 }
 
 std::vector<std::vector<double>> CircuitTexts::differences_with(
@@ -351,15 +428,9 @@ void CircuitTexts::add_products(std::size_t first, std::size_t last,
   for_each_port(model_, graph_, [&](Point port, Index layer) {
     const CircuitGraph::Port readers = graph_.port(port, layer);
     if (readers.count > 0) {
-      const Tensor products =
-          matmul(gradients.at({port, layer}),
-                 transpose(slice(change.values(), 0, 0, readers.senders), 0, 1));  // [R, S]
-      const std::vector<double> values = products.to_vector();
-      for (Index i = 0; i < products.numel(); ++i) {
-        const auto reader = static_cast<std::size_t>(readers.first + i / readers.senders);
-        const auto sender = static_cast<std::size_t>(i % readers.senders);
-        scores[reader][sender] += values[static_cast<std::size_t>(i)];
-      }
+      add_to(scores, readers,
+             matmul(gradients.at({port, layer}),
+                    transpose(slice(change.values(), 0, 0, readers.senders), 0, 1)));
     }
     if (port == Point::v) {
       pass_norm(Branch::attention, layer);

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "interpret/circuit/sender_rows.h"
+#include "interpret/circuit/edge_masks.h"
 #include "interpret/effects/answer_contrast.h"
 #include "interpret/effects/forward_replay.h"
 
@@ -34,6 +34,17 @@ class CircuitTexts {
   // Adds the edges' shares of the difference, summed over the pairs, [receivers] of [senders].
   void add_scores(Index steps, std::vector<std::vector<double>>& scores,
                   const std::function<void(double share)>& progress) const;
+
+  // Adds masks of the edges, 0 to 1. In `steps` steps of AdamW they learn to keep the difference
+  // after the clean texts (mean squared error) while ever fewer edges stay open. Not for post-norm
+  // models.
+  void add_masks(Index steps, std::vector<std::vector<double>>& scores,
+                 const std::function<void(double share)>& progress) const;
+  // Squared error of a pair's difference on the clean text with masked edges; 1 is the difference
+  // between no edges and all. A scalar with gradients for the masks.
+  Tensor masked_error(const EdgeMasks& masks, std::size_t pair) const;
+  // Logits of masks of all edges that are nearly open.
+  EdgeMasks open_masks() const;
 
   // Differences [sets] of [pairs] on the clean texts with all edges cut that a set does not keep.
   std::vector<std::vector<double>> differences_with(

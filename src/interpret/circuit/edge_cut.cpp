@@ -57,8 +57,10 @@ Tensor EdgeCut::visit(const HookSite& site, const Tensor& value) {
       summed_ = 0;
       return value;
     case Point::mlp_out: {
-      const Tensor written =
-          cuts_any(Point::mlp_out, site.layer) ? read(Point::mlp_out, site.layer, value) : value;
+      const Tensor written = cuts_any(Point::mlp_out, site.layer)
+                                 ? read_port(model_, Point::mlp_out, site.layer,
+                                             streams_of(Point::mlp_out, site.layer))
+                                 : value;
       change_.write(graph_.mlp_sender(site.layer), written);
       return written;
     }
@@ -66,18 +68,8 @@ Tensor EdgeCut::visit(const HookSite& site, const Tensor& value) {
       stream_ = to_contiguous(value);
       return reshape(streams_of(Point::logits, site.layer), value.shape());
     default:
-      return read(site.point, site.layer, value);
+      return read_port(model_, site.point, site.layer, streams_of(site.point, site.layer));
   }
-}
-
-// Inputs of a port's readers, computed from their streams; replaces `value`.
-Tensor EdgeCut::read(Point port, Index layer, const Tensor& value) {
-  const Tensor streams = streams_of(port, layer);
-  if (port == graph_.mlp_port()) {
-    return read_by_mlp(model_, layer, port, reshape(streams, value.shape()));
-  }
-  const Index part = port == Point::q ? 0 : port == Point::k ? 1 : 2;
-  return to_contiguous(read_by_heads(model_, layer, part, streams));
 }
 
 void EdgeCut::sum_changes(Index senders) {

@@ -19,7 +19,6 @@ class EdgeCut final : public ForwardHook {
   Tensor visit(const HookSite& site, const Tensor& value) override;
 
  private:
-  Tensor read(Point port, Index layer, const Tensor& value);
   Tensor streams_of(Point port, Index layer);
   // Sums the changes of the senders below `senders`, [K N C].
   void sum_changes(Index senders);

@@ -12,9 +12,11 @@ namespace {
 // Divisor of a norm for x [N, C], [N, 1].
 Tensor scale_of(const LayerNorm& norm, const Tensor& x) {
   const NormPoints points;
-  KeepValues keep([&](Point point, Index) { return point == points.scale; });
+  Tensor scale;
+  KeepValues keep([&](Point point, Index) { return point == points.scale; },
+                  [&](const HookSite&, const Tensor& value) { return scale = value; });
   norm.forward(x, &keep, points);
-  return keep.values.at({points.scale, points.layer});
+  return scale;
 }
 
 // Applies a norm with divisor `scale` to parts [S, N, C] of its input, without the shift.

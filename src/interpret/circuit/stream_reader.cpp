@@ -78,6 +78,14 @@ Tensor read_by_mlp(const Gpt& model, Index layer, Point port, const Tensor& stre
                  norm == nullptr ? written : norm->forward(written));
 }
 
+Tensor read_port(const Gpt& model, Point port, Index layer, const Tensor& streams) {
+  if (port != Point::q && port != Point::k && port != Point::v) {
+    return read_by_mlp(model, layer, port, squeeze(streams, 0));
+  }
+  const Index part = port == Point::q ? 0 : port == Point::k ? 1 : 2;
+  return contiguous(read_by_heads(model, layer, part, streams));
+}
+
 Tensor mlp_read_gradient(const Gpt& model, Index layer, Point port, const Tensor& stream,
                          const Tensor& gradient) {
   return gradient_through([&](const Tensor& x) { return read_by_mlp(model, layer, port, x); },

@@ -17,6 +17,10 @@ Tensor read_gradient(const Gpt& model, Index layer, Index part, const Tensor& st
 // or its output. An attached hook sees the output.
 Tensor read_by_mlp(const Gpt& model, Index layer, Point port, const Tensor& stream);
 
+// What the readers of a port of a CircuitGraph other than the logits get from their streams [R, N,
+// C]; replaces the value at that point.
+Tensor read_port(const Gpt& model, Point port, Index layer, const Tensor& streams);
+
 // Gradient of the stream [N, C], given the gradient of the result.
 Tensor mlp_read_gradient(const Gpt& model, Index layer, Point port, const Tensor& stream,
                          const Tensor& gradient);

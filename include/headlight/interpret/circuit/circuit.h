@@ -39,6 +39,7 @@ struct CircuitEdge {
   CircuitNode to;
   std::optional<Point> into = {};  // q, k or v of heads
   // Attributed share of the difference between the texts. Negative: it works against the answer.
+  // With CircuitRanking::mask the mask, 0 to 1.
   double score = 0;
   bool is_kept = false;
 };
@@ -58,6 +59,15 @@ inline constexpr auto kChoices<CircuitAblation> =
                                             {"mean", CircuitAblation::mean},
                                             {"resample", CircuitAblation::resample}});
 
+// What edges are ranked by.
+enum class CircuitRanking {
+  attribution,  // edge attribution patching with integrated gradients
+  mask,         // masks that are learned
+};
+template <>
+inline constexpr auto kChoices<CircuitRanking> = std::to_array<Choice<CircuitRanking>>(
+    {{"attribution", CircuitRanking::attribution}, {"mask", CircuitRanking::mask}});
+
 // An edge of a given circuit.
 struct NamedEdge {
   std::string name;  // as edge_name()
@@ -65,9 +75,12 @@ struct NamedEdge {
 };
 
 struct CircuitOptions {
-  // Points on the line from the corrupt to the clean embeddings where gradients are taken
-  // (integrated gradients); 1: at the clean text only.
-  Index steps = 5;
+  CircuitRanking ranking = CircuitRanking::attribution;
+  // attribution: points on the line from the corrupt to the clean embeddings where gradients are
+  // taken (integrated gradients), 1: at the clean text only; none: 5. mask: steps of learning;
+  // none: 100.
+  std::optional<Index> steps = {};
+  Index used_steps() const { return steps.value_or(ranking == CircuitRanking::mask ? 100 : 5); }
   Index edges = 0;  // edges to keep at most; 0: enough for `faithfulness`
   // Target if `edges` is 0, above 0 to 1; none: 0.8. Not together with `edges`.
   std::optional<double> faithfulness = {};
@@ -119,14 +132,18 @@ struct CircuitResult {
 };
 
 // Finds the edges of a task by edge attribution patching with integrated gradients (Syed, Rager and
-// Conmy, arXiv 2310.10348; Hanna, Pezzelle and Belinkov, arXiv 2403.17806). Then verifies them: the
+// Conmy, arXiv 2310.10348; Hanna, Pezzelle and Belinkov, arXiv 2403.17806), or by masks that are
+// learned on the frozen model (Cao, Sanh and Rush, arXiv 2104.03514; Bhaskar et al., arXiv
+// 2406.16778). A mask is the share of an edge's change that its reader sees. AdamW trains all masks
+// to keep the measure after the clean texts, with a growing penalty on open ones. Then verifies the
+// edges: the
 // model reads the clean text while all other edges carry their corrupt values (Wang et al., arXiv
 // 2211.00593; Conmy et al., arXiv 2304.14997), or those of CircuitOptions::ablation. With all edges
 // cut, the model reads these values only, as it reads the corrupt text. Memory grows with nodes x
 // tokens x C. Throws Error as patch_grid(), naming the pair, and about "pairs" for no pairs. mean
 // Throws Error for bidirectional models and about options out of range. mean and resample need
-// texts of one length and, resample, two pairs; mean refuses post-norm models. Throws Error about
-// "circuit" or "other" for an edge that the model does not have, or that is named twice.
+// texts of one length and, resample, two pairs; mean and mask refuse post-norm models. Throws Error
+// about "circuit" or "other" for an edge that the model does not have, or that is named twice.
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
                            const CircuitOptions& options = {});
 
