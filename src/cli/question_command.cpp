@@ -277,9 +277,8 @@ void question_command(const Question& question, const Options& options) {
           ? load_text_model(options.positional(), options)
           : load_windowed_model(options.positional(), options,
                                 question.reads_masked_models ? Attention::any : Attention::causal);
-  // "scores" may be a parameter with a use of its own.
-  if (!question.makes_model && (options.given("intervene") || !arguments.has("scores"))) {
-    intervene(options, loaded);
+  if (!question.makes_model) {
+    intervene(options, loaded, arguments.has("scores"));
   }
   const QuestionResult result = ask(question, loaded, options, arguments, given, limit);
   if (!all_processes().leads()) {

@@ -448,9 +448,7 @@ void attention_command(const Options& options) {
   const LoadedModel loaded =
       load_windowed_model(options.positional(), options, Attention::any, true);
   recording.heads = heads_option(options, loaded.model->heads());
-  if (options.given("intervene")) {
-    intervene(options, loaded);
-  }
+  intervene(options, loaded, true);
   warn_about_special_names(texts, *loaded.tokenizer, "text");
   const RecordedAttention recorded = record(options, loaded, texts, recording);
   for (const RecordedDocument& document : recorded.documents) {

@@ -1,11 +1,14 @@
 #include "cli/option_groups/interventions.h"
 
+#include "base/strings/printable.h"
 #include "base/strings/split.h"
 #include "cli/option_groups/prompt_tokens.h"
 #include "cli/terminal/log.h"
 #include "headlight/interpret/features/sparse_autoencoder.h"
 #include "headlight/interpret/interventions/interventions.h"
 #include "headlight/interpret/scores/head_score_file.h"
+#include "headlight/nn/batch.h"
+#include "interpret/point_values.h"
 
 namespace headlight::cli {
 
@@ -24,13 +27,43 @@ void add_intervene_options(Options& options) {
 
 namespace {
 
+// Throws Error unless the model computes the points of a map, with as many numbers.
+void require_points(const FeatureMap& map, const Gpt& model) {
+  const auto is_spot = [&](Point point, Index layer) {
+    const PointInLayer spot{point, layer};
+    return spot == map.input() || spot == map.output();
+  };
+  const PointValues values =
+      values_of(model, make_batch({std::vector<std::int32_t>{0}}), is_spot, true);
+  const auto value_at = [&](const char* about, const PointInLayer& spot) {
+    const auto found = values.find(spot);
+    require_value(found != values.end(), about, "this model does not compute ",
+                  point_name(spot.first, spot.second));
+    return found->second;
+  };
+  const Tensor input = value_at("hook_name", map.input());
+  const Tensor output = value_at("hook_name_out", map.output());
+  const Shape written = map.written(map.features(input), input).shape();
+  require_value(written == output.shape(), "hook_name_out", "expected rows of shape ",
+                output.shape(), ", got ", written);
+}
+
 // Attaches the autoencoders of --sae.
 void attach_features(const Options& options, Gpt& model) {
+  const std::vector<std::string> folders = split_at_commas(options.text("sae"));
+  require(!folders.empty(), "--sae: expected a folder, got none");
   std::vector<std::shared_ptr<const SparseAutoencoder>> autoencoders;
-  for (const std::string& folder : split_at_commas(options.text("sae"))) {
-    autoencoders.push_back(std::make_shared<const SparseAutoencoder>(load_sae(folder)));
+  for (const std::string& folder : folders) {
+    const auto autoencoder = in_place(
+        "--sae: ", [&] { return std::make_shared<const SparseAutoencoder>(load_sae(folder)); });
+    in_place("--sae: " + shown(folder) + ": ", [&] {
+      for (const auto& [layer, map] : feature_maps({autoencoder})) {
+        require_points(*map, model);
+      }
+    });
+    autoencoders.push_back(autoencoder);
   }
-  model.attach_features(feature_maps(autoencoders));
+  in_place("--sae: ", [&] { model.attach_features(feature_maps(autoencoders)); });
 }
 
 }  // namespace
@@ -47,12 +80,14 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, const Language
   return std::move(file.scores);
 }
 
-void intervene(const Options& options, const LoadedModel& loaded) {
+void intervene(const Options& options, const LoadedModel& loaded, bool uses_scores) {
   if (options.given("sae")) {
     attach_features(options, *loaded.model);
   }
   if (!options.given("intervene")) {
-    refuse_options(options, {"scores"}, "needs --intervene");
+    if (!uses_scores) {
+      refuse_options(options, {"scores"}, "needs --intervene");
+    }
     return;
   }
   const Interventions::Options resources{.tokenizer = loaded.tokenizer.get(),

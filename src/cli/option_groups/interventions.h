@@ -14,7 +14,9 @@ void add_intervene_options(Options& options);
 // Head scores in the file of --scores; empty without the option.
 std::map<HeadId, HeadScore> scores_option(const Options& options, const LanguageModel& model);
 
-// Attaches the changes of --intervene to the model. Throws Error for invalid changes.
-void intervene(const Options& options, const LoadedModel& loaded);
+// Attaches the autoencoders of --sae and the changes of --intervene to the model. Throws Error for
+// invalid changes, for folders whose autoencoder does not fit the model, and for --scores without
+// --intervene unless `uses_scores`: the command has another use for them.
+void intervene(const Options& options, const LoadedModel& loaded, bool uses_scores = false);
 
 }  // namespace headlight::cli
