@@ -193,6 +193,30 @@ std::string curve_svg(const CircuitResult& result) {
                         .series = {series}});
 }
 
+// Returns a warning about a given circuit of which some edges lead nowhere; "": none do.
+std::string dead_ends_text(std::string_view name, std::size_t edges, Index useful) {
+  const Index dead = static_cast<Index>(edges) - useful;
+  return dead > 0 ? concat_text(name, ": ", dead, " of ", edges,
+                                " edges lead nowhere and are left out; the others are measured")
+                  : "";
+}
+
+std::vector<std::string> warnings_of(const CircuitResult& result, const CircuitOptions& options,
+                                     const std::string& prefix) {
+  std::vector<std::string> warnings;
+  if (!options.given.empty()) {
+    const std::size_t most =
+        options.edges > 0 ? static_cast<std::size_t>(options.edges) : options.given.size();
+    warnings.push_back(
+        dead_ends_text(prefix + "circuit", std::min(most, options.given.size()), result.kept));
+  }
+  if (result.other) {
+    warnings.push_back(dead_ends_text(prefix + "other", options.other.size(), result.other->edges));
+  }
+  std::erase(warnings, "");
+  return warnings;
+}
+
 std::string heading_of(const CircuitResult& result, const TaskReport& report) {
   const auto number = [](double value) { return fixed_number(value, 3); };
   return report.differences_text() + "\ncircuit: " + circuit_summary(result) + "\n" +
@@ -215,7 +239,8 @@ QuestionResult circuit(const Asker& asker, const Arguments& arguments) {
   QuestionResult result{.title = "Circuit: " + circuit_summary(found),
                         .caution = caution_of(report),
                         .heading = heading_of(found, report),
-                        .facts = facts_of(found, report)};
+                        .facts = facts_of(found, report),
+                        .warnings = warnings_of(found, options, arguments.prefix())};
   std::vector<CircuitEdge> kept;
   std::ranges::copy_if(found.edges, std::back_inserter(kept), &CircuitEdge::is_kept);
   result.tables = {edge_table(kept), curve_table(found), pair_table(found)};

@@ -42,6 +42,7 @@ class CircuitSearch {
   }
 
   CircuitResult run() {
+    const KeptEdges other = edges_named(options_.other, "other");
     score();
     CircuitResult result;
     for (std::size_t pair = 0; pair < texts_.pairs(); ++pair) {
@@ -64,7 +65,7 @@ class CircuitSearch {
       result.random = random_faithfulness(result.kept);
     }
     if (!options_.other.empty()) {
-      result.other = overlap_with(kept, result.kept);
+      result.other = overlap_with(other, kept, result.kept);
     }
     return result;
   }
@@ -97,8 +98,8 @@ class CircuitSearch {
     result.faithfulness = share_of(reached);
   }
 
-  CircuitOverlap overlap_with(const KeptEdges& kept, Index count) const {
-    const KeptEdges other = without_dead_ends(edges_named(options_.other, "other"));
+  CircuitOverlap overlap_with(const KeptEdges& named, const KeptEdges& kept, Index count) const {
+    const KeptEdges other = without_dead_ends(named);
     CircuitOverlap overlap{.faithfulness = faithfulness_of({other}).front()};
     for (const auto& [receiver, sender] : order_) {
       overlap.edges += other[receiver][sender] ? 1 : 0;
@@ -112,7 +113,8 @@ class CircuitSearch {
     return overlap;
   }
 
-  // Returns the edges of these names, and sets their scores if asked to.
+  // Returns the edges of these names, of which some are on a path from the embedding to the logits,
+  // and sets their scores if asked to.
   KeptEdges edges_named(const std::vector<NamedEdge>& edges, const char* about,
                         std::vector<std::vector<double>>* scores = nullptr) const {
     std::map<std::string, EdgeIndex> indices;
@@ -134,6 +136,13 @@ class CircuitSearch {
         (*scores)[receiver][sender] = edge.score;
       }
     }
+    const KeptEdges useful = without_dead_ends(named);
+    const bool has_path = std::ranges::any_of(useful, [](const std::vector<bool>& senders) {
+      return std::ranges::count(senders, true) > 0;
+    });
+    require_value(edges.empty() || has_path, about,
+                  "expected a path from embed to logits, but all edges lead nowhere: ",
+                  edges.front().name, edges.size() > 1 ? ", ..." : "");
     return named;
   }
 
