@@ -1,6 +1,7 @@
 #include "cli/question_command.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 
@@ -17,6 +18,7 @@
 #include "cli/terminal/terminal.h"
 #include "datasets/records.h"
 #include "headlight/base/utf8.h"
+#include "headlight/interpret/interventions/interventions.h"
 #include "questions/question.h"
 #include "show/report/parts/json_output.h"
 
@@ -60,7 +62,10 @@ void add_option(const Parameter& parameter, Options& options) {
       options.values(name, parameter.help);
       break;
     case ValueKind::records:
-      options.value(name, parameter.help + ": a file of JSON Lines").paths({name});
+      options
+          .value(name, parameter.help + (name == kTexts ? ": a file of JSON Lines"
+                                                        : ": a file of --json, or JSON Lines"))
+          .paths({name});
       break;
     case ValueKind::path:
     case ValueKind::output:
@@ -132,6 +137,7 @@ Json records_of(const std::string& file, std::string_view example, std::string_v
     require(record.is_object(), where, ": expected ", example);
     const Json* answer = record.find(std::string(rows));
     if (answer != nullptr && answer->is_array()) {
+      require(!answer->empty(), shown(file), ": ", rows, ": expected at least one row, got none");
       records = *answer;
       return;
     }
@@ -231,6 +237,22 @@ class TextWarnings {
   std::map<std::string, std::vector<std::string>> texts_;  // by option or file
 };
 
+// Returns the answer. Errors about records other than texts name their file.
+QuestionResult answer_of(const Question& question, const Asker& asker, const Arguments& arguments,
+                         const Options& options) {
+  try {
+    return question.answer(asker, arguments);
+  } catch (const Error& error) {
+    const auto parameter = std::ranges::find(question.parameters, error.about(), &Parameter::name);
+    if (parameter == question.parameters.end() || parameter->kind != ValueKind::records ||
+        parameter->name == kTexts) {
+      throw;
+    }
+    fail(shown(options.text(error.about())),
+         std::string(error.what()).substr(error.about().size()));
+  }
+}
+
 QuestionResult ask(const Question& question, const LoadedModel& loaded, const Options& options,
                    const Arguments& arguments, const Given& given, Index limit) {
   TextWarnings warnings(*loaded.tokenizer, given.file);
@@ -262,7 +284,58 @@ QuestionResult ask(const Question& question, const LoadedModel& loaded, const Op
       asker.data[parameter.name] = read_model_data(options, loaded, std::string(parameter.name));
     }
   }
-  return question.answer(asker, arguments);
+  return answer_of(question, asker, arguments, options);
+}
+
+// Returns a path by which files can be compared.
+std::filesystem::path place_of(const std::string& text) {
+  std::error_code fault;
+  const std::filesystem::path path = std::filesystem::weakly_canonical(text, fault);
+  return fault ? std::filesystem::path(text) : path;
+}
+
+using OptionsByFile = std::map<std::filesystem::path, std::string>;
+
+// Returns the files that the command reads, with the names of their options.
+OptionsByFile input_files(const Question& question, const Options& options) {
+  OptionsByFile files;
+  const auto add = [&](const std::string& name) {
+    const std::vector<std::string> many = options.texts(name);
+    for (const std::string& text : many.empty() ? std::vector{options.text(name)} : many) {
+      files.emplace(place_of(text), name);
+      files.emplace(place_of(text.substr(0, text.rfind(':'))), name);  // of FILE.npz:ARRAY
+    }
+  };
+  for (const Parameter& parameter : question.parameters) {
+    const bool is_read = parameter.kind == ValueKind::records ||
+                         parameter.kind == ValueKind::path || parameter.kind == ValueKind::data;
+    if (is_read && options.given(parameter.name)) {
+      add(std::string(parameter.name));
+    }
+  }
+  if (options.has("scores") && options.given("scores")) {
+    add("scores");
+  }
+  if (options.has("intervene") && options.given("intervene")) {
+    for (const Change& change : read_changes(options.text("intervene"))) {
+      files.emplace(place_of(change.source.file.string()), "intervene");
+    }
+  }
+  return files;
+}
+
+// Throws Error for an output of the command that is another one's file, or an input.
+void check_files(const Question& question, const Options& options) {
+  OptionsByFile files = input_files(question, options);
+  for (const std::string_view output :
+       {std::string_view("svg"), std::string_view("png"), std::string_view("npz"),
+        std::string_view("html"), question.chart}) {
+    const std::string name(output);
+    if (!name.empty() && options.has(name) && options.given(name)) {
+      const auto [other, is_new] = files.emplace(place_of(options.text(name)), name);
+      require_value(is_new, name, options.text(name), " is also the file of --", other->second);
+    }
+  }
 }
 
 void question_command(const Question& question, const Options& options) {
@@ -272,6 +345,7 @@ void question_command(const Question& question, const Options& options) {
   check_output(question, options, arguments);
   question.check(arguments);
   const ResultFiles files(options);  // rejects invalid file names before the model is read
+  check_files(question, options);
   const LoadedModel loaded =
       question.makes_model
           ? load_text_model(options.positional(), options)

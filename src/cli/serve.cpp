@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -11,6 +12,7 @@
 #include "headlight/datasets/text_source.h"
 #include "headlight/formats/arrays/npz.h"
 #include "headlight/serve/server.h"
+#include "headlight/tensor/named_tensors.h"
 #include "show/report/parts/json_output.h"
 
 namespace headlight::cli {
@@ -121,17 +123,33 @@ ServeOptions serve_options(const Options& options, const Decoding& decoding) {
   return result;
 }
 
-// Returns the arrays of the files that fit into a stream of this width, as FILE:ARRAY.
+// Returns the arrays of the files that fit into a stream of this width, as FILE:ARRAY. Throws Error
+// for such an array with numbers that are not finite.
 std::vector<std::string> directions_of(const Options& options, Index width) {
   std::vector<std::string> names;
   for (const std::string& file : options.texts("directions")) {
-    for (const ArrayInfo& array : read_npz_header(file)) {
-      if (!array.texts && numel(array.shape) == width) {
-        names.push_back(concat_text(file, ":", array.name));
-      }
+    NamedTensors fitting = read_npz(file);
+    std::erase_if(fitting, [&](const auto& array) {
+      return array.second.numel() != width || !is_floating(array.second.dtype());
+    });
+    in_place("--directions: " + file + ": ", [&] { require_finite(fitting, ""); });
+    for (const auto& [name, array] : fitting) {
+      names.push_back(concat_text(file, ":", name));
     }
   }
   return names;
+}
+
+// Throws Error for a file without a direction for any of the models.
+void require_used_directions(const Options& options, const std::vector<ServedModel>& models) {
+  for (const std::string& file : options.texts("directions")) {
+    const bool is_used = std::ranges::any_of(models, [&](const ServedModel& model) {
+      return std::ranges::any_of(
+          model.directions, [&](const std::string& name) { return name.starts_with(file + ":"); });
+    });
+    require(is_used, "--directions: ", file, ": expected an array with as many numbers as ",
+            "a model's residual stream, ", models.front().loaded.model->config().n_embd);
+  }
 }
 
 // Opens NAME=MODEL, or MODEL, named after its file or folder.
@@ -169,6 +187,7 @@ void serve_command(const Options& options) {
                            name_of(decoding.cache_type(*models.back().loaded.model))));
       names.push_back(models.back().name);
     }
+    require_used_directions(options, models);
     return models;
   };
   Server server(load, serve);

@@ -46,7 +46,7 @@ std::string type_of(const Parameter& parameter) {
       return std::string("int | ") + kArray;
     case ValueKind::records:
       return std::string("collections.abc.Sequence[tuple[") + kArray +
-             ", ...] | dict[str, typing.Any]]";
+             ", ...] | dict[str, typing.Any]]" + (parameter.name == "pairs" ? "" : " | Result");
     case ValueKind::path:
     case ValueKind::output:
       return "str | os.PathLike[str]";
@@ -140,7 +140,7 @@ Json answer_json(nb::handle value, const Tokenizer& tokenizer, std::string_view 
 nb::object json_module() { return nb::module_::import_("json"); }
 
 // A pair of texts: a tuple (clean, corrupt, answer, wrong), or a dictionary, also with groups.
-Json record_json(nb::handle value, const Tokenizer& tokenizer) {
+Json record_json(nb::handle value, const Tokenizer& tokenizer, std::string_view about) {
   constexpr std::array<std::string_view, 4> kKeys{"clean", "corrupt", "answer", "wrong"};
   Json record = Json::object();
   const auto add = [&](const std::string& key, nb::handle part) {
@@ -158,8 +158,10 @@ Json record_json(nb::handle value, const Tokenizer& tokenizer) {
     }
     return record;
   }
-  require_value(nb::isinstance<nb::tuple>(value) && nb::len(value) >= 2 && nb::len(value) <= 4,
-                "pairs", "expected tuples (clean, corrupt, answer, wrong), or dictionaries");
+  require_value(
+      nb::isinstance<nb::tuple>(value) && nb::len(value) >= 2 && nb::len(value) <= 4, about,
+      about == "pairs" ? "expected tuples (clean, corrupt, answer, wrong), or dictionaries"
+                       : "expected dictionaries, or a Result with rows");
   for (std::size_t i = 0; i < nb::len(value); ++i) {
     add(std::string(kKeys[i]), nb::borrow<nb::tuple>(value)[i]);
   }
@@ -185,9 +187,12 @@ Json argument_json(const Parameter& parameter, nb::handle value, const Tokenizer
     case ValueKind::answer:
       return answer_json(value, tokenizer, about);
     case ValueKind::records: {
+      if (nb::isinstance<Result>(value)) {
+        return nb::cast<const Result&>(value).rows;
+      }
       Json records = Json::array();
       for (const nb::handle record : value) {
-        records.push_back(record_json(record, tokenizer));
+        records.push_back(record_json(record, tokenizer, about));
       }
       return records;
     }
