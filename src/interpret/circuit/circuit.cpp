@@ -141,8 +141,8 @@ class CircuitSearch {
       return std::ranges::count(senders, true) > 0;
     });
     require_value(edges.empty() || has_path, about,
-                  "expected a path from embed to logits, but all edges lead nowhere: ",
-                  edges.front().name, edges.size() > 1 ? ", ..." : "");
+                  "expected a path from embed to logits, but all ", edges.size(),
+                  " edges lead nowhere");
     return named;
   }
 
