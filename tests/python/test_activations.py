@@ -92,6 +92,31 @@ def test_hooks_change_values_in_place(model: hl.Model) -> None:
     assert np.array_equal(cache["z.1"][:, :, 1], 0.5 * plain["z.1"][:, :, 1])
 
 
+def test_changed_passes_run_alone_unless_a_hook_takes_them_together(model: hl.Model) -> None:
+    clean, corrupt = task_ids(model)
+    largest: list[int] = []
+
+    def look(value: NDArray[Any], point: hl.HookPoint) -> None:
+        largest.append(value.shape[0])
+
+    def raise_first(value: NDArray[Any], point: hl.HookPoint) -> None:
+        value[0, :, :8] += 1
+
+    def raise_all(value: NDArray[Any], point: hl.HookPoint) -> None:
+        value[:, :, :8] += 1
+
+    def differences(hook: Callable[..., None], **options: bool) -> NDArray[Any]:
+        with model.hooks({"resid_post.0": hook, "resid_mid.1": look}, **options):
+            return np.asarray(model.patch(clean, corrupt, [5], [6], by="head")["difference"])
+
+    alone = differences(raise_first)
+    assert set(largest) == {1}
+    together = differences(raise_all, batched=True)
+    assert max(largest) == model.config.n_head * model.config.n_layer
+    assert np.allclose(alone, together, rtol=1e-5, atol=1e-5)
+    assert not np.allclose(alone, differences(raise_first, batched=True), atol=1e-3)
+
+
 def test_hooks_see_and_replace_values(model: hl.Model) -> None:
     plain = model([TEXT, "a b"])
     seen: list[tuple[str, int, tuple[int, ...]]] = []

@@ -13,6 +13,7 @@
 #include "headlight/optim/adamw.h"
 #include "interpret/circuit/edge_cut.h"
 #include "interpret/circuit/stream_reader.h"
+#include "interpret/effects/attached_hook.h"
 #include "interpret/layer_maps.h"
 #include "interpret/values_by_point.h"
 
@@ -193,7 +194,10 @@ void CircuitTexts::add_scores(Index steps, std::vector<std::vector<double>>& sco
     while (last < pairs() && steps * (starts_[last + 1] - starts_[first]) <= kRows) {
       ++last;
     }
-    const Index at_once = std::clamp<Index>(kRows / (starts_[last] - starts_[first]), 1, steps);
+    const Index at_once =
+        takes_passes_together(model_)
+            ? std::clamp<Index>(kRows / (starts_[last] - starts_[first]), 1, steps)
+            : 1;
     std::map<PointInLayer, Tensor> gradients;
     for (Index step = 0; step < steps; step += at_once) {
       add_gradients({first, last, step, std::min(step + at_once, steps), steps}, gradients);

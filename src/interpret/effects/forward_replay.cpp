@@ -7,6 +7,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/kernels/machine/memory.h"
 #include "headlight/ops/layout.h"
+#include "interpret/effects/attached_hook.h"
 #include "interpret/point_values.h"
 
 namespace headlight {
@@ -241,9 +242,10 @@ std::size_t ForwardReplay::runs_at_once(std::span<const ChangedRun> runs, Index 
   constexpr Index kWidths = 16;          // of a row's values within a layer, each of width C
   const Index kept = 4 * ends_.numel();  // streams, keys, values and ends
   const auto element = static_cast<double>(element_size(ends_.dtype()));
+  const bool together = takes_passes_together(model_);
   const auto fit = [&](Index count, Index rows) {
     const Index elements = count * (kept + own) + rows * kWidths * ends_.size(1);
-    return rows <= kRows && count * std::max(kept, own) <= kElements &&
+    return together && rows <= kRows && count * std::max(kept, own) <= kElements &&
            (memory_ == 0 || element * static_cast<double>(elements) <= memory_);
   };
   Index rows = 0;

@@ -12,6 +12,7 @@
 #include "headlight/interpret/head_set.h"
 #include "headlight/ops/layout.h"
 #include "interpret/effects/answer_contrast.h"
+#include "interpret/effects/attached_hook.h"
 #include "interpret/effects/gradient_passes.h"
 #include "interpret/effects/token_groups.h"
 #include "interpret/layer_maps.h"
@@ -142,15 +143,15 @@ class PatchRun {
         },
         options_.drop_gradients);
     const NoGrad no_grad;
-    constexpr std::size_t kCellsAtOnce = 64;
-    for_layers(cells, options_.fix_pattern ? kCellsAtOnce : cells.size(),
-               [&](std::span<PatchCell> together) {
-                 for (const auto& effects : options_.fix_pattern
-                                                ? pattern_effects(together, passes)
-                                                : linear_effects(together, passes)) {
-                   add_effects(effects, together);
-                 }
-               });
+    const std::size_t at_once = !options_.fix_pattern           ? cells.size()
+                                : takes_passes_together(model_) ? 64
+                                                                : 1;
+    for_layers(cells, at_once, [&](std::span<PatchCell> together) {
+      for (const auto& effects : options_.fix_pattern ? pattern_effects(together, passes)
+                                                      : linear_effects(together, passes)) {
+        add_effects(effects, together);
+      }
+    });
     if (!options_.drop_gradients) {
       return;
     }

@@ -8,6 +8,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/interpret/interventions/interventions.h"
+#include "interpret/effects/attached_hook.h"
 #include "interpret/point_values.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
@@ -45,10 +46,10 @@ struct HookPoint {
 };
 
 // Calls Python functions at points of a pass, with arrays or with tensors.
-class PythonHook final : public ForwardHook {
+class PythonHook final : public AttachedHook {
  public:
-  PythonHook(const nb::dict& functions, Model& model, bool tensors)
-      : model_(model), heads_(model.gpt().heads()), tensors_(tensors) {
+  PythonHook(const nb::dict& functions, Model& model, bool tensors, bool batched)
+      : model_(model), heads_(model.gpt().heads()), tensors_(tensors), batched_(batched) {
     std::vector<PointRange> points;
     for (const auto& [name, function] : functions) {
       const PointRange range =
@@ -82,6 +83,7 @@ class PythonHook final : public ForwardHook {
   }
 
   bool in_family_units() const override { return true; }
+  bool takes_passes_together() const override { return batched_; }
 
   Tensor visit(const HookSite& site, const Tensor& value) override {
     const nb::gil_scoped_acquire lock;
@@ -164,6 +166,7 @@ class PythonHook final : public ForwardHook {
   const Model& model_;
   HeadLayout heads_;
   bool tensors_;
+  bool batched_;
   HookPoint place_;  // of the sequences of the pass
   std::vector<Index> offsets_;
 };
@@ -242,13 +245,14 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
   model
       .def(
           "hooks",
-          [](Model& self, const nb::dict& functions, bool tensors) {
-            return HookScope(self, std::make_shared<PythonHook>(functions, self, tensors));
+          [](Model& self, const nb::dict& functions, bool tensors, bool batched) {
+            return HookScope(self, std::make_shared<PythonHook>(functions, self, tensors, batched));
           },
-          "functions"_a, nb::kw_only(), "tensors"_a = false, nb::keep_alive<0, 1>(),
+          "functions"_a, nb::kw_only(), "tensors"_a = false, "batched"_a = false,
+          nb::keep_alive<0, 1>(),
           nb::sig("def hooks(self, functions: collections.abc.Mapping[str, "
                   "collections.abc.Callable[[typing.Any, HookPoint], typing.Any]], *, tensors: "
-                  "bool = False) -> HookScope"),
+                  "bool = False, batched: bool = False) -> HookScope"),
           "Calls functions with the values at points of every pass inside a with statement.\n\n"
           "Parameters\n----------\n"
           "functions : by the name of a point, short (\"z.3\") or TransformerLens's. A function "
@@ -257,7 +261,10 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
           "array in place, or returns another one, or does neither. pattern and attn_scores are "
           "[H, T, S] of one sequence.\n"
           "tensors : the functions get a Tensor, which they must not overwrite, and return another "
-          "one, computed with headlight.ops, or None. Gradients flow through it: see logits().\n\n"
+          "one, computed with headlight.ops, or None. Gradients flow through it: see logits().\n"
+          "batched : questions with many changed passes (patch, ablate ...) may compute several "
+          "together; a function then gets [runs B, T, ...], the sequences of each run after those "
+          "of the one before. False: each runs alone, [B, T, ...].\n\n"
           "Raises\n------\n"
           "ValueError : from the pass, if a function changes an array through whose values "
           "gradients flow, or returns another shape or type.")

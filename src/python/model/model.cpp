@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "interpret/effects/attached_hook.h"
 #include "interpret/point_values.h"
 #include "python/errors.h"
 
@@ -10,7 +11,7 @@ namespace headlight::python {
 namespace {
 
 // Hooks one after another.
-class HookChain final : public ForwardHook {
+class HookChain final : public AttachedHook {
  public:
   explicit HookChain(std::vector<std::shared_ptr<ForwardHook>> hooks) : hooks_(std::move(hooks)) {}
 
@@ -29,6 +30,10 @@ class HookChain final : public ForwardHook {
       result = visited(hook.get(), site, result);
     }
     return result;
+  }
+  bool takes_passes_together() const override {
+    return std::ranges::all_of(
+        hooks_, [](const auto& hook) { return headlight::takes_passes_together(hook.get()); });
   }
 
  private:
