@@ -117,6 +117,36 @@ def test_changed_passes_run_alone_unless_a_hook_takes_them_together(model: hl.Mo
     assert not np.allclose(alone, differences(raise_first, batched=True), atol=1e-3)
 
 
+def test_answers_do_not_depend_on_the_memory_of_changed_passes(model: hl.Model) -> None:
+    clean, corrupt = ([first, *(i % 50 for i in range(3, 60))] for first in (1, 2))
+    text = model.tokenizer.encode(TEXT * 4).tolist()
+    rows: list[int] = []
+
+    def look(value: NDArray[Any], point: hl.HookPoint) -> None:
+        rows.append(value.shape[0] * value.shape[1])
+
+    def answers(memory: int) -> tuple[list[NDArray[Any]], int]:
+        rows.clear()
+        bound: Any = {"memory": memory}
+        with model.hooks({"resid_post.1": look}, batched=True):
+            results = [
+                model.patch(clean, corrupt, [5], [6], by="head,position", **bound)["difference"],
+                model.paths([(clean, corrupt, [5], [6])], "logits", **bound)["difference"],
+                model.saliency(clean, [5], method="occlusion", **bound)["attribution"],
+                model.ablate([text, clean], **bound)["rise"],
+                model.importance([text, clean], **bound)["ablation"],
+            ]
+        most = max(rows)
+        pairs = [(clean, corrupt, [5], [6])]
+        circuit = model.circuit(pairs, edges=9, random_sets=8, **bound)
+        return [*map(np.asarray, results), np.asarray(circuit["curve_faithfulness"])], most
+
+    (together, most), (apart, fewer) = answers(0), answers(1)
+    assert fewer < most
+    for a, b in zip(together, apart, strict=True):
+        assert np.allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
 def test_hooks_see_and_replace_values(model: hl.Model) -> None:
     plain = model([TEXT, "a b"])
     seen: list[tuple[str, int, tuple[int, ...]]] = []

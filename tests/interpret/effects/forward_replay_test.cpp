@@ -1,17 +1,10 @@
 #include "interpret/effects/forward_replay.h"
 
-#include <cmath>
 #include <deque>
-#include <functional>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/interpret/circuit/path_patching.h"
-#include "headlight/interpret/effects/ablation.h"
-#include "headlight/interpret/effects/patch_grid.h"
-#include "headlight/interpret/effects/saliency.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
-#include "interpret/head_experiments_support.h"
 #include "interpret/point_values.h"
 #include "support/models.h"
 #include "support/test.h"
@@ -111,41 +104,6 @@ TEST_CASE("runs that are computed together equal passes on their own, in models 
       });
       CHECK(done == runs.size());
     }
-  }
-}
-
-TEST_CASE("answers do not depend on the memory of changed passes") {
-  const auto gpt = random_gpt(configs_of_all_kinds()[0], DType::float32);
-  const auto numbers = [&](Index memory) {
-    std::vector<double> all;
-    const auto add = [&](const auto& rows, const auto& value) {
-      std::ranges::transform(rows, std::back_inserter(all), value);
-    };
-    for (const PatchingTask& task : {kTwoChanges, kLongAnswers}) {
-      PatchGridOptions options{.by_position = true, .memory = memory};
-      add(patch_grid(*gpt, task, options).cells, &PatchCell::difference);
-      const CircuitResult circuit =
-          find_circuit(*gpt, {task}, {.edges = 9, .random_sets = 8, .memory = memory});
-      add(circuit.curve, &CircuitFit::faithfulness);
-      all.push_back(circuit.random->low);
-      const PatchPath path{.from = {}, .to = {{{CircuitPart::mlp, gpt->config().n_layer - 1}}}};
-      add(patch_paths(
-              *gpt, {task}, {{CircuitPart::embed}, {CircuitPart::head}}, path, [](double) {},
-              memory),
-          &PathStudy::difference);
-      const Saliency saliencies =
-          saliency(*gpt, task, {.method = SaliencyMethod::occlusion, .memory = memory});
-      add(saliencies.tokens, std::identity());
-    }
-    const auto heads = each_part(*gpt, PartKind::head);
-    add(ablate(*gpt, small_documents(), heads, {.memory = memory}).rises, &Interval::mean);
-    return all;
-  };
-  const std::vector<double> together = numbers(0);
-  const std::vector<double> alone = numbers(1);
-  REQUIRE(together.size() == alone.size());
-  for (std::size_t i = 0; i < alone.size(); ++i) {
-    CHECK(std::abs(together[i] - alone[i]) <= 1e-5 * std::max(1.0, std::abs(alone[i])));
   }
 }
 
