@@ -37,6 +37,7 @@ def test_a_found_circuit_is_measured_again(model: hl.Model, pairs: list[Any]) ->
     shares = sum(pair["circuit"] - pair["cut"] for pair in measures)
     shares /= sum(pair["clean"] - pair["cut"] for pair in measures)
     assert found.summary["faithfulness"] == pytest.approx(shares, abs=1e-6)
+    assert model.circuit(pairs, circuit=found, other=found).rows == again.rows
     few = model.circuit(pairs, circuit=found.rows, edges=5)
     assert names(few.rows) <= names(found.rows) and few.summary["kept"] <= 5
 
@@ -81,6 +82,18 @@ def test_a_circuit_of_one_edge(model: hl.Model, pairs: list[Any]) -> None:
     measured = model.circuit(pairs[:1], circuit=[edge]).summary["measures"][0]
     assert measured["circuit"] == pytest.approx(logits[5] - logits[6], abs=1e-4)
     assert measured["cut"] == pytest.approx(measured["corrupt"], abs=1e-6)
+
+
+def test_edges_that_lead_nowhere_are_counted(model: hl.Model, pairs: list[Any]) -> None:
+    path = [{"from": "embed", "to": "logits"}]
+    dead = [{"from": "embed", "to": "0.0", "into": "v"}, {"from": "embed", "to": "0.1", "into": "k"}]
+    for name in ("circuit", "other"):
+        with pytest.warns(UserWarning, match=f"{name}: 2 of 3 edges lead nowhere"):
+            found = model.circuit(pairs, **{name: [*path, *dead]})
+    assert found.summary["other"]["edges"] == 1
+    for name in ("circuit", "other"):
+        with pytest.raises(ValueError, match=f"{name}: expected a path from embed to logits, but all edges lead nowhere"):
+            model.circuit(pairs, **{name: dead})
 
 
 def test_two_circuits_are_compared(model: hl.Model, pairs: list[Any]) -> None:
@@ -131,6 +144,7 @@ def test_the_program_saves_and_reads_a_circuit(run: pathlib.Path, model: hl.Mode
         ({"circuit": [{"from": "embed", "to": "logits"}] * 2}, "circuit: names embed>logits twice"),
         ({"circuit": [{"to": "logits"}]}, "circuit: expected edges such as"),
         ({"circuit": []}, "circuit: expected at least one edge"),
+        ({"circuit": ["embed"]}, "circuit: expected dictionaries, or a Result"),
         ({"other": [{"from": "0.0", "to": "1.0", "into": "z"}]}, "other: the model has no edge 0.0>1.0.z"),
         ({"circuit": [{"from": "embed", "to": "logits"}], "faithfulness": 0.5}, "cannot be combined"),
     ],

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import struct
+import subprocess
 from typing import Any
 
 import numpy as np
@@ -189,13 +190,24 @@ def test_features_of_one_layer_are_attributed_to_those_of_another(run: pathlib.P
             with model.hooks({"feature.0": nudge}):
                 results.append(model.run_with_cache(TEXT, ["feature.1"])[1]["feature.1"][0, -1, target])
         assert gradients["feature.0"][0, position, number] == pytest.approx((results[0] - results[1]) / (2 * step), rel=0.05, abs=1e-3)
+    # Features are switched off in the stream that a cache reads, and in the passes behind it.
+    stream = ["resid_mid.0", "feature.0", "resid_post.1"]
+    plain = model.run_with_cache(TEXT, stream)[1]
+    largest_of_all = int(plain["feature.0"][0].max(axis=0).argmax())
+    with model.intervene(f"off feature.0.{largest_of_all}"):
+        changed = model.run_with_cache(TEXT, stream)[1]
+    lost = plain["feature.0"][..., [largest_of_all]] * first.W_dec[largest_of_all]
+    assert np.abs(lost).max() > 1e-3
+    assert changed["resid_mid.0"] == pytest.approx(plain["resid_mid.0"] - lost, abs=1e-5)
+    assert np.abs(changed["resid_post.1"] - plain["resid_post.1"]).max() > 1e-4
     # Switching off a feature of a transcoder takes its share from the output of the MLP.
     names = ["mlp_out.1", "resid_post.1"]
     before = model.run_with_cache(TEXT, names)[1]
     with model.intervene(f"off feature.1.{target}"):
         after = model.run_with_cache(TEXT, names)[1]
     share = later[..., [target]] * second.W_dec[target]
-    assert after["resid_post.1"] == pytest.approx(before["resid_post.1"] - share, abs=1e-5)
+    for name in names:
+        assert after[name] == pytest.approx(before[name] - share, abs=1e-5)
     inputs = cache["ln2_normalized.1"]
     assert second(inputs) == pytest.approx(second.decode(second.encode(inputs)) + inputs @ second.W_skip.T, abs=1e-4)
     with pytest.raises(ValueError, match="hook_name: features of a transcoder write another point"):
@@ -230,3 +242,13 @@ def test_the_program_reads_features(run: pathlib.Path, tmp_path: pathlib.Path) -
                                 "--sae", tmp_path / "sae", "--intervene", change))  # fmt: skip
     with model.intervene(change):
         assert model.generate(TEXT, max_new_tokens=5, temperature=0).text == report["text"]
+    # Autoencoders that do not fit the model are refused with their folder.
+    for name, hook_name, message in (
+        ("deep", "blocks.9.hook_resid_pre", "hook_name: this model does not compute blocks.9.hook_resid_pre"),
+        ("other", "blah", "hook_name: expected a point"),
+        ("wide", "blocks.1.hook_mlp_post", "values: expected rows of"),
+    ):
+        write_sae(tmp_path / name, "standard", hook_name, 4)
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            program("generate", run, "--prompt", TEXT, "--sae", tmp_path / name)
+        assert f"--sae: {tmp_path / name}: {message}" in " ".join(refused.value.stderr.split())
