@@ -41,6 +41,9 @@ class ForwardHook {
   // Returns true if visit() gets values in the units of the model's family, as in transformers and
   // TransformerLens: hooks whose values users see, give or compare. False: in Headlight's units.
   virtual bool in_family_units() const { return false; }
+  // Returns false if each changed pass must run alone while this hook is attached to a model. True:
+  // several may run as one, with the sequences of each after those of the one before.
+  virtual bool takes_passes_together() const { return true; }
   // Returns the replacement of `value`, with the same shape and type. Its ops are part of the
   // autograd graph, so that gates learn gradients.
   virtual Tensor visit(const HookSite& site, const Tensor& value) = 0;

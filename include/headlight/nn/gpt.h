@@ -115,6 +115,9 @@ class Gpt : public LanguageModel {
   void attach(std::shared_ptr<ForwardHook> hook) { attached_ = std::move(hook); }
   ForwardHook* attached() const { return attached_.get(); }
   bool is_changed() const override { return attached_ != nullptr; }
+  bool takes_passes_together() const override {
+    return attached_ == nullptr || attached_->takes_passes_together();
+  }
 
   // Sets the maps whose features hooks see and change at Point::feature.
   void attach_features(FeatureMaps maps) { features_ = std::move(maps); }

@@ -46,6 +46,8 @@ class LanguageModel : public Module {
   virtual void require_head() const {}
   // Returns true while an attached hook changes every pass.
   virtual bool is_changed() const { return false; }
+  // Returns whether several changed passes may run as one; see ForwardHook.
+  virtual bool takes_passes_together() const { return true; }
   // Returns the attention heads. Passes must record their attention weights in
   // ForwardContext::recorder and show their outputs to ForwardContext::hook at Point::z, as
   // CausalSelfAttention does. Empty: the head tools refuse the model.

@@ -13,7 +13,6 @@
 #include "headlight/optim/adamw.h"
 #include "interpret/circuit/edge_cut.h"
 #include "interpret/circuit/stream_reader.h"
-#include "interpret/effects/attached_hook.h"
 #include "interpret/layer_maps.h"
 #include "interpret/values_by_point.h"
 
@@ -195,7 +194,7 @@ void CircuitTexts::add_scores(Index steps, std::vector<std::vector<double>>& sco
       ++last;
     }
     const Index at_once =
-        takes_passes_together(model_)
+        model_.takes_passes_together()
             ? std::clamp<Index>(kRows / (starts_[last] - starts_[first]), 1, steps)
             : 1;
     std::map<PointInLayer, Tensor> gradients;

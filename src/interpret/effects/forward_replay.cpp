@@ -7,7 +7,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/kernels/machine/memory.h"
 #include "headlight/ops/layout.h"
-#include "interpret/effects/attached_hook.h"
 #include "interpret/point_values.h"
 
 namespace headlight {
@@ -242,7 +241,7 @@ std::size_t ForwardReplay::runs_at_once(std::span<const ChangedRun> runs, Index 
   constexpr Index kWidths = 16;          // of a row's values within a layer, each of width C
   const Index kept = 4 * ends_.numel();  // streams, keys, values and ends
   const auto element = static_cast<double>(element_size(ends_.dtype()));
-  const bool together = takes_passes_together(model_);
+  const bool together = model_.takes_passes_together();
   const auto fit = [&](Index count, Index rows) {
     const Index elements = count * (kept + own) + rows * kWidths * ends_.size(1);
     return together && rows <= kRows && count * std::max(kept, own) <= kElements &&

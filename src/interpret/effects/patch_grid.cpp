@@ -12,7 +12,6 @@
 #include "headlight/interpret/head_set.h"
 #include "headlight/ops/layout.h"
 #include "interpret/effects/answer_contrast.h"
-#include "interpret/effects/attached_hook.h"
 #include "interpret/effects/gradient_passes.h"
 #include "interpret/effects/token_groups.h"
 #include "interpret/layer_maps.h"
@@ -143,9 +142,9 @@ class PatchRun {
         },
         options_.drop_gradients);
     const NoGrad no_grad;
-    const std::size_t at_once = !options_.fix_pattern           ? cells.size()
-                                : takes_passes_together(model_) ? 64
-                                                                : 1;
+    const std::size_t at_once = !options_.fix_pattern            ? cells.size()
+                                : model_.takes_passes_together() ? 64
+                                                                 : 1;
     for_layers(cells, at_once, [&](std::span<PatchCell> together) {
       for (const auto& effects : options_.fix_pattern ? pattern_effects(together, passes)
                                                       : linear_effects(together, passes)) {

@@ -8,7 +8,6 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/interpret/interventions/interventions.h"
-#include "interpret/effects/attached_hook.h"
 #include "interpret/point_values.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
@@ -46,7 +45,7 @@ struct HookPoint {
 };
 
 // Calls Python functions at points of a pass, with arrays or with tensors.
-class PythonHook final : public AttachedHook {
+class PythonHook final : public ForwardHook {
  public:
   PythonHook(const nb::dict& functions, Model& model, bool tensors, bool batched)
       : model_(model), heads_(model.gpt().heads()), tensors_(tensors), batched_(batched) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "interpret/effects/attached_hook.h"
 #include "interpret/point_values.h"
 #include "python/errors.h"
 
@@ -11,7 +10,7 @@ namespace headlight::python {
 namespace {
 
 // Hooks one after another.
-class HookChain final : public AttachedHook {
+class HookChain final : public ForwardHook {
  public:
   explicit HookChain(std::vector<std::shared_ptr<ForwardHook>> hooks) : hooks_(std::move(hooks)) {}
 
@@ -32,8 +31,8 @@ class HookChain final : public AttachedHook {
     return result;
   }
   bool takes_passes_together() const override {
-    return std::ranges::all_of(
-        hooks_, [](const auto& hook) { return headlight::takes_passes_together(hook.get()); });
+    return std::ranges::all_of(hooks_,
+                               [](const auto& hook) { return hook->takes_passes_together(); });
   }
 
  private:
