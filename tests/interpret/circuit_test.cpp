@@ -222,7 +222,7 @@ TEST_CASE("the error of masked edges is that of sets of edges and has gradients"
     }
     const auto gpt = random_gpt(config);
     const CircuitGraph graph(*gpt);
-    const CircuitTexts texts(*gpt, graph, tasks);
+    const CircuitTexts texts(*gpt, graph, tasks, 0);
     for (const double value : {0.0, 1.0, 0.5}) {  // no edges, all, and parts of them
       EdgeMasks masks = texts.open_masks();
       std::vector<Tensor> inputs;
