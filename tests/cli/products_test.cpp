@@ -4,8 +4,6 @@
 
 // `--products`, as far as it depends on the machine. sessions/products.txt has the rest.
 
-namespace cli_products_test {
-
 TEST_CASE("products that BLAS lacks are refused") {
   const std::string config = std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/cpu-char.toml";
   if (!kernels::bfloat16_instructions().empty()) {
@@ -37,4 +35,3 @@ TEST_CASE("only commands that multiply with OpenBLAS need its memory") {
     CHECK(contains(result.err, "OpenBLAS needs"));
   }
 }
-}  // namespace cli_products_test

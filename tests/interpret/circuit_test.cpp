@@ -1,5 +1,4 @@
 #include "headlight/interpret/circuit/circuit.h"
-#include "headlight/autograd/gradient_check.h"
 #include "headlight/interpret/circuit/path_patching.h"
 #include "headlight/interpret/effects/patch_grid.h"
 #include "headlight/interpret/head_set.h"
@@ -244,17 +243,6 @@ TEST_CASE("the error of masked edges is that of sets of edges and has gradients"
         CHECK(error(inputs).item() == Approx(1 - value).margin(1e-9));
       }
     }
-  }
-}
-
-TEST_CASE("learned masks find circuits that are as faithful as those of attribution") {
-  const auto gpt = random_gpt(three_layers());
-  const auto miss = [&](CircuitRanking ranking, Index edges) {
-    return std::abs(1 -
-                    find_circuit(*gpt, {kTask}, {.ranking = ranking, .edges = edges}).faithfulness);
-  };
-  for (const Index edges : {20, 40, 80}) {
-    CHECK(miss(CircuitRanking::mask, edges) <= miss(CircuitRanking::attribution, edges));
   }
 }
 

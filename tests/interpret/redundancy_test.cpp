@@ -3,7 +3,6 @@
 #include "interpret/planted_models.h"
 #include "support/test.h"
 
-namespace redundancy_test {
 // Distances between the attention patterns of heads.
 
 double plogp(double p) { return p > 0 ? p * std::log2(p) : 0; }
@@ -86,4 +85,3 @@ TEST_CASE("distances without queries to compare are refused") {
   check_error([&] { head_distances(*model, {{1, 2}}, {.documents = 0}); }, {"at least 1 document"});
   check_error([&] { average_linkage({1, 2}, 2, 1); }, {"[n, n]"});
 }
-}  // namespace redundancy_test

@@ -2,7 +2,6 @@
 
 #include "support/test.h"
 
-namespace questions_test {
 // The rows of all questions, and what every front end checks by them.
 
 TEST_CASE("a parameter has the same type and meaning in all questions") {
@@ -150,4 +149,3 @@ TEST_CASE("a result has its rows under their name, and its text has the stronges
   CHECK(page_of(result).note == "caution: few. heading");
   CHECK(contains(error_of([&] { figure_of(result); }), "no figure"));
 }
-}  // namespace questions_test

@@ -1,10 +1,8 @@
 #include <cstdlib>
-#include <fstream>
 
 #include "questions/question.h"
 #include "support/test.h"
 
-namespace reference_test {
 // docs/questions.md lists the parameters and answers of all questions. Written anew by this test
 // with HEADLIGHT_WRITE_REFERENCE=1 in the environment.
 
@@ -80,4 +78,3 @@ TEST_CASE("docs/questions.md describes the questions as they are") {
   }
   CHECK(file_contents(file) == text);
 }
-}  // namespace reference_test

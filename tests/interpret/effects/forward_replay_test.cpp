@@ -2,11 +2,7 @@
 
 #include <deque>
 
-#include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
 #include "interpret/point_values.h"
-#include "support/models.h"
 #include "support/test.h"
 
 namespace forward_replay_test {
