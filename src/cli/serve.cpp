@@ -128,7 +128,7 @@ ServeOptions serve_options(const Options& options, const Decoding& decoding) {
 std::vector<std::string> directions_of(const Options& options, Index width) {
   std::vector<std::string> names;
   for (const std::string& file : options.texts("directions")) {
-    NamedTensors fitting = read_npz(file);
+    NamedTensors fitting = in_place("--directions: ", [&] { return read_npz(file); });
     std::erase_if(fitting, [&](const auto& array) {
       return array.second.numel() != width || !is_floating(array.second.dtype());
     });
