@@ -1,6 +1,5 @@
 #include "headlight/nn/gpt.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
@@ -11,6 +10,7 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "nn/block_order.h"
+#include "nn/hooks_with_features.h"
 #include "nn/trained_rows.h"
 
 namespace headlight {
@@ -181,62 +181,6 @@ void Gpt::prepare_caches(const Batch& batch, const ForwardContext& context) cons
     context.caches[b]->reserve(batch.offsets[b + 1] - batch.offsets[b]);
   }
 }
-
-namespace {
-
-// Part of a hook: the points that features write, or all others.
-class HookPart final : public ForwardHook {
- public:
-  // `hook` may be null; it and `maps` must outlive this.
-  HookPart(ForwardHook* hook, const FeatureMaps& maps, bool is_written)
-      : hook_(hook), maps_(maps), is_written_(is_written) {}
-
-  void begin(const Batch& rows) override {
-    if (hook_ != nullptr && !is_written_) {
-      hook_->begin(rows);
-    }
-  }
-  bool wants(Point point, Index layer) const override {
-    const bool is_written = std::ranges::any_of(maps_, [&](const auto& entry) {
-      return entry.second->output() == PointInLayer{point, layer};
-    });
-    return is_written == is_written_ && wants_any(hook_, {point}, layer);
-  }
-  bool in_family_units() const override { return hook_->in_family_units(); }
-  Tensor visit(const HookSite& site, const Tensor& value) override {
-    return hook_->visit(site, value);
-  }
-
- private:
-  ForwardHook* hook_;
-  const FeatureMaps& maps_;
-  bool is_written_;
-};
-
-// The hooks of a model and of a context as one, with features. The context's hook sees the points
-// that features write when their changes are in them.
-class HooksWithFeatures {
- public:
-  // `attached` and `hook` may be null. residual_multiplier: see HookPair.
-  HooksWithFeatures(ForwardHook* attached, ForwardHook* hook, const FeatureMaps& maps,
-                    double residual_multiplier)
-      : others_(hook, maps, false),
-        written_(hook, maps, true),
-        before_(attached, &others_, residual_multiplier),
-        features_(&before_, maps, residual_multiplier),
-        all_(&features_, &written_, residual_multiplier) {}
-
-  ForwardHook* get() { return &all_; }
-
- private:
-  HookPart others_;
-  HookPart written_;
-  HookPair before_;
-  FeaturePoints features_;
-  HookPair all_;
-};
-
-}  // namespace
 
 // A pass or a part of one, with the hooks of the model and of the context as one.
 class Gpt::Pass {
