@@ -143,7 +143,7 @@ def test_features_are_a_point_like_any_other(run: pathlib.Path, tmp_path: pathli
             changed = model.run_with_cache(TEXT, [name, "feature.1"])[1]
             logits = model(TEXT).logits
         moved = (factor - 1) * features[..., [number]] * sae.W_dec[number]
-        assert changed[name] == pytest.approx(values, abs=1e-6)  # hooks see the point before
+        assert changed[name] == pytest.approx(values + moved, abs=1e-5)  # as the model goes on with it
         with model.hooks({name: lambda value, point: value + moved}):
             assert model(TEXT).logits == pytest.approx(logits, abs=1e-5)
         assert np.abs(logits - plain).max() > 1e-4
@@ -246,7 +246,7 @@ def test_the_program_reads_features(run: pathlib.Path, tmp_path: pathlib.Path) -
     for name, hook_name, message in (
         ("deep", "blocks.9.hook_resid_pre", "hook_name: this model does not compute blocks.9.hook_resid_pre"),
         ("other", "blah", "hook_name: expected a point"),
-        ("wide", "blocks.1.hook_mlp_post", "values: expected rows of"),
+        ("wide", "blocks.1.mlp.hook_post", "values: expected rows of"),
     ):
         write_sae(tmp_path / name, "standard", hook_name, 4)
         with pytest.raises(subprocess.CalledProcessError) as refused:
