@@ -87,13 +87,16 @@ def test_a_circuit_of_one_edge(model: hl.Model, pairs: list[Any]) -> None:
 def test_edges_that_lead_nowhere_are_counted(model: hl.Model, pairs: list[Any]) -> None:
     path = [{"from": "embed", "to": "logits"}]
     dead = [{"from": "embed", "to": "0.0", "into": "v"}, {"from": "embed", "to": "0.1", "into": "k"}]
+    given: dict[str, Any]
     for name in ("circuit", "other"):
+        given = {name: [*path, *dead]}
         with pytest.warns(UserWarning, match=f"{name}: 2 of 3 edges lead nowhere"):
-            found = model.circuit(pairs, **{name: [*path, *dead]})
+            found = model.circuit(pairs, **given)
     assert found.summary["other"]["edges"] == 1
     for name in ("circuit", "other"):
+        given = {name: dead}
         with pytest.raises(ValueError, match=f"{name}: expected a path from embed to logits, but all edges lead nowhere"):
-            model.circuit(pairs, **{name: dead})
+            model.circuit(pairs, **given)
 
 
 def test_two_circuits_are_compared(model: hl.Model, pairs: list[Any]) -> None:
