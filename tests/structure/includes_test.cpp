@@ -1,6 +1,5 @@
 #include "support/test.h"
 
-namespace includes_test {
 // Rank of each folder, and of the header that includes all others of the core. A folder may include
 // only folders of a smaller rank.
 const std::map<std::string, int> kRank{
@@ -178,4 +177,3 @@ TEST_CASE("each third-party library is included in one place only", "[structure]
     }
   }
 }
-}  // namespace includes_test

@@ -4,7 +4,6 @@
 #include "interpret/head_experiments_support.h"
 #include "support/test.h"
 
-namespace patching_test {
 const Ids kClean{1, 2, 3, 4, 5};
 const Ids kCorrupt{1, 7, 3, 4, 5};
 
@@ -175,4 +174,3 @@ TEST_CASE("metrics by name replace the difference of the answers") {
   check_error([&] { set_metric(several, MetricKind::loss, *gpt); },
               {"answer: expected one token for the metric loss, got 2"});
 }
-}  // namespace patching_test
