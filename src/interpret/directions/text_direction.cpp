@@ -1,15 +1,17 @@
 #include "headlight/interpret/directions/text_direction.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/nn/batch.h"
+#include "headlight/ops/compare.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
-#include "interpret/directions/singular_vectors.h"
 #include "interpret/point_values.h"
 
 namespace headlight {
@@ -37,45 +39,126 @@ std::map<Index, Tensor> values_of_text(const LanguageModel& model,
   return result;
 }
 
-// Weights [1, P] of the pairs' differences in their direction, from the differences' products
-// [P, P], without the pairs whose entry of `kept` [P, 1] is 0.
-Tensor weights_of(const Tensor& products, DirectionMethod method, const Tensor& kept) {
-  const Tensor of_pairs = transpose(kept, 0, 1);
-  if (method == DirectionMethod::mean_difference) {
-    return of_pairs;
-  }
-  const Tensor right = singular_vectors(products * kept * of_pairs).right;
-  const Tensor weights = transpose(slice(right, 1, 0, 1), 0, 1) * of_pairs;
-  // The mean difference has a positive product with the direction.
-  return matmul(matmul(weights, products), kept).item() < 0 ? -weights : weights;
+// Returns rows [B, F] with the length 1; rows of zeros stay.
+Tensor unit_rows(const Tensor& rows) {
+  const Tensor squares = sum(rows * rows, {.axes = {1}, .keepdim = true});
+  const Tensor is_zero = convert(equal(squares, 0.0), rows.dtype());
+  return rows / sqrt(squares + is_zero);
 }
 
-TextDirection direction_of(Index layer, const Tensor& differences, DirectionMethod method) {
-  const Index count = differences.size(0);
-  const Tensor products = matmul(differences, transpose(differences, 0, 1));
-  const Tensor all = Tensor::ones({count, 1}, DType::float64);
-  const Tensor sum_of_weighted = matmul(weights_of(products, method, all), differences);  // [1, F]
-  const double square = sum(sum_of_weighted * sum_of_weighted).item();
-  const Tensor along = matmul(differences, transpose(sum_of_weighted, 0, 1));  // [P, 1]
-  const double squares = sum(differences * differences).item();
-  TextDirection direction{
-      .layer = layer,
-      .vector = reshape(sum_of_weighted * (square > 0 ? mean(along).item() / square : 0),
-                        {differences.size(1)}),
-      .explained = squares > 0 && square > 0 ? sum(along * along).item() / square / squares : 0};
-  double right = 0;
-  for (Index i = 0; count > 1 && i < count; ++i) {
-    const Tensor others = concat(
-        {slice(all, 0, 0, i), Tensor::zeros({1, 1}, DType::float64), slice(all, 0, i + 1, count)},
-        0);
-    const Tensor weights = weights_of(products, method, others);
-    right += matmul(weights, slice(products, 1, i, i + 1)).item() > 0 ? 1 : 0;
-  }
-  if (count > 1) {
-    direction.held_out = right / static_cast<double>(count);
-  }
-  return direction;
+Tensor row_products(const Tensor& a, const Tensor& b) {  // [B, 1]
+  return sum(a * b, {.axes = {1}, .keepdim = true});
 }
+
+// End of a power iteration: elements that change by less, or so many steps.
+struct Precision {
+  double tolerance;
+  int most_steps;
+};
+
+// First principal components through 0, [B, F] of length 1, of the rows [P, F], the b-th without
+// the row left_out[b], if that is defined [B, F]. Power iteration from start [B, F].
+Tensor principal_components(const Tensor& rows, const Tensor& start, const Tensor& left_out,
+                            const Precision& precision, const std::function<void()>& pause) {
+  const Tensor columns = to_contiguous(transpose(rows, 0, 1));
+  Tensor found = unit_rows(start);
+  for (int step = 0; step < precision.most_steps; ++step) {
+    Tensor next = matmul(matmul(found, columns), rows);
+    if (left_out.defined()) {
+      next = next - left_out * row_products(found, left_out);
+    }
+    next = unit_rows(next);
+    const std::vector<double> changes = (next - found).to_vector();
+    found = next;
+    if (std::ranges::all_of(
+            changes, [&](double change) { return std::abs(change) < precision.tolerance; })) {
+      break;
+    }
+    pause();
+  }
+  return found;
+}
+
+// Directions of the differences [P, F] of the pairs at a layer.
+class PairDirections {
+ public:
+  PairDirections(Tensor differences, DirectionMethod method, std::function<void()> pause)
+      : differences_(std::move(differences)),
+        method_(method),
+        pause_(std::move(pause)),
+        total_(sum(differences_, {.axes = {0}, .keepdim = true})),
+        direction_(
+            method == DirectionMethod::mean_difference
+                ? unit_rows(total_)
+                : pointing(principal_components(differences_, start(), {}, {1e-12, 1'000}, pause_),
+                           total_)) {}
+
+  TextDirection direction(Index layer) const {
+    const Tensor along = matmul(differences_, transpose(direction_, 0, 1));  // [P, 1]
+    const double squares = sum(differences_ * differences_).item();
+    const double length = mean(along).item();
+    const double rounding = 1e-10 * std::sqrt(squares / static_cast<double>(pairs()));
+    TextDirection result{
+        .layer = layer,
+        .vector = reshape(direction_ * (length > rounding ? length : 0), {differences_.size(1)}),
+        .explained = squares > 0 ? sum(along * along).item() / squares : 0};
+    if (pairs() > 1) {
+      result.held_out = held_out();
+    }
+    return result;
+  }
+
+ private:
+  Index pairs() const { return differences_.size(0); }
+
+  // Returns a row [1, F] that is in general not orthogonal to a principal component: the pairs'
+  // differences with unequal weights.
+  Tensor start() const {
+    constexpr double kGolden = 0.6180339887498949;
+    std::vector<double> weights;
+    for (Index i = 1; i <= pairs(); ++i) {
+      const double multiple = static_cast<double>(i) * kGolden;
+      weights.push_back(0.5 + multiple - std::floor(multiple));
+    }
+    return matmul(Tensor::from(weights, {1, pairs()}), differences_);
+  }
+
+  // Returns rows [B, F] with the signs with which their products with `totals` are not negative.
+  static Tensor pointing(const Tensor& rows, const Tensor& totals) {
+    std::vector<double> signs;
+    for (const double product : row_products(rows, totals).to_vector()) {
+      signs.push_back(product < 0 ? -1 : 1);
+    }
+    return rows * Tensor::from(signs, {std::ssize(signs), 1});
+  }
+
+  // Share of the pairs that the direction of all others orders rightly.
+  double held_out() const {
+    constexpr Index kPairs = 64;  // at once
+    double right = 0;
+    for (Index first = 0; first < pairs(); first += kPairs) {
+      const Tensor rows = slice(differences_, 0, first, std::min(first + kPairs, pairs()));
+      Tensor of_others = total_ - rows;  // [B, F]
+      if (method_ == DirectionMethod::principal_component) {
+        const Tensor near =
+            direction_ + unit_rows(start()) * 1e-3 + Tensor::zeros(rows.shape(), DType::float64);
+        of_others = pointing(principal_components(differences_, near, rows, {1e-7, 100}, pause_),
+                             of_others);
+      }
+      for (const double product : row_products(of_others, rows).to_vector()) {
+        right += product > 0 ? 1 : 0;
+      }
+      pause_();
+    }
+    return right / static_cast<double>(pairs());
+  }
+
+  Tensor differences_;
+  DirectionMethod method_;
+  std::function<void()> pause_;
+  Tensor total_;      // [1, F]
+  Tensor direction_;  // [1, F], of length 1
+};
 
 }  // namespace
 
@@ -98,8 +181,18 @@ std::vector<TextDirection> text_directions(const LanguageModel& model,
                 name_of(options.point), " in layers ", range_text(options.layers));
   std::vector<TextDirection> directions;
   for (const auto& [layer, of_pairs] : differences) {
-    directions.push_back(direction_of(layer, concat(of_pairs, 0), options.method));
+    const Tensor rows = concat(of_pairs, 0);
+    require(std::isfinite(sum(rows * rows).item()), "the values of ", name_of(options.point),
+            " in layer ", layer, " are not finite");
+    const PairDirections of_layer(rows, options.method, [&] { options.progress(1.0); });
+    directions.push_back(of_layer.direction(layer));
   }
+  const auto is_null = [](const TextDirection& one) {
+    return sum(one.vector * one.vector).item() == 0;
+  };
+  require_value(!std::ranges::all_of(directions, is_null), "pairs",
+                "expected texts with and without a property: the mean difference of their ",
+                name_of(options.point), " is 0");
   return directions;
 }
 
