@@ -70,7 +70,7 @@ std::vector<DirectionTokensFound> tokens_along(const Gpt& model, const Tensor& d
   const bool is_read = side == TokenSide::read;
   const Tensor rows = is_read || !model.config().has_final_norm()
                           ? directions
-                          : FrozenNorm(model, Part::final_norm, kNoLayer).pulled_back(directions);
+                          : FrozenNorm(model, Part::final_norm, kNoLayer).of(directions);
   const Tensor along = convert(rows, model.dtype());
   const Tensor all = Tensor::arange(model.vocab_size());
   std::vector<DirectionTokensFound> found(static_cast<std::size_t>(directions.size(0)));
