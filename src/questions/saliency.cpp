@@ -1,5 +1,6 @@
 #include "headlight/interpret/effects/saliency.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -20,8 +21,10 @@ constexpr const char* kSaliencyDetails =
     "  integrated_gradients  the same with the mean gradient between baseline and text\n"
     "  occlusion             fall of the metric if the token has its baseline\n\n"
     "Integrated gradients (Sundararajan et al. 2017) sum to the metric after the text minus "
-    "that of the baseline, but for delta, which more steps make smaller. Positions keep their "
-    "own embeddings.\n\n"
+    "that of the baseline, but for delta. More steps make it smaller, but with zeros not in every "
+    "model: norms magnify the tiny embeddings next to them, where the metric leaps. Then a corrupt "
+    "text is the better baseline, or occlusion the better method. Positions keep their own "
+    "embeddings.\n\n"
     "Without answer, it is the most probable next token. Without wrong and corrupt, the metric "
     "logit_difference is the logit of the answer, a single token; with both answers it is their "
     "contrast. pairs are those of headlight patch; the clean texts are attributed.\n\n"
@@ -129,6 +132,25 @@ std::string heading_of(const SaliencyReport& report) {
   return lines;
 }
 
+// Returns a line about integrated gradients that are far from their sum; "": none are.
+std::string convergence_caution(const SaliencyReport& report) {
+  constexpr double kLargeShare = 0.1;  // of the difference to the baseline
+  const auto count = std::ranges::count_if(report.results, [](const Saliency& text) {
+    return text.delta &&
+           std::abs(*text.delta) > kLargeShare * std::abs(text.metric - text.baseline.value_or(0));
+  });
+  const bool is_zero = report.options.baseline == SaliencyBaseline::zero;
+  return count == 0
+             ? ""
+             : concat_text("caution: delta is more than ", std::lround(100 * kLargeShare),
+                           "% of the difference to the baseline",
+                           report.is_one()
+                               ? ""
+                               : concat_text(" in ", count, " of ", report.tasks.size(), " texts"),
+                           ": the attributions are unsettled; use more steps, ",
+                           is_zero ? "a corrupt text or " : "or ", "method occlusion");
+}
+
 QuestionResult attribute_to_tokens(const Asker& asker, const Arguments& arguments) {
   const SaliencyOptions options = saliency_options(asker, arguments);
   const TaskCost cost = [&](const std::vector<PatchingTask>& tasks) {
@@ -147,7 +169,13 @@ QuestionResult attribute_to_tokens(const Asker& asker, const Arguments& argument
                         .results = {}};
   const bool is_logit = report.tasks.front().metric && !asker.metric &&
                         arguments.text("metric") == name_of(MetricKind::logit_difference);
-  report.metric = asker.metric ? "function" : is_logit ? "logit" : arguments.text("metric");
+  const bool has_several = std::ranges::any_of(report.tasks, [](const PatchingTask& task) {
+    return !task.metric && (task.answer.size() > 1 || task.wrong.size() > 1);
+  });
+  report.metric = asker.metric  ? "function"
+                  : is_logit    ? "logit"
+                  : has_several ? "log_probability_difference"
+                                : arguments.text("metric");
   std::vector<TokenValues> texts;
   const auto count = static_cast<double>(report.tasks.size());
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
@@ -160,6 +188,7 @@ QuestionResult attribute_to_tokens(const Asker& asker, const Arguments& argument
     texts.push_back({concat_text("text ", i), report.tasks[i].clean, report.results[i].tokens});
   }
   QuestionResult result{.title = concat_text("Saliency: ", name_of(options.method)),
+                        .caution = convergence_caution(report),
                         .heading = heading_of(report),
                         .facts = {{"metric", report.metric},
                                   {"method", name_of(options.method)},
@@ -170,6 +199,12 @@ QuestionResult attribute_to_tokens(const Asker& asker, const Arguments& argument
                         .texts = token_colours(texts, asker.tokenizer)};
   add_arrays(result.tables.front(), "", result.arrays);
   return result;
+}
+
+void check_saliency(const Arguments& arguments) {
+  const bool has_baseline = arguments.chosen<SaliencyMethod>("method") != SaliencyMethod::gradient;
+  require_value(has_baseline || !arguments.given("baseline"), "baseline",
+                "cannot be combined with method gradient");
 }
 
 std::vector<Parameter> saliency_parameters() {
@@ -187,7 +222,8 @@ std::vector<Parameter> saliency_parameters() {
                      .help = "Number of points of the integrated gradients",
                      .kind = ValueKind::integer,
                      .fallback = 50,
-                     .most = 10'000},
+                     .most = 10'000,
+                     .needs = {"method=integrated_gradients"}},
                     memory_parameter({"method=occlusion"})});
 }
 
@@ -205,7 +241,8 @@ const Question& saliency_question() {
                    "looked under the table, but there was no red\" --answer \" key\" --wrong "
                    "\" hat\" --method occlusion"},
       .parameters = saliency_parameters(),
-      .facts = {{"metric, method, baseline", "what was attributed, and how"},
+      .facts = {{"caution", "null: none"},
+                {"metric, method, baseline", "what was attributed, and how"},
                 {"texts",
                  "[{metric, sum, baseline, delta, answer}]: the metric after each text, the sum of "
                  "its tokens and, of integrated gradients, the metric with all baselines and the "
@@ -215,6 +252,7 @@ const Question& saliency_question() {
                   {"attribution", "to the token, in units of the metric"}},
       .urgency = Urgency::live,
       .positional = {"text", "answer", "wrong"},
+      .check = check_saliency,
       .answer = attribute_to_tokens};
   return question;
 }

@@ -79,18 +79,45 @@ def test_metrics_and_answers(model: hl.Model) -> None:
     assert loss == pytest.approx(np.log(np.exp(logits).sum()) - logits[5], abs=1e-4)
     squares = model.saliency(TEXT, metric=hl.Metric(lambda rows: ops.sum(rows**2)), method="occlusion")
     assert squares.summary["metric"] == "function" and "answer" not in squares.summary["texts"][0]
-    several = model.saliency(TEXT, [5, 6], [7]).summary["texts"][0]
+    answers = model.saliency(TEXT, [5, 6], [7]).summary
+    several = answers["texts"][0]
     assert several["answer"]["ids"] == [5, 6] and abs(several["delta"]) < 1e-2
+    assert answers["metric"] == "log_probability_difference"
     clean, corrupt = task_ids(model)
     two = model.saliency(pairs=[(clean, corrupt, 5, 6), (corrupt, clean, 6, 5)], baseline="zero", steps=5)
     assert two.labels("text") == ["text 0"] * len(clean) + ["text 1"] * len(clean)
     assert "<h2>text 1</h2>" in two.html and two.html.count("<span") == len(two["id"])
 
 
+def test_values_that_are_not_finite(model: hl.Model) -> None:
+    for method in ("gradient", "occlusion", "integrated_gradients"):
+        with pytest.raises(ValueError, match="not finite"):
+            with model.intervene("scale resid_post.1 3e38; scale resid_post.1 3e38"):
+                model.saliency(TEXT, 5, method=method)
+    nothing = hl.Metric(lambda rows: ops.sum(rows) * float("nan"))
+    with pytest.raises(ValueError, match="not finite: metric"):
+        model.saliency(TEXT, metric=nothing, method="occlusion")
+
+
+def test_a_caution_about_integrated_gradients(model: hl.Model) -> None:
+    cautions = set()
+    for answer in range(5, 65, 2):
+        found = model.saliency(TEXT, answer, answer + 1, steps=1).summary
+        text = found["texts"][0]
+        is_far = abs(text["delta"]) > 0.1 * abs(text["metric"] - text["baseline"])
+        assert (found["caution"] is not None) == is_far
+        cautions.add(found["caution"])
+    assert None in cautions and len(cautions) == 2
+    assert any("delta is more than 10% of the difference" in str(line) for line in cautions)
+    assert model.saliency(TEXT, 5, 6, method="gradient").summary["caution"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"text": TEXT, "steps": 0}, "steps: expected 1 to"),
+        ({"text": TEXT, "steps": 7, "method": "occlusion"}, "steps: needs method integrated_gradients"),
+        ({"text": TEXT, "baseline": "zero", "method": "gradient"}, "baseline: cannot be combined"),
         ({"text": TEXT, "baseline": "corrupt"}, "baseline: corrupt needs a corrupt text"),
         ({"text": TEXT, "corrupt": [5]}, "corrupt: expected as many tokens"),
         ({"text": TEXT, "answer": [5, 6]}, "answer: expected one token, got 2"),

@@ -1,5 +1,6 @@
 #include "headlight/interpret/effects/saliency.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <numeric>
@@ -184,6 +185,9 @@ Saliency saliency(const LanguageModel& model, const PatchingTask& task,
       result.delta = std::accumulate(result.tokens.begin(), result.tokens.end(), 0.0) -
                      (result.metric - *result.baseline);
   }
+  require(std::isfinite(result.metric) && std::isfinite(result.delta.value_or(0)) &&
+              std::ranges::all_of(result.tokens, [](double token) { return std::isfinite(token); }),
+          "the metric or its attribution to a token is not finite: metric ", result.metric);
   return result;
 }
 
