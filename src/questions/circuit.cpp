@@ -280,7 +280,8 @@ std::vector<Parameter> parameters_of_circuit() {
        {.name = "steps",
         .help = "Number of points of the integrated gradients (default: 5), or of steps in which "
                 "masks learn (default: 100)",
-        .kind = ValueKind::integer},
+        .kind = ValueKind::integer,
+        .excludes = {"circuit"}},
        {.name = "ablation",
         .help = "Values of cut edges: of the pair's corrupt text, its mean over all corrupt texts "
                 "by position, or that of the next pair",
