@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -8,6 +9,7 @@
 #include "headlight/interpret/directions/text_direction.h"
 #include "headlight/interpret/interventions/interventions.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
 #include "interpret/effects/frozen_norm.h"
 #include "interpret/point_values.h"
 #include "questions/task_parameters.h"
@@ -37,13 +39,39 @@ constexpr const char* kDirectionDetails =
     "token "
     "white, whose values are far larger in many models.\n\n"
     "The arrays are the directions, layer, length, held_out, explained [K] and, with text, "
-    "projection [K T] with direction (names) and position.";
+    "projection_projection [K T] with projection_direction (names), projection_position and "
+    "projection_id.";
 
 // A direction, under the name of its point.
 struct NamedDirection {
   std::string name;
   TextDirection found;
+  std::optional<PointRange> point;  // none: the name of a saved array that is no point
 };
+
+// Returns whether values have the axes of the residual stream: it, or what is read from it.
+bool has_stream_axes(Point point) {
+  constexpr std::array kOthers{Point::ln1_scale, Point::ln2_scale, Point::mlp_pre,
+                               Point::mlp_post,  Point::feature,   Point::ln_final_scale,
+                               Point::logits};
+  return point == Point::result ||
+         (items_of(point) == PointItems::features && std::ranges::count(kOthers, point) == 0);
+}
+
+// Returns whether values are parts of the residual stream.
+bool is_in_stream(Point point) {
+  constexpr std::array kRead{Point::ln1_normalized, Point::ln1,
+                             Point::ln2_normalized, Point::ln2,
+                             Point::ln_final,       Point::ln_final_normalized};
+  return has_stream_axes(point) && std::ranges::count(kRead, point) == 0;
+}
+
+NamedDirection at_point(Point point, TextDirection found) {
+  const Index layer = found.layer;
+  const bool is_numbered = is_in_layer(point);
+  return {is_numbered ? concat_text(name_of(point), '.', layer) : std::string(name_of(point)),
+          std::move(found), PointRange{point, {layer, layer}, {}}};
+}
 
 std::vector<NamedDirection> directions_of_pairs(const Asker& asker, const Arguments& arguments) {
   const PointRange point = parse_point("point", arguments.text("point"));
@@ -65,44 +93,9 @@ std::vector<NamedDirection> directions_of_pairs(const Asker& asker, const Argume
            .method = arguments.chosen<DirectionMethod>("method"),
            .tokens = arguments.chosen<DirectionTokens>("tokens_of"),
            .progress = asker.part(0, 0.9)})) {
-    const Index layer = found.layer;
-    all.push_back({concat_text(name_of(point.point), '.', layer), std::move(found)});
+    all.push_back(at_point(point.point, std::move(found)));
   }
   return all;
-}
-
-NamedDirection saved_direction(const Asker& asker, const Arguments& arguments) {
-  const std::string text = arguments.text("vector");
-  const std::size_t colon = text.rfind(':');
-  require_value(colon != text.npos && colon > 0 && colon + 1 < text.size(), "vector",
-                "expected FILE.npz:ARRAY, got '", text, "'");
-  const std::string array = text.substr(colon + 1);
-  const Tensor vector = convert(
-      read_vector({.file = text.substr(0, colon), .array = array}, "vector"), DType::float64);
-  asker.begin(0);
-  return {array, {.vector = vector}};
-}
-
-NamedDirection direction_of_tokens(const Asker& asker, const Arguments& arguments) {
-  const std::optional<std::int32_t> answer = read_token(asker, arguments, "answer");
-  const std::optional<std::int32_t> wrong = read_token(asker, arguments, "wrong");
-  asker.begin(0);
-  const NoGrad no_grad;
-  const auto row = [&](std::int32_t id) {
-    return convert(asker.model.head_rows(Tensor::from({id}, {1})), DType::float64);
-  };
-  const Tensor read = wrong ? row(*answer) - row(*wrong) : row(*answer);
-  const Tensor stream = asker.model.config().has_final_norm()
-                            ? FrozenNorm(asker.model, Part::final_norm, kNoLayer).pulled_back(read)
-                            : read;
-  const Index last = asker.model.config().n_layer - 1;
-  return {concat_text("resid_post.", last), {.layer = last, .vector = stream}};
-}
-
-std::vector<NamedDirection> read_directions(const Asker& asker, const Arguments& arguments) {
-  return arguments.given("pairs")    ? directions_of_pairs(asker, arguments)
-         : arguments.given("vector") ? std::vector{saved_direction(asker, arguments)}
-                                     : std::vector{direction_of_tokens(asker, arguments)};
 }
 
 double length_of(const Tensor& vector) {
@@ -113,6 +106,51 @@ double length_of(const Tensor& vector) {
   return std::sqrt(square);
 }
 
+NamedDirection saved_direction(const Asker& asker, const Arguments& arguments) {
+  const std::string text = arguments.text("vector");
+  const std::size_t colon = text.rfind(':');
+  require_value(colon != text.npos && colon > 0 && colon + 1 < text.size(), "vector",
+                "expected FILE.npz:ARRAY, got '", text, "'");
+  const std::string array = text.substr(colon + 1);
+  const Tensor vector = convert(
+      read_vector({.file = text.substr(0, colon), .array = array}, "vector"), DType::float64);
+  require_value(length_of(vector) > 0, "vector", text, " is 0");
+  asker.begin(0);
+  NamedDirection result{array, {.vector = vector}, {}};
+  try {
+    result.point = parse_point("vector", array);
+    result.found.layer = result.point->layers.first;
+    if (items_of(result.point->point) == PointItems::features) {
+      result.point->items = {};  // "embed.0" of older files
+    }
+  } catch (const Error&) {  // a name of the user's own
+  }
+  return result;
+}
+
+NamedDirection direction_of_tokens(const Asker& asker, const Arguments& arguments) {
+  const std::optional<std::int32_t> answer = read_token(asker, arguments, "answer");
+  const std::optional<std::int32_t> wrong = read_token(asker, arguments, "wrong");
+  require_value(answer != wrong, "wrong", "expected a token other than the answer");
+  asker.begin(0);
+  const NoGrad no_grad;
+  const auto row = [&](std::int32_t id) {
+    return convert(asker.model.head_rows(Tensor::from({id}, {1})), DType::float64);
+  };
+  const Tensor read = wrong ? row(*answer) - row(*wrong) : row(*answer);
+  const Tensor stream = asker.model.config().has_final_norm()
+                            ? FrozenNorm(asker.model, Part::final_norm, kNoLayer).pulled_back(read)
+                            : read;
+  const Index last = asker.model.config().n_layer - 1;
+  return at_point(Point::resid_post, {.layer = last, .vector = reshape(stream, {stream.numel()})});
+}
+
+std::vector<NamedDirection> read_directions(const Asker& asker, const Arguments& arguments) {
+  return arguments.given("pairs")    ? directions_of_pairs(asker, arguments)
+         : arguments.given("vector") ? std::vector{saved_direction(asker, arguments)}
+                                     : std::vector{direction_of_tokens(asker, arguments)};
+}
+
 // Adds the tokens that the directions raise and lower, if all are in the residual stream.
 void add_raised_tokens(const Asker& asker, const Arguments& arguments,
                        const std::vector<NamedDirection>& all, ResultTable& table) {
@@ -121,14 +159,19 @@ void add_raised_tokens(const Asker& asker, const Arguments& arguments,
   asker.require_room(2 * std::ssize(all), top_k);
   std::vector<double> rows;
   for (const NamedDirection& one : all) {
-    if (one.found.vector.numel() != width) {
+    if (one.found.vector.numel() != width || (one.point && !is_in_stream(one.point->point))) {
       return;
     }
     std::ranges::copy(one.found.vector.to_vector(), std::back_inserter(rows));
   }
-  const std::vector<DirectionTokensFound> tokens =
+  std::vector<DirectionTokensFound> tokens =
       tokens_along(asker.model, Tensor::from(rows, {std::ssize(all), width}), TokenSide::written,
                    top_k, [&] { asker.progress(0.95); });
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (length_of(all[i].found.vector) == 0) {
+      tokens[i] = {};
+    }
+  }
   add_tokens(table, "raises", transformed(tokens, &DirectionTokensFound::most), asker.tokenizer);
   add_tokens(table, "lowers", transformed(tokens, &DirectionTokensFound::least), asker.tokenizer);
 }
@@ -141,7 +184,10 @@ ResultTable direction_table(const std::vector<NamedDirection>& all, bool of_pair
   ResultTable table{
       .columns = {
           of_all("direction", &NamedDirection::name, "direction"),
-          of_all("layer", [](const auto& one) { return one.found.layer; }),
+          of_all("layer",
+                 [](const auto& one) {
+                   return one.point ? std::optional(one.found.layer) : std::nullopt;
+                 }),
           number(
               "length", [](const auto& one) { return length_of(one.found.vector); }, "length")}};
   if (of_pairs) {
@@ -160,16 +206,27 @@ ResultTable direction_table(const std::vector<NamedDirection>& all, bool of_pair
 }
 
 // Returns the values that are projected on a direction, those of its point by default.
-PointRange projected_point(const Arguments& arguments, const std::string& name) {
-  PointRange point =
-      parse_point("values", arguments.given("values") ? arguments.text("values") : name);
+PointRange projected_point(const Arguments& arguments, const NamedDirection& direction) {
+  const bool is_given = arguments.given("values");
+  require_value(is_given || direction.point, "values",
+                "expected values of one layer, such as resid_post.6 or 5.1: the vector's name, ",
+                direction.name, ", is no point");
+  PointRange point = is_given ? parse_point("values", arguments.text("values")) : *direction.point;
   if (point.point == Point::z && point.items) {
     point.point = Point::result;  // the head's output in the stream
   }
-  const bool is_one = !is_in_layer(point.point) || point.layers.last == point.layers.first;
+  const bool is_one = (!is_in_layer(point.point) || point.layers.last == point.layers.first) &&
+                      (!point.items || point.items->last == point.items->first);
   require_value(is_one && items_of(point.point) != PointItems::maps, "values",
                 "expected values of one layer, such as resid_post.6 or 5.1, got ",
                 arguments.text("values"));
+  if (direction.point) {
+    const Point own = direction.point->point;
+    require_value(point.point == own || (has_stream_axes(point.point) && has_stream_axes(own)),
+                  "values", "expected values of ",
+                  has_stream_axes(own) ? "the residual stream" : name_of(own),
+                  ", as the direction ", direction.name, ", got ", arguments.text("values"));
+  }
   return point;
 }
 
@@ -224,7 +281,7 @@ QuestionResult direction(const Asker& asker, const Arguments& arguments) {
   add_arrays(result.tables.front(), "", result.arrays);
   if (!text.empty()) {
     const auto projected = transformed(all, [&](const NamedDirection& one) {
-      const PointRange point = projected_point(arguments, one.name);
+      const PointRange point = projected_point(arguments, one);
       return TokenValues{one.name, text, projections_on(one.found, point, asker.model, text)};
     });
     result.texts = token_colours(projected, asker.tokenizer);
@@ -254,23 +311,29 @@ std::vector<Parameter> direction_parameters() {
     all.push_back(std::move(parameter));
   }
   all.back().needs = {"answer"};
+  Parameter point = point_parameter(Point::resid_post, choices_of<Point>());
   Parameter layers = layers_parameter();
-  layers.needs = {"pairs"};
+  Parameter method =
+      method_parameter(choices_of<DirectionMethod>(), name_of(DirectionMethod::mean_difference));
+  for (Parameter* of_pairs : {&point, &layers, &method}) {
+    of_pairs->needs = {"pairs"};
+  }
   return with(
       std::move(all),
       {{.name = "vector",
         .help = "A saved direction, FILE.npz:ARRAY",
         .kind = ValueKind::path,
         .excludes = {"pairs", "answer"}},
-       point_parameter(Point::resid_post, choices_of<Point>()),
+       point,
        layers,
-       method_parameter(choices_of<DirectionMethod>(), name_of(DirectionMethod::mean_difference)),
+       method,
        {.name = "tokens_of",
         .help = "Tokens of each text of the pairs whose values count: the last one, or the mean of "
                 "all but the first, whose values are far larger in many models",
         .kind = ValueKind::name,
         .fallback = name_of(DirectionTokens::last),
-        .choices = choices_of<DirectionTokens>()},
+        .choices = choices_of<DirectionTokens>(),
+        .needs = {"pairs"}},
        {.name = "values",
         .help = "Values of the text that are projected: a point such as resid_post.6, or the "
                 "output of a head, 5.1 (default: the point of the direction)",
@@ -294,7 +357,8 @@ const Question& direction_question() {
       .facts = {{"pairs", "their number; null for a given direction"},
                 {"projections", "with text: [{direction, position, id, token, projection}]"}},
       .rows = "directions",
-      .columns = {{"direction, layer", "name of the array, and its layer"},
+      .columns = {{"direction, layer",
+                   "name of the array, and its layer; null for an array that names no point"},
                   {"length", "of the vector"},
                   {"held_out, explained", "of pairs: shares, see above"},
                   {"raises, lowers",

@@ -294,11 +294,15 @@ Tensor read_vector(const ChangeSource& source, std::string_view about) {
   std::string names;
   for (const auto& [name, tensor] : arrays) {
     if (name == source.array) {
+      require_value(
+          std::ranges::all_of(tensor.to_vector(), [](double x) { return std::isfinite(x); }), about,
+          source.file.string(), ": array ", name, " is not finite");
       return tensor;
     }
     names += (names.empty() ? "" : ", ") + name;
   }
-  fail_value(about, source.file.string(), ": expected an array ", source.array, ", got ", names);
+  fail_value(about, source.file.string(), ": expected an array ", source.array, ", got ",
+             names.empty() ? "none of numbers" : names);
 }
 
 Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& scores,
