@@ -89,6 +89,14 @@ void add_option(const Parameter& parameter, Options& options) {
   }
 }
 
+// Returns whether the model reads anything; else only its weights answer.
+bool runs_texts(const Question& question) {
+  return std::ranges::any_of(question.parameters, [](const Parameter& parameter) {
+    return parameter.kind == ValueKind::prompt || parameter.kind == ValueKind::records ||
+           parameter.kind == ValueKind::data;
+  });
+}
+
 Options options_of(const Question& question) {
   Options options({.name = std::string(question.name),
                    .summary = std::string(question.summary),
@@ -101,10 +109,10 @@ Options options_of(const Question& question) {
       add_ids_option(options);
     }
   }
-  if (!options.has("special_tokens")) {
+  if (!options.has("special_tokens") && runs_texts(question)) {
     add_special_tokens_option(options);
   }
-  if (!question.makes_model) {
+  if (!question.makes_model && runs_texts(question)) {
     add_window_option(options);
     add_intervene_options(options);
   }
@@ -347,14 +355,18 @@ void question_command(const Question& question, const Options& options) {
   const ResultFiles files(options);  // rejects invalid file names before the model is read
   check_files(question, options);
   const LoadedModel loaded =
-      question.makes_model
+      question.makes_model || !runs_texts(question)
           ? load_text_model(options.positional(), options)
           : load_windowed_model(options.positional(), options,
                                 question.reads_masked_models ? Attention::any : Attention::causal);
-  if (!question.makes_model) {
+  if (options.has("intervene")) {
     intervene(options, loaded, arguments.has("scores"));
   }
   const QuestionResult result = ask(question, loaded, options, arguments, given, limit);
+  const bool is_ranked = std::ranges::any_of(
+      result.tables, [](const ResultTable& table) { return table.ranking != Ranking::none; });
+  require_value(is_ranked || !options.given("limit"), "limit",
+                "has no effect: the rows of this answer have no rank");
   if (!all_processes().leads()) {
     return;
   }

@@ -20,8 +20,9 @@ constexpr const char* kSvdDetails =
     "tokens; biases, positions and norms of queries and keys do not.\n\n"
     "Each component has two sides. On side + the tokens furthest along the vectors are read and "
     "written together, on side - those furthest against them.\n\n"
-    "The arrays are values [K, D], all singular values of the K heads, from and to [K, N, C], the "
-    "vectors of the N components: read and written, or of queries and keys.";
+    "The arrays are head [K], the names of the K heads, values [K, D], all their singular values, "
+    "from and to [K, N, C], the vectors of the N components: read and written, or of queries and "
+    "keys.";
 
 // One side of a component of a head.
 struct SvdRow {
@@ -88,7 +89,8 @@ class SvdReport {
             .curve = [values = values_, names = names_] { return values_svg(values, names); },
             .arrays = {.tensors = {{"values", concat(values_, 0)},
                                    {"from", concat(from_.vectors, 0)},
-                                   {"to", concat(to_.vectors, 0)}}}};
+                                   {"to", concat(to_.vectors, 0)}},
+                       .texts = {{"head", names_}}}};
   }
 
  private:

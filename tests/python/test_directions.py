@@ -74,6 +74,22 @@ def test_the_principal_component(model: hl.Model) -> None:
     assert np.isnan(one["held_out"][0]) and one["explained"][0] == pytest.approx(1)
 
 
+def test_many_pairs(model: hl.Model) -> None:
+    pairs = [
+        {"clean": f"Mina lost {number % 17} of {number}", "corrupt": f"Tom saw {number}"}
+        for number in range(150)
+    ]
+
+    def last(text: str) -> NDArray[Any]:
+        return np.asarray(model.run_with_cache(text, ["resid_post.1"])[1]["resid_post.1"][0, -1])
+
+    rows = np.stack([last(pair["clean"]) - last(pair["corrupt"]) for pair in pairs]).astype(float)
+    found = model.direction(pairs, method="principal_component", layers="1")
+    first = component(rows)
+    assert found["resid_post.1"] == pytest.approx(first * (rows @ first).mean(), abs=1e-4)
+    assert found["held_out"][0] == pytest.approx(held_out(rows, component), abs=1e-9)
+
+
 def test_a_saved_direction_steers(model: hl.Model, tmp_path: pathlib.Path) -> None:
     found = model.direction(PAIRS)
     arrays: dict[str, Any] = {name: found[name] for name in ("resid_post.0", "resid_post.1")}
@@ -91,8 +107,49 @@ def test_a_saved_direction_steers(model: hl.Model, tmp_path: pathlib.Path) -> No
     assert again["projection_projection"] == pytest.approx(along, abs=1e-4)
     assert again.summary["projections"][0]["projection"] == pytest.approx(along[0], abs=1e-4)
     assert "<h2>resid_post.0</h2>" in again.html
+    assert again.rows[0]["layer"] == 0
     with pytest.raises(ValueError, match="vector: .*expected an array v, got resid_post.0"):
         model.direction(vector=f"{tmp_path}/joy.npz:v")
+
+
+def test_saved_arrays(model: hl.Model, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "arrays.npz"
+    ones = np.ones(32)
+    np.savez(file, mine=ones, nan=ones * np.nan, zero=ones * 0, **{"q.1": ones, "resid_pre.1": ones})
+    np.savez(tmp_path / "texts.npz", names=np.array(["a"]))
+    mine = model.direction(vector=f"{file}:mine")
+    assert mine.rows[0]["layer"] is None
+    assert len(mine.rows[0]["raises"]) == 5
+    other = model.direction(vector=f"{file}:q.1").rows[0]
+    assert other["layer"] == 1 and "raises" not in other
+    for arguments, message in [
+        ({"vector": f"{file}:nan"}, "vector: .*arrays.npz: array nan is not finite"),
+        ({"vector": f"{file}:zero"}, "vector: .*arrays.npz:zero is 0"),
+        ({"vector": f"{file}:mine", "text": TEXT}, "the vector's name, mine, is no point"),
+        ({"vector": f"{file}:resid_pre.1", "text": TEXT, "values": "z.1"}, "values: .*stream"),
+        ({"vector": f"{file}:q.1", "text": TEXT, "values": "resid_pre.1"}, "values: expected values of q"),
+        ({"vector": f"{tmp_path}/texts.npz:names"}, "expected an array names, got none of numbers"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.direction(**arguments)
+    with pytest.raises(ValueError, match="array nan is not finite"):
+        with model.intervene(f"add resid_post.0 {file}:nan*4"):
+            model(TEXT)
+
+
+def test_texts_without_a_difference(model: hl.Model) -> None:
+    opposite = [{"clean": "Mina lost", "corrupt": "Tom lost"}, {"clean": "Tom lost", "corrupt": "Mina lost"}]
+    for pairs in ([{"clean": "Mina", "corrupt": "Mina"}], opposite):
+        for method in ("mean_difference", "principal_component"):
+            with pytest.raises(ValueError, match="pairs: expected texts with and without a property"):
+                model.direction(pairs, method=method)
+    layers = model.direction(PAIRS[1:2] + opposite[:1], point="resid_pre").rows
+    assert all((len(layer["raises"]) > 0) == (layer["length"] > 0) for layer in layers)
+    named = model.direction(PAIRS, point="embed")
+    assert named.labels("direction") == ["embed"] and named["embed"].shape == (32,)
+    with pytest.raises(ValueError, match="not finite"):
+        with model.intervene("scale resid_post.0 3e38; scale resid_post.0 3e38"):
+            model.direction(PAIRS)
 
 
 def test_a_heads_output_on_the_direction_of_a_logit(model: hl.Model) -> None:
@@ -116,6 +173,7 @@ def test_singular_vectors(model: hl.Model, matrix: str) -> None:
     left, values, right = np.linalg.svd(circuit)
     found = model.svd("1.3,0.0", matrix=matrix, components=3)
     assert found["values"].shape == (2, 8) and found["from"].shape == (2, 3, 32)
+    assert found.labels("head") == ["0.0", "1.3"]
     assert found["values"][1] == pytest.approx(values[:8], rel=1e-3)
     for number in range(3):
         to = found["to"][1, number]
@@ -136,6 +194,11 @@ def test_tokens_along_directions(model: hl.Model, run: pathlib.Path) -> None:
     folded = model.folded(center_writing_weights=False)
     written = found["to"][0, 0] @ folded.weights["unembed.W_U"].astype(float)
     assert [token["id"] for token in row[0]["writes"]] == np.argsort(-written)[:3].tolist()
+    assert row[0]["writes"][0]["product"] == pytest.approx(written.max(), abs=1e-6)
+    direction = model.direction(PAIRS, layers="1")
+    logits = direction["resid_post.1"] @ folded.weights["unembed.W_U"].astype(float)
+    raised = direction.rows[0]["raises"]
+    assert raised[0]["product"] == pytest.approx(logits.max(), rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +209,13 @@ def test_tokens_along_directions(model: hl.Model, run: pathlib.Path) -> None:
         ({"pairs": PAIRS, "point": "z.1.2"}, "point: expected a whole point"),
         ({"pairs": PAIRS, "layers": "7"}, "point: this model does not compute resid_post in layers 7"),
         ({"answer": 5, "text": TEXT, "values": "1.9"}, "values: expected one of 0 to 3, got 9"),
-        ({"answer": 5, "text": TEXT, "values": "mlp_post.1"}, "values: expected values of 32 numbers"),
+        ({"answer": 5, "text": TEXT, "values": "mlp_post.1"}, "values: expected values of the residual"),
         ({"answer": 5, "text": TEXT, "values": "z"}, "values: expected values of one layer"),
+        ({"answer": 5, "text": TEXT, "values": "1.0-1"}, "values: expected values of one layer"),
+        ({"answer": 5, "wrong": 5}, "wrong: expected a token other than the answer"),
+        ({"answer": 5, "point": "z"}, "point: needs pairs"),
+        ({"answer": 5, "method": "principal_component"}, "method: needs pairs"),
+        ({"answer": 5, "tokens_of": "mean"}, "tokens_of: needs pairs"),
         ({"vector": "joy.npz"}, "vector: expected FILE.npz:ARRAY"),
     ],
 )

@@ -73,7 +73,7 @@ void add_special_tokens_option(Options& options, const std::string& fallback) {
 }
 
 bool special_tokens_option(const Options& options) {
-  return options.text("special_tokens") == "on";
+  return options.has("special_tokens") && options.text("special_tokens") == "on";
 }
 
 LoadedModel load_text_model(const std::filesystem::path& path, const Options& options,
