@@ -115,7 +115,9 @@ def test_a_saved_direction_steers(model: hl.Model, tmp_path: pathlib.Path) -> No
 def test_saved_arrays(model: hl.Model, tmp_path: pathlib.Path) -> None:
     file = tmp_path / "arrays.npz"
     ones = np.ones(32)
-    np.savez(file, mine=ones, nan=ones * np.nan, zero=ones * 0, **{"q.1": ones, "resid_pre.1": ones})
+    arrays: dict[str, Any] = {"mine": ones, "nan": ones * np.nan, "zero": ones * 0}
+    arrays |= {"q.1": ones, "resid_pre.1": ones}
+    np.savez(file, **arrays)
     np.savez(tmp_path / "texts.npz", names=np.array(["a"]))
     mine = model.direction(vector=f"{file}:mine")
     assert mine.rows[0]["layer"] is None
