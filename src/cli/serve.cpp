@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kServeDetails =
     "Serves models over HTTP until interrupted: OpenAI's API at /v1 (models, completions, "
     "chat/completions, with or without streaming), /health, /metrics (Prometheus), /tokenize, "
-    "/detokenize, and analysis of heads at /api (attention, scores, predict, patch, lens). "
+    "/detokenize, and analysis at /api (attention, scores, predict and the analyses of the command "
+    "line, such as patch, lens, saliency, direction and svd). "
     "NAME=MODEL sets the name that requests use; the default is the name of the file or folder.\n\n"
     "Texts of all clients are generated together. The same seed gives the same text, whatever "
     "other clients do. Prompts with a common beginning share its computation.\n\n"
