@@ -30,9 +30,9 @@ struct QuestionResult {
   std::function<std::string()> chart = {};  // SVG, see Question::chart
   // Texts in the colours of their values: the page instead of one of grids.
   std::vector<ColouredText> texts = {};
-  ResultArrays arrays = {};                 // instead of those of the grids
-  std::unique_ptr<Gpt> model = {};          // of a question that makes one
-  std::vector<std::string> warnings = {};   // about the answer, besides those of Asker::warn
+  ResultArrays arrays = {};                // instead of those of the grids
+  std::unique_ptr<Gpt> model = {};         // of a question that makes one
+  std::vector<std::string> warnings = {};  // about the answer, besides those of Asker::warn
 };
 
 // Returns the text for a terminal, with the first `limit` rows of ranked tables; 0: all.

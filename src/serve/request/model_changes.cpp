@@ -55,8 +55,9 @@ ModelChanges read_model_changes(RequestTexts& texts, const std::string& name) {
   for (const Change& change : result.changes) {
     targets += change.targets.size() + change.classes.size();
     const std::string file = change.source.file.string();
-    require_value(file.empty() || texts.may_add(file + ":" + change.source.array), name,
-                  "expected texts in quotes, or a direction of the server: requests cannot name files");
+    require_value(
+        file.empty() || texts.may_add(file + ":" + change.source.array), name,
+        "expected texts in quotes, or a direction of the server: requests cannot name files");
     for (const std::string& source : {change.source.text, change.source.less}) {
       tokens += source.empty() ? 0 : std::ssize(texts.encode_prompt(source, name));
     }
