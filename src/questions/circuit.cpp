@@ -23,7 +23,8 @@ constexpr const char* kCircuitDetails =
     "ranking mask learns a mask from 0 to 1 for every edge instead: the share of the writer's "
     "change between the texts that the reader sees. The masks learn on the frozen model to keep "
     "the metric of the clean text while a growing penalty closes edges; the score is the mask. "
-    "That takes steps passes with gradients, and so much longer. Circuits of some dozens of edges "
+    "steps is then the number of steps of learning, 100 instead of 5 if it is not given: much "
+    "slower. Circuits of some dozens of edges "
     "are often more faithful to these pairs; check them on others. Post-norm models are "
     "refused.\n\n"
     "The strongest edges are kept: edges of them, or as many as reach faithfulness, "
@@ -278,8 +279,7 @@ std::vector<Parameter> parameters_of_circuit() {
         .fallback = name_of(CircuitRanking::attribution),
         .choices = choices_of<CircuitRanking>()},
        {.name = "steps",
-        .help = "Number of points of the integrated gradients (default: 5), or of steps in which "
-                "masks learn (default: 100)",
+        .help = "Number of points of the integrated gradients",
         .kind = ValueKind::integer,
         .excludes = {"circuit"}},
        {.name = "ablation",

@@ -141,8 +141,7 @@ class CircuitSearch {
       return std::ranges::count(senders, true) > 0;
     });
     require_value(edges.empty() || has_path, about,
-                  "expected a path from embed to logits, but all ", edges.size(),
-                  " edges lead nowhere");
+                  "expected a path from embed to logits, but all edges lead nowhere");
     return named;
   }
 
