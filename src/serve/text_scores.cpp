@@ -34,7 +34,7 @@ void add_prediction(const TokenDistribution& expected, const std::vector<std::in
 
 std::shared_ptr<TextRun> TextRuns::of(const std::vector<std::int32_t>& text,
                                       const std::string& changes) {
-  constexpr std::size_t kMostTokens = 4096;  // of all texts
+  constexpr std::size_t kKeptTokens = 4096;  // of all texts
   const auto found = std::ranges::find_if(
       runs_, [&](const auto& run) { return run->text == text && run->changes == changes; });
   auto run = found == runs_.end() ? std::make_shared<TextRun>(TextRun{text, changes}) : *found;
@@ -42,7 +42,7 @@ std::shared_ptr<TextRun> TextRuns::of(const std::vector<std::int32_t>& text,
   runs_.push_front(run);
   std::size_t tokens = 0;
   const auto last = std::ranges::find_if(
-      runs_, [&](const auto& kept) { return (tokens += kept->text.size()) > kMostTokens; });
+      runs_, [&](const auto& kept) { return (tokens += kept->text.size()) > kKeptTokens; });
   runs_.erase(last, runs_.end());
   return run;
 }

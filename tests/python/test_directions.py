@@ -124,14 +124,15 @@ def test_saved_arrays(model: hl.Model, tmp_path: pathlib.Path) -> None:
     assert len(mine.rows[0]["raises"]) == 5
     other = model.direction(vector=f"{file}:q.1").rows[0]
     assert other["layer"] == 1 and "raises" not in other
-    for arguments, message in [
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"vector": f"{file}:nan"}, "vector: .*arrays.npz: array nan is not finite"),
         ({"vector": f"{file}:zero"}, "vector: .*arrays.npz:zero is 0"),
         ({"vector": f"{file}:mine", "text": TEXT}, "the vector's name, mine, is no point"),
         ({"vector": f"{file}:resid_pre.1", "text": TEXT, "values": "z.1"}, "values: .*stream"),
         ({"vector": f"{file}:q.1", "text": TEXT, "values": "resid_pre.1"}, "values: expected values of q"),
         ({"vector": f"{tmp_path}/texts.npz:names"}, "expected an array names, got none of numbers"),
-    ]:
+    ]
+    for arguments, message in refused:
         with pytest.raises(ValueError, match=message):
             model.direction(**arguments)
     with pytest.raises(ValueError, match="array nan is not finite"):
