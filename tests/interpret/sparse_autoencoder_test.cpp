@@ -1,6 +1,7 @@
 #include "headlight/interpret/features/sparse_autoencoder.h"
 #include "headlight/interpret/interventions/interventions.h"
 #include "interpret/head_experiments_support.h"
+#include "interpret/point_values.h"
 #include "support/test.h"
 
 namespace sparse_autoencoder_test {

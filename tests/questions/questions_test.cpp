@@ -1,5 +1,4 @@
 #include "questions/question.h"
-
 #include "support/test.h"
 
 // The rows of all questions, and what every front end checks by them.
