@@ -47,28 +47,32 @@ bool is_same(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 void FeaturePoints::begin(const Batch& rows) {
-  hook_->begin(rows);
+  both_.begin(rows);
   changes_.clear();
 }
 
 bool FeaturePoints::wants(Point point, Index layer) const {
   const PointInLayer spot{point, layer};
-  return hook_->wants(point, layer) || std::ranges::any_of(maps_, [&](const auto& entry) {
+  return both_.wants(point, layer) || std::ranges::any_of(maps_, [&](const auto& entry) {
            const auto& [number, map] = entry;
            return (map->input() == spot || map->output() == spot) &&
-                  hook_->wants(Point::feature, number);
+                  both_.wants(Point::feature, number);
          });
 }
 
 Tensor FeaturePoints::visit(const HookSite& site, const Tensor& value) {
-  Tensor result = visited(hook_, site, value);
   const PointInLayer spot{site.point, site.layer};
   const double unit = family_unit(site.point, residual_multiplier_);
+  HookSite known = site;
+  known.unit = unit;
+  const bool is_written =
+      std::ranges::any_of(maps_, [&](const auto& entry) { return entry.second->output() == spot; });
+  Tensor result = is_written ? visited(before_, known, value) : visited(&both_, site, value);
   for (const auto& [layer, map] : maps_) {
-    if (map->input() == spot && hook_->wants(Point::feature, layer)) {
+    if (map->input() == spot && both_.wants(Point::feature, layer)) {
       const Tensor values = unit == 1 ? result : result * unit;
       const Tensor features = map->features(values);
-      const Tensor changed = visited(hook_, {Point::feature, layer}, features);
+      const Tensor changed = visited(&both_, {Point::feature, layer}, features);
       if (!is_same(changed, features)) {
         changes_[layer] = map->written(changed - features, values);
       }
@@ -79,7 +83,7 @@ Tensor FeaturePoints::visit(const HookSite& site, const Tensor& value) {
       changes_.erase(change);
     }
   }
-  return result;
+  return is_written ? visited(after_, known, result) : result;
 }
 
 double family_unit(Point point, double residual_multiplier) {

@@ -10,7 +10,6 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "nn/block_order.h"
-#include "nn/hooks_with_features.h"
 #include "nn/trained_rows.h"
 
 namespace headlight {
@@ -191,10 +190,8 @@ class Gpt::Pass {
         context_(context) {
     context_.hook = hooks_.get();
     if (context_.hook != nullptr && !model.features_.empty()) {
-      context_.hook = features_
-                          .emplace(model.attached(), context.hook, model.features_,
-                                   model.config_.residual_multiplier)
-                          .get();
+      context_.hook = &features_.emplace(model.attached(), context.hook, model.features_,
+                                         model.config_.residual_multiplier);
     }
     if (!context.caches.empty()) {
       no_grad_.emplace();
@@ -226,7 +223,7 @@ class Gpt::Pass {
 
   const Gpt& model_;
   HookPair hooks_;
-  std::optional<HooksWithFeatures> features_;
+  std::optional<FeaturePoints> features_;
   ForwardContext context_;
   std::optional<NoGrad> no_grad_;
 };

@@ -89,20 +89,29 @@ class FeatureMap {
 
 using FeatureMaps = std::map<Index, std::shared_ptr<const FeatureMap>>;  // by layer
 
-// Shows features to a hook at Point::feature of their layer, and adds its changes of them to the
-// values that they write. The rest of these values, which the features do not explain, stays.
+// Two hooks, called one after the other, that also see features at Point::feature of their layer.
+// Their changes of features are added to the values that the features write. The rest of these
+// values, which the features do not explain, stays.
 class FeaturePoints final : public ForwardHook {
  public:
-  // `hook` and `maps` must outlive it. residual_multiplier: see HookPair.
-  FeaturePoints(ForwardHook* hook, const FeatureMaps& maps, double residual_multiplier)
-      : hook_(hook), maps_(maps), residual_multiplier_(residual_multiplier) {}
+  // `before` sees values that features write without these changes, `after` with them. Either may
+  // be null; they and `maps` must outlive it. residual_multiplier: see HookPair.
+  FeaturePoints(ForwardHook* before, ForwardHook* after, const FeatureMaps& maps,
+                double residual_multiplier)
+      : before_(before),
+        after_(after),
+        both_(before, after, residual_multiplier),
+        maps_(maps),
+        residual_multiplier_(residual_multiplier) {}
 
   void begin(const Batch& rows) override;
   bool wants(Point point, Index layer) const override;
   Tensor visit(const HookSite& site, const Tensor& value) override;
 
  private:
-  ForwardHook* hook_;
+  ForwardHook* before_;
+  ForwardHook* after_;
+  HookPair both_;
   const FeatureMaps& maps_;
   double residual_multiplier_;
   std::map<Index, Tensor> changes_;  // by layer, of values that have not been visited yet
