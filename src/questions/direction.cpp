@@ -36,8 +36,7 @@ constexpr const char* kDirectionDetails =
     "or with wrong that of the difference. With text, every token's value is projected on the "
     "directions: its product with the direction, divided by the direction's length. values names "
     "what is projected, such as resid_post.6 or a head's output 5.1. The page leaves the first "
-    "token "
-    "white, whose values are far larger in many models.\n\n"
+    "token white, whose values are far larger in many models.\n\n"
     "The arrays are the directions, layer, length, held_out, explained [K] and, with text, "
     "projection_projection [K T] with projection_direction (names), projection_position and "
     "projection_id.";
@@ -230,15 +229,15 @@ PointRange projected_point(const Arguments& arguments, const NamedDirection& dir
   return point;
 }
 
-// Projections [T] of a text's values on a direction.
+// Projections [T] of a text's values at a point on a direction.
 std::vector<double> projections_on(const TextDirection& direction, const PointRange& point,
-                                   const Gpt& model, const std::vector<std::int32_t>& text) {
-  const PointValues values = values_of(
-      model, make_batch({text}), [&](Point one, Index layer) { return covers(point, one, layer); },
-      true);
-  require_value(!values.empty(), "values", "this model does not compute ", name_of(point.point),
-                " in layer ", point.layers.first);
-  const ValueLayout layout(point.point, values.begin()->second.shape());
+                                   const Gpt& model, const PointValues& values) {
+  const auto found = std::ranges::find_if(values, [&](const auto& entry) {
+    return covers(point, entry.first.first, entry.first.second);
+  });
+  require_value(found != values.end(), "values", "this model does not compute ",
+                name_of(point.point), " in layer ", point.layers.first);
+  const ValueLayout layout(point.point, found->second.shape());
   Index begin = 0;
   Index size = layout.items * layout.width;
   if (point.items) {
@@ -253,7 +252,7 @@ std::vector<double> projections_on(const TextDirection& direction, const PointRa
   const std::vector<double> vector = direction.vector.to_vector();
   require_value(size == std::ssize(vector), "values", "expected values of ", vector.size(),
                 " numbers, as the direction has, got ", size);
-  const std::vector<double> elements = values.begin()->second.to_vector();
+  const std::vector<double> elements = found->second.to_vector();
   const double length = length_of(direction.vector);
   std::vector<double> projections;
   for (auto row = elements.begin(); row != elements.end(); row += layout.row_stride) {
@@ -261,6 +260,23 @@ std::vector<double> projections_on(const TextDirection& direction, const PointRa
                           (length > 0 ? length : 1));
   }
   return projections;
+}
+
+// Projections of a text's values on the directions, from one pass.
+std::vector<TokenValues> projections(const Asker& asker, const Arguments& arguments,
+                                     const std::vector<NamedDirection>& all,
+                                     const std::vector<std::int32_t>& text) {
+  const std::vector<PointRange> points =
+      transformed(all, [&](const auto& one) { return projected_point(arguments, one); });
+  const PointValues values = values_of(
+      asker.model, make_batch({text}),
+      [&](Point point, Index layer) { return covers(points, point, layer); }, true);
+  std::vector<TokenValues> projected;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    projected.push_back(
+        {all[i].name, text, projections_on(all[i].found, points[i], asker.model, values)});
+  }
+  return projected;
 }
 
 QuestionResult direction(const Asker& asker, const Arguments& arguments) {
@@ -280,10 +296,7 @@ QuestionResult direction(const Asker& asker, const Arguments& arguments) {
   }
   add_arrays(result.tables.front(), "", result.arrays);
   if (!text.empty()) {
-    const auto projected = transformed(all, [&](const NamedDirection& one) {
-      const PointRange point = projected_point(arguments, one);
-      return TokenValues{one.name, text, projections_on(one.found, point, asker.model, text)};
-    });
+    const std::vector<TokenValues> projected = projections(asker, arguments, all, text);
     result.texts = token_colours(projected, asker.tokenizer);
     for (ColouredText& one : result.texts) {  // the first token's value would hide all others
       one.values.front() = one.values.size() > 1 ? std::nan("") : one.values.front();
