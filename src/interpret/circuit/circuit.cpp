@@ -117,12 +117,14 @@ class CircuitSearch {
   // and sets their scores if asked to.
   KeptEdges edges_named(const std::vector<NamedEdge>& edges, const char* about,
                         std::vector<std::vector<double>>* scores = nullptr) const {
+    KeptEdges named = graph_.no_edges();
+    if (edges.empty()) {
+      return named;
+    }
     std::map<std::string, EdgeIndex> indices;
-    KeptEdges named;
-    for (std::size_t r = 0; r < graph_.receivers().size(); ++r) {
+    for (std::size_t r = 0; r < named.size(); ++r) {
       const CircuitGraph::Receiver& reader = graph_.receivers()[r];
-      named.emplace_back(static_cast<std::size_t>(reader.senders), false);
-      for (std::size_t s = 0; s < named.back().size(); ++s) {
+      for (std::size_t s = 0; s < named[r].size(); ++s) {
         indices[edge_name({graph_.senders()[s], reader.node, reader.into})] = {r, s};
       }
     }
@@ -140,7 +142,7 @@ class CircuitSearch {
     const bool has_path = std::ranges::any_of(useful, [](const std::vector<bool>& senders) {
       return std::ranges::count(senders, true) > 0;
     });
-    require_value(edges.empty() || has_path, about,
+    require_value(has_path, about,
                   "expected a path from embed to logits, but all edges lead nowhere");
     return named;
   }
@@ -169,7 +171,7 @@ class CircuitSearch {
     const std::vector<std::vector<std::size_t>> inputs = sender_inputs();
     std::uint64_t draws = 0;
     const auto random = [&](std::size_t choices) { return stream.below(draws++, choices); };
-    KeptEdges kept = no_edges();
+    KeptEdges kept = graph_.no_edges();
     for (Index misses = 0; count > 0 && misses < kTries; ++misses) {
       std::vector<EdgeIndex> path = random_path(inputs, random);
       std::erase_if(path, [&](const EdgeIndex& edge) { return kept[edge.first][edge.second]; });
@@ -213,14 +215,6 @@ class CircuitSearch {
     return inputs;
   }
 
-  KeptEdges no_edges() const {
-    KeptEdges kept;
-    for (const std::vector<double>& senders : scores_) {
-      kept.emplace_back(senders.size(), false);
-    }
-    return kept;
-  }
-
   void score() {
     for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
       scores_.emplace_back(static_cast<std::size_t>(receiver.senders), 0.0);
@@ -249,7 +243,7 @@ class CircuitSearch {
 
   // Returns the `edges` strongest edges without dead ends.
   KeptEdges connected(Index edges) const {
-    KeptEdges kept = no_edges();
+    KeptEdges kept = graph_.no_edges();
     for (Index i = 0; i < edges; ++i) {
       const EdgeIndex& edge = order_[static_cast<std::size_t>(i)];
       kept[edge.first][edge.second] = true;

@@ -1,5 +1,6 @@
 #include "interpret/circuit/circuit_graph.h"
 
+#include "base/transformed.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -97,6 +98,12 @@ std::vector<std::size_t> CircuitGraph::readers(std::size_t receiver) const {
     }
   }
   return readers;
+}
+
+KeptEdges CircuitGraph::no_edges() const {
+  return transformed(receivers_, [](const Receiver& receiver) {
+    return std::vector<bool>(static_cast<std::size_t>(receiver.senders), false);
+  });
 }
 
 Point CircuitGraph::mlp_port() const {

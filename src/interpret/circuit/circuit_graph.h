@@ -26,6 +26,7 @@ class CircuitGraph {
 
   const std::vector<CircuitNode>& senders() const { return senders_; }
   const std::vector<Receiver>& receivers() const { return receivers_; }
+  KeptEdges no_edges() const;
   // Consecutive receivers with the same visible senders.
   struct Port {
     Index first = 0;

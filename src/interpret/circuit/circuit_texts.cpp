@@ -347,10 +347,7 @@ void CircuitTexts::set_cut(SenderRows rows) {
 
 void CircuitTexts::cut_to(SenderRows rows) {
   set_cut(std::move(rows));
-  KeptEdges none;
-  for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
-    none.emplace_back(static_cast<std::size_t>(receiver.senders), false);
-  }
+  const KeptEdges none = graph_.no_edges();
   empty_ = differences_with({&none, 1}).front();
   for (std::size_t pair = 0; pair < pairs(); ++pair) {
     require_value(empty_[pair] != clean_[pair], "pairs", "cut edges leave the measure as it is, ",
