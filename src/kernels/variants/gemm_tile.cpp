@@ -3,21 +3,18 @@
 #include "kernels/gemm/gemm_tile.h"
 
 #include "kernels/variants/tables.h"
+#include "kernels/variants/vector_bytes.h"
 
 namespace headlight::kernels {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
 constexpr int kRows = 14;  // 14 x 2 accumulators + 2 for B + 1 for A = 31 of 32 registers
 #elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
 constexpr int kRows = 6;  // 6 x 2 accumulators + 2 for B + 1 for A = 15 of 16 registers
 #elif defined(__aarch64__)
-constexpr int kVectorBytes = 16;
 constexpr int kRows = 12;  // 12 x 2 accumulators + 2 for B + 6 for A: with 14 rows GCC spills sums
 #else
-constexpr int kVectorBytes = 16;
 constexpr int kRows = 6;
 #endif
 #if defined(__AVX__) || defined(__aarch64__) || defined(__wasm__)

@@ -4,6 +4,7 @@
 #include "kernels/loops.h"
 
 #include "kernels/variants/tables.h"
+#include "kernels/variants/vector_bytes.h"
 #include "kernels/variants/vector_math.h"
 #include "tensor/philox.h"
 
@@ -80,19 +81,11 @@ T maximum(const T* x, Index n) {
   return best;
 }
 
-#if defined(__AVX512F__)
-constexpr Index kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr Index kVectorBytes = 32;
-#else
-constexpr Index kVectorBytes = 16;
-#endif
-
 // Keeps a sum for each lane of a vector: zeros at the end must not change the order in which the
 // others are added, which an OpenMP reduction leaves to the compiler.
 template <class T>
 T exp_shifted(T* x, T shift, Index n) {
-  constexpr Index kLanes = kVectorBytes / static_cast<Index>(sizeof(T));
+  constexpr Index kLanes = kVectorBytes / static_cast<int>(sizeof(T));
   T sums[kLanes] = {};
   Index i = 0;
   for (; i + kLanes <= n; i += kLanes) {

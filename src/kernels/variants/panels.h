@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/panels/panels.h"
+#include "kernels/variants/vector_bytes.h"
 
 // Included only by attention_step.cpp, float_panels.cpp and integer_panels.cpp of this folder.
 // Everything is static, because copies for different instruction sets must not be merged. Uses the
@@ -11,17 +12,14 @@ namespace headlight::kernels {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
 constexpr int kLargestTile = 4;  // vectors x whose sums fit the registers
 constexpr int kTilePanels = 3;   // with a single chain: panels
 constexpr int kTileVectors = 8;  // with a single chain: vectors
 #elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
 constexpr int kLargestTile = 2;
 constexpr int kTilePanels = 1;
 constexpr int kTileVectors = 4;
 #else
-constexpr int kVectorBytes = 16;
 constexpr int kLargestTile = 1;
 constexpr int kTilePanels = 1;
 constexpr int kTileVectors = 2;
