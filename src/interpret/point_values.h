@@ -29,6 +29,21 @@ std::vector<Index> item_numbers(Point point, Index layer, Index items, const Hea
 bool covers(const PointRange& target, Point point, Index layer);
 bool covers(const std::vector<PointRange>& targets, Point point, Index layer);  // any of them
 
+// Hook that puts rows [N, C] in the place of the embeddings of a pass.
+class GivenEmbeddings final : public ForwardHook {
+ public:
+  explicit GivenEmbeddings(Tensor rows, bool in_family_units = false)
+      : rows_(std::move(rows)), in_family_units_(in_family_units) {}
+
+  bool wants(Point point, Index) const override { return point == Point::embed; }
+  bool in_family_units() const override { return in_family_units_; }
+  Tensor visit(const HookSite&, const Tensor&) override { return rows_; }
+
+ private:
+  Tensor rows_;
+  bool in_family_units_;
+};
+
 // Hook that keeps a copy of the last value of each wanted point, or of part(value).
 class KeepValues final : public ForwardHook {
  public:

@@ -15,17 +15,6 @@
 namespace headlight {
 namespace {
 
-// Hook that replaces the embeddings of a pass by `rows` [N, C].
-class GivenEmbeddings final : public ForwardHook {
- public:
-  explicit GivenEmbeddings(Tensor rows) : rows_(std::move(rows)) {}
-  bool wants(Point point, Index) const override { return point == Point::embed; }
-  Tensor visit(const HookSite&, const Tensor&) override { return rows_; }
-
- private:
-  Tensor rows_;
-};
-
 // Hook that replaces the embedding of the token at one position by `row` [1, C].
 class OccludedToken final : public ForwardHook {
  public:

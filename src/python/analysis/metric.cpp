@@ -138,7 +138,7 @@ LogitMetric read_metric(nb::handle value, const std::optional<std::vector<Index>
   }
   const auto function = function_of(value, "a function or a Metric");
   return [=](const Tensor& logits) {
-    return call_metric(*function, offsets ? padded_sequences(logits, *offsets) : logits,
+    return call_metric(*function, offsets ? padded_rows(logits, *offsets) : logits,
                        offsets.has_value());
   };
 }

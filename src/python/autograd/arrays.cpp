@@ -86,13 +86,6 @@ class Buffer {
   Py_buffer view_{};
 };
 
-// Copies `count` rows of `bytes` each.
-void copy_rows(char* into, const char* from, Index count, std::size_t bytes) {
-  if (count > 0) {
-    std::memcpy(into, from, static_cast<std::size_t>(count) * bytes);
-  }
-}
-
 // Shape of rows [N, ...] as sequences.
 Shape padded_shape(const Tensor& rows, const std::vector<Index>& offsets) {
   Shape shape = rows.shape();
@@ -204,74 +197,34 @@ std::vector<Index> lengths_of(const std::vector<Index>& offsets) {
 
 Tensor padded_rows(const Tensor& rows, const std::vector<Index>& offsets) {
   const Shape shape = padded_shape(rows, offsets);
-  const Tensor from = to_contiguous(rows);
   if (shape[0] * shape[1] == rows.size(0)) {
-    return from.strided_view(shape, contiguous_strides(shape));
+    return reshape(rows, shape);
   }
-  Tensor padded = Tensor::zeros(shape, rows.dtype());
-  const std::size_t bytes =
-      element_size(rows.dtype()) *
-      static_cast<std::size_t>(rows.numel() / std::max<Index>(rows.size(0), 1));
-  const auto* source = static_cast<const char*>(elements_of(from));
-  auto* target = static_cast<char*>(const_cast<void*>(elements_of(padded)));
+  std::vector<Tensor> parts;
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-    copy_rows(target + static_cast<std::size_t>(shape[1]) * b * bytes,
-              source + static_cast<std::size_t>(offsets[b]) * bytes, offsets[b + 1] - offsets[b],
-              bytes);
+    Shape rest = rows.shape();
+    rest[0] = shape[1] - (offsets[b + 1] - offsets[b]);
+    parts.push_back(slice(rows, 0, offsets[b], offsets[b + 1]));
+    parts.push_back(Tensor::zeros(rest, rows.dtype()));
   }
-  return padded;
+  return reshape(concat(parts, 0), shape);
 }
 
 Tensor unpadded_rows(const Tensor& padded, const std::vector<Index>& offsets) {
   Shape shape = padded.shape();
   const Index width = shape[1];
   shape.erase(0);
-  shape[0] = offsets.back();
-  if (width * padded.size(0) == offsets.back()) {
-    return padded.strided_view(shape, contiguous_strides(shape));
+  shape[0] = padded.size(0) * width;
+  const Tensor rows = reshape(padded, shape);
+  if (shape[0] == offsets.back()) {
+    return rows;
   }
-  Tensor rows = Tensor::empty(shape, padded.dtype());
-  const std::size_t bytes =
-      element_size(padded.dtype()) *
-      static_cast<std::size_t>(rows.numel() / std::max<Index>(offsets.back(), 1));
-  const auto* source = static_cast<const char*>(elements_of(padded));
-  auto* target = static_cast<char*>(const_cast<void*>(elements_of(rows)));
+  std::vector<Tensor> parts;
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-    copy_rows(target + static_cast<std::size_t>(offsets[b]) * bytes,
-              source + static_cast<std::size_t>(width) * b * bytes, offsets[b + 1] - offsets[b],
-              bytes);
+    const Index first = static_cast<Index>(b) * width;
+    parts.push_back(slice(rows, 0, first, first + offsets[b + 1] - offsets[b]));
   }
-  return rows;
-}
-
-Tensor padded_sequences(const Tensor& rows, const std::vector<Index>& offsets) {
-  const Shape shape = padded_shape(rows, offsets);
-  if (shape[0] * shape[1] == rows.size(0)) {
-    return reshape(rows, shape);
-  }
-  std::vector<Tensor> sequences;
-  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-    Shape rest = rows.shape();
-    rest[0] = shape[1] - (offsets[b + 1] - offsets[b]);
-    const Tensor own = slice(rows, 0, offsets[b], offsets[b + 1]);
-    sequences.push_back(rest[0] == 0 ? own : concat({own, Tensor::zeros(rest, rows.dtype())}, 0));
-  }
-  return stack(sequences);
-}
-
-Tensor unpadded_sequences(const Tensor& padded, const std::vector<Index>& offsets) {
-  Shape shape = padded.shape();
-  shape.erase(0);
-  shape[0] = offsets.back();
-  if (padded.size(0) * padded.size(1) == offsets.back()) {
-    return reshape(padded, shape);
-  }
-  std::vector<Tensor> sequences;
-  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-    sequences.push_back(
-        slice(select(padded, 0, static_cast<Index>(b)), 0, 0, offsets[b + 1] - offsets[b]));
-  }
-  return concat(sequences, 0);
+  return concat(parts, 0);
 }
 
 std::shared_ptr<nb::object> shared_object(nb::object object) {

@@ -48,15 +48,11 @@ bool same_bits(const Tensor& a, const Tensor& b);
 // Returns the number of rows of each sequence.
 std::vector<Index> lengths_of(const std::vector<Index>& offsets);
 
-// Returns the rows [N, ...] of sequences as [B, T, ...], with zeros behind the end of a sequence;
-// shares the elements if all have one length.
+// Returns the rows [N, ...] of sequences as [B, T, ...], with zeros behind the end of a sequence,
+// and with gradients; shares the elements if all have one length.
 Tensor padded_rows(const Tensor& rows, const std::vector<Index>& offsets);
-// Returns the rows [N, ...] of padded ones.
+// Returns the rows [N, ...] of padded ones, with gradients.
 Tensor unpadded_rows(const Tensor& padded, const std::vector<Index>& offsets);
-
-// As padded_rows() and unpadded_rows(), by ops through which gradients flow.
-Tensor padded_sequences(const Tensor& rows, const std::vector<Index>& offsets);
-Tensor unpadded_sequences(const Tensor& padded, const std::vector<Index>& offsets);
 
 // Returns an object that any thread may release, also without the lock of the interpreter.
 std::shared_ptr<nb::object> shared_object(nb::object object);

@@ -82,21 +82,8 @@ Tensor traced_logits(Model& model, const Inputs& inputs, bool last,
     const FrozenWeights frozen(model.gpt());
     return logits_from(model, start, last);
   }();
-  return last ? logits : padded_sequences(logits, start.batch.offsets);
+  return last ? logits : padded_rows(logits, start.batch.offsets);
 }
-
-// Puts values in the place of the embeddings of tokens.
-class GivenEmbeddings final : public ForwardHook {
- public:
-  explicit GivenEmbeddings(Tensor rows) : rows_(std::move(rows)) {}
-
-  bool wants(Point point, Index) const override { return point == Point::embed; }
-  bool in_family_units() const override { return true; }
-  Tensor visit(const HookSite&, const Tensor&) override { return rows_; }
-
- private:
-  Tensor rows_;  // [N, C]
-};
 
 // Returns values of sequences [B, T, C] in the type of the weights; undefined if `value` is text
 // or ids. Tensors keep their history.
@@ -252,7 +239,7 @@ PassStart start_of(const Model& model, const Inputs& inputs, const std::optional
     ids.emplace_back(static_cast<std::size_t>(length));
   }
   Batch batch = make_batch(ids);
-  const Tensor rows = unpadded_sequences(values, batch.offsets);
+  const Tensor rows = unpadded_rows(values, batch.offsets);
   const double unit = family_unit(Point::resid_pre, model.gpt().config().residual_multiplier);
   return {std::move(batch), layer && unit != 1 ? rows / unit : rows, layer};
 }
@@ -263,7 +250,7 @@ Tensor logits_from(Model& model, const PassStart& start, bool last, ForwardHook*
   if (!start.layer) {
     std::optional<HookInUse> given;
     if (start.values.defined()) {
-      given.emplace(model, std::make_shared<GivenEmbeddings>(start.values), true);
+      given.emplace(model, std::make_shared<GivenEmbeddings>(start.values, true), true);
     }
     return last ? gpt.next_logits(start.batch, context) : gpt.logits(start.batch, context);
   }

@@ -103,7 +103,7 @@ class PythonHook final : public ForwardHook {
   // Returns the function's tensor: gradients flow through its ops.
   Tensor traced(const nb::object& function, const HookSite& site, const Tensor& value) const {
     const bool is_map = items_of(site.point) == PointItems::maps;
-    const Tensor shown = is_map ? value : padded_sequences(value, offsets_);
+    const Tensor shown = is_map ? value : padded_rows(value, offsets_);
     const nb::object returned = function(shown, point_of(site, value));
     if (returned.is_none()) {
       return value;
@@ -116,14 +116,14 @@ class PythonHook final : public ForwardHook {
     require_value(result.shape() == shown.shape() && result.dtype() == shown.dtype(), name,
                   "the hook returned ", name_of(result.dtype()), " ", result.shape(), ", expected ",
                   name_of(shown.dtype()), " ", shown.shape());
-    return is_map ? result : unpadded_sequences(result, offsets_);
+    return is_map ? result : unpadded_rows(result, offsets_);
   }
 
   // Returns `value` itself, with its gradient history, if the function leaves all numbers as they
   // are.
   Tensor called(const nb::object& function, const HookSite& site, const Tensor& value) const {
     const bool is_map = items_of(site.point) == PointItems::maps;
-    Tensor shown = is_map ? value : padded_rows(value, offsets_);
+    Tensor shown = is_map ? value : padded_rows(value.detach(), offsets_);
     // The function may change its array in place; the pass and caches may share the values.
     shown = shown.owns_storage_alone() ? shown : shown.clone();
     const nb::object returned =
