@@ -6,7 +6,6 @@ Needs the package headlight on the path (tools/test_python.sh --built makes buil
 what check_points.py needs.
 """
 
-import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +19,7 @@ from sae_lens.saes.sae import SAEMetadata
 from transformers import GPT2Config, PreTrainedTokenizerFast
 
 from checker import ROOT, Headlight, Table, note
+from drawn_models import be_quiet, save_model
 
 sys.path.append(str(Path(ROOT) / "build/release/python_package"))
 try:
@@ -115,11 +115,10 @@ def check(table: Table, program: Headlight, options) -> None:
     if headlight is None:
         note("the Python package is not built: tools/test_python.sh --built")
         sys.exit(77)
-    logging.disable(logging.WARNING)
-    torch.set_num_threads(1)
+    be_quiet()
     with tempfile.TemporaryDirectory() as folder:
         sizes = {"vocab_size": 280, "n_positions": 16, "n_layer": 3, "n_embd": 32, "n_head": 4}
-        points.save_model(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0), folder)
+        save_model(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0), folder)
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
         bridge = SAETransformerBridge.boot_transformers(folder, dtype=torch.float32, tokenizer=tokenizer, device="cpu")
         model = headlight.load(folder)

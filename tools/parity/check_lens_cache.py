@@ -1,12 +1,11 @@
 """Compares the helpers of Headlight's ActivationCache with those of TransformerLens on a tiny model of every family.
 
-Both open the models of check_points.py, whose weights are drawn: accumulated_resid, decompose_resid, stack_head_results
-and logit_attrs must give the same stacks and labels, and a pass from layer 1 on the same logits. Besides, attributions must sum to the logit of the model. Needs the
-package headlight on the path (tools/test_python.sh --built makes build/release/python_package), and what
-check_points.py needs.
+Both open the models of drawn_models.py: accumulated_resid, decompose_resid, stack_head_results and logit_attrs must give
+the same stacks and labels, and a pass from layer 1 on the same logits. Besides, attributions must sum to the logit of
+the model. Needs the package headlight on the path (tools/test_python.sh --built makes build/release/python_package), and
+what check_points.py needs.
 """
 
-import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -16,10 +15,9 @@ import numpy
 import torch
 from transformer_lens.model_bridge import TransformerBridge
 from transformers import PreTrainedTokenizerFast
-from transformers.utils.logging import disable_progress_bar
 
 from checker import ROOT, Headlight, Table, note
-from family_models import MODELS, MORE_MODELS
+from drawn_models import be_quiet, drawn_configs, save_model
 
 sys.path.append(str(Path(ROOT) / "build/release/python_package"))
 try:
@@ -48,7 +46,7 @@ def relative(found: numpy.ndarray, expected: numpy.ndarray) -> float:
 
 def compare(table: Table, name: str, config) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        points.save_model(config, folder)
+        save_model(config, folder)
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
         bridge = TransformerBridge.boot_transformers(folder, dtype=torch.float32, tokenizer=tokenizer, device="cpu")
         has_results = "hook_result" not in points.OTHER.get(config.model_type, ())
@@ -107,12 +105,9 @@ def check(table: Table, program: Headlight, options) -> None:
     if headlight is None:
         note("the Python package is not built: tools/test_python.sh --built")
         sys.exit(77)
-    logging.disable(logging.WARNING)
-    disable_progress_bar()
-    torch.set_num_threads(1)
-    for name, heads, configure in MORE_MODELS + MODELS:
-        config = configure(points.sizes_of(**heads))
-        if name in points.REFUSED or (options.families and config.model_type not in options.families):
+    be_quiet()
+    for name, config in drawn_configs(options.families):
+        if name in points.REFUSED:
             continue
         try:
             compare(table, name, config)

@@ -6,7 +6,6 @@ open, are compared with hooks on the modules of transformers. Needs transformer-
 needs, and no network.
 """
 
-import logging
 import os
 import tempfile
 
@@ -16,11 +15,9 @@ import numpy
 import torch
 from transformer_lens.model_bridge import TransformerBridge
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
-from transformers.utils.logging import disable_progress_bar
 
 from checker import Headlight, Table, note
-from drawn_models import save_model, sizes_of
-from family_models import MODELS, MORE_MODELS
+from drawn_models import be_quiet, drawn_configs, save_model
 
 LIMIT = 1e-5  # relative to the largest entry
 IDS = [3, 17, 5, 9, 3, 11, 2]
@@ -111,13 +108,8 @@ def compare(program: Headlight, name: str, config) -> dict[str, float]:
 
 
 def check(table: Table, program: Headlight, options) -> None:
-    logging.disable(logging.WARNING)
-    disable_progress_bar()
-    torch.set_num_threads(1)
-    for name, heads, configure in MORE_MODELS + MODELS:
-        config = configure(sizes_of(**heads))
-        if options.families and config.model_type not in options.families:
-            continue
+    be_quiet()
+    for name, config in drawn_configs(options.families):
         try:
             errors = compare(program, name, config)
         except (AssertionError, RuntimeError, ValueError) as error:

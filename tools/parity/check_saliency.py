@@ -6,7 +6,6 @@ answers of one token and of several, with zeros and with another text as the bas
 beside what make_fixtures.py needs, and no network.
 """
 
-import logging
 import os
 import tempfile
 
@@ -15,11 +14,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # must be set before the imports read it
 import torch
 from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients, Saliency
 from transformers import AutoModelForCausalLM
-from transformers.utils.logging import disable_progress_bar
 
 from checker import Headlight, Table, note
-from drawn_models import save_model, sizes_of
-from family_models import MODELS, MORE_MODELS
+from drawn_models import be_quiet, drawn_configs, save_model
 
 LIMIT = 2e-4  # relative to the largest entry
 STEPS = 12
@@ -100,7 +97,8 @@ def compare(program: Headlight, folder: str, table: Table, what: str) -> None:
                     given = ["--pairs", pairs]
                 else:
                     given = ["--ids", ",".join(map(str, IDS)), *task]
-                found = program.json("saliency", folder, *given, "--metric", metric, "--method", method, "--steps", STEPS)
+                steps = ["--steps", STEPS] if method == "integrated_gradients" else []
+                found = program.json("saliency", folder, *given, "--metric", metric, "--method", method, *steps)
                 tokens = torch.tensor([row["attribution"] for row in found["tokens"]])
                 if method == "gradient":  # families scale embeddings before or after this point
                     tokens, expected = tokens / tokens.max(), expected / expected.max()
@@ -111,13 +109,8 @@ def compare(program: Headlight, folder: str, table: Table, what: str) -> None:
 
 
 def check(table: Table, program: Headlight, options) -> None:
-    logging.disable(logging.WARNING)
-    disable_progress_bar()
-    torch.set_num_threads(1)
-    for name, heads, configure in MORE_MODELS + MODELS:
-        config = configure(sizes_of(**heads))
-        if options.families and config.model_type not in options.families:
-            continue
+    be_quiet()
+    for name, config in drawn_configs(options.families):
         with tempfile.TemporaryDirectory() as folder:
             save_model(config, folder)
             try:

@@ -1,8 +1,15 @@
 """Tiny models of every family with drawn weights, which several checkers open."""
 
+import logging
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers.utils.logging import disable_progress_bar
+
+from family_models import MODELS, MORE_MODELS
 
 SIZES = {"vocab_size": 280, "max_position_embeddings": 16, "num_hidden_layers": 3, "intermediate_size": 40}
 
@@ -38,3 +45,18 @@ def save_model(config, folder: str) -> None:
                 parameter.copy_(1.2 / parameter.shape[-1] ** 0.5 * torch.randn_like(parameter))
     model.save_pretrained(folder)
     save_tokenizer(config, folder)
+
+
+def be_quiet() -> None:
+    """Shows no warnings and bars of the packages, and computes on one thread."""
+    logging.disable(logging.WARNING)
+    disable_progress_bar()
+    torch.set_num_threads(1)
+
+
+def drawn_configs(families: list[str] | None) -> Iterator[tuple[str, Any]]:
+    """Yields name and configuration of the models of family_models.py: of some families, or all."""
+    for name, heads, configure in MORE_MODELS + MODELS:
+        config = configure(sizes_of(**heads))
+        if not families or config.model_type in families:
+            yield name, config
