@@ -40,11 +40,9 @@ constexpr const char* kCircuitDetails =
     "A circuit is saved by --json and read again: circuit measures it on other pairs, another "
     "metric or with other values of cut edges, and draws it; other compares it with the one that "
     "is found or measured. Edges are {\"from\", \"to\", \"into\", \"score\"}; only the scores' "
-    "order "
-    "counts. Edges that lead nowhere are left out, with a warning; a circuit without a path from "
-    "embed to logits is refused. measures has the metric of each pair after both texts, with all "
-    "edges cut (cut), and "
-    "with all but the circuit's cut (circuit).\n\n"
+    "order counts. Edges that lead nowhere are left out, with a warning; a circuit without a path "
+    "from embed to logits is refused. measures has the metric of each pair after both texts, with "
+    "all edges cut (cut), and with all but the circuit's cut (circuit).\n\n"
     "ablation mean and resample need pairs with texts of one length. random_sets shows whether "
     "the faithfulness is more than any edges of that number give.";
 
