@@ -24,7 +24,9 @@ std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, Com
   return source;
 }
 
-NamedTensors read_npz(const std::filesystem::path&, NamedTexts*) { refuse("NPZ files"); }
+NamedTensors read_npz(const std::filesystem::path&, NamedTexts*, std::string_view) {
+  refuse("NPZ files");
+}
 
 Tensor TunedLens::translated(const Tensor&, Index) const { refuse("a tuned lens"); }
 

@@ -135,6 +135,14 @@ def test_saved_arrays(model: hl.Model, tmp_path: pathlib.Path) -> None:
     for arguments, message in refused:
         with pytest.raises(ValueError, match=message):
             model.direction(**arguments)
+    # Only the elements of the array itself are read.
+    data = file.read_bytes()
+    place = data.index((ones * np.nan).tobytes())
+    file.write_bytes(data[:place] + ones.tobytes() + data[place + ones.nbytes :])
+    assert model.direction(vector=f"{file}:mine").rows == mine.rows
+    with pytest.raises(ValueError, match="arrays.npz"):
+        model.direction(vector=f"{file}:nan")
+    file.write_bytes(data)
     with pytest.raises(ValueError, match="array nan is not finite"):
         with model.intervene(f"add resid_post.0 {file}:nan*4"):
             model(TEXT)

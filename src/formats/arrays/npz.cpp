@@ -218,12 +218,14 @@ void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>
   write_members(path, arrays, {}, floats, [](double) {});
 }
 
-NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts) {
+NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts, std::string_view only) {
   NamedTensors tensors;
   for_each_member(path, [&](ZipMemberReader& reader, const Member& member) {
     const NpyHeader header = read_header(reader, member);
     if (header.characters == 0) {
-      tensors.emplace_back(member.name, read_elements(reader, header, member.where));
+      const bool is_wanted = only.empty() || member.name == only;
+      tensors.emplace_back(member.name,
+                           is_wanted ? read_elements(reader, header, member.where) : Tensor());
     } else if (texts != nullptr) {
       texts->emplace_back(member.name, read_texts(reader, header, member.where));
     }

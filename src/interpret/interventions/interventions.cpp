@@ -290,7 +290,7 @@ class ElementMap {
 }  // namespace
 
 Tensor read_vector(const ChangeSource& source, std::string_view about) {
-  const NamedTensors arrays = read_npz(source.file);
+  const NamedTensors arrays = read_npz(source.file, nullptr, source.array);
   std::string names;
   for (const auto& [name, tensor] : arrays) {
     if (name == source.array) {

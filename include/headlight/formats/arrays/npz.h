@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,9 +38,11 @@ void write_npz(
 
 // Reads an archive of uncompressed members of type <f2 (becomes float32), <f4, <f8, <i4 or |b1 in C
 // order. Checks the declared size of each member before allocating memory. Lists of texts (<U) go
-// to `texts` in UTF-8, without trailing zeros; a null `texts` skips them.
-// Throws Error, naming file, member and reason, for anything else.
-NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts = nullptr);
+// to `texts` in UTF-8, without trailing zeros; a null `texts` skips them. With `only`, the tensors
+// of other arrays are undefined: their elements are not read. Throws Error, naming file, member and
+// reason, for anything else.
+NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts = nullptr,
+                      std::string_view only = {});
 
 // One array of an archive, without its elements.
 struct ArrayInfo {
