@@ -225,7 +225,7 @@ void cache_command(const Options& options) {
     if (of_text) {
       colour_texts(options, loaded, contexts_of_text(options, loaded));
     } else {
-      colour_examples(options, loaded, std::move(data));
+      colour_examples(options, loaded, data);
     }
     return;
   }

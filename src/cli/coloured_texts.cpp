@@ -116,20 +116,17 @@ void colour_texts(const Options& options, const LoadedModel& loaded,
   std::cout << (options.json() ? json_line({{"files", files}}) : written_text(files));
 }
 
-void colour_examples(const Options& options, const LoadedModel& loaded, TokenDataset data) {
+void colour_examples(const Options& options, const LoadedModel& loaded, const TokenDataset& data) {
   const std::vector<std::string> names = split_at_commas(options.text("names"));
   require_value(names.size() == 1, "names",
                 "expected one neuron or element with --html and --data");
   TopExampleOptions wanted{.point = column_of_name(names.front())};
   wanted.count = count_option(options, "top", 1);
   wanted.batch_size = count_option(options, "batch_size", 1);
-  wanted.window_begin = data.window_begin;
   wanted.tokenizer = loaded.tokenizer.get();
   wanted.progress = progress_bar("reading texts");
   const Tokenizer& tokenizer = *loaded.tokenizer;
-  const auto sequences =
-      loaded.model->config().causal ? input_ids(std::move(data)) : token_ids(std::move(data));
-  const std::vector<TopExample> examples = top_examples(*loaded.model, sequences, wanted);
+  const std::vector<TopExample> examples = top_examples(*loaded.model, data, wanted);
   wanted.progress = {};
   const auto texts =
       transformed(examples, [&](const TopExample& e) { return text_of_example(e, tokenizer); });

@@ -21,6 +21,6 @@ void colour_texts(const Options& options, const LoadedModel& loaded,
                   const ActivationContexts& texts);
 // Finds the --top texts on which the one neuron or element of --names is most active, writes the
 // page, and prints them.
-void colour_examples(const Options& options, const LoadedModel& loaded, TokenDataset data);
+void colour_examples(const Options& options, const LoadedModel& loaded, const TokenDataset& data);
 
 }  // namespace headlight::cli

@@ -6,6 +6,10 @@
 namespace top_examples_test {
 const std::vector<Ids> kTexts{{1, 2, 3, 4, 5, 6, 7}, {7, 8}, {9}, {3, 3, 3, 3}, {5, 1, 9, 2}};
 
+TokenDataset data_of(const std::vector<Ids>& texts, std::int32_t begin = -1) {
+  return {.sequences = {texts.begin(), texts.end()}, .documents = true, .window_begin = begin};
+}
+
 // Values of neuron 3 of layer 1 on each text, from passes of one text.
 std::vector<std::vector<double>> neuron_values(const Gpt& gpt) {
   std::vector<std::vector<double>> values;
@@ -19,12 +23,10 @@ std::vector<std::vector<double>> neuron_values(const Gpt& gpt) {
 
 TEST_CASE("the examples of a neuron are the texts with its largest activations") {
   const auto gpt = random_gpt(three_layers());
-  TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
-  options.count = 3;
-  options.before = 1;
-  options.after = 1;
+  TopExampleOptions options{.point = parse_point("point", "neuron.1.3"), .count = 3};
+  options.before = options.after = 1;
   options.batch_size = 2;
-  const std::vector<TopExample> found = top_examples(*gpt, kTexts, options);
+  const std::vector<TopExample> found = top_examples(*gpt, data_of(kTexts), options);
   const auto values = neuron_values(*gpt);
   const auto best = mapped<double>(
       values, [&](const std::vector<double>& text) { return std::ranges::max(text); });
@@ -49,11 +51,10 @@ TEST_CASE("examples begin and end with whole characters of a tokenizer") {
   const auto gpt = random_gpt(config);
   const ByteTokenizer bytes;
   TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
-  options.before = 0;
-  options.after = 0;
+  options.before = options.after = 0;
   options.tokenizer = &bytes;
   const std::vector<Ids> texts{bytes.encode("말말"), bytes.encode("했다"), bytes.encode("aé")};
-  for (const TopExample& example : top_examples(*gpt, texts, options)) {
+  for (const TopExample& example : top_examples(*gpt, data_of(texts), options)) {
     CHECK(example.ids.size() == example.values.size());
     CHECK_FALSE(contains(bytes.decode(example.ids), "\uFFFD"));
   }
@@ -72,8 +73,8 @@ TEST_CASE("the examples of a feature are measured by the autoencoder") {
   TopExampleOptions feature{.point = parse_point("point", "resid_post.0"), .sae = &sae};
   TopExampleOptions channel{.point = parse_point("point", "resid_post.0.2")};
   feature.count = channel.count = 1;
-  const TopExample of_feature = top_examples(*gpt, kTexts, feature).front();
-  const TopExample of_channel = top_examples(*gpt, kTexts, channel).front();
+  const TopExample of_feature = top_examples(*gpt, data_of(kTexts), feature).front();
+  const TopExample of_channel = top_examples(*gpt, data_of(kTexts), channel).front();
   CHECK(of_feature.sequence == of_channel.sequence);
   CHECK(of_feature.position == of_channel.position);
   CHECK(of_feature.value() == Approx(of_channel.value() + 1).margin(1e-5));
@@ -84,9 +85,9 @@ TEST_CASE("long sequences are read in windows of the context length") {
   TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
   options.before = options.after = 100;
   const std::vector<TopExample> whole =
-      top_examples(*gpt, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2}}, options);
+      top_examples(*gpt, data_of({{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2}}), options);
   const std::vector<TopExample> parts =
-      top_examples(*gpt, {{1, 2, 3, 4, 5, 6, 7, 8}, {9, 1, 2}}, options);
+      top_examples(*gpt, data_of({{1, 2, 3, 4, 5, 6, 7, 8}, {9, 1, 2}}), options);
   REQUIRE(whole.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(whole[i].sequence == 0);
@@ -100,12 +101,10 @@ TEST_CASE("windows of long sequences begin with a token on request") {
   const auto gpt = random_gpt(three_layers());  // context of 8 tokens
   TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
   options.before = options.after = 100;
-  const std::vector<std::int32_t> tail{0, 8, 9, 1};
   const std::vector<TopExample> parts =
-      top_examples(*gpt, {{0, 1, 2, 3, 4, 5, 6, 7}, tail}, options);
-  options.window_begin = 0;
+      top_examples(*gpt, data_of({{0, 1, 2, 3, 4, 5, 6, 7}, {0, 8, 9, 1}}), options);
   const std::vector<TopExample> whole =
-      top_examples(*gpt, {{5, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1}}, options);
+      top_examples(*gpt, data_of({{5, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1}}, 0), options);
   REQUIRE(whole.size() == 3);  // one window of the first sequence, which is short
   std::size_t next = 0;
   for (const TopExample& example : whole) {
@@ -123,7 +122,7 @@ TEST_CASE("windows of long sequences begin with a token on request") {
 TEST_CASE("top examples need one column of one layer") {
   const auto gpt = random_gpt(three_layers());
   const auto refused = [&](const char* point) {
-    return error_of([&] { top_examples(*gpt, kTexts, {.point = parse_point("point", point)}); });
+    return error_of([&] { top_examples(*gpt, data_of(kTexts), {parse_point("point", point)}); });
   };
   CHECK(mentions(refused("mlp_post"), {"point: expected a point of one layer"}));
   CHECK(mentions(refused("mlp_post.1"), {"point: expected one neuron"}));

@@ -169,7 +169,7 @@ def test_coloured_texts(model: hl.Model) -> None:
             cache.column(name)
 
 
-def test_most_active_texts(model: hl.Model) -> None:
+def test_most_active_texts(model: hl.Model, tmp_path: pathlib.Path) -> None:
     texts = ["One day Mina lost her red kite.", "Ben ran.", "The cat sat on the mat and slept."]
     examples = model.top_examples(texts, "neuron.1.17", count=2)
     assert len(examples) == 2 and examples[0].value >= examples[1].value
@@ -187,6 +187,12 @@ def test_most_active_texts(model: hl.Model) -> None:
     positions = [part.position for part in parts if part.sequence == 1]
     assert len(positions) == len(parts) - 1 > 2
     assert 64 < max(positions) < len(model.tokenizer.encode(long))
+    # A token file stays on the disk, and gives the same texts.
+    ids = model.tokenizer.encode(long)
+    np.asarray(ids, np.uint16).tofile(tmp_path / "ids.bin")
+    stored = model.top_examples(tmp_path / "ids.bin", "neuron.1.17", count=50)
+    held = model.top_examples(ids, "neuron.1.17", count=50)
+    assert [(one.position, one.value) for one in stored] == [(one.position, one.value) for one in held]
     with pytest.raises(ValueError, match="point: expected one neuron"):
         model.top_examples(texts, "mlp_post.1")
     with pytest.raises(ValueError, match="sae: expected both"):

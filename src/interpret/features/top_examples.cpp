@@ -1,7 +1,7 @@
 #include "headlight/interpret/features/top_examples.h"
 
 #include <algorithm>
-#include <span>
+#include <functional>
 
 #include "base/share.h"
 #include "base/transformed.h"
@@ -52,22 +52,26 @@ struct Window {
   std::vector<std::int32_t> ids = {};
 };
 
-std::vector<Window> windows_of(const std::vector<std::vector<std::int32_t>>& sequences,
-                               Index length, std::int32_t window_begin) {
-  std::vector<Window> windows;
-  for (Index i = 0; i < std::ssize(sequences); ++i) {
-    const std::vector<std::int32_t>& ids = sequences[static_cast<std::size_t>(i)];
-    const bool adds_begin = window_begin >= 0 && std::ssize(ids) > length && length > 1;
+// Calls `use` with the windows of all sequences in order, one at a time.
+void for_each_window(const TokenDataset& data, Index length,
+                     const std::function<void(Window window)>& use) {
+  const Index ends = data.documents && data.end_of_text >= 0 ? 1 : 0;  // only predicted
+  for (Index i = 0; i < std::ssize(data.sequences); ++i) {
+    const TokenSequence ids = data.sequences[static_cast<std::size_t>(i)];
+    const Index size = ids.size() - ends;
+    const bool adds_begin = data.window_begin >= 0 && size > length && length > 1;
     const Index added = adds_begin ? 1 : 0;
-    for (Index begin = adds_begin && ids.front() == window_begin ? 1 : 0; begin < std::ssize(ids);
+    for (Index begin = adds_begin && ids.front() == data.window_begin ? 1 : 0; begin < size;
          begin += length - added) {
-      const Index end = std::min(begin + length - added, std::ssize(ids));
-      Window& window = windows.emplace_back(Window{.sequence = i, .offset = begin - added});
-      window.ids.assign(static_cast<std::size_t>(added), window_begin);
-      window.ids.insert(window.ids.end(), ids.begin() + begin, ids.begin() + end);
+      Window window{.sequence = i,
+                    .offset = begin - added,
+                    .ids = ids.tokens(begin, std::min(length - added, size - begin))};
+      if (adds_begin) {
+        window.ids.insert(window.ids.begin(), data.window_begin);
+      }
+      use(std::move(window));
     }
   }
-  return windows;
 }
 
 TopExample example_of(const Window& window, const std::vector<double>& values,
@@ -99,19 +103,14 @@ void keep_largest(std::vector<TopExample>& examples, Index count) {
 
 }  // namespace
 
-std::vector<TopExample> top_examples(const LanguageModel& model,
-                                     const std::vector<std::vector<std::int32_t>>& sequences,
+std::vector<TopExample> top_examples(const LanguageModel& model, const TokenDataset& data,
                                      const TopExampleOptions& options) {
   check_options(options);
-  const std::vector<Window> windows =
-      windows_of(sequences, model.block_size(), options.window_begin);
   const std::string name = point_name(options.point.point, options.point.layers.first);
   std::vector<TopExample> examples;
-  const Index count = std::ssize(windows);
-  for (Index first = 0; first < count; first += options.batch_size) {
-    const auto batch = std::span(windows).subspan(
-        static_cast<std::size_t>(first),
-        static_cast<std::size_t>(std::min(options.batch_size, count - first)));
+  std::vector<Window> batch;
+  Index done = 0;  // tokens
+  const auto measure = [&] {
     const ActivationContexts contexts(transformed(batch, &Window::ids), model.block_size());
     const NamedTensors arrays = cache_activations(
         model, contexts, {.points = {options.point}, .batch_size = contexts.count()});
@@ -124,7 +123,18 @@ std::vector<TopExample> top_examples(const LanguageModel& model,
       row = end;
     }
     keep_largest(examples, options.count);
-    options.progress(share_of(first + std::ssize(batch), count));
+    batch.clear();
+    done = std::min(done + row, data.token_count);  // begin tokens of windows are more
+    options.progress(share_of(done, data.token_count));
+  };
+  for_each_window(data, model.block_size(), [&](Window window) {
+    batch.push_back(std::move(window));
+    if (std::ssize(batch) == options.batch_size) {
+      measure();
+    }
+  });
+  if (!batch.empty()) {
+    measure();
   }
   return examples;
 }

@@ -106,19 +106,13 @@ TokenDataset read_data(const Model& model, const TextData& data, const std::stri
   return result;
 }
 
-TextSequences read_sequences(const Model& model, const TextData& data,
-                             const std::string& documents) {
-  TokenDataset read = read_data(model, data, documents);
-  TextSequences result{.ids = {}, .window_begin = read.window_begin};
-  result.ids =
-      model.gpt().config().causal ? input_ids(std::move(read)) : token_ids(std::move(read));
-  return result;
-}
-
 std::vector<std::vector<std::int32_t>> read_windows(const Model& model, const TextData& data,
                                                     const std::string& documents) {
-  TextSequences read = read_sequences(model, data, documents);
-  return cut_windows(std::move(read.ids), read.window_begin, model.gpt().block_size());
+  TokenDataset read = read_data(model, data, documents);
+  const std::int32_t window_begin = read.window_begin;
+  return cut_windows(
+      model.gpt().config().causal ? input_ids(std::move(read)) : token_ids(std::move(read)),
+      window_begin, model.gpt().block_size());
 }
 
 }  // namespace headlight::python

@@ -21,16 +21,8 @@ bool is_list_of_texts(nb::handle data);
 // Python warnings. Throws Error about "data".
 TokenDataset read_data(const Model& model, const TextData& data, const std::string& documents);
 
-// Sequences of tokens that the model reads: without the end token that a causal model only
-// predicts.
-struct TextSequences {
-  std::vector<std::vector<std::int32_t>> ids;
-  std::int32_t window_begin = -1;  // begins each window of a longer sequence; -1: none
-};
-TextSequences read_sequences(const Model& model, const TextData& data,
-                             const std::string& documents);
-
-// Reads the data as sequences of the context length at most, as `headlight heads` reads them.
+// Reads the data as sequences of the context length at most, as `headlight heads` reads them:
+// without the end token that a causal model only predicts.
 std::vector<std::vector<std::int32_t>> read_windows(const Model& model, const TextData& data,
                                                     const std::string& documents);
 

@@ -72,12 +72,11 @@ void add_top_examples(nb::module_& module, nb::class_<Model>& model) {
         options.count = count;
         options.batch_size = batch_size;
         options.progress = progress_of("reading texts", progress);
-        const TextSequences texts = read_sequences(self, data, documents);
-        options.window_begin = texts.window_begin;
+        const TokenDataset texts = read_data(self, data, documents);
         options.tokenizer = self.tokenizer().get();
         const std::vector<TopExample> found = [&] {
           const Model::Use use(self);
-          return top_examples(self.gpt(), texts.ids, options);
+          return top_examples(self.gpt(), texts, options);
         }();
         std::vector<Example> examples;
         for (const TopExample& example : found) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "headlight/datasets/dataset.h"
 #include "headlight/interpret/features/sparse_autoencoder.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/tokenizers/tokenizer.h"
@@ -23,18 +24,15 @@ struct TopExampleOptions {
   // character.
   const Tokenizer* tokenizer = nullptr;
   Index batch_size = 12;
-  // Token before every window of a sequence that exceeds the context, as its beginning-of-text
-  // token; -1: none.
-  std::int32_t window_begin = -1;
   std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
 // Tokens around the most active token of a sequence.
 struct TopExample {
-  Index sequence = 0;  // number in the input
+  Index sequence = 0;  // number in the data
   Index position = 0;  // of the most active token in the sequence
-  // Position of the first kept token. A token that TopExampleOptions::window_begin adds has the
-  // position before its window.
+  // Position of the first kept token. A token that TokenDataset::window_begin adds has the position
+  // before its window.
   Index begin = 0;
   std::vector<std::int32_t> ids = {};
   std::vector<double> values = {};  // of the kept tokens
@@ -43,11 +41,11 @@ struct TopExample {
 };
 
 // Returns the sequences with the largest activations, largest first: at most one example of each
-// sequence, or of each of its windows if it exceeds the context. Memory holds one batch and the
-// examples. Throws Error about "point" for other points than one column, and about "feature" for
-// numbers that the autoencoder lacks.
-std::vector<TopExample> top_examples(const LanguageModel& model,
-                                     const std::vector<std::vector<std::int32_t>>& sequences,
+// sequence, or of each of its windows if it exceeds the context. A document's end token is not
+// read. Takes memory for one batch and the examples; ids in files stay there. Throws Error about
+// "point" for other points than one column, and about "feature" for numbers that the autoencoder
+// lacks.
+std::vector<TopExample> top_examples(const LanguageModel& model, const TokenDataset& data,
                                      const TopExampleOptions& options);
 
 }  // namespace headlight
